@@ -56,6 +56,7 @@ async function isReplaced(
   { name }: OrderItem,
 ): Promise<boolean> {
   const [latest] = await store.list({
+    viewer: 'system',
     tasks: ['nameservers'],
     states: ['SUCCEEDED'],
     name,

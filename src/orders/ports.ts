@@ -79,8 +79,8 @@ export interface OrderFilter {
   readonly states?: readonly OrderState[];
   readonly tasks?: readonly OrderTaskName[];
   readonly requesterId?: string;
-  /** Without private orders that other people asked for. */
-  readonly visibleTo?: string;
+  /** Private orders are left out that this person didn't ask for. `system`: the bot itself, or somebody who sees all. */
+  readonly viewer: 'system' | { readonly id: string };
   readonly name?: string;
   /** Only those of the live system: an order in the demo system changes nothing that can be seen of a name. */
   readonly isLive?: true;

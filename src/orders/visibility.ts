@@ -8,16 +8,20 @@ import type { OrderFilter, OrderStore } from './ports.ts';
  * Who sees an order, and who is to hear of one that waits.
  */
 
-export interface Viewer {
+/** A person whom something is shown to. */
+export interface PersonViewer {
   readonly id: string;
   readonly isAdmin: boolean;
 }
+
+/** Who sees the result of a query: a person, or the bot itself, which shows nothing of it. */
+export type Viewer = PersonViewer | 'system';
 
 /**
  * Whether somebody sees private orders of other people in lists: admins do, and approvers of the settings. Who cannot be
  * confirmed as an approver does not.
  */
-export async function seesAll(deps: ApproverDeps, { id, isAdmin }: Viewer): Promise<boolean> {
+export async function seesAll(deps: ApproverDeps, { id, isAdmin }: PersonViewer): Promise<boolean> {
   return isAdmin || (await waitingFor(deps, id, [])).isApprover;
 }
 
@@ -27,18 +31,18 @@ export async function seesAll(deps: ApproverDeps, { id, isAdmin }: Viewer): Prom
  */
 export async function visibleOrders(
   deps: ApproverDeps & { readonly store: Pick<OrderStore, 'list'> },
-  viewer: Viewer,
-  filter: Omit<OrderFilter, 'visibleTo'>,
+  viewer: PersonViewer,
+  filter: Omit<OrderFilter, 'viewer'>,
 ): Promise<readonly Order[]> {
-  const all = await deps.store.list(filter);
+  const all = await deps.store.list({ ...filter, viewer: 'system' });
   const matters = all.some((order) => order.isPrivate && !isRequester(order, viewer.id));
-  return !matters || (await seesAll(deps, viewer))
-    ? all
-    : deps.store.list({ ...filter, visibleTo: viewer.id });
+  return !matters || (await seesAll(deps, viewer)) ? all : deps.store.list({ ...filter, viewer });
 }
 
 /** Whether a person may see an order. */
-export async function maySee(deps: ApproverDeps, order: Order, { id, isAdmin }: Viewer): Promise<boolean> {
+export async function maySee(deps: ApproverDeps, order: Order, viewer: Viewer): Promise<boolean> {
+  if (viewer === 'system') return true;
+  const { id, isAdmin } = viewer;
   if (order.state === 'DRAFT') return order.requesterId === id;
   if (!order.isPrivate || isAdmin || isRequester(order, id)) return true;
   return (await approversOf(deps, order, [id], 'general')).approvers.has(id);
@@ -47,7 +51,7 @@ export async function maySee(deps: ApproverDeps, order: Order, { id, isAdmin }: 
 /** Those of some orders that a person may see. Of the others nothing is shown to them but that they are. */
 export async function visibleIds(
   deps: ApproverDeps & { readonly store: Pick<OrderStore, 'load'> },
-  viewer: Viewer,
+  viewer: PersonViewer,
   ids: Iterable<string>,
 ): Promise<ReadonlySet<string>> {
   const loaded = await Promise.all([...new Set(ids)].map((id) => deps.store.load(id)));

@@ -20,7 +20,7 @@ import type { RunDeps } from '../orders/mandates/run.ts';
 import type { Order } from '../orders/order.ts';
 import type { RequestDeps } from '../orders/request-order.ts';
 import type { Statement } from '../orders/statement.ts';
-import type { Viewer } from '../orders/visibility.ts';
+import type { PersonViewer } from '../orders/visibility.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingChange, SettingsStore } from '../settings.ts';
@@ -276,7 +276,7 @@ export async function isAdminNow(
 }
 
 /** The part of an interaction's person that decides what they may see. */
-export function viewerOf({ deps, person }: Pick<Interaction, 'deps' | 'person'>): Viewer {
+export function viewerOf({ deps, person }: Pick<Interaction, 'deps' | 'person'>): PersonViewer {
   return { id: person.id, isAdmin: isAdmin(deps, person) };
 }
 

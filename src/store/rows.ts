@@ -216,7 +216,7 @@ export function whereFilter({
   states,
   tasks,
   requesterId,
-  visibleTo,
+  viewer,
   name,
   isLive,
   isReviewOpen,
@@ -226,8 +226,8 @@ export function whereFilter({
     states === undefined ? Prisma.sql`o.state <> 'DRAFT'` : Prisma.sql`o.state = ANY(${[...states]})`,
     tasks !== undefined && Prisma.sql`o.task = ANY(${[...tasks]})`,
     requesterId !== undefined && Prisma.sql`o.requester_id = ${requesterId}`,
-    visibleTo !== undefined &&
-      Prisma.sql`(NOT o.is_private OR o.requester_id = ${visibleTo} OR ${visibleTo} = ANY(o.earlier_requesters))`,
+    viewer !== 'system' &&
+      Prisma.sql`(NOT o.is_private OR o.requester_id = ${viewer.id} OR ${viewer.id} = ANY(o.earlier_requesters))`,
     name !== undefined && Prisma.sql`o.id IN (SELECT order_id FROM order_items WHERE name = ${name})`,
     isLive !== undefined && Prisma.sql`o.context IS DISTINCT FROM ${DEMO_CONTEXT}`,
     isReviewOpen !== undefined && Prisma.sql`o.emergency_approved_by IS NOT NULL AND o.signed_off_by IS NULL`,

@@ -51,7 +51,7 @@ function selectPurchases(from: Date, to: Date): Statement {
   return Prisma.sql`
     SELECT i.name, o.task, i.input, o.input AS "orderInput", COALESCE(i.answered_at, o.closed_at) AS at,
       o.requester_id AS "requesterId", o.earlier_requesters AS "earlierRequesters", o.is_private AS "isPrivate", o.context,
-      o.mandate_id AS mandate
+      CASE WHEN NOT EXISTS (SELECT FROM orders m WHERE m.id = o.mandate_id AND m.is_private) THEN o.mandate_id END AS mandate
     FROM order_items i JOIN orders o ON o.id = i.order_id
     WHERE i.state = 'SUCCEEDED' AND o.task = ANY(${[...PRICED_TASKS]})
       AND COALESCE(i.answered_at, o.closed_at) >= ${from} AND COALESCE(i.answered_at, o.closed_at) < ${to}

@@ -303,7 +303,7 @@ test('one that was asked for in private is shown to who asked and to approvers, 
   await t.bob.command('D0BOB', '/domain mandates');
   const shown = await t.workspace.waitFor(() => t.bob.ephemerals()[told], { what: 'the mandates' });
   const view = await openedAfter(t.workspace, t.bob, () => t.bob.click(shown, 'mandate_add'));
-  const terms = { ...TERMS, mandate_names: 'secret.rest', until: dayAhead(300) };
+  const terms = { ...TERMS, mandate_names: 'secret.rest', max_total: '55.55', until: dayAhead(300) };
   const order = await orderAfter(t.workspace, async () => closed(await t.bob.submit(view, terms)), 'D0BOB');
   const listed = (person: Actor) => answerTo(t.workspace, person, '/domain mandates');
   expect(await listed(t.carol)).toContain(`Waits for approval: \`${order.id}\``);
@@ -318,6 +318,26 @@ test('one that was asked for in private is shown to who asked and to approvers, 
   expect(await listed(t.alice)).toMatch(/mandates? in force/);
   expect(await listed(t.alice)).toContain('Asked for in private: 1 mandate.');
   expect(await listed(t.alice)).not.toContain('secret');
+  const named = (person: Actor) => answerTo(t.workspace, person, '/domain name secret.rest');
+  for (const person of [t.bob, t.carol, t.ada]) expect(await named(person)).toContain(order.id);
+  const shownToAlice: string[] = [];
+  for (const line of [
+    'name secret.rest',
+    'expiring 300',
+    'orders',
+    'orders secret.rest',
+    'names',
+    'spend',
+    'mandates',
+  ])
+    shownToAlice.push(await answerTo(t.workspace, t.alice, `/domain ${line}`));
+  expect(shownToAlice[0]).toContain('A private mandate renews it.');
+  await t.alice.openHome();
+  const everything = [...shownToAlice, homeOf(t.alice), ...t.workspace.messages(REMINDERS).map(textOf)].join(
+    '\n',
+  );
+  expect(everything).not.toContain(order.id);
+  expect(everything).not.toContain('55.55');
 }, 60_000);
 
 test('the report of the month says what mandates have renewed', async () => {

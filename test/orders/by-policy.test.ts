@@ -43,7 +43,7 @@ describe('asking', () => {
     expect(refusalText(outcome.refusal)).toContain(
       'rule “no renewals” of policy version 3. If it’s needed anyway, ask an admin.',
     );
-    expect(await rig.store.list({ limit: 10 })).toEqual([]);
+    expect(await rig.store.list({ viewer: 'system', limit: 10 })).toEqual([]);
   });
 
   test('of many names those are told that a rule refuses, each with its rule', async () => {

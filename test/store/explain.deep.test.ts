@@ -304,18 +304,21 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'what rests on a person': () => orders().unfinishedOf(['account-7', 'account-8'], 'U0PERSON7'),
   'what only a person may see': () => orders().forgetPrivate('U0PERSON7'),
   'a secret shown once': () => orders().takeRevealable(PENDING, 1, NOW),
-  'the latest orders': () => orders().list({ limit: 20 }),
-  'the orders of a person': () => orders().list({ requesterId: 'U0PERSON7', limit: 20 }),
+  'the latest orders': () => orders().list({ viewer: 'system', limit: 20 }),
+  'the orders of a person': () => orders().list({ viewer: 'system', requesterId: 'U0PERSON7', limit: 20 }),
   'the open orders of a person': () =>
     orders().list({
+      viewer: 'system',
       requesterId: 'U0PERSON7',
       states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
       limit: 20,
     }),
-  'the orders of somebody who never asked': () => orders().list({ requesterId: 'U0NOBODY', limit: 20 }),
-  'orders that wait for approval': () => orders().list({ states: ['PENDING'], limit: 20 }),
-  'orders whose outcome is unknown': () => orders().list({ states: ['UNKNOWN'], limit: 20 }),
-  'the orders for a name': () => orders().list({ name: 'name77.rest', limit: 20 }),
+  'the orders of somebody who never asked': () =>
+    orders().list({ viewer: 'system', requesterId: 'U0NOBODY', limit: 20 }),
+  'orders that wait for approval': () => orders().list({ viewer: 'system', states: ['PENDING'], limit: 20 }),
+  'orders whose outcome is unknown': () =>
+    orders().list({ viewer: 'system', states: ['UNKNOWN'], limit: 20 }),
+  'the orders for a name': () => orders().list({ viewer: 'system', name: 'name77.rest', limit: 20 }),
   'what a form is prefilled from': () => orders().latest('create', 'U0PERSON8', 4),
   'the audit log of a day': () => all(createEventLog(database, '').read(ago(24), NOW)),
   'what an order costs': () => createPriceStore(database, 'T0STEWARD').listOf(['zone7', 'zone8']),

@@ -488,8 +488,10 @@ describe('lists', () => {
     const third = await make(3, {}, ['list-b.rest']);
     const draft = await make(4, { task: 'delete', state: 'DRAFT' }, ['list-b.rest']);
     await make(5, { requesterId: 'U0OTHER' });
-    const found = async (filter: Omit<Parameters<Rig['store']['list']>[0], 'limit'>, limit = 10) =>
-      (await rig.store.list({ requesterId: 'U0LISTS', limit, ...filter })).map((order) => order.id);
+    const found = async (filter: Omit<Parameters<Rig['store']['list']>[0], 'limit' | 'viewer'>, limit = 10) =>
+      (await rig.store.list({ viewer: 'system', requesterId: 'U0LISTS', limit, ...filter })).map(
+        (order) => order.id,
+      );
 
     expect(await found({})).toEqual([third.id, second.id, first.id]);
     expect(await found({}, 2)).toEqual([third.id, second.id]);
@@ -497,7 +499,7 @@ describe('lists', () => {
     expect(await found({ states: [] })).toEqual([]);
     expect(await found({ name: 'list-b.rest' })).toEqual([third.id, second.id]);
     expect(await found({ name: 'list-b.rest', states: ['PENDING'] })).toEqual([third.id]);
-    expect((await rig.store.list({ name: 'list-a.rest', limit: 1 }))[0]).toEqual(second);
+    expect((await rig.store.list({ viewer: 'system', name: 'list-a.rest', limit: 1 }))[0]).toEqual(second);
   });
 
   test('the latest of a task by a person in a context', async () => {

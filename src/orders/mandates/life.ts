@@ -127,7 +127,7 @@ const MAX_MANDATES = 500;
 
 /** The orders of all mandates that came into force, the newest first. */
 export function mandatesOf(store: Pick<OrderStore, 'list'>): Promise<readonly Order[]> {
-  return store.list({ tasks: ['mandate'], states: ['SUCCEEDED'], limit: MAX_MANDATES });
+  return store.list({ viewer: 'system', tasks: ['mandate'], states: ['SUCCEEDED'], limit: MAX_MANDATES });
 }
 
 /** The mandates that are in force, the oldest first. */

@@ -3,6 +3,7 @@ import { type BudgetSpan, periodOf } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import type { Order } from '../order.ts';
+import { maySee, type PersonViewer, type Viewer, visibleIds } from '../visibility.ts';
 import {
   decideActing,
   type HeldCode,
@@ -36,16 +37,23 @@ const SHOWN_DAYS = 30;
 /** Names that are looked at for what is coming. */
 const MAX_COMING = 1_000;
 
-/** The mandates that are in force, the oldest first, with how they stand. */
-export async function mandatesStanding(deps: MandateDeps): Promise<readonly MandateStanding[]> {
+/** The mandates in force that a person may see, the oldest first, with how they stand, and how many others there are. */
+export async function mandatesStanding(
+  deps: MandateDeps,
+  viewer: PersonViewer,
+): Promise<{ readonly shown: readonly MandateStanding[]; readonly hidden: number }> {
   const now = deps.now();
-  const given = await mandatesInForce(deps);
-  if (given.length === 0) return [];
+  const all = await mandatesInForce(deps);
+  const ids = all.map(({ order }) => order.id);
+  const visible = await visibleIds(deps, viewer, ids);
+  const given = all.filter(({ order }) => visible.has(order.id));
+  const hidden = all.length - given.length;
+  if (given.length === 0) return { shown: [], hidden };
   const coming = await comingNames(
     deps,
-    given.map(({ mandate }) => mandate),
+    all.map(({ mandate }) => mandate),
   );
-  return Promise.all(
+  const shown = await Promise.all(
     given.map(async ({ order, mandate }): Promise<MandateStanding> => {
       const { from, until, period } = boundsOf(mandate.terms.span, utcDay(now));
       const [spent, acts] = await Promise.all([
@@ -55,6 +63,7 @@ export async function mandatesStanding(deps: MandateDeps): Promise<readonly Mand
       return { order, mandate, period, ...spent, acts, coming: coming.get(mandate.id) ?? [] };
     }),
   );
+  return { shown, hidden };
 }
 
 /** The first day of a month or year, and the first one after it. */
@@ -177,17 +186,25 @@ export async function mandatesInTime(
 }
 
 /** The mandate in force that speaks of one name. */
-export interface CoveringMandate extends MandateInForce {
+export interface CoveringMandate {
+  /** Undefined when the viewer may not see it. */
+  readonly given: MandateInForce | undefined;
   /** It is over before it has to act for the name. */
   readonly isOverBefore: boolean;
 }
 
 /** The mandate that covers one name, of several the one that acts; undefined when none does. */
-export async function mandateOfName(deps: MandateDeps, name: string): Promise<CoveringMandate | undefined> {
+export async function mandateOfName(
+  deps: MandateDeps,
+  name: string,
+  viewer: Viewer,
+): Promise<CoveringMandate | undefined> {
   const expiresAt = (await deps.mandates.find(name))?.expiresAt;
   const acting = (await mandatesCovering(deps, [{ name, expiresAt }])).get(name);
   const covering = acting ?? (await mandatesCovering(deps, [{ name }])).get(name);
-  return covering && { ...covering, isOverBefore: acting === undefined };
+  if (covering === undefined) return undefined;
+  const isVisible = await maySee(deps, covering.order, viewer);
+  return { given: isVisible ? covering : undefined, isOverBefore: acting === undefined };
 }
 
 /** Mandates in force that a person asked for or gave. */

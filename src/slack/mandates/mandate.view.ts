@@ -338,7 +338,15 @@ export function isSaidInForce(
 }
 
 /** Said where a mandate covers a name. */
-export function coveredText({ order, mandate: { terms }, isOverBefore }: CoveringMandate): string {
+export function coveredText({ given, isOverBefore }: CoveringMandate): string {
+  if (given === undefined)
+    return isOverBefore
+      ? ':warning: A private mandate covers it and ends before it would renew it.'
+      : ':repeat: A private mandate renews it.';
+  const {
+    order,
+    mandate: { terms },
+  } = given;
   if (isOverBefore)
     return `:warning: A mandate covers it and ends ${formatDay(terms.until)}, before it would renew it: order ${code(order.id)}.`;
   return `:repeat: A mandate renews it up to ${amountsText([terms.max_price])}, ${terms.notice} days before: order ${code(order.id)}.`;

@@ -11,7 +11,7 @@ import {
   mandateTerms,
 } from '../../orders/mandates/terms.ts';
 import { stopOrder } from '../../orders/stop.ts';
-import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
+import { visibleOrders } from '../../orders/visibility.ts';
 import type { ActionCall, CommandCall, Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { formOrigin, viewerOf } from '../feature.ts';
 import { textMessage } from '../kit/blocks.ts';
@@ -129,14 +129,11 @@ async function save(
 async function runMandates(call: CommandCall): Promise<void> {
   const { orders, mandates } = call.deps;
   const viewer = viewerOf(call);
-  const [standings, waiting] = await Promise.all([
-    mandatesStanding(mandates),
+  const [{ shown, hidden }, waiting] = await Promise.all([
+    mandatesStanding(mandates, viewer),
     visibleOrders(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
   ]);
-  const ids = standings.map(({ order }) => order.id);
-  const visible = await visibleIds(orders, viewer, ids);
-  const shown = standings.filter(({ order }) => visible.has(order.id));
-  await call.respond(mandatesMessage(shown, waiting, standings.length - shown.length));
+  await call.respond(mandatesMessage(shown, waiting, hidden));
 }
 
 async function end(call: ActionCall): Promise<void> {

@@ -35,7 +35,7 @@ async function runName(call: CommandCall): Promise<void> {
       settings(),
       portfolio.find(ascii),
       names.incidents.ofName(ascii, INCIDENTS_READ),
-      mandateOfName(call.deps.mandates, ascii),
+      mandateOfName(call.deps.mandates, ascii, viewerOf(call)),
     ]);
   await call.respond(
     nameScreen({

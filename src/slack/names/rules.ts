@@ -41,7 +41,9 @@ const ORDERS_LOOKED_AT = 50;
  * The latest lock of transfers that an order of the bot started (service API, section "Limits").
  */
 async function transferLockOf(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
-  const found = await call.deps.orders.store.list({ name: ascii, limit: ORDERS_LOOKED_AT });
+  // A lock is the registry's: of a private order nothing but its day is shown.
+  const wanted = { viewer: 'system', name: ascii, limit: ORDERS_LOOKED_AT } as const;
+  const found = await call.deps.orders.store.list(wanted);
   const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
     const lock = taskNamed(task).locksTransfers(ascii);
     const item = items.find(({ name, state }) => name === ascii && state === 'SUCCEEDED');

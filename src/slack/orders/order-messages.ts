@@ -186,6 +186,7 @@ export async function refreshWaitingCards({
   readonly now: () => Date;
 }): Promise<void> {
   const waiting = await orders.list({
+    viewer: 'system',
     states: ['PENDING'],
     limit: MAX_REFRESHED,
   });
@@ -487,7 +488,10 @@ export async function pastNow(
   const isShown = isAsked && FOLLOWED_TASKS.includes(task) && !isDemoContext(account.context);
   if (!isShown || item === undefined || others.length > 0) return {};
   const [[last], restoreCost] = await Promise.all([
-    orders.list({ name: item.name, tasks: FOLLOWED_TASKS, states: ['SUCCEEDED'], isLive: true, limit: 1 }),
+    orders.list({
+      ...{ viewer: 'system', name: item.name, tasks: FOLLOWED_TASKS },
+      ...{ states: ['SUCCEEDED'], isLive: true, limit: 1 },
+    }),
     task === 'delete' ? priceOf({ task: 'restore', names: [item.name], input: undefined }) : undefined,
   ]);
   if (last === undefined || last.isPrivate) return { restoreCost };

@@ -36,7 +36,7 @@ async function runOrders(call: CommandCall): Promise<void> {
 function filterFor(
   word: string | undefined,
   userId: string,
-): { readonly filter: Omit<OrderFilter, 'limit'>; readonly title: string; readonly none: string } {
+): { readonly filter: Omit<OrderFilter, 'limit' | 'viewer'>; readonly title: string; readonly none: string } {
   if (word === undefined) return { filter: {}, ...LISTS.latest };
   switch (word.toLowerCase()) {
     case 'pending':

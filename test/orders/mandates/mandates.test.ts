@@ -24,6 +24,8 @@ import { mandatesOn } from './mandate-rig.ts';
  * Mandates on the real store: how they come into force, what they make, why they do not act, and how they end.
  */
 
+const ADA = { id: 'U0ADA', isAdmin: true };
+
 let rig: Rig;
 let on: ReturnType<typeof mandatesOn>;
 beforeAll(async () => {
@@ -245,21 +247,21 @@ describe('acting', () => {
     const isRenewed = async () =>
       (await mandatesInTime({ store: rig.store, namesFitting, now: () => rig.now }))(end);
     expect(await isRenewed()).toBe(false);
-    expect(await mandateOfName(rig.mandates, 'cafe.rest')).toMatchObject({
-      order: { id: soon.id },
+    expect(await mandateOfName(rig.mandates, 'cafe.rest', 'system')).toMatchObject({
+      given: { order: { id: soon.id } },
       isOverBefore: true,
     });
-    expect((await mandatesStanding(rig.mandates)).map(({ coming }) => coming)).toEqual([[]]);
+    expect((await mandatesStanding(rig.mandates, ADA)).shown.map(({ coming }) => coming)).toEqual([[]]);
     expect((await outlookOf(rig.mandates, [end])).uncovered).toEqual(['cafe.rest']);
     rig.pass(1_000);
     const long = await on.inForce();
     expect(await isRenewed()).toBe(true);
-    expect(await mandateOfName(rig.mandates, 'cafe.rest')).toMatchObject({
-      order: { id: long.id },
+    expect(await mandateOfName(rig.mandates, 'cafe.rest', 'system')).toMatchObject({
+      given: { order: { id: long.id } },
       isOverBefore: false,
     });
     expect((await outlookOf(rig.mandates, [end])).uncovered).toEqual([]);
-    const coming = (await mandatesStanding(rig.mandates)).map(({ order, coming: names }) => [
+    const coming = (await mandatesStanding(rig.mandates, ADA)).shown.map(({ order, coming: names }) => [
       order.id,
       names.length,
     ]);
