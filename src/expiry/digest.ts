@@ -217,6 +217,7 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
     source: domain.expiry.source,
     renewedUntil: domain.renewed?.until,
     deletedAt: domain.deletedAt,
+    deletionPhase: domain.deletionPhase,
     snoozedUntil: domain.snooze?.until,
     lapsing: domain.lapse?.confirmed !== undefined,
     remindedThresholds: said,

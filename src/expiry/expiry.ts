@@ -8,7 +8,7 @@ import type { MessagePlace } from '../notifications.ts';
 import type { Order } from '../orders/order.ts';
 import type { Secret } from '../service/secret.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
-import { isDeletionAssumed, lifecycleAt } from '../zones/lifecycle.ts';
+import { isDeletionAssumed, type LifeDates, lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { CalendarOptions } from './calendar.ts';
 import { type MonthCount, renewalsByMonth } from './chart.ts';
@@ -60,7 +60,7 @@ export interface ListedName {
   readonly day: Day | undefined;
   /** Calendar days to {@link ListedName.day}; negative after it. */
   readonly daysLeft: number | undefined;
-  /** What can be done about it and until when; undefined while no date is known. */
+  /** What can be done about it and until when; undefined while neither a date nor a deletion is known. */
   readonly deadline: Deadline | undefined;
 }
 
@@ -141,18 +141,16 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   const listed =
     (zone: string) =>
     (domain: WatchedDomain): ListedName => {
-      const { name, expiry, deletedAt } = domain;
-      if (expiry === undefined) return { domain, day: undefined, daysLeft: undefined, deadline: undefined };
-      const day = expiryDay(expiry.at, expiry.source, zone);
+      const dates = lifeDatesOf(domain);
+      if (dates === undefined) return { domain, day: undefined, daysLeft: undefined, deadline: undefined };
+      const day = expiryDay(dates.expiresAt, domain.expiry?.source ?? 'rdap', zone);
       const daysLeft = daysBetween(calendarDay(now(), zone), day);
-      const dates = { expiresAt: expiry.at, deletedAt };
-      const life = lifecycleAt(zoneFor(name), dates, now(), zone);
+      const life = lifecycleAt(zoneFor(domain.name), dates, now(), zone);
       const { phase, lastSafeDay } = life.current;
       const facts = { phase, isDeletionAssumed: isDeletionAssumed(life), lastSafeDay };
       return {
         domain,
-        day,
-        daysLeft,
+        ...(domain.expiry === undefined ? { day: undefined, daysLeft: undefined } : { day, daysLeft }),
         deadline: deadlineOf({ ...facts, expiryDay: day, daysLeft }),
       };
     };
@@ -282,10 +280,15 @@ function isUndecided({ expiry, lapse }: WatchedDomain): boolean {
 
 /** Before its expiry and in the auto-renew grace a renewal keeps a name; after that only a restore brings it back. */
 function canBeRenewed(domain: WatchedDomain, now: Date): boolean {
-  const { name, expiry, deletedAt } = domain;
-  if (expiry === undefined || !isUndecided(domain)) return false;
-  const { phase } = lifecycleAt(zoneFor(name), { expiresAt: expiry.at, deletedAt }, now).current;
-  return isRenewable(phase);
+  const dates = lifeDatesOf(domain);
+  if (dates === undefined || !isUndecided(domain)) return false;
+  return isRenewable(lifecycleAt(zoneFor(domain.name), dates, now).current.phase);
+}
+
+/** A deleted name whose expiry nobody knows has come to its end with the deletion. */
+function lifeDatesOf({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifeDates | undefined {
+  const expiresAt = expiry?.at ?? deletedAt;
+  return expiresAt && { expiresAt, deletedAt, deletionPhase };
 }
 
 /** The name has not been renewed since the digest. */

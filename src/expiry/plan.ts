@@ -1,7 +1,13 @@
 import { DAY_MS } from '../duration.ts';
 import type { ExpirySource } from '../names/dates.ts';
 import { calendarDay, utcDay } from '../zones/calendar-day.ts';
-import { isDeletionAssumed, type Lifecycle, type LifePhase, lifecycleAt } from '../zones/lifecycle.ts';
+import {
+  type DeletionPhase,
+  isDeletionAssumed,
+  type Lifecycle,
+  type LifePhase,
+  lifecycleAt,
+} from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { type Day, daysBetween, expiryDay, shiftDay } from './days.ts';
 import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
@@ -21,6 +27,7 @@ export interface WatchedName {
   /** A renewal was carried out: the name is paid for until then, even if `expiresAt` is earlier. */
   readonly renewedUntil?: Date | undefined;
   readonly deletedAt?: Date | undefined;
+  readonly deletionPhase?: DeletionPhase | undefined;
   readonly snoozedUntil?: Date | undefined;
   /** Two people decided to let it go. */
   readonly lapsing?: boolean | undefined;
@@ -187,7 +194,8 @@ function dueAfter(
   { now, timeZone }: PlanOptions,
 ): LastReminder | undefined {
   if (daysLeft < -LOOK_BACK_DAYS) return undefined;
-  const life = lifecycleAt(zoneFor(watched.name), { expiresAt, deletedAt }, now, timeZone);
+  const dates = { expiresAt, deletedAt, deletionPhase: watched.deletionPhase };
+  const life = lifecycleAt(zoneFor(watched.name), dates, now, timeZone);
   const { phase, lastSafeDay } = life.current;
   const mark = AFTER_EXPIRY.findLast(
     ({ phase: marked, daysToSafeDay, daysAfterExpiry }) =>

@@ -51,21 +51,21 @@ export function costOfWaiting(
   });
   if (zone.lifecycle === undefined) {
     const today = calendarDay(now, timeZone);
+    if (current.phase === 'pending_delete') return [{ kind: 'lost' }];
     return current.phase === 'deleted'
       ? [restoreOn(today, undefined)]
       : [{ kind: 'renew', until: undefined, renewal: renewalOn(today) }];
   }
   const left = stages.slice(stages.indexOf(current));
   const steps = left.flatMap(({ phase, from, lastSafeDay }): WaitingStep[] => {
-    if (lastSafeDay === undefined) return [];
     const start = calendarDay(from === undefined || from < now ? now : from, timeZone);
+    if (phase === 'redemption') return [restoreOn(start, lastSafeDay)];
+    if (lastSafeDay === undefined) return [];
     switch (phase) {
       case 'registered':
         return [{ kind: 'renew', until: lastSafeDay, renewal: renewalOn(start) }];
       case 'auto_renew_grace':
         return [{ kind: 'at_own_risk', until: lastSafeDay, renewal: renewalOn(start) }];
-      case 'redemption':
-        return [restoreOn(start, lastSafeDay)];
       default:
         return [];
     }

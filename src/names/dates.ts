@@ -1,7 +1,10 @@
 import { DAY_MS, HOUR_MS } from '../duration.ts';
+import { deletionPhaseOf } from '../rdap/status.ts';
+import type { DeletionPhase } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
-import { isDeleted, type RecordProblem, type Registration, type RegistryLook } from './registry-record.ts';
+import type { Facts } from './facts.ts';
+import type { RecordProblem, Registration, RegistryLook } from './registry-record.ts';
 import { type Distrust, distrustOf, type TrustedRecord, trustAfter } from './trust.ts';
 
 /*
@@ -32,6 +35,8 @@ export interface NameDates {
   /** The registrar whose dates are trusted; undefined while no record was read. */
   readonly trusted: TrustedRecord | undefined;
   readonly deletedAt: Date | undefined;
+  /** How far the deletion has gone by the last record that showed it. */
+  readonly deletionPhase: DeletionPhase | undefined;
   /** Undefined when the last look at the registry gave the date. */
   readonly doubt: DateDoubt | undefined;
   /** When the registry was last asked. */
@@ -63,34 +68,35 @@ export const NO_DATES: NameDates = {
   renewed: undefined,
   trusted: undefined,
   deletedAt: undefined,
+  deletionPhase: undefined,
   doubt: undefined,
   lookedAt: undefined,
 };
 
 /** The dates after a look at the registry. */
-export function datesAfterLook(before: NameDates, { name, at: now, result }: RegistryLook): NameDates {
+export function datesAfterLook(before: NameDates, { name, at: now, facts, result }: RegistryLook): NameDates {
   const known = { ...before, lookedAt: now };
-  if (result.kind === 'not_registered') return { ...known, doubt: { code: 'not_registered' } };
-  if (result.kind === 'undated') return { ...known, doubt: { code: 'undated', problem: result.problem } };
+  if (result.kind === 'not_registered')
+    return { ...known, deletionPhase: undefined, doubt: { code: 'not_registered' } };
+  if (result.kind === 'unread') return { ...known, doubt: { code: 'undated', problem: result.problem } };
 
   const { registration } = result;
   const distrust = distrustOf(known.trusted, registration, now);
   const looked = {
     ...known,
     trusted: distrust === undefined ? trustAfter(known.trusted, registration, now) : known.trusted,
-    deletedAt: deletionOf(registration, before, now),
+    ...deletionOf(registration, before, now),
   };
+  const { expiresAt } = registration;
+  if (expiresAt === undefined) return { ...looked, doubt: undatedBy(facts) };
   const { renewed } = known;
   // A record that is older than a renewal is stale and changes nothing.
-  if (
-    renewed !== undefined &&
-    registration.expiresAt.getTime() < renewed.until.getTime() - ESTIMATE_SLACK_MS
-  ) {
+  if (renewed !== undefined && expiresAt.getTime() < renewed.until.getTime() - ESTIMATE_SLACK_MS) {
     const isLongAgo = now.getTime() - renewed.at.getTime() > DISPUTE_DAYS * DAY_MS;
-    const doubt = { code: 'renewal_not_shown', shown: registration.expiresAt } as const;
+    const doubt = { code: 'renewal_not_shown', shown: expiresAt } as const;
     return { ...looked, doubt: isLongAgo ? doubt : undefined };
   }
-  const at = renewed === undefined ? paidUntil(registration, zoneFor(name), now) : registration.expiresAt;
+  const at = renewed === undefined ? paidUntil(expiresAt, registration, zoneFor(name), now) : expiresAt;
   const after: NameDates = {
     ...looked,
     expiry: { at, source: 'rdap' },
@@ -100,7 +106,7 @@ export function datesAfterLook(before: NameDates, { name, at: now, result }: Reg
   if (known.expiry === undefined || !hasNewEnd(known, after)) return after;
   // The name keeps its old end, so that reminders go on.
   return distrust !== undefined
-    ? { ...looked, doubt: { code: 'distrusted', distrust, movedTo: registration.expiresAt } }
+    ? { ...looked, doubt: { code: 'distrusted', distrust, movedTo: expiresAt } }
     : { ...after, moved: { from: known.expiry.at, at: now } };
 }
 
@@ -132,7 +138,7 @@ export function datesAfterOrder(
       return { ...expected, expiry: { at: estimatedEnd(known, name, years, doneAt), source: 'order' } };
     }
     case 'delete':
-      return { ...known, deletedAt: doneAt };
+      return { ...known, deletedAt: doneAt, deletionPhase: undefined };
     case 'restore':
       // The service has only accepted it, so the name counts as deleted until the registry shows it restored.
       return known;
@@ -158,15 +164,27 @@ export function addYears(moment: Date, years: number): Date {
   return shifted;
 }
 
+type Deletion = Pick<NameDates, 'deletedAt' | 'deletionPhase'>;
+
 /**
  * When a name was deleted, by its record. A record that shows a deletion without its moment shows one since the look
- * before at the earliest, which is assumed: a restore is then not put off too long.
+ * before at the earliest, which is assumed: a restore is then not put off too long. One without statuses shows nothing.
  */
-function deletionOf({ deletedAt, statuses }: Registration, before: NameDates, now: Date): Date | undefined {
-  if (deletedAt !== undefined) return deletedAt;
-  return isDeleted(statuses)
-    ? (before.deletedAt ?? before.lookedAt ?? now)
-    : deletionNotShownYet(before, now);
+function deletionOf({ deletedAt, statuses }: Registration, before: NameDates, now: Date): Deletion {
+  if (statuses === undefined) return { deletedAt: before.deletedAt, deletionPhase: before.deletionPhase };
+  const deletionPhase = deletionPhaseOf(statuses);
+  const assumed =
+    deletionPhase === undefined
+      ? deletionNotShownYet(before, now)
+      : (before.deletedAt ?? before.lookedAt ?? now);
+  return { deletedAt: deletedAt ?? assumed, deletionPhase };
+}
+
+/** Why a record that was read gives no date. */
+function undatedBy({ expires_at: expiry }: Facts): DateDoubt {
+  const detail = expiry?.state === 'unseen' ? expiry.text : undefined;
+  if (detail === undefined) return { code: 'undated', problem: { code: 'no_expiration' } };
+  return { code: 'undated', problem: { code: 'unreadable_expiration', detail } };
 }
 
 /** A deletion so short ago that the registry's record may not show it yet. */
@@ -207,11 +225,11 @@ function estimatedEnd({ expiry }: NameDates, name: string, years: number, doneAt
  * Until when a name is paid for. A record in the auto-renew grace shows a year that the registry added by itself and that
  * nobody has paid for; the name still has its old end.
  */
-function paidUntil({ expiresAt, statuses }: Registration, zone: ZoneProfile, now: Date): Date {
+function paidUntil(expiresAt: Date, { statuses }: Registration, zone: ZoneProfile, now: Date): Date {
   const before = addYears(expiresAt, -1);
   const graceEnds = before.getTime() + (graceDaysOf(zone) + 1) * DAY_MS;
   const isInGrace = before <= now && now.getTime() < graceEnds;
-  return statuses.includes('auto renew period') && isInGrace ? before : expiresAt;
+  return statuses?.includes('auto renew period') && isInGrace ? before : expiresAt;
 }
 
 function graceDaysOf({ lifecycle }: ZoneProfile): number {

@@ -21,7 +21,7 @@ export const REGISTRY_DATES = [
 export const REGISTRY_FACTS = [
   /** `registered`; absent when the registry knows no such name. */
   'registration',
-  /** `iana:292` and `name:Example Registrar`, each if the record has it. */
+  /** `iana:292`, `name:Example Registrar` and, without a name, `handle:292-REG`, each if the record has it. */
   'registrar',
   /** In the words of RFC 8056, such as `client transfer prohibited`. */
   'statuses',
@@ -107,6 +107,10 @@ export const UNSEEN_REASONS = [
   'registry_unavailable',
   /** The registry's record leaves it out or hides it. */
   'not_told',
+  /** The record has it in a form that can't be read; see the text. */
+  'unreadable',
+  /** The registry has no record, but the zone above delegates the name. */
+  'delegated_without_record',
   /** Nobody has looked yet, or not for too long. */
   'stale',
   /** No nameserver of the zone above was found. */
@@ -121,11 +125,16 @@ export type UnseenReason = (typeof UNSEEN_REASONS)[number];
 /** A value that is there; never empty. */
 export type FactValue = readonly string[];
 
-/** The result of one look: a value, its absence, or that it could not be seen. */
+/** Why a fact is unknown, with the text that could not be read, as it came. */
+export type Unseen =
+  | { readonly reason: Exclude<UnseenReason, 'unreadable'>; readonly text?: undefined }
+  | { readonly reason: 'unreadable'; readonly text: string };
+
+/** One fact of one lookup, independent of all others: a value, its absence, or why it is unknown. */
 export type Fact =
   | { readonly state: 'seen'; readonly value: FactValue }
   | { readonly state: 'absent' }
-  | { readonly state: 'unseen'; readonly reason: UnseenReason };
+  | ({ readonly state: 'unseen' } & Unseen);
 
 export type Facts = { readonly [Name in FactName]?: Fact };
 
@@ -160,8 +169,12 @@ function storable(text: string): string {
   return `${beginning}… ${digest}`;
 }
 
-export function unseen(reason: UnseenReason): Fact {
+export function unseen(reason: Exclude<UnseenReason, 'unreadable'>): Fact {
   return { state: 'unseen', reason };
+}
+
+export function unreadable(text: string): Fact {
+  return { state: 'unseen', reason: 'unreadable', text: storable(text) };
 }
 
 /** The value of a fact: empty when it is absent, undefined when it was not seen. */
@@ -186,15 +199,25 @@ export function mergeSameValue(fact: FactName, before: FactValue, now: FactValue
   return [...fields.values()].sort();
 }
 
-/**
- * Compared by IANA's number where both have one, because a registrar may change its name; otherwise by name.
- */
+/** A registrar may change its name but not its IANA id. Without two ids, names decide, then handles. */
 function isSameRegistrar(one: FactValue, other: FactValue): boolean {
-  const [oneId, otherId] = [partOf(one, 'iana'), partOf(other, 'iana')];
+  const [oneId, otherId] = [registrarId(one), registrarId(other)];
   if (oneId !== undefined && otherId !== undefined) return oneId === otherId;
-  const [oneName, otherName] = [partOf(one, 'name'), partOf(other, 'name')];
-  // One look gave only a number, the other only a name: nothing shows that they differ.
-  return mayBeSameRegistrar(oneName, otherName);
+  // One lookup gave only a name, the other only a handle: nothing shows that they differ.
+  return ['name', 'handle'].every((label) => mayBeSameRegistrar(partOf(one, label), partOf(other, label)));
+}
+
+/** What a registrar is called, or its handle where no name is known. */
+export function registrarName(value: FactValue): string | undefined {
+  return partOf(value, 'name') ?? partOf(value, 'handle');
+}
+
+/** Registries give these to every registrar without accreditation (IANA, Registrar IDs: reserved). */
+const RESERVED_ID = /^(?:0|1|3|8|119|365|376|999[4-9]|4000001|8888888)$/;
+
+function registrarId(value: FactValue): number | undefined {
+  const id = partOf(value, 'iana')?.replace(/^0+(?=.)/, '') ?? '';
+  return /^\d{1,9}$/.test(id) && !RESERVED_ID.test(id) ? Number(id) : undefined;
 }
 
 /** Whether two values have the same texts, in any sequence. */

@@ -11,8 +11,7 @@ import {
   mergeSameValue,
   type Observation,
   seen,
-  type UnseenReason,
-  unseen,
+  type Unseen,
 } from './facts.ts';
 
 /*
@@ -39,7 +38,7 @@ export interface KnownFact {
   /** The values before it, the latest first. */
   readonly past: readonly KnownValue[];
   /** The latest look could not see it. */
-  readonly unseen: { readonly reason: UnseenReason; readonly since: Date } | undefined;
+  readonly unseen: (Unseen & { readonly since: Date }) | undefined;
 }
 
 /** Values as a look showed them; an empty one says that the fact was absent. */
@@ -93,12 +92,13 @@ function merge(history: NameHistory, observation: Observation, needed: typeof si
   for (const [fact, looked] of entriesOf(observation.facts)) {
     const known = merged[fact] ?? NOTHING_KNOWN;
     if (observation.at.getTime() < lastLook(known)) continue;
-    const value = factValue(looked);
-    if (value === undefined) {
-      const reason = looked.state === 'unseen' ? looked.reason : 'not_told';
-      merged[fact] = { ...known, unseen: { reason, since: known.unseen?.since ?? observation.at } };
+    if (looked.state === 'unseen') {
+      const { state: _, ...why } = looked;
+      const since = known.unseen?.reason === why.reason ? known.unseen.since : observation.at;
+      merged[fact] = { ...known, unseen: { ...why, since } };
       continue;
     }
+    const value = looked.state === 'seen' ? looked.value : [];
     const { after, change } = mergeValue(fact, known, value, observation.at, needed);
     merged[fact] = after;
     if (change !== undefined) changes.push(change);
@@ -130,8 +130,9 @@ export function sightedFacts(history: NameHistory, now: Date, maxAgeMs: number):
       const fresh = [current, candidate].filter(
         (each) => each !== undefined && now.getTime() - each.lastSeen.getTime() <= maxAgeMs,
       );
+      const { since: _, ...why } = lost ?? { reason: 'stale' as const, since: now };
       const values = fresh.flatMap((each) => each?.value ?? []);
-      return [fact, fresh.length === 0 ? unseen(lost?.reason ?? 'stale') : seen(values)];
+      return [fact, fresh.length === 0 ? { state: 'unseen', ...why } : seen(values)];
     }),
   );
 }

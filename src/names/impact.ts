@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { HOUR_MS } from '../duration.ts';
+import { isTransferLock } from '../rdap/status.ts';
 import { DEPENDENCIES, type Dependents } from './dependents.ts';
 import {
   FACT_NAMES,
@@ -117,7 +118,6 @@ const LIFE: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'];
 export const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
 /** The mail server of a name that takes no mail (RFC 7505). */
 export const NO_MAIL = '0 .';
-const TRANSFER_LOCKS: readonly string[] = ['client transfer prohibited', 'server transfer prohibited'];
 /** From the worst to the least severe; no code stands before one of a worse severity. */
 const CODES: readonly ImpactItem['code'][] = [
   'new_nameservers_not_authoritative',
@@ -328,7 +328,7 @@ function unseenItems({ task, facts }: ImpactInput): ImpactItem[] {
 function lockItems({ task, facts }: ImpactInput): ImpactItem[] {
   const statuses = factValue(facts.statuses);
   const matters = task === 'authcode' || task === 'owner-change';
-  const isLocked = statuses?.some((status) => TRANSFER_LOCKS.includes(status));
+  const isLocked = statuses?.some(isTransferLock);
   return matters && isLocked === false ? [{ code: 'no_transfer_lock', severity: 'note' }] : [];
 }
 

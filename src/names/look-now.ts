@@ -2,11 +2,11 @@ import type { DnsClient } from '../dns/client.ts';
 import type { Observation } from './facts.ts';
 import { fetchLook, type LookDeps } from './look.ts';
 import { observeImpact } from './observe.ts';
-import { undatedLook } from './registry-record.ts';
+import { unreadLook } from './registry-record.ts';
 import { timeLimit } from './time-limit.ts';
 
 /** What a look at a name at this moment needs. */
-export interface LookNowDeps extends Pick<LookDeps, 'rdap' | 'now'> {
+export interface LookNowDeps extends Pick<LookDeps, 'rdap' | 'observer' | 'now'> {
   /** Ends what is under way at shutdown. */
   readonly signal: AbortSignal;
 }
@@ -27,7 +27,7 @@ export function createLookNow(deps: LookNowDeps): LookNow {
       observeImpact(dns, name, limit),
       fetchLook(deps, name, limit).catch((error: unknown) => {
         if (!limit.aborted) throw error;
-        return undatedLook(name, at, { code: 'timeout', detail: String(ms / 1_000) });
+        return unreadLook(name, at, { code: 'timeout', detail: String(ms / 1_000) });
       }),
     ]);
     return { name, at, facts: { ...registry.facts, ...records } };

@@ -106,13 +106,16 @@ export async function lookAtRegistry(
   return registry;
 }
 
-/** Asks the registry of a name. */
+/** Asks the registry of a name, and the zone above where the registry has no record of it. */
 export async function fetchLook(
-  { rdap, now }: Pick<LookDeps, 'rdap' | 'now'>,
+  { rdap, observer, now }: Pick<LookDeps, 'rdap' | 'observer' | 'now'>,
   name: string,
   signal: AbortSignal,
 ): Promise<RegistryLook> {
-  return readRegistryAnswer(await rdap.fetchRecord(name, signal), name, now());
+  const answer = await rdap.fetchRecord(name, signal);
+  const at = now();
+  if (answer.kind !== 'not_found') return readRegistryAnswer(answer, name, at);
+  return readRegistryAnswer(answer, name, at, await observer.observeParent(name, signal));
 }
 
 /** A person says that a transfer of a name was the team's: the registrar that its record names next is trusted. */
@@ -280,7 +283,7 @@ function turnOf(planner: LookPlanner, known: NameRecord, now: Date): Date {
 
 /** A registry that did not answer is asked again after an hour, or when it says. */
 function afterRegistry({ result }: RegistryLook, next: Date, now: Date): Date {
-  if (result.kind !== 'undated' || !isUnanswered(result.problem)) return next;
+  if (result.kind !== 'unread' || !isUnanswered(result.problem)) return next;
   return new Date(now.getTime() + Math.max(result.retryAfterMs ?? 0, HOUR_MS));
 }
 

@@ -169,7 +169,9 @@ export function createNames(parts: NamesParts): Names {
       });
     const looks = await Promise.all([
       wasLookedFor(history, DNS_FACTS) ? undefined : inTime(parts.quickObserver.observe(name, limit)),
-      wasLookedFor(history, REGISTRY_FACTS) ? undefined : inTime(fetchLook(parts, name, limit)),
+      wasLookedFor(history, REGISTRY_FACTS)
+        ? undefined
+        : inTime(fetchLook({ ...parts, observer: parts.quickObserver }, name, limit)),
     ]);
     return looks.reduce<NameHistory>(
       (merged, look) => (look === undefined ? merged : mergeObservation(merged, look).history),
@@ -239,7 +241,7 @@ export function createNames(parts: NamesParts): Names {
     orderIncidents: createOrderIncidents({ store: parts.incidents, now }),
     impacts: createImpacts({
       ...parts,
-      lookNow: createLookNow(parts),
+      lookNow: createLookNow({ ...parts, observer: parts.quickObserver }),
       watchedHistory: async (name) => (await store.find(name))?.history,
     }),
   };

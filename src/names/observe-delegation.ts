@@ -80,10 +80,8 @@ export function createDelegationObserver({
           ? { kind: 'free' }
           : { kind: 'registered', expiresAt: undefined };
       }
-      case 'undated':
-        return result.problem.code === 'no_expiration' || result.problem.code === 'unreadable_expiration'
-          ? { kind: 'registered', expiresAt: undefined }
-          : { kind: 'unseen' };
+      case 'unread':
+        return { kind: 'unseen' };
     }
   }
 

@@ -22,6 +22,8 @@ export interface ObserverDeps {
 export interface DnsObserver {
   /** One look at a name. @throws only the signal's reason */
   observe(name: string, signal?: AbortSignal): Promise<Observation>;
+  /** The nameservers that the zone above delegates a name to. @throws only the signal's reason */
+  observeParent(name: string, signal?: AbortSignal): Promise<Fact>;
 }
 
 const PARENTS_ASKED = 2;
@@ -44,6 +46,7 @@ export function createDnsObserver({ dns, parents, readCertificate, now }: Observ
       const certificate = await observeCertificate(records, name, addresses, signal);
       return { name, at, facts: { ...records, parent_nameservers: parentNameservers, certificate } };
     },
+    observeParent,
   };
 
   function observeCertificate(

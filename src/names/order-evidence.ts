@@ -5,12 +5,13 @@ import type { Evidence } from '../orders/evidence.ts';
 import { type Order, type OrderItem, periodOf } from '../orders/order.ts';
 import type { RecordHint, RecordProof, RecordProofCode } from '../orders/record-finding.ts';
 import { mayBeSameRegistrar } from '../rdap/registrar-name.ts';
+import { isDeleted } from '../rdap/status.ts';
 import { addYears } from './dates.ts';
-import { type FactName, type FactValue, isSameSet, partOf } from './facts.ts';
+import { type FactName, type FactValue, isSameSet, registrarName } from './facts.ts';
 import { type KnownValue, type NameHistory, valuesOf } from './history.ts';
 import { askedNameServers } from './name-orders.ts';
 import type { SeenAtRegistry } from './ports.ts';
-import { isDeleted, type Registration, type RegistryLook } from './registry-record.ts';
+import type { Registration, RegistryLook } from './registry-record.ts';
 import type { NameOrder } from './unexplained-changes.ts';
 
 /*
@@ -41,12 +42,12 @@ const NOTHING: Evidence = { kind: 'nothing' };
 
 /** What a look at the registry tells of a request whose answer was lost. */
 export function evidenceOf(lost: LostAnswer, { result }: RegistryLook): Evidence {
-  if (result.kind === 'undated') return NOTHING;
+  if (result.kind === 'unread') return NOTHING;
   const { server } = result;
   if (result.kind === 'not_registered')
     return { kind: 'hint', source: server, seen: { code: 'not_registered' } };
   const { registration } = result;
-  const proof = registration.isSecure ? proofOf(lost, registration) : undefined;
+  const proof = registration.isSecure && registration.hasExactDates ? proofOf(lost, registration) : undefined;
   if (proof !== undefined) return { kind: 'done', seen: { code: proof } };
   const finding = findingOf(registration, lost);
   if (finding === undefined) return NOTHING;
@@ -66,6 +67,7 @@ export function confirmationOf(
 ): Confirmation {
   if (result.kind !== 'registered') return 'unknown';
   const { transferredAt, statuses } = result.registration;
+  if (statuses === undefined) return 'unknown';
   if (task === 'restore') return isDeleted(statuses) ? 'not_shown' : 'shown';
   if (transferredAt !== undefined && transferredAt.getTime() > since.getTime() - HOUR_MS) return 'shown';
   return transferredAt !== undefined || statuses.includes('pending transfer') ? 'not_shown' : 'unknown';
@@ -104,7 +106,7 @@ function proofOf(
       const at = record.deletedAt?.getTime() ?? Number.NaN;
       // A name that has reached its end is deleted by itself.
       const isOfThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + HOUR_MS;
-      const isEarly = record.expiresAt.getTime() > sentAt.getTime() + HOUR_MS;
+      const isEarly = (record.expiresAt?.getTime() ?? Number.NaN) > sentAt.getTime() + HOUR_MS;
       if (was === undefined || isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
       return isOfThen && isEarly && isDeleted(record.statuses) ? 'deleted' : undefined;
     }
@@ -115,7 +117,9 @@ function proofOf(
       // A name that was released and registered by somebody else does not count as deleted.
       const isSameName =
         record.registeredAt !== undefined && record.registeredAt < was.firstSeen && isOf(registrar, record);
-      return isSameName && !isDeleted(record.statuses) ? 'restored' : undefined;
+      return isSameName && record.statuses !== undefined && !isDeleted(record.statuses)
+        ? 'restored'
+        : undefined;
     }
     default:
       return undefined;
@@ -155,7 +159,7 @@ function seenBefore(history: NameHistory, fact: FactName, moment: Date): KnownVa
  * they differ.
  */
 function isOf(registrar: FactValue | undefined, { registrar: now }: Registration): boolean {
-  const was = registrar && partOf(registrar, 'name');
+  const was = registrar && registrarName(registrar);
   return mayBeSameRegistrar(was, now);
 }
 
@@ -174,7 +178,7 @@ function findingOf(record: Registration, lost: LostAnswer): Finding {
       return { hint: { code: 'nameservers_seen', ...shownNameServers(record, lost.order) } };
     case 'restore':
     case 'delete':
-      return { hint: { code: 'statuses_seen', statuses: record.statuses } };
+      return { hint: { code: 'statuses_seen', statuses: record.statuses ?? [] } };
     default:
       return undefined;
   }
@@ -189,7 +193,8 @@ function creationFinding(record: Registration, { order, sentAt }: LostAnswer): F
   const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
   const isOfThen = after >= -SKEW_MS && after <= HOUR_MS;
   const shown = shownNameServers(record, order);
-  if (record.isSecure && isOfThen && shown.areAskedFor) return { done: { code: 'registered' } };
+  if (record.isSecure && record.hasExactDates && isOfThen && shown.areAskedFor)
+    return { done: { code: 'registered' } };
   return {
     hint: {
       code: 'registration_seen',
@@ -204,6 +209,7 @@ function creationFinding(record: Registration, { order, sentAt }: LostAnswer): F
  * counts as this renewal only when it moved by exactly the years that were asked for, in time, at the same registrar.
  */
 function renewalFinding(record: Registration, { order, sentAt, seen, now }: LostAnswer): Finding {
+  if (record.expiresAt === undefined) return undefined;
   const years = periodOf(order.input);
   const before = shownBefore(seen, 'expires_at', sentAt)?.[0];
   const expiresAt = record.expiresAt.toISOString();
@@ -215,11 +221,14 @@ function renewalFinding(record: Registration, { order, sentAt, seen, now }: Lost
   const isMovedByPeriod = years !== undefined && isSameDay(record.expiresAt, addYears(end, years));
   if (!isMovedByPeriod) return { hint: moved };
   // After that day registries move it by themselves.
-  if (shownSince(seen, record, now) >= end) return { hint: { ...moved, otherCause: 'expiry_passed' } };
-  const registrar = partOf(shownBefore(seen, 'registrar', sentAt) ?? [], 'name');
+  if (shownSince(seen, expiresAt, now) >= end) return { hint: { ...moved, otherCause: 'expiry_passed' } };
+  const registrar = registrarName(shownBefore(seen, 'registrar', sentAt) ?? []);
   if (record.registrar !== registrar || (record.transferredAt ?? sentAt) > sentAt)
     return { hint: { ...moved, otherCause: 'transfer' } };
-  const isSecure = record.isSecure && (shownBefore(seen, 'transport', sentAt) ?? []).includes('https');
+  const isSecure =
+    record.isSecure &&
+    record.hasExactDates &&
+    (shownBefore(seen, 'transport', sentAt) ?? []).includes('https');
   return isSecure ? { done: { code: 'renewed', ...dates } } : { hint: moved };
 }
 
@@ -232,13 +241,13 @@ function shownBefore(seen: readonly SeenAtRegistry[], fact: FactName, moment: Da
 }
 
 /** When a record was first seen with its present date. */
-function shownSince(seen: readonly SeenAtRegistry[], { expiresAt }: Registration, now: Date): Date {
+function shownSince(seen: readonly SeenAtRegistry[], expiresAt: string, now: Date): Date {
   const latest = seen.find((look) => (look.seen.expires_at?.length ?? 0) > 0);
-  return latest?.seen.expires_at?.[0] === expiresAt.toISOString() ? latest.at : now;
+  return latest?.seen.expires_at?.[0] === expiresAt ? latest.at : now;
 }
 
 function transferFinding(record: Registration, { sentAt }: LostAnswer): Finding {
-  const { registrar, statuses, transferredAt } = record;
+  const { registrar, statuses = [], transferredAt } = record;
   return {
     hint: {
       code: 'registrar_seen',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { RDAP_PROBLEMS, type RdapAnswer, type RdapProblem } from '../rdap/client.ts';
+import { readRecordDate } from '../rdap/date.ts';
 import {
   asciiName,
   cleanText,
@@ -9,37 +10,39 @@ import {
   event,
   fitting,
   jCard,
+  list,
   nameserver,
-  statusOf,
 } from '../rdap/record-parts.ts';
-import { readRfc3339 } from '../rdap/rfc3339.ts';
+import { isDeleted, lettersOf, statusOf } from '../rdap/status.ts';
 import {
   ABSENT,
   type Fact,
   type FactName,
   type Facts,
   factValue,
-  partOf,
   REGISTRY_FACTS,
+  registrarName,
   seen,
+  unreadable,
   unseen,
 } from './facts.ts';
 
 /*
- * Reads a registry's record (RFC 9083). Whatever is missing or malformed is unseen, never absent: a registry that
- * leaves a member out has not said that there is none.
+ * Reads a registry's record (RFC 9083) fact by fact. Whatever is missing or malformed is unseen, never absent: a registry
+ * that leaves a member out has not said that there is none.
  */
 
 const MAX_ITEMS = 50;
-
-const list = z.array(z.unknown()).optional().catch(undefined);
 
 const publicId = z.object({
   type: z.string(),
   identifier: z.union([z.string(), z.number()]).transform(String),
 });
 const property = z.tuple([z.string(), z.unknown(), z.unknown()], z.unknown());
-const secureDns = z.object({ delegationSigned: z.boolean().optional().catch(undefined), dsData: list });
+const secureDns = z.object({
+  delegationSigned: z.union([z.boolean(), z.stringbool()]).optional(),
+  dsData: list,
+});
 /** RFC 9537, 4.2. */
 const redaction = z.object({
   name: z.union([
@@ -55,7 +58,10 @@ export const RECORD_PROBLEMS = [
   'other_name',
   /** Its registry publishes records without dates. */
   'no_expiration',
+  /** Detail: the date as it came. */
   'unreadable_expiration',
+  /** The registry has no record, but the zone above delegates the name. */
+  'delegated_without_record',
 ] as const;
 
 export interface RecordProblem {
@@ -68,20 +74,22 @@ export function isUnanswered({ code }: RecordProblem): boolean {
   return RDAP_PROBLEMS.some((problem) => problem === code);
 }
 
-/** What a registry's record says of a registration. */
+/** What a registry's record says of a registration. What it leaves out costs nothing else. */
 export interface Registration {
-  readonly expiresAt: Date;
+  readonly expiresAt: Date | undefined;
   readonly registeredAt: Date | undefined;
   /** When it last went to another registrar. */
   readonly transferredAt: Date | undefined;
   /** When the name was deleted, where the record tells: it then waits in redemption or for its release. */
   readonly deletedAt: Date | undefined;
+  /** All its dates have a time and a zone. Others are no proof of when something happened. */
+  readonly hasExactDates: boolean;
   /** What the registrar is called. */
   readonly registrar: string | undefined;
   /** In ASCII, lower case, each once. */
   readonly nameServers: readonly string[];
-  /** In the words of RFC 8056. */
-  readonly statuses: readonly string[];
+  /** In the words of RFC 8056; undefined where the record does not tell them. */
+  readonly statuses: readonly string[] | undefined;
   /** Every exchange on the way to it was over https. */
   readonly isSecure: boolean;
 }
@@ -95,30 +103,55 @@ export interface RegistryLook {
   readonly result:
     | { readonly kind: 'registered'; readonly registration: Registration; readonly server: string }
     | { readonly kind: 'not_registered'; readonly server: string }
-    | { readonly kind: 'undated'; readonly problem: RecordProblem; readonly retryAfterMs?: number };
+    | { readonly kind: 'unread'; readonly problem: RecordProblem; readonly retryAfterMs?: number };
 }
 
-/** Reads what a registry answered about a name. */
-export function readRegistryAnswer(answer: RdapAnswer, name: string, at: Date): RegistryLook {
-  if (answer.kind === 'unavailable') return undatedLook(name, at, answer.problem, answer.retryAfterMs);
+/**
+ * Reads what a registry answered about a name.
+ * @param delegation what the zone above said after an answer that there is no record; undefined after any other answer
+ */
+export function readRegistryAnswer(
+  answer: RdapAnswer,
+  name: string,
+  at: Date,
+  delegation?: Fact,
+): RegistryLook {
+  if (answer.kind === 'unavailable') return unreadLook(name, at, answer.problem, answer.retryAfterMs);
   const { server } = answer;
-  if (answer.kind === 'not_found') {
-    return { name, at, facts: everyFact(ABSENT), result: { kind: 'not_registered', server } };
-  }
+  if (answer.kind === 'not_found') return lookWithoutRecord(name, at, server, delegation);
   const record = domainObject.safeParse(answer.body).data;
-  if (record === undefined) return undatedLook(name, at, { code: 'not_a_domain' });
+  if (record === undefined) return unreadLook(name, at, { code: 'not_a_domain' });
   if (asciiName(record.ldhName ?? record.unicodeName ?? '') !== name)
-    return undatedLook(name, at, { code: 'other_name' });
+    return unreadLook(name, at, { code: 'other_name' });
   const facts = { ...factsOf(record), transport: seen([answer.secure ? 'https' : 'http']) };
-  const registration = registrationOf(facts);
-  if (registration !== undefined)
-    return { name, at, facts, result: { kind: 'registered', registration, server } };
-  const code = facts.expires_at.state === 'absent' ? 'no_expiration' : 'unreadable_expiration';
-  return { name, at, facts, result: { kind: 'undated', problem: { code } } };
+  const hasExactDates = each(event, record.events).every(
+    ({ eventDate }) => readRecordDate(eventDate)?.isExact !== false,
+  );
+  return {
+    name,
+    at,
+    facts,
+    result: { kind: 'registered', registration: registrationOf(facts, hasExactDates, at), server },
+  };
+}
+
+/** No record alone does not prove that a name is free: registries lose records of names that they still delegate. */
+function lookWithoutRecord(
+  name: string,
+  at: Date,
+  server: string,
+  delegation: Fact = unseen('stale'),
+): RegistryLook {
+  if (delegation.state === 'seen') {
+    const look = unreadLook(name, at, { code: 'delegated_without_record' });
+    return { ...look, facts: everyFact(unseen('delegated_without_record')) };
+  }
+  const fact = delegation.state === 'absent' ? ABSENT : unseen('registry_unavailable');
+  return { name, at, facts: everyFact(fact), result: { kind: 'not_registered', server } };
 }
 
 /** A look that shows nothing. */
-export function undatedLook(
+export function unreadLook(
   name: string,
   at: Date,
   problem: RecordProblem,
@@ -129,7 +162,7 @@ export function undatedLook(
     name,
     at,
     facts,
-    result: { kind: 'undated', problem, ...(retryAfterMs !== undefined && { retryAfterMs }) },
+    result: { kind: 'unread', problem, ...(retryAfterMs !== undefined && { retryAfterMs }) },
   };
 }
 
@@ -142,79 +175,99 @@ function factsOf(record: z.output<typeof domainObject>) {
   return {
     registration: seen(['registered']),
     registrar: registrarOf(record.entities),
-    statuses:
-      record.status === undefined ? unseen('not_told') : seen(each(z.string(), record.status).map(statusOf)),
-    registry_nameservers:
-      record.nameservers === undefined
-        ? unseen('not_told')
-        : seen(each(nameserver, record.nameservers).filter(isFilled)),
+    statuses: listFact(record.status, (members) => members.map(textOf).map(statusOf)),
+    registry_nameservers: listFact(record.nameservers, (members) => fitting(nameserver, members)),
     secure_dns: secureDnsOf(record.secureDNS),
     owner: ownerOf(record.entities, record.redacted),
     registered_at: dateOf(events, 'registration'),
     expires_at: dateOf(events, 'expiration'),
     registrar_expires_at: dateOf(events, 'registrar expiration'),
-    updated_at: dateOf(events, 'last changed'),
-    transferred_at: dateOf(events, 'transfer'),
+    updated_at: dateOf(events, 'last changed', Math.max),
+    transferred_at: dateOf(events, 'transfer', Math.max),
     deleted_at: dateOf(events, 'deletion'),
   } satisfies Facts;
 }
 
-/** Undefined where the record tells no end of the registration. */
-function registrationOf(facts: Facts): Registration | undefined {
+function registrationOf(facts: Facts, hasExactDates: boolean, now: Date): Registration {
   const textsOf = (fact: FactName) => factValue(facts[fact]) ?? [];
   const momentOf = (fact: FactName) => textsOf(fact).map((text) => new Date(text))[0];
-  const expiresAt = momentOf('expires_at');
-  if (expiresAt === undefined) return undefined;
-  const statuses = textsOf('statuses');
+  const statuses = factValue(facts.statuses);
+  // A date in the future is when the name will be released.
+  const deletions = [momentOf('deleted_at'), momentOf('updated_at')].filter(
+    (at) => at !== undefined && at <= now,
+  );
   return {
-    expiresAt,
+    expiresAt: momentOf('expires_at'),
     registeredAt: momentOf('registered_at'),
     transferredAt: momentOf('transferred_at'),
     // Registries tell a deletion by the status; the deletion was then the last change of the record.
-    deletedAt: isDeleted(statuses) ? (momentOf('deleted_at') ?? momentOf('updated_at')) : undefined,
-    registrar: partOf(textsOf('registrar'), 'name'),
+    deletedAt: isDeleted(statuses) ? deletions[0] : undefined,
+    hasExactDates,
+    registrar: registrarName(textsOf('registrar')),
     nameServers: textsOf('registry_nameservers'),
     statuses,
     isSecure: textsOf('transport').includes('https'),
   };
 }
 
-/** Whether statuses say that a name is deleted: it waits in redemption or for its release. */
-export function isDeleted(statuses: readonly string[]): boolean {
-  return statuses.some((status) => status === 'redemption period' || status === 'pending delete');
+/** A list of which nothing can be read is not an empty one. */
+function listFact(
+  members: readonly unknown[] | undefined,
+  read: (members: readonly unknown[]) => readonly string[],
+): Fact {
+  if (members === undefined) return unseen('not_told');
+  const texts = read(members.slice(0, MAX_ITEMS)).filter(isFilled);
+  return texts.length === 0 && members.length > 0 ? unreadable(textOf(members)) : seen(texts);
 }
 
 function registrarOf(entities: readonly unknown[] | undefined): Fact {
   const registrar = withRole(entities, 'registrar')[0];
   if (registrar === undefined) return unseen('not_told');
-  const id = each(publicId, registrar.publicIds).find(({ type }) => /^iana registrar id$/i.test(type.trim()));
-  const [fullName = registrar.handle] = valuesOf(registrar.vcardArray, 'fn').flatMap((value) =>
-    typeof value === 'string' ? value : [],
+  const id = each(publicId, registrar.publicIds).find(({ type }) =>
+    /^iana[\s_-]*registrar/i.test(type.trim()),
   );
-  const called = cleanText(fullName ?? '').replace(/\s+/g, ' ');
+  const name = ['fn', 'org']
+    .flatMap((field) => valuesOf(registrar.vcardArray, field))
+    .flat()
+    .filter(isText)
+    .map(lineOf)
+    .find((text) => text !== '' && !HIDDEN.test(text));
+  const handle = lineOf(registrar.handle ?? '');
   const parts = [
-    ...(id === undefined ? [] : [`iana:${cleanText(id.identifier)}`]),
-    ...(called === '' ? [] : [`name:${called}`]),
+    ...(id === undefined ? [] : [`iana:${lineOf(id.identifier)}`]),
+    ...(name === undefined ? [] : [`name:${name}`]),
+    ...(name === undefined && handle !== '' ? [`handle:${handle}`] : []),
   ];
   return parts.length === 0 ? unseen('not_told') : seen(parts);
 }
 
 function secureDnsOf(member: unknown): Fact {
+  if (member === undefined || member === null) return unseen('not_told');
   const delegation = secureDns.safeParse(member).data;
-  if (delegation === undefined) return unseen('not_told');
+  if (delegation === undefined) return unreadable(textOf(member));
   if (delegation.delegationSigned === true || (delegation.dsData?.length ?? 0) > 0) return seen(['signed']);
   return delegation.delegationSigned === false ? ABSENT : unseen('not_told');
 }
 
 type Event = z.output<typeof event>;
 
-/** Two dates of one event contradict each other. The earlier date of an expiry is the safe one. */
-function dateOf(events: readonly Event[], action: string): Fact {
-  const matching = events.filter(({ eventAction }) => eventAction.toLowerCase() === action);
+/** One of the dates that can be read: the earlier of two dates of an expiry is the safe one. */
+function dateOf(events: readonly Event[], action: string, pick = Math.min): Fact {
+  const matching = events.filter(({ eventAction }) => lettersOf(eventAction) === lettersOf(action));
   if (matching.length === 0) return ABSENT;
-  const dates = matching.map(({ eventDate }) => readRfc3339(eventDate)?.getTime() ?? Number.NaN);
-  const earliest = Math.min(...dates);
-  return Number.isNaN(earliest) ? unseen('not_told') : seen([new Date(earliest).toISOString()]);
+  const moments = matching.flatMap(({ eventDate }) => readRecordDate(eventDate)?.at.getTime() ?? []);
+  if (moments.length > 0) return seen([new Date(pick(...moments)).toISOString()]);
+  const text = matching.map(({ eventDate }) => textOf(eventDate)).find(isFilled);
+  return text === undefined ? unseen('not_told') : unreadable(text);
+}
+
+/** A member of a record as it came, in one line. */
+function textOf(member: unknown): string {
+  return lineOf(isText(member) ? member : (JSON.stringify(member ?? '') ?? ''));
+}
+
+function lineOf(text: string): string {
+  return cleanText(text).replace(/\s+/g, ' ');
 }
 
 const HIDDEN = /redacted|withheld|not disclosed|privacy|data protected|gdpr|masked|statutory/i;
@@ -291,5 +344,5 @@ function isFilled(value: string): boolean {
 }
 
 function normalText(value: string): string {
-  return cleanText(value.normalize('NFKC')).replace(/\s+/g, ' ').toLowerCase();
+  return lineOf(value.normalize('NFKC')).toLowerCase();
 }

@@ -18,7 +18,12 @@ const knownFact = z
     current: knownValue.optional(),
     candidate: knownValue.extend({ sightings: z.int().positive() }).optional(),
     past: z.array(knownValue),
-    unseen: z.object({ reason: z.enum(UNSEEN_REASONS), since: moment }).optional(),
+    unseen: z
+      .union([
+        z.object({ reason: z.literal('unreadable'), text: z.string(), since: moment }),
+        z.object({ reason: z.enum(UNSEEN_REASONS).exclude(['unreadable']), since: moment }),
+      ])
+      .optional(),
   })
   .transform(({ current, candidate, past, unseen }): KnownFact => ({ current, candidate, past, unseen }));
 

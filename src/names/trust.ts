@@ -1,6 +1,6 @@
 import { DAY_MS } from '../duration.ts';
 import { isSameRegistrarName, mayBeSameRegistrar } from '../rdap/registrar-name.ts';
-import { partOf } from './facts.ts';
+import { registrarName } from './facts.ts';
 import type { NameHistory } from './history.ts';
 import type { Registration } from './registry-record.ts';
 
@@ -55,7 +55,7 @@ export function isAtAnotherRegistrar(
   { trusted, history }: { readonly trusted: TrustedRecord | undefined; readonly history: NameHistory },
   now: Date,
 ): boolean {
-  const shown = partOf(history.registrar?.current?.value ?? [], 'name');
+  const shown = registrarName(history.registrar?.current?.value ?? []);
   if (trusted === undefined || isTransferKnown(trusted, now)) return false;
   return !mayBeSameRegistrar(trusted.registrar, shown);
 }

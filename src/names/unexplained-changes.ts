@@ -1,7 +1,7 @@
 import { DAY_MS, MINUTE_MS } from '../duration.ts';
+import { isDeleted, isHold, isLock, isStillLocked, isTransferLock } from '../rdap/status.ts';
 import { type FactName, type FactValue, INCIDENT_FACTS, isSameSet, REGISTRY_FACTS } from './facts.ts';
 import type { FactChange, NameHistory } from './history.ts';
-import { isDeleted } from './registry-record.ts';
 
 /*
  * Finds the changes of a name that no order explains. A change that several facts show is one: a registry's record and
@@ -135,14 +135,6 @@ const CHANGES_KEPT_MS = 150 * DAY_MS;
 const REGISTRY_LOCK_MS = 65 * DAY_MS;
 const REGISTRY_LOCK = 'server transfer prohibited';
 
-const LOCKS: readonly string[] = ['transfer', 'delete', 'update'].flatMap((what) => [
-  `client ${what} prohibited`,
-  `server ${what} prohibited`,
-]);
-
-/** While one of them is set, the name is not in its zone. */
-const HOLDS: readonly string[] = ['client hold', 'server hold'];
-
 /** How long after its request an order can explain a change of a kind. It never explains a kind that is left out. */
 const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<IncidentKind, number>>>>> = {
   create: { registrar: 2 * DAY_MS, nameservers: 2 * DAY_MS, owner: 2 * DAY_MS, ds: 2 * DAY_MS },
@@ -274,10 +266,11 @@ function dateOf(changes: readonly FactChange[]): Pick<NameChange, 'expiry'> {
 
 function statusChanges(change: FactChange, history: NameHistory): NameChange[] {
   const { before, after } = change;
-  const gone = LOCKS.filter(
-    (lock) => before.includes(lock) && !after.includes(lock) && !endsByItself(lock, change, history),
-  );
-  const holds = HOLDS.filter((hold) => after.includes(hold) && !before.includes(hold));
+  const gone = before
+    .filter((status) => isLock(status) && !isStillLocked(status, after))
+    .filter((lock) => !endsByItself(lock, change, history))
+    .sort((a, b) => Number(isTransferLock(b)) - Number(isTransferLock(a)));
+  const holds = after.filter((status) => isHold(status) && !before.includes(status));
   const isAdded = (status: string) => after.includes(status) && !before.includes(status);
   return [
     ...gone.map((lock) => ofKind('lock', change, [lock])),
@@ -340,7 +333,7 @@ function takesDelegation({ kind }: KnownChange, { statuses, registration }: Name
   const value = statuses?.current?.value ?? [];
   switch (kind) {
     case 'hold':
-      return HOLDS.some((hold) => value.includes(hold));
+      return value.some(isHold);
     case 'pending_delete':
       return isDeleted(value) || registration?.current?.value.length === 0;
     default:
@@ -402,7 +395,7 @@ function isWhatWasAskedFor({ task, nameServers }: NameOrder, { kind, fact, after
       // Such an order can remove the DS, but not set a new one.
       return after.length === 0 || task === 'transfer' || task === 'restore' || task === 'create';
     case 'lock':
-      return task !== 'authcode' || after.every((lock) => lock.includes('transfer'));
+      return task !== 'authcode' || after.every(isTransferLock);
     default:
       return true;
   }

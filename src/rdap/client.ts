@@ -7,7 +7,7 @@ import { readRetryAfter } from '../http/retry-after.ts';
 import { jsonText, parseJson } from '../http/text.ts';
 import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
 
-/** What a registry answered about a name. The body is parsed from JSON; undefined when it is none. */
+/** What a registry answered about a name. The body is parsed from JSON. */
 export type RdapAnswer =
   | ({ readonly kind: 'answered'; readonly body: unknown } & RdapOrigin)
   | ({ readonly kind: 'not_found' } & RdapOrigin)
@@ -25,6 +25,8 @@ export const RDAP_PROBLEMS = [
   'waiting',
   /** Another HTTP status, which is the detail. */
   'http_status',
+  /** An answer that is no RDAP, such as a web page; detail: its media type. */
+  'not_rdap',
   'too_many_redirects',
   'redirect_to_nowhere',
   'redirect_unsafe',
@@ -98,7 +100,9 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 interface RdapResponse extends RdapOrigin {
   readonly status: number;
-  readonly text: string;
+  /** Undefined where it can't be decoded. */
+  readonly text: string | undefined;
+  readonly mediaType: string;
 }
 
 /** The bootstrap file, and whether nobody on the way could have changed it. */
@@ -252,24 +256,33 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
     );
     const busy = status === 429 || status === 503;
     const asked = readRetryAfter(headers['retry-after'], now().getTime());
+    const contentType = [headers['content-type']].flat()[0];
     return {
       status,
-      text: (body && jsonText(body, [headers['content-type']].flat()[0])) ?? '',
+      text: body && jsonText(body, contentType),
+      mediaType: (contentType ?? '').replace(/;.*/s, '').trim().toLowerCase(),
       location: [headers['location']].flat()[0],
       retryAfterMs: asked === undefined ? (busy ? DEFAULT_WAIT_MS : 0) : Math.min(asked, DAY_MS),
     };
   }
 }
 
-function answerOf({ status, text, server, secure }: RdapResponse): RdapAnswer {
-  if (status === 404) return { kind: 'not_found', server, secure };
-  if (status !== 200) return unavailable({ code: 'http_status', detail: String(status) });
-  return { kind: 'answered', body: readJson(text), server, secure };
+/** RFC 7480, 4.2 and 5.3. JSON under a name of its own or as plain text is read all the same. */
+const JSON_TYPE = /^(?:|(?:application|text)\/(?:[^/]+\+)?json|text\/plain)$/;
+
+function answerOf({ status, text, mediaType, server, secure }: RdapResponse): RdapAnswer {
+  if (status !== 200 && status !== 404) return unavailable({ code: 'http_status', detail: String(status) });
+  const body = JSON_TYPE.test(mediaType) ? readJson(text) : undefined;
+  // RFC 7480, 5.3: a 404 may come without a body.
+  const isBare = status === 404 && text?.trim() === '';
+  if (body === undefined && !isBare)
+    return unavailable({ code: 'not_rdap', ...(mediaType !== '' && { detail: mediaType }) });
+  return status === 404 ? { kind: 'not_found', server, secure } : { kind: 'answered', body, server, secure };
 }
 
-function readJson(text: string): unknown {
+function readJson(text: string | undefined): unknown {
   try {
-    return parseJson(text);
+    return text === undefined ? undefined : parseJson(text);
   } catch {
     return undefined;
   }

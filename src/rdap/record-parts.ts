@@ -10,10 +10,14 @@ const MAX_TEXT = 200;
 
 const optionalText = z.string().optional().catch(undefined);
 
-const list = z.array(z.unknown()).optional().catch(undefined);
+/** A registry that has one member writes it without the list now and then. */
+export const list = z
+  .unknown()
+  .optional()
+  .transform((value) => (value === undefined || value === null ? undefined : [value].flat()));
 
 export const domainObject = z.object({
-  objectClassName: z.literal('domain'),
+  objectClassName: z.string().regex(/^domain$/i),
   ldhName: optionalText,
   unicodeName: optionalText,
   status: list,
@@ -36,10 +40,11 @@ export const event = z.object({ eventAction: z.string(), eventDate: z.unknown().
 /** Properties of a jCard (RFC 7095): name, parameters, type, values. */
 export const jCard = z.tuple([z.literal('vcard'), z.array(z.unknown())]);
 
-/** The host name of a nameserver in ASCII; empty when it has none. */
+/** The host name of a nameserver in ASCII, or as it came when it is no host name; empty when it has none. */
 export const nameserver = z
-  .object({ ldhName: optionalText, unicodeName: optionalText })
-  .transform(({ ldhName, unicodeName }) => asciiName(ldhName ?? unicodeName ?? ''));
+  .union([z.string(), z.object({ ldhName: optionalText, unicodeName: optionalText })])
+  .transform((server) => (typeof server === 'string' ? server : (server.ldhName ?? server.unicodeName ?? '')))
+  .transform((host) => asciiName(host) || cleanText(host).toLowerCase());
 
 /** A name as names are compared: in ASCII, lower case, without a dot at its end. Empty when it is no name. */
 export function asciiName(name: string): string {
@@ -52,15 +57,6 @@ export function cleanText(value: string): string {
     .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
     .trim()
     .slice(0, MAX_TEXT);
-}
-
-/** A status in the words of RFC 8056. Registries write it so, or as in EPP: `clientTransferProhibited`. */
-export function statusOf(status: string): string {
-  const words = cleanText(status)
-    .replace(/([a-z])([A-Z])/g, '$1 $2')
-    .replace(/\s+/g, ' ')
-    .toLowerCase();
-  return words === 'ok' ? 'active' : words;
 }
 
 /** The members of a list that fit a schema. */

@@ -13,6 +13,7 @@ import { Prisma } from './database.ts';
 export const expirySource = z.enum(['rdap', 'order', 'person']);
 
 const optionalMoment = optional(z.date());
+export const deletionPhase = optional(z.enum(['redemption', 'pending_delete']));
 
 /** The columns of a name's dates. */
 const datesShape = {
@@ -24,6 +25,7 @@ const datesShape = {
   renewedAt: optionalMoment,
   trusted: jsonColumn(storedTrust),
   deletedAt: optionalMoment,
+  deletionPhase,
   doubt: jsonColumn(storedDoubt),
   lookedAt: optionalMoment,
 };
@@ -87,6 +89,7 @@ export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): Nam
     renewedAt,
     trusted,
     deletedAt,
+    deletionPhase: phase,
     doubt,
     lookedAt,
   } = row;
@@ -96,6 +99,7 @@ export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): Nam
     renewed: renewedUntil && renewedAt && { until: renewedUntil, at: renewedAt },
     trusted,
     deletedAt,
+    deletionPhase: phase,
     doubt,
     lookedAt,
   };
@@ -135,6 +139,7 @@ export function dateColumns(dates: NameDates) {
     renewedAt: dates.renewed?.at ?? null,
     trusted: asJson(dates.trusted),
     deletedAt: dates.deletedAt ?? null,
+    deletionPhase: dates.deletionPhase ?? null,
     doubt: asJson(dates.doubt),
     lookedAt: dates.lookedAt ?? null,
   } satisfies Record<keyof typeof datesShape, unknown>;

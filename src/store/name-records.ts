@@ -3,7 +3,7 @@ import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { hasNewEnd } from '../names/dates.ts';
 import { DELEGATION_FAULTS, faultsOf, lastHealthLook } from '../names/delegation-health.ts';
 import { type DependentName, hostOfTarget, isUnder } from '../names/dependents.ts';
-import { partOf } from '../names/facts.ts';
+import { registrarName } from '../names/facts.ts';
 import { findingsOf, type Impact } from '../names/impact.ts';
 import { isInUse } from '../names/in-use.ts';
 import { GUARDED } from '../names/portfolio.ts';
@@ -159,7 +159,7 @@ function saveRecord(
   const fields = {
     ...dateColumns(after),
     ...decided,
-    registrar: partOf(after.history.registrar?.current?.value ?? [], 'name') ?? null,
+    registrar: registrarName(after.history.registrar?.current?.value ?? []) ?? null,
     inUse: isInUse(after.history) ?? null,
     ...faultColumns(before, after),
     nextDnsAt: after.nextDnsAt,

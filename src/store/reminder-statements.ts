@@ -14,7 +14,7 @@ import type { WebhookEvent } from '../webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { jsonColumn, optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
-import { columnsOf, DOMAIN_COLUMNS, expirySource } from './domain-rows.ts';
+import { columnsOf, DOMAIN_COLUMNS, deletionPhase, expirySource } from './domain-rows.ts';
 import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 import { queueWebhooks } from './webhooks.ts';
 
@@ -37,6 +37,7 @@ const candidateRow = z.object({
   expirySource,
   renewedUntil: optionalMoment,
   deletedAt: optionalMoment,
+  deletionPhase,
   snoozedUntil: optionalMoment,
   remindedThreshold: z.number(),
   addedBy: z.string(),

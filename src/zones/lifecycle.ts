@@ -43,11 +43,16 @@ export interface Lifecycle {
   readonly deletionKnown: boolean;
 }
 
+/** How far a deletion has gone, as registries show it. */
+export type DeletionPhase = Extract<LifePhase, 'redemption' | 'pending_delete'>;
+
 /** What is known about a name's end. */
 export interface LifeDates {
   readonly expiresAt: Date;
   /** When the name was deleted, if it was. */
   readonly deletedAt?: Date | undefined;
+  /** What the registry shows of the deletion; it wins over what follows from the dates. */
+  readonly deletionPhase?: DeletionPhase | undefined;
 }
 
 /**
@@ -74,12 +79,26 @@ export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, time
   });
   const [first, ...later] = stages;
   if (first === undefined) throw new Error('a life has at least the stage of being registered');
-  const current = later.findLast(({ from }) => from !== undefined && from <= now) ?? first;
-  return {
-    current,
-    stages,
-    deletionKnown: dates.deletedAt !== undefined,
-  };
+  const byDates = later.findLast(({ from }) => from !== undefined && from <= now) ?? first;
+  const deletionKnown = dates.deletedAt !== undefined;
+  const current = shownStage(zone, dates, byDates);
+  if (current === undefined) return { current: byDates, stages, deletionKnown };
+  // Nobody knows when it ends.
+  return { current, stages: [...stages.slice(0, stages.indexOf(byDates)), current], deletionKnown };
+}
+
+/** The stage that the registry shows; undefined where it is the one that follows from the dates. */
+function shownStage(
+  zone: ZoneProfile,
+  { deletedAt, deletionPhase }: LifeDates,
+  byDates: LifeStage,
+): LifeStage | undefined {
+  if (deletedAt === undefined || deletionPhase === undefined) return undefined;
+  const isUndocumented = zone.lifecycle === undefined && deletionPhase === 'redemption';
+  const phase = isUndocumented ? 'deleted' : deletionPhase;
+  return phase === byDates.phase
+    ? undefined
+    : { phase, from: deletedAt, until: undefined, lastSafeDay: undefined };
 }
 
 /**

@@ -107,7 +107,7 @@ describe('after a look at the registry', () => {
   test.each<[RegistryLook['result'], DateDoubt]>([
     [{ kind: 'not_registered', server: 'rdap.example' }, { code: 'not_registered' }],
     [
-      { kind: 'undated', problem: { code: 'busy', detail: '429' } },
+      { kind: 'unread', problem: { code: 'busy', detail: '429' } },
       { code: 'undated', problem: { code: 'busy', detail: '429' } },
     ],
   ])('%o gives a doubt and leaves the date', (result, doubt) => {

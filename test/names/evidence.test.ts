@@ -205,11 +205,11 @@ test.each<[OrderTaskName, Partial<Registration>, RegExp]>([
 test.each<[string, Look]>([
   [
     'a registry that is away',
-    { task: 'renew', result: { kind: 'undated', problem: { code: 'busy' } }, seen: known },
+    { task: 'renew', result: { kind: 'unread', problem: { code: 'busy' } }, seen: known },
   ],
   [
     'a record that cannot be read',
-    { task: 'create', result: { kind: 'undated', problem: { code: 'not_a_domain' } } },
+    { task: 'create', result: { kind: 'unread', problem: { code: 'not_a_domain' } } },
   ],
   ['a task that leaves nothing to see', { task: 'owner-change', result: found }],
 ])('%s tells nothing', (_what, what) => {

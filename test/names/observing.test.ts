@@ -252,6 +252,7 @@ describe('a look', () => {
   test('that somebody asks for while one is under way comes after it', async () => {
     const t = await arrange();
     const observer = {
+      ...t.deps.observer,
       async observe(...given: Parameters<typeof t.deps.observer.observe>) {
         const seen = await t.deps.observer.observe(...given);
         nowMs += 1_000;

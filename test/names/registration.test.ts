@@ -55,11 +55,12 @@ describe('the record of a domain', () => {
       transferredAt: undefined,
       deletedAt: undefined,
       isSecure: true,
+      hasExactDates: true,
       expiresAt: new Date('2027-03-01T12:00:00Z'),
       registeredAt: new Date('2020-03-01T12:00:00.000Z'),
       registrar: 'Example Registrar Inc.',
       nameServers: ['ns1.example.net', 'ns2.example.net'],
-      statuses: ['active', 'client transfer prohibited'],
+      statuses: ['7', 'active', 'client transfer prohibited'],
     });
   });
 
@@ -115,7 +116,7 @@ describe('the record of a domain', () => {
     expect(resultOf({ ...full, ldhName: 'xn--MNCHEN-3ya.rest' }, 'xn--mnchen-3ya.rest').kind).toBe(
       'registered',
     );
-    expect(resultOf(unnamed, 'cafe.rest').kind).toBe('undated');
+    expect(resultOf(unnamed, 'cafe.rest').kind).toBe('unread');
   });
 
   test.each([
@@ -124,15 +125,29 @@ describe('the record of a domain', () => {
     ['an error object', { errorCode: 200, title: 'ok' }],
     ['an entity', { ...full, objectClassName: 'entity' }],
     ['another name', { ...full, ldhName: 'cafe.rest.example' }],
-    ['no events', { ...full, events: undefined }],
-    ['no expiration', { ...full, events: full.events.slice(0, 2) }],
-    ['an expiration without a date', { ...full, events: [{ eventAction: 'expiration' }] }],
-    [
-      'one wrong date among two',
-      { ...full, events: [...full.events, { eventAction: 'expiration', eventDate: 'x' }] },
-    ],
   ])('is not read out of %s', (_case, body) => {
-    expect(resultOf(body, 'cafe.rest').kind).toBe('undated');
+    expect(resultOf(body, 'cafe.rest').kind).toBe('unread');
+  });
+
+  test.each([
+    ['no events', undefined],
+    ['no expiration', full.events.slice(0, 2)],
+    ['an expiration without a date', [{ eventAction: 'expiration' }]],
+    ['one that cannot be read', [{ eventAction: 'expiration', eventDate: 'x' }]],
+  ])('keeps everything else with %s', (_case, events) => {
+    expect(registrationIn({ ...full, events }, 'cafe.rest')).toMatchObject({
+      expiresAt: undefined,
+      registrar: 'Example Registrar Inc.',
+      nameServers: ['ns1.example.net', 'ns2.example.net'],
+      statuses: ['7', 'active', 'client transfer prohibited'],
+    });
+  });
+
+  test('keeps a date beside one that cannot be read', () => {
+    const events = [...full.events, { eventAction: 'expiration', eventDate: 'x' }];
+    expect(registrationIn({ ...full, events }, 'cafe.rest')).toMatchObject({
+      expiresAt: new Date('2027-03-01T12:00:00Z'),
+    });
   });
 
   test('anything at all is read without an error', () => {

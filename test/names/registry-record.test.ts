@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { factValue, isSameValue, mergeSameValue } from '../../src/names/facts.ts';
-import { readRegistryAnswer, undatedLook } from '../../src/names/registry-record.ts';
+import {
+  ABSENT,
+  type Fact,
+  factValue,
+  isSameValue,
+  mergeSameValue,
+  unseen as notSeen,
+  seen,
+} from '../../src/names/facts.ts';
+import { readRegistryAnswer, unreadLook } from '../../src/names/registry-record.ts';
 import fc from '../support/properties.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');
@@ -38,13 +46,13 @@ const RECORD = {
   ],
 };
 
-function factsOf(body: unknown) {
+function factsOf(body: unknown, delegation?: Fact) {
   const origin = { server: 'rdap.example', secure: true };
   const answer =
     body === undefined
       ? ({ kind: 'not_found', ...origin } as const)
       : ({ kind: 'answered', body, ...origin } as const);
-  return readRegistryAnswer(answer, 'cafe.rest', AT).facts;
+  return readRegistryAnswer(answer, 'cafe.rest', AT, delegation).facts;
 }
 
 function ownerOf(registrant: unknown, more: object = {}) {
@@ -115,15 +123,19 @@ describe('a record', () => {
     });
     expect(
       factsOf({ ...RECORD, events: [{ eventAction: 'expiration', eventDate: 'soon' }] }).expires_at,
-    ).toEqual(unseen);
+    ).toEqual({ state: 'unseen', reason: 'unreadable', text: 'soon' });
   });
 
-  test('of no name says that nothing is there; one that cannot be read says nothing', () => {
-    expect(factsOf(undefined)).toMatchObject({
-      registration: { state: 'absent' },
-      registrar: { state: 'absent' },
-    });
-    const unavailable = undatedLook('cafe.rest', AT, { code: 'busy' }).facts;
+  test('that is missing says that nothing is there once the zone above agrees', () => {
+    expect(factsOf(undefined, ABSENT)).toMatchObject({ registration: ABSENT, registrar: ABSENT });
+    const reasonOf = (delegation?: Fact) => factsOf(undefined, delegation).registration;
+    expect(reasonOf(seen(['ns1.host.example']))).toEqual(notSeen('delegated_without_record'));
+    expect(reasonOf(notSeen('timeout'))).toEqual(notSeen('registry_unavailable'));
+    expect(reasonOf()).toEqual(notSeen('registry_unavailable'));
+  });
+
+  test('that cannot be read says nothing', () => {
+    const unavailable = unreadLook('cafe.rest', AT, { code: 'busy' }).facts;
     expect(factsOf({ ...RECORD, ldhName: 'other.rest' })).toEqual(unavailable);
     expect(factsOf({ errorCode: 500 })).toEqual(unavailable);
     expect(unavailable.registration).toEqual({ state: 'unseen', reason: 'registry_unavailable' });

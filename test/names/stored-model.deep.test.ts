@@ -69,7 +69,10 @@ async function arrange() {
         return found && { ...found, nextDnsAt: now(), nextRegistryAt: new Date(nowMs + DAY_MS) };
       },
     },
-    observer: { observe: async () => ({ name, at: now(), facts }) },
+    observer: {
+      observe: async () => ({ name, at: now(), facts }),
+      observeParent: async () => ({ state: 'absent' }) as const,
+    },
     delegations: { observe: async () => ({}) },
     rdap: { fetchRecord: async () => ({ kind: 'unavailable', problem: { code: 'busy' } }) as const },
     planner: { reserve: (_host: string, _urgent: boolean, at: Date) => at },
@@ -139,7 +142,7 @@ test('each change is explained by exactly one order or is part of one incident',
       name.show({
         ...delegation(0),
         owner: seen(['fn:0']),
-        registrar: seen(['iana:1']),
+        registrar: seen(['iana:101']),
         statuses: seen(['active', LOCK]),
       });
       await name.look(HOUR_MS);
@@ -151,7 +154,7 @@ test('each change is explained by exactly one order or is part of one incident',
         if (what === 'asked') name.order(`o${n}`, [`ns1.n${n}.example`]);
         if (what === 'asked' || what === 'stray') name.show(delegation(n));
         if (what === 'owner') name.show({ owner: seen([`fn:${n}`]) });
-        if (what === 'registrar') name.show({ registrar: seen([`iana:${1 + n}`]) });
+        if (what === 'registrar') name.show({ registrar: seen([`iana:${101 + n}`]) });
         if (what === 'lock') {
           isLocked = !isLocked;
           name.show({ statuses: seen(isLocked ? ['active', LOCK] : ['active']) });
@@ -173,7 +176,7 @@ test('each change is explained by exactly one order or is part of one incident',
 
 test('a year of renewals raises nothing', async () => {
   const name = await arrange();
-  name.show({ ...delegation(0), registrar: seen(['iana:1']), statuses: seen(['active', LOCK]) });
+  name.show({ ...delegation(0), registrar: seen(['iana:101']), statuses: seen(['active', LOCK]) });
   for (let day = 0; day < 365; day += 1) {
     if (day % 120 === 60)
       name.show({ expires_at: seen([new Date(START + (day + 365) * DAY_MS).toISOString()]) });

@@ -19,6 +19,7 @@ const YEAR = 365;
 function record(endsInDays: number, more: Partial<Registration> = {}): Registration {
   return {
     expiresAt: inDays(endsInDays),
+    hasExactDates: true,
     registeredAt: undefined,
     transferredAt: undefined,
     deletedAt: undefined,

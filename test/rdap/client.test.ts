@@ -137,7 +137,7 @@ describe('a look-up', () => {
     await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({ kind: 'not_found' });
   });
 
-  test.each([
+  test.each<readonly [string, Handler, object]>([
     ['a name that nobody has', refuse(404), { kind: 'not_found' }],
     [
       'a server that fails',
@@ -152,7 +152,42 @@ describe('a look-up', () => {
     [
       'no JSON',
       (_request: IncomingMessage, response: ServerResponse) => response.end('<html>maintenance</html>'),
-      { kind: 'answered', body: undefined },
+      { kind: 'unavailable', problem: { code: 'not_rdap' } },
+    ],
+    ...[200, 404].map(
+      (status) =>
+        [
+          `a web page with status ${status}`,
+          (_request: IncomingMessage, response: ServerResponse) => {
+            response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' });
+            response.end('<!doctype html><title>Not here</title>');
+          },
+          { kind: 'unavailable', problem: { code: 'not_rdap', detail: 'text/html' } },
+        ] as const,
+    ),
+    [
+      'a record under the wrong type',
+      (_request: IncomingMessage, response: ServerResponse) => {
+        response.writeHead(200, { 'content-type': 'text/html' });
+        response.end(JSON.stringify(record('cafe.rest')));
+      },
+      { kind: 'unavailable', problem: { code: 'not_rdap' } },
+    ],
+    [
+      'a record as plain JSON',
+      (_request: IncomingMessage, response: ServerResponse) => {
+        response.writeHead(200, { 'content-type': 'Application/JSON;charset=utf-8' });
+        response.end(JSON.stringify(record('cafe.rest')));
+      },
+      { kind: 'answered', body: { objectClassName: 'domain' } },
+    ],
+    [
+      'a name that nobody has, without a body',
+      (_request: IncomingMessage, response: ServerResponse) => {
+        response.writeHead(404);
+        response.end();
+      },
+      { kind: 'not_found' },
     ],
     [
       'an answer without end',

@@ -4,6 +4,7 @@ import type { Registration, RegistryLook } from '../../src/names/registry-record
 export function registrationUntil(expiresAt: Date, more: Partial<Registration> = {}): Registration {
   return {
     expiresAt,
+    hasExactDates: true,
     registeredAt: undefined,
     transferredAt: undefined,
     deletedAt: undefined,

@@ -86,6 +86,7 @@ function describe(domain: DomainView, patch: RegistryPatch, now: number, origin:
     ...(entities.length > 0 && { entities }),
     ...(patch.isSigned !== undefined && { secureDNS: { delegationSigned: patch.isSigned } }),
     links: [{ value: self, rel: 'self', href: self, type: 'application/rdap+json' }],
+    ...patch.record,
   };
 }
 

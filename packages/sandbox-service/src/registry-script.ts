@@ -12,6 +12,8 @@ export interface RegistryPatch {
   readonly deletedAt?: number;
   /** The registry knows no such name. */
   readonly isGone?: boolean;
+  /** Members that replace those of the record, as they are sent; `undefined` leaves one out. */
+  readonly record?: Readonly<Record<string, unknown>>;
 }
 
 /** Overrides what the registry's public records show. */

@@ -336,6 +336,7 @@ CREATE TABLE "domains" (
     "renewed_at" TIMESTAMPTZ(3),
     "trusted" JSONB,
     "deleted_at" TIMESTAMPTZ(3),
+    "deletion_phase" TEXT,
     "doubt" JSONB,
     "looked_at" TIMESTAMPTZ(3),
     "registrar" TEXT,

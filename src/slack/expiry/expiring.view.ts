@@ -1,4 +1,5 @@
 import { present } from '../../collections.ts';
+import type { Deadline } from '../../expiry/deadline.ts';
 import type { ListedName, ListPage } from '../../expiry/expiry.ts';
 import type { RenewalDays } from '../../expiry/ports.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
@@ -21,7 +22,7 @@ import {
 import { formatDoubt } from '../names/doubt.view.ts';
 import { DATELESS_STATE } from './dateless.view.ts';
 import { dueFactsOf, keepButtons, keepText, lineWithMenu, priceText, whenText } from './due.view.ts';
-import { formatName } from './expiry.view.ts';
+import { formatDay, formatName } from './expiry.view.ts';
 
 /* Lists of names that expire: a line a name, with what can be done about it in its menu. */
 
@@ -95,7 +96,7 @@ export function listedLines(
   const due = dueFactsOf(listed);
   const standing =
     due === undefined
-      ? ['no date known']
+      ? [listed.deadline === undefined ? 'no date known' : deletedText(listed.deadline)]
       : [
           deletedAt === undefined ? whenText(due) : `deleted ${day(deletedAt, now)}`,
           keepText(due, waiting, renewals.get(name)),
@@ -120,6 +121,12 @@ export function listedLines(
       lapse.confirmed === undefined &&
       `:warning: ${mention(lapse.requestedBy)} wants to let it lapse (“${quote(lapse.reason)}”); nobody has confirmed`,
   ]);
+}
+
+/** A name that was deleted and whose expiry nobody knows. */
+function deletedText({ action, until }: Deadline): string {
+  if (action !== 'restore') return 'deleted, nothing brings it back';
+  return `deleted, restore ${until === undefined ? 'now' : `until ${formatDay(until)}`}`;
 }
 
 /** Names of a list that is only looked through, as many as a message holds well. */

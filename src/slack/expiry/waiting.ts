@@ -8,7 +8,10 @@ import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackDeps } from '../feature.ts';
 
 /** The dates of a watched name. */
-type Dated = Pick<WatchedReminder, 'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt'>;
+type Dated = Pick<
+  WatchedReminder,
+  'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt' | 'deletionPhase'
+>;
 
 export interface WaitingDeps {
   readonly settings: () => Promise<Pick<TeamSettings, 'reminderTimezone'>>;
@@ -20,10 +23,10 @@ export interface WaitingDeps {
 export async function waitingCosts(deps: WaitingDeps): Promise<(watched: Dated) => readonly WaitingStep[]> {
   const [{ reminderTimezone }, list] = await Promise.all([deps.settings(), deps.prices.list()]);
   const now = deps.now();
-  return ({ name, expiresAt, source, renewedUntil, deletedAt }) => {
+  return ({ name, expiresAt, source, renewedUntil, deletedAt, deletionPhase }) => {
     // A renewal that the registry does not show yet is no danger to the name.
     const isRenewed = renewedUntil !== undefined && renewedUntil > expiresAt;
-    const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt };
+    const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt, deletionPhase };
     // A day that a person gave is the same in every zone.
     const timeZone = source === 'person' && !isRenewed ? 'UTC' : reminderTimezone;
     return list.length === 0 ? [] : costOfWaiting(list, name, dates, { now, timeZone });

@@ -42,6 +42,8 @@ function formatProblem({ code, detail = '' }: RecordProblem): string {
       return 'its server asked to wait';
     case 'http_status':
       return `its server answered HTTP ${detail}`;
+    case 'not_rdap':
+      return `its server answered with something that is no record${detail === '' ? '' : ` (${detail})`}`;
     case 'too_many_redirects':
       return 'its server redirects too often';
     case 'redirect_to_nowhere':
@@ -63,6 +65,8 @@ function formatProblem({ code, detail = '' }: RecordProblem): string {
     case 'no_expiration':
       return 'its record has no expiration date';
     case 'unreadable_expiration':
-      return 'the expiration date of its record is no date';
+      return `the expiration date of its record can’t be read: “${detail}”`;
+    case 'delegated_without_record':
+      return 'the registry has no record of it, but the DNS still delegates it, so it is registered';
   }
 }

@@ -1,5 +1,12 @@
 import { present } from '../../collections.ts';
-import { type FactName, type FactValue, REGISTRY_DATES, type UnseenReason } from '../../names/facts.ts';
+import {
+  type FactName,
+  type FactValue,
+  partOf,
+  REGISTRY_DATES,
+  registrarName,
+  type UnseenReason,
+} from '../../names/facts.ts';
 import { displayName } from '../../zones/names.ts';
 import { code, day, escapeText, firstOf, quote, truncate } from '../kit/blocks.ts';
 
@@ -62,6 +69,8 @@ export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
   unexpected_code: 'the server answered with an error',
   registry_unavailable: 'the registry gave no record that can be read',
   not_told: 'the registry does not tell',
+  unreadable: 'the registry’s record has a value that can’t be read',
+  delegated_without_record: 'the registry has no record of it, but the DNS still delegates it',
   stale: 'nobody has looked lately',
   servers_disagree: 'the zone above says different things',
   no_parent: 'the zone above was not found',
@@ -118,10 +127,8 @@ export function briefList(texts: readonly string[]): string {
 }
 
 function formatRegistrar(value: FactValue): string {
-  const partOf = (label: string) =>
-    value.find((text) => text.startsWith(`${label}:`))?.slice(label.length + 1);
-  const [called, id] = [partOf('name'), partOf('iana')];
-  if (called === undefined) return `IANA number ${escapeText(id ?? '')}`;
+  const called = registrarName(value);
+  if (called === undefined) return `IANA number ${escapeText(partOf(value, 'iana') ?? '')}`;
   return quote(called, 100);
 }
 

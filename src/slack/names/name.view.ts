@@ -121,7 +121,11 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
   if (registration?.length === 0) {
     sentences.push(':grey_question: *Its registry has no record of it*, so it may not be registered.');
   }
-  if (listed?.day !== undefined && listed.daysLeft !== undefined) {
+  if (listed?.deadline !== undefined && listed.day === undefined) {
+    const { phase, until } = listed.deadline;
+    const restore = until === undefined ? '' : ` A restore is possible until ${formatDay(until)}.`;
+    sentences.push(`:warning: ${formatStanding(phase, false)}${restore}`);
+  } else if (listed?.day !== undefined && listed.daysLeft !== undefined) {
     sentences.push(watchedStanding(listed, listed.day, listed.daysLeft, incidents.length > 0));
   } else if (seenExpiry !== undefined) {
     sentences.push(`:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, says its registry.`);
@@ -181,6 +185,8 @@ function watchedStanding(
 
 /** Why no date is known: a zone whose registry gives none, or a registry that was not seen. */
 function whyNoDate(known: KnownName): string {
+  const text = known.history.expires_at?.unseen?.text;
+  if (text !== undefined) return `the registry’s record has a date that can’t be read, “${quote(text, 60)}”`;
   if (knownValue(known, 'registration') !== undefined) return 'the registry’s record has no date of expiry';
   return unseenReason(known, 'registration') === 'stale'
     ? 'its registry has not answered yet'
@@ -258,12 +264,16 @@ function protection(known: KnownName): string | undefined {
 
 /** What could not be seen, by reason, and since when what is shown is outdated. */
 function unseenLines(known: KnownName): string[] {
-  const unseen = WANTED.flatMap((fact) => {
+  const textOf = (fact: FactName) => known.history[fact]?.unseen?.text;
+  const shown = FACT_NAMES.filter((fact) => WANTED.includes(fact) || textOf(fact) !== undefined);
+  const unseen = shown.flatMap((fact) => {
     const reason = unseenReason(known, fact);
     if (reason === undefined) return [];
     const since = known.history[fact]?.current?.lastSeen;
     const lastSeen = since === undefined ? '' : ` (last seen ${moment(since)})`;
-    return [{ reason, label: `${FACT_LABELS[fact]}${lastSeen}` }];
+    const text = textOf(fact);
+    const asItCame = text === undefined ? '' : ` “${quote(text, 60)}”`;
+    return [{ reason, label: `${FACT_LABELS[fact]}${asItCame}${lastSeen}` }];
   });
   return [...groupBy(unseen, ({ reason }) => reason)].map(
     ([reason, facts]) =>

@@ -68,6 +68,7 @@ async function datesOf(
     source,
     expiryDay: expiryDay(at, source, timeZone),
     deletedAt: watched.deletedAt,
+    deletionPhase: watched.deletionPhase,
   };
 }
 

@@ -3,7 +3,7 @@ import type { Day } from '../../expiry/days.ts';
 import type { ExpirySource } from '../../names/dates.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
 import { ORDER_TASKS } from '../../orders/tasks.ts';
-import { isDeletionAssumed, type Lifecycle, lifecycleAt } from '../../zones/lifecycle.ts';
+import { type DeletionPhase, isDeletionAssumed, type Lifecycle, lifecycleAt } from '../../zones/lifecycle.ts';
 import type { ZoneProfile } from '../../zones/zone.ts';
 import type { ZoneIssue } from '../../zones/zone-issue.ts';
 import { formatStanding } from '../expiry/standing.view.ts';
@@ -49,6 +49,7 @@ export interface NameDates {
   /** The day on which people see it expire. */
   readonly expiryDay: Day;
   readonly deletedAt: Date | undefined;
+  readonly deletionPhase?: DeletionPhase | undefined;
 }
 
 const SOURCES: Readonly<Record<ExpirySource, string>> = {

@@ -28,6 +28,7 @@ function listed(name: string, day: string, daysLeft: number): ListedName {
     trusted: undefined,
     deletedAt: undefined,
     lookedAt: ASKED_AT,
+    deletionPhase: undefined,
     nextRegistryAt: ASKED_AT,
     doubt: undefined,
     snooze: undefined,

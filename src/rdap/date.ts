@@ -1,0 +1,46 @@
+/** A moment as a record writes it. */
+export interface RecordDate {
+  /** The earliest moment that the text can mean: in the zone furthest ahead (UTC+14) when it names none. */
+  readonly at: Date;
+  /** It has a time and a zone, so it can mean nothing else. */
+  readonly isExact: boolean;
+}
+
+const FIRST_YEAR = 1985;
+const LAST_YEAR = 2200;
+const EARLIEST_ZONE_MINUTES = 14 * 60;
+const MINUTE_MS = 60_000;
+
+const DAY = /(?<year>\d{4})(?<dash>-?)(?<month>\d\d)(?:\k<dash>(?<day>\d\d))?/;
+const TIME = /(?<hour>\d\d)(?::?(?<minute>\d\d)(?::?(?<second>\d\d)(?:[.,]\d{1,9})?)?)?/;
+/** A word that is no known zone counts as none. */
+const ZONE = /(?<zone>Z|UTC|GMT|(?<sign>[+\u2212-])(?<zoneHour>\d\d)(?::?(?<zoneMinute>\d\d))?|[A-Z]{2,5})/;
+const DATE = new RegExp(`^${DAY.source}(?:[T ]\\s*${TIME.source})?(?:\\s*${ZONE.source})?$`, 'i');
+
+/** Reads a date in any form of ISO 8601 and RFC 3339 that has a month, and refuses days that don't exist. */
+export function readRecordDate(value: unknown): RecordDate | undefined {
+  const parts = typeof value === 'string' ? DATE.exec(value.trim())?.groups : undefined;
+  if (parts === undefined) return undefined;
+  const number = (name: string, missing = 0) => Number(parts[name] ?? missing);
+  const [year, month, day] = [number('year'), number('month'), number('day', 1)];
+  const [hour, minute, second] = [number('hour'), number('minute'), number('second')];
+  const midnight = new Date(Date.UTC(year, month - 1, day));
+  const isDay = midnight.getUTCMonth() + 1 === month && midnight.getUTCDate() === day;
+  if (!isDay || year < FIRST_YEAR || year > LAST_YEAR) return undefined;
+  // ISO 8601 also writes the end of a day as 24:00.
+  if (hour > 24 || (hour === 24 && minute + second > 0) || minute > 59 || second > 60) return undefined;
+  const zone = zoneMinutes(parts);
+  if (zone === 'invalid') return undefined;
+  const minutes = hour * 60 + minute - (zone ?? EARLIEST_ZONE_MINUTES);
+  return {
+    at: new Date(midnight.getTime() + minutes * MINUTE_MS + Math.min(second, 59) * 1_000),
+    isExact: zone !== undefined && parts['minute'] !== undefined,
+  };
+}
+
+function zoneMinutes({ zone, sign, zoneHour, zoneMinute }: Record<string, string | undefined>) {
+  if (sign === undefined) return /^(?:Z|UTC|GMT)$/i.test(zone ?? '') ? 0 : undefined;
+  const minutes = Number(zoneHour) * 60 + Number(zoneMinute ?? 0);
+  if (Number(zoneHour) > 23 || Number(zoneMinute ?? 0) > 59) return 'invalid';
+  return sign === '+' ? minutes : -minutes;
+}

@@ -1,0 +1,128 @@
+import type { Message } from '@domain-steward/slack-workspace';
+import { expect, test } from 'vitest';
+import { answerTo, buttonsOf, textOf, until, useTestDemo } from '../support/demo.ts';
+
+/*
+ * Registries as they are: dates without a zone or none at all, ids that identify nobody, locks in their own words, records
+ * that are lost.
+ */
+
+const t = useTestDemo();
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const ALERTS = 'C0EXPIRY';
+
+const told = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const buttonsTold = () => buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] });
+const record = (name: string, members: Readonly<Record<string, unknown>>) =>
+  t.service.registry.show(name, { record: members });
+const expiration = (eventDate: string) => ({ eventAction: 'expiration', eventDate });
+const registrar = (name: string) => ({ registrar: { ianaId: '9999', name } });
+const incidents = (name: string): Message[] =>
+  t.workspace
+    .messages(ALERTS)
+    .filter(
+      ({ metadata }) => metadata?.event_type === 'domain_incident' && metadata.event_payload['name'] === name,
+    );
+const kinds = (name: string) => incidents(name).map(({ metadata }) => metadata?.event_payload['kinds']);
+
+/** The registry is asked about names twice, more than a minute apart. */
+async function lookedUpTwice(...names: readonly string[]): Promise<void> {
+  for (const _ of [1, 2]) {
+    await t.demo.moveTime(2 * MINUTE_MS);
+    for (const name of names) await told(`watch ${name}`);
+  }
+}
+
+test.each([
+  ['2027-12-16', '15 Dec 2027'],
+  ['2027-12-16T12:00:00', '15 Dec 2027'],
+  ['2027-12-16t12:00:00+0000', '16 Dec 2027'],
+])('the date %s counts from the earliest moment that it can mean', async (text, shown) => {
+  record('soup.rest', { events: [expiration(text), expiration('never')] });
+  expect(await told('watch soup.rest')).toContain(shown);
+});
+
+test('a date that can’t be read is shown as it came and costs nothing else', async () => {
+  record('noodle.rest', { events: [expiration('16.12.2027')], status: ['Paid and in zone'] });
+  t.service.registry.show('noodle.rest', registrar('Proper Registrar GmbH'));
+  expect(await told('watch noodle.rest')).toContain('can’t be read: “16.12.2027”');
+  const screen = await told('name noodle.rest');
+  expect(screen).toMatch(/a date that can’t be read, “16\.12\.2027”/);
+  expect(screen).toMatch(/Registrar\* Proper Registrar GmbH/);
+  expect(screen).toMatch(/Status\* Paid and in zone/);
+  expect(await told('expiring 30')).toContain('can’t be read: “16.12.2027”');
+});
+
+test('a deleted name without dates offers a restore or nothing, and never a renewal', async () => {
+  record('bakery.rest', { events: [], status: ['redemptionPeriod'] });
+  const deletion = new Date(t.service.clock.registry() - 5 * DAY_MS).toISOString();
+  record('brunch.rest', {
+    events: [{ eventAction: 'deletion', eventDate: deletion }],
+    status: ['pending delete'],
+  });
+  const soon = new Date(t.service.clock.registry() + 20 * DAY_MS).toISOString().slice(0, 10);
+  for (const name of ['bakery.rest', 'brunch.rest']) await told(`watch ${name} ${soon}`);
+
+  expect(await told('name bakery.rest')).toMatch(/It was deleted\..*A restore is possible until/);
+  expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
+  expect(await told('name brunch.rest')).toMatch(/It is being deleted\..*Nothing brings it back/);
+  expect(buttonsTold()).toEqual(['name_edit']);
+
+  const list = await told('expiring 60');
+  expect(list).toMatch(/bakery\.rest.*deleted.*restore until/);
+  expect(list).toMatch(/brunch\.rest.*deleted.*nothing brings it back/);
+  expect(buttonsTold().filter((id) => id === 'reminder_restore')).toHaveLength(1);
+  await t.alice.openHome();
+  await until('Home shows it', () => textOf(t.alice.homeView() ?? { blocks: [] }).includes('bakery.rest'));
+  const home = textOf(t.alice.homeView() ?? { blocks: [] });
+  expect(home).toMatch(/bakery\.rest\n\d+\nRestore/);
+  expect(home).not.toContain('brunch.rest');
+});
+
+test('a deleted name of which nobody ever knew a date offers a restore', async () => {
+  record('tapas.rest', { events: [], status: ['redemption period'] });
+  await told('watch tapas.rest');
+  expect(await told('name tapas.rest')).toMatch(/It was deleted\..*A restore is possible until/);
+  expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
+  expect(await told('expiring 30')).toMatch(/tapas\.rest.*deleted, restore until/);
+});
+
+test('another registrar with the same reserved id, and locks without a side, are incidents', async () => {
+  t.service.registry.show('bar.rest', registrar('Proper Registrar GmbH'));
+  t.service.registry.show('deli.rest', {
+    statuses: ['transfer prohibited', 'update prohibited', 'delete prohibited'],
+  });
+  t.service.registry.show('grill.rest', { statuses: ['LOCKED'] });
+  const names = ['bar.rest', 'deli.rest', 'grill.rest'];
+  for (const name of names) await told(`watch ${name}`);
+  t.service.registry.show('bar.rest', registrar('Elsewhere Registrar Inc.'));
+  for (const name of ['deli.rest', 'grill.rest']) t.service.registry.show(name, { statuses: ['active'] });
+  await lookedUpTwice(...names);
+  for (const [name, kind] of [
+    ['bar.rest', 'registrar'],
+    ['deli.rest', 'lock'],
+    ['grill.rest', 'lock'],
+  ] as const) {
+    await until(`the incident of ${name} is told`, () => kinds(name).includes(kind));
+  }
+});
+
+test('a registry that has no record of names which the DNS delegates is no incident', async () => {
+  const names = ['cafe.rest', 'buffet.rest'];
+  for (const name of names) await told(`watch ${name}`);
+  for (const name of names) t.service.registry.show(name, { isGone: true });
+  await lookedUpTwice(...names);
+  await t.demo.bot.catchUp();
+  expect(names.flatMap(kinds)).toEqual([]);
+  expect(await told('name cafe.rest')).toMatch(/Registrar.*no record of it, but the DNS still delegates it/);
+  expect(await told('expiring 90')).toContain('no record of it, but the DNS still delegates it');
+
+  const dns = t.demo.dns.sandbox;
+  if (dns === undefined) throw new Error('the demo has no DNS');
+  dns.world.delegateAt('a.nic.rest', 'buffet.rest', undefined);
+  await lookedUpTwice('buffet.rest');
+  await until('the other source agrees', () => kinds('buffet.rest').length > 0);
+  expect(String(kinds('buffet.rest')[0])).toContain('unregistered');
+  expect(kinds('cafe.rest')).toEqual([]);
+});

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import { isSameValue } from '../../src/names/facts.ts';
+import { readRegistryAnswer } from '../../src/names/registry-record.ts';
+import { isLock, isStillLocked, isTransferLock, statusOf } from '../../src/rdap/status.ts';
+import { REGISTRY_SHAPES } from '../support/registry-shapes.ts';
+
+const AT = new Date('2026-11-22T00:00:00Z');
+
+describe('a record is read fact by fact', () => {
+  test.each(REGISTRY_SHAPES)('$registry', ({ record, reads }) => {
+    const body: unknown = JSON.parse(JSON.stringify(record));
+    const answer = { kind: 'answered', body, server: 'rdap.example', secure: true } as const;
+    const { facts, result } = readRegistryAnswer(answer, 'cafe.rest', AT);
+    expect(result.kind, 'no fact costs the record').toBe('registered');
+    const read = Object.fromEntries(
+      Object.keys(reads).map((name) => {
+        const fact = Object.entries(facts).find(([each]) => each === name)?.[1];
+        if (fact?.state === 'unseen') return [name, fact.text];
+        return [name, fact?.state === 'seen' ? fact.value : []];
+      }),
+    );
+    expect(read).toEqual(reads);
+  });
+});
+
+describe('a registrar', () => {
+  test.each(['9994', '9999', '1', '0', '376', '09999', 'n/a', 'none'])(
+    'is not identified by the id %s, which anybody can have',
+    (id) => {
+      const [one, other] = ['Proper Registrar GmbH', 'Elsewhere Registrar Inc.'].map((name) => [
+        `iana:${id}`,
+        `name:${name}`,
+      ]);
+      expect(isSameValue('registrar', one ?? [], other ?? [])).toBe(false);
+    },
+  );
+
+  test.each([
+    [['iana:9999', 'handle:R1'], ['iana:9999', 'handle:R2'], false],
+    [['iana:9999', 'handle:R1'], ['iana:9999', 'name:Proper'], true],
+    [['iana:9999', 'name:Proper'], ['iana:292', 'name:PROPER'], true],
+    [['iana:9999', 'name:Proper'], ['iana:292', 'name:Elsewhere'], false],
+    [['iana:0292', 'name:Proper'], ['iana:292', 'name:Renamed'], true],
+  ])('%j and %j are one: %s', (one, other, same) => {
+    expect(isSameValue('registrar', one, other)).toBe(same);
+  });
+});
+
+describe('a lock', () => {
+  test.each([
+    ...['transfer prohibited', 'clientTransferProhibited', 'Locked', 'registrar-lock', 'transfer locked'],
+    ...['REGISTRAR_LOCK', 'registry lock', 'https://icann.org/epp#serverTransferProhibited'],
+  ])('%s keeps the name where it is', (status) => {
+    expect(isTransferLock(statusOf(status))).toBe(true);
+  });
+
+  test.each(['update prohibited', 'server delete prohibited', 'clientUpdateProhibited'])(
+    '%s keeps the name as it is',
+    (status) => {
+      expect([isLock(statusOf(status)), isTransferLock(statusOf(status))]).toEqual([true, false]);
+    },
+  );
+
+  test.each([
+    'active',
+    'unlocked',
+    'renew prohibited',
+    'client hold',
+    'blocked by court',
+    'pending transfer',
+  ])('%s is none', (status) => {
+    expect(isLock(statusOf(status))).toBe(false);
+  });
+
+  test('is not lost where only its spelling changes', () => {
+    expect(isStillLocked('client transfer prohibited', ['transfer prohibited'])).toBe(true);
+    expect(isStillLocked('registrar lock', ['locked'])).toBe(true);
+    expect(isStillLocked('client transfer prohibited', ['server transfer prohibited'])).toBe(false);
+    expect(isStillLocked('transfer prohibited', ['update prohibited'])).toBe(false);
+  });
+});

@@ -1,0 +1,233 @@
+/*
+ * RDAP answers in the shapes of twenty registries. All are made up, after RFC 9083, RFC 8056, RFC 9537 and what registries
+ * are known to send; no person, name or registrar in them exists.
+ */
+
+export interface RegistryShape {
+  readonly registry: string;
+  /** The body of the answer for `cafe.rest`. */
+  readonly record: Readonly<Record<string, unknown>>;
+  /** What is read: a value, `[]` for what is absent, a text for what can't be read, undefined for what is not told. */
+  readonly reads: Readonly<Record<string, readonly string[] | string | undefined>>;
+}
+
+const DATES = [
+  { eventAction: 'registration', eventDate: '2019-12-16T12:00:00Z' },
+  { eventAction: 'expiration', eventDate: '2026-12-16T12:00:00Z' },
+  { eventAction: 'last changed', eventDate: '2026-10-01T00:00:00Z' },
+];
+const END = ['2026-12-16T12:00:00.000Z'];
+const card = (...fields: readonly (readonly [string, unknown])[]) => [
+  'vcard',
+  [['version', {}, 'text', '4.0'], ...fields.map(([name, value]) => [name, {}, 'text', value])],
+];
+const registrar = (name: string, id?: unknown, more: object = {}) => ({
+  objectClassName: 'entity',
+  roles: ['registrar'],
+  ...(id !== undefined && { publicIds: [{ type: 'IANA Registrar ID', identifier: id }] }),
+  vcardArray: card(['fn', name]),
+  ...more,
+});
+const domain = (more: Readonly<Record<string, unknown>>) => ({
+  rdapConformance: ['rdap_level_0'],
+  objectClassName: 'domain',
+  ldhName: 'cafe.rest',
+  events: DATES,
+  ...more,
+});
+const expiring = (...dates: readonly unknown[]) =>
+  dates.map((eventDate) => ({ eventAction: 'expiration', eventDate }));
+
+export const REGISTRY_SHAPES: readonly RegistryShape[] = [
+  {
+    registry: 'a large generic zone',
+    record: domain({
+      ldhName: 'CAFE.REST',
+      status: ['client transfer prohibited', 'client delete prohibited'],
+      entities: [registrar('Proper Registrar, Inc.', '292', { handle: '292' })],
+      nameservers: [
+        { objectClassName: 'nameserver', ldhName: 'NS1.HOST.EXAMPLE' },
+        { objectClassName: 'nameserver', ldhName: 'NS2.HOST.EXAMPLE' },
+      ],
+      secureDNS: { delegationSigned: false },
+    }),
+    reads: {
+      expires_at: END,
+      registrar: ['iana:292', 'name:Proper Registrar, Inc.'],
+      statuses: ['client delete prohibited', 'client transfer prohibited'],
+      registry_nameservers: ['ns1.host.example', 'ns2.host.example'],
+      secure_dns: [],
+      owner: undefined,
+    },
+  },
+  {
+    registry: 'statuses as in EPP',
+    record: domain({ status: ['clientTransferProhibited', 'ok', 'autoRenewPeriod', 'linked'] }),
+    reads: { statuses: ['active', 'associated', 'auto renew period', 'client transfer prohibited'] },
+  },
+  {
+    registry: 'statuses with the address of their explanation',
+    record: domain({
+      status: [
+        'https://icann.org/epp#clientTransferProhibited',
+        'serverHold https://www.icann.org/epp#serverHold',
+        'clientUpdateProhibited (http://icann.org/epp#clientUpdateProhibited)',
+      ],
+    }),
+    reads: { statuses: ['client transfer prohibited', 'client update prohibited', 'server hold'] },
+  },
+  {
+    registry: 'statuses in capitals, with hyphens and underscores',
+    record: domain({
+      status: [
+        'CLIENT_TRANSFER_PROHIBITED',
+        'server-delete-prohibited',
+        'Transfer  Prohibited',
+        'LOCKED',
+        'OK',
+      ],
+    }),
+    reads: {
+      statuses: [
+        'active',
+        'client transfer prohibited',
+        'locked',
+        'server delete prohibited',
+        'transfer prohibited',
+      ],
+    },
+  },
+  {
+    registry: 'statuses of its own, and one text instead of a list',
+    record: domain({ status: 'Paid and in zone' }),
+    reads: { statuses: ['Paid and in zone'], expires_at: END },
+  },
+  {
+    registry: 'one reserved id for every registrar without accreditation',
+    record: domain({ entities: [registrar('Proper Registrar GmbH', '9999')] }),
+    reads: { registrar: ['iana:9999', 'name:Proper Registrar GmbH'] },
+  },
+  {
+    registry: 'registrars by handle alone',
+    record: domain({ entities: [{ roles: ['registrar'], handle: 'REG-0042' }] }),
+    reads: { registrar: ['handle:REG-0042'], expires_at: END },
+  },
+  {
+    registry: 'registrars as organizations, with a number for an id',
+    record: domain({
+      entities: { ...registrar('', 292), vcardArray: card(['fn', ''], ['org', 'Proper Registrar']) },
+    }),
+    reads: { registrar: ['iana:292', 'name:Proper Registrar'] },
+  },
+  {
+    registry: 'days without a time',
+    record: domain({ events: expiring('2026-12-16') }),
+    reads: { expires_at: ['2026-12-15T10:00:00.000Z'], registered_at: [] },
+  },
+  {
+    registry: 'times without a zone',
+    record: domain({ events: expiring('2026-12-16T12:00:00') }),
+    reads: { expires_at: ['2026-12-15T22:00:00.000Z'] },
+  },
+  {
+    registry: 'small letters in times, an offset without a colon',
+    record: domain({ events: expiring('2026-12-16t14:00:00+0200', '2026-12-16t12:00:00z') }),
+    reads: { expires_at: END },
+  },
+  {
+    registry: 'several expirations, one of which is no date',
+    record: domain({ events: expiring('never', '2027-12-16T12:00:00Z', '2026-12-16T12:00:00Z', null) }),
+    reads: { expires_at: END },
+  },
+  {
+    registry: 'dates of its own',
+    record: domain({ status: ['active'], events: expiring('16.12.2026') }),
+    reads: { expires_at: '16.12.2026', statuses: ['active'], registered_at: [] },
+  },
+  {
+    registry: 'events in other spellings, and each transfer of the past',
+    record: domain({
+      events: [
+        { eventAction: 'Expiration', eventDate: '2026-12-16T12:00:00Z' },
+        { eventAction: 'last_changed', eventDate: '2026-10-01T00:00:00Z' },
+        { eventAction: 'transfer', eventDate: '2020-01-01T00:00:00Z' },
+        { eventAction: 'transfer', eventDate: '2024-01-01T00:00:00Z' },
+        'none',
+      ],
+    }),
+    reads: {
+      expires_at: END,
+      updated_at: ['2026-10-01T00:00:00.000Z'],
+      transferred_at: ['2024-01-01T00:00:00.000Z'],
+    },
+  },
+  {
+    registry: 'no dates at all',
+    record: domain({ events: [], status: ['active'], entities: [registrar('Proper Registrar GmbH')] }),
+    reads: { expires_at: [], statuses: ['active'], registrar: ['name:Proper Registrar GmbH'] },
+  },
+  {
+    registry: 'a deleted name without dates',
+    record: domain({
+      events: [{ eventAction: 'deletion', eventDate: '2026-11-20T00:00:00Z' }],
+      status: ['pending delete'],
+      nameservers: [],
+    }),
+    reads: {
+      expires_at: [],
+      deleted_at: ['2026-11-20T00:00:00.000Z'],
+      statuses: ['pending delete'],
+      registry_nameservers: [],
+    },
+  },
+  {
+    registry: 'nameservers as texts, one of them outside the rules of host names',
+    record: domain({ nameservers: ['NS1.Host.Example.', 'ns 2.host.example'] }),
+    reads: { registry_nameservers: ['ns 2.host.example', 'ns1.host.example'] },
+  },
+  {
+    registry: 'nameservers that nobody can read beside facts that everybody can',
+    record: domain({ nameservers: [{ objectClassName: 'nameserver', host: 'ns1' }], status: ['active'] }),
+    reads: {
+      registry_nameservers: '[{"objectClassName":"nameserver","host":"ns1"}]',
+      statuses: ['active'],
+      expires_at: END,
+    },
+  },
+  {
+    registry: 'DNSSEC in words',
+    record: domain({ secureDNS: 'unsigned' }),
+    reads: { secure_dns: 'unsigned', expires_at: END },
+  },
+  {
+    registry: 'everything about people withheld (RFC 9537)',
+    record: domain({
+      entities: [
+        registrar('REDACTED FOR PRIVACY', '9998', { handle: 'R1' }),
+        { roles: ['registrant'], vcardArray: card(['fn', 'REDACTED FOR PRIVACY'], ['org', '']) },
+      ],
+      redacted: [{ name: { type: 'Registrant Name' }, method: 'emptyValue' }],
+      secureDNS: { delegationSigned: 'true' },
+    }),
+    reads: { registrar: ['handle:R1', 'iana:9998'], owner: undefined, secure_dns: ['signed'] },
+  },
+  {
+    registry: 'members of the wrong type, and extra ones',
+    record: domain({
+      status: null,
+      entities: 'none',
+      nameservers: { ldhName: 'ns1.host.example' },
+      secureDNS: null,
+      port43: 43,
+      registry_serial: 1e300,
+      events: DATES,
+    }),
+    reads: {
+      statuses: undefined,
+      registrar: undefined,
+      registry_nameservers: ['ns1.host.example'],
+      secure_dns: undefined,
+      expires_at: END,
+    },
+  },
+];
