@@ -10,6 +10,7 @@ import { createMetrics } from './metrics.ts';
 import type { PriceStore } from './money/ports.ts';
 import { GUARDED } from './names/portfolio.ts';
 import type { AdvanceDeps } from './orders/advance.ts';
+import type { Witness } from './orders/charter.ts';
 import { mandatesInTime } from './orders/mandates/overview.ts';
 import { clearForMandate } from './orders/mandates/sending.ts';
 import { createDepartureCheck, offboard } from './orders/offboarding.ts';
@@ -20,8 +21,8 @@ import { PACE, type Seams } from './seams.ts';
 import type { Routes } from './server.ts';
 import { withSaved } from './settings.ts';
 import { createShutdown } from './shutdown.ts';
-import { createVerifier, relyingPartyOf } from './signing/assertion.ts';
-import { standingKeys } from './signing/key-ring.ts';
+import { createVerifier, relyingPartyOf, type Verifier } from './signing/assertion.ts';
+import { activeKeys } from './signing/key-ring.ts';
 import { departureOf } from './slack/admins/admins.ts';
 import { formatCalendarEvent } from './slack/expiry/calendar.view.ts';
 import type { SlackDeps } from './slack/feature.ts';
@@ -93,11 +94,12 @@ async function start(site: Site): Promise<Bot> {
   const { server, metricsServer } = await startServers(site);
   const { database, url, takeBackup } = await connectDatabase(site);
   const publicUrl = config.publicUrl ?? `http://localhost:${server.port}`;
-  const keyUse = keyUseOf(config.signingRoots, publicUrl);
-  const { slack, stores } = await connectSlack(site, database, { canSign: keyUse !== undefined });
+  const canSign = config.signingRoots.length > 0 && relyingPartyOf(publicUrl) !== undefined;
+  const { slack, stores } = await connectSlack(site, database, { canSign });
   const settings = async () => withSaved(config.team, await stores.savedSettings.all());
   const { vault, accounts } = openAccounts(site, stores, slack.bot.teamId);
   const ledger = await openLedger(site, stores, vault, slack.bot.teamId);
+  const keyUse = keyUseOf(config.signingRoots, publicUrl, ledger.witness);
   const processId = randomUUID();
   const names = buildNames(site, stores, processId);
   const expiry = createExpiry({
@@ -137,7 +139,7 @@ async function start(site: Site): Promise<Bot> {
     accounts,
     feeds: stores.feeds,
     keys: {
-      owners: async () => standingKeys(await stores.keys.read()).map(({ owner }) => owner),
+      owners: async () => activeKeys((await stores.keys.readRows()).log.keys).map(({ owner }) => owner),
       revoke: (userId: string) => stores.keys.revokeOfLeaver(userId, now()),
     },
     directory: slack.directory,
@@ -251,9 +253,9 @@ async function start(site: Site): Promise<Bot> {
 
 /** Keys are bound to the host of `PUBLIC_URL`. After it has changed they sign nothing, and everybody adds a new one. */
 function warnOfMovedKeys(log: Log, { keys }: Stores, host: string | undefined): void {
-  keys.read().then(
-    (known) => {
-      const moved = standingKeys(known).filter((key) => key.host !== host);
+  keys.readRows().then(
+    ({ log: known }) => {
+      const moved = activeKeys(known.keys).filter((key) => key.host !== host);
       if (moved.length === 0) return;
       const named = moved.map(({ owner, label, fingerprint, host: of }) => ({
         owner,
@@ -296,9 +298,20 @@ function openPages(
   return createPages({ ceremonies, origin: relyingParty.origin, ...pageWords(deps) }).handle;
 }
 
-/** What keys are measured by; undefined without `SIGNING_ROOTS`, or where browsers sign nothing at `PUBLIC_URL`. */
-function keyUseOf(roots: readonly string[], publicUrl: string): KeyUse | undefined {
+/** Where nobody can sign, nothing is signed. */
+const NO_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: async () => undefined };
+
+/**
+ * What keys are measured by; undefined without `SIGNING_ROOTS`. Where `PUBLIC_URL` doesn't allow passkeys, no signature counts: a
+ * mistake there must not switch signatures off.
+ */
+function keyUseOf(
+  roots: readonly string[],
+  publicUrl: string,
+  witness: Witness | undefined,
+): KeyUse | undefined {
+  if (roots.length === 0) return undefined;
   const relyingParty = relyingPartyOf(publicUrl);
-  if (relyingParty === undefined || roots.length === 0) return undefined;
-  return { roots: new Set(roots), verifier: createVerifier(relyingParty) };
+  const verifier = relyingParty === undefined ? NO_VERIFIER : createVerifier(relyingParty);
+  return { roots: new Set(roots), verifier, witness };
 }

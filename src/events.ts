@@ -22,6 +22,7 @@ import { loggedChange } from './policy/change-log.ts';
 import { storedRule } from './policy/stored-demand.ts';
 import { boundTo } from './signing/approval.ts';
 import { approvalAssertion, vouchAssertion } from './signing/assertion.ts';
+import { CHARTER_PROBLEMS } from './signing/difference.ts';
 import { charterSigned, keyAdded, keyRevoked, keyVouched } from './signing/key-ring.ts';
 
 /*
@@ -277,6 +278,8 @@ export const teamEvent = z.discriminatedUnion('kind', [
   event('key', ['key_vouched'], keyVouched),
   event('key', ['key_revoked'], keyRevoked),
   event('policy', ['charter_signed'], charterSigned),
+  /** Whether a charter counts, when that changes. */
+  event('policy', ['charter_status'], { status: z.enum(['counts', ...CHARTER_PROBLEMS]) }),
   event('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
   /** What the bot finds of its own ledger, and what was taken out of the log. */
   event('ledger', ['ledger_differs'], { differences: z.array(ledgerDifference).readonly() }),
@@ -300,6 +303,7 @@ export const TOLD_KINDS: readonly TeamEvent['kind'][] = [
   'lapse_requested',
   'lapse_confirmed',
   'stand_in_changed',
+  'charter_status',
   'ledger_differs',
   'sealing_stalled',
   'timestamps_stalled',

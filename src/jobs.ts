@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './duration.ts';
 import { openDigest } from './expiry/digest.ts';
 import type { Ledger } from './ledger/ledger.ts';
+import { createCharterWatch } from './orders/charter-watch.ts';
 import { runMandates } from './orders/mandates/run.ts';
 import { PACE } from './seams.ts';
 import type { SlackDeps } from './slack/feature.ts';
@@ -24,12 +25,19 @@ export interface JobParts {
 const OBSERVATIONS_KEPT_MS = 400 * DAY_MS;
 
 /** Everything that runs periodically. No job waits for another. */
-export function jobsOf({ now, seams }: Site, parts: JobParts): readonly Job[] {
+export function jobsOf({ now, seams, bus, log }: Site, parts: JobParts): readonly Job[] {
   const { deps, stores, slack, ledger, webhooks } = parts;
   const { settings, prices, budgets, names } = deps;
   const { notifications, reminders, spending, moneyReports: reports } = stores;
   const { purgeMs, periodMs } = seams.pace ?? PACE;
   const money = { settings, prices, spending, budgets, reports, notifications, now };
+  const watchCharter = createCharterWatch({
+    ...{ signing: deps.orders.signing, keys: stores.keys, now, log },
+    noted: () => {
+      void bus.emit('notificationsDue');
+      void deps.refreshWaitingCards();
+    },
+  });
   return [
     { name: 'mandates', everyMs: 10 * MINUTE_MS, run: () => runMandates(deps.mandates) },
     { name: 'digest', everyMs: MINUTE_MS, run: () => openDigest({ settings, reminders, now }) },
@@ -74,6 +82,8 @@ export function jobsOf({ now, seams }: Site, parts: JobParts): readonly Job[] {
     { name: 'seals', everyMs: periodMs, run: ledger.sealAndAnchor, whenBehind: 'early' },
     { name: 'seal_alert', everyMs: periodMs, run: ledger.alertIfStalled },
     { name: 'ledger_check', everyMs: MINUTE_MS, run: ledger.checkIfDue },
+    // People are told within a minute.
+    { name: 'charter', everyMs: 10_000, run: watchCharter },
     { name: 'time_stamps', everyMs: MINUTE_MS, run: ledger.stamp },
   ];
 }

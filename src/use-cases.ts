@@ -4,6 +4,7 @@ import { createVault, type Vault, VaultError } from './accounts/vault.ts';
 import { MAX_CSV_BYTES } from './csv.ts';
 import { examine } from './doctor/doctor.ts';
 import { createAnchorFile } from './ledger/anchor-file.ts';
+import type { LedgerKey } from './ledger/key.ts';
 import { createLedger, type Ledger, openLedgerKey } from './ledger/ledger.ts';
 import { createTimestamping } from './ledger/timestamping.ts';
 import { createBudgetLook } from './money/budget-look.ts';
@@ -66,7 +67,7 @@ export async function openLedger(
   stores: Stores,
   vault: Vault,
   teamId: string,
-): Promise<Ledger & { readonly stamp: () => Promise<void> }> {
+): Promise<Ledger & { readonly stamp: () => Promise<void>; readonly witness: LedgerKey | undefined }> {
   const parts = { store: stores.ledgerKey, vault, teamId };
   const key = await retryAtStart('the database', log, signal, () =>
     openLedgerKey(config.ledgerKey, parts),
@@ -81,6 +82,7 @@ export async function openLedger(
   const memory = createAnchorFile(config.dataDir, teamId, log);
   return {
     ...createLedger({ ...common, key, memory }),
+    witness: key,
     stamp: createTimestamping({ ...common, url: config.ledgerTsaUrl, signal: shutdown.looking }),
   };
 }
@@ -150,7 +152,7 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
   };
   const signing = createOrderSigning({
     use: parts.keyUse,
-    readKeys: stores.keys.read,
+    readRows: stores.keys.readRows,
     directory,
     policies: seams.policy ?? policies,
     readSettings: stores.savedSettings.all,

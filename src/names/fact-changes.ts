@@ -7,7 +7,7 @@ import type { Refusal } from '../orders/refusal.ts';
 import type { Requirement } from '../policy/evaluate.ts';
 import type { PendingChange, PendingChanges } from '../policy/pending-changes.ts';
 import { tagOfPattern } from '../policy/policy.ts';
-import type { PolicySource } from '../policy/ports.ts';
+import type { DecidingPolicy } from '../policy/ports.ts';
 import { parseDomainName } from '../zones/names.ts';
 import { type DetailsChange, decidingTagsChanged, type NameDetails } from './portfolio.ts';
 import type { ChangedNames, Decides, FactsChange, ImportPlan, PortfolioStore, Progress } from './ports.ts';
@@ -21,7 +21,7 @@ import type { ChangedNames, Decides, FactsChange, ImportPlan, PortfolioStore, Pr
 export interface FactChangesDeps extends ApproverDeps {
   readonly portfolio: Pick<PortfolioStore, 'change' | 'applyImport' | 'find'>;
   readonly pending: PendingChanges<FactsChange>;
-  readonly policy: PolicySource;
+  readonly policy: DecidingPolicy;
   readonly budgets: Pick<BudgetStore, 'list'>;
   /** The tags that mandates in force name. */
   readonly mandateTags: () => Promise<readonly string[]>;
@@ -80,13 +80,12 @@ export function createFactChanges(deps: FactChangesDeps): FactChanges {
 
   /** The tags that rules, budgets and mandates name. */
   async function decidingTags(): Promise<ReadonlySet<string>> {
-    const [{ rules }, budgets, ofMandates] = await Promise.all([
+    const [{ tags }, budgets, ofMandates] = await Promise.all([
       deps.policy.current(),
       deps.budgets.list(),
       deps.mandateTags(),
     ]);
-    const ofRules = rules.flatMap(({ names }) => names.flatMap((name) => tagOfPattern(name) ?? []));
-    return new Set([...ofRules, ...budgets.flatMap(({ tag }) => tag ?? []), ...ofMandates]);
+    return new Set([...tags, ...budgets.flatMap(({ tag }) => tag ?? []), ...ofMandates]);
   }
 
   async function decides(): Promise<Decides> {

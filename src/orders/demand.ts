@@ -9,7 +9,7 @@ import {
   requirementKey,
   stricter,
 } from '../policy/evaluate.ts';
-import type { PolicyInForce, RuleReference } from '../policy/policy.ts';
+import { needsSignatures, type PolicyInForce, type RuleReference } from '../policy/policy.ts';
 import type { DecidingPolicy } from '../policy/ports.ts';
 import { type FactOrder, type FactSources, gatherFacts } from '../policy/rule-facts.ts';
 import type { Order, OrderTaskName } from './order.ts';
@@ -124,23 +124,14 @@ function decidedByAnother(
 ): Demand {
   if (demand.outcome === 'refuse') return demand;
   const isMandate = task === 'mandate';
-  const { approvalEscalateTo: escalateTo } = settings;
   const needed =
     demand.outcome === 'approve'
       ? demand
-      : {
-          ...demand,
-          outcome: 'approve' as const,
-          requirements: [
-            {
-              ...implicitRequirement(settings, names),
-              rule: { kind: 'mandate' as const },
-              signed: signsSettings,
-            },
-          ],
-          escalateTo,
-          escalateToAdmins: escalateTo.length === 0,
-        };
+      : askingFor(settings, demand, {
+          ...implicitRequirement(settings, names),
+          rule: { kind: 'mandate' },
+          signed: signsSettings,
+        });
   return isMandate
     ? {
         ...needed,
@@ -155,7 +146,45 @@ async function evaluationNow(deps: DemandDeps, order: DecidedOrder) {
   const asked = factOrderOf(order);
   const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
   const evaluation = evaluate(policy, policySettings(settings, policy), asked, facts);
-  return { settings, policy, policyVersion: policy.version, evaluation };
+  const demand = withEnvironment(evaluation.demand, order, settings, policy);
+  return { settings, policy, policyVersion: policy.version, evaluation: { ...evaluation, demand } };
+}
+
+/** What an order needs while no charter counts: what the environment's settings ask for besides, and one signed approval at least. */
+function withEnvironment(
+  demand: Demand,
+  { task, names }: DecidedOrder,
+  settings: TeamSettings,
+  { lapsed }: Pick<PolicyInForce, 'lapsed'>,
+): Demand {
+  if (lapsed === undefined) return demand;
+  const { approvers, needed, tasks } = lapsed.environment;
+  const isListed = tasks.includes(task);
+  if (!isListed && needsSignatures(demand)) return demand;
+  return stricter(demand, {
+    ...askingFor(settings, demand, {
+      rule: { kind: 'environment' },
+      ...{ names, approvers, signed: true },
+      needed: isListed ? needed : 1,
+    }),
+    refusedBy: [],
+    breakGlass: false,
+  });
+}
+
+/** A demand for one requirement. */
+function askingFor(
+  { approvalEscalateTo: escalateTo }: TeamSettings,
+  demand: Demand,
+  requirement: Requirement,
+): Demand {
+  return {
+    ...demand,
+    outcome: 'approve',
+    requirements: [requirement],
+    escalateTo,
+    escalateToAdmins: escalateTo.length === 0,
+  };
 }
 
 /** The names of an order that the policy refuses at this moment, each with the rules that do. */
@@ -232,7 +261,9 @@ export function askedDemand({ demand }: Order, settings: TeamSettings): Demand {
   return {
     ...demand,
     requirements: demand.requirements.map((requirement) =>
-      requirement.rule.kind === 'rule' ? requirement : { ...requirement, approvers: settings.approvers },
+      requirement.rule.kind === 'rule' || requirement.rule.kind === 'environment'
+        ? requirement
+        : { ...requirement, approvers: settings.approvers },
     ),
   };
 }

@@ -7,14 +7,20 @@ import type { DecidingPolicy, PolicySource } from '../policy/ports.ts';
 import { type BoundTo, differenceOf, type SignedSubject } from '../signing/approval.ts';
 import { hashOf, type Verifier } from '../signing/assertion.ts';
 import type { SignatureDifference } from '../signing/difference.ts';
-import { isCharterSigned, type KeyLog, type KeyRing, keyRingOf, standingKeys } from '../signing/key-ring.ts';
+import { activeKeys, type KeyLog, type KeyRing, keyRingOf } from '../signing/key-ring.ts';
 import { readPeople, requestersOf } from './approvers.ts';
 import {
-  charterHash,
+  type CharterStatus,
+  charterOf,
+  charterStatus,
   type Deciding,
   type DecidingSettings,
   decidingWithKeys,
   decidingWithoutKeys,
+  type LoggedCharter,
+  lastSigned,
+  type SigningLog,
+  type Witness,
 } from './charter.ts';
 import { isSameRequest } from './check-statement.ts';
 import { currentDemand, type DemandDeps } from './demand.ts';
@@ -33,15 +39,21 @@ export interface KeyUse {
   /** `SIGNING_ROOTS`. */
   readonly roots: ReadonlySet<string>;
   readonly verifier: Verifier;
+  /** Undefined while the ledger's key can't be opened: then no charter counts. */
+  readonly witness: Witness | undefined;
 }
 
-/** Everything that decides whether a request may leave, read in the transaction that marks it as sent. */
-export interface SendingRows {
-  readonly order: Order;
-  readonly keys: KeyLog;
+/** What signatures are compared with besides the order, read at one moment. */
+export interface SigningRows {
+  readonly log: SigningLog;
   readonly policy: Policy;
   /** What `/domain settings` has saved. */
   readonly saved: Readonly<Record<string, unknown>>;
+}
+
+/** Everything that decides whether a request may leave, read in the transaction that marks it as sent. */
+export interface SendingRows extends SigningRows {
+  readonly order: Order;
 }
 
 /** Why a request must not leave. `changed`: what it was checked with is not so any more, so that it is checked again. */
@@ -66,8 +78,10 @@ export interface OrderSigning {
   settings(): Promise<TeamSettings>;
   /** The policy of {@link deciding}. */
   readonly policy: DecidingPolicy;
-  /** The keys, and whose count at this moment. */
-  keys(): Promise<{ readonly log: KeyLog; readonly ring: KeyRing }>;
+  /** The keys and charters in the log, and whose keys count at this moment. */
+  keys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
+  /** Whether a charter counts; undefined while nothing can be signed. */
+  charter(): Promise<CharterStatus | undefined>;
   /** Those whose signed approvals of an order count at this moment. @param policyVersion that is in force */
   signersOf(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
   /**
@@ -80,7 +94,7 @@ export interface OrderSigning {
 
 export interface OrderSigningDeps {
   readonly use: KeyUse | undefined;
-  readonly readKeys: () => Promise<KeyLog>;
+  readonly readRows: () => Promise<SigningRows>;
   readonly directory: Directory;
   readonly policies: PolicySource;
   readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
@@ -113,34 +127,53 @@ export function signedSubjectOf(order: Order, policyVersion: number): SignedSubj
 export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
   const { use } = deps;
 
+  // The log of an unchanged database is one object, so what follows from it is computed once.
+  const rings = new WeakMap<KeyLog, Map<string, Promise<KeyRing>>>();
+  const signed = new WeakMap<SigningLog, Promise<LoggedCharter | undefined>>();
+
+  const ringOf = (log: KeyLog, left: ReadonlySet<string>): Promise<KeyRing> => {
+    const known = rings.get(log) ?? new Map<string, Promise<KeyRing>>();
+    const who = [...left].sort().join();
+    const ring =
+      known.get(who) ??
+      (use === undefined
+        ? Promise.resolve({
+            counting: new Map(),
+            keys: log.added.map((key) => ({ ...key, counts: 'not_vouched' as const })),
+          })
+        : keyRingOf(log, { ...use, left }));
+    rings.set(log, known.set(who, ring));
+    return ring;
+  };
+
   const keys = async () => {
-    const log = await deps.readKeys();
-    return { log, ...(await measure(deps, log)) };
+    const { log } = await deps.readRows();
+    const { left, unknown } = await ownersOf(deps.directory, log.keys);
+    return { ...log, log: log.keys, left, unknown, ring: await ringOf(log.keys, left) };
+  };
+
+  /** What decides by some rows. `mark` differs when anything of it does. */
+  const decidingBy = async (trust: KeyUse, { log, policy, saved }: SigningRows) => {
+    const settings = deps.settingsOf(saved);
+    const last = signed.get(log) ?? lastSigned(log, trust);
+    signed.set(log, last);
+    const status = charterStatus(log, { policy, settings }, await last);
+    const mark = hashOf({ status, rows: charterOf({ policy, settings }, undefined) });
+    return { mark, status, ...decidingWithKeys({ policy, settings }, deps.start, status) };
   };
 
   const decidingNow = async () => {
+    if (use !== undefined) return decidingBy(use, await deps.readRows());
     const [policy, saved] = await Promise.all([deps.policies.current(), deps.readSettings()]);
-    const settings = deps.settingsOf(saved);
-    if (use === undefined) return { hash: '', isSigned: false, ...decidingWithoutKeys(policy, settings) };
-    const { log, ring } = await keys();
-    const hash = charterHash(policy, settings);
-    const isSigned = await isCharterSigned(log, ring, use.verifier, hash);
-    return { hash, isSigned, ...decidingWithKeys({ policy, settings }, deps.start, isSigned) };
+    return { mark: '', status: undefined, ...decidingWithoutKeys(policy, deps.settingsOf(saved)) };
   };
 
   return {
     use,
     deciding: decidingNow,
-    settings:
-      use === undefined
-        ? async () => deps.settingsOf(await deps.readSettings())
-        : async () => (await decidingNow()).settings,
-    policy: {
-      current:
-        use === undefined
-          ? async () => ({ ...(await deps.policies.current()), signsSettings: false })
-          : async () => (await decidingNow()).policy,
-    },
+    settings: async () => (await decidingNow()).settings,
+    policy: { current: async () => (await decidingNow()).policy },
+    charter: async () => (await decidingNow()).status,
     keys,
 
     async signersOf(order, policyVersion) {
@@ -155,7 +188,7 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
         return { verify: async () => ({ kind: 'not_signed', differs: ['no_keys'] }) };
       }
       const [deciding, { left, unknown }] = await Promise.all([decidingNow(), keys()]);
-      const { settings, policy, hash, isSigned } = deciding;
+      const { settings, policy, mark } = deciding;
       const fixed = { settings: async () => settings, policy: { current: async () => policy } };
       const { demand } = await currentDemand({ ...deps, ...fixed }, order);
       const requirements = demand.requirements.filter(({ signed }) => signed);
@@ -173,10 +206,8 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
       return {
         async verify(rows) {
           if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differs: ['statement'] };
-          const ring = await keyRingOf(rows.keys, { ...use, left });
-          const now = charterHash(rows.policy, deps.settingsOf(rows.saved));
-          const isSignedNow = await isCharterSigned(rows.keys, ring, use.verifier, now);
-          if (now !== hash || isSignedNow !== isSigned) return { kind: 'changed' };
+          if ((await decidingBy(use, rows)).mark !== mark) return { kind: 'changed' };
+          const ring = await ringOf(rows.log.keys, left);
           if (demand.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
           if (requirements.length === 0) return undefined;
           const subject = signedSubjectOf(rows.order, policy.version);
@@ -200,24 +231,13 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
   };
 }
 
-/** Whose keys count, by what Slack says of their owners. */
-async function measure(
-  { use, directory }: Pick<OrderSigningDeps, 'use' | 'directory'>,
-  log: KeyLog,
-): Promise<{
-  readonly ring: KeyRing;
-  readonly left: ReadonlySet<string>;
-  readonly unknown: ReadonlySet<string>;
-}> {
-  const owners = distinct(standingKeys(log).map(({ owner }) => owner));
+/** What Slack says of the owners of keys. */
+async function ownersOf(directory: Pick<Directory, 'membership'>, log: KeyLog) {
+  const owners = distinct(activeKeys(log).map(({ owner }) => owner));
   const known = await Promise.all(owners.map(async (id) => [id, await directory.membership(id)] as const));
-  const those = (what: string) => new Set(known.flatMap(([id, standsAs]) => (standsAs === what ? [id] : [])));
-  const left = those('left');
-  const ring =
-    use === undefined
-      ? { counting: new Map(), keys: log.added.map((key) => ({ ...key, counts: 'not_vouched' as const })) }
-      : await keyRingOf(log, { ...use, left });
-  return { ring, left, unknown: those('unknown') };
+  const those = (what: string): ReadonlySet<string> =>
+    new Set(known.flatMap(([id, membership]) => (membership === what ? [id] : [])));
+  return { left: those('left'), unknown: those('unknown') };
 }
 
 /** Those of an order's approvals whose signatures count, and what differs in the others. */

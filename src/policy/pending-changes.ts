@@ -1,4 +1,5 @@
 import type { MessagePlace } from '../notifications.ts';
+import type { SignedCharter } from '../signing/ports.ts';
 
 /*
  * Changes of what decides about orders. They take effect when a second person confirms them.
@@ -50,7 +51,8 @@ export interface PendingChanges<Change> {
     expiresAt: Date,
     origin?: MessagePlace,
   ): Promise<PendingChange<Change>>;
-  confirm(id: string, by: string, at: Date): Promise<ConfirmChangeOutcome<Change>>;
+  /** @param signed the charter under which it takes effect, where keys are in use */
+  confirm(id: string, by: string, at: Date, signed?: SignedCharter): Promise<ConfirmChangeOutcome<Change>>;
   /** @returns what does not wait any more; undefined when it did not wait */
   dismiss(id: string, by: string, at: Date): Promise<PendingChange<Change> | undefined>;
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Amount } from '../money/amount.ts';
+import type { CharterProblem } from '../signing/difference.ts';
 import type { storedRule } from './stored-demand.ts';
 
 /*
@@ -49,11 +50,21 @@ export interface Policy {
 
 /** The policy that is in force, with what else decides. */
 export interface PolicyInForce extends Policy {
-  /**
-   * What the settings let wait for an approval waits for signed ones: keys are in use, and nobody whose key counts has signed the
-   * policy and the settings.
-   */
+  /** Approvals that the settings ask for must be signed: keys are in use, and no charter was signed yet. */
   readonly signsSettings: boolean;
+  /** Tags that decide about orders. */
+  readonly tags: readonly string[];
+  /** A charter was signed and none counts: the environment's settings apply besides, and every order needs a signed approval. */
+  readonly lapsed:
+    | {
+        readonly problem: CharterProblem;
+        readonly environment: {
+          readonly approvers: readonly string[];
+          readonly needed: number;
+          readonly tasks: readonly string[];
+        };
+      }
+    | undefined;
 }
 
 /** The vocabulary that a rule is read with. */
@@ -74,6 +85,11 @@ export function needsSignatures({
   readonly requirements: readonly { readonly signed: boolean }[];
 }): boolean {
   return requirements.some(({ signed }) => signed);
+}
+
+/** Whether a click can approve a part of what an order needs. */
+export function takesClicks({ requirements }: Parameters<typeof needsSignatures>[0]): boolean {
+  return requirements.length === 0 || requirements.some(({ signed }) => !signed);
 }
 
 /** Whether an id is that of a user group of Slack. */

@@ -1,3 +1,4 @@
+import type { SignedCharter } from '../signing/ports.ts';
 import type { StandIn } from './approvals.ts';
 import type { Policy, PolicyInForce, PolicyRule } from './policy.ts';
 
@@ -88,6 +89,6 @@ export interface PolicyStore extends PolicySource {
   discardDraft(revision: string, by: string, at: Date): Promise<boolean>;
   /** Marks a draft as what is to be in force; another admin confirms it. */
   publish(revision: string, by: string, at: Date): Promise<PublishOutcome>;
-  /** Makes a published draft the version in force. */
-  confirm(revision: string, by: string, at: Date): Promise<ConfirmPolicyOutcome>;
+  /** Makes a published draft the version in force. @param signed the charter under which it takes effect, where keys are in use */
+  confirm(revision: string, by: string, at: Date, signed?: SignedCharter): Promise<ConfirmPolicyOutcome>;
 }

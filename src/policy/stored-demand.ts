@@ -5,7 +5,7 @@ import { z } from 'zod';
 const texts = z.array(z.string()).readonly();
 
 /**
- * A rule as a demand and the events of an order name it. The last three stand behind the rules of every policy and cannot be
+ * A rule as a demand and the events of an order name it. The others stand behind the rules of every policy and cannot be
  * removed.
  */
 export const storedRule = z.discriminatedUnion('kind', [
@@ -18,6 +18,8 @@ export const storedRule = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('team_account') }),
   /** A mandate, and what a mandate does not let go, needs somebody else than who asks in any case. */
   z.object({ kind: z.literal('mandate') }),
+  /** A charter was signed and none counts: the environment's settings apply, with signatures. */
+  z.object({ kind: z.literal('environment') }),
 ]);
 
 export const storedRequirement = z.object({

@@ -59,12 +59,18 @@ export const vouchChallenge = z.strictObject({
   /** Whose key it is. */
   of: userId,
 });
-export const revokeChallenge = vouchChallenge.extend({ decision: z.literal('revoke') });
+export const revokeChallenge = vouchChallenge.extend({
+  decision: z.literal('revoke'),
+  /** What was signed with a retired key stays good. */
+  reason: z.enum(['retired', 'compromised']),
+});
 export const charterChallenge = z.strictObject({
   by: userId,
   charter: hash,
   decision: z.literal('publish'),
   nonce,
+  /** The hash of what was signed for the charter before; left out for the first. */
+  previous: hash.exactOptional(),
 });
 export type ApprovalChallenge = Readonly<z.output<typeof approvalChallenge>>;
 export type VouchChallenge = Readonly<z.output<typeof vouchChallenge>>;

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import {
   type Assertion,
-  type CharterChallenge,
   charterAssertion,
-  fingerprint,
   type RevokeChallenge,
   revokeAssertion,
   type Verifier,
@@ -13,15 +11,18 @@ import {
 import { type Fingerprint, fingerprintOf } from './public-key.ts';
 
 /*
- * Whose keys count. Everything follows from `SIGNING_ROOTS` and from signatures in the log; it is computed again at each use.
+ * Whose keys count. Everything follows from `SIGNING_ROOTS` and from signatures in the log.
  *
- * A key counts while it is a root, or somebody whose key counts has vouched for it with a signature that says whose key it is.
- * What takes a key away is believed without proof, because whoever could forge it could also stop the bot: every revocation that
- * the log has counts for good, and so does that a person has left.
+ * A key counts while it is a root, or a key that counts has vouched for it with a signature that names its owner. A revocation counts
+ * with a signature of the owner, the voucher or a root, or as the bot's own record that the owner has left.
  */
+
+/** Links the events about keys and charters: each names the hash of the one before. */
+const chained = { previous: z.string().exactOptional() };
 
 /** What an event says when a key was added. Its subject is the key, its actor the owner. */
 export const keyAdded = {
+  ...chained,
   label: z.string(),
   /** SPKI in unpadded base64url. */
   publicKey: z.string(),
@@ -30,8 +31,9 @@ export const keyAdded = {
   /** The host that the key is bound to. */
   host: z.string(),
 };
-export const keyVouched = { owner: z.string(), signature: vouchAssertion };
+export const keyVouched = { ...chained, owner: z.string(), signature: vouchAssertion };
 export const keyRevoked = {
+  ...chained,
   owner: z.string(),
   /** Left out where the bot revokes it. */
   signature: revokeAssertion.exactOptional(),
@@ -50,35 +52,47 @@ export interface AddedKey {
   readonly addedAt: Date;
 }
 
-/** What the log has of keys, oldest first. */
+interface Revocation {
+  readonly key: string;
+  readonly by: string;
+  readonly at: Date;
+  /** Its place among the events about keys and charters. */
+  readonly n: number;
+  readonly signature?: Assertion<RevokeChallenge> | undefined;
+  readonly left?: true | undefined;
+}
+
+/** Events about keys, oldest first. */
 export interface KeyLog {
   readonly added: readonly AddedKey[];
   readonly vouched: readonly { readonly key: string; readonly signature: Assertion<VouchChallenge> }[];
-  readonly revoked: readonly {
-    readonly key: string;
-    readonly by: string;
-    readonly at: Date;
-    readonly signature?: Assertion<RevokeChallenge> | undefined;
-    readonly left?: true | undefined;
-  }[];
-  /** Signatures under charters. */
-  readonly charters: readonly Assertion<CharterChallenge>[];
+  readonly revoked: readonly Revocation[];
+  /** False while an event is missing: then no key counts. */
+  readonly isWhole: boolean;
 }
 
-/** The keys that nobody has revoked. */
-export function standingKeys({ added, revoked }: Pick<KeyLog, 'added' | 'revoked'>): readonly AddedKey[] {
+/** Keys without any revocation, proven or not. */
+export function activeKeys({ added, revoked }: Pick<KeyLog, 'added' | 'revoked'>): readonly AddedKey[] {
   const gone = new Set(revoked.map(({ key }) => key));
   return added.filter(({ fingerprint: key }) => !gone.has(key));
 }
 
-/** A key that counts at this moment. */
+/** Passkeys that a person can have without a revocation. */
+export const MAX_KEYS = 10;
+
+/** Whether a person has to revoke a passkey before adding another. */
+export function isAtKeyLimit(log: KeyLog, userId: string): boolean {
+  return activeKeys(log).filter(({ owner }) => owner === userId).length >= MAX_KEYS;
+}
+
+/** A key that counts. */
 export interface CountingKey extends AddedKey {
-  /** From who vouched for it up to a root; empty for a root. */
+  /** From the voucher up to a root; empty for a root. */
   readonly chain: readonly Assertion<VouchChallenge>[];
 }
 
 /** Why a key does not count. */
-export type NotCounting = 'not_vouched' | 'revoked' | 'left' | 'other_host' | 'ambiguous';
+export type NotCounting = 'not_vouched' | 'revoked' | 'left' | 'other_host' | 'ambiguous' | 'events_missing';
 
 export interface KeyRing {
   readonly counting: ReadonlyMap<string, CountingKey>;
@@ -95,46 +109,94 @@ export interface Trust {
   readonly left: ReadonlySet<string>;
 }
 
+type Obstacle = (key: AddedKey) => NotCounting | undefined;
+
 /** Says whose keys count. */
 export async function keyRingOf(log: KeyLog, trust: Trust): Promise<KeyRing> {
-  const { roots } = trust;
   const known = new Map(log.added.map((key) => [key.fingerprint, key]));
-  const why = new Map(log.added.map((key) => [key.fingerprint, obstacleOf(key, log, trust)]));
-  const counting = new Map<string, CountingKey>();
-  const next: CountingKey[] = [...known.values()]
-    .filter((key) => roots.has(key.fingerprint) && why.get(key.fingerprint) === undefined)
-    .map((key) => ({ ...key, chain: [] }));
-  for (const voucher of next) {
-    if (counting.has(voucher.fingerprint)) continue;
-    counting.set(voucher.fingerprint, voucher);
-    for (const { key, signature } of log.vouched) {
-      const vouched = known.get(fingerprint.safeParse(key).data ?? voucher.fingerprint);
-      if (vouched === undefined || vouched.fingerprint !== key || counting.has(key)) continue;
-      if (why.get(vouched.fingerprint) !== undefined || !isVouching(signature, voucher, vouched)) continue;
-      if ((await trust.verifier.verify(signature)) === undefined) continue;
-      next.push({ ...vouched, chain: [signature, ...voucher.chain] });
-    }
-  }
+  const ambiguous = ambiguousKeys(log.added);
+  // A revoked key could have signed: whether a revocation is proven must not depend on later revocations.
+  const ever = await reach(log, known, trust, (key) =>
+    ambiguous.has(key.fingerprint) ? 'ambiguous' : undefined,
+  );
+  const revoked = await provenRevocations(log, known, ever, trust);
+  const obstacle: Obstacle = (key) => {
+    if (!log.isWhole) return 'events_missing';
+    if (ambiguous.has(key.fingerprint)) return 'ambiguous';
+    if (revoked.has(key.fingerprint)) return 'revoked';
+    if (trust.left.has(key.owner)) return 'left';
+    return key.host === trust.verifier.relyingParty.id ? undefined : 'other_host';
+  };
+  const counting = await reach(log, known, trust, obstacle);
   return {
     counting,
     keys: [...known.values()].map((key) => ({
       ...key,
-      counts: counting.has(key.fingerprint) ? 'yes' : (why.get(key.fingerprint) ?? 'not_vouched'),
+      counts: counting.has(key.fingerprint) ? 'yes' : (obstacle(key) ?? 'not_vouched'),
     })),
   };
 }
 
-/** What keeps a key from counting, whoever vouches for it. */
-function obstacleOf(key: AddedKey, log: KeyLog, { verifier, left }: Trust): NotCounting | undefined {
-  const isOf = (each: {
-    readonly key: string;
-    readonly signature?: Assertion<RevokeChallenge> | undefined;
-  }) => each.key === key.fingerprint || each.signature?.challenge.key === key.fingerprint;
-  const same = log.added.filter(({ fingerprint: other }) => other === key.fingerprint);
-  if (same.length > 1 || fingerprintOf(key.publicKey) !== key.fingerprint) return 'ambiguous';
-  if (log.revoked.some(isOf)) return 'revoked';
-  if (left.has(key.owner)) return 'left';
-  return key.host === verifier.relyingParty.id ? undefined : 'other_host';
+function ambiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const ambiguous = new Set<string>();
+  for (const { fingerprint: key, publicKey } of added) {
+    if (seen.has(key) || fingerprintOf(publicKey) !== key) ambiguous.add(key);
+    seen.add(key);
+  }
+  return ambiguous;
+}
+
+/** The keys that a chain of vouchings connects with a root. Each event is looked at once. */
+async function reach(
+  { vouched }: Pick<KeyLog, 'vouched'>,
+  known: ReadonlyMap<string, AddedKey>,
+  { roots, verifier }: Trust,
+  obstacle: Obstacle,
+): Promise<ReadonlyMap<string, CountingKey>> {
+  const byVoucher = new Map<string, (typeof vouched)[number][]>();
+  for (const each of vouched) {
+    const others = byVoucher.get(each.signature.key);
+    if (others === undefined) byVoucher.set(each.signature.key, [each]);
+    else others.push(each);
+  }
+  const reached = new Map<string, CountingKey>();
+  const next: CountingKey[] = [...known.values()]
+    .filter((key) => roots.has(key.fingerprint) && obstacle(key) === undefined)
+    .map((key) => ({ ...key, chain: [] }));
+  for (const voucher of next) {
+    if (reached.has(voucher.fingerprint)) continue;
+    reached.set(voucher.fingerprint, voucher);
+    for (const { key, signature } of byVoucher.get(voucher.fingerprint) ?? []) {
+      const to = known.get(key);
+      if (to === undefined || reached.has(key) || obstacle(to) !== undefined) continue;
+      if (!isVouching(signature, voucher, to)) continue;
+      if ((await verifier.verify(signature)) === undefined) continue;
+      next.push({ ...to, chain: [signature, ...voucher.chain] });
+    }
+  }
+  return reached;
+}
+
+/** The keys whose revocation is signed by somebody who may revoke them, or is the bot's record that the owner has left. */
+async function provenRevocations(
+  log: KeyLog,
+  known: ReadonlyMap<string, AddedKey>,
+  ever: ReadonlyMap<string, CountingKey>,
+  { roots, verifier }: Trust,
+): Promise<ReadonlySet<string>> {
+  const vouchers = vouchersOf(log);
+  const revoked = new Set<string>();
+  for (const { key, signature, left } of log.revoked) {
+    const target = known.get(key);
+    if (target === undefined || revoked.has(key)) continue;
+    if (left === true && signature === undefined) revoked.add(key);
+    if (signature === undefined || signature.challenge.key !== key) continue;
+    const by = signingKey({ counting: ever }, signature, signature.challenge.by);
+    if (by === undefined || !isRevoker(vouchers, roots, by, target)) continue;
+    if ((await verifier.verify(signature)) !== undefined) revoked.add(key);
+  }
+  return revoked;
 }
 
 /** Whether a signature says that one key vouches for another, before it is verified. */
@@ -164,36 +226,44 @@ export function signingKey(
   return fits ? found : undefined;
 }
 
-/** Why somebody may not revoke a key; undefined when they may. */
-export function mayRevoke(
-  log: KeyLog,
-  ring: KeyRing,
+type Vouchers = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** The keys that have vouched for each key. */
+function vouchersOf({ vouched }: Pick<KeyLog, 'vouched'>): Vouchers {
+  const vouchers = new Map<string, Set<string>>();
+  for (const { key, signature } of vouched)
+    vouchers.set(key, (vouchers.get(key) ?? new Set()).add(signature.key));
+  return vouchers;
+}
+
+function isRevoker(
+  vouchers: Vouchers,
   roots: ReadonlySet<string>,
-  by: CountingKey,
-  key: AddedKey,
+  by: AddedKey,
+  { fingerprint: key, owner }: AddedKey,
 ): boolean {
-  const hasVouched = log.vouched.some(
-    (each) => each.key === key.fingerprint && each.signature.key === by.fingerprint,
-  );
-  return (
-    by.owner === key.owner || hasVouched || (roots.has(by.fingerprint) && ring.counting.has(by.fingerprint))
-  );
+  return by.owner === owner || vouchers.get(key)?.has(by.fingerprint) === true || roots.has(by.fingerprint);
 }
 
-/** What is signed as one: the policy and the settings that decide. */
-export const charterSigned = { charter: z.json(), signature: charterAssertion };
-
-/** Whether somebody whose key counts has signed a charter. @param hash of the charter as it stands */
-export async function isCharterSigned(
-  { charters }: Pick<KeyLog, 'charters'>,
-  ring: Pick<KeyRing, 'counting'>,
-  verifier: Verifier,
-  hash: string,
-): Promise<boolean> {
-  for (const signature of charters) {
-    const { challenge } = signature;
-    if (challenge.charter !== hash || signingKey(ring, signature, challenge.by) === undefined) continue;
-    if ((await verifier.verify(signature)) !== undefined) return true;
-  }
-  return false;
+/** @returns whether one of a person's keys, which count, may revoke a key */
+export function revocationRights(log: KeyLog, roots: ReadonlySet<string>) {
+  const vouchers = vouchersOf(log);
+  return (own: readonly CountingKey[], key: AddedKey) =>
+    own.some((by) => isRevoker(vouchers, roots, by, key));
 }
+
+/** The log as a charter saw it that was signed at a moment: later revocations count only for compromised keys. */
+export function logAt(log: KeyLog, n: number): KeyLog {
+  const counts = ({ n: at, signature }: Revocation) =>
+    at < n || signature?.challenge.reason === 'compromised';
+  return { ...log, revoked: log.revoked.filter(counts) };
+}
+
+/** The policy and the protected settings, signed as one. */
+export const charterSigned = {
+  ...chained,
+  charter: z.json(),
+  signature: charterAssertion,
+  /** The bot's own signature: when this was signed, the signer was an admin and had not published it. */
+  witness: z.string().exactOptional(),
+};

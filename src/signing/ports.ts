@@ -1,5 +1,7 @@
+import type { z } from 'zod';
 import type { Assertion, CharterChallenge, RevokeChallenge, VouchChallenge } from './assertion.ts';
-import type { AddedKey, KeyLog } from './key-ring.ts';
+import type { CharterProblem } from './difference.ts';
+import type { AddedKey } from './key-ring.ts';
 
 /** What a link is for: an order’s approval or resumption, a key, or what decides. */
 export const LINK_PURPOSES = [
@@ -8,6 +10,7 @@ export const LINK_PURPOSES = [
   'add',
   'vouch',
   'revoke',
+  'revoke_compromised',
   'charter',
   'policy',
   'settings',
@@ -39,15 +42,27 @@ export interface LinkStore {
   purge(now: Date): Promise<number>;
 }
 
+/** A charter with the signatures under it, as it goes into the log. */
+export interface SignedCharter {
+  readonly charter: z.core.util.JSONType;
+  readonly signature: Assertion<CharterChallenge>;
+  readonly witness: string;
+}
+
 /** Where keys are kept: the log. Implemented by the store. */
 export interface KeyStore {
-  read(): Promise<KeyLog>;
-  add(key: AddedKey): Promise<void>;
+  /** @returns false at `MAX_KEYS` */
+  add(key: AddedKey): Promise<boolean>;
   vouch(owner: string, signature: Assertion<VouchChallenge>, at: Date): Promise<void>;
   revoke(owner: string, signature: Assertion<RevokeChallenge>, at: Date): Promise<void>;
   /** Revokes the keys of somebody who has left. @returns how many */
   revokeOfLeaver(owner: string, at: Date): Promise<number>;
-  signCharter(charter: unknown, signature: Assertion<CharterChallenge>, at: Date): Promise<void>;
+  /** @returns false when another charter was signed meanwhile */
+  signCharter(signed: SignedCharter, at: Date): Promise<boolean>;
+  /** Who published the version of the policy that was confirmed last, by the log. */
+  lastPublisher(): Promise<string | undefined>;
+  /** Has people told once when the charter stops counting, and when it counts again. @returns whether they are told */
+  noteStatus(status: 'counts' | CharterProblem, at: Date): Promise<boolean>;
   /**
    * Keeps the counter that a key has shown. One that stays at 0 counts nothing.
    * @returns false when it has not grown: the key may have been copied

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type TeamEvent, TOLD_KINDS } from '../events.ts';
 import type { SubjectKind } from '../notifications.ts';
 import { storableJson } from './columns.ts';
-import type { Database, Transaction } from './database.ts';
+import type { Database, RunStatement, Transaction } from './database.ts';
 import { columnsOf } from './events.ts';
 
 /*
@@ -16,6 +16,11 @@ export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
       await lockChanges(tx, lock);
       return change(tx);
     });
+}
+
+/** Runs statements of SQL in a transaction of Prisma's. */
+export function runIn(tx: Transaction): RunStatement {
+  return ({ text, values }) => tx.$queryRawUnsafe(text, ...values);
 }
 
 /** Waits until no other transaction holds the lock, and holds it until this one ends. */

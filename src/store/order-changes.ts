@@ -188,7 +188,7 @@ async function commitSending(
     const items = earlierItemRows.parse(await run(selectEarlierItems(retried, names)));
     const [earlier] = findingsIn(items, names);
     if (earlier !== undefined) return { outcome: { ...REFUSED, earlier } };
-    return sendUnlessObstructed(run, commit, id, guard);
+    return sendUnlessObstructed(database, run, commit, id, guard);
   }, 'verified');
   noteCommitted(database, position);
   return outcome;
@@ -196,12 +196,13 @@ async function commitSending(
 
 /** Marks a request as sent, if the log and the signatures allow it. @param signedId the order whose approvals let it go */
 async function sendUnlessObstructed(
+  database: Database,
   run: RunStatement,
   commit: OrderCommit,
   signedId: string,
   guard: SendingGuard,
 ): Promise<{ outcome: CommitOutcome; position?: number | undefined }> {
-  const obstacle = await obstacleTo(run, signedId, guard);
+  const obstacle = await obstacleTo(database, run, signedId, guard);
   if (obstacle?.kind === 'not_signed') return { outcome: { ...REFUSED, notSigned: obstacle.differs } };
   if (obstacle !== undefined) return { outcome: REFUSED };
   const { ids, position, limits } = await updateWithinLimits(run, [commit]);
@@ -213,6 +214,7 @@ async function sendUnlessObstructed(
 
 /** What keeps a request from leaving, by the rows as this transaction sees them. */
 async function obstacleTo(
+  database: Database,
   run: RunStatement,
   orderId: string,
   guard: SendingGuard,
@@ -220,7 +222,7 @@ async function obstacleTo(
   if (guard === 'no_signatures') return undefined;
   const [order] = orderRows.parse(await run(selectById([orderId])));
   if (order === undefined) return { kind: 'changed' };
-  return guard.verify({ order, ...(await readSigningRows(run)) });
+  return guard.verify({ order, ...(await readSigningRows(database, run)) });
 }
 
 /**
@@ -260,7 +262,7 @@ async function commitMandated(
             taken,
           });
     if (held !== undefined || !fits) return { outcome: { ...REFUSED, held: held ?? 'budget_empty' } };
-    return sendUnlessObstructed(run, commit, signedBy?.id ?? after.id, guard);
+    return sendUnlessObstructed(database, run, commit, signedBy?.id ?? after.id, guard);
   }, 'verified');
   noteCommitted(database, position);
   return outcome;

@@ -10,6 +10,7 @@ import {
 import { endQuestion, openQuestion } from './changes.ts';
 import { optional } from './columns.ts';
 import { type Database, Prisma, storeOf, type Transaction, withStoreError } from './database.ts';
+import { isNextCharter, writeCharter } from './signing.ts';
 
 const storedOrigin = optional(messagePlace);
 
@@ -99,15 +100,19 @@ export function createPendingChanges<Change>(
       });
     },
 
-    confirm: (id, by, at) =>
+    confirm: (id, by, at, signed) =>
       prisma.$transaction(async (tx) => {
+        if (signed !== undefined && !(await isNextCharter(tx, teamId, signed))) return { kind: 'gone' };
         const where = { id, ...waiting(at), askedBy: { not: by } };
         const pending = await take(tx, where, { outcome: 'confirmed', by, at });
         if (pending === undefined) {
           const own = await tx.pendingChange.count({ where: { id, ...waiting(at), askedBy: by } });
           return { kind: own === 1 ? 'own' : 'gone' };
         }
-        if (await apply(tx, pending, by, at)) return { kind: 'confirmed', pending };
+        if (await apply(tx, pending, by, at)) {
+          if (signed !== undefined) await writeCharter(tx, teamId, signed, at);
+          return { kind: 'confirmed', pending };
+        }
         await tx.pendingChange.update({ where: { id }, data: { outcome: 'stale' } });
         return { kind: 'stale', pending };
       }),

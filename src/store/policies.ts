@@ -9,6 +9,7 @@ import { shareRead } from './batch.ts';
 import { endQuestion, exclusiveChanges, openQuestion, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
 import { policyRow, storedRules } from './policy-rows.ts';
+import { isNextCharter, writeCharter } from './signing.ts';
 
 /** JSON has no `undefined`: what a rule leaves out is kept as null. */
 function storable(rules: readonly PolicyRule[]) {
@@ -141,7 +142,7 @@ export function createPolicyStore(
         return { kind: 'published', draft: { ...draft, published: { by, at } } };
       }),
 
-    confirm: (revision, by, at) =>
+    confirm: (revision, by, at, signed) =>
       exclusively(async (tx) => {
         const draft = await readDraft(tx);
         if (draft?.revision !== revision) return { kind: 'stale' };
@@ -149,6 +150,7 @@ export function createPolicyStore(
         if (published === undefined) return { kind: 'not_published' };
         if (published.by === by) return { kind: 'own' };
         if (asksInVain(rules)) return { kind: 'cannot_sign' };
+        if (signed !== undefined && !(await isNextCharter(tx, teamId, signed))) return { kind: 'stale' };
         const before = await readCurrent(tx);
         const version = before.version + 1;
         await tx.policyVersion.create({
@@ -167,6 +169,7 @@ export function createPolicyStore(
         const changes = loggedChanges(before.rules, rules);
         await log(tx, { kind: 'policy_confirmed', version, changes, actor: by, at });
         await endQuestion(tx, teamId, revision, at);
+        if (signed !== undefined) await writeCharter(tx, teamId, signed, at);
         const policy = { version, rules, publishedBy: published.by, confirmedBy: by, confirmedAt: at };
         return { kind: 'confirmed', policy, before };
       }),

@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { DECISIONS } from '../policy/policy.ts';
-import { optional } from './columns.ts';
 
 /* A version of the policy as it is kept. */
 
 const texts = z.array(z.string());
+/** Left out in a charter, null in a row. */
+function optional<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
 const milliseconds = optional(z.number());
 
 /**

@@ -1,9 +1,12 @@
 import { z } from 'zod';
-import type { TeamEvent } from '../events.ts';
-import { type KeyStore, LINK_PURPOSES, type LinkStore } from '../signing/ports.ts';
-import { exclusiveChanges, writeEvents } from './changes.ts';
-import { type Database, storeOf } from './database.ts';
-import { readSigningRows } from './signing-rows.ts';
+import type { TeamEventOf } from '../events.ts';
+import { hashOfCharter } from '../orders/charter.ts';
+import type { SigningRows } from '../orders/order-signing.ts';
+import { activeKeys, isAtKeyLimit } from '../signing/key-ring.ts';
+import { type KeyStore, LINK_PURPOSES, type LinkStore, type SignedCharter } from '../signing/ports.ts';
+import { exclusiveChanges, lockChanges, runIn, writeEvents } from './changes.ts';
+import { type Database, storeOf, type Transaction } from './database.ts';
+import { newestLink, readLastPublisher, readSigningRows } from './signing-rows.ts';
 
 const linkRow = z
   .object({
@@ -47,18 +50,64 @@ export function createLinkStore({ prisma }: Pick<Database, 'prisma'>): LinkStore
   });
 }
 
+type ChainedEvent = TeamEventOf<'key_added' | 'key_vouched' | 'key_revoked' | 'charter_signed'>;
+
+/** Writes events about keys and charters, each with the hash of the one before, under the lock {@link lockKeys}. */
+async function writeChained(tx: Transaction, teamId: string, events: readonly ChainedEvent[]): Promise<void> {
+  for (const event of events)
+    await writeEvents(tx, [{ ...event, previous: await newestLink(runIn(tx)) }], teamId);
+}
+
+const lockKeys = (tx: Transaction, teamId: string) => lockChanges(tx, `keys ${teamId}`);
+
+/** Whether a charter comes after the newest one in the log. Until the transaction ends, no other one is signed. */
+export async function isNextCharter(
+  tx: Transaction,
+  teamId: string,
+  { signature }: SignedCharter,
+): Promise<boolean> {
+  await lockKeys(tx, teamId);
+  // A memory of its own: the transaction may be rolled back.
+  const { log } = await readSigningRows(tx, runIn(tx));
+  return signature.challenge.previous === hashOfCharter(log.charters.at(-1)).previous;
+}
+
+/** Writes a charter after {@link isNextCharter}. */
+export function writeCharter(
+  tx: Transaction,
+  teamId: string,
+  { signature, ...signed }: SignedCharter,
+  at: Date,
+): Promise<void> {
+  const subject = { kind: 'policy', id: 'policy' } as const;
+  const by = { actor: signature.challenge.by, at, subject };
+  return writeChained(tx, teamId, [{ kind: 'charter_signed', ...by, signature, ...signed }]);
+}
+
+/** Reads what signatures are compared with. */
+export interface SigningRowsStore {
+  readRows(): Promise<SigningRows>;
+}
+
 /** Keys, on PostgreSQL: their events in the log, and the counters of those that count. */
-export function createKeyStore({ prisma, run }: Database, teamId: string): KeyStore {
+export function createKeyStore(database: Database, teamId: string): KeyStore & SigningRowsStore {
+  const { prisma, run } = database;
   const exclusively = exclusiveChanges(prisma, `keys ${teamId}`);
-  const write = (...events: readonly TeamEvent[]) => exclusively((tx) => writeEvents(tx, events, teamId));
+  const write = (...events: readonly ChainedEvent[]) => exclusively((tx) => writeChained(tx, teamId, events));
   const about = (key: string) => ({ kind: 'key', id: key }) as const;
-  const read = async () => (await readSigningRows(run)).keys;
+  const readRows = () => readSigningRows(database, run);
 
   return storeOf('keys', {
-    read,
+    readRows,
 
     add: ({ fingerprint, owner, addedAt, ...key }) =>
-      write({ kind: 'key_added', subject: about(fingerprint), actor: owner, at: addedAt, ...key }),
+      exclusively(async (tx) => {
+        const { log } = await readSigningRows(database, runIn(tx));
+        if (isAtKeyLimit(log.keys, owner)) return false;
+        const by = { subject: about(fingerprint), actor: owner, at: addedAt };
+        await writeChained(tx, teamId, [{ kind: 'key_added', ...by, ...key }]);
+        return true;
+      }),
 
     vouch: (owner, signature, at) => {
       const { by, key } = signature.challenge;
@@ -71,12 +120,10 @@ export function createKeyStore({ prisma, run }: Database, teamId: string): KeySt
     },
 
     revokeOfLeaver: async (owner, at) => {
-      const { added, revoked } = await read();
-      const gone = new Set(revoked.map(({ key }) => key));
-      const keys = added.filter((key) => key.owner === owner && !gone.has(key.fingerprint));
+      const keys = activeKeys((await readRows()).log.keys).filter((key) => key.owner === owner);
       await write(
         ...keys.map(
-          ({ fingerprint }): TeamEvent => ({
+          ({ fingerprint }): ChainedEvent => ({
             kind: 'key_revoked',
             subject: about(fingerprint),
             actor: 'system',
@@ -88,11 +135,24 @@ export function createKeyStore({ prisma, run }: Database, teamId: string): KeySt
       return keys.length;
     },
 
-    signCharter: (charter, signature, at) =>
-      write({
-        kind: 'charter_signed',
-        subject: { kind: 'policy', id: 'policy' },
-        ...{ actor: signature.challenge.by, at, charter: z.json().parse(charter), signature },
+    signCharter: (signed, at) =>
+      prisma.$transaction(async (tx) => {
+        if (!(await isNextCharter(tx, teamId, signed))) return false;
+        await writeCharter(tx, teamId, signed, at);
+        return true;
+      }),
+
+    lastPublisher: () => readLastPublisher(run, teamId),
+
+    noteStatus: (status, at) =>
+      exclusively(async (tx) => {
+        const where = { teamId, subjectKind: 'policy', kind: 'charter_status' };
+        const last = await tx.event.findFirst({ where, orderBy: { seq: 'desc' } });
+        const told = z.object({ status: z.string() }).safeParse(last?.data).data?.status ?? 'counts';
+        if (told === status) return false;
+        const subject = { kind: 'policy', id: 'policy' } as const;
+        await writeEvents(tx, [{ kind: 'charter_status', subject, actor: 'system', at, status }], teamId);
+        return true;
       }),
 
     raiseCounter: (fingerprint, counter) =>

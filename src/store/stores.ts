@@ -46,7 +46,7 @@ import { createPresetStore } from './presets.ts';
 import { createPriceStore, pendingPrices } from './prices.ts';
 import { createReminderStore } from './reminders.ts';
 import { createSettingsStore, pendingSettings } from './settings.ts';
-import { createKeyStore, createLinkStore } from './signing.ts';
+import { createKeyStore, createLinkStore, type SigningRowsStore } from './signing.ts';
 import { createSpendStore } from './spend.ts';
 import { createStandInStore } from './stand-ins.ts';
 import { createTokenStepStore } from './token-steps.ts';
@@ -90,7 +90,7 @@ export interface Stores extends InstallationStores {
   readonly events: EventLog;
   readonly webhooks: WebhookStore;
   readonly links: LinkStore;
-  readonly keys: KeyStore;
+  readonly keys: KeyStore & SigningRowsStore;
   readonly leases: LeaseStore;
   readonly ledger: LedgerStore;
   readonly ledgerKey: LedgerKeyStore;

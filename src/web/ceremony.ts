@@ -7,7 +7,7 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { z } from 'zod';
-import { charterOf } from '../orders/charter.ts';
+import { charterOf, hashOfCharter, type LoggedCharter, type Rules, witnessText } from '../orders/charter.ts';
 import { approveSigned, type DecideDeps, noteTold, refusalToApprove } from '../orders/decide.ts';
 import type { Order } from '../orders/order.ts';
 import { signedSubjectOf } from '../orders/order-signing.ts';
@@ -30,11 +30,12 @@ import {
 import {
   type AddedKey,
   type CountingKey,
+  isAtKeyLimit,
   type KeyLog,
   type KeyRing,
-  mayRevoke,
+  revocationRights,
 } from '../signing/key-ring.ts';
-import type { KeyStore, LinkStore, SigningLink } from '../signing/ports.ts';
+import type { KeyStore, LinkStore, SignedCharter, SigningLink } from '../signing/ports.ts';
 import { ALGORITHMS, type Fingerprint, fingerprintOf, spkiOfCose } from '../signing/public-key.ts';
 import { hashOfToken } from './links.ts';
 
@@ -51,7 +52,7 @@ export interface CeremonyDeps {
   readonly policies: PolicyStore;
   readonly pendingSettings: PendingChanges<readonly SettingChange[]>;
   readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
-  readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => Parameters<typeof charterOf>[1];
+  readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => Rules['settings'];
   /** What decides has changed. */
   readonly decidingChanged: () => void;
   readonly now: () => Date;
@@ -67,7 +68,9 @@ export type Problem =
         | 'gone'
         | 'no_key'
         | 'key_unknown'
-        | 'may_not_revoke';
+        | 'may_not_revoke'
+        | 'too_many_keys'
+        | 'no_witness';
     }
   | { readonly code: 'not_signed' | 'changed' | 'counter' | 'key_taken' | 'unreadable' | 'registration' }
   | { readonly code: 'refused'; readonly refusal: Refusal };
@@ -77,7 +80,7 @@ type LinkProblem = 'unknown_link' | 'link_over' | 'link_spent';
 export type ToSign = { readonly userId: string } & (
   | { readonly kind: 'order'; readonly order: Order; readonly statement: Statement }
   | ({ readonly kind: 'charter' } & ReturnType<typeof charterOf>)
-  | { readonly kind: 'vouch' | 'revoke'; readonly key: AddedKey }
+  | { readonly kind: 'vouch' | 'revoke' | 'revoke_compromised'; readonly key: AddedKey }
 );
 
 /** What is shown to who opens a link. */
@@ -149,11 +152,11 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
     async open(token) {
       const link = await usableLink(token);
       if ('code' in link) return link;
-      const { log, ring } = await deps.orders.signing.keys();
+      const { log, ring, charters } = await deps.orders.signing.keys();
       if (link.purpose === 'add') return addPage(deps, link, log, ring);
       const own = keysOf(ring, link.userId);
       if (own.length === 0) return { code: 'no_key' };
-      const task = await taskOf(deps, link, log, ring);
+      const task = await taskOf(deps, link, { log, ring, charters });
       if (isProblem(task)) return task;
       return { kind: 'sign', what: task.what, options: requestOptions(relyingParty, task.challenge, own) };
     },
@@ -161,13 +164,13 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
     async finish(token, body) {
       const link = await usableLink(token);
       if ('code' in link) return link;
-      const { log, ring } = await deps.orders.signing.keys();
+      const { log, ring, charters } = await deps.orders.signing.keys();
       if (link.purpose === 'add') return add(deps, link, log, body);
       const read = assertionBody.safeParse(body);
       if (!read.success) return { code: 'unreadable' };
       const key = keysOf(ring, link.userId).find(({ credential }) => credential === read.data.id);
       if (key === undefined) return { code: 'key_unknown' };
-      const task = await taskOf(deps, link, log, ring);
+      const task = await taskOf(deps, link, { log, ring, charters });
       if (isProblem(task)) return task;
       const assertion = assertionBy(key, task.challenge, read.data);
       const counter = await verifier.verify(assertion);
@@ -221,23 +224,20 @@ function problemOf({ response }: z.output<typeof assertionBody>, challenge: Chal
 }
 
 /** What is to be signed under a link, by the rows of this moment. */
-async function taskOf(
-  deps: CeremonyDeps,
-  link: SigningLink,
-  log: KeyLog,
-  ring: KeyRing,
-): Promise<Task | Problem> {
+async function taskOf(deps: CeremonyDeps, link: SigningLink, known: KnownKeys): Promise<Task | Problem> {
   switch (link.purpose) {
     case 'order':
     case 'resume':
       return orderTask(deps, link);
     case 'vouch':
+      return vouchTask(deps, link, known);
     case 'revoke':
-      return keyTask(deps, link, link.purpose, log, ring);
+    case 'revoke_compromised':
+      return revokeTask(deps, link, link.purpose, known);
     case 'charter':
     case 'policy':
     case 'settings':
-      return charterTask(deps, link);
+      return charterTask(deps, link, known.charters.at(-1));
     case 'add':
       return { code: 'unreadable' };
   }
@@ -274,103 +274,140 @@ async function orderTask(
   };
 }
 
-/** That somebody vouches for a key, or revokes one. */
-async function keyTask(
-  { keys, orders, now }: CeremonyDeps,
-  { userId, subject, salt: nonce }: SigningLink,
-  decision: 'vouch' | 'revoke',
-  log: KeyLog,
-  ring: KeyRing,
-): Promise<Task | Problem> {
+interface KnownKeys {
+  readonly log: KeyLog;
+  readonly ring: KeyRing;
+  readonly charters: readonly LoggedCharter[];
+}
+
+/** A key that can be vouched for or revoked. */
+function openKey({ ring }: KnownKeys, { subject }: SigningLink) {
   const key = ring.keys.find(({ fingerprint }) => fingerprint === subject);
-  if (key === undefined || key.counts === 'revoked' || key.counts === 'left') return { code: 'gone' };
-  const about = { by: userId, key: key.fingerprint, nonce, of: key.owner };
-  const what = { kind: decision, userId, key } as const;
-  if (decision === 'vouch') {
-    const challenge = { ...about, decision } as const;
-    return {
-      ...{ what, challenge },
-      act: async (assertion) => {
-        await keys.vouch(key.owner, { ...assertion, challenge }, now());
-        return { kind: 'vouched' };
-      },
-    };
-  }
-  const roots = orders.signing.use?.roots ?? new Set();
-  if (!keysOf(ring, userId).some((by) => mayRevoke(log, ring, roots, by, key)))
-    return { code: 'may_not_revoke' };
-  const challenge = { ...about, decision } as const;
+  return key?.counts === 'revoked' || key?.counts === 'left' ? undefined : key;
+}
+
+async function vouchTask(
+  { keys, now }: CeremonyDeps,
+  link: SigningLink,
+  known: KnownKeys,
+): Promise<Task | Problem> {
+  const key = openKey(known, link);
+  if (key === undefined) return { code: 'gone' };
+  const { userId: by, salt: nonce } = link;
+  const challenge = { by, decision: 'vouch', key: key.fingerprint, nonce, of: key.owner } as const;
   return {
-    ...{ what, challenge },
-    act: async (assertion, by) => {
-      if (!mayRevoke(log, ring, roots, by, key)) return { code: 'may_not_revoke' };
+    what: { kind: 'vouch', userId: by, key },
+    challenge,
+    act: async (assertion) => {
+      await keys.vouch(key.owner, { ...assertion, challenge }, now());
+      return { kind: 'vouched' };
+    },
+  };
+}
+
+async function revokeTask(
+  { keys, orders, now }: CeremonyDeps,
+  link: SigningLink,
+  kind: 'revoke' | 'revoke_compromised',
+  known: KnownKeys,
+): Promise<Task | Problem> {
+  const key = openKey(known, link);
+  if (key === undefined) return { code: 'gone' };
+  const { userId: by, salt: nonce } = link;
+  const mayRevoke = revocationRights(known.log, orders.signing.use?.roots ?? new Set());
+  if (!mayRevoke(keysOf(known.ring, by), key)) return { code: 'may_not_revoke' };
+  const reason = kind === 'revoke' ? 'retired' : 'compromised';
+  const challenge = { by, decision: 'revoke', key: key.fingerprint, nonce, of: key.owner, reason } as const;
+  return {
+    what: { kind, userId: by, key },
+    challenge,
+    act: async (assertion, own) => {
+      if (!mayRevoke([own], key)) return { code: 'may_not_revoke' };
       await keys.revoke(key.owner, { ...assertion, challenge }, now());
       return { kind: 'revoked' };
     },
   };
 }
 
-/** What a charter will be when what waits is in force. */
-async function charterTask(deps: CeremonyDeps, link: SigningLink): Promise<Task | Problem> {
-  const { orders, keys, now } = deps;
+/** What a charter will be when what waits is in force. @param last the newest in the log */
+async function charterTask(
+  deps: CeremonyDeps,
+  link: SigningLink,
+  last: LoggedCharter | undefined,
+): Promise<Task | Problem> {
+  const { orders, now } = deps;
   const { userId, salt: nonce } = link;
+  const { use } = orders.signing;
   if (!(await orders.isAdmin(userId))) return { code: 'not_an_admin' };
+  if (use?.witness === undefined) return { code: 'no_witness' };
+  const { witness } = use;
   const coming = await comingCharter(deps, link);
   if ('code' in coming) return coming;
+  // Undefined members are not in what is kept.
+  const charter = z.json().parse(JSON.parse(JSON.stringify(coming.charter)));
+  const hash = hashOf(charter);
   const challenge = {
     by: userId,
-    charter: hashOf(coming.charter),
+    charter: hash,
     decision: 'publish',
     nonce,
+    ...hashOfCharter(last),
   } as const;
   return {
     what: { kind: 'charter', userId, ...coming.charter },
     challenge,
     async act(assertion) {
-      // The signature goes first: what it is under takes effect with it, or not yet.
-      await keys.signCharter(JSON.parse(JSON.stringify(coming.charter)), { ...assertion, challenge }, now());
-      const finished = await coming.confirm();
+      const signature = { ...assertion, challenge };
+      const isDone = await coming.confirm(
+        { charter, signature, witness: witness.sign(witnessText(challenge)) },
+        now(),
+      );
       deps.decidingChanged();
-      return finished;
+      return isDone ? { kind: 'signed' } : { code: 'gone' };
     },
   };
 }
 
 interface ComingCharter {
   readonly charter: ReturnType<typeof charterOf>;
-  readonly confirm: () => Promise<Finished | Problem>;
+  /** The charter goes into the log with what takes effect under it. */
+  readonly confirm: (signed: SignedCharter, at: Date) => Promise<boolean>;
 }
 
 async function comingCharter(
-  { policies, pendingSettings, readSettings, settingsOf, now }: CeremonyDeps,
+  { keys, policies, pendingSettings, readSettings, settingsOf, now }: CeremonyDeps,
   { purpose, subject, userId }: SigningLink,
 ): Promise<ComingCharter | Problem> {
   const [policy, saved] = await Promise.all([policies.current(), readSettings()]);
-  if (purpose === 'charter')
-    return { charter: charterOf(policy, settingsOf(saved)), confirm: async () => ({ kind: 'signed' }) };
+  if (purpose === 'charter') {
+    const publisher = policy.version === 0 ? undefined : await keys.lastPublisher();
+    if (publisher === userId) return { code: 'own_change' };
+    return {
+      charter: charterOf({ policy, settings: settingsOf(saved) }, publisher),
+      confirm: (signed, at) => keys.signCharter(signed, at),
+    };
+  }
   if (purpose === 'policy') {
     const draft = await policies.draft();
     if (draft?.revision !== subject || draft.published === undefined) return { code: 'gone' };
-    if (draft.published.by === userId) return { code: 'own_change' };
+    const { by: publisher } = draft.published;
+    if (publisher === userId) return { code: 'own_change' };
     const next = { version: policy.version + 1, rules: draft.rules };
     return {
-      charter: charterOf(next, settingsOf(saved)),
-      async confirm() {
-        const { kind } = await policies.confirm(subject, userId, now());
-        return kind === 'confirmed' ? { kind: 'signed' } : { code: 'gone' };
-      },
+      charter: charterOf({ policy: next, settings: settingsOf(saved) }, publisher),
+      confirm: async (signed, at) =>
+        (await policies.confirm(subject, userId, at, signed)).kind === 'confirmed',
     };
   }
   const pending = await pendingSettings.find(subject, now());
   if (pending === undefined) return { code: 'gone' };
-  if (pending.askedBy === userId) return { code: 'own_change' };
+  const { askedBy: publisher } = pending;
+  if (publisher === userId) return { code: 'own_change' };
   const changed = Object.fromEntries(pending.change.map(({ name, after }) => [name, after]));
   return {
-    charter: charterOf(policy, settingsOf({ ...saved, ...changed })),
-    async confirm() {
-      const { kind } = await pendingSettings.confirm(subject, userId, now());
-      return kind === 'confirmed' ? { kind: 'signed' } : { code: 'gone' };
-    },
+    charter: charterOf({ policy, settings: settingsOf({ ...saved, ...changed }) }, publisher),
+    confirm: async (signed, at) =>
+      (await pendingSettings.confirm(subject, userId, at, signed)).kind === 'confirmed',
   };
 }
 
@@ -380,7 +417,8 @@ async function addPage(
   { userId, salt }: SigningLink,
   log: KeyLog,
   { counting }: KeyRing,
-): Promise<Shown> {
+): Promise<Shown | Problem> {
+  if (isAtKeyLimit(log, userId)) return { code: 'too_many_keys' };
   const options = await generateRegistrationOptions({
     rpName: 'Domain Steward',
     rpID: relyingParty.id,
@@ -413,13 +451,14 @@ async function add(
   const fingerprint = fingerprintOf(publicKey);
   if (log.added.some((key) => key.fingerprint === fingerprint)) return { code: 'key_taken' };
   if (!(await links.spend(tokenHash, now()))) return { code: 'link_spent' };
-  await keys.add({
+  const isAdded = await keys.add({
     ...{ fingerprint, publicKey, label },
     owner: userId,
     credential: credential.id,
     host: relyingParty.id,
     addedAt: now(),
   });
+  if (!isAdded) return { code: 'too_many_keys' };
   await keys.raiseCounter(fingerprint, credential.counter);
   return { kind: 'added', fingerprint };
 }

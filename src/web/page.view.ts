@@ -1,6 +1,6 @@
 import type { Order } from '../orders/order.ts';
 import type { Statement, StatementItem } from '../orders/statement.ts';
-import type { AddedKey } from '../signing/key-ring.ts';
+import { type AddedKey, MAX_KEYS } from '../signing/key-ring.ts';
 import type { Finished, Problem, Shown, ToSign } from './ceremony.ts';
 import { type Html, html, jsonScript } from './html.ts';
 
@@ -122,6 +122,7 @@ function signParts(what: ToSign, words: CardWords, facts: PageFacts): Parts {
       return charterParts(what, facts);
     case 'vouch':
     case 'revoke':
+    case 'revoke_compromised':
       return keyParts(what.kind, what.key, what.userId, facts);
   }
 }
@@ -210,21 +211,31 @@ function charterParts(what: Extract<ToSign, { kind: 'charter' }>, facts: PageFac
 <dt>Approvals needed by the settings</dt><dd>${settings.approvals_required}</dd>
 <dt>Tasks that wait for an approval</dt><dd>${settings.approval_tasks.join(', ')}</dd>
 <dt>May the requester approve</dt><dd>${settings.allow_self_approval ? 'yes' : 'no'}</dd>
-<dt>You sign as</dt><dd>${nameOf(facts, what.userId)}</dd>
+${what.published_by === null ? undefined : html`<dt>Published by</dt><dd>${nameOf(facts, what.published_by)}</dd>\n`}<dt>You sign as</dt><dd>${nameOf(facts, what.userId)}</dd>
 </dl>
 <h2>Rules</h2>
 <pre tabindex="0" aria-label="The rules as a file">${facts.policyFile}</pre>`,
   };
 }
 
-function keyParts(kind: 'vouch' | 'revoke', key: AddedKey, userId: string, facts: PageFacts): Parts {
+type Revoking = 'revoke' | 'revoke_compromised';
+
+function keyParts(kind: 'vouch' | Revoking, key: AddedKey, userId: string, facts: PageFacts): Parts {
   const owner = nameOf(facts, key.owner);
-  const explained =
-    kind === 'vouch'
-      ? `Ask ${owner} to read the fingerprint to you, not in Slack: by phone, or face to face. From then on what is signed with this key counts as ${owner}’s.`
-      : 'From then on nothing that is signed with it counts, and what waits with its signatures is not sent. It cannot be taken back.';
+  const explained = {
+    vouch: `Ask ${owner} to read the fingerprint to you, not in Slack: by phone, or face to face. From then on what is signed with this key counts as ${owner}’s.`,
+    revoke:
+      'You retire it. Approvals signed with it no longer count. A policy signed with it stays in force. This can’t be undone.',
+    revoke_compromised:
+      'Somebody else may have it. Approvals and policies signed with it no longer count. If it signed the policy in force, every order needs a signed approval until an admin signs the policy again. This can’t be undone.',
+  };
+  const titles = {
+    vouch: `Vouch for a passkey of ${owner}`,
+    revoke: `Revoke a passkey of ${owner}: retired`,
+    revoke_compromised: `Revoke a passkey of ${owner}: compromised`,
+  };
   return {
-    title: kind === 'vouch' ? `Vouch for a passkey of ${owner}` : `Revoke a passkey of ${owner}`,
+    title: titles[kind],
     button: kind === 'vouch' ? 'Vouch' : 'Revoke',
     body: html`<dl>
 <dt>Whose it is</dt><dd>${owner}</dd>
@@ -233,7 +244,7 @@ function keyParts(kind: 'vouch' | 'revoke', key: AddedKey, userId: string, facts
 <dt>Added</dt><dd>${moment(key.addedAt)}</dd>
 <dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
 </dl>
-<p>${explained}</p>`,
+<p>${explained[kind]}</p>`,
   };
 }
 
@@ -280,6 +291,9 @@ const PROBLEMS: Readonly<Record<Exclude<Problem['code'], 'refused'>, string>> = 
   key_unknown:
     'That passkey is not one of yours that count. Use one that /domain key shows as yours, or add this one there.',
   may_not_revoke: 'A passkey is revoked by its owner, by who vouched for it, or by a root.',
+  too_many_keys: `You have ${MAX_KEYS} passkeys, which is the limit. Revoke one you no longer use with /domain key, then add this one. If none of yours counts, ask somebody whose passkey is a root to revoke one.`,
+  no_witness:
+    'The bot can’t open the ledger’s key, so nothing that decides about orders can be signed. Ask the operator to look at the bot’s log.',
   not_an_admin: 'Only admins sign what decides about orders. Ask one of them.',
   own_change: 'You published this. Another admin whose passkey counts has to sign it.',
   not_signed:

@@ -117,12 +117,13 @@ async function factsOf(
   const what = shown.kind === 'sign' ? shown.what : undefined;
   const order = what?.kind === 'order' ? what.order : undefined;
   const charter = what?.kind === 'charter' ? what : undefined;
-  const key = what?.kind === 'vouch' || what?.kind === 'revoke' ? what.key : undefined;
+  const key = what !== undefined && 'key' in what ? what.key : undefined;
   const people = new Set([
     what?.userId ?? (shown.kind === 'add' ? shown.userId : ''),
     ...(order === undefined ? [] : [order.requesterId]),
     ...(key === undefined ? [] : [key.owner]),
     ...(charter?.settings.approvers ?? []),
+    ...(charter?.published_by == null ? [] : [charter.published_by]),
   ]);
   const [names, account, changes, coverage] = await Promise.all([
     Promise.all([...people].map(async (id) => [id, await nameOf(id)] as const)),

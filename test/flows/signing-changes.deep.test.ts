@@ -1,6 +1,8 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterEach, beforeAll, expect, test } from 'vitest';
+import { openDatabase } from '../../src/store/database.ts';
+import { createKeyStore } from '../../src/store/signing.ts';
 import { Authenticator } from '../support/authenticator.ts';
 import {
   answerTo,
@@ -184,13 +186,19 @@ test('clocks that differ by ten minutes send nothing twice and nothing unsigned'
   await ahead.ends('SUCCEEDED', 20_000);
 });
 
-test('a key of another host is named as such, counts for nothing, and what waits is to be signed anew', async () => {
+test('a key of another host is named as such, counts for nothing, and signs nothing', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew sushi.rest');
-  const address = await signLink(order);
-  await query(
-    `UPDATE events SET data = jsonb_set(data, '{host}', '"old.example"') WHERE kind = 'key_added' AND actor = 'U0BOB'`,
-  );
-  expect(await people.keysOf(t.bob)).toContain('belongs to another address than PUBLIC_URL has now');
+  const address = await signLink(order, t.carol);
+  const { fingerprint, publicKey, credential } = new Authenticator({
+    id: 'old.example',
+    origin: 'https://old.example',
+  });
+  const database = openDatabase({ url: t.databaseUrl });
+  const store = createKeyStore(database, t.workspace.teamId);
+  const added = { owner: 'U0CAROL', label: '', host: 'old.example', addedAt: new Date() };
+  expect(await store.add({ ...added, fingerprint, publicKey, credential })).toBe(true);
+  await database.close();
+  expect(await people.keysOf(t.carol)).toContain('belongs to another address than PUBLIC_URL has now');
   const page = await people.open(address);
   expect(page.status).toBe(403);
   expect(page.html).toContain('Use /domain key to add one');

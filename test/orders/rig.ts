@@ -207,7 +207,10 @@ export async function startRig(
   /** No key is in use. */
   const signing = createOrderSigning({
     use: undefined,
-    readKeys: async () => ({ added: [], vouched: [], revoked: [], charters: [] }),
+    readRows: async () => ({
+      log: { keys: { added: [], vouched: [], revoked: [], isWhole: true }, charters: [] },
+      ...{ policy: state.policy, saved: {} },
+    }),
     directory,
     policies: { current: async () => state.policy },
     readSettings: async () => ({}),
@@ -229,7 +232,9 @@ export async function startRig(
     ...NO_MONEY,
     firstExpiry: async () => undefined,
     isAdmin: async () => false,
-    policy: { current: async () => ({ ...state.policy, signsSettings: false }) },
+    policy: {
+      current: async () => ({ ...state.policy, signsSettings: false, tags: [], lapsed: undefined }),
+    },
     ruleFacts,
     standIns,
     impactAtApproval: async () => 'none',

@@ -1,12 +1,13 @@
 import { readConfig } from '../../src/config.ts';
-import { charterOf } from '../../src/orders/charter.ts';
+import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { charterOf, hashOfCharter, witnessText } from '../../src/orders/charter.ts';
 import { approveOrder, approveSigned } from '../../src/orders/decide.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { createOrderSigning, signedSubjectOf } from '../../src/orders/order-signing.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { withSaved } from '../../src/settings.ts';
 import { challengeOf, type LoggedSignature } from '../../src/signing/approval.ts';
-import { createVerifier, hashOf } from '../../src/signing/assertion.ts';
+import { createVerifier, hashOf, type RelyingParty } from '../../src/signing/assertion.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { createSettingsStore } from '../../src/store/settings.ts';
 import { createKeyStore } from '../../src/store/signing.ts';
@@ -51,17 +52,20 @@ export async function startSigningRig() {
   };
   const at = new Date('2026-03-01T08:00:00Z');
   const start = withSaved(START, {});
-  const signing = createOrderSigning({
-    use: { roots: rootsOf(people.anna), verifier: createVerifier(HERE) },
-    readKeys: keys.read,
-    directory: rig.directory,
-    policies,
-    readSettings: saved.all,
-    settingsOf: (each) => withSaved(START, each),
-    start,
-    ruleFacts: rig.orders.ruleFacts,
-    now: () => rig.now,
-  });
+  const witness = readLedgerKey(makeLedgerKey());
+  const signingOf = (readRows: typeof keys.readRows, place: RelyingParty = HERE) =>
+    createOrderSigning({
+      use: { roots: rootsOf(people.anna), verifier: createVerifier(place), witness },
+      readRows,
+      directory: rig.directory,
+      policies,
+      readSettings: saved.all,
+      settingsOf: (each) => withSaved(START, each),
+      start,
+      ruleFacts: rig.orders.ruleFacts,
+      now: () => rig.now,
+    });
+  const signing = signingOf(keys.readRows);
   const signed = { signing, settings: signing.settings, policy: signing.policy };
   Object.assign(rig.orders, signed);
   Object.assign(rig.mandates, signed);
@@ -76,6 +80,13 @@ export async function startSigningRig() {
   return {
     rig,
     signing,
+    /** After a restart, which remembers nothing. @param place where people reach the bot then */
+    restarted: (place?: RelyingParty) => signingOf(createKeyStore({ ...database }, TEAM_ID).readRows, place),
+    /** Past the triggers, as the owner of the database could. */
+    tamper: (statement: string) =>
+      rig.sql(
+        `DO $do$ BEGIN PERFORM set_config('session_replication_role', 'replica', true); ${statement}; END $do$`,
+      ),
     save: saved.save,
     keys,
     people,
@@ -89,15 +100,25 @@ export async function startSigningRig() {
       await policies.confirm(revision, 'U0EVE', at);
       if (signer !== 'nobody') await this.signCharter(signer);
     },
-    async signCharter(signer: Signer) {
-      const charter = charterOf(await policies.current(), withSaved(START, await saved.all()));
+    /** @param more what an attacker would sign, or leave out */
+    async signCharter(
+      signer: Signer,
+      more: { readonly publisher?: string; readonly isWitnessed?: boolean } = {},
+    ) {
+      const { publisher = 'U0ADA', isWitnessed = true } = more;
+      const rules = { policy: await policies.current(), settings: withSaved(START, await saved.all()) };
+      const charter = JSON.parse(JSON.stringify(charterOf(rules, publisher)));
+      const { log } = await keys.readRows();
       const challenge = {
         by: signer.owner,
         charter: hashOf(charter),
         decision: 'publish',
         nonce: newNonce(),
+        ...hashOfCharter(log.charters.at(-1)),
       } as const;
-      await keys.signCharter(JSON.parse(JSON.stringify(charter)), signer.authenticator.assert(challenge), at);
+      const signature = signer.authenticator.assert(challenge);
+      const witnessed = isWitnessed ? witness.sign(witnessText(challenge)) : '';
+      await keys.signCharter({ charter, signature, witness: witnessed }, at);
     },
     /** Somebody signs an order as the page would have them sign it. */
     async signature(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {

@@ -86,6 +86,7 @@ test('a key that was revoked meanwhile stops what waits to be sent', async () =>
     anna.authenticator.assert({
       ...{ by: 'U0ANNA', decision: 'revoke', key: fingerprint, of: 'U0CAROL' },
       nonce: 'a'.repeat(64),
+      reason: 'retired',
     }),
     s.rig.now,
   );
@@ -195,26 +196,4 @@ test('approvals of another version of the policy do not count', async () => {
   expect((await s.rig.read(order.id)).state).toBe('APPROVED');
   await s.execute(order.id);
   expect(sent()).toBe(1);
-});
-
-test('without a charter that counts the environment decides, and wants signatures', async () => {
-  await s.publish([rule({ name: 'all free', decision: 'free', approvers: [] })], 'nobody');
-  const order = await s.askFor(newName());
-  expect(order.state).toBe('PENDING');
-  expect(order.demand.requirements).toMatchObject([
-    { rule: { kind: 'approval_tasks' }, approvers: ['U0BOB', 'U0CAROL'], signed: true },
-  ]);
-  expect(await s.click(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'signature_needed' } });
-  await s.sign(order.id, s.people.bob);
-  await s.execute(order.id);
-  expect(sent()).toBe(1);
-  // Signed by Mallory, whose key does not count, it counts no more than before.
-  await s.signCharter(s.people.mallory);
-  expect((await s.askFor(newName())).state).toBe('PENDING');
-  await s.signCharter(s.people.anna);
-  const free = await s.askFor(newName());
-  expect(free.state).toBe('APPROVED');
-  await s.execute(free.id);
-  expect(sent()).toBe(2);
-  await s.publish([SIGNED_RULE]);
 });

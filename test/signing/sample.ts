@@ -3,6 +3,7 @@ import {
   type Assertion,
   createVerifier,
   type RelyingParty,
+  type RevokeChallenge,
   type VouchChallenge,
 } from '../../src/signing/assertion.ts';
 import type { AddedKey, KeyLog } from '../../src/signing/key-ring.ts';
@@ -60,9 +61,25 @@ export function newLog(
       signature: vouching(voucher, of),
     })),
     revoked: [],
-    charters: [],
+    isWhole: true,
     ...more,
   };
+}
+
+/** One person revokes the key of another. */
+export function revoking(
+  by: Signer,
+  of: Signer,
+  reason: 'retired' | 'compromised' = 'retired',
+): Assertion<RevokeChallenge> {
+  return by.authenticator.assert({
+    by: by.owner,
+    decision: 'revoke',
+    key: of.authenticator.fingerprint,
+    nonce: newNonce(),
+    of: of.owner,
+    reason,
+  });
 }
 
 /** The roots that the operator has set. */

@@ -820,6 +820,9 @@ CREATE FUNCTION note_forgotten(reason text, forgotten bigint[], by text) RETURNS
     FROM touched t LEFT JOIN ranges r ON r.team_id = t.team_id GROUP BY t.team_id
 $$;
 
+-- The events about keys and charters, which each name the one before. They are counted with every decision.
+CREATE INDEX "events_signing_idx" ON "events"("team_id", "seq") WHERE subject_kind IN ('key', 'policy') AND data ? 'previous';
+
 -- Every event waits for a seal, in the transaction that writes it: the log's numbers are given before their commit, so that
 -- whoever went by "greater than the last" would skip what commits later.
 CREATE FUNCTION await_seal() RETURNS trigger LANGUAGE plpgsql AS $$

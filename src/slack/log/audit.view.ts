@@ -321,6 +321,7 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
     task: 'policy',
     result: `signed ${signature.challenge.charter} with ${signature.key}`,
   }),
+  charter_status: ({ status }) => ({ task: 'policy', result: `signed policy: ${status}` }),
   key_added: ({ subject, label }) => ({ task: 'key', names: subject.id, result: `added "${label}"` }),
   key_vouched: keyRow('vouched for'),
   key_revoked: keyRow('revoked'),

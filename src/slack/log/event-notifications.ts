@@ -7,6 +7,7 @@ import { type Message, textMessage } from '../kit/blocks.ts';
 import { quoteText, waitingText } from '../money/price.view.ts';
 import { impactLines } from '../orders/impact.view.ts';
 import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { charterStatusMessage } from '../signing/charter.view.ts';
 import { alertOfLedger, ledgerMessage } from './ledger-notifications.ts';
 import {
   type KnownOfLapse,
@@ -42,7 +43,7 @@ export function createEventPlanner(deps: EventPlannerDeps): NotificationPlanner 
       }
       return undefined;
     }
-    const alert = ledgerMessage(event);
+    const alert = event.kind === 'charter_status' ? charterStatusMessage(event) : ledgerMessage(event);
     if (alert !== undefined) {
       await alertOfLedger(deps, event.at, alert, send);
       return undefined;

@@ -31,6 +31,8 @@ export function settingsRuleName(kind: Exclude<RuleReference['kind'], 'rule'>): 
       return 'the use of the team’s account';
     case 'mandate':
       return 'what holds for mandates';
+    case 'environment':
+      return 'the environment’s settings, because no signed policy counts';
     case 'rest':
       return 'no rule';
   }

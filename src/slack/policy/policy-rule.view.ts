@@ -150,6 +150,8 @@ export function referenceText(reference: RuleReference): string {
       return 'the team’s account, which only approved orders may use';
     case 'mandate':
       return 'what holds for mandates: nobody but somebody else lets them go';
+    case 'environment':
+      return 'the environment’s settings, because no signed policy counts';
   }
 }
 

@@ -3,6 +3,7 @@ import { draftBase } from '../../policy/drafts.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import { type Interaction, isAdmin } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
+import { charterNotice } from '../signing/charter.view.ts';
 import { policyMessage, RULES_ON_PAGE } from './policy.view.ts';
 
 /* Shows the policy, and changes its draft. */
@@ -28,7 +29,11 @@ export async function shownPolicy(
     deps.directory.localeOf(person.id),
   ]);
   const reader = { userId: person.id, isAdmin: isAdmin(deps, person), locale };
-  return policyMessage({ published, draft, settings: policySettings(settings, inForce), reader, page, note });
+  return policyMessage({
+    ...{ published, draft, reader, page, note },
+    settings: policySettings(settings, inForce),
+    notice: charterNotice(inForce),
+  });
 }
 
 /** The page that shows a rule. @param index from 0 */

@@ -46,6 +46,8 @@ export interface ShownPolicy {
   readonly draft: PolicyDraft | undefined;
   readonly settings: PolicySettings;
   readonly reader: { readonly userId: string; readonly isAdmin: boolean; readonly locale: string };
+  /** Why no signed policy counts; undefined while one does, or no key is in use. */
+  readonly notice?: string | undefined;
   /** From 0. */
   readonly page: number;
   /** Said first: the outcome of the reader's last action. */
@@ -84,7 +86,7 @@ export function policyMessage(shown: ShownPolicy): Message {
   ];
   return message(shown.note ?? 'The policy: who decides what', [
     shown.note !== undefined && section(shown.note),
-    section(`*Who decides what*\n${inForceText(published)}`),
+    section(`*Who decides what*\n${inForceText(published, shown.notice)}`),
     ...(hasRows ? ruleRows(inForce, shown) : numbered(inForce, reader.locale)),
     ...lines(implicit),
     ...(reader.isAdmin && draft !== undefined ? draftBlocks(draft, shown) : []),
@@ -95,7 +97,9 @@ export function policyMessage(shown: ShownPolicy): Message {
   ]);
 }
 
-function inForceText(published: PublishedPolicy | undefined): string {
+function inForceText(published: PublishedPolicy | undefined, notice: string | undefined): string {
+  if (notice !== undefined)
+    return published === undefined ? notice : `${notice}\nVersion ${published.version} was published last.`;
   if (published === undefined) return 'No rules of its own yet: the settings alone decide.';
   const { version, publishedBy, confirmedBy, confirmedAt } = published;
   return `Version ${version} is in force, published by ${mention(publishedBy)}, confirmed by ${mention(confirmedBy)} (${moment(confirmedAt)}).`;

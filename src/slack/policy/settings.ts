@@ -43,6 +43,7 @@ import { postMessage } from '../outbound/post-message.ts';
 import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { updateOpenView } from '../refresh-form.ts';
+import { charterNotice } from '../signing/charter.view.ts';
 import { approverErrors, lookUpPeople, withChanges } from './approver-errors.ts';
 import { waitingBlocks } from './pending-change.view.ts';
 import { confirmChange, dismissChange, waitingChanges, waitWithSettings } from './pending-changes.ts';
@@ -252,11 +253,13 @@ const settingsForm: FormFeature<'settings'> = {
 
   async render(call, origin, values) {
     const { deps, person } = call;
-    const [current, waiting, locale] = await Promise.all([
+    const [current, waiting, locale, inForce] = await Promise.all([
       deps.settings(),
       waitingChanges(deps),
       deps.directory.localeOf(person.id),
+      deps.orders.policy.current(),
     ]);
+    const notice = charterNotice(inForce);
     const shown = {
       ...settingsAsText(current),
       ...peopleValues('approvers', 'approver_groups', current.approvers),
@@ -269,6 +272,7 @@ const settingsForm: FormFeature<'settings'> = {
       origin: { ...origin, subject: origin.subject ?? fingerprint(settingsAsText(current)) },
       values: shown,
       intro: present([
+        notice !== undefined && section(notice),
         section(`Approvers now: ${current.approvers.map(mentionApprover).join(', ')}`),
         context(SETTINGS.intro),
         ...waiting

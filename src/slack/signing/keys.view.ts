@@ -27,9 +27,9 @@ export interface ShownKeys {
   readonly keys: readonly ShownKey[];
   /** `SIGNING_ROOTS` is set. */
   readonly hasRoots: boolean;
-  /** Nobody whose key counts has signed what decides, and this person may. */
   readonly maySignCharter: boolean;
-  readonly isCharterSigned: boolean;
+  /** Why no signed policy counts; undefined while one does. */
+  readonly notice: string | undefined;
 }
 
 const WHY_NOT: Readonly<Record<NotCounting, string>> = {
@@ -38,6 +38,7 @@ const WHY_NOT: Readonly<Record<NotCounting, string>> = {
   left: 'does not count: its owner has left the workspace',
   other_host: 'does not count: it belongs to another address than PUBLIC_URL has now. Add a new one',
   ambiguous: 'does not count: it was added twice',
+  events_missing: 'does not count: events about passkeys are missing from the log',
 };
 
 /** Keys with buttons, those that wait for somebody first; the others stand in a list. */
@@ -56,7 +57,7 @@ function keyText(key: ShownKey): string {
 }
 
 /** The passkeys, with what this person may do about them. */
-export function keysMessage({ keys, hasRoots, maySignCharter, isCharterSigned }: ShownKeys): Message {
+export function keysMessage({ keys, hasRoots, maySignCharter, notice }: ShownKeys): Message {
   const lead =
     keys.length === 0
       ? 'There are no passkeys yet.'
@@ -74,11 +75,7 @@ export function keysMessage({ keys, hasRoots, maySignCharter, isCharterSigned }:
       ]),
     ]),
     ...lines(others.map(keyText)),
-    hasRoots &&
-      !isCharterSigned &&
-      section(
-        'Nobody whose passkey counts has signed the policy and the settings that decide. Until somebody does, the environment’s settings decide, and whatever they let wait is to be signed.',
-      ),
+    notice !== undefined && section(notice),
     ...actions('keys', [
       button('key_add', 'Add a passkey', 'add', { style: 'primary' }),
       maySignCharter && button('charter_sign', 'Sign what decides', 'charter'),

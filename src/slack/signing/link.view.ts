@@ -8,18 +8,20 @@ const LEADS: Readonly<Record<LinkPurpose, string>> = {
   resume: 'It was paused, so it needs your signature anew. Look at it, and sign it, here:',
   add: 'Add a passkey here:',
   vouch: 'Vouch for it with your passkey here:',
-  revoke: 'Revoke it with your passkey here:',
+  revoke: 'You no longer use it. What was published with it stays in force. Retire it here:',
+  revoke_compromised:
+    'It was lost, stolen or copied. Nothing signed with it counts any more. Revoke it as compromised here:',
   charter: 'Look at the policy and the settings that decide, and sign them, here:',
   policy: 'It takes effect with your signature. Look at the policy, and sign it, here:',
   settings: 'It takes effect with your signature. Look at what decides then, and sign it, here:',
 };
 
-/** The address of a page, for one person. */
-export function linkMessage(purpose: LinkPurpose, address: string): Message {
-  const lead = LEADS[purpose];
-  return message(`${lead} ${address}`, [
+/** Addresses of pages, for one person. */
+export function linkMessage(links: readonly (readonly [LinkPurpose, string])[]): Message {
+  const texts = links.map(([purpose, address]) => [LEADS[purpose], address] as const);
+  return message(texts.map(([lead, address]) => `${lead} ${address}`).join(' '), [
     // Slack links no address by itself in text that is shown as it is.
-    section(`${lead}\n<${address}>`),
+    ...texts.map(([lead, address]) => section(`${lead}\n<${address}>`)),
     context(
       'For you alone, once, within ten minutes. If Slack opens it inside itself, open it in your browser: Safari, Chrome, Edge or Firefox.',
     ),
@@ -29,6 +31,10 @@ export function linkMessage(purpose: LinkPurpose, address: string): Message {
 /** Browsers sign nothing where the bot is reached. */
 export const NO_PLACE_TO_SIGN =
   'Passkeys work only where the bot is reached by `https` or at `localhost`. The operator has to set PUBLIC_URL to such an address.';
+
+/** To who has as many passkeys as a person can have. */
+export const tooManyKeysText = (max: number) =>
+  `You have ${max} passkeys, which is the limit. Revoke one you no longer use, then add another. If none of yours counts, ask somebody whose passkey is a root to revoke one.`;
 
 /** To an admin who cannot sign what decides. @param owners whose passkeys count */
 export function noKeyText(owners: readonly string[]): string {

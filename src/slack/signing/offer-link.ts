@@ -12,9 +12,15 @@ export async function offerLink(
   { deps, person, respond }: Offering,
   purpose: LinkPurpose,
   subject: string,
+  ...others: readonly LinkPurpose[]
 ): Promise<void> {
-  const address = await deps.links.open(purpose, person.id, subject);
-  await respond(address === undefined ? NO_PLACE_TO_SIGN : linkMessage(purpose, address));
+  const links: (readonly [LinkPurpose, string])[] = [];
+  for (const each of [purpose, ...others]) {
+    const address = await deps.links.open(each, person.id, subject);
+    if (address === undefined) return respond(NO_PLACE_TO_SIGN);
+    links.push([each, address]);
+  }
+  await respond(linkMessage(links));
 }
 
 /** A link under which an admin signs what decides; who has no passkey that counts is told who has one. */

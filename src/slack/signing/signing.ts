@@ -1,9 +1,11 @@
 import { refusalToApprove } from '../../orders/decide.ts';
 import { isPaused } from '../../orders/waves.ts';
-import { mayRevoke } from '../../signing/key-ring.ts';
+import { isAtKeyLimit, MAX_KEYS, revocationRights } from '../../signing/key-ring.ts';
 import { type ActionCall, type CommandCall, type Feature, isAdmin } from '../feature.ts';
 import { refusalText } from '../orders/refusal.view.ts';
+import { charterNotice } from './charter.view.ts';
 import { keysMessage, type ShownKey } from './keys.view.ts';
+import { tooManyKeysText } from './link.view.ts';
 import { offerCharterLink, offerLink } from './offer-link.ts';
 
 /* Passkeys, and what is signed with them. Everything that needs a signature is answered with a link. */
@@ -11,8 +13,8 @@ import { offerCharterLink, offerLink } from './offer-link.ts';
 async function runKey(call: CommandCall): Promise<void> {
   const { deps, person } = call;
   const { signing } = deps.orders;
-  const [{ log, ring }, { signsSettings }] = await Promise.all([signing.keys(), signing.policy.current()]);
-  const roots = signing.use?.roots ?? new Set<string>();
+  const [{ log, ring }, inForce] = await Promise.all([signing.keys(), signing.policy.current()]);
+  const mayRevoke = revocationRights(log, signing.use?.roots ?? new Set());
   const own = [...ring.counting.values()].filter(({ owner }) => owner === person.id);
   const keys = ring.keys.map((key): ShownKey => {
     const chain = ring.counting.get(key.fingerprint)?.chain ?? [];
@@ -21,15 +23,16 @@ async function runKey(call: CommandCall): Promise<void> {
       ...key,
       through: chain.map(({ challenge }) => challenge.by),
       mayVouch: key.counts === 'not_vouched' && own.length > 0,
-      mayRevoke: isStanding && own.some((by) => mayRevoke(log, ring, roots, by, key)),
+      mayRevoke: isStanding && mayRevoke(own, key),
     };
   });
+  const notice = charterNotice(inForce);
   await call.respond(
     keysMessage({
       keys: keys.toSorted((a, b) => Number(b.owner === person.id) - Number(a.owner === person.id)),
       hasRoots: signing.use !== undefined,
-      isCharterSigned: !signsSettings,
-      maySignCharter: signsSettings && own.length > 0 && isAdmin(deps, person),
+      notice,
+      maySignCharter: notice !== undefined && own.length > 0 && isAdmin(deps, person),
     }),
   );
 }
@@ -47,6 +50,13 @@ async function sign(call: ActionCall): Promise<void> {
   return offerLink(call, 'order', order.id);
 }
 
+async function addKey(call: ActionCall): Promise<void> {
+  const { log } = await call.deps.orders.signing.keys();
+  return isAtKeyLimit(log, call.person.id)
+    ? call.respond(tooManyKeysText(MAX_KEYS))
+    : offerLink(call, 'add', '');
+}
+
 export const signing = {
   commands: [
     {
@@ -58,9 +68,12 @@ export const signing = {
   ],
   actions: [
     { id: 'order_sign', run: sign },
-    { id: 'key_add', run: (call) => offerLink(call, 'add', '') },
+    { id: 'key_add', run: addKey },
     { id: 'key_vouch', run: (call) => offerLink(call, 'vouch', call.value) },
-    { id: 'key_revoke', run: (call) => offerLink(call, 'revoke', call.value) },
+    {
+      id: 'key_revoke',
+      run: (call) => offerLink(call, 'revoke', call.value, 'revoke_compromised'),
+    },
     { id: 'charter_sign', run: (call) => offerCharterLink(call, 'charter', '') },
   ],
 } as const satisfies Feature;

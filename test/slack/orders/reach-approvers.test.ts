@@ -59,7 +59,9 @@ function notify(
   const directory = createDirectory(web, workspace.teamId);
   const deciding = {
     settings: async () => ({ ...withSaved(team, {}), ...settings }),
-    policy: { current: async () => ({ version: 0, rules: [], signsSettings: false }) },
+    policy: {
+      current: async () => ({ version: 0, rules: [], signsSettings: false, tags: [], lapsed: undefined }),
+    },
     ruleFacts: {
       currency: 'EUR',
       pricesOf: async () => new Map(),

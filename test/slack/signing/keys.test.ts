@@ -14,7 +14,7 @@ test('of many keys all are shown, and the one that waits has its button though i
   const counting = Array.from({ length: 25 }, (_, n) => key(100 + n, {}));
   const waiting = key(999, { counts: 'not_vouched', mayVouch: true });
   const keys = [...revoked, ...counting, waiting];
-  const { blocks } = keysMessage({ keys, hasRoots: true, maySignCharter: false, isCharterSigned: true });
+  const { blocks } = keysMessage({ keys, hasRoots: true, maySignCharter: false, notice: undefined });
   expect(blocks.length).toBeLessThanOrEqual(50);
   const said = visibleText(blocks);
   for (const { fingerprint } of keys) expect(said).toContain(fingerprint);

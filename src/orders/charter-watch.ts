@@ -1,0 +1,27 @@
+import type { Log } from '../log.ts';
+import type { KeyStore } from '../signing/ports.ts';
+import type { OrderSigning } from './order-signing.ts';
+
+export interface CharterWatchDeps {
+  readonly signing: Pick<OrderSigning, 'charter'>;
+  readonly keys: Pick<KeyStore, 'noteStatus'>;
+  readonly noted: () => void;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** @returns looks whether a charter counts, and has people told once when that changes */
+export function createCharterWatch({ signing, keys, noted, now, log }: CharterWatchDeps) {
+  let seen: string | undefined;
+  return async () => {
+    const charter = await signing.charter();
+    if (charter === undefined) return;
+    const status = charter.kind === 'lapsed' ? charter.problem : 'counts';
+    if (status === seen) return;
+    if (await keys.noteStatus(status, now())) {
+      log.warn({ status }, 'whether a signed policy counts has changed');
+      noted();
+    }
+    seen = status;
+  };
+}
