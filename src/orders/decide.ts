@@ -135,7 +135,7 @@ function approve(
     // Who lets a paused order go on presses another button.
     if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
     const press = { userId, agreedExcess, signed };
-    const counting = await withoutStale(deps, await withoutUnwarned(deps, order), userId);
+    const counting = await withoutStale(deps, await withoutUnwarned(deps, order), userId, signed);
     const isOf = (approval: Approval) => approval.userId === userId;
     const isRenewed = order.approvals.some(isOf) && !counting.approvals.some(isOf);
     const decide = (isImpactUnknown: boolean) =>
@@ -218,10 +218,19 @@ async function withoutUnwarned(
   return { ...order, approvals: order.approvals.filter(counts) };
 }
 
-/** An order without a former approval of somebody whose signature under it does not count any more: they sign again. */
-export async function withoutStale(deps: DecideDeps, order: Order, userId: string): Promise<Order> {
+/**
+ * An order without a former approval of somebody whose signature under it does not count any more: they sign again.
+ * @param signed how they approve now
+ */
+export async function withoutStale(
+  deps: DecideDeps,
+  order: Order,
+  userId: string,
+  signed: LoggedSignature | undefined,
+): Promise<Order> {
   const former = order.approvals.find((approval) => approval.userId === userId);
-  if (former === undefined) return order;
+  // A second click adds nothing to the first.
+  if (former === undefined || (former.signed === undefined && signed === undefined)) return order;
   const { demand, policyVersion } = await currentDemand(deps, order);
   if (!needsSignatures(demand)) return order;
   const signers = await deps.signing.signersOf(order, policyVersion);
@@ -301,10 +310,12 @@ export async function weighPress(
   if (unaware.includes(userId) && (refusal !== undefined || isRepeated))
     return { refusal: { code: 'excess_unseen', over } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
-  if (signed === undefined && needsSignatures(grounds.current.demand))
+  const counted = await countApprovals(deps, { ...order, approvals: given }, userId, grounds);
+  // A click counts where no signature is asked for, and takes the place of none.
+  const isMissing = !('refusal' in counted || counted.validApprovers.includes(userId));
+  if (signed === undefined && needsSignatures(grounds.current.demand) && isMissing)
     return { refusal: { code: 'signature_needed' } };
   if (obstacle !== undefined) return obstacle;
-  const counted = await countApprovals(deps, { ...order, approvals: given }, userId, grounds);
   if ('refusal' in counted) return counted;
   const weight = { ...counted, by: userId, signed, agreedExcess, price, budget: { over, admins } };
   return { weight, reservation, policy: grounds.policy, isRepeated };

@@ -18,7 +18,7 @@ export function resumeOrder(
   return clearForSending(deps, orderId, async (order, known, findObstacle): Promise<Decision> => {
     const { agreedExcess, pressedAt } = known;
     if (!isPaused(order)) return { refusal: { code: 'not_paused' } };
-    const counting = await withoutStale(deps, order, userId);
+    const counting = await withoutStale(deps, order, userId, signed);
     const isRenewed = counting !== order;
     const weighed = await weighPress(
       deps,

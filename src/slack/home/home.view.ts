@@ -48,6 +48,7 @@ import { reviewText, signOffButtons } from '../orders/emergency.view.ts';
 import { worstImpactLine } from '../orders/impact.view.ts';
 import {
   approverList,
+  clickButton,
   decisionButtons,
   formatContext,
   lookButton,
@@ -303,6 +304,7 @@ function waitingEntry(order: Order, known: KnownOfOrder | undefined): AnyBlock[]
     ...(isWhole ? details : [context('There is more to it than stands here.')]),
     ...actions(`home_${order.id}`, [
       ...decisionButtons(order, isWhole),
+      isWhole && clickButton(order),
       (isWhole || needsSignatures(order.demand)) && lookButton(order),
     ]),
   ];

@@ -14,7 +14,7 @@ import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
 import { isPaused } from '../../orders/waves.ts';
-import { needsSignatures } from '../../policy/policy.ts';
+import { needsSignatures, takesClicks } from '../../policy/policy.ts';
 import type { Charge } from '../../zones/zone-tasks.ts';
 import { findingLines, pauseButtons, pausedText, tallyText } from '../bulk/bulk.view.ts';
 import { type Term, termLine, termText, termWarnings } from '../expiry/expiry.view.ts';
@@ -68,6 +68,7 @@ import { impactChangeLines, impactLines, impactWarnings } from './impact.view.ts
 import {
   approverList,
   briefResult,
+  clickButton,
   decisionButtons,
   formatAccount,
   formatContext,
@@ -183,7 +184,8 @@ function waitingCard(order: Order, extras: CardExtras, isWhole: boolean): Messag
       ...decisionButtons(order, isWhole),
       moreMenu('order_more', [
         (isWhole || needsSignatures(order.demand)) && lookButton(order),
-        isWhole && !needsSignatures(order.demand) && commentButton(order),
+        isWhole && clickButton(order),
+        isWhole && takesClicks(order.demand) && commentButton(order),
         orderButton(order, 'order_ask', 'Ask back'),
         orderButton(order, 'order_cancel', 'Cancel'),
         ...(isWhole ? breakGlassButtons(order, extras.decision) : []),

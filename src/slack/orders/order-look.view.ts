@@ -1,7 +1,7 @@
 import type { ModalView, SectionBlock } from '@slack/types';
 import type { OrderLogEntry } from '../../events.ts';
 import type { Order } from '../../orders/order.ts';
-import { needsSignatures } from '../../policy/policy.ts';
+import { takesClicks } from '../../policy/policy.ts';
 import { findingBlocks, pauseButtons } from '../bulk/bulk.view.ts';
 import {
   actions,
@@ -21,7 +21,15 @@ import { quoteCell } from '../money/price.view.ts';
 import { answersOf } from './answer.view.ts';
 import { type CardExtras, commentButton, explainingFacts, impactBlocks } from './card.view.ts';
 import { breakGlassButtons } from './emergency.view.ts';
-import { decisionButtons, itemName, itemText, orderTitle, resultText, sentLines } from './order.view.ts';
+import {
+  clickButton,
+  decisionButtons,
+  itemName,
+  itemText,
+  orderTitle,
+  resultText,
+  sentLines,
+} from './order.view.ts';
 import { statementPages } from './statement.view.ts';
 import { groupLines, orderHistory } from './thread.view.ts';
 
@@ -108,7 +116,8 @@ export function lookView({ order, extras, mayDecide, origin, page, note }: Look)
       ...(order.state === 'PENDING' && mayDecide
         ? actions(`look_${order.id}`, [
             ...decisionButtons(order, true),
-            !needsSignatures(order.demand) && commentButton(order),
+            clickButton(order),
+            takesClicks(order.demand) && commentButton(order),
             ...breakGlassButtons(order, extras.decision),
           ])
         : []),

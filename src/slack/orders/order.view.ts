@@ -19,7 +19,7 @@ import type { NextStep } from '../../orders/order-task.ts';
 import type { RecordFinding } from '../../orders/record-finding.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { isPaused } from '../../orders/waves.ts';
-import { needsSignatures } from '../../policy/policy.ts';
+import { needsSignatures, takesClicks } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
 import {
@@ -353,6 +353,12 @@ export function decisionButtons(order: Order, isWhole: boolean): Button[] {
     isWhole ? orderButton(order, 'order_approve', 'Approve', 'primary') : lookButton(order, 'primary'),
     orderButton(order, 'order_deny', 'Deny', 'danger'),
   ];
+}
+
+/** Approve for those whose approval needs no signature, beside Sign. */
+export function clickButton(order: Order): Button | undefined {
+  const isMixed = needsSignatures(order.demand) && takesClicks(order.demand);
+  return isMixed ? orderButton(order, 'order_approve', 'Approve') : undefined;
 }
 
 /** The stop button, while something waits to be sent, or sent again. */
