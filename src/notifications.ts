@@ -109,14 +109,18 @@ export interface NotificationStore {
   postpone(subject: Subject, until: Date): Promise<void>;
   /**
    * Keeps where a message stands that was posted.
-   * @param replaced the `ts` of the message in whose place it was posted
    * @returns false when another process has posted one for the purpose, which stays
    */
   record(
     subject: Subject,
     notification: { readonly purpose: string; readonly shows: string | undefined } & PostedMessage,
-    replaced?: string,
   ): Promise<boolean>;
+  /** Slack doesn't let a message be edited any more: its purpose is free for a new one. */
+  retire(subject: Subject, purpose: string): Promise<void>;
+  /** Whether a message was retired, and where the current message of its purpose, or else the card, stands. */
+  replacementOf(
+    message: PostedMessage,
+  ): Promise<{ readonly subject: Subject; readonly current: PostedMessage | undefined } | undefined>;
   /** One message has failed: it is not tried before `until`. */
   putOff(subject: Subject, purpose: string, until: Date): Promise<void>;
   /**

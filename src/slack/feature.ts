@@ -46,7 +46,7 @@ export interface SlackDeps extends HomeWorkspace {
   /** Has people told at once of what has changed. */
   readonly notifyDue: () => void;
   /** What Slack shows of orders. */
-  readonly notifications: Pick<NotificationStore, 'read' | 'record'>;
+  readonly notifications: Pick<NotificationStore, 'read' | 'record' | 'replacementOf'>;
   /** The watch list, its dates and its reminders. */
   readonly expiry: Expiry;
   /** What registries and the DNS show of names. */
@@ -132,6 +132,8 @@ export interface Interaction {
   readonly threadTs: string | undefined;
   /** Identifies this delivery: the same when Slack delivers it again. */
   readonly deliveryId: string;
+  /** When it arrived, in milliseconds of `performance.now`. */
+  readonly arrivedAt: number;
   /** The person's active account. It is read once, so that everything in one delivery uses the same account. */
   account(): Promise<Account | undefined>;
   /** What the person's orders go out with: their active account, or the team's where they have none; read once too. */

@@ -16,6 +16,7 @@ const subjectColumns = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() })
 const subjectRows = z.array(subjectColumns);
 const refusedRows = z.array(z.object({ channelId: z.string(), code: z.string() }));
 const purposeRows = z.array(z.object({ purpose: z.string() }));
+const replacementRows = z.array(subjectColumns.extend({ channelId: optionalText, ts: optionalText }));
 
 const claimColumns = subjectColumns.extend({
   version: z.number(),
@@ -49,7 +50,7 @@ const NOTIFICATIONS = Prisma.sql`(
     'attempts', m.attempts, 'refused', m.refused
   ) ORDER BY m.posted_at, m.ts, m.purpose), '[]') FROM notifications m
   WHERE m.team_id = n.team_id AND m.subject_kind = n.subject_kind AND m.subject_id = n.subject_id
-    AND m.purpose <> 'plan'
+    AND m.purpose <> 'plan' AND m.purpose NOT LIKE 'retired:%'
 ) AS notifications`;
 
 const CLAIM_COLUMNS = Prisma.sql`${SUBJECT_COLUMNS}, n.version, n.attempts, n.refused, ${NOTIFICATIONS}`;
@@ -114,8 +115,24 @@ export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: 
         UPDATE notifications SET lease_until = NULL, due_at = ${until}, attempts = attempts + 1
         WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`),
 
-    record: async (subject, notification, replaced) =>
-      purposeRows.parse(await run(recordMessage(teamId, subject, notification, replaced))).length === 1,
+    record: async (subject, notification) =>
+      purposeRows.parse(await run(recordMessage(teamId, subject, notification))).length === 1,
+
+    retire: ({ kind, id }, purpose) =>
+      change(Prisma.sql`
+        UPDATE notifications SET purpose = 'retired:' || ts, shows = purpose, due_at = NULL, attempts = 0
+        WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = ${purpose}
+          AND ts IS NOT NULL`),
+
+    replacementOf: async (message) => {
+      const [found] = replacementRows.parse(await run(findReplacement(teamId, message)));
+      if (found === undefined) return undefined;
+      const { channelId, ts, ...subject } = found;
+      return {
+        subject,
+        current: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
+      };
+    },
 
     putOff: ({ kind, id }, purpose, until) =>
       change(Prisma.sql`
@@ -211,7 +228,6 @@ function recordMessage(
     ts,
     shows,
   }: { readonly purpose: string; readonly shows: string | undefined } & PostedMessage,
-  replaced: string | undefined,
 ) {
   return Prisma.sql`
       WITH reached AS (
@@ -221,8 +237,19 @@ function recordMessage(
       VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${channelId}, ${ts}, ${shows ?? null}, ${new Date()})
       ON CONFLICT (team_id, subject_kind, subject_id, purpose) DO UPDATE SET channel_id = excluded.channel_id,
         ts = excluded.ts, shows = excluded.shows, posted_at = excluded.posted_at, due_at = NULL, attempts = 0, refused = NULL
-      WHERE n.ts IS NOT DISTINCT FROM ${replaced ?? null}::text
+      WHERE n.ts IS NULL
       RETURNING purpose`;
+}
+
+/** The current message in the place of a retired one: of the same purpose, else the card. */
+function findReplacement(teamId: string, { channelId, ts }: PostedMessage) {
+  return Prisma.sql`
+      SELECT r.subject_kind AS kind, r.subject_id AS id, m.channel_id AS "channelId", m.ts
+      FROM notifications r LEFT JOIN notifications m ON m.team_id = r.team_id AND m.subject_kind = r.subject_kind
+        AND m.subject_id = r.subject_id AND m.purpose IN (r.shows, 'card') AND m.ts IS NOT NULL
+      WHERE r.purpose LIKE 'retired:%' AND r.purpose = ${`retired:${ts}`} AND r.team_id = ${teamId}
+        AND r.channel_id = ${channelId}
+      ORDER BY m.purpose = r.shows DESC NULLS LAST LIMIT 1`;
 }
 
 /** Keeps a message unless it is known, for the first of the purposes that no message has, and marks the plan. */

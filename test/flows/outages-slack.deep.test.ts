@@ -283,7 +283,10 @@ describe('refuses for good', () => {
       t.workspace.faults.set({ method: 'chat.postMessage', channel: DOMAINS, kind: 'error', code });
       await t.bob.click(order.card, 'order_approve');
       await until('it is told directly', () => directly(order).length > 0);
-      expect(directly(order).map((message) => orderOf(message)?.state)).toEqual(['SUCCEEDED']);
+      await shown(order);
+      const told = directly(order).map((message) => orderOf(message)?.state);
+      // The card and its reply.
+      expect(told).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     },
   );
 

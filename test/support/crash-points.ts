@@ -61,10 +61,10 @@ export function withNotificationCrashPoints(
       if (subject.kind === 'order' && claimed?.notifications.length === 0) reached('card not posted');
       return claimed;
     },
-    async record(subject, notification, replaced) {
+    async record(subject, notification) {
       if (subject.kind === 'order')
         reached(notification.purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');
-      return store.record(subject, notification, replaced);
+      return store.record(subject, notification);
     },
   };
 }

@@ -62,7 +62,21 @@ const KINDS: Readonly<Record<string, Kind>> = {
     fields: ['rows', 'caption', 'page_size', 'row_header_column_index'],
     check: checkDataTable,
   },
-  data_visualization: { surfaces: ALL, fields: ['title', 'chart'], check: checkChart },
+  data_visualization: { surfaces: ['message'], fields: ['title', 'chart'], check: checkChart },
+};
+
+/** Blocks that Slack takes only on these surfaces (docs.slack.dev, `blocks.json`). */
+const ONLY_ON: Readonly<Record<string, readonly Surface[]>> = {
+  alert: ['modal'],
+  carousel: ['message', 'home'],
+  container: ['message'],
+  context_actions: ['message'],
+  data_visualization: ['message'],
+  file: ['message'],
+  markdown: ['message'],
+  plan: ['message'],
+  table: ['message'],
+  task_card: ['message'],
 };
 
 /**
@@ -90,6 +104,11 @@ export function checkBlocks(blocks: Json, surface: Surface, pointer: string): Pr
 function checkBlock(check: Checker, block: JsonObject, at: string, surface: Surface): void {
   const type = textOf(block, 'type') ?? '';
   const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
+  const documented = Object.hasOwn(ONLY_ON, type) ? ONLY_ON[type] : undefined;
+  if (documented && !documented.includes(surface)) {
+    check.add(`unsupported type: ${type}`, `${at}/type`);
+    return;
+  }
   if (!kind?.surfaces.includes(surface)) {
     check.unsupported(`the block \`${type}\` on the surface \`${surface}\``, `${at}/type`);
     return;

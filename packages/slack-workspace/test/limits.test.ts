@@ -403,6 +403,16 @@ const UNSUPPORTED: readonly (readonly [what: string, pointer: string, surface: S
   ['a chart of several series', '/blocks/0/chart/series', 'message', chart(many(2, (i) => series(`s${i}`)))],
 ];
 
+test.each([
+  ['data_visualization', 'home'],
+  ['data_visualization', 'modal'],
+  ['container', 'home'],
+  ['alert', 'message'],
+  ['markdown', 'modal'],
+] as const)('refuses the block %s on the surface %s, as Slack does', (type, surface) => {
+  expect(find([{ type }], surface)).toEqual([`unsupported type: ${type} [json-pointer:/blocks/0/type]`]);
+});
+
 test.each(UNSUPPORTED)('says that it does not support %s', (what, pointer, surface, block) => {
   expect(find([block], surface)).toEqual([
     `the local workspace does not support ${what} [json-pointer:${pointer}]`,

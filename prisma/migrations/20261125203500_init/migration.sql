@@ -719,6 +719,7 @@ ALTER TABLE "accounts" ADD CONSTRAINT "accounts_owner_check" CHECK (("user_id" I
 
 -- A few rows of very many: what is due, open or kept.
 CREATE INDEX "orders_due" ON "orders" ("due_at") WHERE "due_at" IS NOT NULL;
+CREATE INDEX "notifications_retired" ON "notifications" ("purpose") WHERE "purpose" LIKE 'retired:%';
 CREATE INDEX "notifications_due" ON "notifications" ("due_at") WHERE "purpose" = 'plan' AND "due_at" IS NOT NULL;
 CREATE INDEX "orders_open_reviews" ON "orders" ("created_at")
   WHERE "emergency_approved_by" IS NOT NULL AND "signed_off_by" IS NULL;

@@ -41,6 +41,7 @@ export async function sendProgress(
   await send({
     purpose: 'progress',
     version: String(version),
+    essence: 'progress',
     since,
     places: [async () => thread],
     message: () => progressMessage(order, since, now()),

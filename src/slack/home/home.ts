@@ -1,3 +1,4 @@
+import type { KnownBlock } from '@slack/types';
 import { newReference } from '../../log.ts';
 import { readSpan, spendOf } from '../../money/spend.ts';
 import { waitingFor } from '../../orders/approvers.ts';
@@ -6,7 +7,6 @@ import { isRequester, type Order } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { renewalDaysOf } from '../expiry/waiting.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
-import type { AnyBlock } from '../kit/blocks.ts';
 import { budgetsNow, costNow } from '../orders/order-messages.ts';
 import { withPlainView } from '../outbound/fallback.ts';
 import { okResponse } from '../outbound/web.ts';
@@ -44,7 +44,7 @@ async function publish(deps: SlackDeps, userId: string): Promise<void> {
   );
 }
 
-async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly AnyBlock[]> {
+async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly KnownBlock[]> {
   const person = await deps.directory.person(userId, undefined);
   return person.isMember ? homeBlocks(await homeData(deps, userId, isAdmin(deps, person))) : strangerBlocks();
 }

@@ -1,3 +1,4 @@
+import type { KnownBlock } from '@slack/types';
 import { type Account, accountName, isDemoContext } from '../../accounts/account.ts';
 import { present } from '../../collections.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
@@ -18,7 +19,6 @@ import { needsSignatures } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import {
-  type AnyBlock,
   actions,
   button,
   code,
@@ -32,7 +32,6 @@ import {
   mention,
   mentionApprover,
   moment,
-  monthChart,
   quote,
   section,
   table,
@@ -128,7 +127,7 @@ export const HOME_LENGTH = 10;
 const SHORT_LENGTH = 5;
 
 /** The Home tab of a member of the workspace. */
-export function homeBlocks(data: HomeData): AnyBlock[] {
+export function homeBlocks(data: HomeData): KnownBlock[] {
   const blocks =
     data.account === undefined && data.teamAccount === undefined ? firstStepsBlocks : memberBlocks;
   const full = blocks(data, HOME_LENGTH);
@@ -136,7 +135,7 @@ export function homeBlocks(data: HomeData): AnyBlock[] {
 }
 
 /** @param length the most orders in one part */
-function memberBlocks(data: HomeData, length: number): AnyBlock[] {
+function memberBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
     section(worksAs(data)),
@@ -165,7 +164,7 @@ function worksAs({ account, teamAccount }: HomeData): string {
 }
 
 /** For people without an account: what waits for them, then how to begin. */
-function firstStepsBlocks(data: HomeData, length: number): AnyBlock[] {
+function firstStepsBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
     ...incidentPart(data),
@@ -190,7 +189,7 @@ function firstStepsBlocks(data: HomeData, length: number): AnyBlock[] {
   ];
 }
 
-function openPart(orders: readonly Order[], length: number): AnyBlock[] {
+function openPart(orders: readonly Order[], length: number): KnownBlock[] {
   return part(
     {
       title: 'Your open orders',
@@ -205,7 +204,7 @@ function openPart(orders: readonly Order[], length: number): AnyBlock[] {
 }
 
 /** The Home tab of somebody from another workspace. */
-export function strangerBlocks(): AnyBlock[] {
+export function strangerBlocks(): KnownBlock[] {
   return [
     header('Domain Steward'),
     section('Only members of this workspace can use Domain Steward. Ask somebody here to do it for you.'),
@@ -213,7 +212,7 @@ export function strangerBlocks(): AnyBlock[] {
 }
 
 /** The Home tab while some of its content cannot be read. */
-export function unavailableBlocks(reference: string): AnyBlock[] {
+export function unavailableBlocks(reference: string): KnownBlock[] {
   return [
     header('Domain Steward'),
     section(
@@ -224,12 +223,12 @@ export function unavailableBlocks(reference: string): AnyBlock[] {
 
 /** What is unusual stands before everything that waits. */
 const INCIDENTS_SHOWN = 3;
-function incidentPart({ incidents }: Pick<HomeData, 'incidents'>): AnyBlock[] {
+function incidentPart({ incidents }: Pick<HomeData, 'incidents'>): KnownBlock[] {
   return lines(openIncidentLines(incidents, INCIDENTS_SHOWN));
 }
 
 /** The absences that concern the person. */
-function standInPart({ standIn, standsInFor }: Pick<HomeData, 'standIn' | 'standsInFor'>): AnyBlock[] {
+function standInPart({ standIn, standsInFor }: Pick<HomeData, 'standIn' | 'standsInFor'>): KnownBlock[] {
   return lines([
     standIn !== undefined &&
       `${mention(standIn.userId)} stands in for you until ${moment(standIn.until)}. \`/domain back\` ends it earlier.`,
@@ -242,7 +241,7 @@ function unreadablePart({
   unreadableGroups,
   toDecide,
   isAdmin,
-}: Pick<HomeData, 'unreadableGroups' | 'toDecide' | 'isAdmin'>): AnyBlock[] {
+}: Pick<HomeData, 'unreadableGroups' | 'toDecide' | 'isAdmin'>): KnownBlock[] {
   if (unreadableGroups.length === 0) return [];
   const groups = unreadableGroups.map(mentionApprover).join(' and ');
   const said = present([
@@ -259,7 +258,7 @@ function unreadablePart({
 interface Part {
   readonly title: string;
   /** The blocks of each order. */
-  readonly entries: readonly (readonly AnyBlock[])[];
+  readonly entries: readonly (readonly KnownBlock[])[];
   /** Said where there are no orders; without it the whole part is left out then. */
   readonly none?: string;
   /** The command that shows all of them. */
@@ -267,7 +266,7 @@ interface Part {
 }
 
 /** @param length the most entries that are shown */
-function part({ title, entries, none, more }: Part, length: number): AnyBlock[] {
+function part({ title, entries, none, more }: Part, length: number): KnownBlock[] {
   if (entries.length === 0) return none === undefined ? [] : [divider, header(title), section(none)];
   const left = entries.length - length;
   return present([
@@ -279,7 +278,10 @@ function part({ title, entries, none, more }: Part, length: number): AnyBlock[] 
 }
 
 /** Empty for people who are no approvers. */
-function waitingPart({ toDecide, known }: Pick<HomeData, 'toDecide' | 'known'>, length: number): AnyBlock[] {
+function waitingPart(
+  { toDecide, known }: Pick<HomeData, 'toDecide' | 'known'>,
+  length: number,
+): KnownBlock[] {
   if (toDecide === undefined) return [];
   return part(
     {
@@ -293,7 +295,7 @@ function waitingPart({ toDecide, known }: Pick<HomeData, 'toDecide' | 'known'>, 
 }
 
 /** An order to decide about. What does not stand here whole is looked at first, and approved there. */
-function waitingEntry(order: Order, known: KnownOfOrder | undefined): AnyBlock[] {
+function waitingEntry(order: Order, known: KnownOfOrder | undefined): KnownBlock[] {
   const entry = section(decisionText(order, known));
   const statement = order.bulk === undefined ? known?.statement : undefined;
   const sent = statement === undefined || showWhole([entry], statement) ? '' : briefText(statement);
@@ -310,7 +312,7 @@ function waitingEntry(order: Order, known: KnownOfOrder | undefined): AnyBlock[]
   ];
 }
 
-function unresolvedPart(orders: readonly Order[], length: number): AnyBlock[] {
+function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] {
   return part(
     {
       title: 'Outcome not known',
@@ -338,7 +340,7 @@ function moneyWords(order: Order): string[] {
   }
 }
 
-function reviewPart(orders: HomeData['toReview'], length: number): AnyBlock[] {
+function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] {
   return part(
     {
       title: 'To sign off',
@@ -399,7 +401,7 @@ function ruleLines({ demand }: Order): string[] {
 }
 
 /** What the team spends. Empty while nothing was bought and there is no budget. */
-function moneyPart(money: HomeMoney | undefined): AnyBlock[] {
+function moneyPart(money: HomeMoney | undefined): KnownBlock[] {
   if (money === undefined || (money.spent.names === 0 && money.budgets.length === 0)) return [];
   const { month, spent, budgets, locale } = money;
   const sum = spent.names === 0 ? 'nothing' : `${sumText(spent, locale)}, for ${count(spent.names, 'name')}`;
@@ -415,7 +417,7 @@ function expiringPart({
   next,
   renewals,
   months,
-}: Pick<HomeData, 'next' | 'renewals' | 'months'>): AnyBlock[] {
+}: Pick<HomeData, 'next' | 'renewals' | 'months'>): KnownBlock[] {
   const title = [divider, header('What expires next')];
   if (next.length === 0) {
     return [
@@ -427,7 +429,13 @@ function expiringPart({
   }
   return present([
     ...title,
-    months.some((month) => month.count > 0) && monthChart('Names that expire, by month', 'Names', months),
+    months.some(({ count }) => count > 0) &&
+      table({
+        caption: 'Names that expire, by month',
+        columns: ['Month', 'Names'],
+        rows: months.map(({ label, count }) => [label, String(count)]),
+        pageSize: months.length,
+      }),
     table({
       caption: 'Next to expire',
       columns: ['Name', 'Days left', 'To do', 'Ends'],

@@ -1,3 +1,4 @@
+import { present } from '../../collections.ts';
 import { count, section, textMessage } from '../kit/blocks.ts';
 import { noticeView } from '../kit/form.ts';
 
@@ -22,6 +23,16 @@ export const NOT_AN_ADMIN = textMessage('Only admins can do this. Ask a workspac
 export const ADMIN_UNKNOWN = textMessage(
   'Slack does not tell me whether you are an admin. Try again in a minute.',
 );
+
+/** @param orderId of the order whose card it is */
+export function retiredMessage(link: string | undefined, orderId: string | undefined) {
+  const ways = present([
+    link !== undefined && `Use the <${link}|current message>`,
+    orderId !== undefined && `${link === undefined ? 'Use' : 'or'} \`/domain order ${orderId}\``,
+  ]);
+  const todo = ways.length === 0 ? 'A new message follows' : ways.join(', ');
+  return textMessage(`Slack doesn't let me update this message any more, so nothing has changed. ${todo}.`);
+}
 
 export const OPENED_TOO_LATE = 'Opening this took too long for Slack. Try once more.';
 

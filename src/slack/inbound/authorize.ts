@@ -68,6 +68,7 @@ export function interaction(
     channelId,
     threadTs,
     deliveryId,
+    arrivedAt: acknowledgement.arrivedAt,
     account: () => {
       account ??= deps.accounts.active(person.id);
       return account;

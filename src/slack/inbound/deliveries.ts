@@ -10,7 +10,9 @@ import { createLimiter } from '../kit/limiter.ts';
 import { likelyLine, parseCommandLine } from '../kit/parse.ts';
 import { orderOfCardBlock } from '../orders/card.view.ts';
 import { openForm } from '../orders/ordering.ts';
-import { NOT_A_MEMBER, tooManyMessage, UNKNOWN_FORM } from './access.view.ts';
+import { isDirect } from '../orders/reach-approvers.ts';
+import { permalinkOf } from '../outbound/post-message.ts';
+import { NOT_A_MEMBER, retiredMessage, tooManyMessage, UNKNOWN_FORM } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { type Delivery, handle, interaction } from './authorize.ts';
 import { namesIn } from './names-in-text.ts';
@@ -94,6 +96,23 @@ async function adoptShownCard(
   await adoptCard(orderId, { channelId: channel.id, ts: message.ts, shownTo: user.id });
 }
 
+/** What a button says in a message that Slack doesn't let us edit any more; undefined in any other message. */
+async function answerForRetired(
+  call: Interaction,
+  { channel, message }: z.infer<typeof actionPayload>,
+): Promise<Message | undefined> {
+  if (message == null || channel == null) return undefined;
+  const { notifications, web } = call.deps;
+  const found = await notifications.replacementOf({ channelId: channel.id, ts: message.ts });
+  if (found === undefined) return undefined;
+  call.acknowledge();
+  const { subject, current } = found;
+  // Nobody can open somebody else's direct message.
+  const isReadable = current !== undefined && (current.channelId === channel.id || !isDirect(current));
+  const link = isReadable ? await permalinkOf(web, current) : undefined;
+  return retiredMessage(link, subject.kind === 'order' ? subject.id : undefined);
+}
+
 /** Handles deliveries whose number per person is limited. */
 type HandleLimited = (
   delivery: Delivery,
@@ -171,8 +190,10 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
     deliveryId: `action:${payload.user.id}:${action.id}:${pressed.action_ts}`,
     acknowledgement,
   };
-  await handleLimited(delivery, { needs: action.needs, activity: action.id }, (call) =>
-    action.run({
+  await handleLimited(delivery, { needs: action.needs, activity: action.id }, async (call) => {
+    const retired = await answerForRetired(call, payload);
+    if (retired !== undefined) return call.respond(retired);
+    await action.run({
       ...call,
       value: chosen?.value ?? pressed.value ?? option,
       blockId: pressed.block_id,
@@ -181,8 +202,8 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
         view === undefined || origin === undefined
           ? undefined
           : { id: view.id, form: view.callback_id, values: valuesOf(view), origin },
-    }),
-  );
+    });
+  });
   const isFromHome = view?.type === 'home' || origin?.channelId === '';
   return isFromHome ? payload.user.id : undefined;
 };

@@ -15,6 +15,7 @@ import { publishHome } from '../home/home.ts';
 import { escapeText, type Message, section, textMessage } from '../kit/blocks.ts';
 import { type FormOrigin, type FormValues, formView, joinErrors, noticeView } from '../kit/form.ts';
 import { withPlainNames } from '../outbound/plain-names.ts';
+import { respond } from '../outbound/respond.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
 import { ANSWERED_ELSEWHERE, CHECKING } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
@@ -65,7 +66,7 @@ export async function submitForm(
     if (delivery.channelId === undefined) await publishHome(deps, user.id);
   };
   if (quick !== undefined) {
-    await answerSubmission(quick, view, ack, teller);
+    await answerSubmission(quick, feature.form.title, view, ack, teller);
     if ('say' in quick) await refreshHome();
     return;
   }
@@ -107,6 +108,7 @@ async function withPlainErrors({ directory }: SlackDeps, outcome: Submitted): Pr
 
 async function answerSubmission(
   outcome: Submitted,
+  title: string,
   view: ViewPayload,
   ack: Ack,
   teller: Interaction,
@@ -121,11 +123,29 @@ async function answerSubmission(
   } else if ('view' in outcome) {
     await ack({ response_action: 'update', view: outcome.view });
     await carryOn(outcome, view.id, teller);
-  } else {
+  } else if (outcome.say === undefined || (await isTold(teller, outcome.say))) {
     // With the modal below it, which shows how things were.
     await ack({ response_action: 'clear' });
-    if (outcome.say !== undefined) await teller.respond(outcome.say);
+  } else {
+    await ack({ response_action: 'update', view: noticeView(title, asSections(outcome.say)) });
+    if (!isPlain(outcome.say)) await teller.respond(outcome.say);
   }
+}
+
+/** Slack gives up on a form after 3 s. */
+const TELL_WITHIN_MS = 2_600;
+
+/** Says something to the person of a form. @returns whether Slack took it in time; if not, the form has to say it */
+async function isTold({ deps, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
+  const leftMs = Math.max(arrivedAt + TELL_WITHIN_MS - performance.now(), 0);
+  const said = respond(deps, { person, channelId, threadTs, responseUrl: undefined }, message).then(
+    () => true,
+    (error: unknown) => {
+      if (!(error instanceof SlackApiError)) throw error;
+      return false;
+    },
+  );
+  return Promise.race([said, sleep(leftMs, false, { ref: false })]);
 }
 
 /** Runs the long work of a form. The person is told about an error; a view that was closed is not changed. */

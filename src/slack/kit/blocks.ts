@@ -50,7 +50,7 @@ export interface DataVisualizationBlock {
   };
 }
 
-/** A block of a message or a view. */
+/** A block of a message. Charts are for messages alone, so a view has none. */
 export type AnyBlock = KnownBlock | DataVisualizationBlock;
 
 /** Text and blocks of one message. */
@@ -58,6 +58,8 @@ export interface Message {
   /** What notifications and screen readers say; no markup. */
   readonly text: string;
   readonly blocks: readonly AnyBlock[];
+  /** How to act when Slack takes only the text; mrkdwn. */
+  readonly textOnlyHint?: string;
 }
 
 export function plainText(text: string, limit: number = LIMITS.sectionText): PlainTextElement {
@@ -188,11 +190,19 @@ export function withMenu(
   return { ...block, block_id: blockId, ...(menuOfBlock === undefined ? {} : { accessory: menuOfBlock }) };
 }
 
-/** The block without its menu. */
-export function withoutMenu(block: AnyBlock): AnyBlock {
-  if (block.type !== 'section') return block;
-  const { accessory: _menu, ...rest } = block;
-  return rest;
+/** Whether blocks have a button, or have it in a menu. */
+export function offers(blocks: readonly AnyBlock[], actionId: string): boolean {
+  return blocks.some((block) => {
+    const elements =
+      block.type === 'actions' ? block.elements : block.type === 'section' ? [block.accessory] : [];
+    return elements.some((element) => {
+      if (element?.type === 'button') return element.action_id === actionId;
+      return (
+        element?.type === 'overflow' &&
+        element.options.some(({ value = '' }) => value.startsWith(`${actionId}:`))
+      );
+    });
+  });
 }
 
 /** A row of buttons, and a menu behind them; empty when there are none. */
@@ -252,7 +262,7 @@ export const TABLE_ROWS = LIMITS.tableRows;
  * A table with sorting and paging. Text in its cells is raw and has no markup. If the whole table would be too
  * long for Slack, the longest cells are cut.
  */
-export function table({ caption, columns, rows, pageSize }: Table): AnyBlock {
+export function table({ caption, columns, rows, pageSize }: Table): DataTableBlock {
   const shown = rows.slice(0, TABLE_ROWS);
   const texts = shown.flatMap((row) => row.filter((cell) => typeof cell === 'string'));
   const limit = cutToFit(

@@ -1,3 +1,4 @@
+import type { KnownBlock } from '@slack/types';
 import { groupBy } from '../../collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import { exactNumber } from '../../money/budget.ts';
@@ -363,7 +364,7 @@ export function uncoveredText(uncovered: readonly string[]): string {
 }
 
 /** The mandates of a person, for their Home tab. */
-export function homeMandates(given: readonly MandateInForce[]): AnyBlock[] {
+export function homeMandates(given: readonly MandateInForce[]): KnownBlock[] {
   if (given.length === 0) return [];
   return [
     section('*Mandates that you asked for or gave*'),

@@ -25,7 +25,7 @@ import {
   TYPED_OR_EMPTY,
   typedField,
 } from '../kit/form.ts';
-import { notPlacedMessage, openForm } from '../orders/ordering.ts';
+import { openForm, outcomeMessage } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import {
   endedText,
@@ -123,7 +123,7 @@ async function save(
   });
   if (outcome.kind === 'wrong_terms')
     return { errors: joinErrors(outcome.issues.map((issue) => [issue.field, mandateIssueText(issue)])) };
-  return { say: outcome.kind === 'accepted' ? undefined : await notPlacedMessage(call, outcome) };
+  return { say: await outcomeMessage(call, outcome) };
 }
 
 async function runMandates(call: CommandCall): Promise<void> {

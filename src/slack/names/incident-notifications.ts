@@ -90,6 +90,7 @@ export function createIncidentPlanner(deps: IncidentPlannerDeps): NotificationPl
         again === undefined
           ? String(claim.version)
           : `${claim.version} ${Math.floor(now.getTime() / COUNTDOWN_MS)}`,
+      essence: String(claim.version),
       message: () => incidentMessage(incident, now, privateOrders, movedAt),
       since: incident.openedAt,
       metadata: metadataOf(incident),

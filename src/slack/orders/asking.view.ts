@@ -78,6 +78,18 @@ export function askedForText(order: Order): string {
   return `Asked for: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card says how it stands.`;
 }
 
+/** @param retryInMs when Slack is asked to take the card again, if it refused it */
+export function missingCardMessage(order: Order, retryInMs: number | undefined): Message {
+  const { id } = order;
+  const retry =
+    retryInMs === undefined
+      ? 'The card comes as soon as Slack takes it.'
+      : `I try again in ${count(Math.max(Math.ceil(retryInMs / 1_000), 1), 'second')}, until Slack takes it.`;
+  return textMessage(
+    `Your order is kept: *${escapeText(orderTitle(order))}*, order ${code(id)}. Slack isn't taking its card right now. ${retry} \`/domain order ${id}\` shows the order now.`,
+  );
+}
+
 /** What is said to a person who retries an order, now or for a second time. */
 export function retriedMessage({ id, state }: Order): Message {
   return textMessage(

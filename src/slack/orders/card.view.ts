@@ -156,9 +156,11 @@ export function orderOfCardBlock(blockId: string): string | undefined {
  * What has ended is three lines: the thread keeps the story.
  */
 export function orderCard(order: Order, extras: CardExtras): Message {
-  if (order.state !== 'PENDING') return standingCard(order, extras);
+  const textOnlyHint = `Order ${code(order.id)}. \`/domain order ${order.id}\` shows it with its buttons.`;
+  if (order.state !== 'PENDING') return { ...standingCard(order, extras), textOnlyHint };
   const card = waitingCard(order, extras, true);
-  return isShownWhole(order, extras, card) ? card : waitingCard(order, extras, false);
+  const shown = isShownWhole(order, extras, card) ? card : waitingCard(order, extras, false);
+  return { ...shown, textOnlyHint };
 }
 
 /** Whether a card shows all that is sent. The rows of a plan stand on pages of their own, however few they are. */

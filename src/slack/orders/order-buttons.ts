@@ -78,7 +78,7 @@ import {
 import { valuesFromInput } from './order-form.ts';
 import { lookActions, whereAllIsShown } from './order-look.ts';
 import { costNow } from './order-messages.ts';
-import { impactAtAsking, openAlready, openForm, outcomeMessage } from './ordering.ts';
+import { impactAtAsking, missingCard, openAlready, openForm, outcomeMessage } from './ordering.ts';
 import { refusalText } from './refusal.view.ts';
 import { briefText } from './statement.view.ts';
 import { userForm } from './users.ts';
@@ -157,7 +157,7 @@ async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Pro
     case 'refused':
       return textMessage(refusalText(outcome.refusal));
     case 'confirmed':
-      return textMessage(confirmedText(outcome.order));
+      return (await missingCard(call, outcome.order)) ?? textMessage(confirmedText(outcome.order));
   }
 }
 

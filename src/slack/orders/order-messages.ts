@@ -108,6 +108,7 @@ export function createOrderPlanner(deps: OrderPlannerDeps): NotificationPlanner 
     const noted: SendNotification = async (wanted) => {
       const sent = await send(wanted);
       if (sent.at !== undefined) standing.set(wanted.purpose, sent.at);
+      else if (sent.state === 'refused') standing.delete(wanted.purpose);
       return sent;
     };
     await planOrder(deps, { ...found, version: claim.version, standing, send: noted });
@@ -204,13 +205,14 @@ async function planOrder(deps: OrderPlannerDeps, planned: PlannedOrder): Promise
   const { order, history, standing, send } = planned;
   const { extras, otherAdmins, isForAdmins, approvalChannel } = await readCardExtras(deps, order, history);
   const wanted = {
-    version: cardVersion(planned.version, extras.budgets),
+    version: String(planned.version),
+    essence: cardEssence(order, extras.budgets),
     since: lastChangeAt(order, history),
     metadata: metadataOf(order),
     message: () => orderCard(order, extras),
   };
   const copies = [...standing.keys()].filter((purpose) => purpose.startsWith(COPY));
-  const first = await send(firstCard(deps, order, extras, wanted));
+  const first = await send(firstCard(deps, planned, extras, wanted));
   const cards = [first];
   for (const purpose of copies) cards.push(await send({ ...wanted, purpose, places: [] }));
   const { at: card } = first;
@@ -305,27 +307,32 @@ async function sendOnce(
 /** The card, in the place where it was asked for; where the bot cannot post there, with who asked. */
 function firstCard(
   { directory }: OrderPlannerDeps,
-  order: Order,
+  { order, standing }: PlannedOrder,
   extras: CardExtras,
-  wanted: Pick<WantedNotification, 'version' | 'since' | 'metadata'>,
+  wanted: Pick<WantedNotification, 'version' | 'essence' | 'since' | 'metadata'>,
 ): WantedNotification {
   const { channelId, threadTs, requesterId } = order;
   return {
     ...wanted,
     purpose: CARD,
     places: [async () => ({ channelId, threadTs }), directMessageTo(directory, requesterId)],
-    message: (place) => orderCard(order, place === 0 ? extras : { ...extras, hint: noPlaceHint(order) }),
-    returns: true,
+    message: (place) => {
+      // A card that replaces another one is no place to learn how to invite the bot.
+      const isFirst = place > 0 && !standing.has(CARD);
+      return orderCard(order, isFirst ? { ...extras, hint: noPlaceHint(order) } : extras);
+    },
     mustArrive: true,
   };
 }
 
-/** Who presses a button agrees to the excess that its card shows, so a card that shows another one is another version. */
-function cardVersion(version: number, budgets: BudgetLook | undefined): string {
+/** What can be done on a card, and the excess of budgets to which a click agrees. */
+function cardEssence(order: Order, budgets: BudgetLook | undefined): string {
+  const { state } = order;
   const over = budgets?.over.map(({ tag, period, currency, leftMinor, takesMinor }) =>
     [tag, period, currency, leftMinor, takesMinor].join(' '),
   );
-  return [version, ...(over ?? [])].join(' · ');
+  const phase = state === 'EXECUTING' ? 'APPROVED' : state;
+  return [isPaused(order) ? 'paused' : phase, ...(over ?? [])].join(' · ');
 }
 
 /** An order that was asked for on a message is shown in that message's thread, not in a thread below the card. */

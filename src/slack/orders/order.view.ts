@@ -1,4 +1,4 @@
-import type { Button } from '@slack/types';
+import type { Button, DataTableBlock } from '@slack/types';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
 import { present } from '../../collections.ts';
 import { DAY_MS } from '../../duration.ts';
@@ -23,7 +23,6 @@ import { needsSignatures, takesClicks } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
 import {
-  type AnyBlock,
   button,
   capitalized,
   code,
@@ -451,7 +450,7 @@ export function ownOrderLine(order: Order): string {
 }
 
 /** A list of orders. */
-export function ordersTable(caption: string, orders: readonly Order[]): AnyBlock {
+export function ordersTable(caption: string, orders: readonly Order[]): DataTableBlock {
   return table({
     caption,
     columns: ['Order', 'What', 'State', 'Asked by', 'When'],

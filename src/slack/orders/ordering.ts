@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, isTeamAccount } from '../../accounts/account.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { BulkRequest } from '../../orders/bulk-request.ts';
@@ -26,6 +27,7 @@ import { SlackApiError } from '../outbound/web.ts';
 import {
   askedForText,
   incapableText,
+  missingCardMessage,
   notAskedMessage,
   openAlreadyAtFieldText,
   openAlreadyText,
@@ -33,6 +35,7 @@ import {
 import { confirmMessage } from './confirm.view.ts';
 import { unusedWords } from './input-issue.view.ts';
 import { pastNow } from './order-messages.ts';
+import { CARD } from './order-posts.ts';
 import { refusalText } from './refusal.view.ts';
 
 /* What all tasks that become orders share: placing the order, and saying the result. */
@@ -80,7 +83,30 @@ export async function placeOrder(
 /** What the person is told at once; undefined when the card says everything. */
 export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): Promise<Message | undefined> {
   if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
-  return outcome.order.state === 'DRAFT' ? draftMessage(call, outcome.order) : undefined;
+  return outcome.order.state === 'DRAFT'
+    ? draftMessage(call, outcome.order)
+    : missingCard(call, outcome.order);
+}
+
+/** A card that is posted by then needs no other answer. Slack gives up after 3 s. */
+const CARD_WITHIN_MS = 1_700;
+/** Between two looks whether a card is posted, at first. */
+const CARD_POLL_MS = 100;
+
+/** Waits for the card of an order. @returns what is said in its place; undefined when it is posted in time */
+export async function missingCard(call: Interaction, order: Order): Promise<Message | undefined> {
+  call.acknowledge();
+  for (let waitMs = CARD_POLL_MS; ; waitMs *= 2) {
+    const claim = await call.deps.notifications.read({ kind: 'order', id: order.id });
+    const card = claim?.notifications.find(({ purpose }) => purpose === CARD);
+    if (card?.message !== undefined) return undefined;
+    const leftMs = call.arrivedAt + CARD_WITHIN_MS - performance.now();
+    if (leftMs <= 0) {
+      const { dueAt } = card ?? {};
+      return missingCardMessage(order, dueAt && dueAt.getTime() - call.deps.now().getTime());
+    }
+    await sleep(Math.min(waitMs, leftMs));
+  }
 }
 
 /** Why nothing was asked for. */

@@ -1,14 +1,15 @@
+import { present } from '../../collections.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
 import { maySee, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
-import { actions, facts, lines, message, withoutMenu } from '../kit/blocks.ts';
+import { actions, facts, lines, message, offers } from '../kit/blocks.ts';
 import { answerButtons, answersOf } from './answer.view.ts';
-import { explainingFacts, orderCard } from './card.view.ts';
+import { explainingFacts, orderCard, orderOfCardBlock } from './card.view.ts';
 import { breakGlassButtons, signOffButtons } from './emergency.view.ts';
-import { itemName, lookButton, receiptButton } from './order.view.ts';
+import { itemName, receiptButton } from './order.view.ts';
 import {
   LISTS,
   listOfName,
@@ -70,19 +71,26 @@ async function runOrder(call: CommandCall): Promise<void> {
     return call.respond(noSuchOrderText(id));
   const extras = await readExtras(call, order);
   const card = orderCard(order, extras);
+  // The row of a card has an id by which the bot finds its cards again; this answer is none.
+  const shown = card.blocks.map((block) =>
+    orderOfCardBlock(block.block_id ?? '') === undefined
+      ? block
+      : { ...block, block_id: `shown_${order.id}` },
+  );
   await call.respond(
     message(card.text, [
-      // The buttons belong to the card in the channel.
-      ...card.blocks.filter((block) => block.type !== 'actions').map(withoutMenu),
+      ...shown,
       ...facts(explainingFacts(order, extras)),
       // Of thousands of rows the file in the thread tells.
       ...(order.bulk === undefined ? lines(answersOf(order, (name) => itemName(order, name))) : []),
-      ...actions(`data_${order.id}`, [
-        lookButton(order),
-        ...emergencyButtons(call, order, extras.decision),
-        ...answerButtons(order),
-        receiptButton(order),
-      ]),
+      ...actions(
+        `data_${order.id}`,
+        present([
+          ...emergencyButtons(call, order, extras.decision),
+          ...answerButtons(order),
+          receiptButton(order),
+        ]).filter(({ action_id = '' }) => !offers(card.blocks, action_id)),
+      ),
       ...orderHistory(order, extras.history),
     ]),
   );

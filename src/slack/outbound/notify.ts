@@ -25,9 +25,14 @@ export interface WantedNotification {
   readonly purpose: string;
   /** What it shows: a message that shows another version is updated. One with a constant version is posted once. */
   readonly version: string;
+  /**
+   * The part of the version that people must see. A message that Slack doesn't let us edit is posted again when it
+   * changes; when left out, with every version.
+   */
+  readonly essence?: string;
   /** When the event happened that it tells. */
   readonly since: Date;
-  /** Where it is posted: in the first place that takes it. Without a place it is only updated. */
+  /** Where it is posted: in the first place that takes it. Without a place it is only updated, and given up where that fails. */
   readonly places: readonly (() => Promise<MessagePlace | undefined>)[];
   /** @param place the number of the place, from 0 */
   readonly message: (place: number) => Message | Promise<Message>;
@@ -36,8 +41,6 @@ export interface WantedNotification {
   readonly post?: (at: MessagePlace) => Promise<PostedMessage>;
   /** Until when it waits. Asked for only where it is not posted yet. */
   readonly waitsUntil?: () => Promise<Date | undefined>;
-  /** Whether it is posted again where somebody has deleted it. */
-  readonly returns?: true;
   /** It is tried again and again while no place takes it. */
   readonly mustArrive?: true;
   /** Admins are told where its first place does not take it. */
@@ -57,7 +60,7 @@ export interface SentNotification {
   /**
    * - `current`: it stands, and shows its version.
    * - `pending`: it is tried again later; it may stand with an older version.
-   * - `refused`: Slack takes it nowhere, or somebody has deleted it.
+   * - `refused`: Slack takes it nowhere.
    */
   readonly state: 'current' | 'pending' | 'refused';
   /** Where it stands. */
@@ -158,8 +161,12 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
     }
   }
 
-  async function update(wanted: WantedNotification, at: PostedMessage): Promise<SentNotification> {
-    const { purpose, version } = wanted;
+  async function update(
+    wanted: WantedNotification,
+    at: PostedMessage,
+    shows: string | undefined,
+  ): Promise<SentNotification> {
+    const { purpose, since } = wanted;
     try {
       const message = await wanted.message(0);
       const limited = await inConversation(at.channelId, () =>
@@ -168,20 +175,21 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
       if (limited instanceof Date) return pending(limited, at);
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
-      if (error.code === 'message_not_found')
-        return wanted.returns === undefined ? { state: 'refused' } : post(wanted, at);
-      if (error.code === undefined || !CANNOT_UPDATE.has(error.code)) return putOff(purpose, error, at);
-      // Its thread continues without it.
+      if (!cannotUpdate(error, since, now())) return putOff(purpose, error, at);
       log.warn({ err: error, ...about(claim), purpose }, 'a message cannot be updated any more');
+      const isGone = error.code !== undefined && GONE.has(error.code);
+      // The thread of a message that can be read says the rest.
+      if (isGone || wanted.essence === undefined || essenceOf(shows) !== wanted.essence) {
+        await notifications.retire(claim, purpose);
+        known.delete(purpose);
+        return post(wanted);
+      }
     }
-    updated.push({ purpose, shows: version });
+    updated.push({ purpose, shows: shownBy(wanted) });
     return { state: 'current', at };
   }
 
-  async function post(
-    wanted: WantedNotification,
-    replaced: PostedMessage | undefined,
-  ): Promise<SentNotification> {
+  async function post(wanted: WantedNotification): Promise<SentNotification> {
     const { purpose, since, places } = wanted;
     const tried = new Set<string>();
     let refusal: SlackApiError | undefined;
@@ -194,7 +202,7 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
         tried.add(to.channelId);
         const posted = await inConversation(to.channelId, () => deliver(wanted, to, number));
         if (posted instanceof Date) return pending(posted, undefined);
-        return { state: 'current', at: await record(wanted, posted, replaced) };
+        return { state: 'current', at: await record(wanted, posted) };
       } catch (error) {
         if (!(error instanceof SlackApiError)) throw error;
         if (!cannotPost(error, since, now())) return putOff(purpose, error, undefined);
@@ -208,7 +216,7 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
     if (refusal !== undefined)
       await notifications.refuse(claim, {
         purpose,
-        shows: wanted.version,
+        shows: shownBy(wanted),
         code: refusal.code ?? refusal.kind,
       });
     return { state: 'refused' };
@@ -221,13 +229,10 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
   }
 
   /** If another process took over meanwhile, there is a second message, which is kept under a purpose of its own. */
-  async function record(
-    { purpose, version }: WantedNotification,
-    at: PostedMessage,
-    replaced: PostedMessage | undefined,
-  ): Promise<PostedMessage> {
-    const posted = { shows: version, ...at };
-    if (!(await notifications.record(claim, { purpose, ...posted }, replaced?.ts)))
+  async function record(wanted: WantedNotification, at: PostedMessage): Promise<PostedMessage> {
+    const { purpose } = wanted;
+    const posted = { shows: shownBy(wanted), ...at };
+    if (!(await notifications.record(claim, { purpose, ...posted })))
       await notifications.record(claim, { purpose: `${purpose}:${at.ts}`, ...posted });
     return at;
   }
@@ -237,12 +242,12 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
     async send(wanted: WantedNotification): Promise<SentNotification> {
       const standing: Notification | undefined = known.get(wanted.purpose);
       const at = standing?.message;
-      if (standing?.shows === wanted.version)
+      if (standing?.shows === shownBy(wanted))
         return standing.refused === undefined ? { state: 'current', at } : { state: 'refused' };
       if (standing?.dueAt !== undefined && !isOver(standing.dueAt, now())) return pending(standing.dueAt, at);
-      if (at !== undefined) return update(wanted, at);
+      if (at !== undefined) return update(wanted, at, standing?.shows);
       const waiting = await wanted.waitsUntil?.();
-      if (waiting === undefined) return post(wanted, undefined);
+      if (waiting === undefined) return post(wanted);
       waitUntil(waiting);
       return { state: 'pending' };
     },
@@ -274,15 +279,32 @@ function about(subject: Subject) {
   return { subject: keyOfSubject(subject) };
 }
 
-/** Codes with which Slack says that a message can never be updated again. */
-const CANNOT_UPDATE: ReadonlySet<string> = new Set([
+/** What a message shows, as it is kept: its essence stands on the first line. */
+function shownBy({ essence, version }: WantedNotification): string {
+  return essence === undefined ? version : `${essence}\n${version}`;
+}
+
+function essenceOf(shows: string | undefined): string | undefined {
+  return shows?.split('\n', 1)[0];
+}
+
+/** Codes with which Slack says that a message is not there any more, or not for the bot. */
+const GONE: ReadonlySet<string> = new Set([
   'channel_not_found',
-  'cant_update_message',
-  'edit_window_closed',
   'is_archived',
   'is_inactive',
+  'message_not_found',
   'not_in_channel',
 ]);
+
+/** Codes with which Slack says that a message stays as it is. */
+const CANNOT_EDIT: ReadonlySet<string> = new Set(['cant_update_message', 'edit_window_closed']);
+
+/** Whether a message can never be updated again. */
+function cannotUpdate(error: SlackApiError, since: Date, now: Date): boolean {
+  const { code = '' } = error;
+  return GONE.has(code) || CANNOT_EDIT.has(code) || cannotPost(error, since, now);
+}
 
 /** Codes with which Slack says that the bot cannot post in a channel, or to a person. */
 const CANNOT_POST: ReadonlySet<string> = new Set([

@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import type { MessagePlace, PostedMessage } from '../../notifications.ts';
 import type { Message } from '../kit/blocks.ts';
 import { withPlainFallback } from './fallback.ts';
-import { okResponse, postedResponse, type SlackWeb } from './web.ts';
+import { okResponse, postedResponse, SlackApiError, type SlackWeb } from './web.ts';
 
 /** What a message says to programs. */
 export interface MessageMetadata {
@@ -36,6 +37,22 @@ export async function postMessage(
     ),
   );
   return { channelId: channel, ts };
+}
+
+const permalinkResponse = okResponse.extend({ permalink: z.url() });
+
+/** The address of a message; undefined when Slack doesn't tell. */
+export async function permalinkOf(
+  web: SlackWeb,
+  { channelId, ts }: PostedMessage,
+): Promise<string | undefined> {
+  try {
+    const asked = { channel: channelId, message_ts: ts };
+    return (await web.call('chat.getPermalink', asked, permalinkResponse)).permalink;
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    return undefined;
+  }
 }
 
 /**

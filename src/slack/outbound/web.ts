@@ -20,6 +20,8 @@ export class SlackApiError extends Error {
   /** The scope that is missing, as Slack names it. */
   readonly needed: string | undefined;
   readonly retryAfterMs: number | undefined;
+  /** The positions of the blocks that Slack names as invalid. */
+  readonly refusedBlocks: readonly number[];
 
   constructor(
     kind: SlackApiError['kind'],
@@ -28,6 +30,7 @@ export class SlackApiError extends Error {
       readonly code?: string;
       readonly needed?: string | undefined;
       readonly retryAfterMs?: number;
+      readonly refusedBlocks?: readonly number[];
       readonly cause?: unknown;
     },
   ) {
@@ -37,6 +40,7 @@ export class SlackApiError extends Error {
     this.code = details.code;
     this.needed = details.needed;
     this.retryAfterMs = details.retryAfterMs;
+    this.refusedBlocks = details.refusedBlocks ?? [];
   }
 
   /** Whether Slack takes the token for no call any more. */
@@ -133,7 +137,16 @@ const TIMEOUT_MS = 10_000;
 const failure = z.object({
   code: z.string(),
   retryAfter: z.number().optional(),
-  data: z.object({ error: z.string(), needed: z.string().optional().catch(undefined) }).optional(),
+  data: z
+    .object({
+      error: z.string(),
+      needed: z.string().optional().catch(undefined),
+      response_metadata: z
+        .object({ messages: z.array(z.string()) })
+        .optional()
+        .catch(undefined),
+    })
+    .optional(),
 });
 
 // Slack's client exports its codes as an enum of types only where enums are erased; the texts are its contract.
@@ -223,9 +236,22 @@ export function slackApiError(method: string, cause: unknown): SlackApiError {
   if (code === PLATFORM && data !== undefined) {
     return data.error === 'ratelimited' || data.error === 'rate_limited'
       ? new SlackApiError('rate_limited', method, { retryAfterMs: 30_000, cause })
-      : new SlackApiError('refused', method, { code: data.error, needed: data.needed, cause });
+      : new SlackApiError('refused', method, {
+          code: data.error,
+          needed: data.needed,
+          refusedBlocks: blocksIn(data.response_metadata?.messages ?? []),
+          cause,
+        });
   }
   return new SlackApiError('unreachable', method, { cause });
+}
+
+/** Slack says where a fault is: `… [json-pointer:/blocks/3/text]`. */
+function blocksIn(messages: readonly string[]): readonly number[] {
+  return messages.flatMap((message) => {
+    const found = /\[json-pointer:(?:\/view)?\/blocks\/(\d+)/.exec(message);
+    return found === null ? [] : Number(found[1]);
+  });
 }
 
 /** Refusals that have nothing to do with what a message or view looks like. */

@@ -28,8 +28,10 @@ interface Question {
   readonly askedAt: Date;
   /** @param userId the reader; nobody's in a channel */
   readonly message: (userId: string) => Message | Promise<Message>;
-  /** Undefined when it does not wait any more. */
-  readonly asks: Asked | undefined;
+  /** It stands in the first that takes it. */
+  readonly channels: readonly MessagePlace[];
+  /** Who gets it where no channel takes it. Undefined when it does not wait any more. */
+  readonly asks: readonly string[] | undefined;
   /** Who asked for it, where somebody else has decided. */
   readonly tell: string | undefined;
   readonly expiresAt: Date | undefined;
@@ -57,9 +59,12 @@ export function createPendingChangePlanner(deps: PendingChangePlannerDeps): Noti
   return async ({ id, notifications }, send) => {
     const question = await findQuestion(deps, id);
     if (question === undefined) return undefined;
-    const { askedAt: since, asks, tell, expiresAt, message } = question;
-    const show = (reader: string, version: string, places = [directMessageTo(directory, reader)]) =>
-      send({ purpose: `${TO}${reader}`, version, since, places, message: () => message(reader) });
+    const { askedAt: since, asks, channels, tell, expiresAt, message } = question;
+    const inChannels = channels.map((channel) => async () => channel);
+    const show = (reader: string, version: string) => {
+      const places = reader === CHANNEL ? inChannels : [directMessageTo(directory, reader)];
+      return send({ purpose: `${TO}${reader}`, version, since, places, message: () => message(reader) });
+    };
     if (asks === undefined) {
       const standing = notifications.flatMap((each) =>
         each.message === undefined ? [] : each.purpose.slice(TO.length),
@@ -69,9 +74,8 @@ export function createPendingChangePlanner(deps: PendingChangePlannerDeps): Noti
       for (const reader of new Set([...standing, ...told])) await show(reader, 'ended');
       return undefined;
     }
-    const places = asks.channels.map((channel) => async () => channel);
-    const { state } = await show(CHANNEL, 'waits', places);
-    if (state === 'refused') for (const userId of asks.people) await show(userId, 'waits');
+    const { state } = await show(CHANNEL, 'waits');
+    if (state === 'refused') for (const userId of asks) await show(userId, 'waits');
     return expiresAt && { again: new Date(Math.min(expiresAt.getTime(), now().getTime() + LOOK_AGAIN_MS)) };
   };
 }
@@ -95,8 +99,8 @@ function questionOf(
   asked: Asked,
 ) {
   const tell = decided === undefined || decided.by === askedBy ? undefined : askedBy;
-  const asks = decided === undefined && expiresAt > now() ? asked : undefined;
-  return { askedAt, expiresAt, tell, asks };
+  const asks = decided === undefined && expiresAt > now() ? asked.people : undefined;
+  return { askedAt, expiresAt, channels: asked.channels, tell, asks };
 }
 
 async function askAdmins(
@@ -161,7 +165,8 @@ async function askAboutPolicy(deps: PendingChangePlannerDeps, revision: string):
       askedAt: at,
       expiresAt: undefined,
       tell: undefined,
-      asks: { channels: [], people: await otherAdmins(deps, by) },
+      channels: [],
+      asks: await otherAdmins(deps, by),
       message: async (userId) =>
         confirmationRequest({ draft, before, locale: await directory.localeOf(userId) }, by),
     };
@@ -171,6 +176,7 @@ async function askAboutPolicy(deps: PendingChangePlannerDeps, revision: string):
     askedAt: published?.policy.confirmedAt ?? new Date(0),
     expiresAt: undefined,
     tell: published?.policy.publishedBy,
+    channels: [],
     asks: undefined,
     message: async (userId) =>
       published === undefined

@@ -17,6 +17,12 @@ const withTable = message('Two names expire', [
   table({ caption: 'Names', columns: ['name'], rows: [['cafe.rest'], ['a<b.rest']] }),
   ...actions('row', [button('go', 'Renew', 'x')]),
 ]);
+const HOME = [
+  header('Soon'),
+  section('*Two* names expire.'),
+  table({ caption: 'Names', columns: ['name'], rows: [['cafe.rest']] }),
+  ...actions('row', [button('go', 'Renew', 'x')]),
+];
 const oldBlocks = message('One name expires', [section('*cafe.rest* expires.')]);
 
 const refusal = (code: string) => new SlackApiError('refused', 'chat.postMessage', { code });
@@ -82,6 +88,30 @@ describe('what Slack may have refused for its blocks', () => {
     expect(outcome).toMatchObject({ code: 'refusal_1' });
   });
 
+  test('text only stays within the limit of an update, and says how to act', async () => {
+    const long = message('Long', [section('x'.repeat(2_900)), section('y'.repeat(2_900))]);
+    const hint = 'Order `o1`. `/domain order o1` shows it with its buttons.';
+    const { sent } = await send({ ...long, textOnlyHint: hint }, 1, () => refusal('msg_too_long'));
+    expect(sent[1]?.text.length).toBeLessThanOrEqual(4_000);
+    expect(sent[1]?.text.endsWith(`\n${hint}`)).toBe(true);
+  });
+
+  test('a refused block costs only itself', async () => {
+    const { sent, outcome } = await send(
+      message('Names', [
+        table({ caption: 'First', columns: ['name'], rows: [['cafe.rest']] }),
+        table({ caption: 'Second', columns: ['name'], rows: [['bar.rest']] }),
+      ]),
+      1,
+      () => new SlackApiError('refused', 'chat.postMessage', { code: 'invalid_blocks', refusedBlocks: [0] }),
+    );
+    expect(outcome).toBe('taken');
+    expect(sent.map(kinds)).toEqual([
+      ['data_table', 'data_table'],
+      ['section', 'data_table'],
+    ]);
+  });
+
   test('a limit that is met on the way is a limit', async () => {
     const limited = new SlackApiError('rate_limited', 'chat.postMessage', { retryAfterMs: 5_000 });
     const { sent, outcome } = await send(withTable, 9, (n) => (n === 1 ? refusal('unheard_of') : limited));
@@ -91,7 +121,7 @@ describe('what Slack may have refused for its blocks', () => {
 
   test('a Home tab goes without its table, then without all but text and buttons', async () => {
     const published: string[][] = [];
-    const publish = withPlainView(withTable.blocks, async (blocks) => {
+    const publish = withPlainView(HOME, async (blocks) => {
       published.push(blocks.map(({ type }) => type));
       if (published.length < 3) throw refusal('unheard_of');
     });

@@ -1,5 +1,5 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { NotificationStore, Subject } from '../../../src/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { textMessage } from '../../../src/slack/kit/blocks.ts';
@@ -160,4 +160,64 @@ test('what waits for a moment of its own is told then', async () => {
   nowMs += 1;
   await notifyDue(waiting);
   expect(said(GENERAL)).toHaveLength(1);
+});
+
+/* Siblings: order cards and copies, incidents, mandate days, pending changes. Each takes this one way out. */
+describe.each([
+  'edit_window_closed',
+  'cant_update_message',
+  'message_not_found',
+  'is_archived',
+  'not_in_channel',
+])('a message that Slack does not let us edit (%s)', (code) => {
+  const refuse = () => workspace.faults.set({ method: 'chat.update', kind: 'error', code, times: 1 });
+  const placeOf = async () => (await notificationsOf(store, SUBJECT))[0]?.message;
+
+  test('is posted again, once, and the old one leads to the new one', async () => {
+    const { said, planner } = messagesIn([DOMAINS]);
+    await notifyDue(deps(planner()));
+    const old = await placeOf();
+    if (old === undefined) throw new Error('nothing was posted');
+    refuse();
+    await store.request(SUBJECT, now());
+    await notifyDue(deps(planner()));
+    expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v2')]);
+    const current = await placeOf();
+    expect(current).not.toEqual(old);
+    expect(await store.replacementOf(old)).toEqual({ subject: SUBJECT, current });
+    await store.request(SUBJECT, now());
+    await notifyDue(deps(planner()));
+    expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);
+  });
+
+  test('does not count as shown while its new place refuses it too', async () => {
+    const { said, planner } = messagesIn([DOMAINS]);
+    const states: string[] = [];
+    const noting: NotificationPlanner = (claim, send) =>
+      planner({ mustArrive: true })(claim, async (wanted) => {
+        const sent = await send(wanted);
+        states.push(sent.state);
+        return sent;
+      });
+    await notifyDue(deps(noting));
+    refuse();
+    workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'is_archived', times: 1 });
+    await store.request(SUBJECT, now());
+    await notifyDue(deps(noting));
+    expect([states, said(DOMAINS).length]).toEqual([['current', 'pending'], 1]);
+    nowMs += 60_000;
+    await notifyDue(deps(noting));
+    expect([states, said(DOMAINS).length]).toEqual([['current', 'pending', 'current'], 2]);
+  });
+});
+
+test('a readable message is posted again only when what people must see changes', async () => {
+  const { said, planner } = messagesIn([DOMAINS]);
+  await notifyDue(deps(planner({ essence: 'waits' })));
+  workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'edit_window_closed' });
+  for (const essence of ['waits', 'ended']) {
+    await store.request(SUBJECT, now());
+    await notifyDue(deps(planner({ essence })));
+  }
+  expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);
 });
