@@ -238,6 +238,7 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
     offboard: parts.offboard,
     links: parts.links,
     homeTabs: createLatest('publishing a Home tab', log),
+    openForms: createLatest('changing an open form', log),
     readFile: createFileReader(botToken, apiUrl, MAX_CSV_BYTES),
     isSlackAddress: (address) => isSlackAddress(address, apiUrl),
     webhooks,

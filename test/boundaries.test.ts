@@ -121,7 +121,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'slack/kit',
     'orders',
     'service',
-    'collections.ts',
     'log.ts',
     'http',
     'notifications.ts',

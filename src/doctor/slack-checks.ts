@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { TeamSettings } from '../config.ts';
 import { isFullMember, slackUser } from '../slack/outbound/directory.ts';
+import { tryPosting } from '../slack/outbound/post-message.ts';
 import { BOT_SCOPES } from '../slack/outbound/scopes.ts';
 import { okResponse, SlackApiError, type SlackWeb } from '../slack/outbound/web.ts';
 import { amount, type Finding, ok, warning, wrong } from './finding.ts';
@@ -110,30 +111,9 @@ async function checkGroup(web: SlackWeb, name: string, id: string): Promise<Find
   }
 }
 
-/** Slack takes messages for at most 120 days ahead. */
-const AHEAD_DAYS = 119;
-const scheduled = okResponse.extend({ scheduled_message_id: z.string() });
-
-/**
- * Tries whether the bot may post, without a message that anybody sees: one is scheduled for months ahead and deleted again.
- * Slack tells of a channel itself only with scopes that the bot does not ask for.
- */
 async function checkChannel(web: SlackWeb, name: string, id: string): Promise<Finding> {
   try {
-    const { scheduled_message_id } = await patient(() =>
-      web.call(
-        'chat.scheduleMessage',
-        {
-          channel: id,
-          post_at: Math.floor(Date.now() / 1_000) + AHEAD_DAYS * 86_400,
-          text: 'A trial of Domain Steward’s settings that was to be deleted.',
-        },
-        scheduled,
-      ),
-    );
-    await patient(() =>
-      web.call('chat.deleteScheduledMessage', { channel: id, scheduled_message_id }, okResponse),
-    );
+    await patient(() => tryPosting(web, id));
     return ok(name, `the bot may post in ${id}.`);
   } catch (error) {
     const action = 'Invite the bot there (/invite @Domain Steward), or choose another channel.';

@@ -98,6 +98,8 @@ export interface SlackDeps extends HomeWorkspace {
   readonly web: SlackWeb;
   /** The publishing of Home tabs, by person. */
   readonly homeTabs: Latest;
+  /** The changes of open forms, by view. */
+  readonly openForms: Latest;
   /** Reads a file that somebody attached to a form. */
   readonly readFile: ReadFile;
   /** Whether answers may be posted to an address that a delivery names. */
@@ -174,6 +176,8 @@ export interface ActionCall extends Interaction {
   readonly value: string;
   /** `block_id` of the row that it stands in. */
   readonly blockId: string;
+  /** When it was pressed, as Slack writes it. */
+  readonly pressedAt: string;
   /** The message with the button; undefined in a view. */
   readonly messageTs: string | undefined;
   /** The content of the modal, when the button stands in one. */

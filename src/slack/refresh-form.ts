@@ -1,13 +1,13 @@
 import type { ModalView } from '@slack/types';
-import { type Action, type FormFeature, renderForm } from './feature.ts';
+import { type Action, type ActionCall, type FormFeature, renderForm } from './feature.ts';
 import { formView } from './kit/form.ts';
 import { okResponse, SlackApiError, type SlackWeb } from './outbound/web.ts';
 
 /* Menus whose choice changes the fields of their form. */
 
 /**
- * Shows one view after the other in the place of an open one. They go without its hash: of two quick changes the later one
- * wins, whatever the view showed in between.
+ * Shows one view after the other in the place of an open one. They go without its hash, which the choice before may have
+ * changed: the caller sees to it that the last choice wins.
  */
 export async function updateOpenView(
   web: SlackWeb,
@@ -20,6 +20,19 @@ export async function updateOpenView(
     // The view was closed meanwhile.
     if (!(error instanceof SlackApiError) || error.code !== 'not_found') throw error;
   }
+}
+
+/** Changes an open form for a choice, after those that were made before it; for none that was made before the last one. */
+export function afterEarlier(
+  { deps, pressedAt }: Pick<ActionCall, 'deps' | 'pressedAt'>,
+  viewId: string,
+  render: () => Promise<readonly ModalView[]>,
+): Promise<void> {
+  return deps.openForms.run(
+    viewId,
+    async () => updateOpenView(deps.web, viewId, ...(await render())),
+    pressedAt,
+  );
 }
 
 /**
@@ -37,8 +50,10 @@ export function refreshing<const Name extends string>(
       const { view, value } = call;
       const feature = features.find(({ form }) => form.name === view?.form);
       if (view === undefined || feature === undefined) return;
-      const shown = await renderForm(feature, call, view.origin, { ...view.values, [field]: value });
-      await updateOpenView(call.deps.web, view.id, formView(shown));
+      await afterEarlier(call, view.id, async () => {
+        const shown = await renderForm(feature, call, view.origin, { ...view.values, [field]: value });
+        return [formView(shown)];
+      });
     },
   };
 }

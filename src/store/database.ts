@@ -89,7 +89,11 @@ export function openDatabase({
   maxConnections = MAX_CONNECTIONS,
   checkAfterMs = CHECK_AFTER_MS,
 }: DatabaseOptions): Database {
-  const broken = (err: Error) => log?.warn({ err }, 'a connection to the database broke');
+  let isClosing = false;
+  const broken = (err: Error) => {
+    // An embedded server that stops ends the connections that are just closing.
+    if (!isClosing) log?.warn({ err }, 'a connection to the database broke');
+  };
   const server = new KnownServer();
   const options: pg.PoolConfig = {
     connectionString: url,
@@ -181,6 +185,7 @@ export function openDatabase({
     },
 
     async close() {
+      isClosing = true;
       await prisma.$disconnect();
       if (!pool.ending) await pool.end();
     },

@@ -79,7 +79,10 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
   });
   // The query under way fails with the error. Without a listener the error would end the process as well.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  pool.on('error', (err) => log?.warn({ err }, 'a connection to the database broke'));
+  pool.on('error', (err) => {
+    // An embedded server that stops ends the connections that are just closing.
+    if (!pool.ending) log?.warn({ err }, 'a connection to the database broke');
+  });
   const unsealedSeconds = () =>
     withStoreError('looking what is not sealed', async () => {
       const { rows } = await pool.query(

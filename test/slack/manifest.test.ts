@@ -57,8 +57,11 @@ const manifest = z
 /** Which scopes let a bot call a method; none means any token. https://docs.slack.dev/reference/methods */
 const SCOPES_OF: Readonly<Record<string, readonly string[]>> = {
   'auth.test': [],
+  'chat.deleteScheduledMessage': ['chat:write'],
+  'chat.getPermalink': [],
   'chat.postEphemeral': ['chat:write'],
   'chat.postMessage': ['chat:write'],
+  'chat.scheduleMessage': ['chat:write'],
   'chat.update': ['chat:write'],
   'conversations.open': ['im:write'],
   'files.completeUploadExternal': ['files:write'],

@@ -1,4 +1,3 @@
-import { present } from '../../collections.ts';
 import { count, section, textMessage } from '../kit/blocks.ts';
 import { noticeView } from '../kit/form.ts';
 
@@ -26,11 +25,10 @@ export const ADMIN_UNKNOWN = textMessage(
 
 /** @param orderId of the order whose card it is */
 export function retiredMessage(link: string | undefined, orderId: string | undefined) {
-  const ways = present([
-    link !== undefined && `Use the <${link}|current message>`,
-    orderId !== undefined && `${link === undefined ? 'Use' : 'or'} \`/domain order ${orderId}\``,
-  ]);
-  const todo = ways.length === 0 ? 'A new message follows' : ways.join(', ');
+  const current = link === undefined ? [] : [`the <${link}|current message>`];
+  const command = orderId === undefined ? [] : [`\`/domain order ${orderId}\``];
+  const ways = [...current, ...command];
+  const todo = ways.length === 0 ? 'A new message follows' : `Use ${ways.join(' or ')}`;
   return textMessage(`Slack doesn't let me update this message any more, so nothing has changed. ${todo}.`);
 }
 

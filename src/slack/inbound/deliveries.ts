@@ -197,6 +197,7 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
       ...call,
       value: chosen?.value ?? pressed.value ?? option,
       blockId: pressed.block_id,
+      pressedAt: pressed.action_ts,
       messageTs: payload.message?.ts,
       view:
         view === undefined || origin === undefined

@@ -8,6 +8,7 @@ import {
   type Feature,
   type FormFeature,
   formOrigin,
+  type SlackDeps,
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
@@ -15,6 +16,9 @@ import { ownSentence, section, textMessage } from '../kit/blocks.ts';
 import { type FieldLook, type Form, field, fieldsOf, linesIn, optionsOf, readForm } from '../kit/form.ts';
 import { cleanReason } from '../kit/parse.ts';
 import { openForm } from '../orders/ordering.ts';
+import { tryPosting } from '../outbound/post-message.ts';
+import { channelError } from '../outbound/slack-error.view.ts';
+import { SlackApiError } from '../outbound/web.ts';
 import { editedText } from './fact-changes.ts';
 import { ownersIssue } from './owners.ts';
 import { ownersIssueText, tagIssueText } from './portfolio.view.ts';
@@ -33,7 +37,7 @@ const TAGS: FieldLook = {
   label: 'Tags',
   kind: 'text',
   placeholder: 'brand, client-acme',
-  hint: 'Rules, budgets and filters go by them. A name tagged guarded is looked at every few hours.',
+  hint: 'Rules, budgets and filters go by them. The delegation of a name tagged guarded is checked each minute.',
 };
 const CHANNEL: FieldLook = {
   label: 'Channel',
@@ -164,11 +168,14 @@ function pickedChange(picked: {
 async function saveOne(call: SubmissionCall, name: string): Promise<Submitted> {
   const read = readForm(one.extend(CLEARABLE), call.values);
   if ('errors' in read) return read;
-  if ((await call.deps.portfolio.find(name)) === undefined) {
-    return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
-  }
+  const former = await call.deps.portfolio.find(name);
+  if (former === undefined) return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
   const { tags: set, note: said = null } = read.value;
-  return save(call, new Map([[name, { ...pickedChange(read.value), tags: set, note: said }]]));
+  return save(
+    call,
+    new Map([[name, { ...pickedChange(read.value), tags: set, note: said }]]),
+    former.channel,
+  );
 }
 
 async function saveSeveral(call: SubmissionCall): Promise<Submitted> {
@@ -184,14 +191,34 @@ async function saveSeveral(call: SubmissionCall): Promise<Submitted> {
   return save(call, new Map(names.map((name) => [name, change])));
 }
 
-async function save(call: SubmissionCall, changes: ReadonlyMap<string, DetailsChange>): Promise<Submitted> {
+async function save(
+  call: SubmissionCall,
+  changes: ReadonlyMap<string, DetailsChange>,
+  formerChannel?: string,
+): Promise<Submitted> {
   const owners = await ownersIssue(
     call.deps,
     [...changes.values()].map(({ owner }) => owner),
   );
   if (owners !== undefined) return { errors: { owner: ownersIssueText(owners) } };
+  // All names get the same channel.
+  const [{ channel } = {}] = changes.values();
+  const isNewChannel = typeof channel === 'string' && channel !== formerChannel;
+  const channelIssue = isNewChannel ? await channelIssueOf(call.deps, channel) : undefined;
+  if (channelIssue !== undefined) return { errors: { channel: channelIssue } };
   const outcome = await call.deps.facts.change(changes, call.person.id, call.origin);
   return { say: textMessage(await editedText(call, outcome, changes.size === 1)) };
+}
+
+/** Why the bot can't post in a channel. */
+async function channelIssueOf({ web }: SlackDeps, channelId: string): Promise<string | undefined> {
+  try {
+    await tryPosting(web, channelId);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    return channelError(error);
+  }
 }
 
 async function openNameEdit(call: ActionCall): Promise<void> {

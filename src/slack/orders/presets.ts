@@ -32,7 +32,7 @@ import {
   TYPED_OR_EMPTY,
   typedField,
 } from '../kit/form.ts';
-import { refreshing, updateOpenView } from '../refresh-form.ts';
+import { afterEarlier, refreshing } from '../refresh-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from './domains.ts';
 import { openForm, opening } from './ordering.ts';
 import {
@@ -159,9 +159,11 @@ async function fillFromPreset(call: ActionCall): Promise<void> {
   const preset = await find(call, call.value);
   if (view === undefined || feature === undefined || preset === undefined) return;
   const values = { ...view.values, ...preset.fields, preset: preset.id };
-  const filled = formView(await renderForm(feature, call, view.origin, values));
-  const emptied = filled.blocks.filter(({ block_id: id }) => id === undefined || !(id in preset.fields));
-  await updateOpenView(call.deps.web, view.id, { ...filled, blocks: emptied }, filled);
+  await afterEarlier(call, view.id, async () => {
+    const filled = formView(await renderForm(feature, call, view.origin, values));
+    const emptied = filled.blocks.filter(({ block_id: id }) => id === undefined || !(id in preset.fields));
+    return [{ ...filled, blocks: emptied }, filled];
+  });
 }
 
 export const presets = {

@@ -39,6 +39,26 @@ export async function postMessage(
   return { channelId: channel, ts };
 }
 
+/** Slack takes messages for at most 120 days ahead. */
+const AHEAD_DAYS = 119;
+const scheduled = okResponse.extend({ scheduled_message_id: z.string() });
+
+/**
+ * Tries whether the bot may post, without a message that anybody sees: one is scheduled for months ahead and deleted again.
+ * Slack describes a channel itself only with scopes that the bot does not ask for.
+ * @throws {SlackApiError}
+ */
+export async function tryPosting(web: SlackWeb, channelId: string): Promise<void> {
+  const trial = {
+    channel: channelId,
+    post_at: Math.floor(Date.now() / 1_000) + AHEAD_DAYS * 86_400,
+    text: 'A trial of Domain Steward’s settings that was to be deleted.',
+  };
+  const { scheduled_message_id } = await web.call('chat.scheduleMessage', trial, scheduled);
+  const posted = { channel: channelId, scheduled_message_id };
+  await web.call('chat.deleteScheduledMessage', posted, okResponse);
+}
+
 const permalinkResponse = okResponse.extend({ permalink: z.url() });
 
 /** The address of a message; undefined when Slack doesn't tell. */

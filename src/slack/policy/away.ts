@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../duration.ts';
 import type { StandIn } from '../../policy/approvals.ts';
-import { isCalendarDay } from '../../zones/calendar-day.ts';
+import { firstMomentOf, isCalendarDay } from '../../zones/calendar-day.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { backText } from '../log/told-event.view.ts';
 import { AWAY, awayText, NOT_AWAY } from './away.view.ts';
@@ -9,14 +9,15 @@ import { AWAY, awayText, NOT_AWAY } from './away.view.ts';
 
 const MAX_DAYS = 366;
 
-/** The first moment at which somebody is back: after a day (UTC), or in some days or weeks. */
-function readUntil(word: string, now: Date): Date | undefined {
+/** The first moment at which somebody is back: after a day in their time zone, or in some days or weeks. */
+function readUntil(word: string, now: Date, timeZone: string): Date | undefined {
   const [, amount, unit] = /^(\d{1,3})([dw])$/i.exec(word) ?? [];
   if (amount !== undefined) {
     const days = Number(amount) * (unit?.toLowerCase() === 'w' ? 7 : 1);
     return new Date(now.getTime() + days * DAY_MS);
   }
-  return isCalendarDay(word) ? new Date(Date.parse(`${word}T00:00:00Z`) + DAY_MS) : undefined;
+  if (!isCalendarDay(word)) return undefined;
+  return firstMomentOf(new Date(Date.parse(`${word}T00:00:00Z`) + DAY_MS), timeZone);
 }
 
 /** The id in a mention of a person. */
@@ -24,15 +25,15 @@ function readPerson(word: string): string | undefined {
   return /^(?:<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>|([UW][A-Z0-9]{5,}))$/.exec(word)?.slice(1).find(Boolean);
 }
 
-/** What the line asks for, checked without any request; or what is wrong with it. */
-function readLine({ words, person, deps }: CommandCall): StandIn | string {
+/** What the line asks for, checked without another request; or what is wrong with it. */
+function readLine({ words, person, deps }: CommandCall, timeZone: string): StandIn | string {
   const [first, second, ...rest] = words;
   if (first === undefined || second === undefined || rest.length > 0) return AWAY.usage;
   const isPersonFirst = /^[<@]/.test(first);
   const untilWord = isPersonFirst ? second : first;
   const personWord = isPersonFirst ? first : second;
   const now = deps.now();
-  const until = readUntil(untilWord, now);
+  const until = readUntil(untilWord, now, timeZone);
   if (until === undefined) return AWAY.noTime(untilWord);
   if (until <= now) return AWAY.over(untilWord);
   if (until.getTime() - now.getTime() > MAX_DAYS * DAY_MS) return AWAY.tooLate;
@@ -46,7 +47,7 @@ function readLine({ words, person, deps }: CommandCall): StandIn | string {
 
 async function runAway(call: CommandCall): Promise<void> {
   const { deps, person } = call;
-  const standIn = readLine(call);
+  const standIn = readLine(call, (await deps.directory.timeZoneOf(person.id)) ?? 'UTC');
   if (typeof standIn === 'string') return call.respond(standIn);
   const membership = await deps.directory.membership(standIn.userId);
   if (membership !== 'member') return call.respond(AWAY[membership](standIn.userId));

@@ -1,0 +1,23 @@
+import { setImmediate } from 'node:timers/promises';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { createLatest } from '../../../src/slack/outbound/latest.ts';
+
+/* Quick choices in a menu that changes its form: `method`, `type`, `mode`, `interface`, `kind`, `preset`. */
+
+test('the last choice wins, whatever arrives or ends first', async () => {
+  const latest = createLatest('changing a form', pino({ level: 'silent' }));
+  const shown: string[] = [];
+  let end = () => {};
+  const slow = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const first = latest.run('view', () => slow.then(() => void shown.push('1')), '1789.1');
+  await setImmediate();
+  const third = latest.run('view', async () => void shown.push('3'), '1789.3');
+  const second = latest.run('view', async () => void shown.push('2'), '1789.2');
+  end();
+  await Promise.all([first, second, third]);
+  await latest.run('view', async () => void shown.push('2 again'), '1789.2');
+  expect(shown).toEqual(['1', '3']);
+});
