@@ -39,6 +39,8 @@ export interface DemoOptions {
   readonly databaseUrl?: string;
   /** Whether to begin as `npm run demo` does: in a workspace that has lived, with a root of its own and a receiver of webhooks. */
   readonly lived?: boolean;
+  /** Numbers by which the sandbox answers in the forms of the field. */
+  readonly rude?: (() => number) | undefined;
   /** Whether to deliver over Socket Mode instead of HTTP. */
   readonly socketMode?: boolean;
   /** Aborts a start that is still waiting for something. */
@@ -84,10 +86,13 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   const isNew = lived && !existsSync(stateFile);
   let aheadMs = isNew ? -HISTORY_DAYS * DAY_MS : 0;
   const now = () => new Date(Date.now() + aheadMs);
-  const service = await startSandboxService({ stateFile: join(options.dataDir, 'service.json') });
+  const service = await startSandboxService({
+    stateFile: join(options.dataDir, 'service.json'),
+    rude: options.rude,
+  });
   service.clock.setOffset(aheadMs);
   if (isNew) addHolidayNames(service);
-  const dns = await startDemoDns(service, [SANDBOX_ACCOUNTS.alice.context]);
+  const dns = await startDemoDns(service, [SANDBOX_ACCOUNTS.alice.context], options.rude);
   let demo: Demo | undefined;
   let ceremonies: readonly string[] = [];
   const noteCeremony = (title: string | undefined) => {

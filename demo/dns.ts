@@ -31,8 +31,12 @@ const NOBODY = '127.0.0.1:9';
 /**
  * Starts the demo's DNS. Its nameservers need addresses in 127.0.0.0/8, which Linux has by default.
  */
-export async function startDemoDns(service: SandboxService, contexts: readonly number[]): Promise<DemoDns> {
-  const sandbox = await startSandboxDns().catch(() => undefined);
+export async function startDemoDns(
+  service: SandboxService,
+  contexts: readonly number[],
+  rude?: () => number,
+): Promise<DemoDns> {
+  const sandbox = await startSandboxDns({ rude }).catch(() => undefined);
   if (sandbox === undefined) {
     return { resolver: NOBODY, sandbox, follow: () => undefined, close: async () => undefined };
   }

@@ -14,6 +14,7 @@ import type { PolicySource } from '../../src/policy/ports.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { holdMessages } from './held-messages.ts';
 import { fasterPace } from './pace.ts';
+import { rudeness } from './rudeness.ts';
 import { CHARGED_TASKS } from './settings.ts';
 
 export { DOMAINS, openedAfter };
@@ -67,6 +68,7 @@ export class TestDemo {
     const demo = await startDemo({
       port: 0,
       dataDir,
+      rude: rudeness(),
       databaseUrl: (await databaseUrl?.(database.url)) ?? database.url,
       log,
       seed,

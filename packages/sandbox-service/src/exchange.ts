@@ -8,6 +8,7 @@ import type { Desk } from './operations/caller.ts';
 import { planRdap, rdapError } from './rdap.ts';
 import { describeRequest, type Recorder } from './recorder.ts';
 import { Refusal, type RefusedWith } from './refusal.ts';
+import { rudely } from './rude.ts';
 import { planXml, xmlRefusal } from './xml/interface.ts';
 
 /**
@@ -19,6 +20,8 @@ export interface Sandbox {
   readonly desk: Desk;
   readonly recorder: Recorder;
   readonly faults: Faults;
+  /** Numbers by which answers are rude; undefined for polite ones. */
+  readonly rudeness: (() => number) | undefined;
   /** `http://127.0.0.1:PORT` */
   readonly origin: string;
 }
@@ -65,7 +68,11 @@ export async function exchange(
     if (response.destroyed) return { status: null, code: null };
     const { via } = counter;
     const fault = via === 'unknown' ? undefined : faults.take({ ...recorded, interface: via });
-    if (fault === undefined || via === 'unknown') return sendAnswer(response, carryOut());
+    if (fault === undefined || via === 'unknown') {
+      const { rudeness } = sandbox;
+      const answer = carryOut();
+      return sendAnswer(response, rudeness === undefined ? answer : rudely(answer, via, rudeness));
+    }
     recorder.update(recorded.n, { fault: fault.kind });
     return bite({ fault, via, response, carryOut, refuse: counter.refuse });
   }

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer } from './answer.ts';
 import { type Fault, isCarriedOut, type RequestInterface } from './faults.ts';
 import type { RefusedWith } from './refusal.ts';
+import type { RudeAnswer } from './rude.ts';
 
 /** The effects of faults: what is sent instead of the right answer. */
 
@@ -27,7 +28,7 @@ export interface Sent {
   readonly code: string | null;
 }
 
-export function sendAnswer(response: ServerResponse, answer: Answer): Sent {
+export function sendAnswer(response: ServerResponse, answer: Answer | RudeAnswer): Sent {
   response.writeHead(answer.httpStatus, {
     ...answer.headers,
     'content-length': Buffer.byteLength(answer.body),

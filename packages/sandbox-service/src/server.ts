@@ -19,6 +19,8 @@ export interface SandboxServiceOptions {
   readonly stateFile?: string;
   /** Users beside the seeded ones; read when there is no kept state. */
   readonly users?: readonly UserSeed[];
+  /** Numbers from 0 to below 1: answers come in the forms of the field, which the document does not show. */
+  readonly rude?: (() => number) | undefined;
 }
 
 /** A running sandbox of the domain service, with what a test or a demo may read and change. */
@@ -60,11 +62,13 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
   let origin = '';
 
   const server = createServer((request, response) => {
-    exchange({ desk, recorder, faults, origin }, request, response).catch((error: unknown) => {
-      // An error of the sandbox itself: the connection is closed, so that a test notices it.
-      response.destroy();
-      process.emitWarning(error instanceof Error ? error : String(error));
-    });
+    exchange({ desk, recorder, faults, rudeness: options.rude, origin }, request, response).catch(
+      (error: unknown) => {
+        // An error of the sandbox itself: the connection is closed, so that a test notices it.
+        response.destroy();
+        process.emitWarning(error instanceof Error ? error : String(error));
+      },
+    );
   });
   // Somebody else may have the port by now.
   await listen(server, data.port ?? 0).catch(() => listen(server, 0));

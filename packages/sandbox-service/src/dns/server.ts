@@ -19,6 +19,8 @@ export interface SandboxDnsOptions {
   readonly registries?: readonly string[];
   /** How many nameservers each registry has, `a.nic.ZONE` and so on; one when left out. */
   readonly serversPerRegistry?: number;
+  /** Numbers from 0 to below 1: half of the nameservers that are no registry's don't know EDNS and answer with a header alone. */
+  readonly rude?: (() => number) | undefined;
 }
 
 /** A running DNS: a resolver, registries' nameservers and those that a test or a demo scripts. */
@@ -58,7 +60,7 @@ export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<
   const faults = new DnsFaults();
   const questions: RecordedQuestion[] = [];
   const endpoints: Endpoint[] = [];
-  const desk: Desk = { world, faults, questions };
+  const desk: Desk = { world, faults, questions, withoutEdns: new Set() };
   const port = await listenAtBoth(desk, 'resolver', '127.0.0.1', options.port ?? 0, endpoints);
   let lastByte = 9;
 
@@ -68,6 +70,7 @@ export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<
     lastByte += 1;
     const address = `127.0.0.${lastByte}`;
     world.addHost(host, address);
+    if ((options.rude?.() ?? 1) < 0.5 && !host.includes('.nic.')) desk.withoutEdns.add(host);
     await listenAtBoth(desk, host, address, port, endpoints);
     return address;
   }
@@ -97,6 +100,8 @@ interface Desk {
   readonly world: DnsWorld;
   readonly faults: DnsFaults;
   readonly questions: RecordedQuestion[];
+  /** Hosts that don't know EDNS. */
+  readonly withoutEdns: Set<string>;
 }
 
 /**
@@ -240,6 +245,9 @@ function spoiled(
   const then = fault?.thenRight ? [right] : [];
   switch (fault?.kind) {
     case undefined:
+      return desk.withoutEdns.has(question.server) && question.udpPayloadSize !== undefined
+        ? [headerOf(question.id, RCODES.FORMERR)]
+        : [right];
     case 'cut':
     case 'wrong_source':
       return [right];
@@ -281,6 +289,11 @@ function spoiled(
     case 'huge':
       return [packetOf(query, question, { ...EMPTY, answers: manyAddresses(question.name) })];
   }
+}
+
+/** A response of twelve bytes that does not repeat the question. */
+function headerOf(id: number, code: number): Buffer {
+  return encode({ type: 'response', id, flags: code });
 }
 
 const EMPTY: DnsReply = {
