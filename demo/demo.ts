@@ -255,7 +255,10 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         const { sandbox } = dns;
         // This machine cannot run a DNS of its own.
         if (sandbox === undefined) return;
-        await started.expiry.watch(STOLEN, undefined, 'U0ALICE');
+        await started.expiry.watch({ text: STOLEN, date: undefined, by: 'U0ALICE' }, async () => ({
+          changed: [],
+          waiting: undefined,
+        }));
         await started.guard(STOLEN);
         await playTheft({
           service,

@@ -203,7 +203,12 @@ async function importNames({ bot, service }: HistoryParts, who: Doing): Promise<
     // What was bought is watched by itself.
     .filter(({ name }) => name !== SANDBOX_TRANSFER.name && !bought.has(name))
     .map(({ name, expires }) => `${name},${new Date(expires).toISOString().slice(0, 10)}`);
-  await bot.expiry.importNames(lines.join('\n'), 'U0BOB', async () => undefined);
+  await bot.expiry.importNames(
+    lines.join('\n'),
+    'U0BOB',
+    async () => ({ changed: [], waiting: undefined }),
+    async () => undefined,
+  );
   const plan = await who.answered(() => who.fillIn('/domain names import', { rows: PORTFOLIO }));
   await who.pressed(plan, 'names_import_apply');
 }

@@ -241,7 +241,7 @@ async function start(site: Site): Promise<Bot> {
     expiry,
     prices,
     guard: (name) =>
-      stores.portfolio.change(new Map([[name, { addTags: [GUARDED] }]]), 'system', now(), () => false),
+      deps.facts.change(new Map([[name, { addTags: [GUARDED] }]]), 'system', { channelId: '' }),
     catchUp: work.catchUp,
     stop() {
       readiness.watch('shutdown', async () => 'shutting down');
@@ -292,6 +292,7 @@ function openPages(
       deps.refreshWaitingCards().catch((err: unknown) => log.warn({ err }, 'showing what decides on cards'));
     },
     pendingSettings: pendingChanges.settings,
+    facts: deps.facts,
     readSettings: savedSettings.all,
     settingsOf: (saved) => withSaved(config.team, saved),
   });

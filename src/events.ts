@@ -206,6 +206,7 @@ function event<Subject extends string, Kind extends string, Data extends z.ZodRa
 const confirmedBy = z.string().optional();
 const values = z.record(z.string(), z.string()).optional();
 const changedValues = { before: values, after: values, confirmedBy };
+const routing = z.object({ owner: z.string().exactOptional(), channel: z.string().exactOptional() });
 /** A price in the log, and in a change that waits. */
 export const loggedPrice = z.object({
   zone: z.string(),
@@ -255,6 +256,12 @@ export const teamEvent = z.discriminatedUnion('kind', [
   /** A mandate does not act for a name: `orderId` asks for it in the ordinary way, or was made by the mandate and is not sent. */
   event('name', ['mandate_held'], { mandate: z.string(), because: heldCode, orderId: z.string().optional() }),
   event('name', ['name_changed'], changedValues),
+  /** Names whose reminders go to another owner or channel: the first ones, and how many there are. */
+  event('name', ['notices_rerouted'], {
+    count: z.int(),
+    names: z.array(z.object({ name: z.string(), before: routing, after: routing })).readonly(),
+    confirmedBy,
+  }),
   event('preset', ['preset_changed'], changedValues),
   event('price', ['price_changed'], { before: loggedPrice.optional(), after: loggedPrice, confirmedBy }),
   event('budget', ['budget_changed'], { before: budget.optional(), after: budget.optional() }),
@@ -302,6 +309,7 @@ export const TOLD_KINDS: readonly TeamEvent['kind'][] = [
   'name_snoozed',
   'lapse_requested',
   'lapse_confirmed',
+  'notices_rerouted',
   'stand_in_changed',
   'charter_status',
   'ledger_differs',

@@ -10,11 +10,11 @@ import { createTimestamping } from './ledger/timestamping.ts';
 import { createBudgetLook } from './money/budget-look.ts';
 import { amountsByName, createOrderPricer } from './money/order-cost.ts';
 import { costOf, zoneOf } from './money/prices.ts';
-import { createFactChanges } from './names/fact-changes.ts';
 import { isOpen as isIncidentOpen } from './names/incident.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
-import { tagsOfMandates } from './orders/mandates/life.ts';
+import { createProtectedChanges } from './names/protected-changes.ts';
+import { mandatesInForce } from './orders/mandates/life.ts';
 import type { RunDeps } from './orders/mandates/run.ts';
 import { createOrderSigning, type KeyUse } from './orders/order-signing.ts';
 import { readStatement } from './orders/statement.ts';
@@ -212,12 +212,14 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
     names,
     portfolio,
     presets: stores.presets,
-    facts: createFactChanges({
+    facts: createProtectedChanges({
       ...orders,
       portfolio,
       pending: stores.pendingChanges.facts,
       budgets,
-      mandateTags: () => tagsOfMandates({ store: stores.orders, now }),
+      orders: stores.orders,
+      incidents: stores.incidents,
+      mandatesInForce: () => mandatesInForce(orders),
     }),
     events: stores.events,
     ledger: parts.ledger,

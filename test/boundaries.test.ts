@@ -85,6 +85,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'orders',
     'money',
     'policy',
+    'signing',
+    'canonical-json.ts',
+    'collections.ts',
+    'config.ts',
     'zones',
     'log.ts',
     'notifications.ts',
@@ -166,7 +170,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   doctor: ['accounts', 'config.ts', 'disk.ts', 'http', 'ledger', 'slack/outbound', 'store'],
   'daily-backup.ts': [],
   // Pages for people's browsers.
-  web: ['orders', 'policy', 'settings.ts', 'signing'],
+  web: ['names', 'orders', 'policy', 'settings.ts', 'signing'],
   'start.ts': [
     'config.ts',
     'daily-backup.ts',

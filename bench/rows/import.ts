@@ -44,7 +44,15 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     const ours = () =>
       timed(
         async () =>
-          (await importNames({ store, now: () => now }, list, 'U0PERSON', async () => undefined)).added,
+          (
+            await importNames(
+              { store, now: () => now },
+              list,
+              'U0PERSON',
+              async () => ({ changed: [], waiting: undefined }),
+              async () => undefined,
+            )
+          ).added,
       );
     const theirs = () => timed(async () => (await database.prisma.domain.createMany({ data: rows })).count);
     for (const each of [ours, theirs]) await each();

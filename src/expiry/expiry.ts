@@ -71,12 +71,15 @@ export interface ListPage extends ListCounts {
 
 /** The use cases of the watch list, for people and for the bot itself. */
 export interface Expiry {
-  watch(text: string, date: string | undefined, by: string): Promise<list.WatchedOutcome>;
-  unwatch(text: string, by: string): Promise<list.WatchOutcome>;
+  watch(
+    given: Parameters<typeof list.watchName>[2],
+    changeDates: list.ChangeDates,
+  ): Promise<list.WatchedOutcome>;
   /** @param list as it was read, or a text that is known to be readable */
   importNames(
     list: ImportReport | string,
     by: string,
+    changeDates: list.ChangeDates,
     progress: (done: number, total: number) => Promise<void>,
   ): Promise<list.ImportSummary>;
   /** @param origin where it is told, here and below */
@@ -88,7 +91,7 @@ export interface Expiry {
     origin: MessagePlace,
   ): Promise<list.WatchOutcome>;
   requestLapse(name: string, by: string, reason: string, origin: MessagePlace): Promise<list.WatchOutcome>;
-  confirmLapse(name: string, by: string, origin: MessagePlace): Promise<list.WatchOutcome>;
+  confirmLapse(confirmation: list.LapseConfirmation): Promise<list.WatchOutcome>;
   /** @param name in ASCII */
   find(name: string): Promise<WatchedDomain | undefined>;
   /** Those of many names that are watched. */
@@ -196,20 +199,15 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   }
 
   return {
-    watch: (text, date, by) => list.watchName(watching, look, text, date, by),
-    async unwatch(text, by) {
-      const outcome = await list.unwatchName(watching, text, by);
-      if (outcome.ok) log.info({ name: outcome.domain.name, by }, 'taken off the watch list');
-      return outcome;
-    },
-    async importNames(given, by, progress) {
-      const summary = await list.importNames(watching, given, by, progress);
+    watch: (given, changeDates) => list.watchName(watching, look, given, changeDates),
+    async importNames(given, by, changeDates, progress) {
+      const summary = await list.importNames(watching, given, by, changeDates, progress);
       parts.namesAdded();
       return summary;
     },
     snooze: (...given) => list.snoozeName(watching, ...given),
     requestLapse: (...given) => list.requestLapse(watching, ...given),
-    confirmLapse: (...given) => list.confirmLapse(watching, ...given),
+    confirmLapse: (confirmation) => list.confirmLapse(watching, confirmation),
     find: (name) => store.find(name),
     findMany: (names) => store.findMany(names),
     async findListed(name) {

@@ -88,9 +88,8 @@ export interface WatchListStore {
     decision?: WatchDecision,
     observation?: NameObservation,
   ): Promise<boolean>;
-  /** @returns false when it was not on the list */
-  remove(name: string, decision?: WatchDecision): Promise<boolean>;
-  /** Adds names, each as a decision of the audit log. A given date does not replace one of the registry or of an order. */
+  countWatched(): Promise<number>;
+  /** Adds names, each as a decision of the audit log. */
   importBatch(names: readonly ImportedName[], by: string, now: Date): Promise<ImportCounts>;
   /**
    * Names that expire in the range, soonest first, then those that were deleted early, then those without a date. The deleted

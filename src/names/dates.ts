@@ -27,7 +27,14 @@ export type DateDoubt =
 /** What is known of the end of a registration. */
 export interface NameDates {
   /** The date that counts and where it comes from; undefined while no date is known. */
-  readonly expiry: { readonly at: Date; readonly source: ExpirySource } | undefined;
+  readonly expiry:
+    | {
+        readonly at: Date;
+        readonly source: ExpirySource;
+        /** Slack user id of the person who gave it. */
+        readonly by?: string;
+      }
+    | undefined;
   /** The former end, and when a look at the registry first showed a later one; undefined while none has. */
   readonly moved: { readonly from: Date; readonly at: Date } | undefined;
   /** A renewal that the registry does not show yet: earlier dates of its record are stale. */

@@ -1,3 +1,5 @@
+import { hashOf } from '../canonical-json.ts';
+
 /* Who owns a name and how the team treats it: what people set themselves, beside what registries and the DNS show. */
 
 /** What people have set for a watched name. */
@@ -38,6 +40,10 @@ export const NONE = 'none';
 export const MAX_TAGS = 20;
 const MAX_TAG = 40;
 export const MAX_NOTE = 500;
+/** Each is looked up once a minute, and the lookups of one parent zone share a budget. */
+export const MAX_GUARDED = 1_000;
+/** More names than a team watches. Lookups share the budgets of the registries. */
+export const MAX_WATCHED = 25_000;
 /** As many names are imported at a time as the watch list takes. */
 export const MAX_IMPORTED_NAMES = 20_000;
 /** Letters and digits of any script, and characters that join words. */
@@ -98,21 +104,39 @@ export function isSameDetails(a: NameDetails, b: NameDetails): boolean {
   );
 }
 
-/**
- * The changed tags that decide: about orders by a rule or a budget, or about incidents. A second person confirms them. Adding
- * `guarded` makes a name safer, so it decides only where a rule or a budget goes by it.
- * @param after none for a name that is taken off the watch list
- * @param deciding the tags that rules and budgets name
- */
-export function decidingTagsChanged(
-  before: readonly string[],
-  after: readonly string[],
-  deciding: ReadonlySet<string>,
-): readonly string[] {
-  const added = after.filter((tag) => !before.includes(tag));
-  const removed = before.filter((tag) => !after.includes(tag));
-  return [
-    ...added.filter((tag) => deciding.has(tag)),
-    ...removed.filter((tag) => tag === GUARDED || deciding.has(tag)),
-  ];
+/** A name whose protected fields change. */
+export interface ChangedName {
+  readonly name: string;
+  readonly before: NameDetails;
+  /** Undefined: it is taken off the watch list. */
+  readonly after: NameDetails | undefined;
+  /** The new date that a person gives, with the date that a person gave before and who gave it. */
+  readonly date?: {
+    readonly before?: { readonly at: Date; readonly by?: string | undefined } | undefined;
+    readonly after: Date;
+  };
+}
+
+/** A name whose details change while it stays on the watch list. */
+export interface EditedName extends ChangedName {
+  readonly after: NameDetails;
+}
+
+/** The names that some edits change. */
+export function editedNames(
+  found: ReadonlyMap<string, NameDetails>,
+  edits: ReadonlyMap<string, DetailsChange>,
+): readonly EditedName[] {
+  return [...found].flatMap(([name, before]) => {
+    const after = changedDetails(before, edits.get(name) ?? {});
+    return isSameDetails(before, after) ? [] : [{ name, before, after }];
+  });
+}
+
+/** Identifies a request to let a name lapse, as people are shown it. */
+export function lapseHash(
+  name: string,
+  { requestedBy, reason }: { readonly requestedBy: string; readonly reason: string },
+): string {
+  return hashOf({ name, requestedBy, reason });
 }

@@ -9,9 +9,10 @@ import type { NameHistory, SeenValues } from './history.ts';
 import type { Impact } from './impact.ts';
 import type { Incident, IncidentUpdate } from './incident.ts';
 import type { KnownDelegation } from './parent-sight.ts';
-import type { DetailsChange, NameDetails } from './portfolio.ts';
+import type { ChangedName, EditedName, NameDetails } from './portfolio.ts';
 import type { Preset, PresetContent } from './presets.ts';
 import type { KnownChange } from './unexplained-changes.ts';
+import type { AllowedChanges } from './weakening.ts';
 
 /** Somebody asked to let a name go. It is decided once somebody else has confirmed. */
 export interface Lapse {
@@ -205,39 +206,19 @@ export interface FoundZone {
 /** The name after which a page begins. */
 export type NameCursor = Pick<FoundName, 'name' | 'expiresAt'>;
 
-/** A name whose details change. */
-export interface ChangedName {
-  readonly name: string;
-  readonly before: NameDetails;
-  readonly after: NameDetails;
-}
-
 /** The changes that an import would make. */
 export interface ImportPlan {
   /** Identifies exactly these changes. */
   readonly hash: string;
-  readonly changed: readonly ChangedName[];
+  readonly changed: readonly EditedName[];
   readonly same: number;
   /** Names that are not on the watch list. */
   readonly unwatched: readonly string[];
 }
 
-/** Changes of names of which some decide about orders. They wait for a second person. */
+/** Changes that weaken the protection of names. They wait for confirmation. */
 export interface FactsChange {
-  readonly names: readonly {
-    readonly name: string;
-    readonly before: NameDetails;
-    /** Undefined: it is taken off the watch list. */
-    readonly after: NameDetails | undefined;
-  }[];
-}
-
-/** What became of changes of names. */
-export interface ChangedNames {
-  /** The names that were changed. */
-  readonly changed: readonly string[];
-  /** Names whose change decides about orders. Nothing of them was changed. */
-  readonly deciding: readonly ChangedName[];
+  readonly names: readonly ChangedName[];
 }
 
 /** A search in the portfolio. */
@@ -252,11 +233,14 @@ export interface NameQuery {
   readonly limit: number;
 }
 
-/** Whether a change of a name decides about orders, so that a second person has to confirm it. */
-export type Decides = (before: NameDetails, after: NameDetails) => boolean;
-
 /** How far long work is. It is told while a transaction is open, so it must not wait for anything. */
 export type Progress = (done: number, total: number) => void;
+
+/**
+ * What became of allowed changes. `changed`: a name is not as it was when they were allowed, so nothing was written. `gone`: their
+ * import was applied before. `too_many_guarded`: more names would be guarded than can be watched by the minute.
+ */
+export type Written = 'written' | 'changed' | 'gone' | 'too_many_guarded';
 
 /** What people have set for watched names. Implemented by the store; every change leaves a line in the audit log. */
 export interface PortfolioStore extends TagSource {
@@ -265,31 +249,25 @@ export interface PortfolioStore extends TagSource {
   /** The details of those names that are watched. */
   findMany(names: readonly string[]): Promise<ReadonlyMap<string, NameDetails>>;
   /**
-   * Changes names in one transaction, all but those whose change decides; names that are not watched are ignored.
-   * @param decides whether a change of a name decides about orders
+   * Writes changes in one transaction.
+   * @param plan the import that they come from, which is used up
    */
-  change(
-    changes: ReadonlyMap<string, DetailsChange>,
-    by: string,
-    at: Date,
-    decides: Decides,
-  ): Promise<ChangedNames>;
+  write(allowed: AllowedChanges, by: string, at: Date, plan?: string, progress?: Progress): Promise<Written>;
   /**
    * Keeps the rows of an import, which are applied once somebody has seen what they would change.
    * @returns the changes, and the id of the plan
    */
   planImport(rows: readonly ImportRow[], by: string, at: Date, progress: Progress): Promise<ImportPlan>;
   /**
-   * Applies exactly the changes of a plan, once, all but those of names whose change decides.
+   * Reads a plan.
    * @returns `gone` for a plan that was applied or is too old; another plan when the names have changed since
    */
-  applyImport(
+  readImport(
     hash: string,
     by: string,
     at: Date,
-    decides: Decides,
     progress: Progress,
-  ): Promise<ChangedNames | { readonly stale: ImportPlan } | 'gone'>;
+  ): Promise<ImportPlan | { readonly stale: ImportPlan } | 'gone'>;
   /** The names that a filter finds, in its order. */
   page(query: NameQuery): Promise<readonly FoundName[]>;
   /** How many names a filter finds, by zone. */

@@ -296,15 +296,20 @@ export async function currentDemand(deps: DemandDeps, order: Order): Promise<Cur
 
 /** The same demand without the requirements that another one of the same people includes. */
 function withoutWeaker(demand: Demand): Demand {
+  return { ...demand, requirements: mergeRequirements(demand.requirements) };
+}
+
+/** Keeps the strongest of the requirements that ask the same people. */
+export function mergeRequirements(requirements: readonly Requirement[]): readonly Requirement[] {
   const strongest = new Map<string, Requirement>();
-  for (const requirement of demand.requirements) {
+  for (const requirement of requirements) {
     const people = requirementKey({ needed: 0, approvers: requirement.approvers, signed: false });
     const known = strongest.get(people);
     const names = [...new Set([...(known?.names ?? []), ...requirement.names])];
     const kept = known === undefined || known.needed < requirement.needed ? requirement : known;
     strongest.set(people, { ...kept, names, signed: requirement.signed || known?.signed === true });
   }
-  return { ...demand, requirements: [...strongest.values()] };
+  return [...strongest.values()];
 }
 
 /** The least number of approvals that can be enough. */

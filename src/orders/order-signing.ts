@@ -4,7 +4,12 @@ import { approvalProgress } from '../policy/approvals.ts';
 import type { Policy } from '../policy/policy.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import type { DecidingPolicy, PolicySource } from '../policy/ports.ts';
-import { type BoundTo, differenceOf, type SignedSubject } from '../signing/approval.ts';
+import {
+  type ApprovalSignature,
+  type BoundTo,
+  differenceOf,
+  type SignedSubject,
+} from '../signing/approval.ts';
 import { hashOf, type Verifier } from '../signing/assertion.ts';
 import type { SignatureDifference } from '../signing/difference.ts';
 import { activeKeys, type KeyLog, type KeyRing, keyRingOf } from '../signing/key-ring.ts';
@@ -84,6 +89,11 @@ export interface OrderSigning {
   charter(): Promise<CharterStatus | undefined>;
   /** Those whose signed approvals of an order count at this moment. @param policyVersion that is in force */
   signersOf(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
+  /** Those whose signatures of something count at this moment. */
+  signersAmong(
+    approvals: readonly { readonly userId: string; readonly signed?: ApprovalSignature | undefined }[],
+    subject: SignedSubject,
+  ): Promise<ReadonlySet<string>>;
   /**
    * What has to hold for a request of an order to leave.
    * @param order as it was claimed, whose rows gave its statement
@@ -162,6 +172,12 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
     return { mark, status, ...decidingWithKeys({ policy, settings }, deps.start, status) };
   };
 
+  const signersNow: OrderSigning['signersAmong'] = async (approvals, subject) => {
+    if (use === undefined || approvals.every(({ signed }) => signed === undefined)) return new Set();
+    const { ring } = await keys();
+    return (await signersAmong({ approvals }, subject, ring, use.verifier)).signers;
+  };
+
   const decidingNow = async () => {
     if (use !== undefined) return decidingBy(use, await deps.readRows());
     const [policy, saved] = await Promise.all([deps.policies.current(), deps.readSettings()]);
@@ -176,11 +192,8 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
     charter: async () => (await decidingNow()).status,
     keys,
 
-    async signersOf(order, policyVersion) {
-      if (use === undefined || order.approvals.every(({ signed }) => signed === undefined)) return new Set();
-      const { ring } = await keys();
-      return (await signersAmong(order, signedSubjectOf(order, policyVersion), ring, use.verifier)).signers;
-    },
+    signersOf: (order, policyVersion) => signersNow(order.approvals, signedSubjectOf(order, policyVersion)),
+    signersAmong: signersNow,
 
     async guardOf(order) {
       if (use === undefined) {
@@ -242,7 +255,7 @@ async function ownersOf(directory: Pick<Directory, 'membership'>, log: KeyLog) {
 
 /** Those of an order's approvals whose signatures count, and what differs in the others. */
 async function signersAmong(
-  { approvals }: Pick<Order, 'approvals'>,
+  { approvals }: { readonly approvals: Parameters<OrderSigning['signersAmong']>[0] },
   subject: SignedSubject,
   ring: KeyRing,
   verifier: Verifier,

@@ -1,4 +1,5 @@
 import type { MessagePlace } from '../notifications.ts';
+import type { ApprovalSignature } from '../signing/approval.ts';
 import type { SignedCharter } from '../signing/ports.ts';
 
 /*
@@ -16,6 +17,14 @@ export interface PendingChange<Change> {
   readonly expiresAt: Date;
   /** Where it was asked for, if others are asked there to confirm it. */
   readonly origin: MessagePlace | undefined;
+  /** Confirmations so far, where it needs several. */
+  readonly confirmations: readonly Confirmation[];
+}
+
+/** A person's confirmation of a change. */
+export interface Confirmation {
+  readonly userId: string;
+  readonly signed?: ApprovalSignature | undefined;
 }
 
 /** Why a change does not wait any more: the last two changed nothing. */
@@ -51,6 +60,12 @@ export interface PendingChanges<Change> {
     expiresAt: Date,
     origin?: MessagePlace,
   ): Promise<PendingChange<Change>>;
+  /** Adds a person's confirmation, or replaces it. @returns what waits with it; undefined when it doesn't wait */
+  addConfirmation(
+    id: string,
+    confirmation: Confirmation,
+    at: Date,
+  ): Promise<PendingChange<Change> | undefined>;
   /** @param signed the charter under which it takes effect, where keys are in use */
   confirm(id: string, by: string, at: Date, signed?: SignedCharter): Promise<ConfirmChangeOutcome<Change>>;
   /** @returns what does not wait any more; undefined when it did not wait */

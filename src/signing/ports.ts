@@ -7,6 +7,7 @@ import type { AddedKey } from './key-ring.ts';
 export const LINK_PURPOSES = [
   'order',
   'resume',
+  'facts',
   'add',
   'vouch',
   'revoke',

@@ -11,9 +11,9 @@ import type { TagsOf } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { PriceEdit } from '../money/prices.ts';
-import type { FactChanges } from '../names/fact-changes.ts';
 import type { Names } from '../names/names.ts';
 import type { FactsChange, PortfolioStore, PresetStore } from '../names/ports.ts';
+import type { ProtectedChanges } from '../names/protected-changes.ts';
 import type { NotificationStore } from '../notifications.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { RunDeps } from '../orders/mandates/run.ts';
@@ -56,7 +56,7 @@ export interface SlackDeps extends HomeWorkspace {
   /** Named sets of contacts and nameservers. */
   readonly presets: PresetStore;
   /** Changes of them, of which those that decide about orders wait for a second person. */
-  readonly facts: FactChanges;
+  readonly facts: ProtectedChanges;
   readonly events: EventLog;
   /** What is proved of the log. */
   readonly ledger: Ledger;

@@ -19,6 +19,7 @@ export const deletionPhase = optional(z.enum(['redemption', 'pending_delete']));
 const datesShape = {
   expiresAt: optionalMoment,
   expirySource: optionalText,
+  expiryGivenBy: optionalText,
   movedFrom: optionalMoment,
   movedAt: optionalMoment,
   renewedUntil: optionalMoment,
@@ -83,6 +84,7 @@ export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): Nam
   const {
     expiresAt,
     expirySource: source,
+    expiryGivenBy: by,
     movedFrom,
     movedAt,
     renewedUntil,
@@ -94,7 +96,11 @@ export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): Nam
     lookedAt,
   } = row;
   return {
-    expiry: expiresAt && { at: expiresAt, source: expirySource.parse(source) },
+    expiry: expiresAt && {
+      at: expiresAt,
+      source: expirySource.parse(source),
+      ...(by !== undefined && { by }),
+    },
     moved: movedFrom && movedAt && { from: movedFrom, at: movedAt },
     renewed: renewedUntil && renewedAt && { until: renewedUntil, at: renewedAt },
     trusted,
@@ -133,6 +139,7 @@ export function dateColumns(dates: NameDates) {
   return {
     expiresAt: dates.expiry?.at ?? null,
     expirySource: dates.expiry?.source ?? null,
+    expiryGivenBy: dates.expiry?.by ?? null,
     movedFrom: dates.moved?.from ?? null,
     movedAt: dates.moved?.at ?? null,
     renewedUntil: dates.renewed?.until ?? null,

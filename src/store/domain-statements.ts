@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TOLD_KINDS, type WatchDecision } from '../events.ts';
+import { type TeamEvent, TOLD_KINDS, type WatchDecision } from '../events.ts';
 import type { ImportedName } from '../expiry/import.ts';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import type { NameDates } from '../names/dates.ts';
@@ -172,7 +172,12 @@ export function statementsAfter(name: string, before: NameDates, after: NameDate
 
 /** Writes what somebody decided about a name, and has people told; it belongs into the transaction of what was decided. */
 export function insertDecision(name: string, decision: WatchDecision): Statement {
-  const inserted = insertEvents([{ ...decision, subject: { kind: 'name', id: name } }]);
+  return insertTold({ ...decision, subject: { kind: 'name', id: name } });
+}
+
+/** Writes an event and has people told of it. */
+export function insertTold(event: TeamEvent): Statement {
+  const inserted = insertEvents([event]);
   return Prisma.sql`
     WITH inserted AS (${inserted} RETURNING team_id, seq, kind, at)
     ${insertPlans(Prisma.sql`
@@ -184,21 +189,25 @@ export function insertDecision(name: string, decision: WatchDecision): Statement
 export const importedRows = z.array(z.object({ added: z.boolean() }));
 
 /** Adds names; a given date replaces none of the registry's or of an order. `xmax` tells a new row from a changed one. */
-export function importNames(names: readonly ImportedName[], by: string, now: Date): Prisma.Sql {
+export function importNames(
+  names: readonly ImportedName[],
+  { actor: by, confirmedBy, at: now }: Pick<WatchDecision, 'actor' | 'confirmedBy' | 'at'>,
+): Prisma.Sql {
   const given = names.map(({ name }) => name);
   const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');
   return Prisma.sql`
     WITH imported AS (
-    INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at,
-      reminded_threshold)
+    INSERT INTO domains (name, expires_at, expiry_source, expiry_given_by, added_by, added_at, next_dns_at,
+      next_registry_at, reminded_threshold)
     SELECT name, expires_at, CASE WHEN expires_at IS NOT NULL THEN 'person' END,
+           CASE WHEN expires_at IS NOT NULL THEN ${by} END,
            ${by}, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz,
            COALESCE((SELECT min(threshold) FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}),
                     ${NO_REMINDER})
     FROM (SELECT name, NULLIF(date, '')::timestamptz AS expires_at
           FROM unnest(${given}::text[], ${dates}::text[]) AS given (name, date)) d
     ON CONFLICT (name) DO UPDATE
-      SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', version = domains.version + 1,
+      SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', expiry_given_by = ${by}, version = domains.version + 1,
           reminded_threshold = EXCLUDED.reminded_threshold
       WHERE EXCLUDED.expires_at IS NOT NULL
         AND (domains.expiry_source IS NULL OR domains.expiry_source = 'person')
@@ -207,7 +216,7 @@ export function importNames(names: readonly ImportedName[], by: string, now: Dat
     ), decided AS (
       INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
       SELECT 'name', name, CASE WHEN added THEN 'name_watched' ELSE 'name_dated' END, ${by}, ${now}::timestamptz,
-        jsonb_strip_nulls(jsonb_build_object('until', expires_at)) FROM imported
+        jsonb_strip_nulls(jsonb_build_object('until', expires_at, 'confirmedBy', ${confirmedBy ?? null}::text)) FROM imported
     ), observed AS (
       INSERT INTO observations (name, at, origin, data)
       SELECT name, ${now}::timestamptz, 'person', jsonb_build_object('expiresAt', expires_at)

@@ -16,7 +16,6 @@ import {
   insertDomain,
   insertObservations,
   monthRows,
-  removeDomain,
   selectDomains,
   statementsAfter,
   updateDomain,
@@ -62,16 +61,10 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
           : transaction((runInside) => swap(runInside, before, after, following));
       },
 
-      remove: (name, decision) =>
-        transaction(async (runInside) => {
-          const removed = changedNames.parse(await runInside(removeDomain(name)));
-          if (removed.length === 0) return false;
-          if (decision !== undefined) await runInside(insertDecision(name, decision));
-          return true;
-        }),
+      countWatched: () => prisma.domain.count(),
 
       importBatch: async (names, by, now) => {
-        const changed = importedRows.parse(await run(importNames(names, by, now)));
+        const changed = importedRows.parse(await run(importNames(names, { actor: by, at: now })));
         const added = changed.filter((row) => row.added).length;
         return { added, dated: changed.length - added };
       },

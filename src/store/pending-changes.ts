@@ -7,12 +7,14 @@ import {
   type PendingChange,
   type PendingChanges,
 } from '../policy/pending-changes.ts';
+import { approvalSignature } from '../signing/approval.ts';
 import { endQuestion, openQuestion } from './changes.ts';
 import { optional } from './columns.ts';
 import { type Database, Prisma, storeOf, type Transaction, withStoreError } from './database.ts';
 import { isNextCharter, writeCharter } from './signing.ts';
 
 const storedOrigin = optional(messagePlace);
+const storedConfirmations = z.array(z.object({ userId: z.string(), signed: approvalSignature.optional() }));
 
 const decidedRow = z
   .object({ outcome: z.enum(CHANGE_OUTCOMES).nullable(), decidedBy: z.string().nullable() })
@@ -41,10 +43,16 @@ export function createPendingChanges<Change>(
   { kind, schema, stored, apply }: PendingKind<Change>,
 ): PendingChanges<Change> {
   const waiting = (now: Date) => ({ teamId, kind, expiresAt: { gt: now }, outcome: null });
-  const read = async ({ change, origin, ...row }: PendingRow): Promise<PendingChange<Change>> => {
+  const read = async ({
+    change,
+    origin,
+    confirmations,
+    ...row
+  }: PendingRow): Promise<PendingChange<Change>> => {
     const { id, askedBy, askedAt, expiresAt } = row;
     const parsed = await schema.parseAsync(change);
-    return { id, change: parsed, askedBy, askedAt, expiresAt, origin: storedOrigin.parse(origin) };
+    const asked = { id, change: parsed, askedBy, askedAt, expiresAt, origin: storedOrigin.parse(origin) };
+    return { ...asked, confirmations: storedConfirmations.parse(confirmations) };
   };
 
   /** Whoever sets the outcome decides about the change, so that it is applied at most once. */
@@ -96,9 +104,23 @@ export function createPendingChanges<Change>(
           data: { id, teamId, kind, change: kept, ...asked },
           select: { id: true },
         });
-        return { id, change, askedBy: by, askedAt: at, expiresAt, origin };
+        return { id, change, askedBy: by, askedAt: at, expiresAt, origin, confirmations: [] };
       });
     },
+
+    addConfirmation: (id, confirmation, at) =>
+      prisma.$transaction(async (tx) => {
+        // Of two that confirm at once, the second reads what the first has added.
+        await tx.$queryRaw`SELECT 1 FROM pending_changes WHERE id = ${id} FOR UPDATE`;
+        const row = await tx.pendingChange.findFirst({ where: { id, ...waiting(at) } });
+        if (row === null) return undefined;
+        const given = storedConfirmations.parse(row.confirmations);
+        const others = given.filter(({ userId }) => userId !== confirmation.userId);
+        const confirmations = z.json().parse(JSON.parse(JSON.stringify([...others, confirmation])));
+        await tx.pendingChange.update({ where: { id }, data: { confirmations: confirmations ?? [] } });
+        await endQuestion(tx, teamId, id, at);
+        return read({ ...row, confirmations });
+      }),
 
     confirm: (id, by, at, signed) =>
       prisma.$transaction(async (tx) => {

@@ -3,22 +3,22 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
 import { slicesOf } from '../collections.ts';
-import type { TeamEventOf } from '../events.ts';
+import type { TeamEvent, TeamEventOf } from '../events.ts';
 import { type ImportRow, importRow } from '../names/details-import.ts';
-import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
-import type {
-  ChangedName,
-  ChangedNames,
-  Decides,
-  FactsChange,
-  ImportPlan,
-  PortfolioStore,
-  Progress,
-} from '../names/ports.ts';
+import {
+  type ChangedName,
+  type EditedName,
+  editedNames,
+  GUARDED,
+  isSameDetails,
+  MAX_GUARDED,
+  type NameDetails,
+} from '../names/portfolio.ts';
+import type { FactsChange, ImportPlan, PortfolioStore, Progress } from '../names/ports.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
-import { optionalText } from './columns.ts';
+import { optional, optionalText } from './columns.ts';
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
-import { insertDecision, removeDomain } from './domain-statements.ts';
+import { importNames, insertDecision, insertTold, removeDomain } from './domain-statements.ts';
 import { insertEvents } from './events.ts';
 import { createPendingChanges } from './pending-changes.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
@@ -58,22 +58,32 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
       return new Map(names.map((name) => [name, found.get(name)?.tags ?? []]));
     },
 
-    change: (changes, by, at, decides) =>
-      database.transaction(async (tx) => {
-        const found = await lockDetails(tx, [...changes.keys()]);
-        return writeUndecided(tx, teamId, changedNames(found, changes), { actor: by, at }, decides);
-      }),
+    write: async (allowed, by, at, plan, progress) => {
+      try {
+        return await database.transaction(async (tx) => {
+          if (plan !== undefined && !(await usePlan(tx, teamId, plan))) return 'gone';
+          const written = await writeChanges(tx, teamId, allowed.changes, { actor: by, at }, progress);
+          // The plan stays.
+          if (written !== 'written') throw new Undone(written);
+          return written;
+        });
+      } catch (error) {
+        if (error instanceof Undone) return error.why;
+        throw error;
+      }
+    },
 
     planImport: (rows, by, at, progress) =>
       database.transaction(async (tx) => keepPlan(tx, teamId, rows, by, at, progress)),
 
-    applyImport: (hash, by, at, decides, progress) =>
+    readImport: (hash, by, at, progress) =>
       database.transaction(async (tx) => {
-        const rows = await takeRows(tx, teamId, hash);
+        const rows = await readRows(tx, teamId, hash);
         if (rows === undefined) return 'gone';
         const plan = await planOf(tx, rows, () => undefined);
-        if (plan.hash !== hash) return { stale: await keepPlan(tx, teamId, rows, by, at, progress) };
-        return writeUndecided(tx, teamId, plan.changed, { actor: by, at }, decides, progress);
+        if (plan.hash === hash) return plan;
+        await usePlan(tx, teamId, hash);
+        return { stale: await keepPlan(tx, teamId, rows, by, at, progress) };
       }),
 
     page: async (query) => foundRows.parse(await run(namesPage(query))),
@@ -84,26 +94,43 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
   });
 }
 
+/** Takes back a transaction that has written something. */
+class Undone extends Error {
+  readonly why: NotWritten;
+  constructor(why: NotWritten) {
+    super(why);
+    this.why = why;
+  }
+}
+type NotWritten = 'changed' | 'too_many_guarded';
+
 const SLACK_IDS = /[UW][A-Z0-9]{2,}/g;
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
-
-type ChangedFact = FactsChange['names'][number];
 
 const details = z
   .object({ owner: z.string(), tags: z.array(z.string()), channel: z.string(), note: z.string() })
   .partial()
   .transform(({ owner, tags = [], channel, note }): NameDetails => ({ owner, tags, channel, note }));
+const changedDate = z.object({
+  before: z.object({ at: z.coerce.date(), by: z.string().optional() }).optional(),
+  after: z.coerce.date(),
+});
 const changedFacts = z.array(
   z
-    .object({ name: z.string(), before: details, after: details.nullable() })
-    .transform(({ after, ...change }) => ({ ...change, after: after ?? undefined })),
+    .object({
+      name: z.string(),
+      before: details,
+      after: details.nullable(),
+      date: changedDate.exactOptional(),
+    })
+    .transform(({ after, ...change }): ChangedName => ({ ...change, after: after ?? undefined })),
 );
 /** Zipped lines of JSON, one for each name: over a document of 20,000 names, or so long a text, Prisma holds everybody up. */
 const factsChange: z.ZodType<FactsChange> = z.object({
   names: z.base64().transform(async (zipped) => {
     const text = (await unzip(Buffer.from(zipped, 'base64'))).toString();
-    const names: ChangedFact[] = [];
+    const names: ChangedName[] = [];
     for await (const slice of slicesOf(text.split('\n')))
       names.push(...changedFacts.parse(slice.map((line): unknown => JSON.parse(line))));
     return names;
@@ -127,33 +154,7 @@ export function createPendingFacts(database: Database, teamId: string): PendingC
     },
     async apply(prisma, { change: { names }, askedBy }, confirmedBy, at) {
       const tx: RunStatement = ({ text, values }) => prisma.$queryRawUnsafe(text, ...values);
-      const changer = { actor: askedBy, confirmedBy, at };
-      await lockNames(
-        tx,
-        names.map(({ name }) => name),
-      );
-      for await (const slice of slicesOf(names)) {
-        const found = await detailsOf(
-          tx,
-          slice.map(({ name }) => name),
-        );
-        const stands = ({ name, before }: ChangedFact) => {
-          const now = found.get(name);
-          return now !== undefined && isSameDetails(now, before);
-        };
-        if (!slice.every(stands)) return false;
-      }
-      for await (const slice of slicesOf(names)) {
-        const changed = slice.flatMap(({ after, ...change }) =>
-          after === undefined ? [] : { ...change, after },
-        );
-        await writeDetails(tx, teamId, changed, changer);
-        for (const { name } of slice.filter(({ after }) => after === undefined)) {
-          await tx(removeDomain(name));
-          await tx(insertDecision(name, { kind: 'name_unwatched', ...changer }));
-        }
-      }
-      return true;
+      return (await writeChanges(tx, teamId, names, { actor: askedBy, confirmedBy, at })) === 'written';
     },
   });
 }
@@ -164,8 +165,8 @@ const keptRows = z.array(z.object({ row: importRow }));
 /** Rows of a plan that are read at a time. */
 const ROWS_READ = 1_000;
 
-/** Takes the rows of a plan, so that they are applied once. @returns undefined when they are not kept any more */
-async function takeRows(
+/** @returns undefined when they are not kept any more */
+async function readRows(
   tx: RunStatement,
   teamId: string,
   hash: string,
@@ -182,8 +183,15 @@ async function takeRows(
       WHERE n > ${start}::int AND n <= ${start + ROWS_READ}::int ORDER BY n`);
     rows.push(...keptRows.parse(some).map(({ row }) => row));
   }
-  await tx(Prisma.sql`DELETE ${of}`);
   return rows;
+}
+
+/** Uses up a plan, so that it is applied once. */
+async function usePlan(tx: RunStatement, teamId: string, hash: string): Promise<boolean> {
+  const used = await tx(
+    Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash} RETURNING hash`,
+  );
+  return z.array(z.unknown()).parse(used).length > 0;
 }
 
 /** What rows would change of the names as they are; the names are locked. */
@@ -191,10 +199,10 @@ async function planOf(tx: RunStatement, rows: readonly ImportRow[], progress: Pr
   const changes = new Map(rows.map(({ name, change }) => [name, change]));
   const names = await lockNames(tx, [...changes.keys()]);
   const hash = createHash('sha256');
-  const changed: ChangedName[] = [];
+  const changed: EditedName[] = [];
   let done = 0;
   for await (const slice of slicesOf(names)) {
-    const some = changedNames(await detailsOf(tx, slice), changes);
+    const some = editedNames(await detailsOf(tx, slice), changes);
     for (const { name, before, after } of some)
       hash.update(JSON.stringify([name, loggable(before), loggable(after)]));
     changed.push(...some);
@@ -231,17 +239,6 @@ async function keepPlan(
   return plan;
 }
 
-/** Names that a set of changes changes; the order is that of the names. */
-function changedNames(
-  found: ReadonlyMap<string, NameDetails>,
-  changes: ReadonlyMap<string, DetailsChange>,
-): readonly ChangedName[] {
-  return [...found].flatMap(([name, before]) => {
-    const after = changedDetails(before, changes.get(name) ?? {});
-    return isSameDetails(before, after) ? [] : [{ name, before, after }];
-  });
-}
-
 const nameRows = z.array(z.object({ name: z.string() }));
 
 /**
@@ -266,45 +263,98 @@ async function detailsOf(
   return new Map(detailsRows.parse(found));
 }
 
-async function lockDetails(
-  tx: RunStatement,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, NameDetails>> {
-  return detailsOf(tx, await lockNames(tx, names));
-}
-
 /** Who changes names, and who confirmed it where it decides about orders. */
 type Changer = Pick<TeamEventOf<'name_changed'>, 'actor' | 'confirmedBy' | 'at'>;
 
-/** Writes those names whose change does not decide. */
-async function writeUndecided(
+/** Writes changes of protected fields, all or none. Nothing else writes them for people. */
+async function writeChanges(
   tx: RunStatement,
   teamId: string,
   changes: readonly ChangedName[],
   changer: Changer,
-  decides: Decides,
   progress: Progress = () => undefined,
-): Promise<ChangedNames> {
-  const deciding: ChangedName[] = [];
-  const changed: string[] = [];
+): Promise<'written' | NotWritten> {
+  const isGuarding = changes.some(({ before, after }) => isGuarded(after) && !isGuarded(before));
+  // Of two that add the tag at once, the second counts what the first added.
+  if (isGuarding)
+    await tx(Prisma.sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended('guarded', 0))) locked`);
+  await lockNames(
+    tx,
+    changes.map(({ name }) => name),
+  );
+  for await (const slice of slicesOf(changes)) if (!(await isUnchanged(tx, slice))) return 'changed';
+  const more = changes.reduce(
+    (sum, { before, after }) => sum + Number(isGuarded(after)) - Number(isGuarded(before)),
+    0,
+  );
+  if (isGuarding && (await countGuarded(tx)) + more > MAX_GUARDED) return 'too_many_guarded';
   let done = 0;
   for await (const slice of slicesOf(changes)) {
-    const waiting = new Set(slice.filter(({ before, after }) => decides(before, after)));
-    const undecided = slice.filter((change) => !waiting.has(change));
-    await writeDetails(tx, teamId, undecided, changer);
-    deciding.push(...waiting);
-    changed.push(...undecided.map(({ name }) => name));
+    const edited = slice.flatMap(({ after, ...change }) =>
+      after === undefined || isSameDetails(change.before, after) ? [] : { ...change, after },
+    );
+    await writeDetails(tx, teamId, edited, changer);
+    for (const { name } of slice.filter(({ after }) => after === undefined)) {
+      await tx(removeDomain(name));
+      await tx(insertDecision(name, { kind: 'name_unwatched', ...changer }));
+    }
+    const dated = slice.flatMap(({ name, date }) =>
+      date === undefined ? [] : { name, expiresAt: date.after },
+    );
+    if (dated.length > 0) await tx(importNames(dated, changer));
     done += slice.length;
     progress(done, changes.length);
   }
-  return { changed, deciding };
+  const notice = noticeOf(changes, changer);
+  if (notice !== undefined) await tx(insertTold(notice));
+  return 'written';
+}
+
+function isGuarded(details: NameDetails | undefined): boolean {
+  return details?.tags.includes(GUARDED) === true;
+}
+
+const counts = z.array(z.object({ count: z.number() }));
+
+async function countGuarded(tx: RunStatement): Promise<number> {
+  const found = await tx(
+    Prisma.sql`SELECT count(*)::int AS count FROM domains WHERE tags @> ARRAY[${GUARDED}]`,
+  );
+  return counts.parse(found)[0]?.count ?? 0;
+}
+
+const dateRows = z.array(z.object({ name: z.string(), at: optional(z.date()), by: optionalText }));
+
+/** Whether names are as they were when their changes were decided. */
+async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): Promise<boolean> {
+  const names = changes.map(({ name }) => name);
+  const found = await detailsOf(tx, names);
+  const isSame = ({ name, before }: ChangedName) => {
+    const now = found.get(name);
+    return now !== undefined && isSameDetails(now, before);
+  };
+  if (!changes.every(isSame)) return false;
+  const dated = changes.filter(({ date }) => date !== undefined);
+  if (dated.length === 0) return true;
+  const rows = dateRows.parse(
+    await tx(Prisma.sql`
+      SELECT name, expires_at AS at, expiry_given_by AS by FROM domains
+      WHERE name = ANY (${names}::text[]) AND (expiry_source IS NULL OR expiry_source = 'person')`),
+  );
+  const known = new Map(rows.map((row) => [row.name, row]));
+  return dated.every(({ name, date }) => {
+    const now = known.get(name);
+    return (
+      now !== undefined && now.at?.getTime() === date?.before?.at.getTime() && now.by === date?.before?.by
+    );
+  });
 }
 
 /** Writes changed names, each with its line in the audit log. */
 async function writeDetails(
   tx: RunStatement,
   teamId: string,
-  changed: readonly ChangedName[],
+  changed: readonly EditedName[],
   changer: Changer,
 ): Promise<void> {
   if (changed.length === 0) return;
@@ -334,4 +384,28 @@ function loggable({ owner, tags, channel, note }: NameDetails): Readonly<Record<
     ...(channel === undefined ? {} : { channel }),
     ...(note === undefined ? {} : { note }),
   };
+}
+
+/** What is announced of changes: new owners and channels, which take effect at once. */
+function noticeOf(changes: readonly ChangedName[], changer: Changer): TeamEvent | undefined {
+  const moved = changes.flatMap(({ name, before, after }) => {
+    const isMoved = after !== undefined && (before.owner !== after.owner || before.channel !== after.channel);
+    return isMoved ? [{ name, before: routing(before), after: routing(after) }] : [];
+  });
+  const [first] = moved;
+  if (first === undefined) return undefined;
+  return {
+    kind: 'notices_rerouted',
+    subject: { kind: 'name', id: first.name },
+    count: moved.length,
+    names: moved.slice(0, ANNOUNCED),
+    ...changer,
+  };
+}
+
+/** More names than these are announced by their number. */
+const ANNOUNCED = 10;
+
+function routing({ owner, channel }: NameDetails) {
+  return { ...(owner === undefined ? {} : { owner }), ...(channel === undefined ? {} : { channel }) };
 }

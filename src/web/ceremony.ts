@@ -7,6 +7,8 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { z } from 'zod';
+import type { FactsChange } from '../names/ports.ts';
+import type { FactsRefusal, ProtectedChanges } from '../names/protected-changes.ts';
 import { charterOf, hashOfCharter, type LoggedCharter, type Rules, witnessText } from '../orders/charter.ts';
 import { approveSigned, type DecideDeps, noteTold, refusalToApprove } from '../orders/decide.ts';
 import type { Order } from '../orders/order.ts';
@@ -15,7 +17,7 @@ import type { Refusal } from '../orders/refusal.ts';
 import { resumeOrder } from '../orders/resume.ts';
 import { type ServicePlaces, type Statement, verifiedStatement } from '../orders/statement.ts';
 import { isPaused } from '../orders/waves.ts';
-import type { PendingChanges } from '../policy/pending-changes.ts';
+import type { PendingChange, PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore } from '../policy/ports.ts';
 import type { SettingChange } from '../settings.ts';
 import { type BoundTo, challengeOf } from '../signing/approval.ts';
@@ -51,6 +53,7 @@ export interface CeremonyDeps {
   readonly orders: DecideDeps & { readonly servicePlaces: ServicePlaces };
   readonly policies: PolicyStore;
   readonly pendingSettings: PendingChanges<readonly SettingChange[]>;
+  readonly facts: Pick<ProtectedChanges, 'find' | 'signedSubject' | 'confirm'>;
   readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
   readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => Rules['settings'];
   /** What decides has changed. */
@@ -79,6 +82,7 @@ type LinkProblem = 'unknown_link' | 'link_over' | 'link_spent';
 /** What is to be signed. */
 export type ToSign = { readonly userId: string } & (
   | { readonly kind: 'order'; readonly order: Order; readonly statement: Statement }
+  | { readonly kind: 'facts'; readonly pending: PendingChange<FactsChange>; readonly hash: string }
   | ({ readonly kind: 'charter' } & ReturnType<typeof charterOf>)
   | { readonly kind: 'vouch' | 'revoke' | 'revoke_compromised'; readonly key: AddedKey }
 );
@@ -229,6 +233,8 @@ async function taskOf(deps: CeremonyDeps, link: SigningLink, known: KnownKeys): 
     case 'order':
     case 'resume':
       return orderTask(deps, link);
+    case 'facts':
+      return factsTask(deps, link);
     case 'vouch':
       return vouchTask(deps, link, known);
     case 'revoke':
@@ -272,6 +278,42 @@ async function orderTask(
       return { code: 'refused', refusal: outcome.refusal };
     },
   };
+}
+
+/** The confirmation of a change of protected fields. */
+async function factsTask(
+  { facts }: CeremonyDeps,
+  { userId, subject, salt }: SigningLink,
+): Promise<Task | Problem> {
+  const pending = await facts.find(subject);
+  if (pending === undefined) return { code: 'gone' };
+  if (pending.askedBy === userId) return { code: 'own_change' };
+  const signed = await facts.signedSubject(pending);
+  const { challenge, bound } = challengeOf(userId, signed, salt);
+  return {
+    what: { kind: 'facts', userId, pending, hash: signed.statement },
+    challenge,
+    async act(assertion) {
+      const signature = { ...assertion, challenge };
+      const outcome = await facts.confirm(subject, { userId, signed: { signature, bound } });
+      return outcome.ok ? { kind: 'signed' } : problemOfFacts(outcome.refusal);
+    },
+  };
+}
+
+function problemOfFacts(refusal: FactsRefusal): Problem {
+  switch (refusal.code) {
+    case 'change_gone':
+      return { code: 'gone' };
+    case 'change_stale':
+      return { code: 'changed' };
+    case 'needs_signature':
+      return { code: 'not_signed' };
+    case 'own_change':
+      return { code: 'own_change' };
+    default:
+      return { code: 'refused', refusal };
+  }
 }
 
 interface KnownKeys {

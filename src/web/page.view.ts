@@ -1,3 +1,4 @@
+import type { FactsChange } from '../names/ports.ts';
 import type { Order } from '../orders/order.ts';
 import type { Statement, StatementItem } from '../orders/statement.ts';
 import { type AddedKey, MAX_KEYS } from '../signing/key-ring.ts';
@@ -15,6 +16,8 @@ export interface CardWords {
   readonly itemName: (order: Order, name: string) => string;
   /** What is unusual about many names at once, a line each. */
   readonly findings: (order: Order) => readonly string[];
+  /** A change of protected fields, a line a name. */
+  readonly changes: (change: FactsChange) => readonly string[];
 }
 
 /** What is known of who is named on a page. */
@@ -118,6 +121,8 @@ function signParts(what: ToSign, words: CardWords, facts: PageFacts): Parts {
   switch (what.kind) {
     case 'order':
       return orderParts(what.order, what.statement, what.userId, words, facts);
+    case 'facts':
+      return factsParts(what, words, facts);
     case 'charter':
       return charterParts(what, facts);
     case 'vouch':
@@ -198,6 +203,24 @@ ${words.fields(item).map(({ label, values }) => html`<span class="field">${label
 function sentText(request: StatementItem['request']): string {
   if (request.interface === 'none') return 'Nothing is sent';
   return request.interface === 'json' ? `${request.method} ${request.path}` : `XML task ${request.code}`;
+}
+
+function factsParts(
+  { pending, userId, hash }: Extract<ToSign, { kind: 'facts' }>,
+  words: CardWords,
+  facts: PageFacts,
+): Parts {
+  return {
+    title: 'Confirm a change that weakens protection',
+    button: 'Sign',
+    body: html`<dl>
+<dt>Asked by</dt><dd>${nameOf(facts, pending.askedBy)}, ${moment(pending.askedAt)}</dd>
+<dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
+</dl>
+<h2>What changes</h2>
+<ul>${words.changes(pending.change).map((text) => html`<li>${text}</li>`)}</ul>
+<p class="hash">Your passkey signs this hash of it: <code>${hash}</code></p>`,
+  };
 }
 
 function charterParts(what: Extract<ToSign, { kind: 'charter' }>, facts: PageFacts): Parts {

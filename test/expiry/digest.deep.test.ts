@@ -197,7 +197,7 @@ describe('what a digest holds', () => {
       [
         'after it was off the list',
         async ({ name, expiry }: WatchedDomain) => {
-          await rig.store.remove(name);
+          await rig.unwatch(name);
           await rig.watch(name, 0, { expiry });
         },
       ],

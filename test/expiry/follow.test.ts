@@ -236,7 +236,7 @@ describe('on the real store', () => {
     const order = await anOrder('order1');
     const deps = { store: rig.store, now: () => NOW };
     const { attempt } = await rig.database.transaction(async (run) => {
-      await run(importNames([{ name: 'cafe.rest' }], 'U0CAROL', NOW));
+      await run(importNames([{ name: 'cafe.rest' }], { actor: 'U0CAROL', at: NOW }));
       const begun = followOrder(deps, order, 1);
       await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(1);
       return { attempt: begun };

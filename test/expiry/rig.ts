@@ -22,12 +22,14 @@ import type { SlackDirectory } from '../../src/slack/outbound/directory.ts';
 import { type NotifierDeps, notify } from '../../src/slack/outbound/notify.ts';
 import { SlackApiError, type SlackWeb } from '../../src/slack/outbound/web.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
+import { removeDomain } from '../../src/store/domain-statements.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { notifierDeps } from '../support/notifier.ts';
+import { edit } from '../support/unprotected.ts';
 
 export const DAY_MS = 86_400_000;
 export const MINUTE_MS = 60_000;
@@ -280,8 +282,12 @@ export class Rig {
 
   /** Sets what people set for a name. */
   async set(name: string, change: DetailsChange): Promise<void> {
-    const portfolio = createPortfolioStore(this.database, TEAM);
-    await portfolio.change(new Map([[name, change]]), 'U0ALICE', this.now, () => false);
+    await edit(createPortfolioStore(this.database, TEAM), new Map([[name, change]]), 'U0ALICE', this.now);
+  }
+
+  /** Takes a name off the list. */
+  async unwatch(name: string): Promise<void> {
+    await this.database.run(removeDomain(name));
   }
 
   /** Waits until the next nine o'clock in Berlin, and a minute more. */

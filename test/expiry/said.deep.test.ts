@@ -144,7 +144,7 @@ test('whatever happens to a name, what stands beside it is what its reminders te
             );
             break;
           case 'remove':
-            await rig.store.remove(taken.name);
+            await rig.unwatch(taken.name);
             break;
           case 'add':
             await rig.watch(taken.name, 0, { expiry: { at: dayAt(taken.days), source: 'person' } });
@@ -174,7 +174,7 @@ test.each([
   [
     'is given again after the name was off the list',
     async () => {
-      await rig.store.remove('cafe.rest');
+      await rig.unwatch('cafe.rest');
       await rig.store.importBatch([{ name: 'cafe.rest', expiresAt: dayAt(0) }], 'U0BOB', rig.now);
     },
   ],

@@ -1,15 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { changeWatched } from '../../src/expiry/change-watched.ts';
-import {
-  confirmLapse,
-  importNames,
-  requestLapse,
-  snoozeName,
-  unwatchName,
-  watchName,
-} from '../../src/expiry/watch-list.ts';
+import { requestLapse, snoozeName } from '../../src/expiry/watch-list.ts';
 import { datesAfterLook } from '../../src/names/dates.ts';
+import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
+import { confirmLapse, importNames, watchName } from '../support/unprotected.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
 let rig: Rig;
@@ -27,7 +22,11 @@ afterEach(async () => {
 });
 
 function deps() {
-  return { store: rig.store, now: () => rig.now };
+  return {
+    store: rig.store,
+    now: () => rig.now,
+    portfolio: createPortfolioStore(rig.database, 'T0TEAM'),
+  };
 }
 
 async function look(name: string): Promise<void> {
@@ -79,19 +78,12 @@ describe('watch', () => {
   });
 });
 
-test('unwatch takes a name off, and says when it is not on', async () => {
-  await rig.watch('cafe.rest', 20);
-  expect(await unwatchName(deps(), 'cafe.rest', 'U0ALICE')).toMatchObject({ ok: true });
-  expect(await unwatchName(deps(), 'cafe.rest', 'U0ALICE')).toEqual({
-    ok: false,
-    refusal: { code: 'not_watched', name: 'cafe.rest' },
-  });
-});
-
 describe('import', () => {
   test('tells what was taken and what not, and replaces no better date', async () => {
     await rig.watch('registry.rest', 20);
-    await rig.watch('mine.rest', 20, { expiry: { at: new Date('2027-07-01T00:00:00Z'), source: 'person' } });
+    await rig.watch('mine.rest', 20, {
+      expiry: { at: new Date('2027-07-01T00:00:00Z'), source: 'person', by: 'U0ALICE' },
+    });
     const text =
       'new.rest\ndated.rest, 2027-12-24\nregistry.rest, 2030-01-01\nmine.rest 2027-08-01\nnew.rest\nno name!';
     const progress: string[] = [];

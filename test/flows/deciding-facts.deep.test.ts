@@ -205,7 +205,12 @@ test('of several names those wait together whose change decides', async () => {
 test('of a file those wait together whose change decides; of many all are looked at first', async () => {
   rules = [];
   const names = Array.from({ length: 25 }, (_, n) => `file-${n}.example`);
-  await t.demo.bot.expiry.importNames(names.join('\n'), 'U0ALICE', async () => undefined);
+  await t.demo.bot.expiry.importNames(
+    names.join('\n'),
+    'U0ALICE',
+    async () => ({ changed: [], waiting: undefined }),
+    async () => undefined,
+  );
   const importing = async (person: Actor, tags: string) => {
     const form = await openForm(t.workspace, person, '/domain names import');
     const rows = ['name,tags', ...names.map((name) => `${name},${tags}`)].join('\n');

@@ -214,7 +214,12 @@ describe('names', () => {
 
   it('are turned page by page', async () => {
     const list = Array.from({ length: 120 }, (_, index) => `page-${String(index).padStart(3, '0')}.example`);
-    await t.demo.bot.expiry.importNames(list.join('\n'), 'U0ALICE', async () => undefined);
+    await t.demo.bot.expiry.importNames(
+      list.join('\n'),
+      'U0ALICE',
+      async () => ({ changed: [], waiting: undefined }),
+      async () => undefined,
+    );
     const turn = async (button: string, to: string) => {
       await t.alice.click(shownTo(t.alice), button);
       return t.workspace.waitFor(() => [textOf(shownTo(t.alice))].find((text) => text.includes(to)), {

@@ -15,6 +15,7 @@ import type { NameOrder } from '../../src/names/unexplained-changes.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { createRdapClient, type RdapClient } from '../../src/rdap/client.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
+import { removeDomain } from '../../src/store/domain-statements.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
@@ -62,7 +63,7 @@ describe('the names to look at', () => {
   test('are those of the watch list, and no others', async () => {
     await watch('cafe.rest', 'bar.rest');
     expect(await store.find('cafe.rest')).toMatchObject({ name: 'cafe.rest', history: {}, knownChanges: [] });
-    await createWatchListStore(db).remove('bar.rest');
+    await db.run(removeDomain('bar.rest'));
     expect(await store.find('bar.rest')).toBeUndefined();
     expect(await store.claimDue(now(), LEASE_MS, 10)).toEqual(['cafe.rest']);
   });

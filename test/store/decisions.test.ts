@@ -1,20 +1,15 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import {
-  confirmLapse,
-  importNames,
-  requestLapse,
-  snoozeName,
-  unwatchName,
-  watchName,
-} from '../../src/expiry/watch-list.ts';
+import { requestLapse, snoozeName } from '../../src/expiry/watch-list.ts';
 import { afterLook, incidentHash } from '../../src/names/incident.ts';
 import { createIncidents } from '../../src/names/incident-actions.ts';
 import { Prisma } from '../../src/store/database.ts';
 import { createIncidentStore, keepIncident } from '../../src/store/incidents.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
+import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createWebhookStore } from '../../src/store/webhooks.ts';
 import { DAY_MS, Rig, silent } from '../expiry/rig.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
+import { confirmLapse, importNames, unwatchName, watchName } from '../support/unprotected.ts';
 
 /*
  * What people decide about names without an order can be proved afterwards, also when the name is off the list.
@@ -34,6 +29,7 @@ beforeEach(async () => {
 });
 
 const deps = () => ({
+  portfolio: createPortfolioStore(rig.database, TEAM),
   store: rig.store,
   rdap: { lookup: async () => ({ kind: 'unavailable', reason: 'nobody is asked' }) as const },
   now: () => rig.now,

@@ -8,6 +8,7 @@ import { importPlan } from '../../src/slack/names/names-import.view.ts';
 import { type Database, openDatabase, Prisma } from '../../src/store/database.ts';
 import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { applyPlan } from '../support/unprotected.ts';
 
 /*
  * An import of as many names as the watch list takes at a time: everybody else has their turns meanwhile.
@@ -98,10 +99,8 @@ test(`${NAMES} names are read, compared, handed over and changed, without holdin
   const file = await step('handed over', () => changesFile(plan.changed));
   expect(file.text.split('\r\n')).toHaveLength(NAMES + 2);
   await step('shown', async () => importPlan(plan));
-  const applied = await step('changed', () =>
-    store.applyImport(plan.hash, 'U0ALICE', NOW, () => false, progress),
-  );
-  expect(applied).toMatchObject({ deciding: [] });
+  const applied = await step('changed', () => applyPlan(store, plan.hash, 'U0ALICE', NOW, progress));
+  expect(applied).toBe('written');
   expect(await store.find('name20000.rest')).toMatchObject({
     owner: 'U0ADA',
     tags: ['brand', 'client-acme'],
@@ -125,7 +124,7 @@ test(`${NAMES} changes wait for a second person and are confirmed, without holdi
   const before = await store.find('name1.rest');
   if (before?.note === undefined) throw new Error('nothing was imported');
   const names = Array.from({ length: NAMES }, (_, n) => {
-    return { name: `name${n + 1}.rest`, before, after: { ...before, tags: ['guarded'] } };
+    return { name: `name${n + 1}.rest`, before, after: { ...before, tags: ['brand'] } };
   });
   const { step, expectTurns } = createSteps();
   const expiresAt = new Date(NOW.getTime() + 86_400_000);
@@ -142,6 +141,6 @@ test(`${NAMES} changes wait for a second person and are confirmed, without holdi
   expect(found?.change.names).toEqual(names);
   const confirmed = await step('confirmed', () => pending.confirm(id, 'U0BOB', NOW));
   expect(confirmed.kind).toBe('confirmed');
-  expect(await store.find('name20000.rest')).toMatchObject({ tags: ['guarded'] });
+  expect(await store.find('name20000.rest')).toMatchObject({ tags: ['brand'] });
   expectTurns();
 }, 60_000);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { readImport } from '../../src/names/details-import.ts';
 import { readFilter } from '../../src/names/filter.ts';
+import type { DetailsChange } from '../../src/names/portfolio.ts';
 import type { FactsChange, FoundName, NameCursor, PortfolioStore } from '../../src/names/ports.ts';
 import type { PendingChanges } from '../../src/policy/pending-changes.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
@@ -10,6 +11,7 @@ import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { teamEvents } from '../support/log.ts';
+import { applyPlan, edit } from '../support/unprotected.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
 let testDatabase: TestDatabase;
@@ -33,8 +35,6 @@ async function watch(...names: string[]): Promise<void> {
   for (const name of names) await list.add(newlyWatched(name, 'U0ALICE', NOW));
 }
 
-const nothingDecides = () => false;
-
 async function changesOf(name: string) {
   const events = await teamEvents(database, 'T0TEAM', NOW, new Date(NOW.getTime() + 1));
   return events.flatMap((event) => (event.kind === 'name_changed' && event.subject.id === name ? event : []));
@@ -42,12 +42,7 @@ async function changesOf(name: string) {
 
 test('tells the tags of every name that is asked for, watched or not', async () => {
   await watch('tagged.rest', 'plain.rest');
-  await store.change(
-    new Map([['tagged.rest', { tags: ['guarded', 'brand'] }]]),
-    'U0ALICE',
-    NOW,
-    nothingDecides,
-  );
+  await edit(store, new Map([['tagged.rest', { tags: ['guarded', 'brand'] }]]), 'U0ALICE', NOW);
   expect(await store.tagsOf(['tagged.rest', 'plain.rest', 'unwatched.rest'])).toEqual(
     new Map([
       ['tagged.rest', ['brand', 'guarded']],
@@ -59,15 +54,10 @@ test('tells the tags of every name that is asked for, watched or not', async () 
 
 test('sets, keeps and clears, with what stood there before in the audit log', async () => {
   await watch('cafe.rest');
-  const change = (
-    given: Parameters<typeof store.change>[0] extends ReadonlyMap<string, infer T> ? T : never,
-  ) => store.change(new Map([['cafe.rest', given]]), 'U0ALICE', NOW, nothingDecides);
+  const change = (given: DetailsChange) => edit(store, new Map([['cafe.rest', given]]), 'U0ALICE', NOW);
   await change({ owner: 'U0BOB', tags: ['brand'], channel: 'C0BRAND', note: 'Ask “legal”' });
   await change({ addTags: ['client'], removeTags: ['brand'], channel: null });
-  expect(await change({ owner: 'U0BOB' }), 'what stands there already').toEqual({
-    changed: [],
-    deciding: [],
-  });
+  expect(await change({ owner: 'U0BOB' }), 'what stands there already').toEqual([]);
   expect(await store.find('cafe.rest')).toEqual({
     owner: 'U0BOB',
     tags: ['client'],
@@ -81,21 +71,6 @@ test('sets, keeps and clears, with what stood there before in the audit log', as
     { before: {}, after: set, actor: 'U0ALICE' },
     { before: set, after: { owner: 'U0BOB', tags: 'client', note: 'Ask “legal”' }, actor: 'U0ALICE' },
   ]);
-});
-
-test('changes nothing of the names whose change decides, and tells which they are', async () => {
-  await watch('one.rest', 'two.rest');
-  await store.change(new Map([['two.rest', { tags: ['guarded'] }]]), 'U0BOB', NOW, nothingDecides);
-  const both = new Map([
-    ['one.rest', { tags: ['x'] }],
-    ['two.rest', { tags: [] }],
-  ]);
-  const outcome = await store.change(both, 'U0ALICE', NOW, (before) => before.tags.includes('guarded'));
-  expect(outcome).toMatchObject({
-    changed: ['one.rest'],
-    deciding: [{ name: 'two.rest', after: { tags: [] } }],
-  });
-  expect([...(await store.tagsOf(['one.rest', 'two.rest'])).values()]).toEqual([['x'], ['guarded']]);
 });
 
 describe('what waits for a second person', () => {
@@ -117,7 +92,7 @@ describe('what waits for a second person', () => {
   test('takes effect when it is confirmed, and the log has both people', async () => {
     await watch('p1.rest', 'p2.rest');
     const given = new Map(['p1.rest', 'p2.rest'].map((name) => [name, { tags: ['brand'] }]));
-    await store.change(given, 'U0BOB', NOW, nothingDecides);
+    await edit(store, given, 'U0BOB', NOW);
     const change = await request('p1.rest', ['brand'], []);
     const off = await request('p2.rest', ['brand'], undefined);
     for (const { id } of [change, off])
@@ -141,12 +116,7 @@ describe('what waits for a second person', () => {
 
 test('does not know what is not watched', async () => {
   expect(await store.find('nobody.rest')).toBeUndefined();
-  expect(
-    await store.change(new Map([['nobody.rest', { note: 'x' }]]), 'U0ALICE', NOW, nothingDecides),
-  ).toEqual({
-    changed: [],
-    deciding: [],
-  });
+  expect(await edit(store, new Map([['nobody.rest', { note: 'x' }]]), 'U0ALICE', NOW)).toEqual([]);
 });
 
 describe('the names that a filter finds', () => {
@@ -174,12 +144,7 @@ describe('the names that a filter finds', () => {
         await database.prisma.domain.updateMany({ where: { name }, data: { deletedAt: NOW } });
       }
       const note = name === 'c.page' ? { note: 'Sold 50% to ACME' } : {};
-      await store.change(
-        new Map([[name, { tags, owner: owner ?? null, ...note }]]),
-        'U0ALICE',
-        NOW,
-        nothingDecides,
-      );
+      await edit(store, new Map([[name, { tags, owner: owner ?? null, ...note }]]), 'U0ALICE', NOW);
     }
     const observations = createNameRecordStore(database, 'T0TEAM');
     for (const [name, registrar, addresses] of [
@@ -294,48 +259,28 @@ describe('an import', () => {
 
   test('shows what would change and changes nothing, then applies exactly that, once', async () => {
     await watch('i1.rest', 'i2.rest');
-    await store.change(new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW, nothingDecides);
+    await edit(store, new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW);
     const planned = await plan('name,tags,owner\ni1.rest,"b a",U0ADA\ni2.rest,,\nnobody.rest,x,');
     expect(planned).toMatchObject({ same: 1, unwatched: ['nobody.rest'] });
     expect(planned.changed.map(({ name, after }) => [name, after])).toEqual([
       ['i1.rest', { owner: 'U0ADA', tags: ['a', 'b'], channel: undefined, note: 'stays' }],
     ]);
     expect((await store.find('i1.rest'))?.tags).toEqual([]);
-    expect(await store.applyImport(planned.hash, 'U0BOB', NOW, nothingDecides, notTold)).toEqual({
-      changed: ['i1.rest'],
-      deciding: [],
-    });
+    expect(await applyPlan(store, planned.hash, 'U0BOB', NOW)).toBe('written');
     expect((await store.find('i1.rest'))?.tags).toEqual(['a', 'b']);
-    expect(await store.applyImport(planned.hash, 'U0BOB', NOW, nothingDecides, notTold)).toBe('gone');
+    expect(await applyPlan(store, planned.hash, 'U0BOB', NOW)).toBe('gone');
     expect((await changesOf('i1.rest')).at(-1)).toMatchObject({ actor: 'U0BOB', after: { tags: 'a b' } });
   });
 
   test('is planned anew where a name has changed meanwhile, and nothing is applied', async () => {
     await watch('i3.rest', 'i4.rest');
     const planned = await plan('name,tags\ni3.rest,x\ni4.rest,x');
-    await store.change(new Map([['i4.rest', { tags: ['y'] }]]), 'U0BOB', NOW, nothingDecides);
-    const outcome = await store.applyImport(planned.hash, 'U0ALICE', NOW, nothingDecides, notTold);
-    if (outcome === 'gone' || !('stale' in outcome)) throw new Error(JSON.stringify(outcome));
+    await edit(store, new Map([['i4.rest', { tags: ['y'] }]]), 'U0BOB', NOW);
+    const outcome = await applyPlan(store, planned.hash, 'U0ALICE', NOW);
+    if (typeof outcome === 'string' || !('stale' in outcome)) throw new Error(JSON.stringify(outcome));
     expect((await store.find('i3.rest'))?.tags).toEqual([]);
     expect(outcome.stale.changed.map(({ before }) => before.tags)).toEqual([[], ['y']]);
-    expect(await store.applyImport(outcome.stale.hash, 'U0ALICE', NOW, nothingDecides, notTold)).toEqual({
-      changed: ['i3.rest', 'i4.rest'],
-      deciding: [],
-    });
-  });
-
-  test('leaves the names alone whose change decides', async () => {
-    await watch('i5.rest', 'i6.rest');
-    const planned = await plan('name,tags\ni5.rest,x\ni6.rest,guarded');
-    const outcome = await store.applyImport(
-      planned.hash,
-      'U0ALICE',
-      NOW,
-      (_, { tags }) => tags.includes('guarded'),
-      notTold,
-    );
-    expect(outcome).toMatchObject({ changed: ['i5.rest'], deciding: [{ name: 'i6.rest' }] });
-    expect((await store.find('i6.rest'))?.tags).toEqual([]);
+    expect(await applyPlan(store, outcome.stale.hash, 'U0ALICE', NOW)).toBe('written');
   });
 
   test.each([

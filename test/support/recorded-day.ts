@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { TeamAccount } from '../../src/accounts/account.ts';
-import {
-  confirmLapse,
-  importNames,
-  requestLapse,
-  snoozeName,
-  unwatchName,
-  watchName,
-} from '../../src/expiry/watch-list.ts';
+import { requestLapse, snoozeName } from '../../src/expiry/watch-list.ts';
 import { createBudgetLook } from '../../src/money/budget-look.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { type Price, priceEdits } from '../../src/money/prices.ts';
@@ -43,6 +36,7 @@ import { silent } from '../expiry/rig.ts';
 import { acceptedOf, HOUR_MS, MINUTE_MS, startRig, until } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 import { rule } from '../policy/sample.ts';
+import { confirmLapse, edit, importNames, unwatchName, watchName } from './unprotected.ts';
 
 const TEAM = 'T0STEWARD';
 const SECOND_MS = 1_000;
@@ -381,7 +375,9 @@ export async function recordDay(url: string): Promise<Generated> {
     await presets.remove(kept?.id ?? '', 'U0BOB', rig.now);
 
     // Names: the watch list, what is set for them, and what changes by itself.
+    const portfolio = createPortfolioStore(database, TEAM);
     const watchList = {
+      portfolio,
       store: createWatchListStore(database),
       now: () => rig.now,
       log: silent,
@@ -398,11 +394,10 @@ export async function recordDay(url: string): Promise<Generated> {
     await step(unwatchName(watchList, 'tea.rest', 'U0BOB'));
     await step(importNames(watchList, 'a.rest\nb.rest,2027-09-01', 'U0ALICE', async () => undefined));
     await step(importNames(watchList, 'a.rest,2027-10-01', 'U0BOB', async () => undefined));
-    const portfolio = createPortfolioStore(database, TEAM);
     const set = new Map([
       ['a.rest', { owner: 'U0BOB', tags: ['brand'], channel: 'C0BRAND', note: 'Ask “legal”' }],
     ]);
-    await step(portfolio.change(set, 'U0ALICE', rig.now, () => false));
+    await step(edit(portfolio, set, 'U0ALICE', rig.now));
     const facts = createPendingFacts(database, TEAM);
     const before = await portfolio.find('a.rest');
     if (before === undefined) throw new Error('the name is not watched');

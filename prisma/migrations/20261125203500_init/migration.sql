@@ -326,6 +326,7 @@ CREATE TABLE "domains" (
     "version" INTEGER NOT NULL DEFAULT 0,
     "expires_at" TIMESTAMPTZ(3),
     "expiry_source" TEXT,
+    "expiry_given_by" TEXT,
     "added_by" TEXT NOT NULL,
     "added_at" TIMESTAMPTZ(3) NOT NULL,
     "reminded_threshold" INTEGER NOT NULL DEFAULT 2147483647,
@@ -461,6 +462,7 @@ CREATE TABLE "pending_changes" (
     "expires_at" TIMESTAMPTZ(3) NOT NULL,
     "outcome" TEXT,
     "decided_by" TEXT,
+    "confirmations" JSONB NOT NULL DEFAULT '[]',
 
     CONSTRAINT "pending_changes_pkey" PRIMARY KEY ("id")
 );

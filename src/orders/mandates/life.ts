@@ -145,13 +145,6 @@ export async function mandatesInForce({
   });
 }
 
-/** The tags that mandates in force name: they decide which names are renewed. */
-export async function tagsOfMandates(
-  deps: Parameters<typeof mandatesInForce>[0],
-): Promise<readonly string[]> {
-  return (await mandatesInForce(deps)).flatMap(({ mandate }) => mandate.patterns.tags);
-}
-
 async function end(
   deps: LifeDeps,
   orderId: string,

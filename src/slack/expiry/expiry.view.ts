@@ -4,6 +4,7 @@ import type { Day } from '../../expiry/days.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { LineIssue } from '../../expiry/import.ts';
 import type { ImportSummary } from '../../expiry/watch-list.ts';
+import { MAX_WATCHED } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   actions,
@@ -18,7 +19,7 @@ import {
   quote,
   section,
 } from '../kit/blocks.ts';
-import { formatLineIssue, headingsText } from './watch-list.view.ts';
+import { formatLineIssue, formatWatchRefusal, headingsText } from './watch-list.view.ts';
 
 /*
  * The watch list as people see it: dates in words, pages of the list, the report of an import.
@@ -137,11 +138,15 @@ export function importReport(summary: ImportSummary): {
   readonly blocks: KnownBlock[];
 } {
   const { added, dated, kept, duplicates, rejected, unusedHeadings = [], lacksExpiry = false } = summary;
+  const { beyondLimit, tooFarAhead, waiting } = summary;
   const taken = present([
     `${count(added, 'name')} added`,
     dated > 0 && `${count(dated, 'name')} given a new date`,
     kept > 0 && `${count(kept, 'name')} on the list already`,
     duplicates > 0 && `${count(duplicates, 'line')} repeated`,
+    waiting !== undefined && `${count(waiting.change.names.length, 'date')} waiting for confirmation`,
+    tooFarAhead > 0 && `${count(tooFarAhead, 'name')} dated more than 10 years ahead, not added`,
+    beyondLimit > 0 && `${count(beyondLimit, 'name')} not added`,
     `${count(rejected.length, 'line')} not taken`,
   ]).join(', ');
   const lines = rejected
@@ -156,6 +161,7 @@ export function importReport(summary: ImportSummary): {
     section(`*Imported*: ${taken}.`),
     ...sections,
     left > 0 && section(`… and ${count(left, 'more line')}.`),
+    beyondLimit > 0 && section(`:warning: ${formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED })}`),
     ...watchInstead(rejected),
     unusedHeadings.length > 0 && context(`Columns not used: ${quote(headingsText(unusedHeadings))}.`),
     lacksExpiry &&

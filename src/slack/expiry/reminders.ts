@@ -26,10 +26,12 @@ import {
   typedField,
 } from '../kit/form.ts';
 import { knownOfLapse } from '../log/event-notifications.ts';
+import { lapseHashIn, lapseRequest } from '../log/told-event.view.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
 import { fieldProblems } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
 import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from '../orders/ordering.ts';
+import { refusalText } from '../orders/refusal.view.ts';
 import { digestList } from './digest.view.ts';
 import { LOOKED_THROUGH } from './expiring.view.ts';
 import {
@@ -287,10 +289,20 @@ const lapseForm: FormFeature<'lapse'> = {
 };
 
 async function confirmLapse(call: ActionCall): Promise<void> {
-  const { expiry, notifyDue } = call.deps;
-  const outcome = await expiry.confirmLapse(call.value, call.person.id, placeIn(await threadOrigin(call)));
-  if (!outcome.ok) return call.respond(escapeText(formatWatchRefusal(outcome.refusal)));
-  notifyDue();
+  const { expiry, facts, notifyDue } = call.deps;
+  const { value: name, person } = call;
+  const asked = (await expiry.find(name))?.lapse;
+  const refusal = asked && (await facts.refusalToLapse(name, person.id, asked.requestedBy));
+  if (refusal !== undefined) return call.respond(refusalText(refusal));
+  const origin = placeIn(await threadOrigin(call));
+  const shown = lapseHashIn(call.blockId);
+  const outcome = await expiry.confirmLapse({ name, by: person.id, shown, origin });
+  if (outcome.ok) return notifyDue();
+  await call.respond(escapeText(formatWatchRefusal(outcome.refusal)));
+  if (outcome.refusal.code !== 'lapse_changed') return;
+  const { requestedBy: actor, reason } = outcome.refusal.lapse;
+  const known = await knownOfLapse(call.deps, name, call.deps.names.impacts.stored(name, 'lapse'));
+  await call.respond(lapseRequest({ name, actor, reason }, known));
 }
 
 /** Where a decision is told. */

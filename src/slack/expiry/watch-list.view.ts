@@ -15,6 +15,12 @@ export function formatWatchRefusal(refusal: WatchRefusal): string {
       return `${refusal.name} is not on the watch list. /domain watch ${refusal.name} puts it there.`;
     case 'removed_meanwhile':
       return 'Somebody took it off the list at the same moment. Type it again if it is still wanted.';
+    case 'date_too_far_ahead':
+      return `“${refusal.text}” is more than 10 years ahead. Check the year.`;
+    case 'list_full':
+      return `The watch list is full: it holds ${refusal.limit.toLocaleString('en')} names. Unwatch names that you no longer need, then try again.`;
+    case 'lapse_changed':
+      return 'The request has changed since this message was posted, so nothing was confirmed. Check it below, then confirm again.';
     case 'invalid_snooze':
       return `Give a whole number of days from 1 to ${refusal.maxDays}.`;
     case 'lapse_decided':

@@ -1,4 +1,5 @@
 import { expiryDay } from '../../expiry/days.ts';
+import { readName } from '../../expiry/import.ts';
 import type { KnownName } from '../../names/names.ts';
 import { type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { escapeText } from '../kit/blocks.ts';
@@ -20,9 +21,14 @@ import { formatWatchRefusal } from './watch-list.view.ts';
 async function runWatch(call: Interaction, words: readonly string[]): Promise<void> {
   const [name, date, ...rest] = words;
   if (name === undefined || rest.length > 0) return call.respond(WATCH_USAGE);
-  const outcome = await call.deps.expiry.watch(name, date, call.person.id);
+  const { expiry: watchList, facts } = call.deps;
+  const by = call.person.id;
+  const outcome = await watchList.watch({ text: name, date, by }, (names) =>
+    facts.changeDates(names, by, formOrigin(call)),
+  );
   if (!outcome.ok) return call.respond(notWatchedMessage(outcome.refusal, date));
-  const { domain, known, dateNotTaken } = outcome;
+  const { domain, known, dateNotTaken, waiting } = outcome;
+  if (waiting !== undefined) return call.respond(await askSecondPerson(call, waiting));
   const { reminderTimezone, reminderChannel } = await call.deps.settings();
   const { expiry } = domain;
   await call.respond(
@@ -49,13 +55,15 @@ async function dnsOf({ deps }: Interaction, name: string): Promise<KnownName | u
 async function runUnwatch(call: CommandCall): Promise<void> {
   const [name, ...rest] = call.words;
   if (name === undefined || rest.length > 0) return call.respond(UNWATCH_USAGE);
-  // Without its entry a name would lose its tags, and rules that go by them would decide otherwise.
-  const waiting = await call.deps.facts.requestUnwatch(name, call.person.id, formOrigin(call));
-  if (waiting !== undefined) return call.respond(await askSecondPerson(call, waiting));
-  const outcome = await call.deps.expiry.unwatch(name, call.person.id);
-  await call.respond(
-    outcome.ok ? unwatchedText(outcome.domain.name) : escapeText(formatWatchRefusal(outcome.refusal)),
-  );
+  const read = readName(name);
+  if (!read.ok) return call.respond(escapeText(formatWatchRefusal(read.issue)));
+  const { ascii, unicode } = read.value;
+  const outcome = await call.deps.facts.unwatch(ascii, call.person.id, formOrigin(call));
+  if (outcome.kind === 'waiting') return call.respond(await askSecondPerson(call, outcome.pending));
+  if (outcome.kind === 'not_watched')
+    return call.respond(escapeText(formatWatchRefusal({ code: 'not_watched', name: unicode })));
+  call.deps.log.info({ name: ascii, by: call.person.id }, 'taken off the watch list');
+  await call.respond(unwatchedText(ascii));
 }
 
 export const watch = {

@@ -289,6 +289,11 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
     result: `mandate ${mandate} does not renew it: ${because}${orderId === undefined ? '' : `, order ${orderId} is not sent`}`,
   }),
   name_changed: valuesRow('names'),
+  notices_rerouted: ({ subject, count }) => ({
+    task: 'names',
+    names: subject.id,
+    result: `announced: ${count} with another owner or channel`,
+  }),
   preset_changed: valuesRow('presets'),
   price_changed: ({ subject, before, after }) => ({
     task: 'prices',

@@ -13,6 +13,7 @@ import {
   type KnownOfLapse,
   lapseConfirmedText,
   lapseRequest,
+  reroutedText,
   snoozedText,
   standInTexts,
 } from './told-event.view.ts';
@@ -48,6 +49,14 @@ export function createEventPlanner(deps: EventPlannerDeps): NotificationPlanner 
       await alertOfLedger(deps, event.at, alert, send);
       return undefined;
     }
+    if (event.kind === 'notices_rerouted') {
+      const { reminderChannel } = await deps.settings();
+      const places = [
+        async () => (reminderChannel === undefined ? undefined : { channelId: reminderChannel }),
+      ];
+      await send({ ...told, purpose: 'notice', places, message: () => textMessage(reroutedText(event)) });
+      return undefined;
+    }
     const origin = 'origin' in event ? event.origin : undefined;
     // At least the person who decided is told.
     const places = [
@@ -65,7 +74,8 @@ async function decisionMessage(deps: EventPlannerDeps, event: TeamEvent): Promis
       return textMessage(snoozedText(event, (await deps.settings()).reminderTimezone));
     case 'lapse_requested': {
       const { id } = event.subject;
-      return lapseRequest(event, await knownOfLapse(deps, id, deps.impacts.ofName(id, 'lapse')));
+      const known = await knownOfLapse(deps, id, deps.impacts.ofName(id, 'lapse'));
+      return lapseRequest({ name: id, actor: event.actor, reason: event.reason }, known);
     }
     case 'lapse_confirmed':
       return textMessage(lapseConfirmedText(event));

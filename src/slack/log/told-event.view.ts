@@ -1,8 +1,19 @@
 import type { TeamEventOf } from '../../events.ts';
+import { lapseHash } from '../../names/portfolio.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import { byWhom, formatDay, formatName } from '../expiry/expiry.view.ts';
-import { actions, button, lines, type Message, mention, message, moment, section } from '../kit/blocks.ts';
+import {
+  actions,
+  button,
+  count,
+  lines,
+  type Message,
+  mention,
+  message,
+  moment,
+  section,
+} from '../kit/blocks.ts';
 
 /* What people are told of what somebody decided: about a name in a thread, and who stands in for whom. */
 
@@ -14,12 +25,28 @@ export function snoozedText({ subject, actor, until, reason }: Decision, timeZon
   return `:zzz: ${formatName(subject.id)} is snoozed until ${end} by ${byWhom(actor, reason)}`;
 }
 
+/** A request to let a name lapse. */
+interface AskedLapse {
+  readonly name: string;
+  /** Who asked. */
+  readonly actor: string;
+  readonly reason?: string | undefined;
+}
+
+const LAPSE_BLOCK = 'lapse_';
+
+/** The hash of the request that a message showed, from the block with its button. */
+export function lapseHashIn(blockId: string): string {
+  return blockId.slice(LAPSE_BLOCK.length);
+}
+
 /** @param known what hangs on the name and what waiting costs, for the person who confirms */
 export function lapseRequest(
-  { subject, actor, reason }: Decision,
+  { name: asked, actor, reason }: AskedLapse,
   { impact, waiting, keep }: KnownOfLapse,
 ): Message {
-  const name = formatName(subject.id);
+  const name = formatName(asked);
+  const hash = lapseHash(asked, { requestedBy: actor, reason: reason ?? '' });
   return message(`${name}${keep}: let it lapse, says ${byWhom(actor, reason)}`, [
     section(
       `${name}: let it lapse?`,
@@ -28,13 +55,35 @@ export function lapseRequest(
     ),
     ...lines(impact),
     waiting !== '' && section(waiting),
-    ...actions('lapse', [
-      button('lapse_confirm', 'Confirm: let it lapse', subject.id, {
+    ...actions(`${LAPSE_BLOCK}${hash}`, [
+      button('lapse_confirm', 'Confirm: let it lapse', asked, {
         style: 'danger',
-        label: `Confirm: let it lapse: ${displayName(subject.id)}`,
+        label: `Confirm: let it lapse: ${displayName(asked)}`,
       }),
     ]),
   ]);
+}
+
+/** Reminders that go to another owner or channel. */
+export function reroutedText({
+  actor,
+  names,
+  count: all,
+  confirmedBy,
+}: TeamEventOf<'notices_rerouted'>): string {
+  const to = (routing: { readonly owner?: string; readonly channel?: string }) =>
+    [
+      routing.owner === undefined ? 'no owner' : `owner ${mention(routing.owner)}`,
+      ...(routing.channel === undefined ? [] : [`channel <#${routing.channel}>`]),
+    ].join(', ');
+  const each = names.map(({ name, before, after }) => `• ${formatName(name)}: ${to(before)} → ${to(after)}`);
+  const left = all - names.length;
+  const confirmed = confirmedBy === undefined ? '' : `, confirmed by ${mention(confirmedBy)}`;
+  return [
+    `:mailbox_with_mail: ${mention(actor)} changed who is reminded of ${count(all, 'name')}${confirmed}`,
+    ...each,
+    ...(left > 0 ? [`… and ${count(left, 'other name')}`] : []),
+  ].join('\n');
 }
 
 /** What is known of a name that may lapse. */

@@ -1,14 +1,21 @@
 import { slicesOf } from '../../collections.ts';
-import type { EditedFacts } from '../../names/fact-changes.ts';
 import { DETAIL_COLUMNS, detailCells, GUARDED } from '../../names/portfolio.ts';
 import type { FactsChange } from '../../names/ports.ts';
+import type { EditedFacts, FactsRefusal } from '../../names/protected-changes.ts';
 import type { PendingChange } from '../../policy/pending-changes.ts';
 import type { ActionCall, Feature, Interaction } from '../feature.ts';
 import { count } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { approversToAsk } from '../policy/pending-change-notifications.ts';
 import { handOver, type TextFile } from '../send-file.ts';
-import { endedFacts, factsRefusalText, waitingFacts, waitingText } from './fact-changes.view.ts';
+import { offerLink } from '../signing/offer-link.ts';
+import {
+  endedFacts,
+  factsRefusalText,
+  TOO_MANY_GUARDED,
+  waitingFacts,
+  waitingText,
+} from './fact-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
 
 /*
@@ -22,9 +29,12 @@ import { savedText } from './portfolio.view.ts';
  */
 export async function editedText(
   call: Interaction,
-  { changed, waiting }: EditedFacts,
+  outcome: EditedFacts | 'too_many_guarded',
   isOfOne: boolean,
 ): Promise<string> {
+  if (outcome === 'too_many_guarded') return TOO_MANY_GUARDED;
+  const { changed, waiting } = outcome;
+  call.deps.notifyDue();
   // A name that becomes guarded is looked at without waiting for its next routine look.
   const { portfolio, names, log } = call.deps;
   for await (const slice of slicesOf(changed))
@@ -46,19 +56,41 @@ export async function askSecondPerson(
   return waitingText(waiting, channels[0] ?? people);
 }
 
-function decide(decision: 'confirmed' | 'dismissed') {
-  return async (call: ActionCall): Promise<void> => {
-    const { facts, names, notifyDue, log } = call.deps;
-    const by = call.person.id;
-    const outcome = await (decision === 'confirmed' ? facts.confirm : facts.dismiss)(call.value, by);
-    notifyDue();
-    if (!outcome.ok) return call.respond(factsRefusalText(outcome.refusal));
-    call.acknowledge();
-    log.info({ by, changeId: call.value, decision }, 'a change of names was decided');
-    await call.respond(endedFacts(outcome.pending, { outcome: decision, by }), { replace: true });
-    for (const { name, after } of decision === 'confirmed' ? outcome.pending.change.names : [])
-      if (after?.tags.includes(GUARDED)) await names.requestLook(name);
-  };
+async function confirm(call: ActionCall): Promise<void> {
+  const { facts, notifyDue, log, names } = call.deps;
+  const by = call.person.id;
+  const outcome = await facts.confirm(call.value, { userId: by });
+  notifyDue();
+  if (!outcome.ok) {
+    if (outcome.refusal.code === 'needs_signature') return offerLink(call, 'facts', call.value);
+    return refuse(call, outcome.refusal);
+  }
+  call.acknowledge();
+  const { pending, isComplete } = outcome;
+  log.info({ by, changeId: call.value, isComplete }, 'a change of names was confirmed');
+  if (!isComplete)
+    return call.respond(waitingFacts(pending, await facts.progressOf(pending)), { replace: true });
+  await call.respond(endedFacts(pending, { outcome: 'confirmed', by }), { replace: true });
+  for (const { name, after } of pending.change.names)
+    if (after?.tags.includes(GUARDED)) await names.requestLook(name);
+}
+
+async function dismiss(call: ActionCall): Promise<void> {
+  const { facts, notifyDue, log } = call.deps;
+  const by = call.person.id;
+  const outcome = await facts.dismiss(call.value, by);
+  notifyDue();
+  if (!outcome.ok) return refuse(call, outcome.refusal);
+  call.acknowledge();
+  log.info({ by, changeId: call.value }, 'a change of names was dropped');
+  await call.respond(endedFacts(outcome.pending, { outcome: 'dismissed', by }), { replace: true });
+}
+
+/** Says why not. What has changed since it was shown is shown again. */
+async function refuse(call: ActionCall, refusal: FactsRefusal): Promise<void> {
+  await call.respond(factsRefusalText(refusal));
+  if (refusal.code === 'change_stale' && refusal.again !== undefined)
+    await call.respond(waitingFacts(refusal.again, await call.deps.facts.progressOf(refusal.again)));
 }
 
 /** Hands over all that changes, and offers to confirm it beside that. */
@@ -67,13 +99,13 @@ async function lookAtFacts(call: ActionCall): Promise<void> {
   const waiting = await facts.find(call.value);
   if (waiting === undefined) return call.respond(factsRefusalText({ code: 'change_gone' }));
   const problem = await handOver(call, await changesFile(waiting.change.names));
-  await call.respond(problem ?? waitingFacts(waiting, await facts.approversOf(waiting), true));
+  await call.respond(problem ?? waitingFacts(waiting, await facts.progressOf(waiting), true));
 }
 
 export const factChanges = {
   actions: [
-    { id: 'facts_confirm', run: decide('confirmed') },
-    { id: 'facts_dismiss', run: decide('dismissed') },
+    { id: 'facts_confirm', run: confirm },
+    { id: 'facts_dismiss', run: dismiss },
     { id: 'facts_look', run: lookAtFacts },
   ],
 } as const satisfies Feature;
@@ -87,12 +119,17 @@ export async function changesFile(changes: FactsChange['names']): Promise<TextFi
     ...DETAIL_COLUMNS.map((field) => `${field}_before`),
     ...DETAIL_COLUMNS.map((field) => `${field}_after`),
     'watched_after',
+    'expires_before',
+    'expires_after',
   ];
-  const rows = changes.map(({ name, before, after }) => [
+  const dayOf = (at: Date | undefined) => at?.toISOString().slice(0, 10) ?? '';
+  const rows = changes.map(({ name, before, after, date }) => [
     name,
     ...cells(before),
     ...cells(after),
     after === undefined ? 'no' : 'yes',
+    dayOf(date?.before?.at),
+    dayOf(date?.after),
   ]);
   return {
     text: await csvFile([header, ...rows]),

@@ -1,11 +1,14 @@
-import type { FactsRefusal } from '../../names/fact-changes.ts';
+import { type ChangedName, isSameDetails, MAX_GUARDED } from '../../names/portfolio.ts';
 import type { FactsChange } from '../../names/ports.ts';
+import type { FactsRefusal } from '../../names/protected-changes.ts';
+import type { RequirementProgress } from '../../policy/approvals.ts';
 import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   actions,
   button,
   count,
+  day,
   escapeText,
   lines,
   type Message,
@@ -26,15 +29,23 @@ export const SHOWN_CHANGES = 20;
 type Waiting = PendingChange<FactsChange>;
 
 /** What changes of one name. */
-export function changeLine({ name, before, after }: FactsChange['names'][number]): string {
+export function changeLine({ name, before, after, date }: ChangedName): string {
   const words = (details: typeof before) =>
     detailPairs(details)
       .filter(([, value]) => value !== undefined)
       .map(([label, value]) => `${label.toLowerCase()} ${value}`)
       .join(', ') || 'nothing';
-  return after === undefined
-    ? `• *${escapeText(displayName(name))}*: off the watch list, and with it ${words(before)}`
-    : `• *${escapeText(displayName(name))}*: from ${words(before)} to ${words(after)}`;
+  const title = `• *${escapeText(displayName(name))}*:`;
+  if (after === undefined) return `${title} off the watch list, and with it ${words(before)}`;
+  const details = isSameDetails(before, after) ? [] : [`from ${words(before)} to ${words(after)}`];
+  const given = date?.before?.by === undefined ? '' : ` (given by ${mention(date.before.by)})`;
+  const dates =
+    date === undefined
+      ? []
+      : [
+          `expires ${date.before === undefined ? 'unknown' : day(date.before.at)}${given} → ${day(date.after)}`,
+        ];
+  return `${title} ${[...details, ...dates].join('; ')}`;
 }
 
 function namesText({ change: { names } }: Waiting): string {
@@ -53,10 +64,14 @@ function changeLines({ change: { names } }: Waiting): ReturnType<typeof lines> {
 }
 
 /**
- * Asks those who may for a confirmation. Who confirms sees all that changes, here or in the file behind the button.
+ * Asks for confirmation. Who confirms sees all that changes, here or in the file behind the button.
  * @param isAllSeen the person has the file
  */
-export function waitingFacts(waiting: Waiting, approvers: readonly string[], isAllSeen = false): Message {
+export function waitingFacts(
+  waiting: Waiting,
+  progress: readonly RequirementProgress[],
+  isAllSeen = false,
+): Message {
   const { id, askedBy, expiresAt, change } = waiting;
   const isShown = isAllSeen || change.names.length <= SHOWN_CHANGES;
   const what = namesText(waiting);
@@ -65,7 +80,9 @@ export function waitingFacts(waiting: Waiting, approvers: readonly string[], isA
     section(`:busts_in_silhouette: ${title}`),
     ...changeLines(waiting),
     section(
-      `It takes a second person: ${approverList(approvers)}, but not who asked. Until ${moment(expiresAt)} one of you can confirm it; nothing of it has changed so far.`,
+      'It weakens protection, so nothing has changed yet. To confirm:',
+      ...progress.map(requirementLine),
+      `${mention(askedBy)} can't confirm it. Open until ${moment(expiresAt)}.`,
     ),
     ...actions(`facts_${id}`, [
       isShown
@@ -75,6 +92,25 @@ export function waitingFacts(waiting: Waiting, approvers: readonly string[], isA
     ]),
   ]);
 }
+
+function requirementLine({ requirement, counted }: RequirementProgress): string {
+  const { needed, approvers, signed } = requirement;
+  const given =
+    counted.length === 0 ? '' : `, confirmed by ${counted.map(({ userId }) => mention(userId)).join(', ')}`;
+  return `• ${needed} of ${approverList(approvers)}${signed ? ', with a signature' : ''}${given}`;
+}
+
+/** Announces a change that waits, or what became of it, where the question doesn't stand. */
+export function announcedFacts(
+  waiting: Waiting,
+  decided: KnownChange<unknown>['decided'] | 'waits',
+): Message {
+  if (decided !== 'waits') return endedFacts(waiting, decided);
+  const title = `:busts_in_silhouette: ${mention(waiting.askedBy)} asks to weaken the protection of ${namesText(waiting)}. It waits for confirmation`;
+  return message(title, [section(title), ...changeLines(waiting)]);
+}
+
+export const TOO_MANY_GUARDED = `Nothing was changed: at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Take the tag off other names first. \`/domain names tag:guarded\` lists them.`;
 
 /** How a change ended; takes the place of the question. */
 export function endedFacts(waiting: Waiting, decided: KnownChange<unknown>['decided']): Message {
@@ -93,7 +129,7 @@ export function waitingText(
   waiting: Waiting,
   where: { readonly channelId: string } | readonly string[],
 ): string {
-  const begun = `${namesText(waiting)} ${waiting.change.names.length === 1 ? 'waits' : 'wait'} for a second person, because rules, budgets or alarms go by these tags.`;
+  const begun = `${namesText(waiting)} ${waiting.change.names.length === 1 ? 'waits' : 'wait'} for a second person, because this weakens protection.`;
   if ('channelId' in where) return `${begun} I asked in <#${where.channelId}>.`;
   return where.length > 0
     ? `${begun} I asked ${where.map(mention).join(', ')}.`
@@ -108,7 +144,11 @@ export function factsRefusalText(refusal: FactsRefusal): string {
     case 'change_gone':
       return 'This does not wait any more: it was confirmed, dropped, or nobody confirmed it in time. If it is still wanted, do it again.';
     case 'change_stale':
-      return 'A name of this has changed since it was asked for, so nothing was changed now. If it is still wanted, do it again.';
+      return refusal.again === undefined
+        ? 'A name has changed since this was asked for, and nothing of the request is left.'
+        : 'A name has changed since this was asked for, so it was not confirmed. Check it as it is now, then confirm again.';
+    case 'needs_signature':
+      return 'A rule asks for your signature. Press Confirm to get a link.';
     default:
       return refusalText(refusal);
   }

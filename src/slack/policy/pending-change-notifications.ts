@@ -1,12 +1,13 @@
 import type { TeamSettings } from '../../config.ts';
-import type { FactChanges } from '../../names/fact-changes.ts';
 import type { FactsChange } from '../../names/ports.ts';
+import type { ProtectedChanges } from '../../names/protected-changes.ts';
 import type { MessagePlace } from '../../notifications.ts';
 import { peopleAmong } from '../../orders/approvers.ts';
+import type { RequirementProgress } from '../../policy/approvals.ts';
 import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
 import type { SlackDeps } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
-import { endedFacts, waitingFacts } from '../names/fact-changes.view.ts';
+import { announcedFacts, endedFacts, waitingFacts } from '../names/fact-changes.view.ts';
 import { directMessageTo, type NotificationPlanner } from '../outbound/notify.ts';
 import { changeEnded, changeRequest, type WaitingChange } from './pending-change.view.ts';
 import { confirmationRequest, confirmedMessage, withdrawnMessage } from './policy.view.ts';
@@ -15,8 +16,8 @@ import { confirmationRequest, confirmedMessage, withdrawnMessage } from './polic
 
 /** What finding out needs who may confirm changes of names. */
 export interface ApproversToAskDeps extends Pick<SlackDeps, 'directory'> {
-  readonly facts: Pick<FactChanges, 'approversOf'>;
-  readonly settings: () => Promise<Pick<TeamSettings, 'approvalChannel'>>;
+  readonly facts: Pick<ProtectedChanges, 'progressOf'>;
+  readonly settings: () => Promise<Pick<TeamSettings, 'approvalChannel' | 'reminderChannel'>>;
 }
 
 export interface PendingChangePlannerDeps
@@ -32,6 +33,10 @@ interface Question {
   readonly channels: readonly MessagePlace[];
   /** Who gets it where no channel takes it. Undefined when it does not wait any more. */
   readonly asks: readonly string[] | undefined;
+  /** Where everybody sees it, and its message there. */
+  readonly announced?: { readonly channelId: string; readonly message: Message } | undefined;
+  /** Changes with what the question shows. */
+  readonly version?: string;
   /** Who asked for it, where somebody else has decided. */
   readonly tell: string | undefined;
   readonly expiresAt: Date | undefined;
@@ -59,23 +64,31 @@ export function createPendingChangePlanner(deps: PendingChangePlannerDeps): Noti
   return async ({ id, notifications }, send) => {
     const question = await findQuestion(deps, id);
     if (question === undefined) return undefined;
-    const { askedAt: since, asks, channels, tell, expiresAt, message } = question;
+    const { askedAt: since, asks, channels, tell, expiresAt, message, announced, version = 'waits' } = question;
+    const announce = async (shows: string) => {
+      if (announced === undefined) return;
+      const { channelId, message: notice } = announced;
+      const places = [async () => ({ channelId })];
+      await send({ purpose: 'notice', version: shows, since, places, message: () => notice });
+    };
     const inChannels = channels.map((channel) => async () => channel);
-    const show = (reader: string, version: string) => {
+    const show = (reader: string, shows: string) => {
       const places = reader === CHANNEL ? inChannels : [directMessageTo(directory, reader)];
-      return send({ purpose: `${TO}${reader}`, version, since, places, message: () => message(reader) });
+      return send({ purpose: `${TO}${reader}`, version: shows, since, places, message: () => message(reader) });
     };
     if (asks === undefined) {
       const standing = notifications.flatMap((each) =>
-        each.message === undefined ? [] : each.purpose.slice(TO.length),
+        each.message === undefined || !each.purpose.startsWith(TO) ? [] : each.purpose.slice(TO.length),
       );
+      await announce('ended');
       // Who asked sees what became of it where the question stands in a channel.
       const told = tell === undefined || standing.includes(CHANNEL) ? [] : [tell];
       for (const reader of new Set([...standing, ...told])) await show(reader, 'ended');
       return undefined;
     }
-    const { state } = await show(CHANNEL, 'waits');
-    if (state === 'refused') for (const userId of asks) await show(userId, 'waits');
+    const { state, at } = await show(CHANNEL, version);
+    if (state === 'refused') for (const userId of asks) await show(userId, version);
+    if (at?.channelId !== announced?.channelId) await announce('waits');
     return expiresAt && { again: new Date(Math.min(expiresAt.getTime(), now().getTime() + LOOK_AGAIN_MS)) };
   };
 }
@@ -127,25 +140,35 @@ async function askApprovers(
   deps: PendingChangePlannerDeps,
   known: KnownChange<FactsChange>,
 ): Promise<Question> {
-  const { approvers, ...asked } = await approversToAsk(deps, known);
+  const { progress, ...asked } = await approversToAsk(deps, known);
+  const { reminderChannel: channelId } = await deps.settings();
   const question = questionOf(deps, known, asked);
-  const message =
-    question.asks === undefined ? endedFacts(known, known.decided) : waitingFacts(known, approvers);
-  return { ...question, message: () => message };
+  const isWaiting = question.asks !== undefined;
+  const message = isWaiting ? waitingFacts(known, progress) : endedFacts(known, known.decided);
+  return {
+    ...question,
+    message: () => message,
+    version: `waits ${known.confirmations.length}`,
+    announced:
+      channelId === undefined
+        ? undefined
+        : { channelId, message: announcedFacts(known, isWaiting ? 'waits' : known.decided) },
+  };
 }
 
 /** Who may confirm a change of names, and where they are asked: where it was asked for, else in the approvers' channel. */
 export async function approversToAsk(
   { facts, settings, directory }: ApproversToAskDeps,
   waiting: PendingChange<FactsChange>,
-): Promise<Asked & { readonly approvers: readonly string[] }> {
+): Promise<Asked & { readonly progress: readonly RequirementProgress[] }> {
   const { askedBy, origin } = waiting;
-  const [approvers, { approvalChannel }] = await Promise.all([facts.approversOf(waiting), settings()]);
+  const [progress, { approvalChannel }] = await Promise.all([facts.progressOf(waiting), settings()]);
+  const approvers = progress.flatMap(({ requirement }) => requirement.approvers);
   const { people } = await peopleAmong(directory, approvers);
   // Others do not see a direct message with who asked.
   const isSeen = origin !== undefined && /^[CG]/.test(origin.channelId);
   return {
-    approvers,
+    progress,
     channels: [
       ...(isSeen ? [origin] : []),
       ...(approvalChannel === undefined ? [] : [{ channelId: approvalChannel }]),

@@ -6,6 +6,7 @@ import { context, type Message, mention, message, section } from '../kit/blocks.
 const LEADS: Readonly<Record<LinkPurpose, string>> = {
   order: 'Look at what is sent, and sign it, here:',
   resume: 'It was paused, so it needs your signature anew. Look at it, and sign it, here:',
+  facts: 'Check the change, and sign it, here:',
   add: 'Add a passkey here:',
   vouch: 'Vouch for it with your passkey here:',
   revoke: 'You no longer use it. What was published with it stays in force. Retire it here:',

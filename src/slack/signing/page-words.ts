@@ -1,3 +1,4 @@
+import type { FactsChange } from '../../names/ports.ts';
 import { waitingDecision } from '../../orders/approvers.ts';
 import type { Order } from '../../orders/order.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
@@ -7,6 +8,7 @@ import type { SlackDeps } from '../feature.ts';
 import { asText, plain } from '../kit/blocks.ts';
 import { coveredNamesText, previewLines } from '../mandates/mandate.view.ts';
 import { mandatePreview } from '../mandates/mandate-day.ts';
+import { changeLine } from '../names/fact-changes.view.ts';
 import { impactBlocks } from '../orders/card.view.ts';
 import { formatAccount, itemName, orderTitle } from '../orders/order.view.ts';
 import { refusalText } from '../orders/refusal.view.ts';
@@ -34,6 +36,7 @@ export function pageWords({ directory, currency, orders, names, mandates }: Slac
       fields: readableFields,
       itemName,
       findings: ({ bulk }: Order) => (bulk === undefined ? [] : findingLines(bulk).map(unmarked)),
+      changes: ({ names: changed }: FactsChange) => changed.map((change) => unmarked(changeLine(change))),
     },
     refusalText: (refusal: Parameters<typeof refusalText>[0]) => unmarkedWithNames(refusalText(refusal)),
     /** What somebody is called; their id where Slack does not tell. */

@@ -308,7 +308,16 @@ describe('within Slack’s limits', () => {
       text: 'y'.repeat(80),
       issue: { code: 'not_a_date', text: 'y'.repeat(80) } as const,
     }));
-    const report = importReport({ added: 3, dated: 0, kept: 0, duplicates: 0, rejected });
+    const report = importReport({
+      added: 3,
+      dated: 0,
+      kept: 0,
+      duplicates: 0,
+      rejected,
+      beyondLimit: 2,
+      tooFarAhead: 1,
+      waiting: undefined,
+    });
     expectBlocks(report.blocks, 'modal');
     expectBlocks(report.blocks, 'message');
   });

@@ -1,6 +1,6 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { confirmLapse, requestLapse, snoozeName, watchName } from '../../../src/expiry/watch-list.ts';
+import { requestLapse, snoozeName } from '../../../src/expiry/watch-list.ts';
 import type { MessagePlace } from '../../../src/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { createEventPlanner } from '../../../src/slack/log/event-notifications.ts';
@@ -11,12 +11,14 @@ import { createWatchListStore } from '../../../src/store/domains.ts';
 import { createEventLog } from '../../../src/store/events.ts';
 import { createInstallationStore } from '../../../src/store/installation.ts';
 import { createNotificationStore } from '../../../src/store/notifications.ts';
+import { createPortfolioStore } from '../../../src/store/portfolio.ts';
 import { createPriceStore } from '../../../src/store/prices.ts';
 import { createStandInStore } from '../../../src/store/stand-ins.ts';
 import { silent } from '../../expiry/rig.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { buttonsOf, DOMAINS, textOf } from '../../support/demo.ts';
 import { notifierDeps, notifyDue } from '../../support/notifier.ts';
+import { confirmLapse, watchName } from '../../support/unprotected.ts';
 
 /* What somebody decides is told whatever breaks after the commit, and once. */
 
@@ -54,6 +56,7 @@ afterAll(async () => {
 
 const shown = (channel: string) => workspace.messages(channel).slice(before.get(channel));
 const watchList = () => ({
+  portfolio: createPortfolioStore(db, TEAM),
   store: createWatchListStore(db),
   rdap: { lookup: async () => ({ kind: 'unavailable', reason: 'nobody is asked' }) as const },
   now,

@@ -175,10 +175,8 @@ test('whether to let a name go: the question first, then what stops and what wai
   const waiting = waitingText(costOf(), TODAY);
   const message = lapseRequest(
     {
-      kind: 'lapse_requested',
-      subject: { kind: 'name', id: 'cafe.rest' },
+      name: 'cafe.rest',
       actor: 'U0ALICE',
-      at: NOW,
       reason: 'it is over',
     },
     { impact: [':x: Mail stops: it goes to `mail.cafe.rest`'], waiting, keep: ', about €18.00' },

@@ -99,8 +99,19 @@ function look() {
     adminsToNotify: async () => ['U0ADA', 'U0BOB', 'U0CAROL'],
     pendingChanges,
     policies: policies(),
-    facts: { approversOf: async () => ['U0BOB', 'U0CAROL', 'U0ADA'] },
-    settings: async () => ({ approvalChannel }),
+    facts: {
+      progressOf: async () => [
+        {
+          requirement: {
+            rule: { kind: 'approval_tasks' },
+            ...{ names: ['cafe.rest'], needed: 1, signed: false },
+            approvers: ['U0BOB', 'U0CAROL', 'U0ADA'],
+          },
+          counted: [],
+        },
+      ],
+    },
+    settings: async () => ({ approvalChannel, reminderChannel: undefined }),
     now,
   });
   const notifications = createNotificationStore(db, 'T0TEAM');

@@ -1,0 +1,287 @@
+import { slicesOf } from '../collections.ts';
+import type { TeamSettings } from '../config.ts';
+import { factOrderOf, implicitRequirement, mergeRequirements, policySettings } from '../orders/demand.ts';
+import { covers, type MandateInForce } from '../orders/mandates/mandate.ts';
+import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
+import {
+  type Demand,
+  evaluate,
+  type PolicyFacts,
+  type Requirement,
+  requirementKey,
+} from '../policy/evaluate.ts';
+import { fitsPatterns, sortPatterns } from '../policy/name-patterns.ts';
+import { isGroup, type PolicyInForce, type PolicyRule } from '../policy/policy.ts';
+import { subjectOf } from '../policy/subject.ts';
+import { type ChangedName, GUARDED } from './portfolio.ts';
+
+/*
+ * Which changes of a name weaken its protection, and who has to confirm them. Pure.
+ */
+
+/** Everything that protects names at one moment. */
+export interface Protection {
+  readonly settings: TeamSettings;
+  readonly policy: PolicyInForce;
+  readonly budgetTags: ReadonlySet<string>;
+  /** Mandates in force. */
+  readonly mandates: readonly MandateInForce[];
+  /** The tags of the names' parent domains, which rules compare too. */
+  readonly tagsOf: ReadonlyMap<string, readonly string[]>;
+  /** Names with an open incident or an open order. */
+  readonly busy: ReadonlySet<string>;
+}
+
+/** Changes that may be written. Only the gate makes one. */
+class Allowed {
+  readonly #changes: readonly ChangedName[];
+  constructor(changes: readonly ChangedName[]) {
+    this.#changes = changes;
+  }
+  get changes(): readonly ChangedName[] {
+    return this.#changes;
+  }
+}
+
+export type { Allowed as AllowedChanges };
+
+/** Separates changes that take effect at once from those that wait for confirmation. */
+export async function separateChanges(
+  changes: readonly ChangedName[],
+  by: string,
+  protection: Protection,
+): Promise<{ readonly allowed: Allowed; readonly waiting: readonly ChangedName[] }> {
+  const requirementsOf = weighChanges(protection);
+  const [atOnce, waiting]: [ChangedName[], ChangedName[]] = [[], []];
+  for await (const slice of slicesOf(changes))
+    for (const change of slice) (requirementsOf(change, by) === undefined ? atOnce : waiting).push(change);
+  return { allowed: new Allowed(atOnce), waiting };
+}
+
+/** What all of some changes need. */
+export async function requirementsOfAll(
+  changes: readonly ChangedName[],
+  by: string,
+  protection: Protection,
+): Promise<readonly Requirement[]> {
+  const requirementsOf = weighChanges(protection);
+  const all: Requirement[] = [];
+  for await (const slice of slicesOf(changes)) {
+    const asked = slice.flatMap((change) => requirementsOf(change, by) ?? []);
+    all.splice(0, all.length, ...mergeRequirements([...all, ...asked]));
+  }
+  // What weakened something when it was asked for is still confirmed by somebody else.
+  return all.length > 0
+    ? all
+    : [
+        anyApprover(
+          protection,
+          changes.map(({ name }) => name),
+        ),
+      ];
+}
+
+/** @returns what a change needs; undefined when it doesn't weaken anything */
+export type RequirementsOf = (change: ChangedName, by: string) => readonly Requirement[] | undefined;
+
+/** Prepares {@link RequirementsOf} for many changes under the same protection. */
+export function weighChanges(protection: Protection): RequirementsOf {
+  const { policy, budgetTags, mandates } = protection;
+  const ruleTags = new Set(policy.tags);
+  const mandateTags = new Set(mandates.flatMap(({ mandate }) => mandate.patterns.tags));
+  const effectOf = createEffects(protection, ruleTags);
+
+  return (change, by) => {
+    const { name, before, after, date } = change;
+    const tagsAfter = after?.tags ?? [];
+    const removed = before.tags.filter((tag) => !tagsAfter.includes(tag));
+    const added = tagsAfter.filter((tag) => !before.tags.includes(tag));
+    const changed = [...removed, ...added];
+    const effect =
+      after === undefined || changed.some((tag) => ruleTags.has(tag))
+        ? effectOf(change)
+        : { isWeaker: false, isCovered: false, requirements: [] };
+    const touched = touchedBefore(change, protection);
+    const affected = mandates.filter(
+      ({ mandate }) =>
+        changed.some((tag) => mandate.patterns.tags.includes(tag)) ||
+        (after === undefined && covers(mandate, name, touched)),
+    );
+    const isNamed = (tag: string) => budgetTags.has(tag) || mandateTags.has(tag);
+    const weakens =
+      affected.length > 0 ||
+      changed.some(isNamed) ||
+      removed.some((tag) => tag === GUARDED || ruleTags.has(tag)) ||
+      (added.length > 0 && effect.isWeaker) ||
+      (after === undefined && (effect.isCovered || protection.busy.has(name))) ||
+      isLaterDate(date, by);
+    if (!weakens) return undefined;
+    const asked = [
+      ...effect.requirements,
+      ...affected.map((each) => mandateRequirement(each, protection, name)),
+    ];
+    return asked.length > 0 ? mergeRequirements(asked) : [anyApprover(protection, [name])];
+  };
+}
+
+/** Who may confirm that a name lapses; undefined when nothing protects it, so that any second person may. */
+export function lapseRequirements(
+  name: string,
+  details: ChangedName['before'],
+  protection: Protection,
+): readonly Requirement[] | undefined {
+  const change = { name, before: details, after: undefined };
+  const requirements = weighChanges({ ...protection, busy: new Set(), budgetTags: new Set() })(change, '');
+  return requirements?.map((requirement) => ({ ...requirement, needed: 1, signed: false }));
+}
+
+/** One other person who may approve. */
+function anyApprover({ settings, policy }: Protection, names: readonly string[]): Requirement {
+  return { ...implicitRequirement(settings, names), needed: 1, signed: policy.signsSettings };
+}
+
+/** One person who could approve the mandate. */
+function mandateRequirement({ order }: MandateInForce, protection: Protection, name: string): Requirement {
+  const [first, ...others] = order.demand.requirements.filter(({ rule }) => rule.kind === 'rule');
+  if (first === undefined) return anyApprover(protection, [name]);
+  const all = [first, ...others];
+  const approvers = [...new Set(all.flatMap((each) => each.approvers))];
+  return { ...first, names: [name], approvers, needed: 1, signed: all.every(({ signed }) => signed) };
+}
+
+function isLaterDate(date: ChangedName['date'], by: string): boolean {
+  if (date?.before === undefined) return false;
+  return date.after > date.before.at && date.before.by !== by;
+}
+
+function touchedBefore({ name, before }: ChangedName, { tagsOf }: Protection): readonly string[] {
+  const parents = subjectOf(name, 'host').hosts.filter((host) => host !== name);
+  return [...new Set([...before.tags, ...parents.flatMap((host) => tagsOf.get(host) ?? [])])];
+}
+
+/** What a change of tags, or an unwatch, does to the rules that decide about a name. */
+interface Effect {
+  /** An order may need less than before. */
+  readonly isWeaker: boolean;
+  /** A rule that asks or refuses is about the name. */
+  readonly isCovered: boolean;
+  readonly requirements: readonly Requirement[];
+}
+
+/** Names with the same relevant tags and the same fitting rules share an effect. */
+function createEffects(
+  protection: Protection,
+  ruleTags: ReadonlySet<string>,
+): (change: ChangedName) => Effect {
+  const known = new Map<string, Effect>();
+  const { rules } = protection.policy;
+  const patterns = rules.map(({ names }) => sortPatterns(names));
+  return (change) => {
+    const { name, before, after } = change;
+    const touched = touchedBefore(change, protection);
+    const inherited = touched.filter((tag) => !before.tags.includes(tag));
+    const relevant = (tags: readonly string[]) => tags.filter((tag) => ruleTags.has(tag)).toSorted();
+    const was = relevant(touched);
+    const is = relevant([...inherited, ...(after?.tags ?? [])]);
+    const subject = subjectOf(name, 'host');
+    const fits = (tags: readonly string[]) =>
+      patterns.map((each) => fitsPatterns(each, subject, tags) === 'yes');
+    const [fitted, fitting] = [fits(was), fits(is)];
+    const key = JSON.stringify([fitted, fitting, after === undefined]);
+    const effect =
+      known.get(key) ??
+      effectOf(protection, { name, was, is, fitted, fitting, isUnwatched: after === undefined });
+    known.set(key, effect);
+    return { ...effect, requirements: effect.requirements.map((each) => ({ ...each, names: [name] })) };
+  };
+}
+
+/** A change as rules see it. */
+interface RuleView {
+  readonly name: string;
+  readonly was: readonly string[];
+  readonly is: readonly string[];
+  readonly fitted: readonly boolean[];
+  readonly fitting: readonly boolean[];
+  readonly isUnwatched: boolean;
+}
+
+function effectOf(protection: Protection, view: RuleView): Effect {
+  const { rules } = protection.policy;
+  const affected = rules.filter((_, index) => view.fitted[index] || view.fitting[index]);
+  const isCovered = rules.some(({ decision }, index) => view.fitted[index] && decision !== 'free');
+  const requirements: Requirement[] = [];
+  let isWeaker = false;
+  for (const scenario of scenariosOf(affected)) {
+    const before = demandIn(protection, view.name, view.was, scenario);
+    const after = demandIn(protection, view.name, view.is, scenario);
+    const isSame = demandKey(before) === demandKey(after);
+    if (!isSame) requirements.push(...before.requirements, ...after.requirements);
+    else if (view.isUnwatched)
+      requirements.push(...before.requirements.filter(({ rule }) => rule.kind === 'rule'));
+    isWeaker ||= asksLess(before, after);
+  }
+  // The settings behind every policy decide where no rule asks for anybody.
+  const ofRules = requirements.filter(({ rule }) => rule.kind === 'rule');
+  return {
+    isWeaker,
+    isCovered,
+    requirements: mergeRequirements(ofRules.length > 0 ? ofRules : requirements),
+  };
+}
+
+/** An order that a name could have. */
+interface Scenario {
+  readonly task: (typeof ORDER_TASK_NAMES)[number];
+  readonly requester: string;
+  /** Undefined: the price isn't known. */
+  readonly price: PolicyRule['over'];
+}
+
+/** One requester for each `by`, and a price at and above each `over`, are enough: between two amounts nothing changes. */
+function scenariosOf(rules: readonly PolicyRule[]): readonly Scenario[] {
+  const requesters = [...new Set(['', ...rules.flatMap(({ by }) => by)])];
+  const overs = rules.flatMap(({ over }) => over ?? []);
+  const prices = [undefined, ...overs.flatMap((over) => [over, { ...over, minor: over.minor + 1 }])];
+  return ORDER_TASK_NAMES.flatMap((task) =>
+    requesters.flatMap((requester) => prices.map((price) => ({ task, requester, price }))),
+  );
+}
+
+function demandIn(
+  { settings, policy }: Protection,
+  name: string,
+  tags: readonly string[],
+  { task, requester, price }: Scenario,
+): Demand {
+  const order = { task, names: [name], requesterId: requester, input: undefined, usesTeamAccount: false };
+  const { hosts } = subjectOf(name, 'host');
+  const groups = policy.rules.flatMap(({ by }) => by.filter(isGroup));
+  const facts: PolicyFacts = {
+    task: factOrderOf(order).facts,
+    tags: new Map(hosts.map((host) => [host, tags])),
+    groups: new Map(groups.map((id) => [id, new Set([id])])),
+    prices: new Map(price === undefined ? [] : [[name, price]]),
+  };
+  const asked = { ...order, requester };
+  return evaluate(policy, policySettings(settings, policy), asked, facts).demand;
+}
+
+function demandKey({ outcome, requirements }: Demand): string {
+  return JSON.stringify([outcome, requirements.map(requirementKey).toSorted()]);
+}
+
+const STRICTNESS = { free: 0, approve: 1, refuse: 2 } as const;
+
+/** Whether something that was needed isn't needed any more. */
+function asksLess(before: Demand, after: Demand): boolean {
+  if (before.outcome !== after.outcome) return STRICTNESS[after.outcome] < STRICTNESS[before.outcome];
+  const isKept = (was: Requirement) =>
+    after.requirements.some((is) => {
+      if (is.needed < was.needed || (was.signed && !is.signed)) return false;
+      const isStricter = is.needed > was.needed || (is.signed && !was.signed);
+      // A rule that names its approvers is narrower than the settings. Between two such rules, other people count as fewer.
+      return isStricter || was.rule.kind !== 'rule' || is.approvers.every((id) => was.approvers.includes(id));
+    });
+  return !before.requirements.every(isKept);
+}

@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import type { ChangedName } from '../../src/names/portfolio.ts';
+import {
+  lapseRequirements,
+  type Protection,
+  requirementsOfAll,
+  separateChanges,
+  weighChanges,
+} from '../../src/names/weakening.ts';
+import type { MandateInForce } from '../../src/orders/mandates/mandate.ts';
+import type { PolicyRule } from '../../src/policy/policy.ts';
+import { rule } from '../policy/sample.ts';
+import { newTeamSettings } from '../support/settings.ts';
+
+/*
+ * Siblings tried: tag removed, added, swapped; rule by tag, zone, name, `*`, task, `by`, `over`; shadowed rule; tag of a parent.
+ */
+
+const BRAND = rule({
+  name: 'brand',
+  tasks: ['transfer', 'delete'],
+  names: ['tag:brand'],
+  approvers: ['U0LEGAL', 'U0CFO'],
+  needed: 2,
+  signed: true,
+});
+
+function protection(rules: readonly PolicyRule[], more: Partial<Protection> = {}): Protection {
+  return {
+    settings: newTeamSettings({ approvers: ['U0BOB'], approvalTasks: ['renew', 'delete'] }),
+    policy: {
+      ...{ version: 1, rules, signsSettings: false, lapsed: undefined },
+      tags: rules.flatMap(({ names }) =>
+        names.flatMap((name) => (name.startsWith('tag:') ? [name.slice(4)] : [])),
+      ),
+    },
+    budgetTags: new Set(),
+    mandates: [],
+    tagsOf: new Map(),
+    busy: new Set(),
+    ...more,
+  };
+}
+const details = (tags: readonly string[]) => ({
+  owner: undefined,
+  tags,
+  channel: undefined,
+  note: undefined,
+});
+const tags = (before: readonly string[], after: readonly string[]): ChangedName => ({
+  name: 'cafe.rest',
+  before: details(before),
+  after: details(after),
+});
+const unwatch = (before: readonly string[] = []): ChangedName => ({ ...tags(before, []), after: undefined });
+/** `2 of U0LEGAL,U0CFO signed` for each requirement; undefined where the change takes effect at once. */
+const needs = (change: ChangedName, given: Protection, by = 'U0ALICE') =>
+  weighChanges(given)(change, by)?.map(
+    ({ needed, approvers, signed }) => `${needed} of ${approvers}${signed ? ' signed' : ''}`,
+  );
+const LEGAL = ['2 of U0LEGAL,U0CFO signed'];
+const ANYONE = ['1 of U0BOB'];
+
+describe('a changed tag', () => {
+  test('needs everything that its rule asks for', () => {
+    expect(needs(tags(['brand'], []), protection([BRAND]))).toEqual(LEGAL);
+    expect(needs(tags(['brand', 'x'], ['x', 'y']), protection([BRAND]))).toEqual(LEGAL);
+  });
+
+  test('needs what is asked before and after', () => {
+    const weak = rule({ name: 'weak', tasks: ['all'], names: ['tag:weak'], approvers: ['U0CAROL'] });
+    expect(needs(tags(['brand'], ['weak']), protection([weak, BRAND]))).toEqual(
+      expect.arrayContaining([...LEGAL, '1 of U0CAROL']),
+    );
+  });
+
+  test('needs the approvers of the settings where no rule names anybody', () => {
+    const loose = rule({ names: ['tag:loose'], tasks: ['all'], decision: 'free', approvers: [] });
+    const given = protection([loose], { settings: newTeamSettings({ approvalsRequired: 2 }) });
+    expect(needs(tags([], ['loose']), given)).toEqual(['2 of U0BOB']);
+  });
+
+  test('takes effect at once where it strengthens, or decides nothing', () => {
+    expect(needs(tags([], ['brand']), protection([BRAND]))).toBeUndefined();
+    expect(needs(tags(['x'], ['y', 'guarded']), protection([BRAND]))).toBeUndefined();
+  });
+
+  test.each<[string, PolicyRule[]]>([
+    ['of who asks', [rule({ names: ['tag:loose'], by: ['S0SALES'], decision: 'free', approvers: [] })]],
+    [
+      'of dear orders',
+      [
+        rule({
+          names: ['tag:loose'],
+          over: { currency: 'EUR', minor: 100 },
+          decision: 'free',
+          approvers: [],
+        }),
+      ],
+    ],
+    ['of one task', [rule({ names: ['tag:loose'], tasks: ['renew'], decision: 'free', approvers: [] })]],
+  ])('waits where only some orders need less: %s', (_, rules) => {
+    expect(needs(tags([], ['loose']), protection(rules))).toBeDefined();
+  });
+
+  test('waits for one other person: guarded taken away, a budget, a shadowed rule', () => {
+    const refuse = rule({ tasks: ['all'], names: ['*'], decision: 'refuse', approvers: [] });
+    expect(needs(tags(['guarded'], []), protection([]))).toEqual(ANYONE);
+    expect(needs(tags(['brand'], []), protection([refuse, BRAND]))).toEqual(ANYONE);
+    for (const change of [tags(['ads'], []), tags([], ['ads'])])
+      expect(needs(change, protection([], { budgetTags: new Set(['ads']) }))).toEqual(ANYONE);
+  });
+
+  test('of which a parent domain has the tag too moves nothing', () => {
+    const given = protection(
+      [rule({ names: ['tag:loose'], tasks: ['all'], decision: 'free', approvers: [] })],
+      {
+        tagsOf: new Map([['cafe.rest', ['loose']]]),
+      },
+    );
+    expect(needs({ ...tags([], ['loose']), name: 'shop.cafe.rest' }, given)).toBeUndefined();
+  });
+});
+
+const mandate = (...patterns: string[]) =>
+  ({
+    order: { demand: { requirements: [] } },
+    mandate: {
+      patterns: {
+        hosts: patterns.filter((each) => !each.startsWith('tag:')),
+        tags: patterns.flatMap((each) => (each.startsWith('tag:') ? [each.slice(4)] : [])),
+      },
+    },
+  }) as unknown as MandateInForce;
+
+describe('an unwatch', () => {
+  test.each<[string, Protection, readonly string[] | undefined]>([
+    ['nothing', protection([]), undefined],
+    ['a free rule', protection([rule({ names: ['*'], decision: 'free', approvers: [] })]), undefined],
+    ['a rule by zone', protection([rule({ names: ['*.rest'], approvers: ['U0LEGAL'] })]), ['1 of U0LEGAL']],
+    [
+      'a rule by name',
+      protection([rule({ names: ['cafe.rest'], approvers: ['U0LEGAL'] })]),
+      ['1 of U0LEGAL'],
+    ],
+    ['a rule of another name', protection([rule({ names: ['bar.rest'] })]), undefined],
+    ['a refusing rule', protection([rule({ names: ['*'], decision: 'refuse', approvers: [] })]), ANYONE],
+    ['a mandate by zone', protection([], { mandates: [mandate('*.rest')] }), ANYONE],
+    ['a mandate of another zone', protection([], { mandates: [mandate('*.example')] }), undefined],
+    ['an incident or order', protection([], { busy: new Set(['cafe.rest']) }), ANYONE],
+  ])('of a name that %s covers', (_, given, expected) => {
+    expect(needs(unwatch(), given)).toEqual(expected);
+  });
+
+  test('of a name with a tag needs what its rule asks for', () => {
+    expect(needs(unwatch(['brand']), protection([BRAND]))).toEqual(LEGAL);
+    expect(needs(unwatch(['ads']), protection([], { mandates: [mandate('tag:ads')] }))).toEqual(ANYONE);
+  });
+});
+
+describe('a date', () => {
+  const [early, late] = [new Date('2027-01-01'), new Date('2028-01-01')];
+  const dated = (before: NonNullable<ChangedName['date']>['before'], after: Date): ChangedName => ({
+    ...tags([], []),
+    date: { before, after },
+  });
+  test.each([
+    ['later than that of somebody else', dated({ at: early, by: 'U0BOB' }, late), ANYONE],
+    ['later than that of nobody', dated({ at: early }, late), ANYONE],
+    ['later than one’s own', dated({ at: early, by: 'U0ALICE' }, late), undefined],
+    ['earlier', dated({ at: late, by: 'U0BOB' }, early), undefined],
+    ['the first', dated(undefined, late), undefined],
+  ])('%s', (_, change, expected) => {
+    expect(needs(change, protection([]))).toEqual(expected);
+  });
+});
+
+test('a lapse needs an approver of a name that is guarded, mandated or under a rule', () => {
+  const who = (names: readonly string[], given: Protection) =>
+    lapseRequirements('cafe.rest', details(names), given)?.map(
+      ({ approvers, needed }) => `${needed} of ${approvers}`,
+    );
+  expect(who([], protection([]))).toBeUndefined();
+  expect(who(['guarded'], protection([]))).toEqual(ANYONE);
+  expect(who([], protection([], { mandates: [mandate('*.rest')] }))).toEqual(ANYONE);
+  expect(who(['brand'], protection([BRAND]))).toEqual(['1 of U0LEGAL,U0CFO']);
+});
+
+test('changes are separated one by one, and what waits needs all that they need', async () => {
+  const given = protection([BRAND]);
+  const other = { ...tags(['guarded'], []), name: 'bar.rest' };
+  const { allowed, waiting } = await separateChanges(
+    [tags(['brand'], []), tags([], ['x']), other],
+    'U0ALICE',
+    given,
+  );
+  expect(allowed.changes.map(({ after }) => after?.tags)).toEqual([['x']]);
+  const all = await requirementsOfAll(waiting, 'U0ALICE', given);
+  expect(all.map(({ approvers }) => approvers.join())).toEqual(['U0LEGAL,U0CFO', 'U0BOB']);
+});
