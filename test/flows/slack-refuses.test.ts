@@ -6,7 +6,7 @@ import { ask, orderOf, SeenOrder } from '../support/orders.ts';
 
 const ALICES_DM = 'D0ALICE';
 
-const t = useTestDemo({ settings: { APPROVAL_REMIND_AFTER: '90d', APPROVAL_TTL: '90d' } });
+const t = useTestDemo({ rateLimits: true, settings: { APPROVAL_REMIND_AFTER: '90d', APPROVAL_TTL: '90d' } });
 afterEach(() => t.workspace.faults.clear());
 
 let names = 0;

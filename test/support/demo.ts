@@ -33,6 +33,8 @@ export interface TestDemoOptions {
   readonly logLevel?: string;
   /** The policy that is in force. */
   readonly policy?: PolicySource;
+  /** Slack's limits by method and tier; else as `SLACK_RATE_LIMITS` of the run says. */
+  readonly rateLimits?: boolean;
   /** Who has linked their account of the live context; Alice alone by default. */
   readonly linked?: readonly ('alice' | 'bob')[];
 }
@@ -57,6 +59,7 @@ export class TestDemo {
       linked = ['alice'],
       policy,
       seed = {},
+      rateLimits = process.env['SLACK_RATE_LIMITS'] === 'true',
     } = this.#options;
     const database = await createTestDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-flow-'));
@@ -80,6 +83,7 @@ export class TestDemo {
       ...(socketMode === undefined ? {} : { socketMode }),
     });
     this.#running = { demo, database, dataDir };
+    demo.workspace.rateLimits.enabled = rateLimits;
     for (const name of linked) await link(this.workspace, this[name], SANDBOX_ACCOUNTS[name]);
   }
 

@@ -1,6 +1,7 @@
 import type { Deliverer } from './deliver.ts';
 import type { Faults } from './faults.ts';
 import type { CommandHint, JsonObject, ShortcutHint } from './protocol.ts';
+import type { RateLimits } from './rate-limits.ts';
 import type { ResponseUrls } from './response-urls.ts';
 import type { SocketMode } from './socket.ts';
 import type { State } from './state.ts';
@@ -22,6 +23,7 @@ export interface Core {
   readonly state: State;
   readonly triggers: Triggers;
   readonly faults: Faults;
+  readonly rateLimits: RateLimits;
   readonly socket: SocketMode;
   readonly deliverer: Deliverer;
   readonly responseUrls: ResponseUrls;

@@ -23,6 +23,7 @@ import type {
   User,
   View,
 } from './protocol.ts';
+import { RateLimits } from './rate-limits.ts';
 import { ResponseUrls, respond } from './response-urls.ts';
 import { APP, defaultSeed, type Seed, TEAM } from './seed.ts';
 import { SocketMode } from './socket.ts';
@@ -107,6 +108,8 @@ export interface Workspace {
   /** Resolves with the first value that is not undefined; it is read again after each change. */
   waitFor<T>(read: () => T | undefined, options: { timeoutMs?: number; what: string }): Promise<T>;
   readonly faults: Faults;
+  /** Limits by method and tier; off until switched on. */
+  readonly rateLimits: { enabled: boolean };
   readonly calls: readonly ApiCall[];
   /** Messages that are to be posted later: their channels, by id. */
   readonly scheduled: ReadonlyMap<string, string>;
@@ -156,6 +159,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     state,
     triggers: new Triggers(now),
     faults: new Faults(),
+    rateLimits: new RateLimits(now),
     socket,
     deliverer,
     responseUrls: new ResponseUrls(now),
@@ -221,6 +225,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     homeView: (userId) => state.homes.get(userId),
     waitFor: (read, wait) => waitFor(core, read, wait),
     faults: core.faults,
+    rateLimits: core.rateLimits,
     calls: core.calls,
     scheduled: core.scheduled,
     deliveries: deliverer.log,

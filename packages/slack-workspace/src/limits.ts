@@ -48,3 +48,28 @@ export const LIMITS = {
   responseUrl: { uses: 5, validMs: 30 * 60_000 },
   ack: { withinMs: 3_000 },
 } as const;
+
+const [TIER_2, TIER_3, TIER_4] = [20, 50, 100];
+
+/** Calls a minute by method; `chat.postMessage` is limited by channel (`postsPerSecond`). */
+export const TIERS: Readonly<Record<string, number>> = {
+  'chat.delete': TIER_3,
+  'chat.deleteScheduledMessage': TIER_3,
+  'chat.postEphemeral': TIER_4,
+  'chat.scheduleMessage': TIER_3,
+  'chat.update': TIER_3,
+  'conversations.info': TIER_3,
+  'conversations.list': TIER_2,
+  'conversations.members': TIER_4,
+  'conversations.open': TIER_3,
+  'files.completeUploadExternal': TIER_4,
+  'files.getUploadURLExternal': TIER_4,
+  'usergroups.list': TIER_2,
+  'usergroups.users.list': TIER_2,
+  'users.info': TIER_4,
+  'users.list': TIER_2,
+  'views.open': TIER_4,
+  'views.publish': TIER_4,
+  'views.push': TIER_4,
+  'views.update': TIER_4,
+};

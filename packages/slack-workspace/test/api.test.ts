@@ -190,3 +190,20 @@ test('says what it waited for and what is there', async () => {
   const wait = workspace.waitFor(() => undefined, { timeoutMs: 20, what: 'the result' });
   await expect(wait).rejects.toThrow(/waited 20 ms for the result\ndomains:\n {2}U0STEWARD: something else/);
 });
+
+test('limits calls by method and tier while that is on', async () => {
+  const { ts } = await client.chat.postMessage({ channel, text: 'one' });
+  const update = () => call(workspace, 'chat.update', { channel, ts: ts ?? '', text: 'two' });
+  workspace.rateLimits.enabled = true;
+  for (let calls = 0; calls < 50; calls += 1) expect(await update()).toMatchObject({ ok: true });
+  clock += 20_000;
+  expect(await update()).toMatchObject({ ok: false, error: 'ratelimited' });
+  await expect(client.chat.update({ channel, ts: ts ?? '', text: 'three' })).rejects.toMatchObject({
+    retryAfter: 40,
+  });
+  expect(await call(workspace, 'users.info', { user: 'U0ALICE' }), 'another method').toMatchObject({
+    ok: true,
+  });
+  clock += 40_000;
+  expect(await update()).toMatchObject({ ok: true });
+});

@@ -26,7 +26,6 @@ export function createLatest(activity: string, log: Log): Latest {
   return {
     run(key, call, askedAt = '') {
       if (askedAt < (asked.get(key) ?? '')) return Promise.resolve();
-
       if (askedAt !== '') {
         if (asked.size >= MAX_ASKED) asked.clear();
         asked.set(key, askedAt);

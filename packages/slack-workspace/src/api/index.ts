@@ -83,6 +83,8 @@ function run(core: Core, name: string, args: JsonObject, token: string | undefin
   if (granted && method.scopes.length > 0 && !method.scopes.some((scope) => granted.includes(scope))) {
     return failure('missing_scope', { needed: method.scopes.join(','), provided: granted.join(',') });
   }
+  const retryAfter = core.rateLimits.take(name);
+  if (retryAfter !== undefined) return rateLimited(retryAfter);
   try {
     const headers = granted === undefined ? {} : { 'x-oauth-scopes': granted.join(',') };
     return { status: 200, body: { ok: true, ...method.run(core, args) }, headers };
