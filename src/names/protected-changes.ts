@@ -179,7 +179,7 @@ export function createProtectedChanges(deps: ProtectedChangesDeps): ProtectedCha
 
     async unwatch(name, by, origin) {
       const outcome = await edit(
-        `taking ${name} off the watch list`,
+        `unwatching ${name}`,
         async () =>
           [...(await portfolio.findMany([name]))].map(([, before]) => ({ name, before, after: undefined })),
         by,

@@ -324,9 +324,9 @@ async function sendAndRead<O>(
       throw serviceError(openKind(task), activity, 'it broke off', { cause: error });
     }
     const kind = error.sent ? openKind(task) : 'not_sent';
-    const { status } = error;
-    const tooLarge = isSuccess(status) ? { httpStatus: status, unread: { why: error.message } } : {};
-    throw serviceError(kind, activity, error.message, { cause: error.cause ?? error, ...tooLarge });
+    const { status, message: unreadable } = error;
+    const tooLarge = isSuccess(status) ? { httpStatus: status, unread: { why: unreadable } } : {};
+    throw serviceError(kind, activity, unreadable, { cause: error.cause ?? error, ...tooLarge });
   }
 }
 
