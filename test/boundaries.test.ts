@@ -76,6 +76,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   names: [
     'accounts',
+    'canonical-json.ts',
     'csv.ts',
     'csv-headings.ts',
     'dns',
@@ -121,15 +122,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // What any bot would need: blocks, forms, files.
   'slack/kit': ['collections.ts', 'csv.ts', 'edit-distance.ts', 'typed-text.ts'],
   // Everything that leaves for Slack.
-  'slack/outbound': [
-    'slack/kit',
-    'orders',
-    'service',
-    'log.ts',
-    'http',
-    'notifications.ts',
-    'duration.ts',
-  ],
+  'slack/outbound': ['slack/kit', 'orders', 'service', 'log.ts', 'http', 'notifications.ts', 'duration.ts'],
   // Takes what people do to the subject that handles it.
   'slack/inbound': [
     'slack',
@@ -507,4 +500,29 @@ test('no module imports itself by a detour', () => {
   };
   for (const file of FILES) visit(file, []);
   expect(cycles).toEqual([]);
+});
+
+/**
+ * What reads orders as the bot itself. Messages of an order go where it was asked for and to its approvers; the rest
+ * checks who may see it first, or shows nothing of a private one.
+ */
+const READ_AS_SYSTEM = [
+  'slack/bulk/bulk-messages.ts',
+  'slack/home/home.ts',
+  'slack/mandates/mandate-day.ts',
+  'slack/names/rules.ts',
+  'slack/orders/order-buttons.ts',
+  'slack/orders/order-look.ts',
+  'slack/orders/order-messages.ts',
+];
+
+test('people read orders as themselves', () => {
+  const asSystem = FILES.filter(
+    (file) =>
+      /^(?:slack|web)\//.test(file) &&
+      /viewer: 'system'|\.(?:load|loadWithHistory|history|answers)\([^;]*'system'\)/.test(
+        readFileSync(join(SRC, file), 'utf8'),
+      ),
+  );
+  expect(asSystem).toEqual(READ_AS_SYSTEM);
 });

@@ -194,7 +194,13 @@ export async function importNames(
   }
   const { changed, waiting } = dated.length === 0 ? NOTHING_DATED : await changeDates(dated);
   const kept = accepted.length - added - beyondLimit - changed.length - (waiting?.change.names.length ?? 0);
-  const counts = { added, dated: changed.length, kept, beyondLimit, tooFarAhead: read.length - accepted.length };
+  const counts = {
+    added,
+    dated: changed.length,
+    kept,
+    beyondLimit,
+    tooFarAhead: read.length - accepted.length,
+  };
   return { ...rest, ...counts, duplicates: duplicates.length, rejected, waiting };
 }
 

@@ -6,6 +6,7 @@ import {
   type IncidentRefusal,
   isOpen,
   kindsOf,
+  type ListedIncident,
   raise,
   type SaidOurs,
   sayOurs,
@@ -16,11 +17,11 @@ import type { IncidentStore } from './ports.ts';
 export interface Incidents {
   find(id: string): Promise<Incident | undefined>;
   /** The latest first. */
-  ofName(name: string, limit: number): Promise<readonly Incident[]>;
+  ofName(name: string, limit: number): Promise<readonly ListedIncident[]>;
   /** Those of names that are open, or were raised. */
-  openOf(names: readonly string[]): Promise<readonly Incident[]>;
+  openOf(names: readonly string[]): Promise<readonly ListedIncident[]>;
   /** Those of all names, the latest first. */
-  allOpen(limit: number): Promise<readonly Incident[]>;
+  allOpen(limit: number): Promise<readonly ListedIncident[]>;
   /** A person says that the team made the change. */
   sayOurs(id: string, said: SaidOurs): Promise<IncidentDecided>;
   /** A person has the name's owner, the approvers and the admins told. */

@@ -52,6 +52,11 @@ export interface Incident {
   readonly channelId: string | undefined;
 }
 
+/** An incident in lists: the orders that were looked at may be private, so they can't be read from it. */
+export interface ListedIncident extends Omit<Incident, 'changes'> {
+  readonly changes: readonly Omit<IncidentChange, 'orders'>[];
+}
+
 /** What a look at a name makes of its incident. */
 export interface IncidentUpdate {
   /** The incident that goes on; undefined: a new one is opened. */
@@ -174,7 +179,7 @@ export function refusalOfEnded({ state, explained }: Incident): IncidentRefusal 
 }
 
 /** The kinds of an incident's changes, each once, in the sequence in which they were noticed. */
-export function kindsOf({ changes }: Pick<Incident, 'changes'>): readonly IncidentKind[] {
+export function kindsOf({ changes }: Pick<ListedIncident, 'changes'>): readonly IncidentKind[] {
   return [...new Set(changes.map(({ kind }) => kind))];
 }
 

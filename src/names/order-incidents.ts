@@ -2,7 +2,7 @@ import type { IncidentsOfOrders } from '../orders/decide.ts';
 import type { Order } from '../orders/order.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import { subjectOf } from '../policy/subject.ts';
-import type { Incident } from './incident.ts';
+import type { ListedIncident } from './incident.ts';
 import type { IncidentStore } from './ports.ts';
 
 /** What {@link createOrderIncidents} needs. */
@@ -13,7 +13,7 @@ export interface OrderIncidentDeps {
 
 /** The open incidents of the names that an order touches. */
 export interface OrderIncidents extends IncidentsOfOrders {
-  openOf(order: Order): Promise<readonly Incident[]>;
+  openOf(order: Order): Promise<readonly ListedIncident[]>;
 }
 
 /**
@@ -27,7 +27,10 @@ export function createOrderIncidents({ store, now }: OrderIncidentDeps): OrderIn
   };
 
   /** From when on each person knows of all of them; who is not there does not. */
-  async function informed(orderId: string, open: readonly Incident[]): Promise<ReadonlyMap<string, Date>> {
+  async function informed(
+    orderId: string,
+    open: readonly ListedIncident[],
+  ): Promise<ReadonlyMap<string, Date>> {
     const warnings = await store.warningsOf(orderId);
     const people = new Set(warnings.map(({ userId }) => userId));
     return new Map(

@@ -36,7 +36,7 @@ export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
  * not keep others from being carried out
  */
 export async function advance(deps: AdvanceDeps, orderId: string, lane: DueLane): Promise<void> {
-  const found = await deps.store.loadWithHistory(orderId);
+  const found = await deps.store.loadWithHistory(orderId, 'system');
   if (found === undefined || !DUE_LANES[lane].includes(found.order.state)) return;
   const { order, history } = found;
   const difference = differenceFromLog(order, history);

@@ -47,7 +47,7 @@ export async function changeOrder(
 ): Promise<ChangeOutcome> {
   return compareAndSwap<Order | undefined, ChangeOutcome>(
     `changing order ${orderId}`,
-    async (tries) => (tries === 0 ? known : undefined) ?? deps.store.load(orderId),
+    async (tries) => (tries === 0 ? known : undefined) ?? deps.store.load(orderId, 'system'),
     async (before) => {
       if (before === undefined) return { ok: false, refusal: { code: 'no_such_order' }, order: undefined };
       const refused = (refusal: Refusal) =>

@@ -48,13 +48,13 @@ export async function stopIfChanged(deps: CheckDeps, order: Order): Promise<Deci
 
 /** How an order is stopped that no longer gives its statement. */
 export async function stopChanged(deps: CheckDeps, order: Order): Promise<Decision> {
-  const parts = changedParts(order, await deps.store.history(order.id), deps.servicePlaces);
+  const parts = changedParts(order, await deps.store.history(order.id, 'system'), deps.servicePlaces);
   return { event: { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } } };
 }
 
 /** Stops an order whose rows differ from its log. */
 export async function stopContradicted(deps: Pick<CheckDeps, 'store'>, order: Order): Promise<Decision> {
-  const event = contradictionOf(order, await deps.store.history(order.id));
+  const event = contradictionOf(order, await deps.store.history(order.id, 'system'));
   return event === undefined ? { refusal: { code: 'not_due' } } : { event };
 }
 

@@ -1,5 +1,6 @@
 import { groupBy } from '../collections.ts';
 import { type ItemState, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
+import type { OrderStore } from './ports.ts';
 
 /*
  * What a retry has to know of the orders that it asks for again: one of them may turn out to have been carried out,
@@ -42,13 +43,13 @@ export function findingsIn(items: readonly EarlierItem[], names: readonly string
  * @param asked the items to look at; those still to be sent when left out
  */
 export async function findEarlier(
-  load: (orderId: string) => Promise<Order | undefined>,
+  load: OrderStore['load'],
   order: Order,
   asked: readonly OrderItem[] = waitingItems(order),
 ): Promise<EarlierFinding[]> {
   const items: EarlierItem[] = [];
   for (let id = order.retryOf; id !== undefined; ) {
-    const earlier: Order | undefined = await load(id);
+    const earlier: Order | undefined = await load(id, 'system');
     for (const { name, state, result } of earlier?.items ?? []) {
       items.push({ orderId: id, name, state, late: result?.late });
     }

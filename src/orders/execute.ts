@@ -275,7 +275,7 @@ async function sendItems(
   await sendWaves({
     stopIfChanged: () =>
       retryUntilCommitted(worker, signal, async () => {
-        const current = await worker.store.load(order.id);
+        const current = await worker.store.load(order.id, 'system');
         if (current === undefined || isSameRequest(current, order)) return undefined;
         return stopIfChanged(worker, current);
       }),
@@ -445,9 +445,11 @@ function statedItem({ items }: Statement, { n }: OrderItem): StatementItem {
  * @throws {StatementChangedError} when its rows no longer give its statement
  */
 async function assertUnchanged({ store, servicePlaces, latest }: Worker): Promise<void> {
-  const order = await store.load(latest.id);
+  const order = await store.load(latest.id, 'system');
   if (order === undefined || isSameRequest(order, latest)) return;
-  throw new StatementChangedError(changedParts(order, await store.history(order.id), servicePlaces));
+  throw new StatementChangedError(
+    changedParts(order, await store.history(order.id, 'system'), servicePlaces),
+  );
 }
 
 /** Nothing more of an order is sent whose approvals are not signed as they have to be. */

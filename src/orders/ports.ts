@@ -75,12 +75,15 @@ export interface OrderWithHistory {
   readonly history: readonly OrderLogEntry[];
 }
 
+/** The bot itself. A caller that names it shows nothing of an order, or checks first who may see it. */
+export type SystemViewer = 'system';
+
 export interface OrderFilter {
   readonly states?: readonly OrderState[];
   readonly tasks?: readonly OrderTaskName[];
   readonly requesterId?: string;
   /** Private orders are left out that this person didn't ask for. `system`: the bot itself, or somebody who sees all. */
-  readonly viewer: 'system' | { readonly id: string };
+  readonly viewer: SystemViewer | { readonly id: string };
   readonly name?: string;
   /** Only those of the live system: an order in the demo system changes nothing that can be seen of a name. */
   readonly isLive?: true;
@@ -123,7 +126,8 @@ export interface OrderCreation {
 
 /** Where orders are kept. Implemented by the store; every change is a compare-and-swap on `version`. */
 export interface OrderStore {
-  load(id: string): Promise<Order | undefined>;
+  /** For the bot itself. People read orders with `loadVisible`. */
+  load(id: string, viewer: SystemViewer): Promise<Order | undefined>;
   /**
    * Keeps a new order.
    * @returns undefined when it was kept; else the id of the conflicting order, which has the same delivery, or is open
@@ -154,11 +158,11 @@ export interface OrderStore {
   /** The open orders that hold some names for a task: ids by name. */
   openOrders(task: OrderTaskName, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
-  history(orderId: string): Promise<readonly OrderLogEntry[]>;
+  history(orderId: string, viewer: SystemViewer): Promise<readonly OrderLogEntry[]>;
   /** An order with its log, oldest first, at one moment; without what happened to single items of one of many rows. */
-  loadWithHistory(id: string): Promise<OrderWithHistory | undefined>;
+  loadWithHistory(id: string, viewer: SystemViewer): Promise<OrderWithHistory | undefined>;
   /** Everything that the service answered, item by item, oldest first. */
-  answers(orderId: string): Promise<readonly StoredResponse[]>;
+  answers(orderId: string, viewer: SystemViewer): Promise<readonly StoredResponse[]>;
   /** The newest order of a task by a person in a context: what forms are prefilled from. */
   latest(task: OrderTaskName, requesterId: string, context: number | undefined): Promise<Order | undefined>;
   /**

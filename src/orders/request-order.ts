@@ -370,7 +370,7 @@ async function settleConflict(
   conflictingOrderId: string | undefined,
 ): Promise<RequestOutcome> {
   if (conflictingOrderId === undefined) return requestOrder(deps, request);
-  const open = await deps.store.load(conflictingOrderId);
+  const open = await deps.store.load(conflictingOrderId, 'system');
   if (open?.deliveryId === request.deliveryId) return { kind: 'accepted', order: open };
   // It may have closed between the two reads. Then nothing stands in the way.
   return open === undefined || !isOpen(open.state)
@@ -427,11 +427,11 @@ export async function dropDraft(
   orderId: string,
   userId: string,
 ): Promise<Refusal | undefined> {
-  const order = await store.load(orderId);
+  const order = await store.load(orderId, 'system');
   if (order === undefined) return FORGOTTEN;
   if (order.requesterId !== userId) return { code: 'not_the_requester', wanted: 'cancel' };
   if (await store.forgetDraft(orderId)) return undefined;
-  const { state } = (await store.load(orderId)) ?? {};
+  const { state } = (await store.load(orderId, 'system')) ?? {};
   return state === undefined ? FORGOTTEN : { code: 'wrong_state', wanted: 'cancelled', state };
 }
 
@@ -476,6 +476,6 @@ export async function confirmOrder(
   const { refusal } = outcome;
   if (refusal.code === 'no_such_order') return { kind: 'refused', refusal: FORGOTTEN };
   if (refusal.code !== 'open_already') return { kind: 'refused', refusal };
-  const open = await deps.store.load(refusal.orderId);
+  const open = await deps.store.load(refusal.orderId, 'system');
   return open === undefined ? confirmOrder(deps, orderId, userId) : { kind: 'open_already', order: open };
 }

@@ -43,7 +43,7 @@ export async function retryOrder(
   userId: string,
   given?: RetryInput,
 ): Promise<RetryOutcome> {
-  const order = await deps.store.load(orderId);
+  const order = await deps.store.load(orderId, 'system');
   if (order === undefined) return { kind: 'refused', refusal: { code: 'no_such_order' } };
   const refusal = (await refusalOfPerson(deps, order, userId)) ?? (await refusalOfOrder(deps, order));
   if (refusal !== undefined) return { kind: 'refused', refusal };

@@ -27,7 +27,7 @@ export async function revealSecret(
   userId: string,
 ): Promise<RevealOutcome> {
   const refused = (refusal: Refusal): RevealOutcome => ({ kind: 'refused', refusal });
-  const order = await deps.store.load(orderId);
+  const order = await deps.store.load(orderId, 'system');
   if (order === undefined) return refused({ code: 'no_such_order' });
   if (order.requesterId !== userId) return refused({ code: 'not_the_requester', wanted: 'reveal' });
   const item = order.items.find((candidate) => candidate.result?.hasSecret === true);

@@ -31,7 +31,7 @@ export async function undoOrder(
 ): Promise<RequestOutcome> {
   const { orderId, userId } = request;
   const refused = (refusal: Refusal): RequestOutcome => ({ kind: 'refused', refusal });
-  const order = await deps.store.load(orderId);
+  const order = await deps.store.load(orderId, 'system');
   if (order === undefined) return refused({ code: 'no_such_order' });
   if (!isRequester(order, userId)) {
     const refusal = refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'undo');

@@ -14,8 +14,7 @@ export interface PersonViewer {
   readonly isAdmin: boolean;
 }
 
-/** Who sees the result of a query: a person, or the bot itself, which shows nothing of it. */
-export type Viewer = PersonViewer | 'system';
+type VisibilityDeps = ApproverDeps & DemandDeps;
 
 /**
  * Whether somebody sees private orders of other people in lists: admins do, and approvers of the settings. Who cannot be
@@ -40,21 +39,32 @@ export async function visibleOrders(
 }
 
 /** Whether a person may see an order. */
-export async function maySee(deps: ApproverDeps, order: Order, viewer: Viewer): Promise<boolean> {
-  if (viewer === 'system') return true;
+export async function maySee(deps: VisibilityDeps, order: Order, viewer: PersonViewer): Promise<boolean> {
   const { id, isAdmin } = viewer;
   if (order.state === 'DRAFT') return order.requesterId === id;
   if (!order.isPrivate || isAdmin || isRequester(order, id)) return true;
-  return (await approversOf(deps, order, [id], 'general')).approvers.has(id);
+  if ((await approversOf(deps, order, [id], 'general')).approvers.has(id)) return true;
+  // The policy may ask for other people than when it was asked for.
+  return order.state === 'PENDING' && (await peopleWhoMayApprove(deps, order)).includes(id);
+}
+
+/** An order for a person; undefined when there is none, or they may not see it. */
+export async function loadVisible(
+  deps: VisibilityDeps & { readonly store: Pick<OrderStore, 'load'> },
+  viewer: PersonViewer,
+  id: string,
+): Promise<Order | undefined> {
+  const order = await deps.store.load(id, 'system');
+  return order !== undefined && (await maySee(deps, order, viewer)) ? order : undefined;
 }
 
 /** Those of some orders that a person may see. Of the others nothing is shown to them but that they are. */
 export async function visibleIds(
-  deps: ApproverDeps & { readonly store: Pick<OrderStore, 'load'> },
+  deps: VisibilityDeps & { readonly store: Pick<OrderStore, 'load'> },
   viewer: PersonViewer,
   ids: Iterable<string>,
 ): Promise<ReadonlySet<string>> {
-  const loaded = await Promise.all([...new Set(ids)].map((id) => deps.store.load(id)));
+  const loaded = await Promise.all([...new Set(ids)].map((id) => deps.store.load(id, 'system')));
   const orders = loaded.filter((order) => order !== undefined);
   const matters = orders.some((order) => order.isPrivate && !isRequester(order, viewer.id));
   const seesThem = !matters || (await seesAll(deps, viewer));
@@ -67,15 +77,12 @@ export async function privateIds(
   { store }: { readonly store: Pick<OrderStore, 'load'> },
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const orders = await Promise.all(ids.map((id) => store.load(id)));
+  const orders = await Promise.all(ids.map((id) => store.load(id, 'system')));
   return new Set(orders.flatMap((order) => (order?.isPrivate === true ? order.id : [])));
 }
 
 /** The people who may approve a waiting order at this moment, including stand-ins. */
-export async function peopleWhoMayApprove(
-  deps: ApproverDeps & DemandDeps,
-  order: Order,
-): Promise<readonly string[]> {
+export async function peopleWhoMayApprove(deps: VisibilityDeps, order: Order): Promise<readonly string[]> {
   const { demand, standIns } = await waitingDecision(deps, order);
   const { people } = await peopleAmong(deps.directory, [
     ...demand.requirements.flatMap(({ approvers }) => approvers),

@@ -16,6 +16,7 @@ import { signedSubjectOf } from '../orders/order-signing.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { resumeOrder } from '../orders/resume.ts';
 import { type ServicePlaces, type Statement, verifiedStatement } from '../orders/statement.ts';
+import { loadVisible } from '../orders/visibility.ts';
 import { isPaused } from '../orders/waves.ts';
 import type { PendingChange, PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore } from '../policy/ports.ts';
@@ -255,11 +256,12 @@ async function orderTask(
   { userId, subject, salt }: SigningLink,
 ): Promise<Task | Problem> {
   const { orders } = deps;
-  const order = await orders.store.load(subject);
+  const isAdmin = await orders.isAdmin(userId);
+  const order = await loadVisible(orders, { id: userId, isAdmin }, subject);
   if (order === undefined) return { code: 'gone' };
   const isResumption = isPaused(order);
   const refusal = isResumption ? undefined : await refusalToApprove(orders, order, userId);
-  if (refusal !== undefined && !(refusal.code === 'not_an_approver' && (await orders.isAdmin(userId))))
+  if (refusal !== undefined && !(refusal.code === 'not_an_approver' && isAdmin))
     return { code: 'refused', refusal };
   const statement = verifiedStatement(order, orders.servicePlaces);
   if (statement === undefined) return { code: 'gone' };

@@ -152,7 +152,7 @@ describe('on the real store', () => {
     const items = { create: [{ n: 1, name: 'cafe.rest', ctid: id, state: 'SUCCEEDED', answeredAt: NOW }] };
     await rig.database.prisma.order.create({ data: { ...row, items } });
     const store = createOrderStore(rig.database);
-    const order = await store.load(id);
+    const order = await store.load(id, 'system');
     if (order === undefined) throw new Error('the order is gone');
     return order;
   }

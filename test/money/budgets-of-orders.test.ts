@@ -29,7 +29,7 @@ const stands = async () => (await m.stands())[0];
 
 async function lastExcess(orderId: string) {
   const { overBudget: over, admins = [] }: AnyOrderLogEntry =
-    (await m.rig.store.history(orderId)).at(-1) ?? {};
+    (await m.rig.store.history(orderId, 'system')).at(-1) ?? {};
   return over && { over, admins };
 }
 
@@ -202,7 +202,7 @@ describe('an order that exceeds a budget', () => {
     expect(await stateOf(id)).toBe('APPROVED');
     expect(await stands()).toEqual([0n, 2_000n]);
     expect((await lastExcess(id))?.admins).toEqual(['U0ADA']);
-    expect((await m.rig.store.history(id)).at(-1)).toMatchObject({ lapsed: [], standing: 1 });
+    expect((await m.rig.store.history(id, 'system')).at(-1)).toMatchObject({ lapsed: [], standing: 1 });
   });
 
   test('goes with one click of an approver who is an admin', async () => {

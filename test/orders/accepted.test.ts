@@ -47,7 +47,7 @@ async function lookAfter(days: number, order: Order, seen: RegistryLook): Promis
 }
 
 const told = async (order: Order) =>
-  (await rig.store.history(order.id)).filter(({ kind }) => kind === 'overdue' || kind === 'shown');
+  (await rig.store.history(order.id, 'system')).filter(({ kind }) => kind === 'overdue' || kind === 'shown');
 
 test.each([
   [

@@ -62,7 +62,7 @@ describe('asking', () => {
       remindAt: new Date(rig.now.getTime() + 4 * HOUR_MS),
       items: [{ n: 1, name: 'cafe.rest', ctid: order.id, state: 'WAITING', attempts: 0 }],
     });
-    const [requested, ...more] = await rig.orders.store.history(order.id);
+    const [requested, ...more] = await rig.orders.store.history(order.id, 'system');
     expect(more).toEqual([]);
     expect(requested).toMatchObject({
       kind: 'requested',
@@ -187,7 +187,7 @@ describe('confirming a draft', () => {
     const late = await confirmOrder(rig.orders, order.id, 'U0ALICE');
     expect(late).toMatchObject({ kind: 'refused', refusal: { code: 'draft_forgotten' } });
     await rig.recover();
-    expect(await rig.orders.store.load(order.id), 'it is forgotten').toBeUndefined();
+    expect(await rig.orders.store.load(order.id, 'system'), 'it is forgotten').toBeUndefined();
     expect(await confirmOrder(rig.orders, order.id, 'U0ALICE')).toEqual(late);
     await rig.runDue();
     expect(rig.service.received).toEqual([]);

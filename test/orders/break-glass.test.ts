@@ -43,7 +43,7 @@ describe('approving alone', () => {
     const standIn = { userId: 'U0CAROL', until: new Date(rig.now.getTime() + HOUR_MS) };
     await rig.standIns.begin('U0LEA', standIn, rig.now);
     expect(codeOf(await breakGlass(order))).toBe('APPROVED');
-    const history = await rig.store.history(order.id);
+    const history = await rig.store.history(order.id, 'system');
     expect(history.at(-1)).toMatchObject({
       kind: 'emergency_approved',
       actor: 'U0ADA',
@@ -181,7 +181,7 @@ describe('approving alone', () => {
     await rig.messages.recordShownExcess(order.id, over);
     expect(codeOf(await press())).toBe('APPROVED');
     expect(reserved).toEqual([{ ...reservation, agreedExcess: over }]);
-    expect((await rig.store.history(order.id)).at(-1)).toMatchObject({
+    expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({
       overBudget: over,
       admins: ['U0ADA'],
     });

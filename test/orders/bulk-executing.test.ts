@@ -77,7 +77,7 @@ describe('a plan', () => {
     expect(kept.bulk).toMatchObject({ waveSize: 20, judgedFrom: 1 });
     await confirmOrder(rig.orders, order.id, 'U0ALICE');
     await approveOrder(rig.orders, order.id, 'U0BOB');
-    const history = await rig.store.history(order.id);
+    const history = await rig.store.history(order.id, 'system');
     const statement = kept.statementHash;
     expect(history[0]).toMatchObject({ statement, rows: 3 });
     expect(history.find(({ kind }) => kind === 'approved')).toMatchObject({ statement });
@@ -311,7 +311,7 @@ describe('when too much goes wrong', () => {
     expect(await sentAfter(order)).toBe(0);
     expect(await resume(order.id, 'U0CAROL')).toMatchObject({ ok: true });
     expect(await sentAfter(order)).toBe(tally(order)['WAITING']);
-    const [last] = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'resumed');
+    const [last] = (await rig.store.history(order.id, 'system')).filter(({ kind }) => kind === 'resumed');
     expect(last).toMatchObject({
       actor: 'U0CAROL',
       statement: order.statementHash,

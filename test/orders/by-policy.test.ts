@@ -244,7 +244,7 @@ test('an approval before anybody saw what hangs on the name says so', async () =
   };
   await approveOrder({ ...rig.orders, impactAtApproval }, order.id, 'U0FAY');
   await approveOrder({ ...rig.orders, impactAtApproval }, order.id, 'U0FRED');
-  const approved = (await rig.store.history(order.id)).filter((entry) => entry.kind === 'approved');
+  const approved = (await rig.store.history(order.id, 'system')).filter((entry) => entry.kind === 'approved');
   expect(seen).toEqual([order.id, order.id]);
   expect(approved.map(({ isImpactUnknown }) => isImpactUnknown)).toEqual([true, undefined]);
   const said = approved.map((entry) => orderReply(order, entry, [])?.text ?? '');
@@ -273,7 +273,7 @@ test('what appears after the first of two approvals is approved again by both', 
   warnedAt = rig.now;
   await press('U0FRED');
   expect(await stateOf(order.id), 'Fay had not seen it').toBe('PENDING');
-  expect((await rig.store.history(order.id)).at(-1)).toMatchObject({ lapsed: ['U0FAY'] });
+  expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({ lapsed: ['U0FAY'] });
   rig.pass(1_000);
   warnedAt = rig.now;
   expect(await press('U0FAY'), 'she may say so again before anybody else').toMatchObject({ ok: true });
@@ -395,7 +395,7 @@ describe('a policy that changes while an order waits', () => {
     rig.setPolicy(2, { ...FINANCE, approvers: ['U0LEA'] });
     await approve(order.id, 'U0FAY');
     expect(await stateOf(order.id)).toBe('PENDING');
-    expect((await rig.store.history(order.id)).at(-1)).toMatchObject({
+    expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({
       progress: { isStricter: true, policyVersion: 2 },
     });
     await approve(order.id, 'U0LEA');
@@ -431,7 +431,7 @@ describe('a stand-in', () => {
     await approve(order.id, 'U0FRED');
     await approve(order.id, 'U0CAROL');
     expect(await stateOf(order.id)).toBe('APPROVED');
-    expect((await rig.store.history(order.id)).at(-1)).toMatchObject({
+    expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({
       progress: {
         requirements: [{ given: [{ userId: 'U0FRED' }, { userId: 'U0CAROL', standsInFor: 'U0FAY' }] }],
       },

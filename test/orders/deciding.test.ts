@@ -167,7 +167,7 @@ describe('approving', () => {
     rig.groups.delete('S0LEADS');
     await approveOrder(rig.orders, order.id, 'U0BOB');
     expect((await rig.read(order.id)).state, 'nobody knows that Dora is in the group').toBe('PENDING');
-    const entry = (await rig.orders.store.history(order.id)).at(-1);
+    const entry = (await rig.orders.store.history(order.id, 'system')).at(-1);
     expect(entry).toMatchObject({ lapsed: ['U0DORA'], unreadableGroups: ['S0LEADS'] });
     rig.groups.set('S0LEADS', ['U0DORA']);
     expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
@@ -312,7 +312,7 @@ describe('when several decide at once', () => {
     expect(refusal(await denyOrder(rig.orders, order.id, 'U0EVE', undefined))).toMatch(/Only approvers/);
     expect(await rig.read(order.id)).toEqual(order);
     await denyOrder(rig.orders, order.id, 'U0BOB', 'too dear');
-    const [, entry] = await rig.orders.store.history(order.id);
+    const [, entry] = await rig.orders.store.history(order.id, 'system');
     expect(entry).toMatchObject({ kind: 'denied', actor: 'U0BOB', reason: 'too dear' });
     await nothingSent(order.id);
   });

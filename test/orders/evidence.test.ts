@@ -61,7 +61,7 @@ test('what is proved to be done is settled so, by nobody’s hand', async () => 
     state: 'UNKNOWN',
     items: [{ state: 'SUCCEEDED', result: { resolvedBy: 'evidence' } }, { state: 'UNKNOWN' }],
   });
-  const settled = (await rig.store.history(order.id)).find(({ kind }) => kind === 'resolved');
+  const settled = (await rig.store.history(order.id, 'system')).find(({ kind }) => kind === 'resolved');
   expect(settled).toMatchObject({ actor: 'evidence', outcome: 'SUCCEEDED', seen });
   const words = 'The registry shows the name registered when this was sent, with the nameservers asked for.';
   if (settled === undefined) throw new Error('nothing was settled');
@@ -96,7 +96,7 @@ test('a hint settles nothing, stands on the card and in the form, and in the aud
   expect(await card(order.id)).toMatch(words);
   expect(JSON.stringify(seenInRecords(hinted))).toMatch(words);
   expect(seenInRecords(order), 'before').toEqual(['Public records: nothing was seen that tells.']);
-  const history = await rig.store.history(order.id);
+  const history = await rig.store.history(order.id, 'system');
   expect(JSON.stringify(orderHistory(order, history))).toMatch(
     /public records show, as a hint: .*No registration/,
   );

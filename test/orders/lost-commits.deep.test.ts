@@ -91,7 +91,7 @@ const busy = async () => {
 /** What the order's thread says, all of it. */
 async function threadOf(orderId: string): Promise<string> {
   const order = await rig.read(orderId);
-  const history = await rig.store.history(orderId);
+  const history = await rig.store.history(orderId, 'system');
   return JSON.stringify(history.map((entry) => orderReply(order, entry, ['U0BOB', 'S0LEADS'])));
 }
 
@@ -301,7 +301,7 @@ describe('an order that has ended without its request', () => {
       items: [{ result: { stid: '20260301-test-1', late: 'SUCCEEDED' } }],
     });
     expect(await threadOf(order.id)).toMatch(/database has lost that a request was sent/);
-    const kept = (await rig.store.history(order.id)).map((entry) => JSON.stringify(entry)).join();
+    const kept = (await rig.store.history(order.id, 'system')).map((entry) => JSON.stringify(entry)).join();
     expect(kept).toContain('second');
     expect(kept).toContain('20260301-test-1');
   });

@@ -66,7 +66,9 @@ test('it is held back until then, and goes out by itself', async () => {
     state: 'APPROVED',
     items: [{ state: 'WAITING', notBefore: new Date(rig.now.getTime() + HALF_MINUTE_MS) }],
   });
-  const [heldBack] = (await rig.store.history(order.id)).filter((each) => each.kind === 'retry_scheduled');
+  const [heldBack] = (await rig.store.history(order.id, 'system')).filter(
+    (each) => each.kind === 'retry_scheduled',
+  );
   expect(heldBack?.why).toEqual({ code: 'token_used' });
 
   rig.pass(HALF_MINUTE_MS);

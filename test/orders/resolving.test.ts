@@ -42,7 +42,7 @@ describe('settling an unknown outcome', () => {
     expect(ended).toMatchObject({ state: outcome, closedAt: rig.now });
     expect(ended.items.map(({ state }) => state)).toEqual(['SUCCEEDED', outcome]);
     expect(ended.items[1]?.result).toMatchObject({ resolvedBy: 'U0BOB', errorKind: 'unknown_outcome' });
-    const history = await rig.orders.store.history(order.id);
+    const history = await rig.orders.store.history(order.id, 'system');
     expect(history.find(({ kind }) => kind === 'resolved')).toMatchObject({
       actor: 'U0BOB',
       outcome,
@@ -202,7 +202,7 @@ describe('an answer that comes after all', () => {
   };
   const reply = async (orderId: string) => {
     const order = await rig.read(orderId);
-    const last = (await rig.store.history(orderId)).at(-1);
+    const last = (await rig.store.history(orderId, 'system')).at(-1);
     return last === undefined ? '' : JSON.stringify(orderReply(order, last, ['U0BOB', 'S0LEADS']));
   };
 

@@ -127,7 +127,7 @@ class Process {
 
   /** Tries until the database answers. */
   async stateOf(id: string): Promise<string | undefined> {
-    return this.store.load(id).then(
+    return this.store.load(id, 'system').then(
       (order) => order?.state,
       () => undefined,
     );
@@ -195,7 +195,7 @@ describe('while a bot lives', () => {
     await server.start();
     expect(await living.tries(order)).toBe('UNKNOWN');
     expect(living.logged).toContain('the server has lost commits');
-    expect(saidOf((await living.store.load(order))?.items[0])).toMatch(/put back from a backup/);
+    expect(saidOf((await living.store.load(order, 'system'))?.items[0])).toMatch(/put back from a backup/);
     expect(await living.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
   });
 
@@ -208,7 +208,7 @@ describe('while a bot lives', () => {
     await server.start();
     const tried = idle.tries(order);
     await vi.waitUntil(() => idle.logged.includes('the other processes look first'), WITHIN);
-    await vi.waitUntil(() => succeeds(living.store.load(order)), WITHIN);
+    await vi.waitUntil(() => succeeds(living.store.load(order, 'system')), WITHIN);
     expect(await tried).toBe('UNKNOWN');
     expect(await idle.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
   });

@@ -43,7 +43,7 @@ const refusalOf = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refu
 /** What the thread of an order says. */
 const thread = async (orderId: string): Promise<string> => {
   const order = await rig.read(orderId);
-  const history = await rig.store.history(orderId);
+  const history = await rig.store.history(orderId, 'system');
   const replies = history.map((entry) => orderReply(order, entry, ['U0BOB'], rig.now));
   return JSON.stringify(replies.filter((reply) => reply !== undefined));
 };
@@ -242,7 +242,7 @@ describe('who retries is asking', () => {
       account: { id: ALICE.id },
       retryOf: failed.id,
     });
-    const [requested] = await rig.store.history(again.id);
+    const [requested] = await rig.store.history(again.id, 'system');
     expect(requested).toMatchObject({
       actor: 'U0BOB',
       retryOf: failed.id,

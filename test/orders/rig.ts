@@ -300,7 +300,7 @@ export async function startRig(
     };
     return {
       execute: async (orderId: string) => {
-        const order = await store.load(orderId);
+        const order = await store.load(orderId, 'system');
         if (order !== undefined) await executeOrder(deps, order, shutdown.signal);
       },
       advance: (orderId: string, lane: DueLane) => advance(deps, orderId, lane),
@@ -453,7 +453,7 @@ export async function startRig(
       return outcome.order;
     },
     async read(orderId: string): Promise<Order> {
-      const order = await store.load(orderId);
+      const order = await store.load(orderId, 'system');
       if (order === undefined) throw new Error(`order ${orderId} is gone`);
       return order;
     },
@@ -467,7 +467,7 @@ export async function startRig(
     },
     /** What happened to an order, in order: `approved by U0BOB`. */
     async story(orderId: string): Promise<string[]> {
-      const history = await store.history(orderId);
+      const history = await store.history(orderId, 'system');
       return history.map(({ kind, actor }) => (actor === 'system' ? kind : `${kind} by ${actor}`));
     },
     /** When something is due about an order, as its row says. */
@@ -486,7 +486,7 @@ export async function startRig(
     },
     /** The numbers of the items whose success the watch list is to learn. */
     async unfollowed(orderId: string): Promise<number[]> {
-      const order = await store.load(orderId);
+      const order = await store.load(orderId, 'system');
       return order === undefined ? [] : unfollowedItems(order).map(({ n }) => n);
     },
     /** Works on what is due until nothing is, whoever was at it before. Shows and follows nothing. */

@@ -36,7 +36,7 @@ test('what two people have signed is sent', async () => {
   await s.execute(order.id);
   expect(await s.rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
   expect(sent()).toBe(1);
-  const approved = (await s.rig.store.history(order.id)).filter(({ kind }) => kind === 'approved');
+  const approved = (await s.rig.store.history(order.id, 'system')).filter(({ kind }) => kind === 'approved');
   expect(approved).toMatchObject([
     { actor: 'U0BOB', signature: { challenge: { approver: 'U0BOB', statement: order.statementHash } } },
     { actor: 'U0CAROL', signature: { challenge: { approver: 'U0CAROL', policy: 1 } } },

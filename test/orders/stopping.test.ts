@@ -37,12 +37,14 @@ const stop = async (orderId: string, userId = 'U0ALICE') => {
   return outcome.ok ? outcome.order.state : refusalText(outcome.refusal);
 };
 const card = async (orderId: string) => {
-  const history = await rig.store.history(orderId);
+  const history = await rig.store.history(orderId, 'system');
   return JSON.stringify(cardOf(await rig.read(orderId), { approvers: [], history, now: rig.now }));
 };
 const thread = async (orderId: string): Promise<string> => {
   const order = await rig.read(orderId);
-  const replies = (await rig.store.history(orderId)).map((entry) => orderReply(order, entry, [], rig.now));
+  const replies = (await rig.store.history(orderId, 'system')).map((entry) =>
+    orderReply(order, entry, [], rig.now),
+  );
   return JSON.stringify(replies.filter((reply) => reply !== undefined));
 };
 /** Everything that could still go out goes out. */
@@ -76,7 +78,7 @@ describe('an order that waits out a 429', () => {
       'released',
       'stopped by U0ALICE',
     ]);
-    const history = JSON.stringify(orderHistory(order, await rig.store.history(order.id)));
+    const history = JSON.stringify(orderHistory(order, await rig.store.history(order.id, 'system')));
     expect(history).toMatch(/stopped: what was not sent is not sent any more by <@U0ALICE>/);
     await goOn();
     expect(rig.service.received).toHaveLength(1);

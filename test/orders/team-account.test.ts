@@ -60,7 +60,7 @@ describe('an order of somebody without an account of their own', () => {
       context: undefined,
       isTeamAccount: true,
     });
-    const [requested] = await rig.store.history(order.id);
+    const [requested] = await rig.store.history(order.id, 'system');
     expect(requested).toMatchObject({ usesTeamAccount: true });
     const own = await rig.ask('renew', { names: ['own.rest'], period: 1 });
     expect((await rig.read(own.id)).account).not.toHaveProperty('isTeamAccount');

@@ -97,7 +97,7 @@ describe('a database that answers', () => {
     await expect
       .poll(() => lines.join(''), { timeout: 10_000, message: 'the break is not in the log' })
       .toContain('connection');
-    expect((await store.load(id))?.id).toBe(id);
+    expect((await store.load(id, 'system'))?.id).toBe(id);
   });
 });
 
@@ -109,7 +109,7 @@ describe('a database that does not answer', () => {
     const store = createOrderStore(database);
 
     const begun = performance.now();
-    const error = await store.load('x1').then(
+    const error = await store.load('x1', 'system').then(
       () => undefined,
       (reason: unknown) => reason,
     );

@@ -25,7 +25,9 @@ describe('the log refuses', () => {
   ])('%s', async (statement, operation) => {
     const order = await rig.keep(newOrder());
     await expect(rig.sql(statement)).rejects.toThrow(`events are only added, so ${operation} is refused`);
-    expect(await rig.store.history(order.id)).toMatchObject([{ kind: 'requested', actor: 'U0ALICE' }]);
+    expect(await rig.store.history(order.id, 'system')).toMatchObject([
+      { kind: 'requested', actor: 'U0ALICE' },
+    ]);
   });
 
   test('a function that only looks like one that may', async () => {
@@ -48,7 +50,7 @@ test('what is old is forgotten on demand, and nothing of an order that is kept',
     { kind: 'setting_changed', after: '3d' },
     { kind: 'events_forgotten', reason: 'age', count: 1, seqs: [], leaves: [expect.any(String)] },
   ]);
-  expect(await rig.store.history(order.id)).toHaveLength(1);
+  expect(await rig.store.history(order.id, 'system')).toHaveLength(1);
 });
 
 test('a person is forgotten as who acted, as a subject and in what events say', async () => {
@@ -56,7 +58,7 @@ test('a person is forgotten as who acted, as a subject and in what events say', 
   await rig.apply(order.id, { type: 'escalated', to: ['U0GONE', 'U0BOB'], toAdmins: false }, at(120));
   await createStandInStore(rig.database, '').begin('U0GONE', { userId: 'U0EVE', until: at(10) }, at(1));
   await rig.sql(`SELECT forget_person_in_events('U0GONE')`);
-  expect(await rig.store.history(order.id)).toMatchObject([
+  expect(await rig.store.history(order.id, 'system')).toMatchObject([
     { kind: 'requested', actor: 'former', account: 'former' },
     { kind: 'escalated', to: ['former', 'U0BOB'] },
   ]);
@@ -76,11 +78,11 @@ test('an event that cannot be read is named, and other orders are shown', async 
   );
   const named = { cause: { message: `event ${seq} of the log cannot be read` } };
   const [refused, shown] = await Promise.allSettled(
-    [odd, sound].map(({ id }) => rig.store.loadWithHistory(id)),
+    [odd, sound].map(({ id }) => rig.store.loadWithHistory(id, 'system')),
   );
   expect(refused).toMatchObject({ status: 'rejected', reason: named });
   expect(shown).toMatchObject({ status: 'fulfilled', value: { order: { id: sound.id } } });
-  await expect(rig.store.history(odd.id)).rejects.toMatchObject(named);
+  await expect(rig.store.history(odd.id, 'system')).rejects.toMatchObject(named);
   await expect(collect(createEventLog(rig.database, '').read(at(1_000), at(1_001)))).rejects.toMatchObject({
     message: `event ${seq} of the log cannot be read`,
   });

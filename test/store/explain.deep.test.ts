@@ -223,7 +223,7 @@ const PENDING = `order-${ORDERS / 2}`;
 
 /** Changes an order as an approval does. */
 async function approve(): Promise<void> {
-  const before = await orders().load(PENDING);
+  const before = await orders().load(PENDING, 'system');
   if (before === undefined) throw new Error('there is no such order');
   const after = { ...before, state: 'APPROVED', version: before.version + 1 } as const;
   const log = [
@@ -270,9 +270,9 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'a click: reading, deciding, committing': approve,
   'keeping a claim alive': () => orders().extendLease(`order-${ORDERS / 2 + 2}`, 'worker', 20_000),
   'the sealed input of an order': () => orders().sealedInput(PENDING),
-  'the history of an order': () => orders().history(PENDING),
+  'the history of an order': () => orders().history(PENDING, 'system'),
   'having the messages of an order to oneself': () => outbox().claim(subject(PENDING), NOW, 12_000),
-  'an order with its history': () => orders().loadWithHistory(PENDING),
+  'an order with its history': () => orders().loadWithHistory(PENDING, 'system'),
   'letting go of its messages': async () => {
     const claim = await outbox().read(subject(PENDING));
     if (claim !== undefined)

@@ -123,7 +123,7 @@ export async function startRig() {
       return this.read(order.id);
     },
     async read(id: string): Promise<Order> {
-      const order = await store.load(id);
+      const order = await store.load(id, 'system');
       if (order === undefined) throw new Error(`order ${id} is not in the store`);
       return order;
     },

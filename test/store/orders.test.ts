@@ -74,7 +74,7 @@ describe('what is kept comes back', () => {
     expect(done).toMatchObject({ state: 'SUCCEEDED', version: 5, closedAt: at(4), claim: undefined });
     expect(done.items[0]).toEqual({ ...sent.items[0], state: 'SUCCEEDED', answeredAt: at(4), result });
 
-    const history = await rig.store.history(order.id);
+    const history = await rig.store.history(order.id, 'system');
     expect(history.map((entry) => [entry.kind, entry.actor, entry.state, entry.version])).toEqual([
       ['requested', 'U0ALICE', 'PENDING', 1],
       ['approved', 'U0BOB', 'APPROVED', 2],
@@ -175,9 +175,9 @@ describe('what is kept comes back', () => {
   });
 
   test('nothing, where there is no such order', async () => {
-    expect(await rig.store.load('nobody')).toBeUndefined();
+    expect(await rig.store.load('nobody', 'system')).toBeUndefined();
     expect(await rig.store.sealedInput('nobody')).toBeUndefined();
-    expect(await rig.store.history('nobody')).toEqual([]);
+    expect(await rig.store.history('nobody', 'system')).toEqual([]);
     expect(await rig.store.takeRevealable('nobody', 1, T0)).toBeUndefined();
   });
 });
@@ -198,7 +198,7 @@ describe('compare and swap', () => {
     const now = await rig.read(before.id);
     expect(now).toMatchObject({ state: 'APPROVED', version: 2 });
     expect(now.approvals, 'an approval of a loser was kept').toHaveLength(1);
-    expect(await rig.store.history(before.id), 'a line of a loser was kept').toHaveLength(2);
+    expect(await rig.store.history(before.id, 'system'), 'a line of a loser was kept').toHaveLength(2);
     expect(await rig.due(before.id)).toEqual({ work: at(1), notifications: T0 });
   });
 
@@ -221,7 +221,7 @@ describe('compare and swap', () => {
     expect(outcomes.slice(1, -1).every(({ ok }) => ok)).toBe(true);
     for (const order of fresh) {
       expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED', approvals: [{ userId: 'U0BOB' }] });
-      expect(await rig.store.history(order.id)).toHaveLength(2);
+      expect(await rig.store.history(order.id, 'system')).toHaveLength(2);
       expect((await rig.due(order.id)).work).toEqual(at(601));
     }
     expect(await rig.read(barred.id)).toEqual(barred);
@@ -237,7 +237,7 @@ describe('compare and swap', () => {
     const winner = outcomes.findIndex((outcome) => outcome.ok);
     expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
     expect((await rig.read(before.id)).claim?.workerId).toBe(`w${winner}`);
-    expect(await rig.store.history(before.id)).toHaveLength(2);
+    expect(await rig.store.history(before.id, 'system')).toHaveLength(2);
   });
 
   test('who read too early changes no item either', async () => {
@@ -344,7 +344,7 @@ describe('one open order a task and name', () => {
     expect(outcomes).toContainEqual({ ok: false, conflictingOrderId: winner.id });
     expect(await rig.read(loser.id)).toEqual(loser);
     expect(await rig.due(loser.id)).toEqual({ work: undefined, notifications: undefined });
-    expect(await rig.store.history(loser.id)).toHaveLength(1);
+    expect(await rig.store.history(loser.id, 'system')).toHaveLength(1);
   });
 });
 
@@ -383,12 +383,12 @@ describe('secrets', () => {
     await rig.apply(order.id, answer('SUCCEEDED', { summary: { code: 'done' } }), at(4), {
       answer: { n: 1, answer: said },
     });
-    const kept = await rig.store.answers(order.id);
+    const kept = await rig.store.answers(order.id, 'system');
     expect(kept).toEqual([
       { n: 1, at: at(4), answer: { zone: 'rest', name: 'a\uFFFDb\uFFFD', data: [{ id: 1 }, null] } },
     ]);
     expect(Object.keys(kept[0]?.answer ?? {})).toEqual(['zone', 'name', 'data']);
-    expect(await rig.store.answers('another')).toEqual([]);
+    expect(await rig.store.answers('another', 'system')).toEqual([]);
   });
 
   async function withResult(expiresAt: Date): Promise<string> {
@@ -435,8 +435,8 @@ describe('drafts', () => {
     const young = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(901) }));
     const pending = await rig.keep(newOrder({ expiresAt: at(900) }));
     expect((await rig.store.purgeExpired(at(900))).drafts).toBe(1);
-    expect(await rig.store.load(old.id)).toBeUndefined();
-    expect(await rig.store.history(old.id)).toEqual([]);
+    expect(await rig.store.load(old.id, 'system')).toBeUndefined();
+    expect(await rig.store.history(old.id, 'system')).toEqual([]);
     expect(await rig.read(young.id)).toEqual(young);
     expect(await rig.read(pending.id)).toEqual(pending);
     const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, remindAt: T0 } as const;

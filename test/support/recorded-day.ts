@@ -295,7 +295,10 @@ export async function recordDay(url: string): Promise<Generated> {
     const limit = { currency: 'EUR', minor: 1_000 };
     await budgets.add({ tag: undefined, span: 'month', amount: limit }, 'U0ADA', rig.now);
     await budgets.add({ tag: 'brand', span: 'year', amount: limit }, 'U0ADA', rig.now);
-    const exceeding = await rig.orders.store.load(acceptedOf(await askWith(rig, deps, 'dear.rest')).id);
+    const exceeding = await rig.orders.store.load(
+      acceptedOf(await askWith(rig, deps, 'dear.rest')).id,
+      'system',
+    );
     if (exceeding === undefined) throw new Error('the order is gone');
     asked.push(exceeding);
     await approve(exceeding);

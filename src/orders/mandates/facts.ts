@@ -80,7 +80,8 @@ export async function knownName(
   const policy = await policyFor(deps, mandate, evaluated);
   if (policy === 'unknown' || owner === 'unknown') return undefined;
   const openId = open.get(name.name);
-  const other = openId === undefined || openId === without ? undefined : await deps.store.load(openId);
+  const other =
+    openId === undefined || openId === without ? undefined : await deps.store.load(openId, 'system');
   return {
     evaluated,
     cost,
@@ -131,7 +132,7 @@ async function standInsOf(
   deps: Pick<MandateDeps, 'store' | 'now'>,
   mandate: Order,
 ): Promise<ReadonlyMap<string, StandIn>> {
-  const approved = (await deps.store.history(mandate.id)).flatMap((entry) =>
+  const approved = (await deps.store.history(mandate.id, 'system')).flatMap((entry) =>
     entry.kind === 'approved' ? (entry.progress?.requirements ?? []) : [],
   );
   const until = new Date(deps.now().getTime() + DAY_MS);

@@ -74,7 +74,7 @@ export async function endMandate(
   orderId: string,
   userId: string,
 ): Promise<ChangeOutcome> {
-  const order = await deps.store.load(orderId);
+  const order = await deps.store.load(orderId, 'system');
   if (order !== undefined && order.requesterId !== userId) {
     const policy = await approversOf(deps, order, [userId], 'general');
     const refusal = refusalOfNonApprover(policy, userId, 'end_mandate');
@@ -116,7 +116,7 @@ export async function endIfContradicted(
   deps: Pick<LifeDeps, 'store' | 'mandates' | 'now'>,
   order: Order,
 ): Promise<boolean> {
-  if (differenceFromLog(order, await deps.store.history(order.id)) === undefined) return false;
+  if (differenceFromLog(order, await deps.store.history(order.id, 'system')) === undefined) return false;
   await changeOrder(deps, order.id, (current) => stopContradicted(deps, current));
   await stopUnsent(deps, order.id);
   return true;

@@ -3,7 +3,7 @@ import { type BudgetSpan, periodOf } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import type { Order } from '../order.ts';
-import { maySee, type PersonViewer, type Viewer, visibleIds } from '../visibility.ts';
+import { maySee, type PersonViewer, visibleIds } from '../visibility.ts';
 import {
   decideActing,
   type HeldCode,
@@ -197,7 +197,7 @@ export interface CoveringMandate {
 export async function mandateOfName(
   deps: MandateDeps,
   name: string,
-  viewer: Viewer,
+  viewer: PersonViewer,
 ): Promise<CoveringMandate | undefined> {
   const expiresAt = (await deps.mandates.find(name))?.expiresAt;
   const acting = (await mandatesCovering(deps, [{ name, expiresAt }])).get(name);
@@ -256,7 +256,7 @@ async function renewalsUnderWay(
   { store, now }: Pick<MandateDeps, 'store' | 'now'>,
   open: ReadonlyMap<string, string>,
 ): Promise<readonly (readonly [string, Date])[]> {
-  const orders = await Promise.all([...new Set(open.values())].map((id) => store.load(id)));
+  const orders = await Promise.all([...new Set(open.values())].map((id) => store.load(id, 'system')));
   return orders.flatMap((order) => {
     if (order?.mandated === undefined || !(order.state === 'APPROVED' || order.state === 'EXECUTING'))
       return [];

@@ -149,7 +149,7 @@ async function renewalRequest({ settings }: Pick<RunDeps, 'settings'>, mandate: 
 
 /** Asks for a name in the ordinary way that its mandate does not renew. */
 async function askFor(deps: RunDeps, act: MandateAct): Promise<void> {
-  const mandate = await deps.store.load(act.mandateId);
+  const mandate = await deps.store.load(act.mandateId, 'system');
   if (mandate === undefined) return;
   const account = (await deps.findAccount(mandate.account.id)) ?? (await deps.accountOf(mandate.requesterId));
   const outcome = await requestOrder(deps, {

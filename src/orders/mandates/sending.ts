@@ -25,7 +25,7 @@ export async function clearForMandate(deps: MandateDeps, order: Order): Promise<
   const held = (code: Extract<Clearance, { kind: 'held' }>['code']): Cleared => ({ kind: 'held', code });
   const [act, kept] = await Promise.all([
     deps.mandates.findByOrder(order.id),
-    order.mandated === undefined ? undefined : deps.store.load(order.mandated.id),
+    order.mandated === undefined ? undefined : deps.store.load(order.mandated.id, 'system'),
   ]);
   if (item === undefined || act === undefined || kept === undefined) return held('mandate_ended');
   const name = await deps.mandates.find(item.name);

@@ -111,7 +111,7 @@ async function resultCsv(
 ): Promise<string> {
   const nameOf = createNamer(directory);
   const lastOf = new Map<number, readonly string[]>();
-  const history = await orders.history(order.id);
+  const history = await orders.history(order.id, 'system');
   const decisions = history.filter(({ kind }) => DECIDING_KINDS.has(kind));
   for (const entry of history) {
     if (BESIDE_THE_POINT.has(entry.kind)) continue;

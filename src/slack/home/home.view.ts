@@ -9,7 +9,7 @@ import type { BudgetStanding, Shortfall } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { SpendSum } from '../../money/spend.ts';
 import type { Impact } from '../../names/impact.ts';
-import type { Incident } from '../../names/incident.ts';
+import type { ListedIncident } from '../../names/incident.ts';
 import type { MandateInForce } from '../../orders/mandates/mandate.ts';
 import type { Order } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
@@ -70,7 +70,7 @@ export interface HomeData {
   readonly teamAccount?: Account | undefined;
   readonly isAdmin: boolean;
   /** What has happened to names and nobody has explained, the latest first. */
-  readonly incidents: readonly Incident[];
+  readonly incidents: readonly ListedIncident[];
   /** Approver groups whose members Slack does not tell, as far as they matter to the person. */
   readonly unreadableGroups: readonly string[];
   /** Undefined for people who are no approvers. */

@@ -1,6 +1,6 @@
 import { OVERDUE_SECONDS } from '../../ledger/ledger.ts';
 import type { FileLine } from '../../ledger/receipt.ts';
-import { maySee } from '../../orders/visibility.ts';
+import { loadVisible } from '../../orders/visibility.ts';
 import { type ActionCall, type CommandCall, type Feature, type Interaction, viewerOf } from '../feature.ts';
 import { noSuchOrderText } from '../orders/order-list.view.ts';
 import { withFile } from '../outbound/upload.ts';
@@ -55,9 +55,8 @@ async function runLedger(call: CommandCall): Promise<void> {
 /** Hands the receipt of an order to who may see it. */
 async function sendReceipt(call: Interaction, id: string): Promise<void> {
   const { deps } = call;
-  const order = await deps.orders.store.load(id);
-  if (order === undefined || !(await maySee(deps.orders, order, viewerOf(call))))
-    return call.respond(noSuchOrderText(id));
+  const order = await loadVisible(deps.orders, viewerOf(call), id);
+  if (order === undefined) return call.respond(noSuchOrderText(id));
   // What has happened to it by now belongs to it.
   await deps.ledger.sealAndAnchor();
   const lines = await deps.ledger.receipt(order, deps.statementOf(order));

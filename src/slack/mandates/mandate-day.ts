@@ -75,7 +75,7 @@ async function toldActs({ mandates, orders }: MandateDayDeps, day: string): Prom
   return Promise.all(
     acts.map(async (act) => ({
       act,
-      order: act.orderId === undefined ? undefined : await orders.load(act.orderId),
+      order: act.orderId === undefined ? undefined : await orders.load(act.orderId, 'system'),
     })),
   );
 }

@@ -11,7 +11,7 @@ import {
   mandateTerms,
 } from '../../orders/mandates/terms.ts';
 import { stopOrder } from '../../orders/stop.ts';
-import { visibleOrders } from '../../orders/visibility.ts';
+import { loadVisible, visibleOrders } from '../../orders/visibility.ts';
 import type { ActionCall, CommandCall, Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { formOrigin, viewerOf } from '../feature.ts';
 import { textMessage } from '../kit/blocks.ts';
@@ -81,7 +81,7 @@ const declared = z.object({
 const mandateForm = formOfList({
   form: { name: 'mandate', title: 'Ask for a mandate', submit: 'Ask' },
   fields: () => declared,
-  find: ({ deps }: Interaction, id: string) => deps.orders.store.load(id),
+  find: (call: Interaction, id: string) => loadVisible(call.deps.orders, viewerOf(call), id),
   async values(former, { deps, person }) {
     const own = await deps.accounts.active(person.id);
     const account = own === undefined ? 'team' : 'mine';
@@ -150,7 +150,7 @@ async function stopAll(call: ActionCall): Promise<void> {
   let refused: string | undefined;
   for (const { held, orderId } of acts) {
     if (held !== undefined || orderId === undefined) continue;
-    const order = await orders.store.load(orderId);
+    const order = await loadVisible(orders, viewerOf(call), orderId);
     if (order?.state !== 'APPROVED' && order?.state !== 'EXECUTING') continue;
     asked += 1;
     const outcome = await stopOrder(orders, orderId, call.person.id);

@@ -7,6 +7,7 @@ import {
   type IncidentRefusal,
   isOpen,
   kindsOf,
+  type ListedIncident,
 } from '../../names/incident.ts';
 import {
   type IncidentKind,
@@ -87,14 +88,14 @@ export interface IncidentPeople {
 }
 
 /** `cafe.rest is being taken, and no order explains it` */
-function titleOf(incident: Incident): string {
+function titleOf(incident: ListedIncident): string {
   const worst = worstOf(incident);
   const why = DANGERS.has(worst) ? '' : ', and no order explains it';
   return `${escapeText(displayName(incident.name))} ${TITLES[worst]}${why}`;
 }
 
 /** The kind by which an incident is called. */
-export function worstOf(incident: Pick<Incident, 'changes'>): IncidentKind {
+export function worstOf(incident: Pick<ListedIncident, 'changes'>): IncidentKind {
   const kinds = kindsOf(incident).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
   const [worst = 'nameservers'] = kinds;
   return worst;
@@ -228,14 +229,14 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
 }
 
 /** What stands on every order about a name while an incident of it is open. */
-export function openIncidentLine(incident: Incident): string {
+export function openIncidentLine(incident: ListedIncident): string {
   const since = incident.changes[0]?.firstSeenAfter ?? incident.openedAt;
   const what = `${escapeText(displayName(incident.name))} ${TITLES[worstOf(incident)]}`;
   return `:rotating_light: *${what}* since ${moment(since)}${whereText(incident)}`;
 }
 
 /** What stands in the Home tab while incidents are open. */
-export function openIncidentLines(incidents: readonly Incident[], length: number): string[] {
+export function openIncidentLines(incidents: readonly ListedIncident[], length: number): string[] {
   const left = incidents.length - length;
   return present([
     ...incidents
@@ -248,7 +249,7 @@ export function openIncidentLines(incidents: readonly Incident[], length: number
   ]);
 }
 
-function whereText({ channelId }: Incident): string {
+function whereText({ channelId }: ListedIncident): string {
   return channelId === undefined ? '' : ` (<#${channelId}>)`;
 }
 

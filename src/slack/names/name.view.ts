@@ -6,7 +6,7 @@ import { isDateless } from '../../names/dates.ts';
 import type { DelegationHealth } from '../../names/delegation-health.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
 import { NO_MAIL, WEB } from '../../names/impact.ts';
-import type { Incident } from '../../names/incident.ts';
+import type { ListedIncident } from '../../names/incident.ts';
 import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
@@ -61,7 +61,7 @@ export interface NameScreen {
   /** The orders that explain changes and that the person may see. */
   readonly visible: ReadonlySet<string>;
   /** Changes that nobody has explained, the latest first. */
-  readonly incidents: readonly Incident[];
+  readonly incidents: readonly ListedIncident[];
   readonly delegation: DelegationHealth;
   /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
   readonly renewWithinDays: number;
@@ -153,7 +153,7 @@ const SOURCES = {
 } as const;
 
 /** What has happened to the name, as its incident says. */
-function incidentLine(incident: Incident): string {
+function incidentLine(incident: ListedIncident): string {
   const { changes, openedAt, channelId } = incident;
   const where = channelId === undefined ? '' : ` It stands in <#${channelId}>.`;
   return `:rotating_light: *${HAPPENED[worstOf(incident)]}* No order explains it; seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;

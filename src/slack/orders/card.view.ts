@@ -5,7 +5,7 @@ import { DAY_MS } from '../../duration.ts';
 import type { BudgetLook } from '../../money/budget-look.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { compareImpacts } from '../../names/impact.ts';
-import type { Incident } from '../../names/incident.ts';
+import type { ListedIncident } from '../../names/incident.ts';
 import type { OrderImpact } from '../../names/ports.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
 import type { MandatePreview } from '../../orders/mandates/overview.ts';
@@ -121,7 +121,7 @@ export interface CardExtras {
   /** The impact on its name; undefined for a task that puts nothing at risk. */
   readonly impact?: OrderImpact | 'unseen' | undefined;
   /** The open incidents of its names, which whoever approves has to have seen. */
-  readonly incidents?: readonly Incident[];
+  readonly incidents?: readonly ListedIncident[];
   /** When the one name of a waiting renewal expires. */
   readonly term?: Term | undefined;
   /** What a waiting mandate would cover. */

@@ -24,7 +24,7 @@ import { revealSecret } from '../../orders/reveal.ts';
 import { stopOrder } from '../../orders/stop.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { undoOrder } from '../../orders/undo.ts';
-import { maySee } from '../../orders/visibility.ts';
+import { loadVisible } from '../../orders/visibility.ts';
 import { isPaused } from '../../orders/waves.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { findingLines } from '../bulk/bulk.view.ts';
@@ -136,8 +136,8 @@ async function undo(call: ActionCall): Promise<void> {
 
 async function confirm(call: ActionCall): Promise<void> {
   const { orders } = call.deps;
-  const order = await orders.store.load(call.value);
-  if (order?.state === 'DRAFT' && order.requesterId === call.person.id && (await mustTypeName(call, order))) {
+  const order = await loadVisible(orders, viewerOf(call), call.value);
+  if (order?.state === 'DRAFT' && (await mustTypeName(call, order))) {
     // The form shows what hangs on the name now.
     await impactAtAsking(call, order);
     return openForm(call, confirmForm, formOrigin(call, order.id));
@@ -199,7 +199,7 @@ const confirmForm: FormFeature<'confirm'> = {
     fields: fieldsOf(retyped),
   },
   async render(call, origin) {
-    const order = await call.deps.orders.store.load(origin.subject ?? '');
+    const order = await loadVisible(call.deps.orders, viewerOf(call), origin.subject ?? '');
     if (order === undefined) return {};
     const title = section(`*${escapeText(orderTitle(order))}?*`);
     if (isManyLost(order))
@@ -212,7 +212,7 @@ const confirmForm: FormFeature<'confirm'> = {
   },
   async submit(call): Promise<Submitted> {
     const { orders } = call.deps;
-    const order = await orders.store.load(call.origin.subject ?? '');
+    const order = await loadVisible(orders, viewerOf(call), call.origin.subject ?? '');
     const errors = retypingErrors(order, call.values);
     if (errors !== undefined) return { errors };
     const confirmed = await confirmOrder(orders, call.origin.subject ?? '', call.person.id);
@@ -279,12 +279,9 @@ async function reveal(call: ActionCall): Promise<void> {
 /** Shows all answers of the service to an order: in a view, or as a file when they are too long. */
 async function showAnswers(call: ActionCall): Promise<void> {
   const { orders } = call.deps;
-  const [order, answers] = await Promise.all([
-    orders.store.load(call.value),
-    orders.store.answers(call.value),
-  ]);
-  if (order === undefined || !(await maySee(orders, order, viewerOf(call))))
-    return call.respond(refusalText({ code: 'no_such_order' }));
+  const order = await loadVisible(orders, viewerOf(call), call.value);
+  if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
+  const answers = await orders.store.answers(order.id, 'system');
   if (answers.length === 0) return call.respond(NOTHING_MORE_SAID);
   const title = orderTitle(order);
   if (fitsView(answers)) return call.open(answersView(order, title, answers));
@@ -300,7 +297,7 @@ async function aboutOrder(
   more: (call: Interaction, order: Order) => readonly KnownBlock[] = () => [],
 ) {
   const [orderId = ''] = subject.split(':');
-  const order = await call.deps.orders.store.load(orderId);
+  const order = await loadVisible(call.deps.orders, viewerOf(call), orderId);
   if (order === undefined) return {};
   const cost = order.state === 'PENDING' ? await costNow(call.deps, order) : undefined;
   return { intro: [section(`*${escapeText(cardTitle(order, { cost }))}*`), ...more(call, order)] };
@@ -414,7 +411,7 @@ function openAbout(
   subjectOf = ({ id }: Order) => id,
 ) {
   return async (call: ActionCall): Promise<void> => {
-    const order = await call.deps.orders.store.load(call.value);
+    const order = await loadVisible(call.deps.orders, viewerOf(call), call.value);
     if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
     const refusal = await refusalFor(call.deps.orders, order, call.person.id);
     if (refusal !== undefined) return call.respond(refusalText(refusal));

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { waitingDecision } from '../../orders/approvers.ts';
 import { refusalToApprove } from '../../orders/decide.ts';
 import type { Order } from '../../orders/order.ts';
-import { maySee } from '../../orders/visibility.ts';
+import { loadVisible } from '../../orders/visibility.ts';
 import { pagesOpened, rowsShownTo } from '../bulk/plan-rows.ts';
 import { type Action, type ActionCall, formOrigin, type Interaction, isAdmin, viewerOf } from '../feature.ts';
 import { mandatePreview } from '../mandates/mandate-day.ts';
@@ -21,7 +21,7 @@ export async function readExtras({ deps }: Interaction, order: Order) {
   const isWaiting = order.state === 'PENDING';
   const pricing = isWaiting ? costNow(deps, order) : undefined;
   const [history, decision, cost, budgets, term, impact, incidents, past, preview] = await Promise.all([
-    deps.orders.store.history(order.id),
+    deps.orders.store.history(order.id, 'system'),
     isWaiting ? waitingDecision(deps.orders, order) : undefined,
     pricing,
     isWaiting ? budgetsNow(deps.orders, order, pricing) : undefined,
@@ -44,9 +44,8 @@ export async function readExtras({ deps }: Interaction, order: Order) {
 /** @param note why it is shown to somebody who pressed something else */
 async function look(call: ActionCall, page: number, note?: string): Promise<void> {
   const { deps, person, view } = call;
-  const order = await deps.orders.store.load(call.value);
-  if (order === undefined || !(await maySee(deps.orders, order, viewerOf(call))))
-    return call.respond(refusalText({ code: 'no_such_order' }));
+  const order = await loadVisible(deps.orders, viewerOf(call), call.value);
+  if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   const [extras, refusal] = await Promise.all([
     readExtras(call, order),
     order.state === 'PENDING' ? refusalToApprove(deps.orders, order, person.id) : undefined,
@@ -72,11 +71,13 @@ const FILE_WAITS = 10;
 const FILE_WAIT_MS = 150;
 
 /** Whether every row of an order could be shown to the person who presses a button. */
-async function couldSeeAll({ deps, person, channelId, value, view }: ActionCall): Promise<boolean> {
+async function couldSeeAll(call: ActionCall): Promise<boolean> {
+  const { deps, person, channelId, view } = call;
   if (view?.form === LOOK) return true;
-  // Such reads share a statement, and few orders have rows.
-  const order = await deps.orders.store.load(value);
-  if (order?.bulk === undefined) return true;
+  // Few orders have rows.
+  const order = await loadVisible(deps.orders, viewerOf(call), call.value);
+  if (order === undefined) return false;
+  if (order.bulk === undefined) return true;
   for (let waits = 0; waits < FILE_WAITS; waits += 1) {
     const known = await deps.notifications.read({ kind: 'order', id: order.id });
     const shown =

@@ -99,7 +99,7 @@ export function createOrderPlanner(deps: OrderPlannerDeps): NotificationPlanner 
   return async (claim, send) => {
     const again = pauseOf(claim.id, deps.now());
     if (again !== undefined) return { again, isDeferred: true };
-    const found = await deps.orders.loadWithHistory(claim.id);
+    const found = await deps.orders.loadWithHistory(claim.id, 'system');
     if (found === undefined || !wasAskedFor(found.history)) return undefined;
     if (waitsForItsDay(found.order))
       return { again: new Date(deps.now().getTime() + DAY_WAIT_MS), isDeferred: true };
@@ -170,7 +170,7 @@ export async function adoptCard(
   orderId: string,
   { channelId, ts, shownTo }: ShownCard,
 ): Promise<void> {
-  const order = await orders.load(orderId);
+  const order = await orders.load(orderId, 'system');
   if (order === undefined) return;
   // The card itself stands with the person who asked where the bot cannot post in the channel.
   const isCard = channelId === order.channelId || (isDirect({ channelId }) && shownTo === order.requesterId);
@@ -502,7 +502,7 @@ export async function pastNow(
     task === 'delete' ? priceOf({ task: 'restore', names: [item.name], input: undefined }) : undefined,
   ]);
   if (last === undefined || last.isPrivate) return { restoreCost };
-  const { asked, approved } = costsInHistory(await orders.history(last.id));
+  const { asked, approved } = costsInHistory(await orders.history(last.id, 'system'));
   return { restoreCost, last: { order: last, cost: approved ?? asked } };
 }
 

@@ -2,7 +2,7 @@ import { present } from '../../collections.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
-import { maySee, visibleOrders } from '../../orders/visibility.ts';
+import { loadVisible, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
 import { actions, facts, lines, message, offers } from '../kit/blocks.ts';
@@ -66,9 +66,8 @@ function emergencyButtons(
 async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
   if (id === undefined) return call.respond(WHICH_ORDER);
-  const order = await call.deps.orders.store.load(id.toLowerCase());
-  if (order === undefined || !(await maySee(call.deps.orders, order, viewerOf(call))))
-    return call.respond(noSuchOrderText(id));
+  const order = await loadVisible(call.deps.orders, viewerOf(call), id.toLowerCase());
+  if (order === undefined) return call.respond(noSuchOrderText(id));
   const extras = await readExtras(call, order);
   const card = orderCard(order, extras);
   // The row of a card has an id by which the bot finds its cards again; this answer is none.

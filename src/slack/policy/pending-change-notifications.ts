@@ -64,7 +64,16 @@ export function createPendingChangePlanner(deps: PendingChangePlannerDeps): Noti
   return async ({ id, notifications }, send) => {
     const question = await findQuestion(deps, id);
     if (question === undefined) return undefined;
-    const { askedAt: since, asks, channels, tell, expiresAt, message, announced, version = 'waits' } = question;
+    const {
+      askedAt: since,
+      asks,
+      channels,
+      tell,
+      expiresAt,
+      message,
+      announced,
+      version = 'waits',
+    } = question;
     const announce = async (shows: string) => {
       if (announced === undefined) return;
       const { channelId, message: notice } = announced;
@@ -74,7 +83,13 @@ export function createPendingChangePlanner(deps: PendingChangePlannerDeps): Noti
     const inChannels = channels.map((channel) => async () => channel);
     const show = (reader: string, shows: string) => {
       const places = reader === CHANNEL ? inChannels : [directMessageTo(directory, reader)];
-      return send({ purpose: `${TO}${reader}`, version: shows, since, places, message: () => message(reader) });
+      return send({
+        purpose: `${TO}${reader}`,
+        version: shows,
+        since,
+        places,
+        message: () => message(reader),
+      });
     };
     if (asks === undefined) {
       const standing = notifications.flatMap((each) =>

@@ -1,7 +1,8 @@
 import { refusalToApprove } from '../../orders/decide.ts';
+import { loadVisible } from '../../orders/visibility.ts';
 import { isPaused } from '../../orders/waves.ts';
 import { isAtKeyLimit, MAX_KEYS, revocationRights } from '../../signing/key-ring.ts';
-import { type ActionCall, type CommandCall, type Feature, isAdmin } from '../feature.ts';
+import { type ActionCall, type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { charterNotice } from './charter.view.ts';
 import { keysMessage, type ShownKey } from './keys.view.ts';
@@ -40,7 +41,7 @@ async function runKey(call: CommandCall): Promise<void> {
 /** Who may not approve is told so; everybody else signs on the page, which looks again. */
 async function sign(call: ActionCall): Promise<void> {
   const { deps, person, value } = call;
-  const order = await deps.orders.store.load(value);
+  const order = await loadVisible(deps.orders, viewerOf(call), value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   if (isPaused(order)) return offerLink(call, 'resume', order.id);
   const refusal = await refusalToApprove(deps.orders, order, person.id);

@@ -247,7 +247,7 @@ describe('acting', () => {
     const isRenewed = async () =>
       (await mandatesInTime({ store: rig.store, namesFitting, now: () => rig.now }))(end);
     expect(await isRenewed()).toBe(false);
-    expect(await mandateOfName(rig.mandates, 'cafe.rest', 'system')).toMatchObject({
+    expect(await mandateOfName(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
       given: { order: { id: soon.id } },
       isOverBefore: true,
     });
@@ -256,7 +256,7 @@ describe('acting', () => {
     rig.pass(1_000);
     const long = await on.inForce();
     expect(await isRenewed()).toBe(true);
-    expect(await mandateOfName(rig.mandates, 'cafe.rest', 'system')).toMatchObject({
+    expect(await mandateOfName(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
       given: { order: { id: long.id } },
       isOverBefore: false,
     });

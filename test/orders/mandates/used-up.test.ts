@@ -20,7 +20,7 @@ afterAll(() => rig.end());
 
 const sent = () => rig.service.received.length;
 const contradictions = async (id: string) =>
-  (await rig.store.history(id)).filter(({ kind }) => kind === 'contradicted');
+  (await rig.store.history(id, 'system')).filter(({ kind }) => kind === 'contradicted');
 
 test('an ended mandate whose row says that it goes on makes nothing, and ends again', async () => {
   await on.watch('cafe.rest', 10);
