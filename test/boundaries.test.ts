@@ -299,7 +299,7 @@ const PURE = [
   /^orders\/(bulk-columns|input-issue|order|tasks|waves)\.ts$/,
   /^policy\/(change-log|policy|rule-parts|starting-points)\.ts$/,
   /^zones\/(calendar-day|lifecycle|names|rules)\.ts$/,
-  /^slack\/kit\/(blocks|form|mrkdwn|phone)\.ts$/,
+  /^slack\/kit\/(blocks|form|mrkdwn|pages|phone)\.ts$/,
   /^slack\/.*\.view\.ts$/,
 ];
 

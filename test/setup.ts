@@ -1,9 +1,16 @@
+import { watchCuts } from '../src/slack/kit/blocks.ts';
+
 /*
  * In every process that runs tests. A warning about listeners that pile up is a leak, or hides one: it ends the run.
  */
 function failOnLeak(warning: Error): void {
   if (warning.name === 'MaxListenersExceededWarning') throw warning;
 }
+
+export function failOnCut(what: string, found: number, limit: number): void {
+  throw new Error(`${found} ${what} were cut to ${limit}: this list needs pages`);
+}
+watchCuts(failOnCut);
 
 // A process runs many files, and this one before each of them.
 if (!process.listeners('warning').some(({ name }) => name === failOnLeak.name))

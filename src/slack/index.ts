@@ -156,10 +156,15 @@ const SUBJECTS: readonly Subject[] = [
       preset_delete: 'member',
       preset: 'account',
       kind: 'member',
+      presets_next: 'member',
+      presets_previous: 'member',
     },
   }),
   subject(rules, { commands: { rules: 'member' } }),
-  subject(orders, { commands: { orders: 'member', order: 'member' } }),
+  subject(orders, {
+    commands: { orders: 'member', order: 'member' },
+    actions: { orders_next: 'member', orders_previous: 'member' },
+  }),
   subject(orderButtons, {
     forms: {
       confirm: 'member',
@@ -224,15 +229,26 @@ const SUBJECTS: readonly Subject[] = [
       price_edit: 'admin',
       prices_import: 'admin',
       prices_export: 'member',
+      prices_next: 'member',
+      prices_previous: 'member',
     },
   }),
   subject(mandates, {
     commands: { mandates: 'member' },
     forms: { mandate: 'account' },
-    actions: { mandate_add: 'account', mandate_end: 'member', mandate_stop_all: 'member' },
+    actions: {
+      mandate_add: 'account',
+      mandate_end: 'member',
+      mandate_stop_all: 'member',
+      mandates_next: 'member',
+      mandates_previous: 'member',
+    },
   }),
   subject(budgets, { forms: { budget: 'admin' }, actions: { budget_add: 'admin', budget_edit: 'admin' } }),
-  subject(spend, { commands: { spend: 'member' }, actions: { spend_export: 'member' } }),
+  subject(spend, {
+    commands: { spend: 'member' },
+    actions: { spend_export: 'member', budgets_next: 'member', budgets_previous: 'member' },
+  }),
   subject(reminders, {
     forms: { renew_many: 'account', snooze: 'linked', lapse: 'linked' },
     actions: {

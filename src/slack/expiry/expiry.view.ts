@@ -234,8 +234,8 @@ export function unwatchedSinceText(name: string): string {
 /** Which names a menu offers to renew. @param most how many become one order */
 export function renewHint(found: number, most: number): string {
   return found > LIMITS.options
-    ? `The ${LIMITS.options} most urgent of ${found} stand here; ${most} become one order at most. Press the button again for more.`
-    : `Those you tick become one order, of ${most} at most.`;
+    ? `The first ${LIMITS.options} of ${found} names. One order takes at most ${most}; the rest need another one.`
+    : `One order takes at most ${most} names.`;
 }
 
 export function lapseText(name: string): string {

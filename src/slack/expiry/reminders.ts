@@ -12,7 +12,7 @@ import {
   type Interaction,
   type Submitted,
 } from '../feature.ts';
-import { count, escapeText, lines, type Message, section, textMessage } from '../kit/blocks.ts';
+import { count, escapeText, LIMITS, lines, type Message, section, textMessage } from '../kit/blocks.ts';
 import {
   type Form,
   type FormOrigin,
@@ -173,16 +173,18 @@ export const renewManyForm: FormFeature<'renew_many'> = {
             placeOf(origin.subject).destination,
           );
     const options = names
+      .slice(0, LIMITS.options)
       .filter(({ domain }) => domain.name.length <= MAX_PICK)
       .map(({ domain, daysLeft = 0 }) => ({
         value: domain.name,
         text: `${displayName(domain.name)}, ${daysLeft < 0 ? 'expired ' : ''}${formatDays(daysLeft)}`,
       }));
-    const hint = renewHint(options.length, MAX_NAMES);
+    const hint = renewHint(Math.max(names.length, Number(values['found'] ?? 0)), MAX_NAMES);
     const fields = renewManyFields.fields.map((field) =>
       field.name === 'names' ? { ...field, options, hint } : field,
     );
-    return { form: { ...renewManyFields, fields } };
+    const ticked = linesIn(values['names']).slice(0, MAX_NAMES);
+    return { form: { ...renewManyFields, fields }, values: { ...values, names: ticked } };
   },
 
   async submit(call): Promise<Submitted> {

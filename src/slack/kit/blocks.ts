@@ -50,6 +50,20 @@ export interface DataVisualizationBlock {
   };
 }
 
+type CutThing = 'blocks' | 'buttons' | 'options' | 'rows';
+let onCut: (what: CutThing, found: number, limit: number) => void = () => undefined;
+
+/** Hears of everything that Slack's limits cut off. Tests let it throw: a list that can outgrow its message has pages. */
+export function watchCuts(handle: typeof onCut): void {
+  onCut = handle;
+}
+
+/** The first of too many things of a kind. */
+function cutTo<T>(all: readonly T[], limit: number, what: CutThing): readonly T[] {
+  if (all.length > limit) onCut(what, all.length, limit);
+  return all.slice(0, limit);
+}
+
 /** A block of a message. Charts are for messages alone, so a view has none. */
 export type AnyBlock = KnownBlock | DataVisualizationBlock;
 
@@ -207,7 +221,7 @@ export function offers(blocks: readonly AnyBlock[], actionId: string): boolean {
 
 /** A row of buttons, and a menu behind them; empty when there are none. */
 export function actions(blockId: string, buttons: readonly Maybe<Button | Overflow>[]): ActionsBlock[] {
-  const elements = present(buttons).slice(0, LIMITS.actions);
+  const elements = [...cutTo(present(buttons), LIMITS.actions, 'buttons')];
   return elements.length === 0 ? [] : [{ type: 'actions', block_id: blockId, elements }];
 }
 
@@ -219,9 +233,10 @@ export interface MenuOption {
 
 /** Options of a menu, as many as Slack takes. */
 export function menuOptions(options: readonly MenuOption[]): PlainTextOption[] {
-  return options
-    .slice(0, LIMITS.options)
-    .map(({ value, text }) => ({ text: plainText(text, LIMITS.optionText), value }));
+  return cutTo(options, LIMITS.options, 'options').map(({ value, text }) => ({
+    text: plainText(text, LIMITS.optionText),
+    value,
+  }));
 }
 
 /** A row with a menu, whose choice is a click. */
@@ -263,7 +278,7 @@ export const TABLE_ROWS = LIMITS.tableRows;
  * long for Slack, the longest cells are cut.
  */
 export function table({ caption, columns, rows, pageSize }: Table): DataTableBlock {
-  const shown = rows.slice(0, TABLE_ROWS);
+  const shown = cutTo(rows, TABLE_ROWS, 'rows');
   const texts = shown.flatMap((row) => row.filter((cell) => typeof cell === 'string'));
   const limit = cutToFit(
     texts.map((text) => text.length),
@@ -400,7 +415,8 @@ export function textMessage(text: string): Message {
  * @param text what notifications and screen readers say; mrkdwn whose foreign parts are escaped already
  */
 export function message(text: string, blocks: readonly Maybe<AnyBlock>[]): Message {
-  return { text: plain(text), blocks: withinLimit(present(blocks)) };
+  const all = present(blocks);
+  return { text: plain(text), blocks: withinLimit(cutTo(all, LIMITS.messageBlocks, 'blocks')) };
 }
 
 /** Cuts the longest texts when a message exceeds Slack's limit on all of its text. */

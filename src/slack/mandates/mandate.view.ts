@@ -27,6 +27,7 @@ import {
   moment,
   section,
 } from '../kit/blocks.ts';
+import { type Page, pageControls } from '../kit/pages.ts';
 import { periodText } from '../money/budget.view.ts';
 import { amountsText, PRICE_ISSUES } from '../money/price.view.ts';
 import { heldText } from './held.view.ts';
@@ -169,13 +170,12 @@ function standingBlocks({
   ];
 }
 
-/** All mandates that are in force. @param hidden how many were asked for in private, so that the reader does not see them */
-export function mandatesMessage(
-  standings: readonly MandateStanding[],
-  waiting: readonly Order[],
-  hidden = 0,
-): Message {
-  const inForce = standings.length + hidden;
+/** Mandates on one page: each has five blocks. */
+export const MANDATES_SHOWN = 6;
+
+/** The mandates that are in force. @param hidden how many were asked for in private, so that the reader does not see them */
+export function mandatesMessage(page: Page<MandateStanding>, waiting: readonly Order[], hidden = 0): Message {
+  const inForce = page.total + hidden;
   const text =
     inForce === 0
       ? 'No mandate is in force: every renewal is asked for.'
@@ -184,7 +184,8 @@ export function mandatesMessage(
     section(
       `*${text}* A mandate renews names for a year without asking each time, says so a day before, and stops at its ceilings.`,
     ),
-    ...standings.flatMap(standingBlocks),
+    ...page.shown.flatMap(standingBlocks),
+    ...pageControls('mandates', page, MANDATES_SHOWN),
     ...(hidden === 0 ? [] : [context(`Asked for in private: ${count(hidden, 'mandate')}.`)]),
     ...waiting.map((order) => context(`Waits for approval: ${code(order.id)}`)),
     ...actions('mandates', [addButton()]),

@@ -14,7 +14,7 @@ import { stopOrder } from '../../orders/stop.ts';
 import { loadVisible, visibleOrders } from '../../orders/visibility.ts';
 import type { ActionCall, CommandCall, Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { formOrigin, viewerOf } from '../feature.ts';
-import { textMessage } from '../kit/blocks.ts';
+import { type Message, textMessage } from '../kit/blocks.ts';
 import { formOfList } from '../kit/edited-list.ts';
 import {
   choiceField,
@@ -25,11 +25,13 @@ import {
   TYPED_OR_EMPTY,
   typedField,
 } from '../kit/form.ts';
+import { pageActions, pageOf } from '../kit/pages.ts';
 import { openForm, outcomeMessage } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import {
   endedText,
   MANDATE_GONE,
+  MANDATES_SHOWN,
   mandateIssueText,
   mandatesMessage,
   stoppedAllText,
@@ -126,14 +128,16 @@ async function save(
   return { say: await outcomeMessage(call, outcome) };
 }
 
-async function runMandates(call: CommandCall): Promise<void> {
+const runMandates = async (call: CommandCall) => call.respond(await mandatesPage(call, 0));
+
+async function mandatesPage(call: Interaction, offset: number): Promise<Message> {
   const { orders, mandates } = call.deps;
   const viewer = viewerOf(call);
   const [{ shown, hidden }, waiting] = await Promise.all([
     mandatesStanding(mandates, viewer),
     visibleOrders(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
   ]);
-  await call.respond(mandatesMessage(shown, waiting, hidden));
+  return mandatesMessage(pageOf(shown, offset, MANDATES_SHOWN), waiting, hidden);
 }
 
 async function end(call: ActionCall): Promise<void> {
@@ -181,5 +185,8 @@ export const mandates = {
     },
     { id: 'mandate_end', run: end },
     { id: 'mandate_stop_all', run: stopAll },
+    ...pageActions('mandates', async (call: ActionCall, { offset }) =>
+      call.respond(await mandatesPage(call, offset), { replace: true }),
+    ),
   ],
 } as const satisfies Feature;

@@ -24,6 +24,7 @@ import {
   table,
   textMessage,
 } from '../kit/blocks.ts';
+import { pageControls, pageOf, type Turn } from '../kit/pages.ts';
 import { type HistoryEvent, type HistoryEventOf, isNotEnough } from '../orders/order.view.ts';
 import { amountsText } from './price.view.ts';
 
@@ -164,8 +165,17 @@ export interface BudgetReader {
   readonly locale: string;
 }
 
+/** Budgets on one page. */
+const BUDGETS_SHOWN = 50;
+
 /** How the budgets stand, as blocks; empty where there are none and nobody can add one. */
-export function budgetBlocks(standings: readonly BudgetStanding[], reader: BudgetReader): AnyBlock[] {
+export function budgetBlocks(
+  all: readonly BudgetStanding[],
+  { of, offset }: Turn,
+  reader: BudgetReader,
+): AnyBlock[] {
+  const page = pageOf(all, offset, BUDGETS_SHOWN);
+  const standings = page.shown;
   const add = button('budget_add', 'Add a budget…', 'new');
   return present([
     ...(standings.length === 0
@@ -178,6 +188,7 @@ export function budgetBlocks(standings: readonly BudgetStanding[], reader: Budge
             rows: standings.map((standing) => standingCells(standing, reader.locale)),
           }),
           reader.isAdmin && editMenu(standings.map(({ budget }) => budget)),
+          ...pageControls('budgets', page, BUDGETS_SHOWN, of),
         ])),
     ...(reader.isAdmin ? actions('budgets', [add]) : []),
     standings.length > 0 &&

@@ -30,6 +30,7 @@ import {
   textMessage,
 } from '../kit/blocks.ts';
 import { csvIssueText, MORE_CELLS } from '../kit/csv-issue.view.ts';
+import { pageControls, pageOf } from '../kit/pages.ts';
 import type { HistoryEvent } from '../orders/order.view.ts';
 
 /* Prices as people read them: the list, and what orders and waiting cost. */
@@ -265,7 +266,7 @@ export interface PriceReader {
 }
 
 /** The price list with its actions. */
-export function priceList(list: readonly ListedPrice[], reader: PriceReader): Message {
+export function priceList(list: readonly ListedPrice[], offset: number, reader: PriceReader): Message {
   const edit = reader.isAdmin
     ? [
         button('price_add', 'Add a price…', 'new', { style: 'primary' }),
@@ -282,17 +283,14 @@ export function priceList(list: readonly ListedPrice[], reader: PriceReader): Me
     ]);
   }
   const isOver = (price: Price) => validityOf(price, list, reader.today) === 'over';
-  const shown = [...list.filter((price) => !isOver(price)), ...list.filter(isOver)].slice(0, TABLE_ROWS);
-  const caption =
-    shown.length < list.length
-      ? `${shown.length} of ${count(list.length, 'price')}, the file has all`
-      : count(list.length, 'price');
+  const sorted = [...list.filter((price) => !isOver(price)), ...list.filter(isOver)];
+  const page = pageOf(sorted, offset, TABLE_ROWS);
   return message(`The price list: ${count(list.length, 'price')}`, [
     section('*The price list*'),
     table({
-      caption,
+      caption: count(list.length, 'price'),
       columns: ['Zone', 'Task', 'Years', 'Price', 'Valid from', 'Source', 'Stands'],
-      rows: shown.map((price) => [
+      rows: page.shown.map((price) => [
         `.${displayName(price.zone)}`,
         price.task,
         String(price.period),
@@ -302,7 +300,8 @@ export function priceList(list: readonly ListedPrice[], reader: PriceReader): Me
         validityOf(price, list, reader.today),
       ]),
     }),
-    reader.isAdmin && editMenu(shown),
+    reader.isAdmin && editMenu(page.shown),
+    ...pageControls('prices', page, TABLE_ROWS),
     ...actions('prices', [...edit, file]),
     context(
       `New prices are in ${reader.currency}. The list is the team’s own: the service’s document has no prices. Who changed what stands in the audit log.`,

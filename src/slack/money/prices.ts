@@ -10,6 +10,7 @@ import { utcDay } from '../../zones/calendar-day.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import {
   type ActionCall,
+  type CommandCall,
   type Feature,
   type FormFeature,
   type Interaction,
@@ -17,10 +18,11 @@ import {
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
-import { context, count, textMessage } from '../kit/blocks.ts';
+import { context, count, type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { formOfList } from '../kit/edited-list.ts';
 import { choiceField, errorTexts, fieldsOf, TYPED_OR_EMPTY, typedField } from '../kit/form.ts';
+import { pageActions } from '../kit/pages.ts';
 import { opening } from '../orders/ordering.ts';
 import { MAX_WAITING_PRICES } from '../policy/pending-change.view.ts';
 import { waitWithPrices } from '../policy/pending-changes.ts';
@@ -155,11 +157,12 @@ const pricesImportForm: FormFeature<'prices_import'> = {
   },
 };
 
-async function runPrices(call: Interaction): Promise<void> {
+async function pricesPage(call: Interaction, offset: number): Promise<Message> {
   const { prices, currency, now, directory } = call.deps;
   const [list, locale] = await Promise.all([prices.list(), directory.localeOf(call.person.id)]);
   const isReaderAdmin = isAdmin(call.deps, call.person);
-  await call.respond(priceList(list, { isAdmin: isReaderAdmin, locale, today: utcDay(now()), currency }));
+  const reader = { isAdmin: isReaderAdmin, locale, today: utcDay(now()), currency };
+  return priceList(list, offset, reader);
 }
 
 async function exportPrices(call: ActionCall): Promise<void> {
@@ -179,11 +182,14 @@ export const prices = {
       usage: 'prices',
       summary: 'Show the price list; admins change it',
       example: '/domain prices',
-      run: runPrices,
+      run: async (call: CommandCall) => call.respond(await pricesPage(call, 0)),
     },
   ],
   forms: [priceForm, pricesImportForm],
   actions: [
+    ...pageActions('prices', async (call: ActionCall, { offset }) =>
+      call.respond(await pricesPage(call, offset), { replace: true }),
+    ),
     opening('price_add', priceForm),
     opening('price_edit', priceForm, ({ value }) => value),
     opening('prices_import', pricesImportForm),

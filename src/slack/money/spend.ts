@@ -14,8 +14,16 @@ import {
 } from '../../money/spend.ts';
 import { seesAll } from '../../orders/visibility.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
-import { type CommandCall, type Feature, type Interaction, isAdmin, viewerOf } from '../feature.ts';
+import {
+  type ActionCall,
+  type CommandCall,
+  type Feature,
+  type Interaction,
+  isAdmin,
+  viewerOf,
+} from '../feature.ts';
 import { csvFile } from '../kit/csv-file.ts';
+import { pageActions } from '../kit/pages.ts';
 import { createNamer } from '../log/actor-names.ts';
 import { sendFile } from '../send-file.ts';
 import { noSpanText, SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from './spend.view.ts';
@@ -33,7 +41,7 @@ async function runSpend(call: CommandCall): Promise<void> {
   if (span === undefined) {
     return call.respond(noSpanText(call.words.join(' ')));
   }
-  await call.respond(spendMessage(await figures(call, span)));
+  await call.respond(spendMessage(await figures(call, span), 0));
 }
 
 async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> {
@@ -114,6 +122,11 @@ export const spend = {
     },
   ],
   actions: [
+    ...pageActions('budgets', async (call: ActionCall, { of, offset }) => {
+      const span = readSpan(of);
+      if (span !== undefined)
+        await call.respond(spendMessage(await figures(call, span), offset), { replace: true });
+    }),
     {
       id: 'spend_export',
       run: async (call) => {

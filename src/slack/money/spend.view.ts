@@ -68,7 +68,7 @@ export function sumText({ names, unknown, sums }: SpendSum, locale?: string): st
 }
 
 /** What was spent in a year or month, by whom and for what, with a chart of what is ahead. */
-export function spendMessage(shown: SpendShown): Message {
+export function spendMessage(shown: SpendShown, offset: number): Message {
   const { span, spend, unknownOutcomes, ahead, locale } = shown;
   const { total } = spend;
   const text =
@@ -101,7 +101,7 @@ export function spendMessage(shown: SpendShown): Message {
       section(
         `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum, and may have cost money.`,
       ),
-    ...budgetBlocks(shown.budgets, shown),
+    ...budgetBlocks(shown.budgets, { of: shown.span, offset }, shown),
     ...aheadChart(shown),
     ...unusedBlocks(shown),
     ...(rows.length === 0

@@ -21,7 +21,7 @@ import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { editedText } from './fact-changes.ts';
 import { ownersIssue } from './owners.ts';
-import { ownersIssueText, tagIssueText } from './portfolio.view.ts';
+import { onlyFirstText, ownersIssueText, tagIssueText } from './portfolio.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
 /*
@@ -130,7 +130,10 @@ export const nameEditForm: FormFeature<'name_edit'> = {
 
   async render(call, origin, values) {
     if (origin.subject === undefined) {
-      return { form: severalForm(linesIn(values['names'])) };
+      const names = linesIn(values['names']);
+      const found = Number(values['found'] ?? 0);
+      const intro = found > names.length ? [section(onlyFirstText(names.length, found))] : [];
+      return { form: severalForm(names), intro };
     }
     const details = await call.deps.portfolio.find(origin.subject);
     if (details === undefined) return {};

@@ -185,30 +185,44 @@ function expiresOf({ expiresAt, expirySource }: FoundName, now: Date, timeZone: 
   return { day: formatDay(lastDay, today), daysLeft: daysBetween(today, lastDay) };
 }
 
-/** The names that a button acts on: as many as a menu takes, in the order of the list. */
-async function foundNames(call: ActionCall): Promise<readonly string[] | undefined> {
+interface FoundNames {
+  /** As many as a menu takes, in the order of the list. */
+  readonly names: readonly string[];
+  readonly total: number;
+}
+
+async function foundNames(call: ActionCall): Promise<FoundNames | undefined> {
   const found = await queryOf(call, stateOf(call).filter);
   if ('problem' in found) {
     await call.respond(found.problem);
     return undefined;
   }
-  const rows = await call.deps.portfolio.page({ ...found.query, limit: LIMITS.options });
-  return rows.map(({ name }) => name);
+  const { portfolio } = call.deps;
+  const [rows, zones] = await Promise.all([
+    portfolio.page({ ...found.query, limit: LIMITS.options }),
+    portfolio.zones(found.query),
+  ]);
+  return {
+    names: rows.map(({ name }) => name),
+    total: zones.reduce((sum, zone) => sum + zone.count, 0),
+  };
 }
 
 async function openRenew(call: ActionCall): Promise<void> {
   const found = await foundNames(call);
   if (found === undefined) return;
-  const names = (await call.deps.expiry.renewableAmong(found)).map(({ domain }) => domain.name);
+  const renewable = await call.deps.expiry.renewableAmong(found.names);
+  const names = renewable.map(({ domain }) => domain.name);
   if (names.length === 0) return call.respond(NO_NAMES.toRenew);
-  await openForm(call, renewManyForm, formOrigin(call), { names, period: '1' });
+  await openForm(call, renewManyForm, formOrigin(call), { names, period: '1', found: String(found.total) });
 }
 
 async function openEdit(call: ActionCall): Promise<void> {
-  const names = await foundNames(call);
-  if (names === undefined) return;
+  const found = await foundNames(call);
+  if (found === undefined) return;
+  const { names, total } = found;
   if (names.length === 0) return call.respond(NO_NAMES.toEdit);
-  await openForm(call, nameEditForm, formOrigin(call), { names });
+  await openForm(call, nameEditForm, formOrigin(call), { names, found: String(total) });
 }
 
 /** The columns of the file. The import reads those that people set. */

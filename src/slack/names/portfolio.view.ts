@@ -220,6 +220,11 @@ function renewalText({ renewal, deleted, total, locale }: NamesPage): string {
   return [...gone, ...cost].map((line) => `\n${line}`).join('');
 }
 
+/** Said above a form that takes fewer names than the list that it was opened from. */
+export function onlyFirstText(shown: number, found: number): string {
+  return `*The first ${shown} of ${found} names.* For the rest, narrow the list with a filter, or use \`/domain names import\`.`;
+}
+
 /** Why people cannot become owners of names. */
 export type OwnersIssue =
   | { readonly code: 'no_members'; readonly owners: readonly string[] }

@@ -1,5 +1,6 @@
 import type { Order } from '../../orders/order.ts';
 import { code, context, type Message, message, plain } from '../kit/blocks.ts';
+import { type Page, pageControls } from '../kit/pages.ts';
 import { ordersTable } from './order.view.ts';
 
 /* Lists of orders. */
@@ -27,16 +28,15 @@ export function listOfName(name: string): ListWords {
   return { title: `Orders for ${code(name)}`, none: `There are no orders for ${code(name)}.` };
 }
 
-const LIST_LENGTH = 20;
-/** One more than are shown, to know whether there are more. */
-export const ORDERS_READ = LIST_LENGTH + 1;
+/** Orders on one page. */
+export const ORDERS_SHOWN = 20;
 
-export function ordersMessage(title: string, orders: readonly Order[]): Message {
+/** @param of the word that the list was asked for with */
+export function ordersMessage(title: string, page: Page<Order>, of: string): Message {
   return message(title, [
-    ordersTable(plain(title), orders.slice(0, LIST_LENGTH)),
-    context(
-      `${orders.length > LIST_LENGTH ? `The latest ${LIST_LENGTH}. ` : ''}One with its history: \`/domain order ID\`.`,
-    ),
+    ordersTable(plain(title), page.shown),
+    ...pageControls('orders', page, ORDERS_SHOWN, of),
+    context('One with its history: `/domain order ID`.'),
   ]);
 }
 

@@ -272,7 +272,7 @@ async function tellOfChangedStatement(
       version: ONCE,
       since,
       places: [async () => thread],
-      message: () => textMessage(calledText(called)),
+      message: () => named(order, textMessage(calledText(called))),
       metadata: metadataOf(order),
     });
   };

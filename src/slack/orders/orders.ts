@@ -4,8 +4,16 @@ import type { Order } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
 import { loadVisible, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
-import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
-import { actions, facts, lines, message, offers } from '../kit/blocks.ts';
+import {
+  type ActionCall,
+  type CommandCall,
+  type Feature,
+  type Interaction,
+  isAdmin,
+  viewerOf,
+} from '../feature.ts';
+import { actions, facts, lines, type Message, message, offers } from '../kit/blocks.ts';
+import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
 import { answerButtons, answersOf } from './answer.view.ts';
 import { explainingFacts, orderCard, orderOfCardBlock } from './card.view.ts';
 import { breakGlassButtons, signOffButtons } from './emergency.view.ts';
@@ -14,7 +22,7 @@ import {
   LISTS,
   listOfName,
   noSuchOrderText,
-  ORDERS_READ,
+  ORDERS_SHOWN,
   ordersMessage,
   WHICH_ORDER,
   WHICH_ORDERS,
@@ -25,14 +33,20 @@ import { orderHistory } from './thread.view.ts';
 /* Lists of orders, and a single order with its history. */
 
 async function runOrders(call: CommandCall): Promise<void> {
-  const [word, ...more] = call.words;
+  const [word = '', ...more] = call.words;
   if (more.length > 0) return call.respond(WHICH_ORDERS);
-  const { filter, title, none } = filterFor(word, call.person.id);
-  const wanted = { ...filter, limit: ORDERS_READ };
-  const orders = await visibleOrders(call.deps.orders, viewerOf(call), wanted);
-  if (orders.length === 0) return call.respond(none);
-  await call.respond(ordersMessage(title, orders));
+  await call.respond(await ordersPage(call, { of: word, offset: 0 }));
 }
+
+async function ordersPage(call: Interaction, { of, offset }: Turn): Promise<Message | string> {
+  const { filter, title, none } = filterFor(of === '' ? undefined : of, call.person.id);
+  const wanted = { ...filter, limit: MAX_LISTED };
+  const found = await visibleOrders(call.deps.orders, viewerOf(call), wanted);
+  return found.length === 0 ? none : ordersMessage(title, pageOf(found, offset, ORDERS_SHOWN), of);
+}
+
+/** More orders than anybody turns pages through. */
+const MAX_LISTED = 1_000;
 
 function filterFor(
   word: string | undefined,
@@ -110,4 +124,7 @@ export const orders = {
       run: runOrder,
     },
   ],
+  actions: pageActions('orders', async (call: ActionCall, turned) =>
+    call.respond(await ordersPage(call, turned), { replace: true }),
+  ),
 } as const satisfies Feature;

@@ -10,6 +10,7 @@ import {
   quote,
   section,
 } from '../kit/blocks.ts';
+import { type Page, pageControls } from '../kit/pages.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 
 /*
@@ -17,24 +18,23 @@ import { zoneIssueText } from '../names/zone-issue.view.ts';
  */
 
 const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
-/** The most presets in one message, each with its buttons. */
-const MAX_SHOWN = 20;
+/** Presets on one page, each with its buttons. */
+export const PRESETS_SHOWN = 15;
 
 /** The list of presets, with buttons for those who may change them. */
-export function presetList(presets: readonly Preset[], mayEdit: boolean): Message {
+export function presetList(page: Page<Preset>, mayEdit: boolean): Message {
   const add = button('preset_add', 'Add a preset…', 'new', { style: 'primary' });
   const text =
-    presets.length === 0
+    page.total === 0
       ? 'There are no presets yet. They are named sets of contacts or nameservers that forms offer.'
       : 'Presets that forms offer';
   return message(text, [
-    section(presets.length === 0 ? text : `*${text}*`),
-    ...presets
-      .slice(0, MAX_SHOWN)
-      .flatMap((preset): AnyBlock[] => [
-        section(`*${quote(preset.name)}*: ${contentText(preset)}`),
-        ...(mayEdit ? actions(`preset_${preset.id}`, buttonsOf(preset)) : []),
-      ]),
+    section(page.total === 0 ? text : `*${text}*`),
+    ...page.shown.flatMap((preset): AnyBlock[] => [
+      section(`*${quote(preset.name)}*: ${contentText(preset)}`),
+      ...(mayEdit ? actions(`preset_${preset.id}`, buttonsOf(preset)) : []),
+    ]),
+    ...pageControls('presets', page, PRESETS_SHOWN),
     ...(mayEdit ? actions('presets', [add]) : [context('Approvers and admins change them.')]),
   ]);
 }

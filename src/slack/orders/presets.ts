@@ -19,7 +19,7 @@ import {
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
-import { textMessage } from '../kit/blocks.ts';
+import { type Message, textMessage } from '../kit/blocks.ts';
 import { formOfList } from '../kit/edited-list.ts';
 import {
   choiceField,
@@ -32,6 +32,7 @@ import {
   TYPED_OR_EMPTY,
   typedField,
 } from '../kit/form.ts';
+import { pageActions, pageOf } from '../kit/pages.ts';
 import { afterEarlier, refreshing } from '../refresh-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from './domains.ts';
 import { openForm, opening } from './ordering.ts';
@@ -39,6 +40,7 @@ import {
   PRESET_GONE,
   PRESET_NAME_TAKEN,
   PRESETS_NOT_YOURS,
+  PRESETS_SHOWN,
   presetIssueText,
   presetList,
   presetSavedText,
@@ -130,9 +132,9 @@ async function save(
   }
 }
 
-async function runPresets(call: CommandCall): Promise<void> {
+async function presetsPage(call: Interaction, offset: number): Promise<Message> {
   const [presets, mayEdit] = await Promise.all([call.deps.presets.list(), mayDecide(call)]);
-  await call.respond(presetList(presets, mayEdit));
+  return presetList(pageOf(presets, offset, PRESETS_SHOWN), mayEdit);
 }
 
 async function openEdit(call: ActionCall): Promise<void> {
@@ -146,7 +148,7 @@ async function deletePreset(call: ActionCall): Promise<void> {
   const removed = await presets.remove(call.value, call.person.id, now());
   if (removed === undefined) return call.respond(PRESET_GONE);
   log.info({ by: call.person.id, preset: removed.name }, 'preset deleted');
-  await call.respond(presetList(await presets.list(), true), { replace: true });
+  await call.respond(await presetsPage(call, 0), { replace: true });
 }
 
 /**
@@ -172,7 +174,7 @@ export const presets = {
       usage: 'presets',
       summary: 'Show named sets of contacts and nameservers that forms offer; approvers change them',
       example: '/domain presets',
-      run: runPresets,
+      run: async (call: CommandCall) => call.respond(await presetsPage(call, 0)),
     },
   ],
   forms: [presetForm],
@@ -182,5 +184,8 @@ export const presets = {
     { id: 'preset_delete', run: deletePreset },
     { id: 'preset', run: fillFromPreset },
     refreshing('kind', presetForm),
+    ...pageActions('presets', async (call: ActionCall, { offset }) =>
+      call.respond(await presetsPage(call, offset), { replace: true }),
+    ),
   ],
 } as const satisfies Feature;

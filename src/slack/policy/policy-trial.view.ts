@@ -19,6 +19,7 @@ import {
   count,
   escapeText,
   facts,
+  firstOf,
   lines,
   type Message,
   mention,
@@ -46,9 +47,10 @@ export interface TriedLine {
 
 /** The most names whose reasons are shown. */
 const SHOWN_NAMES = 5;
+const SHOWN_UNKNOWNS = 2;
 /** The most rules that did not decide, with reasons: for an only name, and for each of several. */
 const MAX_REASONS = 40;
-const MAX_REASONS_OF_SEVERAL = 8;
+const MAX_REASONS_OF_SEVERAL = 3;
 const SHOWN_ORDERS = 12;
 
 const MISFITS: Readonly<Record<Condition, string>> = {
@@ -81,7 +83,7 @@ function unknownText(unknown: Unknown): string {
   }
 }
 
-const unknownsText = (unknowns: readonly Unknown[]) => unknowns.map(unknownText).join(', ');
+const unknownsText = (unknowns: readonly Unknown[]) => firstOf(unknowns.map(unknownText), SHOWN_UNKNOWNS);
 
 function decidedText({ rule, unknowns }: DecidingRule): string {
   const known =

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   actions,
   button,
@@ -12,8 +12,10 @@ import {
   section,
   table,
   textMessage,
+  watchCuts,
   withoutNewBlocks,
 } from '../../../src/slack/kit/blocks.ts';
+import { failOnCut } from '../../setup.ts';
 import fc from '../../support/properties.ts';
 import { expectBlocks, expectMessage, pinged } from './limits.ts';
 
@@ -21,6 +23,8 @@ const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4_000 });
 
 describe('blocks', () => {
   it('stay within the limits, whatever they hold', () => {
+    watchCuts(() => undefined);
+    onTestFinished(() => watchCuts(failOnCut));
     fc.assert(
       fc.property(words, fc.integer({ min: 1, max: 60 }), (text, many) => {
         const list = Array.from({ length: many }, () => text);

@@ -23,7 +23,7 @@ test('the list marks what is over, valid and still ahead, and what is over comes
     price('2026-01-04', { zone: 'cafe' }),
   ];
   const reader = { isAdmin: false, locale: 'en-US', today: '2026-11-22', currency: 'EUR' };
-  const { blocks } = priceList(list, reader);
+  const { blocks } = priceList(list, 0, reader);
   const shown = JSON.stringify(blocks).match(/\b(?:over|valid|later)\b/g);
   expect(shown).toEqual(['later', 'valid', 'valid', 'valid', 'valid', 'over']);
 });

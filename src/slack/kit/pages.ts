@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { type AnyBlock, actions, button, context } from './blocks.ts';
+
+/* Pages of a list that can outgrow its message. */
+
+/** A part of a list. */
+export interface Page<T> {
+  readonly shown: readonly T[];
+  /** The number of entries before it. */
+  readonly offset: number;
+  readonly total: number;
+}
+
+/** The page that begins at an offset; the last one if the list has become shorter. */
+export function pageOf<T>(all: readonly T[], offset: number, size: number): Page<T> {
+  const last = Math.max(0, Math.ceil(all.length / size) - 1) * size;
+  const from = Math.min(Math.max(0, offset), last);
+  return { shown: all.slice(from, from + size), offset: from, total: all.length };
+}
+
+/** The value of a button: what the list was asked for with, and where its page begins. */
+const turn = z.object({ of: z.string(), offset: z.int().min(0) });
+export type Turn = z.output<typeof turn>;
+
+/**
+ * `21–40 of 73`, and the buttons *Previous* and *Next*; empty for a list that fits.
+ * @param list the beginning of the buttons' ids
+ * @param of what the list was asked for with
+ */
+export function pageControls<T>(
+  list: string,
+  { shown, offset, total }: Page<T>,
+  size: number,
+  of = '',
+): AnyBlock[] {
+  if (total <= size) return [];
+  const valueAt = (to: number) => JSON.stringify({ of, offset: to } satisfies Turn);
+  const end = offset + shown.length;
+  return [
+    context(`${offset + 1}–${end} of ${total}`),
+    ...actions(`${list}_pages`, [
+      offset > 0 && button(`${list}_previous`, 'Previous', valueAt(Math.max(0, offset - size))),
+      end < total && button(`${list}_next`, 'Next', valueAt(end)),
+    ]),
+  ];
+}
+
+/** The two actions that turn the pages of a list. */
+export function pageActions<const List extends string, Call extends { readonly value: string }>(
+  list: List,
+  show: (call: Call, turned: Turn) => Promise<void>,
+) {
+  const run = (call: Call) => show(call, turn.parse(JSON.parse(call.value)));
+  return [
+    { id: `${list}_next` as const, run },
+    { id: `${list}_previous` as const, run },
+  ] as const;
+}

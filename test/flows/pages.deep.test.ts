@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { answerTo, buttonsOf, DOMAINS, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
+
+/*
+ * Lists that outgrow a message have pages, and forms say when they hold fewer names than the list.
+ */
+
+const t = useTestDemo();
+const latest = () => {
+  const message = t.alice.ephemerals().at(-1);
+  if (message === undefined) throw new Error('nothing was said');
+  return message;
+};
+
+test('every waiting order can be reached', async () => {
+  const names = Array.from({ length: 45 }, (_, n) => `page${n}.rest`);
+  for (const name of names) await t.alice.command(DOMAINS, `/domain renew ${name}`);
+  let said = await answerTo(t.workspace, t.alice, '/domain orders pending');
+  for (const range of ['1–20 of 45', '21–40 of 45', '41–45 of 45']) {
+    expect(said).toContain(range);
+    if (!buttonsOf(latest()).includes('orders_next')) break;
+    const before = latest();
+    await t.alice.click(before, 'orders_next');
+    said += await t.workspace.waitFor(
+      () => (textOf(latest()).includes(range) ? undefined : textOf(latest())),
+      { what: 'the next page' },
+    );
+  }
+  for (const name of names) expect(said).toContain(name);
+});
+
+test('forms of many names open as they can be sent, and say what they leave out', async () => {
+  const names = Array.from({ length: 120 }, (_, n) => `form${n}.rest`);
+  await t.demo.bot.expiry.importNames(names.join('\n'), 'U0ALICE', async () => undefined);
+  await answerTo(t.workspace, t.alice, '/domain names form');
+  const edit = await openedAfter(t.workspace, t.alice, () => t.alice.click(latest(), 'names_edit'));
+  expect(textOf(edit)).toContain('The first 100 of 120 names.');
+  await answerTo(t.workspace, t.alice, '/domain names form');
+  const renew = await openedAfter(t.workspace, t.alice, () => t.alice.click(latest(), 'names_renew'));
+  expect(textOf(renew)).toContain('The first 100 of 120 names. One order takes at most 50');
+  expect(await t.alice.submit(renew, {})).not.toMatchObject({ outcome: 'errors' });
+});

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { pageActions, pageControls, pageOf } from '../../../src/slack/kit/pages.ts';
+import fc from '../../support/properties.ts';
+
+const numbers = (length: number) => Array.from({ length }, (_, n) => n);
+
+test('turning pages shows every entry once, there and back', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 0, max: 200 }),
+      fc.integer({ min: 1, max: 30 }),
+      async (total, size) => {
+        const all = numbers(total);
+        let page = pageOf(all, 0, size);
+        const [next, previous] = pageActions(
+          'list',
+          async (_call: { readonly value: string }, { of, offset }) => {
+            expect(of).toBe('mine');
+            page = pageOf(all, offset, size);
+          },
+        );
+        const press = async (text: string, { run }: typeof next | typeof previous) => {
+          const controls = JSON.stringify(pageControls('list', page, size, 'mine'));
+          if (!controls.includes(text)) return false;
+          const value = pageControls('list', page, size, 'mine')
+            .flatMap((block) => (block.type === 'actions' ? block.elements : []))
+            .flatMap((each) => (each.type === 'button' && each.text.text === text ? (each.value ?? '') : []));
+          await run({ value: value[0] ?? '' });
+          return true;
+        };
+        const seen = [...page.shown];
+        while (await press('Next', next)) seen.push(...page.shown);
+        expect(seen).toEqual(all);
+        while (await press('Previous', previous));
+        expect(page.shown).toEqual(all.slice(0, size));
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+test('the last page is shown when the list has become shorter', () => {
+  expect(pageOf(numbers(10), 40, 4)).toEqual({ shown: [8, 9], offset: 8, total: 10 });
+  expect(pageOf([], 40, 4)).toEqual({ shown: [], offset: 0, total: 0 });
+});
