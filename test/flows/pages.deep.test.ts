@@ -30,8 +30,14 @@ test('every waiting order can be reached', async () => {
 });
 
 test('forms of many names open as they can be sent, and say what they leave out', async () => {
-  const names = Array.from({ length: 120 }, (_, n) => `form${n}.rest`);
-  await t.demo.bot.expiry.importNames(names.join('\n'), 'U0ALICE', async () => undefined);
+  const names = Array.from({ length: 120 }, (_, n) => `form${n}.example`);
+  const dated = names.map((name) => `${name},2027-03-01`);
+  await t.demo.bot.expiry.importNames(
+    dated.join('\n'),
+    'U0ALICE',
+    async () => ({ changed: [], waiting: undefined }),
+    async () => undefined,
+  );
   await answerTo(t.workspace, t.alice, '/domain names form');
   const edit = await openedAfter(t.workspace, t.alice, () => t.alice.click(latest(), 'names_edit'));
   expect(textOf(edit)).toContain('The first 100 of 120 names.');
