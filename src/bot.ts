@@ -21,7 +21,7 @@ import { PACE, type Seams } from './seams.ts';
 import type { Routes } from './server.ts';
 import { withSaved } from './settings.ts';
 import { createShutdown } from './shutdown.ts';
-import { createVerifier, relyingPartyOf, type Verifier } from './signing/assertion.ts';
+import { createVerifier, relyingPartyOf } from './signing/assertion.ts';
 import { activeKeys } from './signing/key-ring.ts';
 import { departureOf } from './slack/admins/admins.ts';
 import { formatCalendarEvent } from './slack/expiry/calendar.view.ts';
@@ -40,6 +40,7 @@ import {
   startApp,
   startServers,
 } from './start.ts';
+import { shareRead } from './store/batch.ts';
 import type { Stores } from './store/stores.ts';
 import { buildNames, featureDeps, openAccounts, openLedger } from './use-cases.ts';
 import { createCeremonies } from './web/ceremony.ts';
@@ -154,6 +155,7 @@ async function start(site: Site): Promise<Bot> {
   });
   const deps = featureDeps(site, {
     ...{ slack, stores, settings, vault, accounts, names, expiry, keyUse, links, webhooks, ledger, url },
+    areSigningEventsSealed: shareRead(ledger.areSigningEventsSealed),
     offboard: (userId) => offboard(leaving, userId),
   });
   const pause = pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs };
@@ -299,9 +301,6 @@ function openPages(
   return createPages({ ceremonies, origin: relyingParty.origin, ...pageWords(deps) }).handle;
 }
 
-/** Where nobody can sign, nothing is signed. */
-const NO_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: async () => undefined };
-
 /**
  * What keys are measured by; undefined without `SIGNING_ROOTS`. Where `PUBLIC_URL` doesn't allow passkeys, no signature counts: a
  * mistake there must not switch signatures off.
@@ -312,7 +311,5 @@ function keyUseOf(
   witness: Witness | undefined,
 ): KeyUse | undefined {
   if (roots.length === 0) return undefined;
-  const relyingParty = relyingPartyOf(publicUrl);
-  const verifier = relyingParty === undefined ? NO_VERIFIER : createVerifier(relyingParty);
-  return { roots: new Set(roots), verifier, witness };
+  return { roots: new Set(roots), verifier: createVerifier(relyingPartyOf(publicUrl)), witness };
 }

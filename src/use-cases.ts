@@ -131,6 +131,7 @@ export interface FeatureParts
   /** The database's address. */
   readonly url: string;
   readonly keyUse: KeyUse | undefined;
+  readonly areSigningEventsSealed: () => Promise<boolean>;
 }
 
 /** More incidents than one name ever has that are open. */
@@ -152,7 +153,7 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
   };
   const signing = createOrderSigning({
     use: parts.keyUse,
-    readRows: stores.keys.readRows,
+    readRows: () => stores.keys.readRows(parts.areSigningEventsSealed),
     directory,
     policies: seams.policy ?? policies,
     readSettings: stores.savedSettings.all,

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LedgerDifference } from './difference.ts';
 import type { LedgerKey } from './key.ts';
-import type { Anchor, ForgottenEvents, SealedBlock, SealedEvent } from './ports.ts';
+import type { Anchor, ForgottenEvents, SealedBlock, SealedEvent, SigningBlocks } from './ports.ts';
 import { hashOfSeal, isSigned, leafOf, type Seal } from './seal.ts';
 import { hexOf, treeHead } from './tree.ts';
 
@@ -43,11 +43,7 @@ export async function checkLedger(look: LedgerLook): Promise<readonly LedgerDiff
     if (seal.n !== (last?.n ?? 0) + 1) note('seal_gone', (last?.n ?? 0) + 1);
     else if (seal.prev !== hashOfSeal(last) || seal.from !== (last?.to ?? 0) + 1)
       note('seal_changed', seal.n);
-    if (!isSigned(seal, look.key)) note('seal_changed', seal.n);
-    const isWhole = events.length === seal.to - seal.from + 1;
-    if (!isWhole || hexOf(treeHead(events.map(({ leaf }) => leaf))) !== seal.root)
-      note('seal_changed', seal.n);
-    for (const event of events) checkEvent(event, look.forgotten, note);
+    checkBlock({ seal, events }, look, note);
     if (wanted.has(seal.n)) hashes.set(seal.n, hashOfSeal(seal));
     last = seal;
     unyielded += events.length;
@@ -67,11 +63,42 @@ export async function checkLedger(look: LedgerLook): Promise<readonly LedgerDiff
   return [...found.values()];
 }
 
-function checkEvent(
-  { seq, leaf, line }: SealedEvent,
-  forgotten: ForgottenEvents,
-  note: (code: LedgerDifference['code'], first: number) => void,
-): void {
+type Note = (code: LedgerDifference['code'], first: number) => void;
+type Measures = Pick<LedgerLook, 'key' | 'forgotten'>;
+
+function checkBlock({ seal, events }: SealedBlock, { key, forgotten }: Measures, note: Note): void {
+  if (!isSigned(seal, key)) note('seal_changed', seal.n);
+  const isWhole = events.length === seal.to - seal.from + 1;
+  if (!isWhole || hexOf(treeHead(events.map(({ leaf }) => leaf))) !== seal.root) note('seal_changed', seal.n);
+  for (const event of events) checkEvent(event, forgotten, note);
+}
+
+/**
+ * Whether the events about keys and charters are as they were sealed, and no event after the newest of them is missing or changed: it
+ * could be a revocation.
+ */
+export async function areSigningEventsSealed(
+  { numbers, entries, isAnyGone, blocks }: SigningBlocks,
+  measures: Measures,
+): Promise<boolean> {
+  const sealed = numbers.filter((number) => number !== null);
+  let fits = !isAnyGone && numbers.slice(0, sealed.length).every((number) => number !== null);
+  const newest = Math.max(0, ...sealed);
+  const missing = new Set(sealed);
+  let last: Seal | undefined;
+  for await (const block of blocks) {
+    const { seal, events } = block;
+    checkBlock(block, measures, () => {
+      fits = false;
+    });
+    if (last !== undefined && last.to >= newest) fits &&= seal.prev === hashOfSeal(last);
+    for (const { seq } of events) missing.delete(seq);
+    last = seal;
+  }
+  return fits && missing.size === 0 && (last?.to ?? 0) >= entries;
+}
+
+function checkEvent({ seq, leaf, line }: SealedEvent, forgotten: ForgottenEvents, note: Note): void {
   if (line === undefined) note('event_gone', seq);
   else if (!('forgotten' in line)) {
     if (hexOf(leafOf(line)) !== hexOf(leaf)) note('event_changed', seq);

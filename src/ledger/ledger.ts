@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import type { Order } from '../orders/order.ts';
 import type { Statement } from '../orders/statement.ts';
 import type { AnchorMemory } from './anchor-file.ts';
-import { checkLedger, historyDifference } from './check.ts';
+import { areSigningEventsSealed, checkLedger, historyDifference } from './check.ts';
 import { type LedgerKey, makeLedgerKey, readLedgerKey } from './key.ts';
 import type { Anchor, LedgerKeyStore, LedgerStore, UnsealedEvent } from './ports.ts';
 import { type FileLine, headerLine, receiptLines } from './receipt.ts';
@@ -34,6 +34,8 @@ export interface Ledger {
   alertIfStalled(): Promise<void>;
   /** At start, and once an hour: holds the ledger against the rows of the log and against what has left, and has people told of what does not fit. */
   checkIfDue(): Promise<void>;
+  /** Whether the events about keys and charters are as they were sealed. False without a key. */
+  areSigningEventsSealed(): Promise<boolean>;
   state(): Promise<LedgerState>;
   /** @param sealed when it was sealed; left out: all. Undefined without a key */
   file(sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined;
@@ -144,6 +146,12 @@ export function createLedger({ store, key, memory, now, log }: LedgerDeps): Ledg
       if (checkedAt !== undefined && Math.abs(at.getTime() - checkedAt.getTime()) < CHECK_MS) return;
       await check();
       checkedAt = at;
+    },
+
+    async areSigningEventsSealed() {
+      if (key === undefined) return false;
+      const [blocks, forgotten] = await Promise.all([store.signingBlocks(), store.forgottenEvents()]);
+      return areSigningEventsSealed(blocks, { key, forgotten });
     },
 
     async state() {

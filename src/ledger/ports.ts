@@ -27,6 +27,18 @@ export interface SealedBlock {
   readonly events: readonly SealedEvent[];
 }
 
+/** What shows whether the events about keys and charters are as they were sealed. */
+export interface SigningBlocks {
+  /** Their sequence numbers in the ledger, oldest first; null while an event isn't sealed. */
+  readonly numbers: readonly (number | null)[];
+  /** The highest sequence number in the ledger. */
+  readonly entries: number;
+  /** An event that waits for a seal is gone. */
+  readonly isAnyGone: boolean;
+  /** The blocks that hold them, and every block after the newest one. */
+  readonly blocks: AsyncIterable<SealedBlock>;
+}
+
 /** A seal that has left: its number and the hash of its canonical form. */
 export interface Anchor {
   readonly n: number;
@@ -60,6 +72,7 @@ export interface LedgerStore {
   waitingSeconds(): Promise<number>;
   /** Seals in their sequence with their events. @param sealed when they were sealed; left out: all */
   read(sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<SealedBlock>;
+  signingBlocks(): Promise<SigningBlocks>;
   /** Sealed events of an order, in the ledger’s sequence. */
   ofOrder(orderId: string): Promise<readonly SealedEvent[]>;
   /** Sealed events by which these keys were revoked, in the ledger’s sequence. @param keys fingerprints */

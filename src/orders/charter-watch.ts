@@ -10,7 +10,10 @@ export interface CharterWatchDeps {
   readonly log: Log;
 }
 
-/** @returns looks whether a charter counts, and has people told once when that changes */
+/**
+ * @returns looks whether a charter counts, and has people told when that changes. Each process tells of it once, also after a
+ * restart: an event in the log that says that they were told could be forged
+ */
 export function createCharterWatch({ signing, keys, noted, now, log }: CharterWatchDeps) {
   let seen: string | undefined;
   return async () => {

@@ -2,14 +2,16 @@ import { distinct } from '../collections.ts';
 import type { TeamSettings } from '../config.ts';
 import {
   type Demand,
+  type Evaluation,
   evaluate,
   fitsTask,
+  type PolicyFacts,
   type PolicySettings,
   type Requirement,
   requirementKey,
   stricter,
 } from '../policy/evaluate.ts';
-import { needsSignatures, type PolicyInForce, type RuleReference } from '../policy/policy.ts';
+import { needsSignatures, type PolicyInForce, type RuleReference, versionToSign } from '../policy/policy.ts';
 import type { DecidingPolicy } from '../policy/ports.ts';
 import { type FactOrder, type FactSources, gatherFacts } from '../policy/rule-facts.ts';
 import type { Order, OrderTaskName } from './order.ts';
@@ -145,15 +147,25 @@ async function evaluationNow(deps: DemandDeps, order: DecidedOrder) {
   const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
   const asked = factOrderOf(order);
   const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
-  const evaluation = evaluate(policy, policySettings(settings, policy), asked, facts);
-  const demand = withEnvironment(evaluation.demand, order, settings, policy);
-  return { settings, policy, policyVersion: policy.version, evaluation: { ...evaluation, demand } };
+  const evaluation = evaluateUnder(policy, settings, asked, facts);
+  return { settings, policy, policyVersion: versionToSign(policy), evaluation };
+}
+
+/** What an order needs under a policy, and under the environment's settings while no charter counts. */
+export function evaluateUnder(
+  policy: PolicyInForce,
+  settings: TeamSettings,
+  order: FactOrder<OrderTaskName>,
+  facts: PolicyFacts,
+): Evaluation {
+  const evaluation = evaluate(policy, policySettings(settings, policy), order, facts);
+  return { ...evaluation, demand: withEnvironment(evaluation.demand, order, settings, policy) };
 }
 
 /** What an order needs while no charter counts: what the environment's settings ask for besides, and one signed approval at least. */
 function withEnvironment(
   demand: Demand,
-  { task, names }: DecidedOrder,
+  { task, names }: Pick<DecidedOrder, 'task' | 'names'>,
   settings: TeamSettings,
   { lapsed }: Pick<PolicyInForce, 'lapsed'>,
 ): Demand {

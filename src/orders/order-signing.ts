@@ -2,7 +2,7 @@ import { distinct } from '../collections.ts';
 import type { TeamSettings } from '../config.ts';
 import { approvalProgress } from '../policy/approvals.ts';
 import type { Policy } from '../policy/policy.ts';
-import { needsSignatures } from '../policy/policy.ts';
+import { needsSignatures, versionToSign } from '../policy/policy.ts';
 import type { DecidingPolicy, PolicySource } from '../policy/ports.ts';
 import {
   type ApprovalSignature,
@@ -223,7 +223,7 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
           const ring = await ringOf(rows.log.keys, left);
           if (demand.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
           if (requirements.length === 0) return undefined;
-          const subject = signedSubjectOf(rows.order, policy.version);
+          const subject = signedSubjectOf(rows.order, versionToSign(policy));
           const { signers, differs } = await signersAmong(rows.order, subject, ring, use.verifier);
           const { isApproved } = approvalProgress(
             { ...demand, requirements },

@@ -67,6 +67,11 @@ export interface PolicyInForce extends Policy {
     | undefined;
 }
 
+/** The version that approvals are signed for. While no charter counts it is 0, so that earlier approvals are signed again. */
+export function versionToSign({ version, lapsed }: PolicyInForce): number {
+  return lapsed === undefined ? version : 0;
+}
+
 /** The vocabulary that a rule is read with. */
 export interface PolicyVocabulary {
   /** The names of all tasks. */

@@ -1,21 +1,13 @@
-import {
-  type Demand,
-  evaluate,
-  type PolicyFacts,
-  type PolicyOrder,
-  type PolicySettings,
-  requirementKey,
-} from './evaluate.ts';
-import type { Policy } from './policy.ts';
+import { type Demand, type PolicyFacts, type PolicyOrder, requirementKey } from './evaluate.ts';
 
 /*
  * What past orders would have needed under a draft. Pure: the caller provides the orders with today's facts, or with
  * those of their time where they were kept.
  */
 
-export interface PastOrder {
+export interface PastOrder<Asked extends PolicyOrder = PolicyOrder> {
   readonly orderId: string;
-  readonly order: PolicyOrder;
+  readonly order: Asked;
   readonly facts: PolicyFacts;
   /** What it needed when it was asked for. */
   readonly demand: Demand;
@@ -41,10 +33,14 @@ export interface Replay {
   readonly changed: readonly ReplayedOrder[];
 }
 
-/** Evaluates past orders under a draft and tells which of them it would have decided otherwise. */
-export function replay(draft: Policy, settings: PolicySettings, past: readonly PastOrder[]): Replay {
-  const changed = past.flatMap(({ orderId, order, facts, demand: before }): ReplayedOrder[] => {
-    const after = evaluate(draft, settings, order, facts).demand;
+/** Compares what past orders needed with what they would need. @param demandOf what an order would need */
+export function replay<Past extends PastOrder>(
+  demandOf: (order: Past) => Demand,
+  past: readonly Past[],
+): Replay {
+  const changed = past.flatMap((order): ReplayedOrder[] => {
+    const { orderId, demand: before } = order;
+    const after = demandOf(order);
     const change = changeBetween(before, after);
     return change === undefined ? [] : [{ orderId, before, after, change }];
   });

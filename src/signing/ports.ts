@@ -62,7 +62,7 @@ export interface KeyStore {
   signCharter(signed: SignedCharter, at: Date): Promise<boolean>;
   /** Who published the version of the policy that was confirmed last, by the log. */
   lastPublisher(): Promise<string | undefined>;
-  /** Has people told once when the charter stops counting, and when it counts again. @returns whether they are told */
+  /** Has people told that no charter counts, or that one counts again. @returns whether they are told */
   noteStatus(status: 'counts' | CharterProblem, at: Date): Promise<boolean>;
   /**
    * Keeps the counter that a key has shown. One that stays at 0 counts nothing.

@@ -8,6 +8,7 @@ import { optional, optionalText, sealedBytes } from './columns.ts';
 import { type Database, Prisma, storeOf, withStoreError } from './database.ts';
 import { insertEvents } from './events.ts';
 import { insertPlans } from './notifications.ts';
+import { SIGNING_EVENTS } from './signing-rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /** Numbers of the ledger: they come as text, because the column has 64 bits. */
@@ -76,6 +77,9 @@ const SEALED_COLUMNS = Prisma.sql`l.seq, l.leaf, e.seq::text AS event, e.forgott
 const anchorRows = z.array(
   z.object({ n: z.int(), hash: z.string(), at: z.date(), timestamp: optional(bytes) }),
 );
+const signingRows = z.tuple([
+  z.object({ numbers: z.array(z.int().nullable()), entries: count, isAnyGone: z.boolean() }),
+]);
 const leavesRows = z.tuple([z.object({ leaves: bytes })]);
 const HASH_BYTES = 32;
 
@@ -135,19 +139,17 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     );
 
   /** The next seals whose events are read together. */
-  async function nextSeals(after: number, sealed: { readonly from: Date; readonly to: Date } | undefined) {
-    const when =
-      sealed === undefined ? Prisma.empty : Prisma.sql`AND at >= ${sealed.from} AND at < ${sealed.to}`;
-    const seals = await sealsWhere(Prisma.sql`n > ${after} ${when} ORDER BY n LIMIT ${SEALS_AT_ONCE}`);
+  async function nextSeals(after: number, where: Prisma.Sql) {
+    const seals = await sealsWhere(Prisma.sql`n > ${after} AND ${where} ORDER BY n LIMIT ${SEALS_AT_ONCE}`);
     const [first] = seals;
     return first === undefined
       ? []
       : seals.filter(({ to }) => to < first.from + READ_SIZE || to === first.to);
   }
 
-  async function* read(sealed?: { readonly from: Date; readonly to: Date }): AsyncGenerator<SealedBlock> {
+  async function* blocksWhere(where: Prisma.Sql): AsyncGenerator<SealedBlock> {
     for (let after = 0; ; ) {
-      const seals = await withStoreError('reading the ledger', () => nextSeals(after, sealed));
+      const seals = await withStoreError('reading the ledger', () => nextSeals(after, where));
       const [first, last] = [seals[0], seals.at(-1)];
       if (first === undefined || last === undefined) return;
       const events = await withStoreError('reading the ledger', () =>
@@ -223,6 +225,24 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
           SELECT coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS seconds
           FROM unsealed_events WHERE team_id = ${teamId}`),
       )[0].seconds,
+
+    signingBlocks: async () => {
+      const [{ numbers, ...rest }] = signingRows.parse(
+        await run(Prisma.sql`
+          SELECT coalesce(json_agg(l.seq ORDER BY e.seq), '[]') AS numbers,
+            (SELECT coalesce(max(seq), 0) FROM ledger_entries WHERE team_id = ${teamId}) AS entries,
+            EXISTS (SELECT FROM unsealed_events u WHERE u.team_id = ${teamId}
+              AND NOT EXISTS (SELECT FROM events e WHERE e.seq = u.event_seq)) AS "isAnyGone"
+          FROM events e LEFT JOIN ledger_entries l ON l.event_seq = e.seq
+          WHERE e.team_id = ${teamId} AND ${SIGNING_EVENTS}`),
+      );
+      const sealed = numbers.filter((number) => number !== null);
+      const holding = Prisma.sql`n IN (
+        SELECT (SELECT s.n FROM seals s WHERE s.team_id = ${teamId} AND s."to" >= number ORDER BY s."to" LIMIT 1)
+        FROM unnest(${sealed}::bigint[]) AS number)`;
+      const where = Prisma.sql`("to" >= ${Math.max(0, ...sealed)} OR ${holding})`;
+      return { numbers, ...rest, blocks: blocksWhere(where) };
+    },
 
     ofOrder: (orderId) => eventsWhere(Prisma.sql`e.subject_kind = 'order' AND e.subject_id = ${orderId}`),
 
@@ -336,7 +356,13 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
             AND s.at > coalesce((SELECT max(t.at) FROM anchor_timestamps t WHERE t.team_id = ${teamId}), '-infinity'))`,
       ),
   });
-  return { ...methods, read };
+  return {
+    ...methods,
+    read: (sealed) =>
+      blocksWhere(
+        sealed === undefined ? Prisma.sql`true` : Prisma.sql`at >= ${sealed.from} AND at < ${sealed.to}`,
+      ),
+  };
 }
 
 /** Teams of which something was sealed in this database. */

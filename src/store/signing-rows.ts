@@ -1,10 +1,7 @@
 import { z } from 'zod';
-import { eventLine, leafOf } from '../ledger/seal.ts';
-import { hexOf } from '../ledger/tree.ts';
-import type { LoggedCharter, SigningLog } from '../orders/charter.ts';
+import type { LoggedCharter } from '../orders/charter.ts';
 import type { SigningRows } from '../orders/order-signing.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
-import type { Policy } from '../policy/policy.ts';
 import {
   charterAssertion,
   fingerprint,
@@ -12,57 +9,62 @@ import {
   revokeAssertion,
   vouchAssertion,
 } from '../signing/assertion.ts';
-import { charterSigned, keyAdded } from '../signing/key-ring.ts';
+import { charterSigned, type KeyLog, keyAdded } from '../signing/key-ring.ts';
 import { Prisma, type RunStatement } from './database.ts';
 import { policyRow } from './policy-rows.ts';
 
 /*
  * What signatures are compared with besides the order itself, read by one statement: at one moment, and in the transaction of the
- * caller. A process remembers the log of keys and reads only what was added since.
+ * caller. A process remembers the log of keys, and reads only what was added since unless an event was changed.
  */
 
-const logged = z.object({
+const loggedEvent = z.object({
   seq: z.number(),
   at: z.coerce.date(),
   kind: z.string(),
   key: z.string(),
-  subject: z.string(),
   actor: z.string(),
   data: z.record(z.string(), z.json()),
-  isForgotten: z.boolean(),
+  stamp: z.string().transform(BigInt),
 });
-type LoggedEvent = z.output<typeof logged>;
+type LoggedEvent = z.output<typeof loggedEvent>;
 const rows = z.tuple([
   z.object({
-    events: z.array(logged),
-    earlier: z.number(),
+    events: z.array(loggedEvent),
+    earlier: z.object({ count: z.number(), stamps: z.string().transform(BigInt) }),
     policy: policyRow.nullable(),
     saved: z.record(z.string(), z.unknown()),
   }),
 ]);
 
-const added = z.object(keyAdded);
-const vouched = z.object({ signature: vouchAssertion });
-const charter = z.object({ ...charterSigned, signature: charterAssertion });
+const added = z.object({ ...keyAdded, fingerprint });
+const vouched = z.object({ key: z.string(), signature: vouchAssertion });
 const revoked = z.object({ signature: revokeAssertion.optional(), left: z.literal(true).optional() });
+const charter = z.object({ ...charterSigned, signature: charterAssertion });
 const charterContent = z.object({
   policy: policyRow,
-  settings: z.object({
-    approvers: z.array(z.string()),
-    approvals_required: z.int(),
-    approval_tasks: z.array(z.enum(ORDER_TASK_NAMES)),
-    allow_self_approval: z.boolean(),
-  }),
+  settings: z
+    .object({
+      approvers: z.array(z.string()),
+      approvals_required: z.int(),
+      approval_tasks: z.array(z.enum(ORDER_TASK_NAMES)),
+      allow_self_approval: z.boolean(),
+    })
+    .transform((settings) => ({
+      approvers: settings.approvers,
+      approvalsRequired: settings.approvals_required,
+      approvalTasks: settings.approval_tasks,
+      allowSelfApproval: settings.allow_self_approval,
+    })),
   published_by: z.string().nullable(),
 });
 
-/** The policy of an installation in which nothing was published. */
-const NO_POLICY: Policy = { version: 0, rules: [] };
-
 /** Events about keys and charters: those of the bot name the one before. An index has the same condition. */
-const SIGNING_EVENTS = Prisma.sql`e.subject_kind IN ('key', 'policy') AND e.data ? 'previous'`;
+export const SIGNING_EVENTS = Prisma.sql`e.subject_kind IN ('key', 'policy') AND e.data ? 'previous'`;
+/** Differs when a row was written again: the transaction that wrote it can't be chosen. */
+const STAMP = Prisma.sql`hashint8extended(e.xmin::text::bigint, e.seq)`;
 const EVENT = Prisma.sql`json_build_object('seq', e.seq, 'at', e.at, 'kind', e.kind, 'key', e.subject_id,
-  'subject', e.subject_kind, 'actor', e.actor, 'data', e.data, 'isForgotten', e.forgotten_at IS NOT NULL)`;
+  'actor', e.actor, 'data', e.data, 'stamp', ${STAMP}::text)`;
 
 /** What the first event names as the one before. */
 const NOTHING = hashOf('');
@@ -82,7 +84,7 @@ function linkOf({ kind, key, data }: Pick<LoggedEvent, 'kind' | 'key' | 'data'>)
 
 /** What the next event about keys and charters names as the one before. */
 export async function newestLink(run: RunStatement): Promise<string> {
-  const [newest] = z.array(z.object({ event: logged })).parse(
+  const [newest] = z.array(z.object({ event: loggedEvent })).parse(
     await run(Prisma.sql`
       SELECT ${EVENT} AS event FROM events e WHERE e.team_id = installation_team() AND ${SIGNING_EVENTS}
       ORDER BY e.seq DESC LIMIT 1`),
@@ -92,16 +94,18 @@ export async function newestLink(run: RunStatement): Promise<string> {
 
 /** The log of keys and charters up to an event. */
 interface KnownLog {
-  readonly log: SigningLog;
+  readonly keys: KeyLog;
+  readonly charters: readonly LoggedCharter[];
   /** The newest event. */
   readonly seq: number;
   readonly count: number;
+  readonly stamps: bigint;
   readonly link: string;
 }
 
 const NO_LOG: KnownLog = {
-  log: { keys: { added: [], vouched: [], revoked: [], isWhole: true }, charters: [] },
-  ...{ seq: 0, count: 0, link: NOTHING },
+  keys: { added: [], vouched: [], revoked: [], isWhole: true },
+  ...{ charters: [], seq: 0, count: 0, stamps: 0n, link: NOTHING },
 };
 
 /** What a process remembers, by its database. */
@@ -110,107 +114,73 @@ const known = new WeakMap<object, KnownLog>();
 /**
  * Keys and charters in the log, the policy that was published last, and the settings that were saved.
  * @param database whose memory is used
+ * @param isAsSealed whether the events are as they were sealed: asked once a process, before it remembers them. Left out: no
  */
-export async function readSigningRows(database: object, run: RunStatement): Promise<SigningRows> {
-  const before = known.get(database) ?? NO_LOG;
-  const [{ events, earlier, policy, saved }] = rows.parse(
-    await run(Prisma.sql`
-      SELECT
-        (SELECT coalesce(json_agg(${EVENT} ORDER BY e.seq), '[]') FROM events e
-          WHERE e.team_id = installation_team() AND e.seq > ${before.seq} AND ${SIGNING_EVENTS}) AS events,
-        (SELECT count(*)::int FROM events e
-          WHERE e.team_id = installation_team() AND e.seq <= ${before.seq} AND ${SIGNING_EVENTS}) AS earlier,
-        (SELECT json_build_object('version', p.version, 'rules', p.rules) FROM policy_versions p
-          WHERE p.team_id = installation_team() ORDER BY p.version DESC LIMIT 1) AS policy,
-        (SELECT coalesce(json_object_agg(s.key, s.value), '{}') FROM settings s) AS saved`),
-  );
-  const now = events.length === 0 ? before : grown(before, events);
+export async function readSigningRows(
+  database: object,
+  run: RunStatement,
+  isAsSealed = async () => false,
+): Promise<SigningRows> {
+  const remembered = known.get(database) ?? NO_LOG;
+  let [read] = rows.parse(await run(selectAfter(remembered)));
+  const { count, stamps } = read.earlier;
+  const isUnchanged = count === remembered.count && stamps === remembered.stamps;
+  // It may only have been put back.
+  if (!isUnchanged) [read] = rows.parse(await run(selectAfter(NO_LOG)));
+  const { events, policy, saved } = read;
+  const now = grown(isUnchanged ? remembered : NO_LOG, events);
   const isWhole =
-    earlier === before.count &&
-    now.log.keys.isWhole &&
-    (known.has(database) || (await endsAsSealed(run, events.at(-1))));
-  // What does not fit is read again whole: it may be put back.
+    now.keys.isWhole &&
+    ((isUnchanged && known.has(database)) || (beginsWith(events, remembered) && (await isAsSealed())));
   if (isWhole && now.seq >= (known.get(database)?.seq ?? 0)) known.set(database, now);
-  const log = isWhole ? now.log : { ...now.log, keys: { ...now.log.keys, isWhole } };
-  return { log, policy: policy ?? NO_POLICY, saved };
+  const log = isWhole ? now : { ...now, keys: { ...now.keys, isWhole } };
+  return { log, policy: policy ?? { version: 0, rules: [] }, saved };
 }
 
-/** Whether the newest event is as it was sealed, and no event behind it is gone. A process asks once: then it remembers. */
-async function endsAsSealed(run: RunStatement, newest: LoggedEvent | undefined): Promise<boolean> {
-  const [{ gone, cut, seq, leaf }] = z
-    .tuple([
-      z.object({
-        gone: z.boolean(),
-        cut: z.boolean(),
-        seq: z.number().nullable(),
-        leaf: z.string().nullable(),
-      }),
-    ])
-    .parse(
-      await run(Prisma.sql`
-        SELECT EXISTS (
-            SELECT FROM (SELECT event_seq FROM ledger_entries WHERE team_id = installation_team()
-              UNION ALL SELECT event_seq FROM unsealed_events WHERE team_id = installation_team()) l
-            WHERE l.event_seq > ${newest?.seq ?? 0} AND NOT EXISTS (SELECT FROM events e WHERE e.seq = l.event_seq)
-          ) AS gone,
-          (SELECT count(*) FROM ledger_entries WHERE team_id = installation_team())
-            <> (SELECT coalesce(max("to"), 0) FROM seals WHERE team_id = installation_team()) AS cut,
-          l.seq::int AS seq, encode(l.leaf, 'hex') AS leaf
-        FROM (SELECT) one LEFT JOIN ledger_entries l ON l.event_seq = ${newest?.seq ?? 0}`),
-    );
-  if (gone || cut) return false;
-  if (newest === undefined || newest.isForgotten || seq === null) return true;
-  const { at, kind, subject, key, actor, data } = newest;
-  return (
-    hexOf(leafOf(eventLine(seq, { at, kind, subject: { kind: subject, id: key }, actor, data }))) === leaf
-  );
+const selectAfter = ({ seq }: KnownLog) => Prisma.sql`
+  SELECT
+    (SELECT coalesce(json_agg(${EVENT} ORDER BY e.seq), '[]') FROM events e
+      WHERE e.team_id = installation_team() AND e.seq > ${seq} AND ${SIGNING_EVENTS}) AS events,
+    (SELECT json_build_object('count', count(*), 'stamps', coalesce(sum(${STAMP}), 0)::text) FROM events e
+      WHERE e.team_id = installation_team() AND e.seq <= ${seq} AND ${SIGNING_EVENTS}) AS earlier,
+    (SELECT json_build_object('version', p.version, 'rules', p.rules) FROM policy_versions p
+      WHERE p.team_id = installation_team() ORDER BY p.version DESC LIMIT 1) AS policy,
+    (SELECT coalesce(json_object_agg(s.key, s.value), '{}') FROM settings s) AS saved`;
+
+/** Whether events are those that a process remembers, and what came after them. */
+function beginsWith(events: readonly LoggedEvent[], { count, link }: KnownLog): boolean {
+  return grown(NO_LOG, events.slice(0, count)).link === link;
 }
 
 /** A log with what was added to it. An event that can't be read vouches for nothing. */
-function grown({ log, count, link: from }: KnownLog, events: readonly LoggedEvent[]): KnownLog {
-  let link = from;
-  let { isWhole } = log.keys;
-  for (const event of events) {
-    isWhole &&= event.data['previous'] === link;
-    link = linkOf(event);
-  }
-  const entries = events.map((event, index) => ({ ...event, n: count + index }));
-  const of = (kind: string) => entries.filter((event) => event.kind === kind);
-  return {
-    log: {
-      keys: {
-        isWhole,
-        added: [
-          ...log.keys.added,
-          ...of('key_added').flatMap(({ key, actor, at, data }) => {
-            const read = added.safeParse(data);
-            const name = fingerprint.safeParse(key);
-            return read.success && name.success
-              ? [{ ...read.data, fingerprint: name.data, owner: actor, addedAt: at }]
-              : [];
-          }),
-        ],
-        vouched: [
-          ...log.keys.vouched,
-          ...of('key_vouched').flatMap(({ key, data }) => {
-            const read = vouched.safeParse(data);
-            return read.success ? [{ key, signature: read.data.signature }] : [];
-          }),
-        ],
-        revoked: [
-          ...log.keys.revoked,
-          ...of('key_revoked').map(({ key, actor, at, n, data }) => ({
-            ...{ key, by: actor, at, n },
-            ...revoked.safeParse(data).data,
-          })),
-        ],
-      },
-      charters: [...log.charters, ...of('charter_signed').flatMap(({ n, data }) => loggedCharter(n, data))],
-    },
-    seq: events.at(-1)?.seq ?? 0,
-    count: count + events.length,
-    link,
+function grown(before: KnownLog, events: readonly LoggedEvent[]): KnownLog {
+  if (events.length === 0) return before;
+  const keys = {
+    added: [...before.keys.added],
+    vouched: [...before.keys.vouched],
+    revoked: [...before.keys.revoked],
+    isWhole: before.keys.isWhole,
   };
+  const charters = [...before.charters];
+  let { seq, count, stamps, link } = before;
+  for (const event of events) {
+    const { kind, key, actor, at, data } = event;
+    keys.isWhole &&= data['previous'] === link;
+    if (kind === 'key_added') {
+      const read = added.safeParse({ ...data, fingerprint: key });
+      if (read.success) keys.added.push({ ...read.data, owner: actor, addedAt: at });
+    } else if (kind === 'key_vouched') {
+      const read = vouched.safeParse({ ...data, key });
+      if (read.success) keys.vouched.push(read.data);
+    } else if (kind === 'key_revoked')
+      keys.revoked.push({ key, by: actor, at, n: count, ...revoked.safeParse(data).data });
+    else if (kind === 'charter_signed') charters.push(...loggedCharter(count, data));
+    link = linkOf(event);
+    seq = event.seq;
+    stamps += event.stamp;
+    count += 1;
+  }
+  return { keys, charters, seq, count, stamps, link };
 }
 
 function loggedCharter(n: number, data: LoggedEvent['data']): readonly LoggedCharter[] {
@@ -219,19 +189,7 @@ function loggedCharter(n: number, data: LoggedEvent['data']): readonly LoggedCha
   const { charter: content, signature, witness } = read.data;
   const { data: rules } = charterContent.safeParse(content);
   return [
-    {
-      ...{ n, signature, witness, hash: hashOf(content) },
-      publisher: rules?.published_by ?? undefined,
-      rules: rules && {
-        policy: rules.policy,
-        settings: {
-          approvers: rules.settings.approvers,
-          approvalsRequired: rules.settings.approvals_required,
-          approvalTasks: rules.settings.approval_tasks,
-          allowSelfApproval: rules.settings.allow_self_approval,
-        },
-      },
-    },
+    { n, signature, witness, rules, hash: hashOf(content), publisher: rules?.published_by ?? undefined },
   ];
 }
 

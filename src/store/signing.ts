@@ -86,7 +86,8 @@ export function writeCharter(
 
 /** Reads what signatures are compared with. */
 export interface SigningRowsStore {
-  readRows(): Promise<SigningRows>;
+  /** @param isAsSealed whether the events are as they were sealed. Left out, no key counts before a process has asked once */
+  readRows(isAsSealed?: () => Promise<boolean>): Promise<SigningRows>;
 }
 
 /** Keys, on PostgreSQL: their events in the log, and the counters of those that count. */
@@ -95,7 +96,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
   const exclusively = exclusiveChanges(prisma, `keys ${teamId}`);
   const write = (...events: readonly ChainedEvent[]) => exclusively((tx) => writeChained(tx, teamId, events));
   const about = (key: string) => ({ kind: 'key', id: key }) as const;
-  const readRows = () => readSigningRows(database, run);
+  const readRows: SigningRowsStore['readRows'] = (isAsSealed) => readSigningRows(database, run, isAsSealed);
 
   return storeOf('keys', {
     readRows,
@@ -149,7 +150,8 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
         const where = { teamId, subjectKind: 'policy', kind: 'charter_status' };
         const last = await tx.event.findFirst({ where, orderBy: { seq: 'desc' } });
         const told = z.object({ status: z.string() }).safeParse(last?.data).data?.status ?? 'counts';
-        if (told === status) return false;
+        // Anyone who writes to the database could have forged the last event.
+        if (status === 'counts' && told === status) return false;
         const subject = { kind: 'policy', id: 'policy' } as const;
         await writeEvents(tx, [{ kind: 'charter_status', subject, actor: 'system', at, status }], teamId);
         return true;

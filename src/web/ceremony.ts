@@ -19,6 +19,7 @@ import { type ServicePlaces, type Statement, verifiedStatement } from '../orders
 import { loadVisible } from '../orders/visibility.ts';
 import { isPaused } from '../orders/waves.ts';
 import type { PendingChange, PendingChanges } from '../policy/pending-changes.ts';
+import { versionToSign } from '../policy/policy.ts';
 import type { PolicyStore } from '../policy/ports.ts';
 import type { SettingChange } from '../settings.ts';
 import { type BoundTo, challengeOf } from '../signing/approval.ts';
@@ -237,10 +238,9 @@ async function taskOf(deps: CeremonyDeps, link: SigningLink, known: KnownKeys): 
     case 'facts':
       return factsTask(deps, link);
     case 'vouch':
-      return vouchTask(deps, link, known);
     case 'revoke':
     case 'revoke_compromised':
-      return revokeTask(deps, link, link.purpose, known);
+      return keyTask(deps, link, link.purpose, known);
     case 'charter':
     case 'policy':
     case 'settings':
@@ -265,7 +265,7 @@ async function orderTask(
     return { code: 'refused', refusal };
   const statement = verifiedStatement(order, orders.servicePlaces);
   if (statement === undefined) return { code: 'gone' };
-  const { version } = await orders.signing.policy.current();
+  const version = versionToSign(await orders.signing.policy.current());
   const { challenge, bound } = challengeOf(userId, signedSubjectOf(order, version), salt);
   return {
     what: { kind: 'order', order, statement, userId },
@@ -324,53 +324,35 @@ interface KnownKeys {
   readonly charters: readonly LoggedCharter[];
 }
 
-/** A key that can be vouched for or revoked. */
-function openKey({ ring }: KnownKeys, { subject }: SigningLink) {
-  const key = ring.keys.find(({ fingerprint }) => fingerprint === subject);
-  return key?.counts === 'revoked' || key?.counts === 'left' ? undefined : key;
-}
-
-async function vouchTask(
-  { keys, now }: CeremonyDeps,
-  link: SigningLink,
-  known: KnownKeys,
+/** The vouching for a key, or its revocation. */
+async function keyTask(
+  { keys, orders, now }: CeremonyDeps,
+  { subject, userId: by, salt: nonce }: SigningLink,
+  kind: 'vouch' | 'revoke' | 'revoke_compromised',
+  { ring, log }: KnownKeys,
 ): Promise<Task | Problem> {
-  const key = openKey(known, link);
-  if (key === undefined) return { code: 'gone' };
-  const { userId: by, salt: nonce } = link;
-  const challenge = { by, decision: 'vouch', key: key.fingerprint, nonce, of: key.owner } as const;
-  return {
-    what: { kind: 'vouch', userId: by, key },
-    challenge,
-    act: async (assertion) => {
+  const key = ring.keys.find(({ fingerprint }) => fingerprint === subject);
+  if (key === undefined || key.counts === 'revoked' || key.counts === 'left') return { code: 'gone' };
+  const what = { kind, userId: by, key };
+  const signed = { by, key: key.fingerprint, nonce, of: key.owner };
+  if (kind === 'vouch') {
+    const challenge = { ...signed, decision: 'vouch' } as const;
+    const act: Task['act'] = async (assertion) => {
       await keys.vouch(key.owner, { ...assertion, challenge }, now());
       return { kind: 'vouched' };
-    },
-  };
-}
-
-async function revokeTask(
-  { keys, orders, now }: CeremonyDeps,
-  link: SigningLink,
-  kind: 'revoke' | 'revoke_compromised',
-  known: KnownKeys,
-): Promise<Task | Problem> {
-  const key = openKey(known, link);
-  if (key === undefined) return { code: 'gone' };
-  const { userId: by, salt: nonce } = link;
-  const mayRevoke = revocationRights(known.log, orders.signing.use?.roots ?? new Set());
-  if (!mayRevoke(keysOf(known.ring, by), key)) return { code: 'may_not_revoke' };
+    };
+    return { what, challenge, act };
+  }
+  const mayRevoke = revocationRights(log, orders.signing.use?.roots ?? new Set());
+  if (!mayRevoke(keysOf(ring, by), key)) return { code: 'may_not_revoke' };
   const reason = kind === 'revoke' ? 'retired' : 'compromised';
-  const challenge = { by, decision: 'revoke', key: key.fingerprint, nonce, of: key.owner, reason } as const;
-  return {
-    what: { kind, userId: by, key },
-    challenge,
-    act: async (assertion, own) => {
-      if (!mayRevoke([own], key)) return { code: 'may_not_revoke' };
-      await keys.revoke(key.owner, { ...assertion, challenge }, now());
-      return { kind: 'revoked' };
-    },
+  const challenge = { ...signed, decision: 'revoke', reason } as const;
+  const act: Task['act'] = async (assertion, own) => {
+    if (!mayRevoke([own], key)) return { code: 'may_not_revoke' };
+    await keys.revoke(key.owner, { ...assertion, challenge }, now());
+    return { kind: 'revoked' };
   };
+  return { what, challenge, act };
 }
 
 /** What a charter will be when what waits is in force. @param last the newest in the log */
@@ -386,9 +368,11 @@ async function charterTask(
   if (use?.witness === undefined) return { code: 'no_witness' };
   const { witness } = use;
   const coming = await comingCharter(deps, link);
-  if ('code' in coming) return coming;
+  if (coming === undefined) return { code: 'gone' };
+  if (coming.publisher === userId) return { code: 'own_change' };
+  const shown = charterOf(coming.rules, coming.publisher);
   // Undefined members are not in what is kept.
-  const charter = z.json().parse(JSON.parse(JSON.stringify(coming.charter)));
+  const charter = z.json().parse(JSON.parse(JSON.stringify(shown)));
   const hash = hashOf(charter);
   const challenge = {
     by: userId,
@@ -398,7 +382,7 @@ async function charterTask(
     ...hashOfCharter(last),
   } as const;
   return {
-    what: { kind: 'charter', userId, ...coming.charter },
+    what: { kind: 'charter', userId, ...shown },
     challenge,
     async act(assertion) {
       const signature = { ...assertion, challenge };
@@ -413,7 +397,8 @@ async function charterTask(
 }
 
 interface ComingCharter {
-  readonly charter: ReturnType<typeof charterOf>;
+  readonly rules: Rules;
+  readonly publisher: string | undefined;
   /** The charter goes into the log with what takes effect under it. */
   readonly confirm: (signed: SignedCharter, at: Date) => Promise<boolean>;
 }
@@ -421,35 +406,32 @@ interface ComingCharter {
 async function comingCharter(
   { keys, policies, pendingSettings, readSettings, settingsOf, now }: CeremonyDeps,
   { purpose, subject, userId }: SigningLink,
-): Promise<ComingCharter | Problem> {
+): Promise<ComingCharter | undefined> {
   const [policy, saved] = await Promise.all([policies.current(), readSettings()]);
   if (purpose === 'charter') {
-    const publisher = policy.version === 0 ? undefined : await keys.lastPublisher();
-    if (publisher === userId) return { code: 'own_change' };
     return {
-      charter: charterOf({ policy, settings: settingsOf(saved) }, publisher),
+      rules: { policy, settings: settingsOf(saved) },
+      publisher: policy.version === 0 ? undefined : await keys.lastPublisher(),
       confirm: (signed, at) => keys.signCharter(signed, at),
     };
   }
   if (purpose === 'policy') {
     const draft = await policies.draft();
-    if (draft?.revision !== subject || draft.published === undefined) return { code: 'gone' };
-    const { by: publisher } = draft.published;
-    if (publisher === userId) return { code: 'own_change' };
+    if (draft?.revision !== subject || draft.published === undefined) return undefined;
     const next = { version: policy.version + 1, rules: draft.rules };
     return {
-      charter: charterOf({ policy: next, settings: settingsOf(saved) }, publisher),
+      rules: { policy: next, settings: settingsOf(saved) },
+      publisher: draft.published.by,
       confirm: async (signed, at) =>
         (await policies.confirm(subject, userId, at, signed)).kind === 'confirmed',
     };
   }
   const pending = await pendingSettings.find(subject, now());
-  if (pending === undefined) return { code: 'gone' };
-  const { askedBy: publisher } = pending;
-  if (publisher === userId) return { code: 'own_change' };
+  if (pending === undefined) return undefined;
   const changed = Object.fromEntries(pending.change.map(({ name, after }) => [name, after]));
   return {
-    charter: charterOf({ policy, settings: settingsOf({ ...saved, ...changed }) }, publisher),
+    rules: { policy, settings: settingsOf({ ...saved, ...changed }) },
+    publisher: pending.askedBy,
     confirm: async (signed, at) =>
       (await pendingSettings.confirm(subject, userId, at, signed)).kind === 'confirmed',
   };

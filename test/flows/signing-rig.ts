@@ -17,9 +17,14 @@ const said = z.object({
   code: z.string().optional(),
 });
 
+/** The addresses in what somebody was told, each once. */
+function addressesIn(text: string): readonly string[] {
+  return [...new Set(text.match(/http:\/\/localhost:3999\/[\w/-]+/g))];
+}
+
 /** The address in what somebody was told. */
 export function addressIn(text: string): string {
-  const [address] = /http:\/\/localhost:3999\/\S+/.exec(text) ?? [];
+  const [address] = addressesIn(text);
   if (address === undefined) throw new Error(`no address in: ${text}`);
   return address;
 }
@@ -64,8 +69,8 @@ export function signingPeople(t: TestDemo) {
     );
   }
 
-  /** What `/domain key` answers, and the address that one of its buttons gives. */
-  async function keyLink(person: Actor, action: string, value?: string): Promise<string> {
+  /** What a button of `/domain key` answers. */
+  async function keyAnswer(person: Actor, action: string, value?: string): Promise<string> {
     const before = person.ephemerals().length;
     await person.command(DOMAINS, '/domain key');
     const isKeys = (message: Message) => buttonsOf(message).includes('key_add');
@@ -73,8 +78,9 @@ export function signingPeople(t: TestDemo) {
       what: 'the list of passkeys',
     });
     const pressing = () => person.click(shown, action, value === undefined ? {} : { value });
-    return addressIn(await toldAfter(t.workspace, person, pressing));
+    return toldAfter(t.workspace, person, pressing);
   }
+  const keyLink = async (...button: Parameters<typeof keyAnswer>) => addressIn(await keyAnswer(...button));
 
   return {
     open,
@@ -88,6 +94,14 @@ export function signingPeople(t: TestDemo) {
     },
     async vouch(by: Actor, own: Authenticator, forKey: Authenticator) {
       return press(await keyLink(by, 'key_vouch', forKey.fingerprint), own);
+    },
+    keyAnswer,
+    /** The addresses at which a passkey is retired, and revoked as compromised. */
+    async revokeLinks(by: Actor, key: Authenticator) {
+      const [retired = '', compromised = ''] = addressesIn(
+        await keyAnswer(by, 'key_revoke', key.fingerprint),
+      );
+      return { retired, compromised };
     },
     async revoke(by: Actor, own: Authenticator, key: Authenticator, otherwise: Misbehaviour = {}) {
       return press(await keyLink(by, 'key_revoke', key.fingerprint), own, otherwise);

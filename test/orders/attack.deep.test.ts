@@ -132,11 +132,6 @@ const HARMLESS: Readonly<Record<string, string>> = {
   'events.at of that Anna vouched for Bob': 'when it was',
   'events.at of the charter’s signature': 'when it was',
   'events.at of the root’s key': 'when it was added',
-  'events.seq of Bob’s key': 'the sequence decides nothing',
-  'events.seq of that Anna vouched for Bob': 'the sequence decides nothing',
-  'events.seq of the charter’s signature': 'the sequence decides nothing',
-  'events.seq of the root’s key': 'the sequence decides nothing',
-  'events.subject_id of the charter’s signature': 'there is one policy',
   'policy_versions.confirmed_at': 'the signature decides, not who pressed',
   'policy_versions.confirmed_by': 'the signature decides, not who pressed',
   'policy_versions.published_at': 'the signature decides, not who pressed',
@@ -186,7 +181,8 @@ async function withChange(table: string, update: string, act: () => Promise<void
     await past(
       table.startsWith('order') || table === 'approvals'
         ? 'DROP TABLE kept'
-        : `DELETE FROM "${table}"; INSERT INTO "${table}" OVERRIDING SYSTEM VALUE SELECT * FROM kept; DROP TABLE kept`,
+        : `DELETE FROM "${table}"; INSERT INTO "${table}" OVERRIDING SYSTEM VALUE SELECT * FROM kept; DROP TABLE kept;
+           DELETE FROM unsealed_events u WHERE NOT EXISTS (SELECT FROM events e WHERE e.seq = u.event_seq)`,
     );
   }
 }

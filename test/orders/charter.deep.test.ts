@@ -3,6 +3,8 @@ import { createLog } from '../../src/log.ts';
 import { createCharterWatch } from '../../src/orders/charter-watch.ts';
 import type { OrderSigning } from '../../src/orders/order-signing.ts';
 import { needsSignatures } from '../../src/policy/policy.ts';
+import { createVerifier, relyingPartyOf } from '../../src/signing/assertion.ts';
+import { newestLink } from '../../src/store/signing-rows.ts';
 import { rule } from '../policy/sample.ts';
 import { newSigner, revoking, vouching } from '../signing/sample.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
@@ -153,6 +155,40 @@ test('an older charter that was signed does not count again, whatever of it is p
   expect(await statuses(), 'as no event of the bot').toEqual(['rows_differ', 'rows_differ']);
 });
 
+test('a charter that is written into the log with the right link does not count', async () => {
+  await s.publish([FREE], s.people.bob);
+  await s.publish([SIGNED_RULE], s.people.carol);
+  const link = await newestLink(s.rig.database.run);
+  await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+    SELECT team_id, subject_kind, subject_id, kind, actor, at, jsonb_set(data, '{previous}', '"${link}"')
+    FROM events WHERE kind = 'charter_signed' ORDER BY seq LIMIT 1`);
+  await s.tamper('DELETE FROM policy_versions WHERE version = 2');
+  expect(await statuses(), 'an older one').toEqual(['not_signed', 'not_signed']);
+  expect(await demanded()).toEqual([RULED, ENVIRONMENT]);
+});
+
+test('a charter whose content was changed does not count', async () => {
+  await s.publish([FREE], s.people.bob);
+  await s.publish([SIGNED_RULE], s.people.carol);
+  const rules = `(SELECT rules FROM policy_versions WHERE version = 1)`;
+  await s.tamper(`UPDATE events SET data = jsonb_set(data, '{charter,policy,rules}', (SELECT data#>'{charter,policy,rules}' FROM events WHERE kind = 'charter_signed' ORDER BY seq LIMIT 1))
+    WHERE seq = (SELECT max(seq) FROM events WHERE kind = 'charter_signed')`);
+  await s.tamper(`UPDATE policy_versions SET rules = ${rules} WHERE version = 2`);
+  expect(await statuses()).toEqual(['not_signed', 'not_signed']);
+});
+
+test('what a process has read cannot be taken out of the log, whatever is taken out with it', async () => {
+  await s.publish([SIGNED_RULE], s.people.bob);
+  await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
+  expect(await statusOf()).toBe('counts');
+  const newest = `(SELECT max(seq) FROM events WHERE kind = 'key_revoked')`;
+  await s.tamper(
+    `DELETE FROM unsealed_events WHERE event_seq = ${newest}; DELETE FROM events WHERE seq = ${newest}`,
+  );
+  expect(await statusOf()).toBe('events_missing');
+  expect((await s.signing.keys()).ring.counting.size).toBe(0);
+});
+
 test('a revocation that proves nothing takes no key away', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   const { bob } = s.people;
@@ -193,17 +229,101 @@ test('an event about keys in the middle of the log cannot be changed either', as
   await s.publish([SIGNED_RULE], s.people.bob);
   await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
   await s.signCharter(s.people.bob);
+  expect(await statusOf()).toBe('counts');
   await s.tamper(`UPDATE events SET kind = 'key_vouched' WHERE kind = 'key_revoked'`);
-  expect(await statuses(), 'the process remembers').toEqual(['counts', 'events_missing']);
+  expect(await statuses()).toEqual(['events_missing', 'events_missing']);
   expect((await s.signing.keys()).ring.counting.has(keyOf(s.people.carol))).toBe(false);
 });
 
 test('where PUBLIC_URL has another host, nothing counts and nothing becomes easier', async () => {
   await s.publish([FREE], s.people.bob);
-  const moved = s.restarted({ id: 'other.example', origin: 'https://other.example' });
+  const moved = s.restarted(createVerifier({ id: 'other.example', origin: 'https://other.example' }));
   expect(await statusOf(moved)).toBe('not_signed');
   expect((await moved.policy.current()).lapsed?.environment).toMatchObject({ needed: 1 });
   expect((await moved.keys()).ring.counting.size).toBe(0);
+});
+
+test('where PUBLIC_URL has lost its https, nothing counts and nothing becomes easier', async () => {
+  await s.publish([FREE], s.people.bob);
+  const moved = s.restarted(createVerifier(relyingPartyOf('http://steward.example')));
+  expect(await statusOf(moved)).toBe('not_signed');
+  expect((await moved.policy.current()).lapsed?.environment).toMatchObject({ needed: 1 });
+  expect((await moved.keys()).ring.counting.size).toBe(0);
+});
+
+test('what was sealed cannot be hidden from a process that starts', async () => {
+  const { anna, bob, carol } = s.people;
+  await s.publish([SIGNED_RULE], bob);
+  await s.seal();
+  await s.keys.revoke('U0CAROL', revoking(anna, carol), AT);
+  await s.seal();
+  await s.signCharter(bob);
+  await s.seal();
+  await s.askFor(newName());
+  await s.seal();
+  const revocation = `(SELECT seq FROM events WHERE kind = 'key_revoked')`;
+  const charter = `(SELECT max(seq) FROM events WHERE kind = 'charter_signed')`;
+  const remove = (seq: string) => `DELETE FROM events WHERE seq = ${seq}`;
+  const rechain = `UPDATE events SET data = jsonb_set(data, '{previous}', (SELECT data->'previous' FROM events WHERE kind = 'key_revoked')) WHERE seq = ${charter}`;
+  const unseal = (seq: string) =>
+    `INSERT INTO unsealed_events (event_seq, team_id, since) SELECT event_seq, team_id, now() FROM ledger_entries WHERE event_seq = ${seq}; DELETE FROM ledger_entries WHERE event_seq = ${seq}`;
+  const newest = `(SELECT max(seq) FROM events)`;
+  // The revocation is in the middle of the log, the charter is the newest event of its kind.
+  const attacks: Readonly<Record<string, string>> = {
+    'the newest is removed': remove(charter),
+    'with its entry': `DELETE FROM ledger_entries WHERE event_seq = ${charter}; ${remove(charter)}`,
+    'with its seal': `DELETE FROM seals WHERE n = 3; ${remove(charter)}`,
+    'it names no event before': `UPDATE events SET data = data - 'previous' WHERE seq = ${charter}`,
+    'it is an event of something else': `UPDATE events SET subject_kind = 'order', kind = 'x' WHERE seq = ${charter}`,
+    'with another leaf': `UPDATE ledger_entries SET leaf = sha256('x') WHERE event_seq = ${charter}; UPDATE events SET data = data - 'previous' WHERE seq = ${charter}`,
+    'one in the middle is removed, and the next names the one before': `${rechain}; ${remove(revocation)}`,
+    'and waits for a seal again': `${rechain}; ${remove(revocation)}; ${unseal(charter)}`,
+    'the newest seal is removed': `DELETE FROM seals WHERE n = (SELECT max(n) FROM seals); DELETE FROM events WHERE seq = ${newest}`,
+  };
+  const tables = ['events', 'ledger_entries', 'unsealed_events', 'seals'];
+  await s.tamper(tables.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`).join(';'));
+  for (const [what, attack] of Object.entries(attacks)) {
+    await s.tamper(attack);
+    expect(await statusOf(s.restarted()), what).toBe('events_missing');
+    await s.tamper(
+      tables
+        .map((table) => `DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM kept_${table}`)
+        .join(';'),
+    );
+    expect(await statusOf(s.restarted()), `${what}, put back`).toBe('counts');
+  }
+});
+
+test('a forged event keeps nobody from being told, and each process tells once', async () => {
+  await s.publish([FREE], s.people.bob);
+  const newWatch = (signing = s.signing) =>
+    createCharterWatch({
+      ...{ signing, keys: s.keys, noted: () => undefined },
+      now: () => AT,
+      log: createLog('fatal'),
+    });
+  const told = async () =>
+    (
+      await s.rig.sql(`SELECT data->>'status' AS status FROM events e JOIN notifications n ON n.subject_id = e.seq::text
+      WHERE e.kind = 'charter_status' ORDER BY e.seq`)
+    ).map(({ status }) => status);
+  const watch = newWatch();
+  await watch();
+  expect(await told(), 'it counts from the start').toEqual([]);
+  await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+    VALUES ('T0STEWARD', 'policy', 'policy', 'charter_status', 'system', now(), '{"status": "rows_differ"}')`);
+  await s.tamper(`UPDATE policy_versions SET rules = '[]'`);
+  await watch();
+  await watch();
+  expect(await told()).toEqual(['rows_differ']);
+  const restarted = newWatch(s.restarted());
+  await restarted();
+  await restarted();
+  expect(await told(), 'after a restart').toEqual(['rows_differ', 'rows_differ']);
+  await s.signCharter(s.people.carol);
+  await watch();
+  await restarted();
+  expect(await told(), 'once for both').toEqual(['rows_differ', 'rows_differ', 'counts']);
 });
 
 test('an order with a signed and an unsigned requirement takes each from those who may give it', async () => {

@@ -1,13 +1,16 @@
 import { readConfig } from '../../src/config.ts';
 import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { createLedger } from '../../src/ledger/ledger.ts';
+import { createLog } from '../../src/log.ts';
 import { charterOf, hashOfCharter, witnessText } from '../../src/orders/charter.ts';
 import { approveOrder, approveSigned } from '../../src/orders/decide.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { createOrderSigning, signedSubjectOf } from '../../src/orders/order-signing.ts';
-import type { PolicyRule } from '../../src/policy/policy.ts';
+import { type PolicyRule, versionToSign } from '../../src/policy/policy.ts';
 import { withSaved } from '../../src/settings.ts';
 import { challengeOf, type LoggedSignature } from '../../src/signing/approval.ts';
-import { createVerifier, hashOf, type RelyingParty } from '../../src/signing/assertion.ts';
+import { createVerifier, hashOf, type Verifier } from '../../src/signing/assertion.ts';
+import { createLedgerStore } from '../../src/store/ledger.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { createSettingsStore } from '../../src/store/settings.ts';
 import { createKeyStore } from '../../src/store/signing.ts';
@@ -53,10 +56,17 @@ export async function startSigningRig() {
   const at = new Date('2026-03-01T08:00:00Z');
   const start = withSaved(START, {});
   const witness = readLedgerKey(makeLedgerKey());
-  const signingOf = (readRows: typeof keys.readRows, place: RelyingParty = HERE) =>
+  const ledger = createLedger({
+    store: createLedgerStore(database, TEAM_ID),
+    key: witness,
+    memory: { recall: async () => undefined, remember: async () => undefined },
+    now: () => rig.now,
+    log: createLog('fatal'),
+  });
+  const signingOf = ({ readRows }: typeof keys, verifier = createVerifier(HERE)) =>
     createOrderSigning({
-      use: { roots: rootsOf(people.anna), verifier: createVerifier(place), witness },
-      readRows,
+      use: { roots: rootsOf(people.anna), verifier, witness },
+      readRows: () => readRows(ledger.areSigningEventsSealed),
       directory: rig.directory,
       policies,
       readSettings: saved.all,
@@ -65,7 +75,7 @@ export async function startSigningRig() {
       ruleFacts: rig.orders.ruleFacts,
       now: () => rig.now,
     });
-  const signing = signingOf(keys.readRows);
+  const signing = signingOf(keys);
   const signed = { signing, settings: signing.settings, policy: signing.policy };
   Object.assign(rig.orders, signed);
   Object.assign(rig.mandates, signed);
@@ -80,8 +90,10 @@ export async function startSigningRig() {
   return {
     rig,
     signing,
-    /** After a restart, which remembers nothing. @param place where people reach the bot then */
-    restarted: (place?: RelyingParty) => signingOf(createKeyStore({ ...database }, TEAM_ID).readRows, place),
+    /** After a restart, which remembers nothing. */
+    restarted: (verifier?: Verifier) => signingOf(createKeyStore({ ...database }, TEAM_ID), verifier),
+    /** Seals every event that waits. */
+    seal: () => ledger.sealAndAnchor(),
     /** Past the triggers, as the owner of the database could. */
     tamper: (statement: string) =>
       rig.sql(
@@ -123,7 +135,7 @@ export async function startSigningRig() {
     /** Somebody signs an order as the page would have them sign it. */
     async signature(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {
       const order = await rig.read(orderId);
-      const { version } = await signing.policy.current();
+      const version = versionToSign(await signing.policy.current());
       const { challenge, bound } = challengeOf(owner, signedSubjectOf(order, version), newNonce());
       return { signature: authenticator.assert(challenge), bound, chain: [] };
     },

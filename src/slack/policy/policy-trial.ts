@@ -1,11 +1,10 @@
 import { isTeamAccount } from '../../accounts/account.ts';
 import { DAY_MS } from '../../duration.ts';
 import { amountsByName } from '../../money/order-cost.ts';
-import { decidedOrder, factOrderOf, factSourcesOf, policySettings } from '../../orders/demand.ts';
+import { decidedOrder, evaluateUnder, factOrderOf, factSourcesOf } from '../../orders/demand.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
-import { evaluate } from '../../policy/evaluate.ts';
-import type { Policy } from '../../policy/policy.ts';
+import type { Policy, PolicyInForce } from '../../policy/policy.ts';
 import { type PastOrder, replay } from '../../policy/replay.ts';
 import { type FactOrder, type FactSources, gatherFacts } from '../../policy/rule-facts.ts';
 import { parseDomainName } from '../../zones/names.ts';
@@ -17,6 +16,7 @@ import { zoneIssueText } from '../names/zone-issue.view.ts';
 import { orderTitle } from '../orders/order.view.ts';
 import { withProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
+import { charterNotice } from '../signing/charter.view.ts';
 import {
   needsFile,
   REPLAY,
@@ -82,22 +82,25 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   return { order: factOrderOf({ ...asked, names: [...new Set(names)] }) };
 }
 
-/** A trial says what the rules ask for, whoever has signed them. */
-const NOT_SIGNED = { signsSettings: false };
+/** The policy in force with the rules of a draft. A draft that takes effect is signed. */
+function inForceWith(inForce: PolicyInForce, published: Policy, rules: Policy['rules']): PolicyInForce {
+  return { ...inForce, signsSettings: false, version: published.version + 1, rules };
+}
 
 /** `policy test LINE` */
 export async function runTrial(call: CommandCall, words: readonly string[]): Promise<void> {
   const { deps, person } = call;
   const read = readTrialLine(words, person.id);
   if ('problem' in read) return call.respond(read.problem);
-  const [settings, current, draft, account] = await Promise.all([
+  const [settings, inForce, published, draft, account] = await Promise.all([
     deps.settings(),
+    deps.orders.policy.current(),
     deps.policies.current(),
     deps.policies.draft(),
     deps.accounts.forOrders(read.order.requester),
   ]);
   const order = { ...read.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
-  const policy: Policy = draft === undefined ? current : { version: current.version + 1, rules: draft.rules };
+  const policy = draft === undefined ? inForce : inForceWith(inForce, published, draft.rules);
   const [facts, cost] = await Promise.all([
     gatherFacts(factSourcesOf(deps.orders), policy.rules, order, deps.currency),
     deps.priceOf(order),
@@ -105,8 +108,11 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
   const { task, names, requester } = order;
   await call.respond(
     trialMessage(
-      { task, names, requester, isDraft: draft !== undefined, version: policy.version, cost },
-      evaluate(policy, policySettings(settings, NOT_SIGNED), order, facts),
+      {
+        ...{ task, names, requester, isDraft: draft !== undefined, version: policy.version, cost },
+        notice: charterNotice(policy),
+      },
+      evaluateUnder(policy, settings, order, facts),
     ),
   );
 }
@@ -139,16 +145,19 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
 async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): Promise<ShownReplay> {
   const to = deps.now();
   const from = new Date(to.getTime() - days * DAY_MS);
-  const [team, current] = await Promise.all([deps.settings(), deps.policies.current()]);
-  const settings = policySettings(team, NOT_SIGNED);
-  const draft: Policy = { version: current.version + 1, rules };
+  const [settings, current, inForce] = await Promise.all([
+    deps.settings(),
+    deps.policies.current(),
+    deps.orders.policy.current(),
+  ]);
+  const draft = inForceWith(inForce, current, rules);
   const groups = new Map<string, ReturnType<FactSources['groupsOf']>>();
   const groupsOf: FactSources['groupsOf'] = (groupId) => {
     const members = groups.get(groupId) ?? deps.directory.membersOf(groupId);
     groups.set(groupId, members);
     return members;
   };
-  const past: PastOrder[] = [];
+  const past: PastOrder<FactOrder<OrderTaskName>>[] = [];
   const seen = new Map<string, Omit<ReplayedLine, 'changed'>>();
   let isCut = false;
   for await (const logged of deps.events.read(from, new Date(to.getTime() + 1))) {
@@ -167,10 +176,10 @@ async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): 
       isCut = true;
     }
   }
-  const result = replay(draft, settings, past);
+  const result = replay(({ order, facts }) => evaluateUnder(draft, settings, order, facts).demand, past);
   const changed = result.changed.flatMap((each): ReplayedLine[] => {
     const line = seen.get(each.orderId);
     return line === undefined ? [] : [{ changed: each, ...line }];
   });
-  return { days, replay: result, changed: changed.reverse(), isCut };
+  return { days, replay: result, changed: changed.reverse(), isCut, notice: charterNotice(draft) };
 }

@@ -43,6 +43,8 @@ export interface TriedLine {
   readonly version: number;
   /** What it costs, which rules about amounts go by; undefined for a task without a price. */
   readonly cost: OrderCost | undefined;
+  /** Why no signed policy counts; undefined while one does, or no key is in use. */
+  readonly notice?: string | undefined;
 }
 
 /** The most names whose reasons are shown. */
@@ -125,6 +127,7 @@ export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Eval
       : `By version ${tried.version}, which is in force`;
   const shown = names.slice(0, SHOWN_NAMES);
   return message('What this line would need', [
+    tried.notice !== undefined && section(tried.notice),
     section(
       `:mag: ${by}:\n*${subject(tried)}*, asked for by ${mention(tried.requester)}: this ${demandText(demand)}.`,
     ),
@@ -161,10 +164,11 @@ export interface ShownReplay {
   readonly changed: readonly ReplayedLine[];
   /** There were more orders than those that were replayed. */
   readonly isCut: boolean;
+  readonly notice?: string | undefined;
 }
 
 /** What past orders would have needed under the draft. */
-export function replayMessage({ days, replay, changed, isCut }: ShownReplay): Message {
+export function replayMessage({ days, replay, changed, isCut, notice }: ShownReplay): Message {
   const { total, unchanged, counts } = replay;
   const parts = present([
     `${counts.stricter} *stricter*`,
@@ -177,6 +181,7 @@ export function replayMessage({ days, replay, changed, isCut }: ShownReplay): Me
       : `${count(total, 'order')}: ${unchanged} the same, ${parts.join(', ')}.`;
   const shown = changed.slice(0, SHOWN_ORDERS);
   return message('What past orders would have needed', [
+    notice !== undefined && section(notice),
     section(
       `:rewind: *The last ${count(days, 'day')} under the draft*, against what each order needed when it was asked for\n${summary}`,
     ),

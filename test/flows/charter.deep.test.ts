@@ -1,0 +1,184 @@
+import type { Actor, Message } from '@domain-steward/slack-workspace';
+import pg from 'pg';
+import { beforeAll, expect, test } from 'vitest';
+import { Authenticator } from '../support/authenticator.ts';
+import {
+  answerTo,
+  buttonsOf,
+  DOMAINS,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { ask } from '../support/orders.ts';
+import { closed } from '../support/people.ts';
+import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
+
+/* A signed policy in Slack: what keeps it good, what ends it, who is told, and what orders need then. */
+
+const keys = {
+  ada: new Authenticator(PUBLIC),
+  bob: new Authenticator(PUBLIC),
+  carol: new Authenticator(PUBLIC),
+};
+const t = useTestDemo({
+  settings: {
+    PUBLIC_URL: PUBLIC.origin,
+    SIGNING_ROOTS: keys.ada.fingerprint,
+    ADMINS: 'U0ADA,U0BOB,U0CAROL',
+    ALERT_CHANNEL: DOMAINS,
+  },
+});
+const people = signingPeople(t);
+
+beforeAll(async () => {
+  for (const name of ['ada', 'bob', 'carol'] as const) await people.enrol(t[name], keys[name]);
+  for (const name of ['bob', 'carol'] as const) await people.vouch(t.ada, keys.ada, keys[name]);
+});
+
+/** Writes to the database past its triggers, as its owner could. */
+async function tamper(sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: t.databaseUrl });
+  await client.connect();
+  try {
+    await client.query('SET session_replication_role = replica');
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+const requestTo = (channel: string, button: string): Promise<Message> =>
+  t.workspace.waitFor(
+    () => t.workspace.messages(channel).findLast((message) => buttonsOf(message).includes(button)),
+    { what: `a request with ${button}` },
+  );
+
+/** Ada changes how many approvals the settings ask for, and another admin signs. */
+async function settle(needed: string, signer: Actor, key: Authenticator): Promise<void> {
+  const view = await openForm(t.workspace, t.ada, '/domain settings');
+  await toldAfter(t.workspace, t.ada, async () =>
+    closed(await t.ada.submit(view, { approvals_required: needed })),
+  );
+  const request = await requestTo(`D${signer.user.id.slice(1)}`, 'settings_confirm');
+  const address = addressIn(await people.told(signer, () => signer.click(request, 'settings_confirm')));
+  expect(await people.press(address, key)).toMatchObject({ done: true, title: 'Signed' });
+}
+
+const policyText = () => answerTo(t.workspace, t.ada, '/domain policy');
+const NOTICE = 'No signed policy counts';
+const PLACES = ['D0ADA', 'D0BOB', 'D0CAROL', DOMAINS];
+/** How often each place was told that no signed policy counts. */
+const alerts = () =>
+  PLACES.map(
+    (channel) => t.workspace.messages(channel).filter((m) => textOf(m).includes(`🚨 ${NOTICE}`)).length,
+  );
+const authcode = (name: string) => ask(t.workspace, t.alice, `/domain authcode ${name}`);
+
+/** Everybody is told within a minute, once; `policy`, `settings` and `policy test` say so; what was free needs a signature. */
+async function expectLapse(why: string, name: string, times: number): Promise<void> {
+  await until('everybody is told', () => alerts().every((count) => count === times), 60_000);
+  expect(
+    t.workspace
+      .messages('D0ADA')
+      .map(textOf)
+      .findLast((text) => text.includes(NOTICE)),
+  ).toContain(why);
+  expect(await policyText()).toContain(NOTICE);
+  expect(JSON.stringify(await openForm(t.workspace, t.ada, '/domain settings'))).toContain(NOTICE);
+  const tried = await answerTo(t.workspace, t.ada, `/domain policy test authcode ${name}`);
+  expect(tried).toContain(NOTICE);
+  expect(tried).not.toContain('needs *nobody*');
+  const order = await authcode(name);
+  expect(buttonsOf(order.card)).toContain('order_sign');
+  await t.alice.click(order.card, 'order_cancel');
+  await t.demo.bot.catchUp();
+  await t.allShown();
+  expect(alerts(), 'each is told once').toEqual(PLACES.map(() => times));
+}
+
+test('a signed policy stays good when its signer leaves', async () => {
+  await settle('2', t.carol, keys.carol);
+  await (await authcode('tavern.rest')).ends('SUCCEEDED');
+  await t.workspace.changePerson('U0CAROL', { deleted: true });
+  await until('her passkey stops counting', async () => (await people.keysOf(t.ada)).includes('revoked'));
+  await t.demo.bot.catchUp();
+  expect(await policyText()).not.toContain(NOTICE);
+  await (await authcode('cafe.rest')).ends('SUCCEEDED');
+  expect(alerts()).toEqual([0, 0, 0, 0]);
+  await t.workspace.changePerson('U0CAROL', { deleted: false });
+});
+
+test('key_revoke offers to retire a passkey and to revoke it as compromised', async () => {
+  const spare = new Authenticator(PUBLIC);
+  await people.enrol(t.alice, spare);
+  await people.vouch(t.ada, keys.ada, spare);
+  const { retired, compromised } = await people.revokeLinks(t.ada, spare);
+  expect((await people.open(retired)).html).toContain('retired');
+  expect((await people.open(compromised)).html).toContain('compromised');
+  expect(await people.press(retired, keys.ada)).toMatchObject({ done: true, title: 'Revoked' });
+  expect(await people.keysOf(t.ada)).toContain('revoked');
+});
+
+test('when the signer’s passkey is compromised, what was free needs a signature and everybody is told once', async () => {
+  await settle('1', t.bob, keys.bob);
+  const { compromised } = await people.revokeLinks(t.ada, keys.bob);
+  expect(await people.press(compromised, keys.ada)).toMatchObject({ done: true, title: 'Revoked' });
+  await expectLapse('revoked as compromised', 'deli.rest', 1);
+  // He adds another, and signs what decides again.
+  keys.bob = new Authenticator(PUBLIC);
+  await people.enrol(t.bob, keys.bob);
+  await people.vouch(t.ada, keys.ada, keys.bob);
+  const address = await people.keyLink(t.bob, 'charter_sign');
+  expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
+  await until(
+    'everybody is told that it counts again',
+    () =>
+      PLACES.every((channel) =>
+        t.workspace.messages(channel).some((m) => textOf(m).includes('The signed policy counts again')),
+      ),
+    60_000,
+  );
+  expect(await policyText()).not.toContain(NOTICE);
+  await (await authcode('cafe.rest')).ends('SUCCEEDED');
+}, 120_000);
+
+test('an older signed charter that is put back with an UPDATE does not count', async () => {
+  await tamper(`UPDATE settings SET value = '"2"' WHERE key = 'approvals_required'`);
+  await expectLapse('differ from what was signed last', 'soup.rest', 2);
+  await tamper(`UPDATE settings SET value = '"1"' WHERE key = 'approvals_required'`);
+  await until('it counts again', async () => !(await policyText()).includes(NOTICE));
+}, 120_000);
+
+test('an approver of the unsigned part approves with a click while another one signs', async () => {
+  const shown = async (): Promise<Message> => {
+    await policyText();
+    const message = t.ada.ephemerals().at(-1);
+    if (message === undefined) throw new Error('no policy was shown');
+    return message;
+  };
+  const form = await openedAfter(t.workspace, t.ada, async () => t.ada.click(await shown(), 'policy_upload'));
+  const rules = `- {rule_name: by those who may not be known, tasks: [renew], names: ["*"], by: [S0NOBODY], decision: approve, approvers: [U0BOB], signed: true}
+- {rule_name: by a click, tasks: [renew], names: ["*"], decision: approve, approvers: [U0CAROL]}`;
+  await toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, { rules })));
+  await toldAfter(t.workspace, t.ada, async () => t.ada.click(await shown(), 'policy_publish'));
+  const request = await requestTo('D0BOB', 'policy_confirm');
+  const address = addressIn(await people.told(t.bob, () => t.bob.click(request, 'policy_confirm')));
+  expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
+  const order = await ask(t.workspace, t.alice, '/domain renew ramen.rest');
+  expect(buttonsOf(order.card)).toEqual(expect.arrayContaining(['order_sign', 'order_approve']));
+  await t.carol.click(order.card, 'order_approve');
+  const sign = addressIn(await people.told(t.bob, () => t.bob.click(order.card, 'order_sign')));
+  expect(await people.press(sign, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
+  await order.ends('SUCCEEDED', 20_000);
+});
+
+test('a person with ten passkeys is told what to do before they add another', async () => {
+  for (let n = 0; n < 10; n += 1) await people.enrol(t.alice, new Authenticator(PUBLIC));
+  const told = await people.keyAnswer(t.alice, 'key_add');
+  expect(told).toContain('You have 10 passkeys, which is the limit. Revoke one you no longer use');
+  expect(told).not.toContain(PUBLIC.origin);
+});
