@@ -11,6 +11,7 @@ import type { Refusal } from '../orders/refusal.ts';
 import { countedApprovals, type RequirementProgress } from '../policy/approvals.ts';
 import type { Requirement } from '../policy/evaluate.ts';
 import type { Confirmation, PendingChange, PendingChanges } from '../policy/pending-changes.ts';
+import { versionToSign } from '../policy/policy.ts';
 import type { DecidingPolicy } from '../policy/ports.ts';
 import { subjectOf } from '../policy/subject.ts';
 import type { SignedSubject } from '../signing/approval.ts';
@@ -366,7 +367,7 @@ async function subjectOfSignature(
   { policy }: ProtectedChangesDeps,
   { id, change, askedBy }: PendingChange<FactsChange>,
 ): Promise<SignedSubject> {
-  const { version } = await policy.current();
+  const version = versionToSign(await policy.current());
   const statement = hashOf(JSON.parse(JSON.stringify(change)));
   return { statement, policy: version, bound: { change: id, requesters: [askedBy] } };
 }

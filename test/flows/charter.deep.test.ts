@@ -78,7 +78,7 @@ const alerts = () =>
   );
 const authcode = (name: string) => ask(t.workspace, t.alice, `/domain authcode ${name}`);
 
-/** Everybody is told within a minute, once; `policy`, `settings` and `policy test` say so; what was free needs a signature. */
+/** Every place is told once within a minute, Slack shows why, and a free order needs a signature. */
 async function expectLapse(why: string, name: string, times: number): Promise<void> {
   await until('everybody is told', () => alerts().every((count) => count === times), 60_000);
   expect(

@@ -69,7 +69,7 @@ export function signingPeople(t: TestDemo) {
     );
   }
 
-  /** What a button of `/domain key` answers. */
+  /** The answer to a button of `/domain key`. */
   async function keyAnswer(person: Actor, action: string, value?: string): Promise<string> {
     const before = person.ephemerals().length;
     await person.command(DOMAINS, '/domain key');

@@ -177,7 +177,7 @@ test('a charter whose content was changed does not count', async () => {
   expect(await statuses()).toEqual(['not_signed', 'not_signed']);
 });
 
-test('what a process has read cannot be taken out of the log, whatever is taken out with it', async () => {
+test('a running process notices a removed revocation, even if its unsealed row is removed too', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
   expect(await statusOf()).toBe('counts');
@@ -251,7 +251,7 @@ test('where PUBLIC_URL has lost its https, nothing counts and nothing becomes ea
   expect((await moved.keys()).ring.counting.size).toBe(0);
 });
 
-test('what was sealed cannot be hidden from a process that starts', async () => {
+test('a new process notices a sealed event that was removed or changed', async () => {
   const { anna, bob, carol } = s.people;
   await s.publish([SIGNED_RULE], bob);
   await s.seal();
