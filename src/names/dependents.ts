@@ -10,11 +10,17 @@ export interface DependentName {
   readonly mailServers: readonly string[];
   /** Hosts, web addresses or e-mail addresses. */
   readonly redirectTargets: readonly string[];
+  /** A private order has redirected it: it is counted and never named. */
+  readonly isPrivate: boolean;
 }
 
-/** Names that depend on another one: how many, and the first of them. */
+/** Names that depend on another one: how many, how many of these only private orders know, and the first of the rest. */
 export type Dependents = {
-  readonly [Kind in Dependency]: { readonly count: number; readonly names: readonly string[] };
+  readonly [Kind in Dependency]: {
+    readonly count: number;
+    readonly privateCount: number;
+    readonly names: readonly string[];
+  };
 };
 
 const MAX_NAMES = 10;
@@ -24,7 +30,12 @@ const MAX_NAMES = 10;
  * it.
  */
 export function findDependents(name: string, watched: Iterable<DependentName>): Dependents {
-  const found = { nameservers: new Set<string>(), mail: new Set<string>(), redirects: new Set<string>() };
+  // By name, whether only private orders know of it.
+  const found: Record<Dependency, Map<string, boolean>> = {
+    nameservers: new Map(),
+    mail: new Map(),
+    redirects: new Map(),
+  };
   for (const other of watched) {
     if (other.name === name) continue;
     const hosts: Readonly<Record<Dependency, readonly string[]>> = {
@@ -33,13 +44,14 @@ export function findDependents(name: string, watched: Iterable<DependentName>): 
       redirects: other.redirectTargets.map(hostOfTarget),
     };
     for (const kind of DEPENDENCIES) {
-      if (hosts[kind].some((host) => isUnder(host, name))) found[kind].add(other.name);
+      if (hosts[kind].some((host) => isUnder(host, name)))
+        found[kind].set(other.name, other.isPrivate && found[kind].get(other.name) !== false);
     }
   }
-  const listOf = (names: ReadonlySet<string>) => ({
-    count: names.size,
-    names: [...names].slice(0, MAX_NAMES),
-  });
+  const listOf = (all: ReadonlyMap<string, boolean>) => {
+    const names = [...all].flatMap(([each, isPrivate]) => (isPrivate ? [] : [each]));
+    return { count: all.size, privateCount: all.size - names.length, names: names.slice(0, MAX_NAMES) };
+  };
   return {
     nameservers: listOf(found.nameservers),
     mail: listOf(found.mail),

@@ -79,6 +79,8 @@ export const impactItem = z.discriminatedUnion('code', [
     severity,
     by: z.enum(DEPENDENCIES),
     count: z.int(),
+    /** Of these, names that only private orders have redirected. They aren't in `names`. */
+    privateCount: z.int(),
     names: texts,
   }),
   z.object({ code: z.literal('unseen'), severity, reason: z.enum(UNSEEN_REASONS).catch('stale'), facts }),
@@ -209,7 +211,10 @@ export function findingsOf({ items }: Impact): string[] {
 function findingsOfItem(item: ImpactItem): string[] {
   switch (item.code) {
     case 'dependents':
-      return [`${item.by} ${item.count}`, ...item.names.map((name) => `${item.by} ${name}`)];
+      return [
+        `${item.by} ${item.count} ${item.privateCount}`,
+        ...item.names.map((name) => `${item.by} ${name}`),
+      ];
     case 'unseen':
       // Four lookups show the website. If a different one fails each time, that is still one finding.
       return item.facts.map((fact) => `unseen ${WEB.includes(fact) ? 'website' : fact}`);

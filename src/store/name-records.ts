@@ -183,7 +183,7 @@ function saveRecord(
 }
 
 const redirectRows = z.array(
-  z.object({ source: z.string(), target: z.string(), backup: z.string().nullable() }),
+  z.object({ source: z.string(), target: z.string(), backup: z.string().nullable(), isPrivate: z.boolean() }),
 );
 
 /**
@@ -192,8 +192,9 @@ const redirectRows = z.array(
  */
 function selectRedirects(name: string): Prisma.Sql {
   return Prisma.sql`
-    SELECT source, target, backup FROM (
-      SELECT DISTINCT ON (i.name) i.name AS source, o.input ->> 'target' AS target, o.input ->> 'backup' AS backup
+    SELECT source, target, backup, "isPrivate" FROM (
+      SELECT DISTINCT ON (i.name) i.name AS source, o.input ->> 'target' AS target, o.input ->> 'backup' AS backup,
+        o.is_private AS "isPrivate"
       FROM orders o JOIN order_items i ON i.order_id = o.id
       WHERE o.task = 'redirect' AND o.state = 'SUCCEEDED' AND o.context IS DISTINCT FROM ${DEMO_CONTEXT}
       ORDER BY i.name, o.created_at DESC
@@ -202,9 +203,14 @@ function selectRedirects(name: string): Prisma.Sql {
     ORDER BY source LIMIT ${MAX_MENTIONING}`;
 }
 
-function redirectedName({ source, target, backup }: z.infer<typeof redirectRows>[number]): DependentName {
+function redirectedName({
+  source,
+  target,
+  backup,
+  isPrivate,
+}: z.infer<typeof redirectRows>[number]): DependentName {
   const redirectTargets = backup === null ? [target] : [target, backup];
-  return { name: hostOfTarget(source), nameServers: [], mailServers: [], redirectTargets };
+  return { name: hostOfTarget(source), nameServers: [], mailServers: [], redirectTargets, isPrivate };
 }
 
 /** Where a name leads, as far as it was ever seen: what is not seen now may be there still, and one sighting is enough. */
@@ -219,6 +225,7 @@ function dependentName({ name, history }: NameRecord): DependentName {
     nameServers: [nameservers, registry_nameservers, parent_nameservers].flatMap(valuesOf),
     mailServers: valuesOf(mx).map((text) => text.slice(text.indexOf(' ') + 1)),
     redirectTargets: [cname, www_cname].flatMap(valuesOf),
+    isPrivate: false,
   };
 }
 

@@ -16,6 +16,7 @@ import {
   SEVERITIES,
 } from '../../src/names/impact.ts';
 import type { NameserverCheck } from '../../src/names/nameserver-check.ts';
+import { impactLines } from '../../src/slack/orders/impact.view.ts';
 import fc from '../support/properties.ts';
 
 const NONE: Fact = { state: 'absent' };
@@ -26,9 +27,9 @@ const IN_USE: Facts = {
   mx: seen(['10 mail.example', '20 b.mail.example']),
 };
 const NOBODY: Dependents = {
-  nameservers: { count: 0, names: [] },
-  mail: { count: 0, names: [] },
-  redirects: { count: 0, names: [] },
+  nameservers: { count: 0, privateCount: 0, names: [] },
+  mail: { count: 0, privateCount: 0, names: [] },
+  redirects: { count: 0, privateCount: 0, names: [] },
 };
 const NOW = new Date('2027-06-14T12:00:00Z');
 const READY: NameserverCheck = {
@@ -108,6 +109,7 @@ describe('names that hang on another', () => {
     nameServers: [],
     mailServers: [],
     redirectTargets: [],
+    isPrivate: false,
     ...more,
   });
 
@@ -124,15 +126,40 @@ describe('names that hang on another', () => {
         other('six.rest', { redirectTargets: ['https://else.example/cafe.rest'] }),
       ]),
     ).toEqual({
-      nameservers: { count: 1, names: ['one.rest'] },
-      mail: { count: 1, names: ['one.rest'] },
-      redirects: { count: 4, names: ['three.rest', 'four.rest', 'five.rest', 'dot.rest'] },
+      nameservers: { count: 1, privateCount: 0, names: ['one.rest'] },
+      mail: { count: 1, privateCount: 0, names: ['one.rest'] },
+      redirects: { count: 4, privateCount: 0, names: ['three.rest', 'four.rest', 'five.rest', 'dot.rest'] },
     });
     for (const target of ['https://CAFÉ.rest/', 'anna@café.rest', 'caf%C3%A9.rest']) {
       expect(
         findDependents('xn--caf-dma.rest', [other('one.rest', { redirectTargets: [target] })]),
       ).toMatchObject({ redirects: { count: 1 } });
     }
+  });
+
+  test('that only private orders know of are counted and not named', () => {
+    const to = (name: string, isPrivate: boolean) =>
+      other(name, { redirectTargets: ['cafe.rest'], isPrivate });
+    const { redirects } = findDependents('cafe.rest', [
+      to('both.rest', true),
+      to('both.rest', false),
+      to('secret.rest', true),
+      to('open.rest', false),
+      to('open.rest', true),
+    ]);
+    expect(redirects).toEqual({ count: 3, privateCount: 1, names: ['both.rest', 'open.rest'] });
+    const shown = (dependents: Partial<Dependents>, task: ImpactTask) =>
+      impactLines(impact(task, { dependents: { ...NOBODY, ...dependents } })).join('\n');
+    expect(shown({ redirects }, 'delete')).toContain(
+      'both.rest, open.rest would lead nowhere: they are redirected to it; 1 redirect of a private order would lead nowhere',
+    );
+    const alone = { count: 2, privateCount: 2, names: [] };
+    expect(shown({ redirects: alone }, 'authcode')).toContain('2 redirects of private orders lead to it');
+    // An open redirect that becomes a private one is news.
+    const open = { count: 2, privateCount: 0, names: [] };
+    const found = (redirects: Dependents['redirects']) =>
+      findingsOf(impact('delete', { dependents: { ...NOBODY, redirects } }));
+    expect(found(alone)).not.toEqual(found(open));
   });
 
   test('are counted in full and named in part', () => {
@@ -288,7 +315,10 @@ describe('what is approved again', () => {
   });
 
   test('one more name that hangs on it', () => {
-    const mail = (...names: string[]) => ({ ...NOBODY, mail: { count: names.length, names } });
+    const mail = (...names: string[]) => ({
+      ...NOBODY,
+      mail: { count: names.length, privateCount: 0, names },
+    });
     const before = impact('delete', { dependents: mail('bar.rest') });
     const both = impact('delete', { dependents: mail('bar.rest', 'deli.rest') });
     expect(isNew(before, both)).toBe(true);

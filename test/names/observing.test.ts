@@ -153,6 +153,11 @@ describe('redirects that orders have set', () => {
     await redirect(10, 'accent.rest', 'https://Café.rest.');
     expect(await leadingTo('cafe.rest')).toEqual(['deli.rest', 'pub.rest', 'safe.rest', 'www.bar.rest']);
     expect(await leadingTo('xn--caf-dma.rest')).toEqual(['accent.rest']);
+    await redirect(11, 'pub.rest', 'https://cafe.rest', { isPrivate: true });
+    await redirect(12, 'secret.rest', 'https://cafe.rest', { isPrivate: true });
+    const { redirects } = findDependents('cafe.rest', await store.mentioning('cafe.rest'));
+    expect(redirects.privateCount).toBe(1);
+    expect(redirects.names).toEqual(['deli.rest', 'pub.rest', 'safe.rest', 'www.bar.rest']);
   });
 });
 

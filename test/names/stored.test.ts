@@ -73,7 +73,7 @@ describe('an impact', () => {
     unseen: fc.subarray<FactName>(['mx', 'a']),
     ds: fc.constantFrom('match', 'mismatch', 'unknown', 'unsigned'),
   });
-  const some = { count: 12, names: ['one.rest'] };
+  const some = { count: 12, privateCount: 0, names: ['one.rest'] };
 
   test('comes back from JSON as it was', () => {
     fc.assert(

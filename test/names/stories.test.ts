@@ -27,7 +27,7 @@ import { clientFor, startDns } from '../dns/sandbox-dns.ts';
 const DAY = 86_400_000;
 const START = Date.UTC(2026, 10, 22);
 const NAME = 'cafe.rest';
-const NOBODY = { count: 0, names: [] };
+const NOBODY = { count: 0, privateCount: 0, names: [] };
 
 let closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -3,7 +3,7 @@ import type { Dependency } from '../../names/dependents.ts';
 import type { FactName } from '../../names/facts.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';
 import { displayName } from '../../zones/names.ts';
-import { escapeText, firstOf, moment, truncateMarkup } from '../kit/blocks.ts';
+import { count, escapeText, firstOf, moment, truncateMarkup } from '../kit/blocks.ts';
 import { briefList, FACT_LABELS, formatList, formatValue, UNSEEN_REASONS } from '../names/facts.view.ts';
 
 /*
@@ -155,7 +155,7 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
     case 'website':
       return `${item.severity === 'stops' ? 'Its website stops' : 'A website stands on it'}, at ${list(item.addresses)}`;
     case 'dependents':
-      return `${namesOf(item, most)} ${dependency(item)}`;
+      return dependentsText(item, most);
     case 'dependents_unseen':
       return 'Whether other watched names hang on it was not seen';
     case 'signed':
@@ -176,7 +176,21 @@ const DEPENDENTS: Readonly<Record<Dependency, readonly [one: string, several: st
   redirects: ['is redirected to it', 'are redirected to it', 'would lead nowhere'],
 };
 
-function dependency({ by, count: all, severity }: Extract<ImpactItem, { code: 'dependents' }>): string {
+/** Names that private orders redirect aren't said: everybody reads it. */
+function dependentsText(item: DependentsItem, most: number): string {
+  const { count: all, privateCount: hidden, severity } = item;
+  const shown = { ...item, count: all - hidden };
+  const order = hidden === 1 ? 'a private order' : 'private orders';
+  const stops = severity === 'stops' ? 'would lead nowhere' : hidden === 1 ? 'leads to it' : 'lead to it';
+  return present([
+    shown.count > 0 && `${namesOf(shown, most)} ${dependency(shown)}`,
+    hidden > 0 && `${count(hidden, 'redirect')} of ${order} ${stops}`,
+  ]).join('; ');
+}
+
+type DependentsItem = Extract<ImpactItem, { code: 'dependents' }>;
+
+function dependency({ by, count: all, severity }: DependentsItem): string {
   const [one, several, stops] = DEPENDENTS[by];
   const needs = all === 1 ? one : several;
   return severity === 'stops' ? `${stops}: ${all === 1 ? 'it' : 'they'} ${needs}` : needs;

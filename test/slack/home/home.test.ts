@@ -285,7 +285,7 @@ it('stays within the limits where every part is full and every line long', () =>
   );
   const impact: Impact = {
     ...IMPACT,
-    items: [{ severity: 'stops', code: 'dependents', by: 'mail', count: 50, names }],
+    items: [{ severity: 'stops', code: 'dependents', by: 'mail', count: 50, privateCount: 0, names }],
   };
   const blocks = homeBlocks({
     ...FULL,
