@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { HOUR_MS, MINUTE_MS } from '../duration.ts';
 import { type HeldCode, isAskedFor, overCeiling, SAME_END_MS } from '../orders/mandates/acting.ts';
 import { isInForce, mandateOf } from '../orders/mandates/mandate.ts';
 import type { ActOutcome, MandateAct, MandateStore, NewAct } from '../orders/mandates/ports.ts';
@@ -32,6 +33,10 @@ import { queueWebhooks } from './webhooks.ts';
 const taggedRows = z.array(
   z.object({ name: z.string(), tags: z.array(z.string()).nullable(), isLapsing: z.boolean() }),
 );
+
+/** After a failure somebody is asked for a name after a pause that doubles. */
+const FIRST_PAUSE_MS = 10 * MINUTE_MS;
+const LONGEST_PAUSE_MS = 6 * HOUR_MS;
 
 /** An act whose order was stopped because its mandate ended or its people left: another mandate may act in its place. */
 const IS_OPEN_AGAIN = Prisma.sql`(a.held IS NULL AND EXISTS (
@@ -140,7 +145,7 @@ export function createMandateStore(database: Database, teamId: string): MandateS
       database.transaction(async (tx) => {
         const [act] = actRows.parse(
           await tx(Prisma.sql`
-            UPDATE mandate_acts a SET held = ${held}, order_id = NULL, is_to_be_asked = ${isAskedFor(held)},
+            UPDATE mandate_acts a SET held = ${held}, order_id = NULL, ask_at = ${isAskedFor(held) ? at : null}::timestamptz,
               day = (${at}::timestamptz AT TIME ZONE 'UTC')::date
             WHERE order_id = ${orderId} AND held IS NULL RETURNING ${ACT_COLUMNS}`),
         );
@@ -149,13 +154,29 @@ export function createMandateStore(database: Database, teamId: string): MandateS
         return true;
       }),
 
-    toAskFor: (limit) =>
-      acts(Prisma.sql`WHERE a.team_id = ${teamId} AND a.is_to_be_asked ORDER BY a.at, a.id LIMIT ${limit}`),
+    toAskFor: (now, limit) =>
+      acts(
+        Prisma.sql`WHERE a.team_id = ${teamId} AND a.ask_at <= ${now} ORDER BY a.ask_at, a.id LIMIT ${limit}`,
+      ),
+
+    askingFailed: async (actId, at) => {
+      await run(Prisma.sql`
+        UPDATE mandate_acts SET ask_failures = ask_failures + 1, ask_at = ${at}::timestamptz
+          + LEAST(${LONGEST_PAUSE_MS}, ${FIRST_PAUSE_MS} * 2 ^ LEAST(ask_failures, 10)) * interval '1 ms'
+        WHERE id = ${actId}`);
+    },
+
+    failingToAsk: async () =>
+      z.array(z.object({ count: z.number() })).parse(
+        await run(Prisma.sql`
+          SELECT count(*)::int AS count FROM mandate_acts
+          WHERE team_id = ${teamId} AND ask_at IS NOT NULL AND ask_failures > 0`),
+      )[0]?.count ?? 0,
 
     askedFor: async (actId, orderId, at) => {
       await database.transaction(async (tx) => {
         await tx(Prisma.sql`
-          UPDATE mandate_acts SET is_to_be_asked = false, order_id = ${orderId ?? null} WHERE id = ${actId}`);
+          UPDATE mandate_acts SET ask_at = NULL, order_id = ${orderId ?? null} WHERE id = ${actId}`);
         await tx(requestDay(teamId, actId, at));
       });
     },
@@ -229,10 +250,10 @@ async function insertAct(
   const id = randomUUID();
   const { name, expiresAt, mandateId, at, amount } = act;
   await run(Prisma.sql`
-    INSERT INTO mandate_acts (id, team_id, name, expires_at, mandate_id, at, day, amount_minor, currency, held, order_id, is_to_be_asked)
+    INSERT INTO mandate_acts (id, team_id, name, expires_at, mandate_id, at, day, amount_minor, currency, held, order_id, ask_at)
     VALUES (${id}, ${teamId}, ${name}, ${expiresAt}, ${mandateId}, ${at}, (${at}::timestamptz AT TIME ZONE 'UTC')::date,
       ${amount?.minor ?? null}, ${amount?.currency ?? null}, ${held ?? null}, ${orderId ?? null},
-      ${held !== undefined && isAskedFor(held)})`);
+      ${held !== undefined && isAskedFor(held) ? at : null})`);
   if (held === undefined) await run(requestDay(teamId, id, at));
   else await tellHeld(run, teamId, { ...act, id }, held, undefined);
   return id;

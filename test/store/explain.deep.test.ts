@@ -138,10 +138,10 @@ async function fill(): Promise<void> {
     `UPDATE orders SET mandate_id = 'order-7' WHERE task = 'renew' AND state <> 'DRAFT' AND right(id, 1) IN ('1', '4', '7')`,
   );
   await admin.query(
-    `INSERT INTO mandate_acts (id, team_id, name, expires_at, mandate_id, at, day, amount_minor, currency, held, order_id, is_to_be_asked, announced_at)
+    `INSERT INTO mandate_acts (id, team_id, name, expires_at, mandate_id, at, day, amount_minor, currency, held, order_id, ask_at, announced_at)
      SELECT 'act-' || n, 'T0STEWARD', 'name' || n || '.rest', $1::timestamptz + interval '1 day' * (n % 365), 'order-7',
        $1::timestamptz - interval '1 hour' * (n / 10), ($1::timestamptz - interval '1 hour' * (n / 10))::date, 1800, 'EUR',
-       CASE WHEN n % 3 = 0 THEN 'price_above' END, CASE WHEN n % 3 <> 0 THEN 'order-' || n END, n % 20000 = 0,
+       CASE WHEN n % 3 = 0 THEN 'price_above' END, CASE WHEN n % 3 <> 0 THEN 'order-' || n END, CASE WHEN n % 20000 = 0 THEN $1::timestamptz END,
        CASE WHEN n % 3 <> 0 THEN $1::timestamptz END
      FROM generate_series(1, 60000) n`,
     [NOW],
@@ -368,7 +368,8 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
       'price_unknown',
     ),
   'an order of a mandate that is held': () => mandates().hold('order-8', 'price_above', NOW),
-  'names to ask for': () => mandates().toAskFor(500),
+  'names to ask for': () => mandates().toAskFor(NOW, 500),
+  'names that nobody could be asked for': () => mandates().failingToAsk(),
   'the act of an order': () => mandates().findByOrder('order-8'),
   'the message of a day': () => mandates().actsOf('2027-06-15'),
   'what was said of mandates': () =>

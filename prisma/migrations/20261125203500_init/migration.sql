@@ -104,7 +104,8 @@ CREATE TABLE "mandate_acts" (
     "currency" TEXT,
     "held" TEXT,
     "order_id" TEXT,
-    "is_to_be_asked" BOOLEAN NOT NULL DEFAULT false,
+    "ask_at" TIMESTAMPTZ(3),
+    "ask_failures" INTEGER NOT NULL DEFAULT 0,
     "announced_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "mandate_acts_pkey" PRIMARY KEY ("id")
@@ -736,7 +737,7 @@ CREATE INDEX "events_of_items" ON "events" ("subject_id", (coalesce("data"->>'n'
   WHERE "subject_kind" = 'order' AND "kind" IN ('sending', 'retry_scheduled', 'answered', 'answered_late', 'stopped', 'denied',
     'cancelled', 'expired', 'released', 'resolved', 'invalidated', 'contradicted', 'finished');
 CREATE INDEX "events_of_mandates" ON "events" ("team_id") WHERE "kind" = 'sending' AND "data" ? 'mandate';
-CREATE INDEX "mandate_acts_to_be_asked" ON "mandate_acts" ("team_id", "at") WHERE "is_to_be_asked";
+CREATE INDEX "mandate_acts_to_be_asked" ON "mandate_acts" ("team_id", "ask_at") WHERE "ask_at" IS NOT NULL;
 
 -- What was asked for stays what was asked for: no statement of the bot writes this column again.
 CREATE FUNCTION refuse_statement_change() RETURNS trigger LANGUAGE plpgsql AS $$

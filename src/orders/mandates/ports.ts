@@ -81,8 +81,12 @@ export interface MandateStore {
   keepHeld(act: NewAct, held: HeldCode): Promise<ActOutcome>;
   /** An order that a mandate has made is not sent: the name is asked for in the ordinary way. @returns false when that is known */
   hold(orderId: string, held: HeldCode, at: Date): Promise<boolean>;
-  /** Names that are held and for which there is no ordinary order yet. */
-  toAskFor(limit: number): Promise<readonly MandateAct[]>;
+  /** Held names that somebody has to be asked for by now, the longest due first. */
+  toAskFor(now: Date, limit: number): Promise<readonly MandateAct[]>;
+  /** Asking for a name failed: it is tried again after a pause that doubles each time. */
+  askingFailed(actId: string, at: Date): Promise<void>;
+  /** How many names wait to be asked for again after a failure. */
+  failingToAsk(): Promise<number>;
   /** The name is asked for by an order; undefined: nobody can ask for it. */
   askedFor(actId: string, orderId: string | undefined, at: Date): Promise<void>;
   /** What a mandate did from a moment on, the latest first. */

@@ -42,8 +42,24 @@ const MAX_ASKED = 500;
 export async function runMandates(deps: RunDeps): Promise<void> {
   const tended = await settleEach(await mandatesOf(deps.store), (order) => tendMandate(deps, order));
   const acted = await actForDueNames(deps, present(tended.results));
-  const asked = await settleEach(await deps.mandates.toAskFor(MAX_ASKED), (act) => askFor(deps, act));
-  throwAny([...tended.errors, ...acted.errors, ...asked.errors]);
+  throwAny([...tended.errors, ...acted.errors, ...(await askForHeldNames(deps))]);
+}
+
+/** Has held names asked for that are due. @returns what failed; a name that waits after a failure is one of them */
+async function askForHeldNames(deps: RunDeps): Promise<readonly unknown[]> {
+  const due = await deps.mandates.toAskFor(deps.now(), MAX_ASKED);
+  const { errors } = await settleEach(due, async (act) => {
+    try {
+      await askFor(deps, act);
+    } catch (err) {
+      await deps.mandates.askingFailed(act.id, deps.now());
+      throw err;
+    }
+  });
+  const failing = await deps.mandates.failingToAsk();
+  return failing > errors.length
+    ? [...errors, new Error(`${failing} names wait to be asked for again`)]
+    : errors;
 }
 
 /** Ends a mandate whose people have left, or stops what an ended one hasn't sent. @returns it if it stays in force */

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { DAY_MS } from '../../../src/duration.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/duration.ts';
 import { approveOrder, denyOrder } from '../../../src/orders/decide.ts';
 import { endMandate } from '../../../src/orders/mandates/life.ts';
 import {
@@ -9,7 +9,9 @@ import {
   mandatesStanding,
   outlookOf,
 } from '../../../src/orders/mandates/overview.ts';
+import { runMandates } from '../../../src/orders/mandates/run.ts';
 import { clearForMandate } from '../../../src/orders/mandates/sending.ts';
+import type { OrderStore } from '../../../src/orders/ports.ts';
 import { markUnsentUnknown } from '../../../src/orders/restore-guard.ts';
 import { statementOf } from '../../../src/orders/statement.ts';
 import { stopOrder } from '../../../src/orders/stop.ts';
@@ -554,6 +556,37 @@ describe('where it does not act', () => {
     rig.accounts.delete(mandate.account.id);
     expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'account_gone' });
     rig.accounts.delete('other');
+  });
+
+  test('asking that fails is tried again after pauses that double, and is reported meanwhile', async () => {
+    await on.watch('broken.rest', 10, 3_000);
+    await on.watch('cafe.rest', 10, 3_000);
+    await on.inForce();
+    let tries = 0;
+    const create: OrderStore['create'] = async (creation) => {
+      if (creation.order.items[0]?.name !== 'broken.rest') return rig.store.create(creation);
+      tries += 1;
+      throw new Error('it cannot be asked for');
+    };
+    const deps = { ...rig.mandates, store: { ...rig.store, create } };
+    let reported = 0;
+    for (let minutes = 0; minutes <= 120; minutes += 10) {
+      await runMandates(deps).catch(() => (reported += 1));
+      const due = await rig.mandates.mandates.toAskFor(rig.now, 500);
+      expect(due, 'others come first').toEqual([]);
+      rig.pass(10 * MINUTE_MS);
+    }
+    expect(tries, 'after 0, 10, 30 and 70 minutes').toBe(4);
+    expect(reported).toBe(13);
+    const orders = (await on.acts()).map(({ name, orderId }) => [name, orderId !== undefined]);
+    expect(orders).toEqual([
+      ['broken.rest', false],
+      ['cafe.rest', true],
+    ]);
+    rig.pass(DAY_MS);
+    await runMandates(rig.mandates);
+    expect((await on.acts()).every(({ orderId }) => orderId !== undefined)).toBe(true);
+    await runMandates(rig.mandates);
   });
 
   test('a name that was renewed last with another account is in two accounts, and is asked for', async () => {
