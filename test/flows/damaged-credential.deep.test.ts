@@ -9,7 +9,6 @@ import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 /*
  * Bob's sealed credential is damaged, and he has a mandate. Alice's mandate, digests, reports and webhooks go on.
- * Also tried: a row of an account that is gone, and a mandate that can't be read.
  */
 
 const DAY_MS = 86_400_000;

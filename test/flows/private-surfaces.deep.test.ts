@@ -1,0 +1,248 @@
+import type { Actor, Message } from '@domain-steward/slack-workspace';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { priceEdits } from '../../src/money/prices.ts';
+import { answerTo, DOMAINS, openedAfter, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import { orderAfter, orderOf } from '../support/orders.ts';
+import { closed } from '../support/people.ts';
+
+/*
+ * Alice asks for a renewal, a redirect and a mandate in private. Carol, a member, tries every command, button and message
+ * that shows orders or mandates. Also tried: an impact of somebody else's order, and buttons with ids that she guessed.
+ */
+
+const DAY_MS = 86_400_000;
+const REMINDERS = 'C0EXPIRY';
+const DIRECT = 'D0ALICE';
+const SERVERS = ['ns1.dns.example', 'ns2.dns.example'];
+const REASONS = ['hush-renewal', 'hush-mandate', 'hush-redirect'];
+const SUMS = ['44.44', '55.55'];
+const SOURCE = 'www.cafe.rest';
+
+const t = useTestDemo({ settings: { APPROVERS: 'U0BOB' } });
+const ids = { renewal: '', redirect: '', mandate: '' };
+const hidden = () => [...Object.values(ids), ...REASONS, ...SUMS, SOURCE];
+
+async function watched(name: string, days: number): Promise<void> {
+  const noon = new Date(t.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
+  t.service.state.addDomain({ name, context: 4, expires: noon, nameServers: [...SERVERS] });
+  t.demo.dns.sandbox?.world.serve(name, SERVERS, []);
+  t.demo.dns.sandbox?.world.delegate(name, SERVERS);
+  await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
+}
+
+async function approve(id: string): Promise<void> {
+  const card = await t.workspace.waitFor(
+    () => t.workspace.messages('D0BOB').find((message) => orderOf(message)?.id === id),
+    { what: 'the card for the approver' },
+  );
+  await t.bob.click(card, 'order_approve');
+}
+
+beforeAll(async () => {
+  const renew = { zone: 'rest', task: 'renew', period: 1, validFrom: '2020-01-01', source: 'C' } as const;
+  const price = priceEdits([], [{ ...renew, amount: { currency: 'EUR', minor: 1_800 } }]);
+  await t.demo.bot.prices.save(price, 'U0ADA', new Date());
+  for (const [name, days] of [
+    ['secret.rest', 33],
+    ['quiet.rest', 100],
+    ['open.rest', 100],
+    ['acted.rest', 12],
+  ] as const)
+    await watched(name, days);
+  const renewal = await orderAfter(
+    t.workspace,
+    () => t.alice.command(DIRECT, `/domain renew secret.rest -- ${REASONS[0]}`),
+    DIRECT,
+  );
+  ids.renewal = renewal.id;
+  const form = await openForm(t.workspace, t.alice, `/domain redirect ${SOURCE}`, DIRECT);
+  const given = { target: 'https://open.rest/menu', type: 'DOMAIN', mode: 'HTTP', reason: REASONS[2] ?? '' };
+  const redirect = await orderAfter(
+    t.workspace,
+    async () => closed(await t.alice.submit(form, given)),
+    DIRECT,
+  );
+  ids.redirect = redirect.id;
+  await redirect.ends('SUCCEEDED');
+  const told = t.alice.ephemerals().length;
+  await t.alice.command(DIRECT, '/domain mandates');
+  const shown = await t.workspace.waitFor(() => t.alice.ephemerals()[told], { what: 'the mandates' });
+  const view = await openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
+  const until = new Date(t.service.clock.registry() + 300 * DAY_MS).toISOString().slice(0, 10);
+  const terms = {
+    ...{ mandate_names: 'quiet.rest\nacted.rest', max_price: SUMS[0] ?? '', max_total: SUMS[1] ?? '' },
+    ...{ span: 'year', until, notice: '10', account: 'mine', reason: REASONS[1] ?? '' },
+  };
+  const mandate = await orderAfter(
+    t.workspace,
+    async () => closed(await t.alice.submit(view, terms)),
+    DIRECT,
+  );
+  ids.mandate = mandate.id;
+  await approve(mandate.id);
+  await mandate.becomes('SUCCEEDED');
+}, 90_000);
+
+const shownIn = ({ text, blocks }: Pick<Message, 'text' | 'blocks'>) => JSON.stringify([text, blocks]);
+
+/** All that a person can read: channels that everybody reads, answers, dialogs, Home, and files. */
+async function seenBy(person: Actor, direct: string): Promise<string> {
+  const messages = [DOMAINS, REMINDERS, direct].flatMap((channel) => t.workspace.messages(channel));
+  const files = messages.flatMap((message) => message.files ?? []);
+  const texts = await Promise.all(
+    files.map(async (file) => (await fetch(new URL(file.url_private_download, t.workspace.url))).text()),
+  );
+  const home = person.homeView();
+  const views = [...person.openedViews(), ...(home === undefined ? [] : [home])];
+  return [
+    ...[...messages, ...person.ephemerals()].map(shownIn),
+    ...views.map((view) => JSON.stringify(view.blocks)),
+    ...texts,
+  ].join('\n');
+}
+
+async function expectNothing(what: string): Promise<void> {
+  const seen = await seenBy(t.carol, 'D0CAROL');
+  const found = hidden().filter((text) => seen.includes(text));
+  const where = found.map((text) =>
+    seen.slice(Math.max(0, seen.indexOf(text) - 200), seen.indexOf(text) + 60),
+  );
+  expect(where, what).toEqual([]);
+}
+
+/** What people ask for, and whether approvers and admins find a private order there. */
+const LISTS: readonly (readonly [line: () => string, shows: keyof typeof ids | undefined])[] = [
+  [() => 'orders', 'renewal'],
+  [() => 'orders pending', 'renewal'],
+  [() => 'orders secret.rest', 'renewal'],
+  [() => 'orders review', undefined],
+  [() => 'orders mine', undefined],
+  [() => 'name secret.rest', 'renewal'],
+  [() => 'name quiet.rest', 'mandate'],
+  [() => 'name open.rest', undefined],
+  [() => 'names', undefined],
+  [() => 'names export', undefined],
+  [() => 'spend', undefined],
+  [() => 'spend export', undefined],
+  [() => 'expiring 300', undefined],
+  [() => 'posture', undefined],
+  [() => 'mandates', 'mandate'],
+  [() => 'rules secret.rest', undefined],
+];
+
+/** Commands that take an id. What they were given is said again. */
+const OF_ONE = ['order', 'receipt'] as const;
+
+const BUTTONS = [
+  ...[
+    'order_look',
+    'order_look_next',
+    'order_data',
+    'order_receipt',
+    'order_retry',
+    'order_undo',
+    'order_reveal',
+  ],
+  ...['order_approve', 'order_approve_comment', 'order_deny', 'order_ask', 'order_break_glass', 'order_sign'],
+  ...['order_cancel', 'order_confirm', 'order_stop', 'order_resume', 'order_sign_off', 'order_resolve_done'],
+  ...['order_resolve_failed', 'mandate_add', 'mandate_end'],
+];
+
+/** A message whose buttons have an id that somebody guessed. */
+async function forge(value: string): Promise<Message> {
+  const button = (action_id: string) => ({
+    ...{ type: 'button', action_id, value },
+    text: { type: 'plain_text', text: 'Try' },
+  });
+  const chunks = [BUTTONS.slice(0, 11), BUTTONS.slice(11)];
+  const blocks = chunks.map((some, n) => ({
+    ...{ type: 'actions', block_id: `forged${n}` },
+    elements: some.map(button),
+  }));
+  const response = await fetch(`${t.workspace.apiUrl}chat.postMessage`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${t.workspace.botToken}` },
+    body: JSON.stringify({ channel: 'D0CAROL', text: 'forged', blocks }),
+  });
+  const { ok, ts } = (await response.json()) as { ok: boolean; ts: string };
+  expect(ok).toBe(true);
+  const found = t.workspace.messages('D0CAROL').find((message) => message.ts === ts);
+  if (found === undefined) throw new Error('the forged message is not there');
+  return found;
+}
+
+describe('a private order or mandate', () => {
+  test.each(LISTS.map(([line, shows]) => [line(), shows] as const))('is not in %s', async (line, shows) => {
+    await answerTo(t.workspace, t.carol, `/domain ${line}`);
+    await expectNothing(line);
+    if (shows === undefined) return;
+    for (const person of [t.bob, t.ada])
+      expect(await answerTo(t.workspace, person, `/domain ${line}`)).toContain(ids[shows]);
+  });
+
+  test.each(OF_ONE)('is not shown by %s with its id', async (command) => {
+    for (const id of Object.values(ids)) {
+      const said = await answerTo(t.workspace, t.carol, `/domain ${command} ${id}`);
+      const known = hidden().filter((text) => text !== id && said.includes(text));
+      expect([said.split('\n').length < 4, known]).toEqual([true, []]);
+      expect(said).toContain('There is no order');
+      if (command === 'order')
+        expect(await answerTo(t.workspace, t.ada, `/domain ${command} ${id}`)).not.toContain(
+          'There is no order',
+        );
+    }
+  });
+
+  test('is not on Home, in the digest, or in what its mandate says', async () => {
+    await t.carol.openHome();
+    await t.workspace.waitFor(() => t.carol.homeView(), { what: 'her Home' });
+    await t.demo.moveTime(3 * DAY_MS);
+    const told = (text: string) => () =>
+      t.workspace.messages(REMINDERS).find((message) => textOf(message).includes(text));
+    await t.workspace.waitFor(told('*secret.rest*'), { what: 'the digest' });
+    await t.workspace.waitFor(told('will be renewed by mandate'), { what: 'the mandate to act' });
+    const seen = await seenBy(t.carol, 'nowhere');
+    for (const text of [ids.mandate, ids.redirect, ...REASONS, ...SUMS])
+      expect(
+        seen.split('\n').filter((line) => line.includes(text) && !line.includes('There is no order')),
+      ).toEqual([]);
+  }, 60_000);
+
+  test('is not named by the impact of another order', async () => {
+    const command = () => t.alice.command(DOMAINS, '/domain delete open.rest');
+    const before = t.alice.ephemerals().length;
+    await command();
+    const draft = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the question' });
+    expect(textOf(draft)).toContain('1 redirect of a private order');
+    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+    const order = await orderAfter(t.workspace, () => t.alice.submit(form, { name: 'open.rest' }));
+    const details = await openedAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_look'));
+    for (const text of [textOf(order.card), textOf(details)]) expect(text).not.toContain(SOURCE);
+  }, 30_000);
+
+  test.each(Object.keys(ids) as (keyof typeof ids)[])(
+    'is not shown by a button with its id: %s',
+    async (which) => {
+      const id = ids[which];
+      const others = hidden().filter((text) => text !== id);
+      const message = await forge(id);
+      for (const action of BUTTONS) {
+        const [told, views] = [t.carol.ephemerals().length, t.carol.openedViews().length];
+        await t.carol.click(message, action);
+        await t.workspace.waitFor(
+          () => t.carol.ephemerals().length > told || t.carol.openedViews().length > views || undefined,
+          { what: `an answer to ${action}` },
+        );
+        const answers = t.carol.ephemerals().slice(told).map(shownIn);
+        const opened = t.carol.openedViews().map((view) => JSON.stringify(view.blocks));
+        const seen = [...answers, ...opened].join('\n');
+        expect(
+          others.filter((text) => seen.includes(text)),
+          action,
+        ).toEqual([]);
+        for (const view of t.carol.openedViews()) t.carol.close(view);
+      }
+    },
+    60_000,
+  );
+});
