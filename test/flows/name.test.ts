@@ -75,7 +75,7 @@ test('who may issue certificates is said, and a question that failed is never ta
 test('a date that is over is said to be over, and how to correct it', async () => {
   const text = await told('watch old-menu.rest 2020-01-01');
   expect(text).toContain('It expired 1 Jan 2020, as a person said. If the date is wrong:');
-  expect(await told('watch new-menu.rest 2099-01-01')).toContain('It expires 1 Jan 2099, as a person said.');
+  expect(await told('watch new-menu.rest 2035-01-01')).toContain('It expires 1 Jan 2035, as a person said.');
 });
 
 test('a name that no registry knows', async () => {
