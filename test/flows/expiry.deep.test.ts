@@ -153,7 +153,7 @@ describe('the digest', () => {
     for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) {
       expect(JSON.stringify(form.blocks)).toContain(`"value":"${name}"`);
     }
-    expect(JSON.stringify(form.blocks)).toContain('become one order, of 50 at most');
+    expect(JSON.stringify(form.blocks)).toContain('One order takes at most 50 names.');
     const values = { names: ['many1.rest', 'many3.rest'], period: '2' };
     const order = await orderAfter(t.workspace, () => t.alice.submit(form, values), EXPIRY);
     await t.bob.click(order.card, 'order_approve');
