@@ -78,24 +78,29 @@ class CsvRefusal extends Error {
 /** The prefix that keeps a spreadsheet from reading a cell as a formula is not part of the cell. */
 const FORMULA_GUARD = /^'(?=[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
 
-/** Reads the bytes of a file as text: UTF-8, or UTF-16 where its first bytes say so. */
+/** Reads the bytes of a file as text: UTF-8, or UTF-16 in either byte order, with its mark or without. */
 export function decodeFile(
   bytes: Uint8Array,
 ): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: UnreadableFile } {
   if (bytes.length > MAX_CSV_BYTES)
     return { ok: false, issue: { code: 'too_large', maxBytes: MAX_CSV_BYTES } };
-  const [first, second] = bytes;
-  const label =
-    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
-  // UTF-16 without its mark is full of NUL.
+  const label = encodingOf(bytes);
   const nul = label === 'utf-8' ? bytes.indexOf(0) : -1;
   const readable = nul === -1 ? bytes : bytes.subarray(0, nul);
   try {
     const text = new TextDecoder(label, { fatal: true }).decode(readable);
-    return nul === -1 ? { ok: true, text } : { ok: false, issue: notText(text) };
+    const end = nul === -1 ? text.indexOf('\0') : text.length;
+    return end === -1 ? { ok: true, text } : { ok: false, issue: notText(text.slice(0, end)) };
   } catch {
     return { ok: false, issue: notText(readableStart(readable)) };
   }
+}
+
+/** By the byte order mark; without one, every other byte of ASCII in UTF-16 is zero. */
+function encodingOf(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' {
+  const start = Buffer.from(bytes.subarray(0, 4)).toString('hex');
+  if (/^fffe|^(?!00)..00(?!00)..00$/.test(start)) return 'utf-16le';
+  return /^feff|^00(?!00)..00(?!00)..$/.test(start) ? 'utf-16be' : 'utf-8';
 }
 
 function notText(before: string): UnreadableFile {

@@ -14,3 +14,11 @@ export function cleanText(text: string): string {
   if (/^[ -~]*$/.test(text)) return text;
   return text.replace(INVISIBLE, '').replace(STRAY_JOINER, '').replace(HARD_BLANK, ' ');
 }
+
+const SHOWN_TEXT = 80;
+
+/** The beginning of a text in one line, as an answer repeats it. */
+export function excerptOf(text: string): string {
+  const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ');
+  return clean.length > SHOWN_TEXT ? `${[...clean].slice(0, SHOWN_TEXT).join('')}…` : clean;
+}

@@ -1,7 +1,7 @@
 import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv, SEPARATOR_LINE } from '../csv.ts';
 import { columnOf, isHeading } from '../csv-headings.ts';
-import { DAY_MS } from '../duration.ts';
-import { cleanText } from '../typed-text.ts';
+import { type DateIssue, parseTypedDate } from '../typed-date.ts';
+import { cleanText, excerptOf } from '../typed-text.ts';
 import { type DomainName, parseDomainName } from '../zones/names.ts';
 import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
@@ -27,12 +27,6 @@ export interface RejectedLine {
 export interface NameIssue {
   readonly code: 'invalid_name';
   readonly issue: ZoneIssue;
-}
-
-/** What is wrong with a date, and the date as it was typed, shortened. */
-export interface DateIssue {
-  readonly code: 'ambiguous_date' | 'not_a_date' | 'no_such_day' | 'unlikely_year' | 'no_such_time';
-  readonly text: string;
 }
 
 /** Why a line was not taken. */
@@ -71,11 +65,8 @@ export interface ImportReport {
 /** Lines of one import. */
 export const MAX_IMPORT_LINES = 50_000;
 
-const SHOWN_TEXT = 80;
 /** As much of a line is searched for headings. */
 const MAX_HEADER = 10_000;
-const FIRST_YEAR = 1985;
-const LAST_YEAR = 2200;
 
 /** A row or line with the cells that an import takes. */
 interface ImportLine {
@@ -107,7 +98,7 @@ export async function parseImport(text: string): Promise<ImportReport | { readon
     if (named.length > 1 && named.every(isHeading))
       return { issue: { line: index + 1, code: 'second_header' } };
     const content = cleanText(raw).trim();
-    read.push({ line: index + 1, text: cut(content), read: readListLine(content) });
+    read.push({ line: index + 1, text: excerptOf(content), read: readListLine(content) });
   }
   const report = reportOf(read);
   if (lines.slice(MAX_IMPORT_LINES).every(isSkipped)) return report;
@@ -131,7 +122,7 @@ async function readTable(text: string): Promise<ImportReport | { readonly issue:
       : { ok: true, value: { name: cells[name] ?? '', date: cells[date] ?? '' } };
   const read: ImportLine[] = [];
   for await (const row of inTurns(csv.rows))
-    read.push({ line: row.line, text: cut(row.cells.join(', ')), read: cellsOf(row) });
+    read.push({ line: row.line, text: excerptOf(row.cells.join(', ')), read: cellsOf(row) });
   const unusedHeadings = headings.filter((_, at) => at !== name && at !== date);
   return { ...reportOf(read), unusedHeadings, lacksExpiry: date === -1 && unusedHeadings.length > 0 };
 }
@@ -166,7 +157,7 @@ function roughCells(line: string): string[] {
 }
 
 function isNameOrDate(cell: string): boolean {
-  return /[^.\s]\.[^.\s]/.test(cell) || parseExpiryDate(cell).ok;
+  return /[^.\s]\.[^.\s]/.test(cell) || parseTypedDate(cell).ok;
 }
 
 /** Splits a line of a list after the name. */
@@ -182,93 +173,6 @@ function readListLine(line: string): ImportLine['read'] {
     : { ok: true, value: { name: name.replaceAll('"', ''), date } };
 }
 
-/** Names of months in full and cut, as spreadsheets write them. */
-const MONTHS = new Map<string, string>(
-  ['en', 'de', 'de-AT', 'fr', 'es', 'it', 'nl', 'pt', 'sv', 'da', 'pl'].flatMap((locale) =>
-    (['long', 'short'] as const).flatMap((month) => {
-      const format = new Intl.DateTimeFormat(locale, { day: 'numeric', month, timeZone: 'UTC' });
-      return Array.from({ length: 12 }, (_, index): [string, string] => {
-        const parts = format.formatToParts(new Date(Date.UTC(2027, index, 1)));
-        return [monthKey(parts.find(({ type }) => type === 'month')?.value ?? ''), String(index + 1)];
-      });
-    }),
-  ),
-);
-
-function monthKey(word: string): string {
-  return word
-    .normalize('NFKD')
-    .replace(/[\p{M}.]/gu, '')
-    .toLowerCase();
-}
-
-/** A time behind a date. */
-const TIME = /[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2}|UTC|GMT)?$/i;
-const MAX_DATE = 60;
-
-/**
- * Reads the day of an expiry as people, exports and spreadsheets write it: `2027-03-01`, `01.03.2027`, `1 March 2027`,
- * `46447` (a spreadsheet's day), or a timestamp such as `2027-03-01T12:00:00Z` (without an offset: UTC). A date that can be
- * read in two ways is refused.
- * @returns the moment, midnight UTC for a day; or what is wrong.
- */
-export function parseExpiryDate(text: string): Read<Date, DateIssue> {
-  const trimmed = cleanText(text).trim();
-  if (trimmed.length > MAX_DATE) return dateIssue('not_a_date', trimmed);
-  const [, serial] = /^(\d{5})(?:[.,]\d+)?$/.exec(trimmed) ?? [];
-  if (serial !== undefined) {
-    const day = new Date(Date.UTC(1899, 11, 30) + Number(serial) * DAY_MS);
-    return parseExpiryDate(day.toISOString().slice(0, 10));
-  }
-  const [behind = '', time, zone] = TIME.exec(trimmed) ?? [];
-  const date = trimmed.slice(0, trimmed.length - behind.length);
-  const iso = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date);
-  const dotted = /^(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})$/.exec(date);
-  const [year, month, day] = iso?.slice(1) ?? dotted?.slice(1).reverse() ?? wordedDate(date);
-  if (year !== undefined && month !== undefined && day !== undefined)
-    return checkedDate(trimmed, year, month.padStart(2, '0'), day.padStart(2, '0'), time, zone);
-  return dateIssue(/^\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}$/.test(date) ? 'ambiguous_date' : 'not_a_date', trimmed);
-}
-
-/** Year, month and day of a date whose month is a word, in whatever order. */
-function wordedDate(date: string): (string | undefined)[] {
-  const parts = date
-    .toLowerCase()
-    .split(/[\s.,/-]+/)
-    .filter((part) => part !== '' && part !== 'de');
-  if (parts.length !== 3) return [];
-  return [
-    parts.find((part) => /^\d{4}$/.test(part)),
-    parts.map((part) => MONTHS.get(monthKey(part))).find((month) => month !== undefined),
-    parts.map((part) => /^(\d{1,2})(?:st|nd|rd|th|er|º)?$/.exec(part)?.[1]).find((day) => day !== undefined),
-  ];
-}
-
-function checkedDate(
-  text: string,
-  year: string,
-  month: string,
-  day: string,
-  time = '00:00',
-  zone = 'Z',
-): Read<Date, DateIssue> {
-  const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);
-  if (Number.isNaN(midnight.getTime()) || midnight.getUTCDate() !== Number(day)) {
-    return dateIssue('no_such_day', text);
-  }
-  if (Number(year) < FIRST_YEAR || Number(year) > LAST_YEAR) {
-    return dateIssue('unlikely_year', text);
-  }
-  const offset = /^(?:Z|UTC|GMT)$/i.test(zone) ? 'Z' : zone.replace(/^(.\d{2}):?/, '$1:');
-  const moment = new Date(
-    `${year}-${month}-${day}T${time.padStart(/:.*:/.test(time) ? time.length : 5, '0')}${offset}`,
-  );
-  if (Number.isNaN(moment.getTime())) {
-    return dateIssue('no_such_time', text);
-  }
-  return { ok: true, value: moment };
-}
-
 function readCells({
   name: nameText,
   date: dateText,
@@ -279,7 +183,7 @@ function readCells({
   const name = registrableName(nameText);
   if (!name.ok) return name;
   if (dateText === '') return { ok: true, value: { name: name.value.ascii } };
-  const date = parseExpiryDate(dateText);
+  const date = parseTypedDate(dateText);
   return date.ok ? { ok: true, value: { name: name.value.ascii, expiresAt: date.value } } : date;
 }
 
@@ -295,13 +199,4 @@ export function registrableName(text: string): Read<DomainName, NameIssue> {
 export function readName(text: string): Read<DomainName, NameIssue> {
   const name = parseDomainName(text);
   return name.ok ? name : { ok: false, issue: { code: 'invalid_name', issue: name.issue } };
-}
-
-function cut(text: string): string {
-  const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ');
-  return clean.length > SHOWN_TEXT ? `${[...clean].slice(0, SHOWN_TEXT).join('')}…` : clean;
-}
-
-function dateIssue(code: DateIssue['code'], text: string): { readonly ok: false; readonly issue: DateIssue } {
-  return { ok: false, issue: { code, text: cut(text) } };
 }

@@ -2,15 +2,9 @@ import { type ChangedName, lapseHash, MAX_WATCHED } from '../names/portfolio.ts'
 import type { Lapse } from '../names/ports.ts';
 import type { EditedFacts } from '../names/protected-changes.ts';
 import type { MessagePlace } from '../notifications.ts';
+import { type DateIssue, parseTypedDate } from '../typed-date.ts';
 import { changeWatched, newlyWatched } from './change-watched.ts';
-import {
-  type DateIssue,
-  type ImportReport,
-  type NameIssue,
-  parseExpiryDate,
-  parseImport,
-  registrableName,
-} from './import.ts';
+import { type ImportReport, type NameIssue, parseImport, registrableName } from './import.ts';
 import { snoozeUntil } from './plan.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
 
@@ -102,7 +96,7 @@ export async function watchName(
   const read = registrableName(text);
   if (!read.ok) return { ok: false, refusal: read.issue };
   const at = deps.now();
-  const given = date === undefined ? undefined : parseExpiryDate(date);
+  const given = date === undefined ? undefined : parseTypedDate(date);
   if (given?.ok === false) return { ok: false, refusal: given.issue };
   if (date !== undefined && given !== undefined && given.value > latestDate(at))
     return { ok: false, refusal: { code: 'date_too_far_ahead', text: date } };

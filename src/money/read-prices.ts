@@ -1,6 +1,7 @@
 import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv } from '../csv.ts';
 import { columnOf } from '../csv-headings.ts';
-import { isCalendarDay } from '../zones/calendar-day.ts';
+import { parseTypedDate } from '../typed-date.ts';
+import { utcDay } from '../zones/calendar-day.ts';
 import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
 import { hasPeriod, isPricedTask, type Price, priceKey } from './prices.ts';
@@ -28,6 +29,7 @@ export type PriceIssue =
   | 'no_period'
   | AmountIssue
   | 'not_a_day'
+  | 'ambiguous_date'
   | 'no_source'
   | 'long_source';
 
@@ -59,16 +61,20 @@ export function readPrice(texts: Texts, currency: string): ReadPrice {
   const amount = parseAmount(given('amount'), given('currency').toUpperCase() || currency);
   if (!amount.ok) issues[amount.issue === 'unknown_currency' ? 'currency' : 'amount'] = amount.issue;
 
-  const validFrom = given('valid_from');
-  if (!isCalendarDay(validFrom)) issues.valid_from = 'not_a_day';
+  const validFrom = parseTypedDate(given('valid_from'));
+  if (!validFrom.ok)
+    issues.valid_from = validFrom.issue.code === 'ambiguous_date' ? 'ambiguous_date' : 'not_a_day';
 
   const source = given('source').replace(/\s+/g, ' ');
   if (source === '') issues.source = 'no_source';
   else if (source.length > MAX_SOURCE) issues.source = 'long_source';
 
-  if (zone === undefined || !isTask || !amount.ok || Object.keys(issues).length > 0)
+  if (zone === undefined || !isTask || !amount.ok || !validFrom.ok || Object.keys(issues).length > 0)
     return { ok: false, issues };
-  return { ok: true, price: { zone, task, period, amount: amount.amount, validFrom, source } };
+  return {
+    ok: true,
+    price: { zone, task, period, amount: amount.amount, validFrom: utcDay(validFrom.value), source },
+  };
 }
 
 /** A reason to refuse a file. */

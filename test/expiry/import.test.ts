@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { decodeFile } from '../../src/csv.ts';
-import { MAX_IMPORT_LINES, parseExpiryDate, parseImport } from '../../src/expiry/import.ts';
+import { MAX_IMPORT_LINES, parseImport } from '../../src/expiry/import.ts';
 import { listIssueText } from '../../src/slack/expiry/watch-list.view.ts';
+import { parseTypedDate } from '../../src/typed-date.ts';
 import type { ZoneIssue } from '../../src/zones/zone-issue.ts';
 import fc, { runs } from '../support/properties.ts';
 
@@ -163,7 +164,7 @@ describe('a date', () => {
     ['2027-03-01 12:30:00 UTC', '2027-03-01T12:30:00.000Z'],
     ['2027-03-01T00:30:00+0100', '2027-02-28T23:30:00.000Z'],
   ])('%s is %s', (text, moment) => {
-    expect(parseExpiryDate(text)).toEqual({ ok: true, value: new Date(moment) });
+    expect(parseTypedDate(text)).toEqual({ ok: true, value: new Date(moment) });
   });
 
   test.each([
@@ -183,7 +184,7 @@ describe('a date', () => {
     ['tomorrow', 'not_a_date'],
     ['', 'not_a_date'],
   ])('%j is refused: %s', (text, code) => {
-    expect(parseExpiryDate(text)).toEqual({ ok: false, issue: { code, text } });
+    expect(parseTypedDate(text)).toEqual({ ok: false, issue: { code, text } });
   });
 });
 

@@ -39,7 +39,8 @@ describe('a price', () => {
     [{ amount: '1.005' }, { amount: 'too_precise' }],
     [{ currency: 'XQX' }, { currency: 'unknown_currency' }],
     [{ valid_from: '2026-02-30' }, { valid_from: 'not_a_day' }],
-    [{ valid_from: '1.11.2026' }, { valid_from: 'not_a_day' }],
+    [{ valid_from: '01/11/2026' }, { valid_from: 'ambiguous_date' }],
+    [{ valid_from: '' }, { valid_from: 'not_a_day' }],
     [{ source: ' ' }, { source: 'no_source' }],
     [{ source: 'x'.repeat(201) }, { source: 'long_source' }],
     [
@@ -49,6 +50,15 @@ describe('a price', () => {
   ])('with %j is refused for %j', (given, issues) => {
     expect(readPrice({ ...GOOD, ...given }, 'EUR')).toEqual({ ok: false, issues });
   });
+
+  test.each(['1.11.2026', '1 November 2026', '46327', '2026-11-01T00:00:00Z'])(
+    'counts from the day that is written %s',
+    (text) => {
+      expect(readPrice({ ...GOOD, valid_from: text }, 'EUR')).toMatchObject({
+        price: { validFrom: '2026-11-01' },
+      });
+    },
+  );
 
   test('without a period is for one year', () => {
     expect(readPrice({ ...GOOD, period: '' }, 'EUR')).toMatchObject({ price: { period: 1 } });

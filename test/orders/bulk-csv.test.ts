@@ -185,6 +185,8 @@ describe('the bytes of a file', () => {
     ['UTF-8 with a mark', Buffer.from(`\ufeff${text}`)],
     ['UTF-16 as Excel writes it', Buffer.from(`\ufeff${text}`, 'utf16le')],
     ['UTF-16, the other way', utf16(Buffer.from(`\ufeff${text}`, 'utf16le'))],
+    ['UTF-16 without a mark', Buffer.from(text, 'utf16le')],
+    ['UTF-16 without a mark, the other way', utf16(Buffer.from(text, 'utf16le'))],
   ])('are read as %s', async (_what, bytes) => {
     const decoded = decodeFile(bytes);
     expect(decoded.ok && (await rowsOf('delete', decoded.text)).rows[0]?.name).toBe('xn--mnchen-3ya.rest');
@@ -192,7 +194,9 @@ describe('the bytes of a file', () => {
 
   it.each([
     ['Latin 1', Buffer.from('name\ncafe.rest\nmünchen.rest\n', 'latin1'), { code: 'not_text', line: 3 }],
-    ['UTF-16 without a mark', Buffer.from(text, 'utf16le'), { code: 'not_text', line: 1 }],
+    ['a zero in UTF-8', Buffer.from('name\nca\0fe.rest\n'), { code: 'not_text', line: 2 }],
+    ['a zero in UTF-16', Buffer.from('name\nca\0fe.rest\n', 'utf16le'), { code: 'not_text', line: 2 }],
+    ['UTF-32', Buffer.from('n\0a\0m\0e\0\n\0', 'utf16le'), { code: 'not_text', line: 1 }],
     ['too many', Buffer.alloc(MAX_CSV_BYTES + 1, 'a'), { code: 'too_large', maxBytes: MAX_CSV_BYTES }],
   ])('that cannot be read: %s', (_what, bytes, issue) => {
     expect(decodeFile(bytes)).toEqual({ ok: false, issue });

@@ -3,6 +3,8 @@ import { DAY_MS } from '../../duration.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../../money/amount.ts';
 import { BUDGET_SPANS } from '../../money/budget.ts';
 import { readPattern } from '../../policy/name-patterns.ts';
+import { parseTypedDate } from '../../typed-date.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 
 /*
  * What a mandate allows: which names may be renewed without asking each time, and the ceilings of that. Pure.
@@ -153,7 +155,8 @@ function readCeiling(
 
 function readUntil(text: string, today: string, note: Note): string | undefined {
   const field = 'until';
-  const day = z.iso.date().safeParse(text.trim()).data;
+  const read = parseTypedDate(text);
+  const day = read.ok ? utcDay(read.value) : undefined;
   if (day === undefined) note({ field, code: 'not_a_day' });
   // Whatever it let go today would go out tomorrow at the earliest.
   else if (day <= today) note({ field, code: 'day_past' });

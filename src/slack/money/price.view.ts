@@ -204,6 +204,7 @@ export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
   too_large: 'That is more than a price can be.',
   unknown_currency: 'Give the code of a currency, such as EUR.',
   not_a_day: 'Give a day as YYYY-MM-DD, such as 2026-11-01.',
+  ambiguous_date: 'This date can be read in more than one way. Write it as 2026-11-01.',
   no_source: 'Say where the price is from, such as a contract or a web page.',
   long_source: 'Use at most 200 characters.',
 };

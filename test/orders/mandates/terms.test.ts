@@ -49,6 +49,7 @@ describe('what is wrong with terms is said at its field', () => {
     [{ max_total: '10' }, { field: 'max_total', code: 'below_max_price' }],
     [{ span: 'week' }, { field: 'span', code: 'span_unknown' }],
     [{ until: 'soon' }, { field: 'until', code: 'not_a_day' }],
+    [{ until: '01/03/2027' }, { field: 'until', code: 'not_a_day' }],
     [{ until: '2026-03-01' }, { field: 'until', code: 'day_past' }],
     [{ until: '2027-04-06' }, { field: 'until', code: 'too_far_ahead', max: 400 }],
     [{ notice: '2' }, { field: 'notice', code: 'notice_out_of_range', min: 3, max: 30 }],

@@ -1,0 +1,106 @@
+import { DAY_MS } from './duration.ts';
+import { cleanText, excerptOf } from './typed-text.ts';
+
+/** What is wrong with a date, and the date as it was typed, shortened. */
+export interface DateIssue {
+  readonly code: 'ambiguous_date' | 'not_a_date' | 'no_such_day' | 'unlikely_year' | 'no_such_time';
+  readonly text: string;
+}
+
+type TypedDate =
+  | { readonly ok: true; readonly value: Date }
+  | { readonly ok: false; readonly issue: DateIssue };
+
+const FIRST_YEAR = 1985;
+const LAST_YEAR = 2200;
+
+/** Names of months in full and cut, as spreadsheets write them. */
+const MONTHS = new Map<string, string>(
+  ['en', 'de', 'de-AT', 'fr', 'es', 'it', 'nl', 'pt', 'sv', 'da', 'pl'].flatMap((locale) =>
+    (['long', 'short'] as const).flatMap((month) => {
+      const format = new Intl.DateTimeFormat(locale, { day: 'numeric', month, timeZone: 'UTC' });
+      return Array.from({ length: 12 }, (_, index): [string, string] => {
+        const parts = format.formatToParts(new Date(Date.UTC(2027, index, 1)));
+        return [monthKey(parts.find(({ type }) => type === 'month')?.value ?? ''), String(index + 1)];
+      });
+    }),
+  ),
+);
+
+function monthKey(word: string): string {
+  return word
+    .normalize('NFKD')
+    .replace(/[\p{M}.]/gu, '')
+    .toLowerCase();
+}
+
+/** A time behind a date. */
+const TIME = /[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2}|UTC|GMT)?$/i;
+const MAX_DATE = 60;
+
+/**
+ * Reads a day as people, exports and spreadsheets write it: `2027-03-01`, `01.03.2027`, `1 March 2027`,
+ * `46447` (a spreadsheet's day), or a timestamp such as `2027-03-01T12:00:00Z` (without an offset: UTC). A date that can be
+ * read in two ways is refused.
+ * @returns the moment, midnight UTC for a day; or what is wrong.
+ */
+export function parseTypedDate(text: string): TypedDate {
+  const trimmed = cleanText(text).trim();
+  if (trimmed.length > MAX_DATE) return dateIssue('not_a_date', trimmed);
+  const [, serial] = /^(\d{5})(?:[.,]\d+)?$/.exec(trimmed) ?? [];
+  if (serial !== undefined) {
+    const day = new Date(Date.UTC(1899, 11, 30) + Number(serial) * DAY_MS);
+    return parseTypedDate(day.toISOString().slice(0, 10));
+  }
+  const [behind = '', time, zone] = TIME.exec(trimmed) ?? [];
+  const date = trimmed.slice(0, trimmed.length - behind.length);
+  const iso = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date);
+  const dotted = /^(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})$/.exec(date);
+  const [year, month, day] = iso?.slice(1) ?? dotted?.slice(1).reverse() ?? wordedDate(date);
+  if (year !== undefined && month !== undefined && day !== undefined)
+    return checkedDate(trimmed, year, month.padStart(2, '0'), day.padStart(2, '0'), time, zone);
+  return dateIssue(/^\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}$/.test(date) ? 'ambiguous_date' : 'not_a_date', trimmed);
+}
+
+/** Year, month and day of a date whose month is a word, in whatever order. */
+function wordedDate(date: string): (string | undefined)[] {
+  const parts = date
+    .toLowerCase()
+    .split(/[\s.,/-]+/)
+    .filter((part) => part !== '' && part !== 'de');
+  if (parts.length !== 3) return [];
+  return [
+    parts.find((part) => /^\d{4}$/.test(part)),
+    parts.map((part) => MONTHS.get(monthKey(part))).find((month) => month !== undefined),
+    parts.map((part) => /^(\d{1,2})(?:st|nd|rd|th|er|º)?$/.exec(part)?.[1]).find((day) => day !== undefined),
+  ];
+}
+
+function checkedDate(
+  text: string,
+  year: string,
+  month: string,
+  day: string,
+  time = '00:00',
+  zone = 'Z',
+): TypedDate {
+  const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);
+  if (Number.isNaN(midnight.getTime()) || midnight.getUTCDate() !== Number(day)) {
+    return dateIssue('no_such_day', text);
+  }
+  if (Number(year) < FIRST_YEAR || Number(year) > LAST_YEAR) {
+    return dateIssue('unlikely_year', text);
+  }
+  const offset = /^(?:Z|UTC|GMT)$/i.test(zone) ? 'Z' : zone.replace(/^(.\d{2}):?/, '$1:');
+  const moment = new Date(
+    `${year}-${month}-${day}T${time.padStart(/:.*:/.test(time) ? time.length : 5, '0')}${offset}`,
+  );
+  if (Number.isNaN(moment.getTime())) {
+    return dateIssue('no_such_time', text);
+  }
+  return { ok: true, value: moment };
+}
+
+function dateIssue(code: DateIssue['code'], text: string): TypedDate {
+  return { ok: false, issue: { code, text: excerptOf(text) } };
+}
