@@ -208,13 +208,14 @@ function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Da
   };
 }
 
-/** A name as the reminder plan needs it; undefined while no date is known. */
+/** A name as the reminder plan needs it; undefined while neither a date nor a deletion is known. */
 export function asReminder(domain: WatchedDomain, said: readonly number[]): WatchedReminder | undefined {
-  if (domain.expiry === undefined) return undefined;
+  const expiresAt = domain.expiry?.at ?? domain.deletedAt;
+  if (expiresAt === undefined) return undefined;
   return {
     name: domain.name,
-    expiresAt: domain.expiry.at,
-    source: domain.expiry.source,
+    expiresAt,
+    source: domain.expiry?.source ?? 'rdap',
     renewedUntil: domain.renewed?.until,
     deletedAt: domain.deletedAt,
     deletionPhase: domain.deletionPhase,

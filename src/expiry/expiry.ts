@@ -272,8 +272,8 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   };
 }
 
-function isUndecided({ expiry, lapse }: WatchedDomain): boolean {
-  return expiry !== undefined && lapse?.confirmed === undefined;
+function isUndecided(domain: WatchedDomain): boolean {
+  return lifeDatesOf(domain) !== undefined && domain.lapse?.confirmed === undefined;
 }
 
 /** Before its expiry and in the auto-renew grace a renewal keeps a name; after that only a restore brings it back. */

@@ -65,6 +65,8 @@ export interface NameRecordStore {
   requestLook(name: string, now: Date): Promise<void>;
   /** Names whose delegation has had a new fault between two moments, by name. */
   newlyFaulty(from: Date, to: Date): Promise<readonly FaultyName[]>;
+  /** Registries that began, between two moments, to have no record of names that their zones delegate. */
+  newlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
   /** The guarded names, with what is known of their delegations. */
   guarded(): Promise<readonly GuardedName[]>;
   /**
@@ -92,6 +94,15 @@ export interface FaultyName {
   readonly name: string;
   /** The most dangerous first. */
   readonly faults: readonly DelegationFaultCode[];
+}
+
+/** Names of which a registry has no record, although its zone delegates them. */
+export interface UnrecordedNames {
+  /** The registry's, without a dot. */
+  readonly zone: string;
+  readonly count: number;
+  /** The first of them. */
+  readonly names: readonly string[];
 }
 
 /** A name with the tag `guarded`, which is looked at by the minute. */

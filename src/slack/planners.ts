@@ -31,7 +31,7 @@ export interface ToldFrom {
   /** How long the messages of a subject belong to a process without a sign of life. */
   readonly leaseMs: number;
   readonly incidents: IncidentStore;
-  readonly records: Pick<NameRecordStore, 'find' | 'newlyFaulty'>;
+  readonly records: Pick<NameRecordStore, 'find' | 'newlyFaulty' | 'newlyUnrecorded'>;
   readonly ledger: Pick<LedgerStore, 'anchorsBetween'>;
   readonly watchList: WatchListStore;
   readonly reminders: ReminderStore;
@@ -125,7 +125,7 @@ function createPlanners(
       directory,
       settings,
       views: createDigestViews({ settings, prices, now }),
-      newlyFaulty: from.records.newlyFaulty,
+      records: from.records,
       signal: from.signal,
       now,
       ...(from.pauseMs === undefined ? {} : { pauseMs: from.pauseMs }),

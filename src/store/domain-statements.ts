@@ -18,8 +18,11 @@ import { insertPlans } from './notifications.ts';
 /** `reminded_threshold` of a name without a reminder for its present expiry. */
 export const NO_REMINDER = 2_147_483_647;
 
-/** Midnight UTC of the day of the expiry of `d`, as reminders keep it. */
-export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', d.expires_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+/** The expiry of `d`; of a deleted name whose expiry is unknown, the deletion. */
+export const END = Prisma.sql`COALESCE(d.expires_at, d.deleted_at)`;
+
+/** Midnight UTC of the day of {@link END}, as reminders keep it. */
+export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', ${END} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 
 /** Rows of {@link selectDomains}. */
 export const domainRows = z.array(domainRow.transform(domainFromRow));
@@ -204,7 +207,7 @@ export function importNames(
            ${by}, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz,
            COALESCE((SELECT min(threshold) FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}),
                     ${NO_REMINDER})
-    FROM (SELECT name, NULLIF(date, '')::timestamptz AS expires_at
+    FROM (SELECT name, NULLIF(date, '')::timestamptz AS expires_at, NULL::timestamptz AS deleted_at
           FROM unnest(${given}::text[], ${dates}::text[]) AS given (name, date)) d
     ON CONFLICT (name) DO UPDATE
       SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', expiry_given_by = ${by}, version = domains.version + 1,

@@ -3,7 +3,7 @@ import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { hasNewEnd } from '../names/dates.ts';
 import { DELEGATION_FAULTS, faultsOf, lastHealthLook } from '../names/delegation-health.ts';
 import { type DependentName, hostOfTarget, isUnder } from '../names/dependents.ts';
-import { registrarName } from '../names/facts.ts';
+import { registrarName, type UnseenReason } from '../names/facts.ts';
 import { findingsOf, type Impact } from '../names/impact.ts';
 import { isInUse } from '../names/in-use.ts';
 import { GUARDED } from '../names/portfolio.ts';
@@ -35,6 +35,10 @@ const rows = z.array(
 const faultyRows = z.array(z.object({ name: z.string(), faults: z.array(z.enum(DELEGATION_FAULTS)) }));
 /** More names with a new fault than a digest tells. */
 const MAX_FAULTY = 200;
+const unrecordedRows = z.array(z.object({ zone: z.string(), count: z.number(), names: z.array(z.string()) }));
+const UNRECORDED: UnseenReason = 'delegated_without_record';
+/** Names of one registry that a digest tells. */
+const MAX_NAMED = 5;
 const guardedRows = z.array(z.object({ name: z.string(), history: storedHistory }));
 const seenRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValues }) }));
 
@@ -84,6 +88,18 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
           SELECT name, delegation_faults AS faults FROM domains
           WHERE faulty_since > ${from}::timestamptz AND faulty_since <= ${to}::timestamptz
           ORDER BY name LIMIT ${MAX_FAULTY}`),
+      ),
+
+    newlyUnrecorded: async (from, to) =>
+      unrecordedRows.parse(
+        await run(Prisma.sql`
+          SELECT substring(name from '[^.]+$') AS zone, count(*)::int AS count,
+            (array_agg(name ORDER BY name))[1:${MAX_NAMED}::int] AS names
+          FROM domains
+          WHERE doubt #>> '{problem,code}' = ${UNRECORDED}
+            AND (history #>> '{registrar,unseen,since}')::timestamptz > ${from}::timestamptz
+            AND (history #>> '{registrar,unseen,since}')::timestamptz <= ${to}::timestamptz
+          GROUP BY 1 ORDER BY 1`),
       ),
 
     claimDue: async (now, leaseMs, limit) => {

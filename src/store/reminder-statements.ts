@@ -15,7 +15,7 @@ import { utcDay } from '../zones/calendar-day.ts';
 import { jsonColumn, optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 import { columnsOf, DOMAIN_COLUMNS, deletionPhase, expirySource } from './domain-rows.ts';
-import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
+import { END, EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /*
@@ -64,7 +64,8 @@ export function reminderOf(row: z.infer<typeof candidateRow>): WatchedReminder {
 }
 
 /** The columns of {@link candidateRow}: all that the plan and the digest need. */
-const CANDIDATE_COLUMNS = columnsOf(candidateRow, 'd.');
+const CANDIDATE_COLUMNS = Prisma.sql`${columnsOf(candidateRow.omit({ expiresAt: true, expirySource: true }), 'd.')},
+  ${END} AS "expiresAt", COALESCE(d.expiry_source, 'rdap') AS "expirySource"`;
 
 /** Where a walk over names that can be due continues in a range: after a name at its first moment. */
 export interface CandidateStep extends CandidateRange {
@@ -95,8 +96,7 @@ export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
 export function deletedQuery(since: Date, after: string): Statement {
   return Prisma.sql`
       SELECT ${CANDIDATE_COLUMNS} FROM domains d
-      WHERE d.deleted_at >= ${since}::timestamptz AND d.expires_at IS NOT NULL AND d.name > ${after}
-        AND d.lapse_confirmed_at IS NULL
+      WHERE d.deleted_at >= ${since}::timestamptz AND d.name > ${after} AND d.lapse_confirmed_at IS NULL
       ORDER BY d.name LIMIT ${BATCH}`;
 }
 
@@ -241,7 +241,7 @@ export function selectPlanned(teamId: string, digestId: string, purpose: string 
       SELECT name, expires_at, threshold, digest_id, '', copy_purpose, true, undelivered
       FROM reminders r WHERE digest_id = ${digestId} AND copy_purpose IS NOT NULL AND ${isPosted(teamId, Prisma.sql`r.purpose`)}
     ) r
-    JOIN domains d ON d.name = r.name AND d.expires_at IS NOT NULL AND d.lapse_confirmed_at IS NULL
+    JOIN domains d ON d.name = r.name AND ${END} IS NOT NULL AND d.lapse_confirmed_at IS NULL
     WHERE r.purpose = COALESCE(${purpose ?? null}::text, r.purpose) AND NOT ${isPosted(teamId, Prisma.sql`r.purpose`)}`;
 }
 

@@ -34,7 +34,8 @@ export function createWatchListPages(prisma: Database['prisma']) {
       return { dated, deleted, undated };
     },
 
-    countUndated: () => prisma.domain.count({ where: { expiresAt: null, lapseConfirmedAt: null } }),
+    countUndated: () =>
+      prisma.domain.count({ where: { expiresAt: null, deletedAt: null, lapseConfirmedAt: null } }),
   } satisfies Partial<WatchListStore>;
 
   return {
@@ -74,9 +75,12 @@ function partsOf({ from, until, deletedFrom }: ListRange): Readonly<Record<keyof
       orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
     },
     deleted: {
-      where: { deletedAt: { gte: deletedFrom }, expiresAt: { gte: until } },
+      where: { deletedAt: { gte: deletedFrom }, OR: [{ expiresAt: { gte: until } }, { expiresAt: null }] },
       orderBy: [{ deletedAt: 'asc' }, { name: 'asc' }],
     },
-    undated: { where: { expiresAt: null }, orderBy: [{ name: 'asc' }] },
+    undated: {
+      where: { expiresAt: null, OR: [{ deletedAt: null }, { deletedAt: { lt: deletedFrom } }] },
+      orderBy: [{ name: 'asc' }],
+    },
   };
 }

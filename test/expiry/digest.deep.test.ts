@@ -174,6 +174,24 @@ describe('what a digest holds', () => {
     expect(await rig.digest()).toBe('nothing_to_say');
   });
 
+  test('tells of a deleted name whose expiry nobody knows, once a phase', async () => {
+    const deletedAt = new Date(rig.now.getTime() - 3 * DAY_MS);
+    const deletion = { expiry: undefined, deletedAt } as const;
+    await rig.watch('dateless.rest', 0, { ...deletion, deletionPhase: 'redemption' });
+    await rig.watch('going.rest', 0, { ...deletion, deletionPhase: 'pending_delete' });
+    await rig.watch('undated.rest', 0, { expiry: undefined });
+    for (let day = 0; day < 3; day += 1) {
+      rig.nextMorning();
+      await rig.digest();
+    }
+    expect(rig.said()).toEqual(['dateless.rest -4', 'going.rest -7']);
+    expect(rig.poster.heads[0]?.all[0]).toMatchObject({
+      phase: 'redemption',
+      restoreUntil: expect.any(String),
+    });
+    expect(rig.poster.heads[0]?.undated).toBe(1);
+  });
+
   test('repeats nothing about a deleted name whose date is corrected', async () => {
     const deletedAt = new Date(rig.now.getTime() - 3 * DAY_MS);
     const domain = await rig.watch('deleted.rest', 100, { deletedAt });

@@ -217,7 +217,7 @@ export class Rig {
       },
     });
     const digest = createDigestPlanner({
-      newlyFaulty: async () => [],
+      records: { newlyFaulty: async () => [], newlyUnrecorded: async () => [] },
       outlookOf: async () => ({ renewals: new Map(), uncovered: [] }),
       store: createWatchListStore(this.database),
       reminders,

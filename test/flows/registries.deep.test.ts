@@ -26,6 +26,14 @@ const incidents = (name: string): Message[] =>
     );
 const kinds = (name: string) => incidents(name).map(({ metadata }) => metadata?.event_payload['kinds']);
 
+const digests = (): string[] => t.workspace.messages(ALERTS).map((message) => textOf(message));
+
+/** Lets a day pass. */
+async function nextDigest(): Promise<void> {
+  await t.demo.moveTime(DAY_MS);
+  await t.demo.bot.catchUp();
+}
+
 /** The registry is asked about names twice, more than a minute apart. */
 async function lookedUpTwice(...names: readonly string[]): Promise<void> {
   for (const _ of [1, 2]) {
@@ -86,6 +94,10 @@ test('a deleted name of which nobody ever knew a date offers a restore', async (
   expect(await told('name tapas.rest')).toMatch(/It was deleted\..*A restore is possible until/);
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
   expect(await told('expiring 30')).toMatch(/tapas\.rest.*deleted, restore until/);
+  await t.alice.openHome();
+  await until('Home offers it', () =>
+    /tapas\.rest\n\d+\nRestore/.test(textOf(t.alice.homeView() ?? { blocks: [] })),
+  );
 });
 
 test('another registrar with the same reserved id, and locks without a side, are incidents', async () => {
@@ -118,6 +130,15 @@ test('a registry that has no record of names which the DNS delegates is no incid
   expect(await told('name cafe.rest')).toMatch(/Registrar.*no record of it, but the DNS still delegates it/);
   expect(await told('expiring 90')).toContain('no record of it, but the DNS still delegates it');
 
+  await nextDigest();
+  const notes = digests().filter((text) => text.includes('registry of .rest'));
+  expect(notes, 'one note of the registry').toHaveLength(1);
+  expect(notes[0]).toMatch(
+    /2 of your names don't exist, though its zone delegates them: buffet\.rest, cafe\.rest\./,
+  );
+  await nextDigest();
+  expect(digests().filter((text) => text.includes('registry of .rest'))).toHaveLength(1);
+
   const dns = t.demo.dns.sandbox;
   if (dns === undefined) throw new Error('the demo has no DNS');
   dns.world.delegateAt('a.nic.rest', 'buffet.rest', undefined);
@@ -125,4 +146,13 @@ test('a registry that has no record of names which the DNS delegates is no incid
   await until('the other source agrees', () => kinds('buffet.rest').length > 0);
   expect(String(kinds('buffet.rest')[0])).toContain('unregistered');
   expect(kinds('cafe.rest')).toEqual([]);
+});
+
+test('the digest offers the restore of a deleted name of which nobody knows a date, once', async () => {
+  const told = t.workspace
+    .messages(ALERTS)
+    .filter((message) => textOf(message).includes('tapas.rest') && buttonsOf(message).length > 0);
+  expect(told).toHaveLength(1);
+  expect(textOf(told[0] ?? { blocks: [] })).toMatch(/tapas\.rest.*restore/is);
+  expect(buttonsOf(told[0] ?? { blocks: [] })).toContain('reminder_restore');
 });

@@ -54,8 +54,8 @@ export interface DigestPlannerDeps {
   /** What becomes of some names if nobody presses anything. */
   readonly outlookOf: (watched: readonly WatchedReminder[]) => Promise<Outlook>;
   readonly views: DigestViews;
-  /** Names whose delegation has had a new fault between two moments. */
-  readonly newlyFaulty: NameRecordStore['newlyFaulty'];
+  /** What is new of delegations. */
+  readonly records: Pick<NameRecordStore, 'newlyFaulty' | 'newlyUnrecorded'>;
   readonly now: () => Date;
   /** Between two messages in one place, milliseconds. */
   readonly pauseMs?: number;
@@ -104,17 +104,20 @@ export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanne
   };
 }
 
-/** Says last, in the common channel, of which names the delegation has had a new fault since the digest before. */
+/** Says last, in the common channel, what delegations and registries have had wrong since the digest before. */
 async function tellNewFaults(
-  { newlyFaulty }: DigestPlannerDeps,
+  { records }: DigestPlannerDeps,
   { reminderChannel, reminderCron, reminderTimezone }: TeamSettings,
   claim: ClaimedSubject,
   send: SendNotification,
 ): Promise<undefined> {
   const until = new Date(claim.id);
   const since = lastScheduled(reminderCron, reminderTimezone, new Date(until.getTime() - 1));
-  const names = await newlyFaulty(since, until);
-  if (names.length === 0 || reminderChannel === undefined) return undefined;
+  const [names, registries] = await Promise.all([
+    records.newlyFaulty(since, until),
+    records.newlyUnrecorded(since, until),
+  ]);
+  if (names.length + registries.length === 0 || reminderChannel === undefined) return undefined;
   const head = claim.notifications.find(({ purpose }) => purpose.startsWith(`${COMMON}:`))?.message;
   await send({
     purpose: 'delegations',
@@ -123,7 +126,7 @@ async function tellNewFaults(
     places: [
       async () => ({ channelId: head?.channelId ?? reminderChannel, ...(head && { threadTs: head.ts }) }),
     ],
-    message: () => newFaultsMessage(names),
+    message: () => newFaultsMessage(names, registries),
   });
   return undefined;
 }

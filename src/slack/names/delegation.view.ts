@@ -3,7 +3,7 @@ import type {
   DelegationFaultCode,
   DelegationHealth,
 } from '../../names/delegation-health.ts';
-import type { FaultyName } from '../../names/ports.ts';
+import type { FaultyName, UnrecordedNames } from '../../names/ports.ts';
 import { displayName } from '../../zones/names.ts';
 import { code, count, escapeText, lines, type Message, message, moment } from '../kit/blocks.ts';
 import { formatList } from './facts.view.ts';
@@ -32,20 +32,31 @@ export function healthLines({ faults, isSeenWhole, seenAt }: DelegationHealth): 
   return [...found, `:grey_question: Whether its delegation works was not seen whole${since}`];
 }
 
-/** What a digest says of delegations that have had a fault since the one before. */
-export function newFaultsMessage(names: readonly FaultyName[]): Message {
+/** What a digest says of delegations and registries that have had a fault since the one before. */
+export function newFaultsMessage(
+  names: readonly FaultyName[],
+  registries: readonly UnrecordedNames[],
+): Message {
   const title = `${count(names.length, 'name')} with a new fault in the delegation`;
+  const faults = names
+    .slice(0, NAMES_SHOWN)
+    .map(
+      ({ name, faults: [worst] }) =>
+        `${escapeText(displayName(name))} · ${worst === undefined ? '' : FAULTS[worst]}`,
+    );
+  const notes = registries.map(unrecordedText);
   return message(
-    title,
+    names.length > 0 ? title : notes.join(' '),
     lines([
-      `*${title}*`,
-      ...names
-        .slice(0, NAMES_SHOWN)
-        .map(
-          ({ name, faults: [worst] }) =>
-            `${escapeText(displayName(name))} · ${worst === undefined ? '' : FAULTS[worst]}`,
-        ),
-      `All of them: ${code('/domain names lame')}`,
+      ...(names.length > 0 ? [`*${title}*`, ...faults, `All of them: ${code('/domain names lame')}`] : []),
+      ...notes,
     ]),
   );
+}
+
+function unrecordedText({ zone, count: total, names }: UnrecordedNames): string {
+  const [verb, them] = total === 1 ? ["doesn't exist", 'it'] : ["don't exist", 'them'];
+  const shown = names.map((name) => escapeText(displayName(name))).join(', ');
+  const more = total > names.length ? ` and ${total - names.length} more` : '';
+  return `The registry of .${escapeText(displayName(zone))} answers that ${total} of your names ${verb}, though its zone delegates ${them}: ${shown}${more}. Until it has ${them} again, dates and locks can't be checked there. Ask your registrar if this lasts.`;
 }
