@@ -1,7 +1,7 @@
 import { DAY_MS } from './duration.ts';
 import { cleanText, excerptOf } from './typed-text.ts';
 
-/** What is wrong with a date, and the date as it was typed, shortened. */
+/** Why a date is refused, with an excerpt of the typed text. */
 export interface DateIssue {
   readonly code: 'ambiguous_date' | 'not_a_date' | 'no_such_day' | 'unlikely_year' | 'no_such_time';
   readonly text: string;

@@ -65,7 +65,7 @@ export interface NameRecordStore {
   requestLook(name: string, now: Date): Promise<void>;
   /** Names whose delegation has had a new fault between two moments, by name. */
   newlyFaulty(from: Date, to: Date): Promise<readonly FaultyName[]>;
-  /** Registries that began, between two moments, to have no record of names that their zones delegate. */
+  /** Names that a registry began to answer 404 for between two moments, although its zone delegates them. */
   newlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
   /** The guarded names, with what is known of their delegations. */
   guarded(): Promise<readonly GuardedName[]>;
@@ -96,7 +96,7 @@ export interface FaultyName {
   readonly faults: readonly DelegationFaultCode[];
 }
 
-/** Names of which a registry has no record, although its zone delegates them. */
+/** Names that a registry's zone delegates and its record server doesn't know. */
 export interface UnrecordedNames {
   /** The registry's, without a dot. */
   readonly zone: string;

@@ -148,7 +148,7 @@ test('a registry that has no record of names which the DNS delegates is no incid
   expect(kinds('cafe.rest')).toEqual([]);
 });
 
-test('the digest offers the restore of a deleted name of which nobody knows a date, once', async () => {
+test('the digest offers to restore a deleted name without dates, once', async () => {
   const told = t.workspace
     .messages(ALERTS)
     .filter((message) => textOf(message).includes('tapas.rest') && buttonsOf(message).length > 0);

@@ -54,7 +54,7 @@ export interface DigestPlannerDeps {
   /** What becomes of some names if nobody presses anything. */
   readonly outlookOf: (watched: readonly WatchedReminder[]) => Promise<Outlook>;
   readonly views: DigestViews;
-  /** What is new of delegations. */
+  /** New faults of delegations and registries. */
   readonly records: Pick<NameRecordStore, 'newlyFaulty' | 'newlyUnrecorded'>;
   readonly now: () => Date;
   /** Between two messages in one place, milliseconds. */
@@ -104,7 +104,7 @@ export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanne
   };
 }
 
-/** Says last, in the common channel, what delegations and registries have had wrong since the digest before. */
+/** Posts new faults of delegations and registries last, in the common channel. */
 async function tellNewFaults(
   { records }: DigestPlannerDeps,
   { reminderChannel, reminderCron, reminderTimezone }: TeamSettings,

@@ -32,7 +32,7 @@ export function healthLines({ faults, isSeenWhole, seenAt }: DelegationHealth): 
   return [...found, `:grey_question: Whether its delegation works was not seen whole${since}`];
 }
 
-/** What a digest says of delegations and registries that have had a fault since the one before. */
+/** Faults of delegations and registries since the last digest. */
 export function newFaultsMessage(
   names: readonly FaultyName[],
   registries: readonly UnrecordedNames[],
