@@ -207,6 +207,7 @@ async function start(site: Site): Promise<Bot> {
     execution,
     notifications,
     notify,
+    mayRefresh: () => slack.pacer.hasRoom('chat.update'),
     names,
     webhooks,
     jobs: jobsOf(site, {

@@ -61,6 +61,8 @@ export interface Notification {
   readonly message: PostedMessage | undefined;
   /** The version that it shows, or that was refused. */
   readonly shows: string | undefined;
+  /** A hash of what was sent last; undefined where that isn't known. The same content isn't sent again. */
+  readonly contentHash?: string | undefined;
   /** It is not tried before. */
   readonly dueAt: Date | undefined;
   /** How often it has failed since it last succeeded. */
@@ -73,6 +75,8 @@ export interface Notification {
 export interface ClaimedSubject extends Subject {
   /** Grows with each change that its messages have to show. */
   readonly version: number;
+  /** Nobody waits for it: its messages are only refreshed. */
+  readonly isBackground: boolean;
   /** How often looking at it has failed since it last succeeded. */
   readonly attempts: number;
   readonly notifications: readonly Notification[];
@@ -82,8 +86,8 @@ export interface ClaimedSubject extends Subject {
 
 /** How a look at the messages of a subject ended. */
 export interface LookOutcome {
-  /** Messages that were updated, with what they show now. */
-  readonly updated: readonly { readonly purpose: string; readonly shows: string }[];
+  /** Messages that were updated, with what they show now. One that stays as it was has no new hash. */
+  readonly updated: readonly (Pick<Notification, 'purpose' | 'contentHash'> & { readonly shows: string })[];
   /** When there is more to do although nothing changes; undefined: never. */
   readonly again: Date | undefined;
   /** Whether all messages show the version that was claimed. */
@@ -92,8 +96,12 @@ export interface LookOutcome {
 
 /** The outbox. Implemented by the store; leases go by the database’s clock. */
 export interface NotificationStore {
-  /** Claims subjects that are due and that no process has. @returns the longest due first */
-  claimDue(now: Date, leaseMs: number, limit: number): Promise<readonly Subject[]>;
+  /**
+   * Claims subjects that are due and that no process has.
+   * @param isBackground those that are only refreshed, or those for which somebody waits
+   * @returns the longest due first
+   */
+  claimDue(now: Date, leaseMs: number, limit: number, isBackground?: boolean): Promise<readonly Subject[]>;
   /** Claims a subject. @returns undefined while another process has it, or it is put off, or there is none */
   claim(subject: Subject, now: Date, leaseMs: number): Promise<ClaimedSubject | undefined>;
   /** A subject with its messages as they are at one moment. */
@@ -113,7 +121,7 @@ export interface NotificationStore {
    */
   record(
     subject: Subject,
-    notification: { readonly purpose: string; readonly shows: string | undefined } & PostedMessage,
+    notification: Pick<Notification, 'purpose' | 'shows' | 'contentHash'> & PostedMessage,
   ): Promise<boolean>;
   /** Slack doesn't let a message be edited any more: its purpose is free for a new one. */
   retire(subject: Subject, purpose: string): Promise<void>;
@@ -121,7 +129,7 @@ export interface NotificationStore {
   replacementOf(
     message: PostedMessage,
   ): Promise<{ readonly subject: Subject; readonly current: PostedMessage | undefined } | undefined>;
-  /** One message has failed: it is not tried before `until`. */
+  /** One message has failed: it is not tried before `until`. What it shows is not known. */
   putOff(subject: Subject, purpose: string, until: Date): Promise<void>;
   /**
    * Slack takes a message nowhere. It is tried again when there is another version of it.

@@ -131,6 +131,8 @@ export interface ReconcilerDeps {
   readonly notifications: Pick<NotificationStore, 'claimDue'>;
   readonly advance: (orderId: string, lane: DueLane) => Promise<void>;
   readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
+  /** Whether Slack takes background updates. */
+  readonly mayRefresh: () => boolean;
   /** How long a claim holds when this process no longer extends it. */
   readonly leaseMs: number;
   readonly notificationLeaseMs: number;
@@ -163,7 +165,7 @@ export interface Reconciler {
 }
 
 /** How many orders one process works on at once. */
-const PARALLEL = { deadlines: 4, execution: 48, observation: 4, notifications: 8 } as const;
+const PARALLEL = { deadlines: 4, execution: 48, observation: 4, notifications: 8, refreshes: 4 } as const;
 /** Looking up an order of many names takes long. Doing it twice does no harm. */
 const OBSERVATION_LEASE_MS = 10 * 60_000;
 /** Timers may fire a little early. */
@@ -171,7 +173,10 @@ const TIMER_LEEWAY_MS = 5;
 /** Orders that wait for public records are looked up at least once an hour, so all of them are due within this time. */
 const LOOK_AHEAD_MS = 61 * 60_000;
 
-/** Runs one loop for each lane and one for notifications, so that a slow Slack, service or registry holds up nothing else. */
+/**
+ * Runs one loop for each lane and two for notifications, so that a slow Slack, service or registry holds up nothing else, and
+ * refreshes never hold up what somebody waits for.
+ */
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const { store, now, log, periodMs, leaseMs, notificationLeaseMs } = deps;
   const advance = async (orderId: string, lane: DueLane) => {
@@ -198,17 +203,26 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     execution: laneLoop('execution', leaseMs),
     observation: laneLoop('observation', OBSERVATION_LEASE_MS),
   };
-  const notifications = createLoop({
-    name: 'notifications',
-    parallel: PARALLEL.notifications,
-    periodMs,
-    claim: async (limit) =>
-      (await deps.notifications.claimDue(now(), notificationLeaseMs, limit)).map(keyOfSubject),
-    work: (key, isClaimed) => deps.notify(subjectOfKey(key), isClaimed),
-    failed: () => deps.failed('notifications'),
-    log,
-  });
-  const loops = [...Object.values(lanes), notifications];
+  const notificationLoop = (name: 'notifications' | 'refreshes', isBackground: boolean) =>
+    createLoop({
+      name,
+      parallel: PARALLEL[name],
+      periodMs,
+      claim: async (limit) =>
+        // What Slack doesn't take now stays due.
+        isBackground && !deps.mayRefresh()
+          ? []
+          : (await deps.notifications.claimDue(now(), notificationLeaseMs, limit, isBackground)).map(
+              keyOfSubject,
+            ),
+      work: (key, isClaimed) => deps.notify(subjectOfKey(key), isClaimed),
+      failed: () => deps.failed(name),
+      log,
+    });
+  const notifications = notificationLoop('notifications', false);
+  const refreshes = notificationLoop('refreshes', true);
+  const notifyDue = async () => void (await Promise.all([notifications.look(), refreshes.look()]));
+  const loops = [...Object.values(lanes), notifications, refreshes];
   const askRecords = () => {
     const ahead = new Date(now().getTime() + LOOK_AHEAD_MS);
     return lanes.observation.look((limit) =>
@@ -246,10 +260,10 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       for (const lane of ['deadlines', 'execution', 'observation'] as const)
         if (DUE_LANES[lane].includes(order.state)) lanes[lane].add(order.id);
     },
-    notifyDue: () => notifications.look(),
+    notifyDue,
     askRecords,
     async catchUp() {
-      await Promise.all([lanes.deadlines.look(), lanes.execution.look(), notifications.look(), askRecords()]);
+      await Promise.all([lanes.deadlines.look(), lanes.execution.look(), notifyDue(), askRecords()]);
       await Promise.all(Object.values(lanes).map((lane) => lane.idle()));
     },
     stop() {

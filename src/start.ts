@@ -20,6 +20,7 @@ import { createSlackApp, type SlackApp } from './slack/inbound/app.ts';
 import type { SlackMode } from './slack/inbound/receiver.ts';
 import { createDirectory, type SlackDirectory } from './slack/outbound/directory.ts';
 import { createOutageWatch, type OutageWatch } from './slack/outbound/outage.ts';
+import { createPacer, type Pacer } from './slack/outbound/pacer.ts';
 import { createTokenHealth, type TokenHealth } from './slack/outbound/token-health.ts';
 import {
   createSlackWeb,
@@ -62,6 +63,7 @@ export interface Site {
 /** Slack, and who the bot is there. */
 export interface Slack {
   readonly web: SlackWeb;
+  readonly pacer: Pacer;
   readonly bot: Identity;
   readonly orgId: string | undefined;
   readonly directory: SlackDirectory;
@@ -257,11 +259,13 @@ export async function connectSlack(
   const { config, log, signal, now, seams, bus, metrics, readiness } = site;
   const token = createTokenHealth(() => identify(web), log);
   const outage = createOutageWatch(now);
-  const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, (method, outcome) => {
+  const pacer = createPacer(() => now().getTime());
+  const observe = (method: string, outcome: string) => {
     metrics.slackCall(method, outcome);
     token.note(outcome);
     outage.note(outcome);
-  });
+  };
+  const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, observe, pacer);
   const bot = await retryAtStart('Slack', log, signal, () => identify(web));
   readiness.watch('slack', async () => refusedToken(await token.check()) ?? 'not connected yet');
   const opened = createInstallationStores(database, (order) => bus.emit('orderChanged', order));
@@ -285,7 +289,7 @@ export async function connectSlack(
     orgId,
     onUnreadableGroup: (groupId, problem) => noteUnreadableGroup(noting, groupId, problem),
   });
-  return { slack: { web, bot, orgId, directory, token, outage }, stores };
+  return { slack: { web, pacer, bot, orgId, directory, token, outage }, stores };
 }
 
 /** Starts taking deliveries from Slack. */

@@ -27,7 +27,7 @@ import { withSaved } from './settings.ts';
 import { limitLinkTries } from './slack/accounts/link.ts';
 import { createAdminsToNotify } from './slack/admins/admins.ts';
 import { isAdminNow, type SlackDeps } from './slack/feature.ts';
-import { adoptCard, refreshWaitingCards } from './slack/orders/order-messages.ts';
+import { adoptCard } from './slack/orders/order-messages.ts';
 import { createFileReader } from './slack/outbound/download.ts';
 import { createLatest } from './slack/outbound/latest.ts';
 import { isSlackAddress } from './slack/outbound/response-url.ts';
@@ -236,7 +236,7 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
     currency: config.currency,
     notifyDue: () => void bus.emit('notificationsDue'),
     refreshWaitingCards: () =>
-      refreshWaitingCards(cards).catch((err: unknown) => log.warn({ err }, 'showing cards again')),
+      stores.orders.refreshPending(now()).catch((err: unknown) => log.warn({ err }, 'showing cards again')),
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
     offboard: parts.offboard,
     links: parts.links,

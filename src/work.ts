@@ -5,7 +5,7 @@ import type { Log } from './log.ts';
 import type { Names } from './names/names.ts';
 import type { NotificationStore, Subject } from './notifications.ts';
 import { type AdvanceDeps, advance } from './orders/advance.ts';
-import { createLoop, createReconciler, repeat } from './reconcile.ts';
+import { createLoop, createReconciler, type ReconcilerDeps, repeat } from './reconcile.ts';
 import type { Pace } from './seams.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
@@ -37,6 +37,7 @@ export interface WorkDeps {
   readonly notifications: NotificationStore;
   /** Tells people of a subject. */
   readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
+  readonly mayRefresh: ReconcilerDeps['mayRefresh'];
   readonly names: Pick<Names, 'claimDue' | 'look'>;
   readonly webhooks: Pick<Webhooks, 'endpoints'>;
   readonly jobs: readonly Job[];
@@ -63,6 +64,7 @@ export function startWork(deps: WorkDeps): Work {
     advance: (orderId, lane) => advance(execution, orderId, lane),
     notifications,
     notify: deps.notify,
+    mayRefresh: deps.mayRefresh,
     leaseMs: pace.leaseMs,
     notificationLeaseMs: pace.notificationLeaseMs,
     periodMs: pace.periodMs,

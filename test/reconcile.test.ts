@@ -208,6 +208,7 @@ describe('two processes on one database', () => {
       notifications: rig.notifications,
       advance: advance ?? nothing,
       notify: async ({ id }) => show?.(id),
+      mayRefresh: () => true,
       leaseMs: LEASE_MS,
       notificationLeaseMs: LEASE_MS,
       periodMs,

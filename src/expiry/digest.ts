@@ -59,23 +59,28 @@ export interface DigestBatch {
 }
 
 /**
- * What a digest has claimed and not told yet; where that is nothing, it claims more.
- * @returns undefined when nothing is left
+ * What a digest has claimed and not told yet; where that is nothing, it claims more. Names that become due after a claim are
+ * collected, so that they follow in one batch.
+ * @returns a moment to look again; undefined when nothing is left
  */
 export async function nextBatch(
   reminders: ReminderStore,
   digestId: string,
-  options: PlanOptions,
+  options: PlanOptions & { readonly collectMs: number },
   commonChannel: string | undefined,
-): Promise<DigestBatch | undefined> {
+): Promise<DigestBatch | Date | undefined> {
   const { now } = options;
   const before = new Date(now.getTime() - DISPUTE_DAYS * DAY_MS);
-  const [left, { due, more }, disputed] = await Promise.all([
+  const [left, claimedAt, { due, more }, disputed] = await Promise.all([
     reminders.planned(digestId),
+    reminders.lastClaimedAt(digestId),
     collectDue(reminders, options),
     reminders.disputed(before, now, MAX_DISPUTED),
   ]);
   if (left.length > 0) return { planned: left, moreNames: due.length > 0, moreDisputed: disputed.length > 0 };
+  const collectedAt = new Date((claimedAt ?? new Date(0)).getTime() + options.collectMs);
+  // A claim in the future was made by a clock that has been set back since.
+  if (claimedAt !== undefined && claimedAt <= now && now < collectedAt) return collectedAt;
   const claims = [
     ...due.map((each) => claimOf(each, commonChannel)),
     ...disputed.map((domain) => disputeClaim(domain, now)),

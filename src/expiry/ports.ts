@@ -183,6 +183,8 @@ export interface ReminderStore {
    * @returns how many were free
    */
   claim(digestId: string, claims: readonly ReminderClaim[], now: Date): Promise<number>;
+  /** When a digest made the latest of its claims that were not freed. */
+  lastClaimedAt(digestId: string): Promise<Date | undefined>;
   /** What a digest has claimed and not told yet. @param purpose only what this message is to tell */
   planned(digestId: string, purpose?: string): Promise<readonly PlannedReminder[]>;
   /** Decides which message tells some reminders. */

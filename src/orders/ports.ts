@@ -183,6 +183,8 @@ export interface OrderStore {
   reschedule(order: Pick<Order, 'id' | 'version'>, due: Date | undefined): Promise<void>;
   /** Has its notifications brought up to date, although it has not changed. */
   requestNotification(id: string, now: Date): Promise<void>;
+  /** Has the notifications of all pending orders refreshed in the background, after those for which somebody waits. */
+  refreshPending(now: Date): Promise<void>;
   /** Keeps by how much every card of an order says by now that it exceeds budgets. */
   recordShownExcess(id: string, excess: readonly Shortfall[]): Promise<void>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   type ClaimedSubject,
   type LookOutcome,
+  type Notification,
   type NotificationStore,
   type PostedMessage,
   SUBJECT_KINDS,
@@ -20,6 +21,7 @@ const replacementRows = z.array(subjectColumns.extend({ channelId: optionalText,
 
 const claimColumns = subjectColumns.extend({
   version: z.number(),
+  isBackground: z.boolean(),
   attempts: z.number(),
   refused: optionalText,
   notifications: z.array(
@@ -29,6 +31,7 @@ const claimColumns = subjectColumns.extend({
         channelId: optionalText,
         ts: optionalText,
         shows: optionalText,
+        contentHash: optionalText,
         dueAt: optional(z.coerce.date()),
         attempts: z.number(),
         refused: optionalText,
@@ -46,14 +49,14 @@ const SUBJECT_COLUMNS = Prisma.sql`n.subject_kind AS kind, n.subject_id AS id`;
 /** The messages of the plan `n`. */
 const NOTIFICATIONS = Prisma.sql`(
   SELECT coalesce(json_agg(json_build_object(
-    'purpose', m.purpose, 'channelId', m.channel_id, 'ts', m.ts, 'shows', m.shows, 'dueAt', m.due_at,
-    'attempts', m.attempts, 'refused', m.refused
+    'purpose', m.purpose, 'channelId', m.channel_id, 'ts', m.ts, 'shows', m.shows,
+    'contentHash', m.content_hash, 'dueAt', m.due_at, 'attempts', m.attempts, 'refused', m.refused
   ) ORDER BY m.posted_at, m.ts, m.purpose), '[]') FROM notifications m
   WHERE m.team_id = n.team_id AND m.subject_kind = n.subject_kind AND m.subject_id = n.subject_id
     AND m.purpose <> 'plan' AND m.purpose NOT LIKE 'retired:%'
 ) AS notifications`;
 
-const CLAIM_COLUMNS = Prisma.sql`${SUBJECT_COLUMNS}, n.version, n.attempts, n.refused, ${NOTIFICATIONS}`;
+const CLAIM_COLUMNS = Prisma.sql`${SUBJECT_COLUMNS}, n.version, n.is_background AS "isBackground", n.attempts, n.refused, ${NOTIFICATIONS}`;
 
 /**
  * Whether the plan `n` is due. A moment that a wrong clock has written counts as now; where all is shown, the plan only
@@ -67,8 +70,8 @@ function isDue(now: Date): Prisma.Sql {
 }
 
 /** Whether the plan `n` is due and of a subject that is told in Slack. */
-function isDueInSlack(now: Date): Prisma.Sql {
-  return Prisma.sql`n.subject_kind = ANY(${[...SUBJECT_KINDS]}::text[]) AND ${isDue(now)}`;
+function isDueInSlack(now: Date, isBackground: boolean): Prisma.Sql {
+  return Prisma.sql`n.subject_kind = ANY(${[...SUBJECT_KINDS]}::text[]) AND n.is_background = ${isBackground} AND ${isDue(now)}`;
 }
 
 /** The plans of new subjects, for the statement that makes these. @param subjects a query of their team_id, subject_kind, subject_id and due_at */
@@ -82,7 +85,7 @@ export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
 /** Marks a plan, because its messages have more to show. */
 export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Prisma.Sql {
   return Prisma.sql`
-    UPDATE notifications SET version = version + 1, due_at = LEAST(due_at, ${now}::timestamptz)
+    UPDATE notifications SET version = version + 1, is_background = false, due_at = LEAST(due_at, ${now}::timestamptz)
     WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`;
 }
 
@@ -92,8 +95,8 @@ export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: 
   const change = async (statement: Prisma.Sql) => void (await run(statement));
 
   return storeOf('notifications', {
-    claimDue: async (now, leaseMs, limit) =>
-      subjectRows.parse(await run(claimDuePlans(teamId, isDueInSlack(now), leaseMs, limit))),
+    claimDue: async (now, leaseMs, limit, isBackground = false) =>
+      subjectRows.parse(await run(claimDuePlans(teamId, isDueInSlack(now, isBackground), leaseMs, limit))),
 
     claim: (subject, now, leaseMs) => claimed(claimSubject(teamId, subject, now, leaseMs)),
 
@@ -139,7 +142,7 @@ export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: 
         INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, due_at, attempts)
         VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${until}, 1)
         ON CONFLICT (team_id, subject_kind, subject_id, purpose)
-          DO UPDATE SET due_at = excluded.due_at, attempts = n.attempts + 1`),
+          DO UPDATE SET due_at = excluded.due_at, attempts = n.attempts + 1, content_hash = NULL`),
 
     refuse: ({ kind, id }, { purpose, shows, code }) =>
       change(Prisma.sql`
@@ -207,12 +210,13 @@ function releaseSubject(
 ) {
   return Prisma.sql`
       WITH updated AS (
-        UPDATE notifications n SET shows = u.shows, due_at = NULL, attempts = 0
-        FROM jsonb_to_recordset(${JSON.stringify(updated)}::jsonb) AS u (purpose text, shows text)
+        UPDATE notifications n SET shows = u.shows, content_hash = COALESCE(u."contentHash", n.content_hash),
+          due_at = NULL, attempts = 0
+        FROM jsonb_to_recordset(${JSON.stringify(updated)}::jsonb) AS u (purpose text, shows text, "contentHash" text)
         WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = u.purpose
       )
       UPDATE notifications n SET lease_until = NULL, due_at = ${again ?? null}, attempts = 0,
-        shows = CASE WHEN ${isComplete} THEN n.version::text END
+        shows = CASE WHEN ${isComplete} THEN n.version::text END, is_background = n.is_background AND NOT ${isComplete}
       WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
         AND n.version = ${version}
       RETURNING ${SUBJECT_COLUMNS}`;
@@ -227,16 +231,20 @@ function recordMessage(
     channelId,
     ts,
     shows,
-  }: { readonly purpose: string; readonly shows: string | undefined } & PostedMessage,
+    contentHash,
+  }: Pick<Notification, 'purpose' | 'shows' | 'contentHash'> & PostedMessage,
 ) {
   return Prisma.sql`
       WITH reached AS (
         DELETE FROM notifications WHERE team_id = ${teamId} AND subject_kind = 'place' AND subject_id = ${channelId}
       )
-      INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, channel_id, ts, shows, posted_at)
-      VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${channelId}, ${ts}, ${shows ?? null}, ${new Date()})
+      INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, channel_id, ts, shows, content_hash,
+        posted_at)
+      VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${channelId}, ${ts}, ${shows ?? null}, ${contentHash ?? null},
+        ${new Date()})
       ON CONFLICT (team_id, subject_kind, subject_id, purpose) DO UPDATE SET channel_id = excluded.channel_id,
-        ts = excluded.ts, shows = excluded.shows, posted_at = excluded.posted_at, due_at = NULL, attempts = 0, refused = NULL
+        ts = excluded.ts, shows = excluded.shows, content_hash = excluded.content_hash, posted_at = excluded.posted_at,
+        due_at = NULL, attempts = 0, refused = NULL
       WHERE n.ts IS NULL
       RETURNING purpose`;
 }
@@ -272,11 +280,12 @@ function adoptMessage(
           AND p.purpose NOT IN (SELECT purpose FROM known WHERE ts IS NOT NULL)
         ORDER BY p.position LIMIT 1
         ON CONFLICT (team_id, subject_kind, subject_id, purpose)
-          DO UPDATE SET channel_id = excluded.channel_id, ts = excluded.ts, posted_at = excluded.posted_at, shows = NULL
+          DO UPDATE SET channel_id = excluded.channel_id, ts = excluded.ts, posted_at = excluded.posted_at, shows = NULL,
+            content_hash = NULL
           WHERE n.ts IS NULL
         RETURNING purpose
       )
-      UPDATE notifications SET version = version + 1, due_at = LEAST(due_at, ${now}::timestamptz)
+      UPDATE notifications SET version = version + 1, is_background = false, due_at = LEAST(due_at, ${now}::timestamptz)
       FROM kept WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id}
         AND notifications.purpose = 'plan'`;
 }

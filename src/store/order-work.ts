@@ -43,9 +43,18 @@ export function createOrderWork({ run }: Database) {
 
     requestNotification: async (id, now) => {
       await run(Prisma.sql`
-        UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${now}::timestamptz) FROM orders o
+        UPDATE notifications n SET version = n.version + 1, is_background = false,
+          due_at = LEAST(n.due_at, ${now}::timestamptz) FROM orders o
         WHERE o.id = ${id} AND n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id
           AND n.purpose = 'plan'`);
+    },
+
+    refreshPending: async (now) => {
+      await run(Prisma.sql`
+        UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${now}::timestamptz),
+          is_background = n.is_background OR n.shows IS NOT DISTINCT FROM n.version::text
+        FROM orders o WHERE o.state = ${'PENDING' satisfies OrderState} AND n.team_id = o.team_id
+          AND n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan'`);
     },
   } satisfies Partial<OrderStore>);
 }

@@ -203,6 +203,13 @@ export function claimReminders(
     SELECT name FROM claimed`;
 }
 
+/** Rows of {@link selectLastClaimedAt}. */
+export const claimedAtRows = z.array(z.object({ at: optionalMoment }));
+
+export function selectLastClaimedAt(digestId: string): Prisma.Sql {
+  return Prisma.sql`SELECT max(claimed_at) AS at FROM reminders WHERE digest_id = ${digestId}`;
+}
+
 /** Rows of {@link selectPlanned}. */
 export const plannedRows = z.array(
   candidateRow

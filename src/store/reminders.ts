@@ -7,6 +7,7 @@ import {
   type CandidateStep,
   candidateRows,
   candidatesQuery,
+  claimedAtRows,
   claimedRows,
   claimReminders,
   deletedQuery,
@@ -19,6 +20,7 @@ import {
   plannedRows,
   redirectReminders,
   reminderOf,
+  selectLastClaimedAt,
   selectLatestWith,
   selectPlanned,
   selectReminders,
@@ -66,6 +68,8 @@ export function createReminderStore({ run }: Pick<Database, 'run'>, teamId: stri
         claims.length === 0
           ? 0
           : claimedRows.parse(await run(claimReminders(teamId, digestId, claims, now))).length,
+
+      lastClaimedAt: async (digestId) => claimedAtRows.parse(await run(selectLastClaimedAt(digestId)))[0]?.at,
 
       planned: async (digestId, purpose) =>
         plannedRows.parse(await run(selectPlanned(teamId, digestId, purpose))),

@@ -149,7 +149,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           AND orders.state = c.was_state AND orders.worker_id IS NOT DISTINCT FROM c.was_worker
         RETURNING orders.id, orders.team_id, c.notify_at
       ), plans AS (
-        UPDATE notifications n SET version = n.version + 1,
+        UPDATE notifications n SET version = n.version + 1, is_background = false,
           due_at = CASE WHEN n.attempts > 0 THEN GREATEST(n.due_at, notify_at) ELSE LEAST(n.due_at, notify_at) END
         FROM changed WHERE n.team_id = changed.team_id AND n.subject_kind = 'order' AND n.subject_id = changed.id
           AND n.purpose = 'plan'

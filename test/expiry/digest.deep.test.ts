@@ -44,6 +44,27 @@ describe('the schedule', () => {
   });
 });
 
+/* Siblings: names that get their dates one by one, the end of a long digest, and a digest in which nothing follows. */
+test('names that become due while it is posted are collected, and follow together', async () => {
+  rig.collectMs = undefined;
+  for (let n = 0; n < 3; n += 1) await rig.watch(`first${n}.rest`, 7);
+  rig.nextMorning();
+  await rig.digest();
+  for (let n = 0; n < 30; n += 1) {
+    await rig.watch(`late${n}.rest`, 5);
+    rig.now = new Date(rig.now.getTime() + 1_000);
+    await rig.digest();
+  }
+  expect([rig.poster.heads.length, rig.poster.replies.length], 'before a minute is over').toEqual([1, 0]);
+  rig.now = new Date(rig.now.getTime() + MINUTE_MS);
+  await rig.digest();
+  expect(rig.poster.replies.map(({ reminders }) => reminders.length)).toEqual([20, 10]);
+  expect(rig.said()).toHaveLength(33);
+  rig.now = new Date(rig.now.getTime() + MINUTE_MS);
+  expect(await rig.digest(), 'nothing else').toBe('nothing_to_say');
+  expect(await rig.digest()).toBe('not_due');
+});
+
 test('the chart of the months comes in the thread of the first digest of a month', async () => {
   for (let n = 0; n < 6; n += 1) await rig.watch(`year${n}.rest`, 40 + 30 * n);
   for (const days of [3, 8, 20, 22]) await rig.watch(`due${days}.rest`, days);

@@ -153,6 +153,8 @@ export type DigestOutcome = 'not_due' | 'nothing_to_say' | 'posted' | 'postponed
 export class Rig {
   now = new Date('2027-06-14T12:00:00Z');
   settings: TeamSettings = withSaved(team, {});
+  /** How long a digest collects names that become due after it; undefined: as long as the product does. */
+  collectMs: number | undefined = 0;
   readonly database: Database;
   readonly store: WatchListStore;
   readonly reminders: ReminderStore;
@@ -226,6 +228,7 @@ export class Rig {
       views,
       now,
       pauseMs: 0,
+      ...(this.collectMs === undefined ? {} : { collectMs: this.collectMs }),
       signal: new AbortController().signal,
     });
     const place = createPlacePlanner({ directory, adminsToNotify, settings });

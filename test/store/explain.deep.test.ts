@@ -295,6 +295,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'orders that are to be carried out': () => orders().claimDue('execution', NOW, 20_000, 48),
   'orders to ask public records of': () => orders().claimDue('observation', NOW, 600_000, 4),
   'notifications that are due': () => outbox().claimDue(NOW, 12_000, 8),
+  'refreshes that are due': () => outbox().claimDue(NOW, 12_000, 4, true),
   'an order that is put off': () => orders().putOff(PENDING),
   'an order that is left to others': () => orders().leaveToOthers(PENDING),
   'an order that was looked at': () => orders().reschedule({ id: PENDING, version: 5 }, NOW),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ClaimedSubject, Subject } from '../../src/notifications.ts';
 import { at, newOrder, type Rig, startRig } from './order-rig.ts';
 
@@ -167,4 +167,43 @@ test('what is asked to be told while an order is being shown is not lost', async
   const shown = await toShow(order.id);
   await rig.store.requestNotification(order.id, at(0));
   expect(await release(shown), 'nothing else is left to show').toBe(false);
+});
+
+describe('a refresh of pending orders', () => {
+  beforeEach(() => rig.sql('TRUNCATE orders, notifications CASCADE'));
+  const claimed = async (isBackground: boolean) =>
+    (await rig.notifications.claimDue(at(100), 0, 100, isBackground)).map(({ id }) => id);
+  /** An order whose messages show everything. */
+  const shown = async () => {
+    const { id } = await rig.keep(newOrder());
+    await take(id);
+    expect(await release(await toShow(id))).toBe(true);
+    return id;
+  };
+
+  test('comes after everything for which somebody waits, and gives way when somebody acts', async () => {
+    const [idle, acted] = [await shown(), await shown()];
+    const { id: fresh } = await rig.keep(newOrder());
+    await rig.store.refreshPending(at(1));
+    expect((await claimed(true)).toSorted()).toEqual([idle, acted].toSorted());
+    expect(await claimed(false), 'its card is not posted yet').toEqual([fresh]);
+    await rig.apply(acted, { type: 'cancelled', by: 'U0ALICE' }, at(2));
+    expect(await claimed(true)).toEqual([idle]);
+    expect((await claimed(false)).toSorted()).toEqual([acted, fresh].toSorted());
+    await rig.notifications.request(subjectOf(idle), at(3));
+    expect(await claimed(true)).toEqual([]);
+  });
+
+  test('leaves closed orders alone, and what comes after it is no refresh', async () => {
+    const [closed, pending] = [await shown(), await shown()];
+    await rig.apply(closed, { type: 'cancelled', by: 'U0ALICE' }, at(1));
+    await rig.store.refreshPending(at(2));
+    expect(await claimed(true)).toEqual([pending]);
+    const claim = await toShow(pending);
+    expect(claim.isBackground).toBe(true);
+    await rig.notifications.release(claim, { updated: [], again: at(50), isComplete: false });
+    expect(await claimed(true), 'not all was shown').toEqual([pending]);
+    await rig.notifications.release(claim, { updated: [], again: at(60), isComplete: true });
+    expect(await claimed(false), 'a reminder').toContain(pending);
+  });
 });

@@ -31,6 +31,8 @@ export interface TestDemoOptions {
   readonly databaseUrl?: (url: string) => string | Promise<string>;
   /** The lowest level that is logged; `debug` by default. */
   readonly logLevel?: string;
+  /** Commands that one person may use in a minute, where a test uses more than people do. */
+  readonly commandsPerMinute?: number;
   /** The policy that is in force. */
   readonly policy?: PolicySource;
   /** Slack's limits by method and tier; else as `SLACK_RATE_LIMITS` of the run says. */
@@ -58,6 +60,7 @@ export class TestDemo {
       logLevel = 'debug',
       linked = ['alice'],
       policy,
+      commandsPerMinute,
       seed = {},
       rateLimits = process.env['SLACK_RATE_LIMITS'] === 'true',
     } = this.#options;
@@ -79,6 +82,7 @@ export class TestDemo {
       seams: {
         ...(speedup === undefined ? {} : { pace: fasterPace(speedup) }),
         ...(policy === undefined ? {} : { policy }),
+        ...(commandsPerMinute === undefined ? {} : { commandsPerMinute }),
       },
       ...(socketMode === undefined ? {} : { socketMode }),
     });

@@ -253,6 +253,8 @@ CREATE TABLE "notifications" (
     "purpose" TEXT NOT NULL,
     "version" INTEGER NOT NULL DEFAULT 0,
     "shows" TEXT,
+    "content_hash" TEXT,
+    "is_background" BOOLEAN NOT NULL DEFAULT false,
     "due_at" TIMESTAMPTZ(3),
     "lease_until" TIMESTAMPTZ(3),
     "attempts" INTEGER NOT NULL DEFAULT 0,

@@ -59,6 +59,8 @@ export interface DigestPlannerDeps {
   readonly now: () => Date;
   /** Between two messages in one place, milliseconds. */
   readonly pauseMs?: number;
+  /** How long names that become due after a claim of a digest are collected, milliseconds. */
+  readonly collectMs?: number;
   /** Ends what is under way at shutdown. */
   readonly signal: AbortSignal;
 }
@@ -76,6 +78,8 @@ interface Telling {
 
 /** Slack takes about one message a second in a channel. */
 const PAUSE_MS = 1_100;
+/** The dates of imported names come in one by one. */
+const COLLECT_MS = 60_000;
 
 /** Posts digests, batch by batch. */
 export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanner {
@@ -85,9 +89,13 @@ export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanne
       now: deps.now(),
       thresholds: settings.reminderDays,
       timeZone: settings.reminderTimezone,
+      collectMs: deps.collectMs ?? COLLECT_MS,
     };
     const batch = await nextBatch(deps.reminders, claim.id, options, settings.reminderChannel);
-    if (batch === undefined) return tellNewFaults(deps, settings, claim, send);
+    if (batch === undefined || batch instanceof Date) {
+      await tellNewFaults(deps, settings, claim, send);
+      return { again: batch };
+    }
     const telling = { claim, send, options, channelId: settings.reminderChannel, more: batch.moreNames };
     const states: SentNotification['state'][] = [];
     for (const destination of new Set(batch.planned.map((each) => each.destination))) {
@@ -104,20 +112,20 @@ export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanne
   };
 }
 
-/** Posts new faults of delegations and registries last, in the common channel. */
+/** Posts new faults of delegations and registries in the common channel, after what is due. */
 async function tellNewFaults(
   { records }: DigestPlannerDeps,
   { reminderChannel, reminderCron, reminderTimezone }: TeamSettings,
   claim: ClaimedSubject,
   send: SendNotification,
-): Promise<undefined> {
+): Promise<void> {
   const until = new Date(claim.id);
   const since = lastScheduled(reminderCron, reminderTimezone, new Date(until.getTime() - 1));
   const [names, registries] = await Promise.all([
     records.newlyFaulty(since, until),
     records.newlyUnrecorded(since, until),
   ]);
-  if (names.length + registries.length === 0 || reminderChannel === undefined) return undefined;
+  if (names.length + registries.length === 0 || reminderChannel === undefined) return;
   const head = claim.notifications.find(({ purpose }) => purpose.startsWith(`${COMMON}:`))?.message;
   await send({
     purpose: 'delegations',
@@ -128,7 +136,6 @@ async function tellNewFaults(
     ],
     message: () => newFaultsMessage(names, registries),
   });
-  return undefined;
 }
 
 /**

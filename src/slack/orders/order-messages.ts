@@ -178,25 +178,6 @@ export async function adoptCard(
   await notifications.adopt({ kind: 'order', id: orderId }, { channelId, ts }, purposes, now());
 }
 
-/** Shows all orders again that wait for approval, because what their cards say of prices or people has changed. */
-export async function refreshWaitingCards({
-  orders,
-  now,
-}: {
-  readonly orders: Pick<OrderStore, 'list' | 'requestNotification'>;
-  readonly now: () => Date;
-}): Promise<void> {
-  const waiting = await orders.list({
-    viewer: 'system',
-    states: ['PENDING'],
-    limit: MAX_REFRESHED,
-  });
-  for (const { id } of waiting) await orders.requestNotification(id, now());
-}
-
-/** More than the number of orders that ever wait for approval. */
-const MAX_REFRESHED = 1_000;
-
 /** The purposes of copies of a card begin with it. */
 const COPY = `${CARD}:`;
 

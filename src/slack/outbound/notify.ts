@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Log } from '../../log.ts';
 import {
   type ClaimedSubject,
@@ -127,9 +128,8 @@ export async function notify(deps: NotifierDeps, subject: Subject, isClaimed = f
 function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
   const { notifications, web, now, log } = deps;
   const known = new Map(claim.notifications.map((each) => [each.purpose, each]));
-  const updated: { purpose: string; shows: string }[] = [];
-  /** Conversations that Slack limits at this moment. */
-  const busy = new Map<string, Date>();
+  const updated: { purpose: string; shows: string; contentHash: string | undefined }[] = [];
+  const urgency = claim.isBackground ? 'background' : 'urgent';
   let again: Date | undefined;
   let isComplete = true;
 
@@ -148,33 +148,23 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
     return pending(until, at);
   };
 
-  /** Slack limits a conversation as a whole: the next message there would be refused too. */
-  async function inConversation<T>(channelId: string, call: () => Promise<T>): Promise<T | Date> {
-    const until = busy.get(channelId);
-    if (until !== undefined) return until;
-    try {
-      return await call();
-    } catch (error) {
-      if (error instanceof SlackApiError && error.kind === 'rate_limited')
-        busy.set(channelId, new Date(now().getTime() + retryDelayOf(error, 0)));
-      throw error;
-    }
-  }
-
   async function update(
     wanted: WantedNotification,
     at: PostedMessage,
-    shows: string | undefined,
+    { shows, contentHash }: Notification,
   ): Promise<SentNotification> {
-    const { purpose, since } = wanted;
+    const { purpose, since, metadata } = wanted;
+    let shown: string | undefined;
     try {
       const message = await wanted.message(0);
-      const limited = await inConversation(at.channelId, () =>
-        updateMessage(web, at, message, wanted.metadata),
-      );
-      if (limited instanceof Date) return pending(limited, at);
+      const hash = hashContent(message, metadata);
+      if (hash !== contentHash) await updateMessage(web, at, message, metadata, urgency);
+      shown = hash;
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
+      // A limit slows all updates, so it must not hold up this message when somebody acts on it.
+      if (error.kind === 'rate_limited')
+        return pending(new Date(now().getTime() + retryDelayOf(error, 0)), at);
       if (!cannotUpdate(error, since, now())) return putOff(purpose, error, at);
       log.warn({ err: error, ...about(claim), purpose }, 'a message cannot be updated any more');
       const isGone = error.code !== undefined && GONE.has(error.code);
@@ -185,7 +175,7 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
         return post(wanted);
       }
     }
-    updated.push({ purpose, shows: shownBy(wanted) });
+    updated.push({ purpose, shows: shownBy(wanted), contentHash: shown });
     return { state: 'current', at };
   }
 
@@ -200,9 +190,7 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
         channelId = to?.channelId;
         if (to === undefined || tried.has(to.channelId)) continue;
         tried.add(to.channelId);
-        const posted = await inConversation(to.channelId, () => deliver(wanted, to, number));
-        if (posted instanceof Date) return pending(posted, undefined);
-        return { state: 'current', at: await record(wanted, posted) };
+        return { state: 'current', at: await deliver(wanted, to, number) };
       } catch (error) {
         if (!(error instanceof SlackApiError)) throw error;
         if (!cannotPost(error, since, now())) return putOff(purpose, error, undefined);
@@ -223,15 +211,20 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
   }
 
   async function deliver(wanted: WantedNotification, to: MessagePlace, number: number) {
-    return wanted.post === undefined
-      ? postMessage(web, to, await wanted.message(number), wanted.metadata)
-      : wanted.post(to);
+    if (wanted.post !== undefined) return record(wanted, await wanted.post(to), undefined);
+    const message = await wanted.message(number);
+    const at = await postMessage(web, to, message, wanted.metadata);
+    return record(wanted, at, hashContent(message, wanted.metadata));
   }
 
   /** If another process took over meanwhile, there is a second message, which is kept under a purpose of its own. */
-  async function record(wanted: WantedNotification, at: PostedMessage): Promise<PostedMessage> {
+  async function record(
+    wanted: WantedNotification,
+    at: PostedMessage,
+    contentHash: string | undefined,
+  ): Promise<PostedMessage> {
     const { purpose } = wanted;
-    const posted = { shows: shownBy(wanted), ...at };
+    const posted = { shows: shownBy(wanted), contentHash, ...at };
     if (!(await notifications.record(claim, { purpose, ...posted })))
       await notifications.record(claim, { purpose: `${purpose}:${at.ts}`, ...posted });
     return at;
@@ -245,7 +238,7 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
       if (standing?.shows === shownBy(wanted))
         return standing.refused === undefined ? { state: 'current', at } : { state: 'refused' };
       if (standing?.dueAt !== undefined && !isOver(standing.dueAt, now())) return pending(standing.dueAt, at);
-      if (at !== undefined) return update(wanted, at, standing?.shows);
+      if (standing !== undefined && at !== undefined) return update(wanted, at, standing);
       const waiting = await wanted.waitsUntil?.();
       if (waiting === undefined) return post(wanted);
       waitUntil(waiting);
@@ -282,6 +275,12 @@ function about(subject: Subject) {
 /** What a message shows, as it is kept: its essence stands on the first line. */
 function shownBy({ essence, version }: WantedNotification): string {
   return essence === undefined ? version : `${essence}\n${version}`;
+}
+
+function hashContent({ text, blocks }: Message, metadata: MessageMetadata | undefined): string {
+  return createHash('sha256')
+    .update(JSON.stringify([text, blocks, metadata]))
+    .digest('base64');
 }
 
 function essenceOf(shows: string | undefined): string | undefined {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { MessagePlace, PostedMessage } from '../../notifications.ts';
 import type { Message } from '../kit/blocks.ts';
 import { withPlainFallback } from './fallback.ts';
+import type { Urgency } from './pacer.ts';
 import { okResponse, postedResponse, SlackApiError, type SlackWeb } from './web.ts';
 
 /** What a message says to programs. */
@@ -84,8 +85,9 @@ export async function updateMessage(
   { channelId, ts }: PostedMessage,
   message: Message,
   metadata?: MessageMetadata,
+  urgency?: Urgency,
 ): Promise<void> {
   await withPlainFallback(message, ({ text, blocks }) =>
-    web.call('chat.update', { channel: channelId, ts, text, blocks, metadata }, okResponse),
+    web.call('chat.update', { channel: channelId, ts, text, blocks, metadata }, okResponse, urgency),
   );
 }

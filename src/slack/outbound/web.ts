@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { readRetryAfter } from '../../http/retry-after.ts';
 import type { Secret } from '../../service/secret.ts';
 import { fetchWithin } from './fetch.ts';
+import { createPacer, type Pacer, type Urgency } from './pacer.ts';
 
 /**
  * Slack did not do what was asked.
@@ -128,11 +129,21 @@ export function isTransient({ kind, code }: SlackApiError): boolean {
 
 /** Slack's Web API: every call has a time limit, none is retried here, and every answer is checked. */
 export interface SlackWeb {
-  /** Calls a method. An argument that is undefined is not sent. @throws {SlackApiError} */
-  call<T>(method: string, args: Readonly<Record<string, unknown>>, answer: z.ZodType<T>): Promise<T>;
+  /**
+   * Calls a method. An argument that is undefined is not sent.
+   * @throws {SlackApiError} `rate_limited` also without a call, where Slack would refuse it or others come first
+   */
+  call<T>(
+    method: string,
+    args: Readonly<Record<string, unknown>>,
+    answer: z.ZodType<T>,
+    urgency?: Urgency,
+  ): Promise<T>;
 }
 
 const TIMEOUT_MS = 10_000;
+/** Where Slack doesn't say how long to wait. */
+const DEFAULT_RETRY_AFTER_MS = 30_000;
 
 const failure = z.object({
   code: z.string(),
@@ -199,15 +210,21 @@ export function createSlackWeb(
   token: Secret,
   apiUrl: string | undefined,
   observe: (method: string, outcome: string) => void = () => undefined,
+  pacer: Pacer = createPacer(),
 ): SlackWeb {
   const client = new WebClient(token.reveal(), webClientOptions(apiUrl));
   return {
-    async call(method, args, answer) {
+    async call(method, args, answer, urgency = 'urgent') {
+      const channel = typeof args['channel'] === 'string' ? args['channel'] : undefined;
+      const waitMs = pacer.enter(method, channel, urgency);
+      if (waitMs > 0) throw new SlackApiError('rate_limited', method, { retryAfterMs: waitMs });
       let result: unknown;
       try {
         result = await client.apiCall(method, { ...args });
       } catch (cause) {
         const problem = slackApiError(method, cause);
+        if (problem.kind === 'rate_limited')
+          pacer.refused(method, channel, retryAfterOf(problem) ?? DEFAULT_RETRY_AFTER_MS);
         observe(method, outcomeOf(problem));
         throw problem;
       }
@@ -231,11 +248,12 @@ export function slackApiError(method: string, cause: unknown): SlackApiError {
   if (!parsed.success) return new SlackApiError('unreachable', method, { cause });
   const { code, retryAfter, data } = parsed.data;
   if (code === RATE_LIMITED) {
-    return new SlackApiError('rate_limited', method, { retryAfterMs: (retryAfter ?? 30) * 1_000, cause });
+    const retryAfterMs = retryAfter === undefined ? DEFAULT_RETRY_AFTER_MS : retryAfter * 1_000;
+    return new SlackApiError('rate_limited', method, { retryAfterMs, cause });
   }
   if (code === PLATFORM && data !== undefined) {
     return data.error === 'ratelimited' || data.error === 'rate_limited'
-      ? new SlackApiError('rate_limited', method, { retryAfterMs: 30_000, cause })
+      ? new SlackApiError('rate_limited', method, { retryAfterMs: DEFAULT_RETRY_AFTER_MS, cause })
       : new SlackApiError('refused', method, {
           code: data.error,
           needed: data.needed,

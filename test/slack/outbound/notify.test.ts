@@ -8,6 +8,7 @@ import {
   notify,
   type WantedNotification,
 } from '../../../src/slack/outbound/notify.ts';
+import { createPacer } from '../../../src/slack/outbound/pacer.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
 import { createNotificationStore } from '../../../src/store/notifications.ts';
@@ -97,6 +98,77 @@ test('a busy place holds up no other, and a change does not bring its next try f
   expect(await notifyDue(deps(planner()))).toEqual(['report:one']);
   expect(said(DOMAINS)).toEqual([expect.stringContaining('v2')]);
   expect(await notifyDue(deps(planner())), 'all is told').toEqual([]);
+});
+
+describe('an update', () => {
+  const updates = () => workspace.calls.filter(({ method }) => method === 'chat.update').length;
+  const show = async (
+    changes: Partial<WantedNotification>,
+    asked = deps(messagesIn([GENERAL]).planner(changes)),
+  ) => {
+    await store.request(SUBJECT, now());
+    await notifyDue(asked);
+  };
+  const message = () => textMessage('the same');
+
+  test('is sent only when what the message shows has changed', async () => {
+    const metadata = (state: string) => ({ event_type: 'order', event_payload: { state } });
+    await show({ message, metadata: metadata('PENDING') });
+    const before = updates();
+    await show({ message, metadata: metadata('PENDING') });
+    expect(updates() - before, 'nothing').toBe(0);
+    expect(await notificationsOf(store, SUBJECT)).toMatchObject([{ shows: '3' }]);
+    await show({ message, metadata: metadata('APPROVED') });
+    expect(updates() - before, 'its metadata').toBe(1);
+    await show({ message: () => textMessage('other'), metadata: metadata('APPROVED') });
+    expect(updates() - before, 'its text').toBe(2);
+    await show({ message, metadata: metadata('APPROVED') });
+    expect(updates() - before, 'back again').toBe(3);
+  });
+
+  test('is sent again where it is not known to have arrived, and for a message that was found', async () => {
+    await show({ message });
+    const before = updates();
+    workspace.faults.set({ method: 'chat.update', kind: 'lost_answer', times: 1 });
+    await show({ message: () => textMessage('other') });
+    nowMs += 1_000;
+    await show({ message });
+    expect(updates() - before).toBe(2);
+    const [found] = await notificationsOf(store, SUBJECT);
+    if (found?.message === undefined) throw new Error('nothing was posted');
+    await db.prisma.notification.deleteMany({ where: { purpose: found.purpose } });
+    await store.adopt(SUBJECT, found.message, [found.purpose], now());
+    await show({ message });
+    expect(updates() - before).toBe(3);
+  });
+
+  test('that Slack limits slows all of them, and puts off no message: it is sent as soon as the limit ends', async () => {
+    const web = createSlackWeb(
+      new Secret(workspace.botToken),
+      workspace.apiUrl,
+      undefined,
+      createPacer(() => nowMs),
+    );
+    const asked = (planner: NotificationPlanner) =>
+      notifierDeps({ notifications: store, web, now }, { report: planner });
+    const { said, planner } = messagesIn([DOMAINS], [GENERAL]);
+    await notifyDue(asked(planner()));
+    const before = updates();
+    workspace.faults.set({ method: 'chat.update', kind: 'ratelimited', retryAfter: 30, times: 1 });
+    await show({}, asked(planner()));
+    await show({}, asked(planner()));
+    expect(updates() - before, 'one is refused, no other is sent').toBe(1);
+    expect(await notificationsOf(store, SUBJECT)).toMatchObject([
+      { attempts: 0, dueAt: undefined },
+      { attempts: 0, dueAt: undefined },
+    ]);
+    nowMs += 30_000;
+    await notifyDue(asked(planner()));
+    expect(said(DOMAINS)).toEqual([expect.stringContaining('v3')]);
+    nowMs += 1_200;
+    await notifyDue(asked(planner()));
+    expect(said(GENERAL)).toEqual([expect.stringContaining('v3')]);
+  });
 });
 
 test('what a place refuses goes to the next one', async () => {

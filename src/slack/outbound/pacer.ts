@@ -1,0 +1,118 @@
+/**
+ * Who waits for a call:
+ *
+ * - `urgent`: somebody who acted or asked.
+ * - `background`: nobody. It only keeps messages fresh.
+ */
+export type Urgency = 'urgent' | 'background';
+
+/** Keeps calls to Slack's rate limits. One for a workspace and process. */
+export interface Pacer {
+  /** Starts a call, if it may be made now. @returns 0, or the milliseconds to wait */
+  enter(method: string, channel: string | undefined, urgency: Urgency): number;
+  /** Slack refused a call, and asks to wait. */
+  refused(method: string, channel: string | undefined, retryAfterMs: number): void;
+  /** Whether a background call may be made now. */
+  hasRoom(method: string): boolean;
+}
+
+interface Tier {
+  readonly calls: number;
+  readonly perMs: number;
+  readonly isPerChannel?: true;
+}
+
+/**
+ * The methods that keep messages fresh, with the least that Slack takes (https://docs.slack.dev/apis/web-api/rate-limits).
+ * Callers of other methods wait out their limits themselves.
+ */
+const TIERS: Readonly<Record<string, Tier>> = {
+  'chat.postMessage': { calls: 1, perMs: 1_000, isPerChannel: true },
+  'chat.update': { calls: 50, perMs: 60_000 },
+};
+
+/** The part of a tier that background calls use. The rest is free for people. */
+const BACKGROUND_SHARE = 0.5;
+/** After a refusal, calls are spaced out evenly for the period of their tier, and at least for this long. */
+const MIN_RECOVERY_MS = 10_000;
+/** Background calls double their spacing with each refusal in a row, up to this many times. */
+const MAX_DOUBLINGS = 5;
+/** Beyond this number of channels, the oldest are forgotten. */
+const MAX_STATES = 1_000;
+
+const NEVER = Number.NEGATIVE_INFINITY;
+
+interface State {
+  readonly tier: Tier;
+  /** When the calls of one period were made. */
+  sent: readonly number[];
+  blockedUntil: number;
+  recoveredAt: number;
+  /** Refusals in a row. */
+  refusals: number;
+}
+
+/** @param clock in milliseconds */
+export function createPacer(clock: () => number = () => performance.now()): Pacer {
+  const states = new Map<string, State>();
+  let latest = NEVER;
+  const now = () => {
+    const at = clock();
+    // The clock was set back, so no moment counts.
+    if (at < latest) states.clear();
+    latest = at;
+    return at;
+  };
+
+  function stateOf(method: string, channel: string | undefined): State | undefined {
+    const tier = Object.hasOwn(TIERS, method) ? TIERS[method] : undefined;
+    if (tier === undefined) return undefined;
+    const key = tier.isPerChannel ? `${method} ${channel}` : method;
+    const known = states.get(key);
+    if (known !== undefined) return known;
+    const [oldest] = states.keys();
+    if (states.size >= MAX_STATES && oldest !== undefined) states.delete(oldest);
+    const state: State = { tier, sent: [], blockedUntil: NEVER, recoveredAt: NEVER, refusals: 0 };
+    states.set(key, state);
+    return state;
+  }
+
+  return {
+    enter(method, channel, urgency) {
+      const at = now();
+      const state = stateOf(method, channel);
+      if (state === undefined) return 0;
+      const waitMs = waitOf(state, at, urgency);
+      if (waitMs > 0) return waitMs;
+      state.sent = [...state.sent.filter((sentAt) => sentAt > at - state.tier.perMs), at];
+      return 0;
+    },
+    refused(method, channel, retryAfterMs) {
+      const at = now();
+      const state = stateOf(method, channel);
+      if (state === undefined) return;
+      // Calls that were under way together count once.
+      if (at >= state.blockedUntil) state.refusals = at < state.recoveredAt ? state.refusals + 1 : 1;
+      state.blockedUntil = Math.max(state.blockedUntil, at + retryAfterMs);
+      state.recoveredAt = state.blockedUntil + Math.max(state.tier.perMs, MIN_RECOVERY_MS);
+    },
+    hasRoom(method) {
+      const at = now();
+      const state = stateOf(method, undefined);
+      return state === undefined || waitOf(state, at, 'background') <= 0;
+    },
+  };
+}
+
+/** How long a call waits. What somebody waits for goes at Slack's own pace, and waits only after a refusal. */
+function waitOf({ tier, sent, blockedUntil, recoveredAt, refusals }: State, at: number, urgency: Urgency) {
+  if (at < blockedUntil) return blockedUntil - at;
+  const { calls, perMs } = tier;
+  if (at < recoveredAt) {
+    const factor = urgency === 'urgent' ? 1 : 2 ** Math.min(refusals, MAX_DOUBLINGS);
+    return (sent.at(-1) ?? NEVER) + (perMs / calls) * factor - at;
+  }
+  if (urgency === 'urgent') return 0;
+  const share = Math.max(1, Math.floor(calls * BACKGROUND_SHARE));
+  return (sent.at(-share) ?? NEVER) + perMs - at;
+}

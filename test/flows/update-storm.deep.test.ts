@@ -1,0 +1,78 @@
+import type { View } from '@domain-steward/slack-workspace';
+import { expect, it } from 'vitest';
+import { priceEdits } from '../../src/money/prices.ts';
+import { answerTo, DOMAINS, openedAfter, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { orderOf, SeenOrder } from '../support/orders.ts';
+import { closed } from '../support/people.ts';
+
+/*
+ * Many orders wait, and Slack takes 50 updates a minute. Siblings: settings, stand-ins and the policy refresh cards in the
+ * same way.
+ */
+
+const t = useTestDemo({ settings: { APPROVERS: 'U0BOB,U0CAROL,U0ADA' }, commandsPerMinute: 10_000 });
+const ORDERS = 200;
+const AT_ONCE = 20;
+
+const updates = () => t.workspace.calls.filter(({ method }) => method === 'chat.update');
+const pending = () =>
+  t.workspace
+    .messages(DOMAINS)
+    .filter((message) => orderOf(message)?.state === 'PENDING' && message.metadata);
+
+async function formBehind(command: string, button: string, value?: string) {
+  await answerTo(t.workspace, t.ada, command);
+  const shown = t.ada.ephemerals().at(-1);
+  if (shown === undefined) throw new Error(`${command} was not answered`);
+  const which = value === undefined ? {} : { value };
+  return openedAfter(t.workspace, t.ada, () => t.ada.click(shown, button, which));
+}
+
+/** Submits a form. @returns what its sender is told */
+function submitted(form: View, values: Readonly<Record<string, string>>): Promise<string> {
+  return toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, values)));
+}
+
+it('an unrelated change sends no update, and after a price change the approved card goes first', async () => {
+  const price17 = { currency: 'EUR', minor: 1_700 };
+  const renewal = {
+    zone: 'rest',
+    task: 'renew',
+    period: 1,
+    validFrom: '2020-01-01',
+    source: 'Contract 7',
+  } as const;
+  await t.demo.bot.prices.save(priceEdits([], [{ ...renewal, amount: price17 }]), 'U0ADA', new Date());
+  const names = Array.from({ length: ORDERS }, (_, n) => `storm-${n}.rest`);
+  for (const name of names) t.service.state.addDomain({ name, context: 4 });
+  for (let from = 0; from < ORDERS; from += AT_ONCE)
+    await Promise.all(
+      names.slice(from, from + AT_ONCE).map((name) => t.alice.command(DOMAINS, `/domain renew ${name}`)),
+    );
+  await until('all cards wait', async () => pending().length === ORDERS, 60_000);
+  await t.allShown();
+
+  const before = updates().length;
+  const budget = await formBehind('/domain spend', 'budget_add');
+  await submitted(budget, { tag: 'nobody', amount: '20.00', span: 'month' });
+  await t.allShown();
+  expect(updates().length - before, 'after a budget for a tag that no name has').toBe(0);
+
+  t.workspace.rateLimits.enabled = true;
+  const [listed] = await t.demo.bot.prices.list();
+  const price = await formBehind('/domain prices', 'price_edit', listed?.id);
+  expect(await submitted(price, { amount: '18.00' })).toContain('1 price changed.');
+  await until('refreshes begin', async () => updates().length > before);
+  const waits: number[] = [];
+  for (const card of pending().slice(-8)) {
+    const order = new SeenOrder(t.workspace, orderOf(card)?.id ?? '', DOMAINS);
+    const clickedAt = performance.now();
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED', 20_000);
+    waits.push(performance.now() - clickedAt);
+  }
+  const sent = updates().slice(before);
+  const refused = sent.filter(({ ok }) => !ok).length;
+  expect(Math.max(...waits)).toBeLessThan(5_000);
+  expect(refused).toBe(0);
+}, 180_000);

@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest';
+import { createPacer, type Pacer, type Urgency } from '../../../src/slack/outbound/pacer.ts';
+
+const MINUTE_MS = 60_000;
+const UPDATE = 'chat.update';
+
+/** A clock that is moved by hand. */
+function clockAt(startMs = 1_000_000) {
+  let nowMs = startMs;
+  return {
+    now: () => nowMs,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+}
+
+/** Slack's side: so many calls in any minute, and how long to wait where there were more. */
+function strictSlack(now: () => number, perMinute: number) {
+  const taken: number[] = [];
+  let refusals = 0;
+  return {
+    taken,
+    refusals: () => refusals,
+    take(): number {
+      const first = taken.at(-perMinute);
+      const waitMs = first === undefined ? 0 : first + MINUTE_MS - now();
+      if (waitMs > 0) {
+        refusals += 1;
+        return Math.ceil(waitMs / 1_000) * 1_000;
+      }
+      taken.push(now());
+      return 0;
+    },
+  };
+}
+
+/** Makes a call, if the pacer allows it and Slack takes it. */
+function tryCall(pacer: Pacer, slack: ReturnType<typeof strictSlack>, urgency: Urgency): boolean {
+  if (pacer.enter(UPDATE, undefined, urgency) > 0) return false;
+  const retryAfterMs = slack.take();
+  if (retryAfterMs > 0) pacer.refused(UPDATE, undefined, retryAfterMs);
+  return retryAfterMs === 0;
+}
+
+test('200 refreshes at 50 a minute leave room: an approval every 5 s is shown at once, and nothing is refused', () => {
+  const clock = clockAt();
+  const pacer = createPacer(clock.now);
+  const slack = strictSlack(clock.now, 50);
+  let left = 200;
+  const waits: number[] = [];
+  let askedAt: number | undefined;
+  for (let ms = 0; left > 0 && ms < 20 * MINUTE_MS; ms += 250, clock.pass(250)) {
+    if (ms % 5_000 === 0) askedAt ??= clock.now();
+    if (askedAt !== undefined && tryCall(pacer, slack, 'urgent')) {
+      waits.push(clock.now() - askedAt);
+      askedAt = undefined;
+    }
+    while (left > 0 && tryCall(pacer, slack, 'background')) left -= 1;
+  }
+  expect(left).toBe(0);
+  expect(waits.length).toBeGreaterThan(50);
+  expect(Math.max(...waits)).toBe(0);
+  expect(slack.refusals()).toBe(0);
+});
+
+test.each([1, 2, 4])(
+  '%d processes that know nothing of each other share a limit of 50 a minute',
+  (processes) => {
+    const clock = clockAt();
+    const slack = strictSlack(clock.now, 50);
+    const pacers = Array.from({ length: processes }, () => createPacer(clock.now));
+    const left = new Map(pacers.map((pacer) => [pacer, 200]));
+    for (let ms = 0; ms < 60 * MINUTE_MS; ms += 250, clock.pass(250))
+      for (const [pacer, rest] of left)
+        if (rest > 0 && tryCall(pacer, slack, 'background')) left.set(pacer, rest - 1);
+    expect([...left.values()].every((rest) => rest === 0)).toBe(true);
+    expect(slack.refusals() / slack.taken.length).toBeLessThan(0.2);
+  },
+);
+
+test('a refusal slows the whole method: nothing is sent until its end, then what somebody waits for goes first', () => {
+  const clock = clockAt();
+  const pacer = createPacer(clock.now);
+  pacer.enter(UPDATE, 'C1', 'urgent');
+  pacer.refused(UPDATE, 'C1', 30_000);
+  expect(pacer.enter(UPDATE, 'C2', 'urgent')).toBe(30_000);
+  expect(pacer.hasRoom(UPDATE)).toBe(false);
+  clock.pass(30_000);
+  expect(pacer.enter(UPDATE, 'C2', 'urgent')).toBe(0);
+  expect(pacer.enter(UPDATE, 'C3', 'urgent')).toBe(1_200);
+  expect(pacer.enter(UPDATE, 'C3', 'background')).toBe(2_400);
+  clock.pass(1_200);
+  expect(pacer.enter(UPDATE, 'C3', 'urgent')).toBe(0);
+  clock.pass(MINUTE_MS);
+  expect(Array.from({ length: 60 }, () => pacer.enter(UPDATE, 'C3', 'urgent'))).toEqual(Array(60).fill(0));
+});
+
+test('posts are limited by channel, and other methods not at all', () => {
+  const clock = clockAt();
+  const pacer = createPacer(clock.now);
+  pacer.refused('chat.postMessage', 'C1', 2_000);
+  pacer.refused('users.info', undefined, 5_000);
+  expect(pacer.enter('users.info', undefined, 'urgent')).toBe(0);
+  expect(pacer.enter('chat.postMessage', 'C1', 'urgent')).toBe(2_000);
+  expect(pacer.enter('chat.postMessage', 'C2', 'urgent')).toBe(0);
+  clock.pass(2_000);
+  expect(pacer.enter('chat.postMessage', 'C1', 'urgent')).toBe(0);
+  expect(pacer.enter('chat.postMessage', 'C1', 'urgent')).toBe(1_000);
+});
+
+test('a clock that is set back holds up nothing', () => {
+  const clock = clockAt();
+  const pacer = createPacer(clock.now);
+  pacer.refused(UPDATE, undefined, 30_000);
+  clock.pass(-3_600_000);
+  expect(pacer.enter(UPDATE, undefined, 'urgent')).toBe(0);
+});
