@@ -255,11 +255,9 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         const { sandbox } = dns;
         // This machine cannot run a DNS of its own.
         if (sandbox === undefined) return;
-        await started.expiry.watch({ text: STOLEN, date: undefined, by: 'U0ALICE' }, async () => ({
-          changed: [],
-          waiting: undefined,
-        }));
-        await started.guard(STOLEN);
+        const place = { channelId: '' };
+        await started.facts.changeReminders([{ name: STOLEN, isNew: true }], 'U0ALICE', place);
+        await started.facts.change(new Map([[STOLEN, { addTags: ['guarded'] }]]), 'U0ALICE', place);
         await playTheft({
           service,
           dns: sandbox,

@@ -205,8 +205,7 @@ async function importNames({ bot, service }: HistoryParts, who: Doing): Promise<
     .map(({ name, expires }) => `${name},${new Date(expires).toISOString().slice(0, 10)}`);
   await bot.expiry.importNames(
     lines.join('\n'),
-    'U0BOB',
-    async () => ({ changed: [], waiting: undefined }),
+    (changes) => bot.facts.changeReminders(changes, 'U0BOB', { channelId: '' }),
     async () => undefined,
   );
   const plan = await who.answered(() => who.fillIn('/domain names import', { rows: PORTFOLIO }));

@@ -8,7 +8,7 @@ import { jobsOf } from './jobs.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import type { PriceStore } from './money/ports.ts';
-import { GUARDED } from './names/portfolio.ts';
+import type { ProtectedChanges } from './names/protected-changes.ts';
 import type { AdvanceDeps } from './orders/advance.ts';
 import type { Witness } from './orders/charter.ts';
 import { mandatesInTime } from './orders/mandates/overview.ts';
@@ -64,8 +64,7 @@ export interface Bot {
   readonly metricsPort: number;
   readonly expiry: Expiry;
   readonly prices: PriceStore;
-  /** Tags a watched name `guarded`, so that it is looked at by the minute. */
-  guard(name: string): Promise<unknown>;
+  readonly facts: ProtectedChanges;
   /** Looks for due work at once, instead of at the next turn: for clocks that jump. */
   catchUp(): Promise<void>;
   /** Ends work under way, or leaves it where it can be resumed. Takes at most 10 seconds. */
@@ -243,8 +242,7 @@ async function start(site: Site): Promise<Bot> {
     ...ports,
     expiry,
     prices,
-    guard: (name) =>
-      deps.facts.change(new Map([[name, { addTags: [GUARDED] }]]), 'system', { channelId: '' }),
+    facts: deps.facts,
     catchUp: work.catchUp,
     stop() {
       readiness.watch('shutdown', async () => 'shutting down');

@@ -1,6 +1,7 @@
-import { importNames } from '../../src/expiry/watch-list.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
+import { createPortfolioStore } from '../../src/store/portfolio.ts';
+import { importNames } from '../../test/support/unprotected.ts';
 import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 import { Postgres } from '../surroundings.ts';
 
@@ -46,10 +47,9 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
         async () =>
           (
             await importNames(
-              { store, now: () => now },
+              { store, portfolio: createPortfolioStore(database, 'T0TEAM'), now: () => now },
               list,
               'U0PERSON',
-              async () => ({ changed: [], waiting: undefined }),
               async () => undefined,
             )
           ).added,

@@ -4,7 +4,6 @@ import type { TeamSettings } from '../config.ts';
 import { DAY_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import { timeLimit } from '../names/time-limit.ts';
-import type { MessagePlace } from '../notifications.ts';
 import type { Order } from '../orders/order.ts';
 import type { Secret } from '../service/secret.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
@@ -69,29 +68,20 @@ export interface ListPage extends ListCounts {
   readonly names: readonly ListedName[];
 }
 
+type Tail<List extends readonly unknown[]> = List extends readonly [unknown, ...infer Rest] ? Rest : never;
+
 /** The use cases of the watch list, for people and for the bot itself. */
 export interface Expiry {
-  watch(
-    given: Parameters<typeof list.watchName>[2],
-    changeDates: list.ChangeDates,
-  ): Promise<list.WatchedOutcome>;
+  watch(given: Parameters<typeof list.watchName>[2], gate: list.Gate): Promise<list.WatchedOutcome>;
   /** @param list as it was read, or a text that is known to be readable */
   importNames(
     list: ImportReport | string,
-    by: string,
-    changeDates: list.ChangeDates,
+    gate: list.Gate,
     progress: (done: number, total: number) => Promise<void>,
   ): Promise<list.ImportSummary>;
-  /** @param origin where it is told, here and below */
-  snooze(
-    name: string,
-    days: number,
-    by: string,
-    reason: string | undefined,
-    origin: MessagePlace,
-  ): Promise<list.WatchOutcome>;
-  requestLapse(name: string, by: string, reason: string, origin: MessagePlace): Promise<list.WatchOutcome>;
-  confirmLapse(confirmation: list.LapseConfirmation): Promise<list.WatchOutcome>;
+  snooze(request: list.ReminderRequest, days: number, gate: list.Gate): Promise<list.WatchOutcome>;
+  requestLapse(...given: Tail<Parameters<typeof list.requestLapse>>): Promise<list.WatchOutcome>;
+  confirmLapse(...given: Tail<Parameters<typeof list.confirmLapse>>): ReturnType<typeof list.confirmLapse>;
   /** @param name in ASCII */
   find(name: string): Promise<WatchedDomain | undefined>;
   /** Those of many names that are watched. */
@@ -199,15 +189,15 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   }
 
   return {
-    watch: (given, changeDates) => list.watchName(watching, look, given, changeDates),
-    async importNames(given, by, changeDates, progress) {
-      const summary = await list.importNames(watching, given, by, changeDates, progress);
+    watch: (given, gate) => list.watchName(watching, look, given, gate),
+    async importNames(given, gate, progress) {
+      const summary = await list.importNames(watching, given, gate, progress);
       parts.namesAdded();
       return summary;
     },
     snooze: (...given) => list.snoozeName(watching, ...given),
     requestLapse: (...given) => list.requestLapse(watching, ...given),
-    confirmLapse: (confirmation) => list.confirmLapse(watching, confirmation),
+    confirmLapse: (...given) => list.confirmLapse(watching, ...given),
     find: (name) => store.find(name),
     findMany: (names) => store.findMany(names),
     async findListed(name) {

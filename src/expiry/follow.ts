@@ -1,7 +1,7 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { type DatedOrder, datesAfterOrder, hasNewEnd } from '../names/dates.ts';
 import { inputOfItem, type Order, type OrderItem, periodOf } from '../orders/order.ts';
-import { newlyWatched } from './change-watched.ts';
+import { newlyWatched } from './newly-watched.ts';
 import type { FollowedName, WatchedDomain, WatchListStore } from './ports.ts';
 
 /** What {@link followOrder} needs. */

@@ -1,12 +1,10 @@
 import type { Sealed } from '../accounts/vault.ts';
-import type { WatchDecision } from '../events.ts';
 import type { NameDates } from '../names/dates.ts';
 import type { Lapse, NameObservation } from '../names/ports.ts';
 import type { LifePhase } from '../zones/lifecycle.ts';
 import type { CalendarName } from './calendar.ts';
 import type { CandidateRange } from './candidates.ts';
 import type { Day } from './days.ts';
-import type { ImportedName } from './import.ts';
 import type { DueReminder, WatchedName } from './plan.ts';
 
 /** Somebody snoozed the reminders of a name. */
@@ -39,13 +37,6 @@ export interface FollowedName {
   readonly observation: NameObservation;
 }
 
-/** What a batch of imported names did. */
-export interface ImportCounts {
-  readonly added: number;
-  /** Names that were on the list and took the date that was given. */
-  readonly dated: number;
-}
-
 /** The names that have to be looked at. */
 export interface ListRange {
   /** Names that expire at this moment or later are in the range. */
@@ -71,26 +62,7 @@ export interface WatchListStore {
   findMany(names: readonly string[]): Promise<readonly WatchedDomain[]>;
   /** When the first of some names expires, as far as that is known. */
   firstExpiry(names: readonly string[]): Promise<Date | undefined>;
-  /**
-   * @param decision is kept with it, for the audit log; so is that of a change and of a removal
-   * @param observation what a person said of its dates
-   * @returns false when the name is on the list already
-   */
-  add(domain: WatchedDomain, decision?: WatchDecision, observation?: NameObservation): Promise<boolean>;
-  /**
-   * Commits a change if nobody else changed the name since `before` was read. Where the expiry moves by less than a
-   * month, it is a better date for the same end, and its reminders count as given.
-   * @returns false when somebody else was faster: read again
-   */
-  change(
-    before: WatchedDomain,
-    after: WatchedDomain,
-    decision?: WatchDecision,
-    observation?: NameObservation,
-  ): Promise<boolean>;
   countWatched(): Promise<number>;
-  /** Adds names, each as a decision of the audit log. */
-  importBatch(names: readonly ImportedName[], by: string, now: Date): Promise<ImportCounts>;
   /**
    * Names that expire in the range, soonest first, then those that were deleted early, then those without a date. The deleted
    * ones do not come first, because a team may have deleted many on purpose.

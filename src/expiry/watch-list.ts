@@ -1,9 +1,9 @@
-import { type ChangedName, lapseHash, MAX_WATCHED } from '../names/portfolio.ts';
-import type { Lapse } from '../names/ports.ts';
-import type { EditedFacts } from '../names/protected-changes.ts';
+import { compareAndSwap } from '../compare-and-swap.ts';
+import { lapseHash, MAX_WATCHED, type ReminderChange, type ReminderDecision } from '../names/portfolio.ts';
+import type { Lapse, NameLimit } from '../names/ports.ts';
+import type { DecidedLapse, EditedFacts } from '../names/protected-changes.ts';
 import type { MessagePlace } from '../notifications.ts';
 import { type DateIssue, parseTypedDate } from '../typed-date.ts';
-import { changeWatched, newlyWatched } from './change-watched.ts';
 import { type ImportReport, type NameIssue, parseImport, registrableName } from './import.ts';
 import { snoozeUntil } from './plan.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
@@ -12,7 +12,7 @@ import type { WatchedDomain, WatchListStore } from './ports.ts';
 
 /** What changes of the watch list need. */
 export interface WatchListDeps {
-  readonly store: WatchListStore;
+  readonly store: Pick<WatchListStore, 'find' | 'findMany' | 'countWatched'>;
   readonly now: () => Date;
 }
 
@@ -73,8 +73,8 @@ export interface ImportSummary
   readonly waiting: EditedFacts['waiting'];
 }
 
-/** Changes dates that people gave: the gate for protected fields, for one person in one place. */
-export type ChangeDates = (names: readonly Pick<ChangedName, 'name' | 'date'>[]) => Promise<EditedFacts>;
+/** The gate for protected fields, for one person in one place. `changed`: read again. */
+export type Gate = (changes: readonly ReminderChange[]) => Promise<EditedFacts | 'changed' | NameLimit>;
 
 const LOOKUP_MS = 6_000;
 const IMPORT_BATCH = 1_000;
@@ -90,8 +90,8 @@ export const MAX_SNOOZE_DAYS = 365;
 export async function watchName(
   deps: WatchListDeps,
   look: (name: string, timeoutMs: number) => Promise<void>,
-  { text, date, by }: { readonly text: string; readonly date: string | undefined; readonly by: string },
-  changeDates: ChangeDates,
+  { text, date }: { readonly text: string; readonly date: string | undefined },
+  gate: Gate,
 ): Promise<WatchedOutcome> {
   const read = registrableName(text);
   if (!read.ok) return { ok: false, refusal: read.issue };
@@ -102,20 +102,23 @@ export async function watchName(
     return { ok: false, refusal: { code: 'date_too_far_ahead', text: date } };
   const name = read.value.ascii;
 
-  const known = await deps.store.find(name);
-  const dated = given !== undefined && known !== undefined ? datedName(known, given.value) : undefined;
-  const waiting = dated === undefined ? undefined : (await changeDates([dated])).waiting;
-  const decision = { kind: 'name_watched', actor: by, at, until: given?.value } as const;
-  if (known === undefined) {
-    if ((await deps.store.countWatched()) >= MAX_WATCHED)
-      return { ok: false, refusal: { code: 'list_full', limit: MAX_WATCHED } };
-    const expiry = given && ({ at: given.value, source: 'person', by } as const);
-    const observation = given && ({ origin: 'person', at, expiresAt: given.value } as const);
-    await deps.store.add({ ...newlyWatched(name, by, at), expiry }, decision, observation);
-  } else {
-    const watchAgain = (now: WatchedDomain) => ({ ...now, lapse: undefined });
-    await changeWatched(deps.store, name, watchAgain, () => ({ ...decision, until: undefined }));
-  }
+  const added = await compareAndSwap(
+    `watching ${name}`,
+    () => deps.store.find(name),
+    async (known) => {
+      const date = given && { after: given.value };
+      const dated = known && given && datedName(known, given.value);
+      const written = await gate(
+        known === undefined
+          ? [{ name, isNew: true, ...(date && { date }) }]
+          : [{ name, decision: { kind: 'name_watched' } }, ...(dated === undefined ? [] : [dated])],
+      );
+      return written === 'changed' ? undefined : { known, written };
+    },
+  );
+  const { known, written } = added;
+  if (typeof written === 'string') return { ok: false, refusal: { code: 'list_full', limit: MAX_WATCHED } };
+  const { waiting } = written;
   await look(name, LOOKUP_MS);
   const domain = await deps.store.find(name);
   if (domain === undefined) return { ok: false, refusal: { code: 'removed_meanwhile' } };
@@ -140,8 +143,7 @@ function latestDate(now: Date): Date {
 }
 
 /** A known name with a given date; undefined where a better date is known, or the same one. */
-function datedName(known: WatchedDomain, after: Date): Pick<ChangedName, 'name' | 'date'> | undefined {
-  const { name, expiry } = known;
+function datedName({ name, expiry }: WatchedDomain, after: Date): ReminderChange | undefined {
   if (expiry === undefined) return { name, date: { after } };
   if (expiry.source !== 'person' || expiry.at.getTime() === after.getTime()) return undefined;
   return { name, date: { before: { at: expiry.at, by: expiry.by }, after } };
@@ -155,8 +157,7 @@ function datedName(known: WatchedDomain, after: Date): Pick<ChangedName, 'name' 
 export async function importNames(
   deps: WatchListDeps,
   list: ImportReport | string,
-  by: string,
-  changeDates: ChangeDates,
+  gate: Gate,
   progress: (done: number, total: number) => Promise<void>,
 ): Promise<ImportSummary> {
   const report = typeof list === 'string' ? await parseImport(list) : list;
@@ -164,29 +165,41 @@ export async function importNames(
   const { accepted: read, rejected, duplicates, ...rest } = report;
   const latest = latestDate(deps.now());
   const accepted = read.filter(({ expiresAt }) => expiresAt === undefined || expiresAt <= latest);
-  const dated: Pick<ChangedName, 'name' | 'date'>[] = [];
-  let room = MAX_WATCHED - (await deps.store.countWatched());
-  let added = 0;
-  let beyondLimit = 0;
+  let [added, beyondLimit] = [0, 0];
+  const dated: ReminderChange[] = [];
   for (let from = 0; from < accepted.length; from += IMPORT_BATCH) {
     const batch = accepted.slice(from, from + IMPORT_BATCH);
-    const known = new Map(
-      (await deps.store.findMany(batch.map(({ name }) => name))).map((domain) => [domain.name, domain]),
+    const done = await compareAndSwap(
+      'importing names',
+      async () => ({
+        known: await deps.store.findMany(batch.map(({ name }) => name)),
+        room: Math.max(0, MAX_WATCHED - (await deps.store.countWatched())),
+      }),
+      async ({ known, room }) => {
+        const names = new Map(known.map((domain) => [domain.name, domain]));
+        const fresh = batch.filter(({ name }) => !names.has(name));
+        const fitting = fresh.slice(0, room).map(({ name, expiresAt: after }) => ({
+          ...{ name, isNew: true as const },
+          ...(after && { date: { after } }),
+        }));
+        const written = fitting.length === 0 ? NOTHING : await gate(fitting);
+        if (typeof written === 'string') return undefined;
+        return { names, added: fitting.length, beyond: fresh.length - fitting.length };
+      },
     );
-    const fresh = batch.filter(({ name }) => !known.has(name));
-    const fitting = fresh.slice(0, Math.max(0, room));
-    beyondLimit += fresh.length - fitting.length;
-    room -= fitting.length;
-    added += (await deps.store.importBatch(fitting, by, deps.now())).added;
-    for (const { name, expiresAt } of batch) {
-      const domain = known.get(name);
-      const change =
-        domain !== undefined && expiresAt !== undefined ? datedName(domain, expiresAt) : undefined;
-      if (change !== undefined) dated.push(change);
-    }
+    added += done.added;
+    beyondLimit += done.beyond;
+    dated.push(
+      ...batch.flatMap(({ name, expiresAt }) => {
+        const domain = done.names.get(name);
+        return (domain && expiresAt && datedName(domain, expiresAt)) ?? [];
+      }),
+    );
     await progress(from + batch.length, accepted.length);
   }
-  const { changed, waiting } = dated.length === 0 ? NOTHING_DATED : await changeDates(dated);
+  const written = dated.length === 0 ? NOTHING : await gate(dated);
+  // A name that changed at the same moment keeps its date.
+  const { changed, waiting } = typeof written === 'string' ? NOTHING : written;
   const kept = accepted.length - added - beyondLimit - changed.length - (waiting?.change.names.length ?? 0);
   const counts = {
     added,
@@ -198,50 +211,62 @@ export async function importNames(
   return { ...rest, ...counts, duplicates: duplicates.length, rejected, waiting };
 }
 
-const NOTHING_DATED: EditedFacts = { changed: [], waiting: undefined };
+const NOTHING: EditedFacts = { changed: [], waiting: undefined };
 
-/** Stops the reminders of a name for some days, until its expiry at the latest. @param origin where it is told, here and below */
+/** Makes a decision about the reminders of a watched name. */
+async function decide(
+  { store }: WatchListDeps,
+  name: string,
+  gate: Gate,
+  decision: (known: WatchedDomain) => ReminderDecision | WatchRefusal,
+): Promise<WatchOutcome> {
+  return compareAndSwap(
+    `changing ${name} on the watch list`,
+    () => store.find(name),
+    async (known) => {
+      if (known === undefined) return notWatched(name);
+      const decided = decision(known);
+      if ('code' in decided) return { ok: false, refusal: decided };
+      if (typeof (await gate([{ name, decision: decided }])) === 'string') return undefined;
+      const domain = await store.find(name);
+      return domain && { ok: true, domain };
+    },
+  );
+}
+
+/** A request about the reminders of one name. */
+export interface ReminderRequest {
+  readonly name: string;
+  readonly reason: string | undefined;
+  /** Where it is told. */
+  readonly origin?: MessagePlace;
+}
+
+/** Stops the reminders of a name for some days, until its expiry at the latest. */
 export async function snoozeName(
   deps: WatchListDeps,
-  name: string,
+  { name, ...told }: ReminderRequest,
   days: number,
-  by: string,
-  reason: string | undefined,
-  origin?: MessagePlace,
+  gate: Gate,
 ): Promise<WatchOutcome> {
   if (!Number.isInteger(days) || days < 1 || days > MAX_SNOOZE_DAYS) {
     return { ok: false, refusal: { code: 'invalid_snooze', maxDays: MAX_SNOOZE_DAYS } };
   }
-  const now = deps.now();
-  const domain = await changeWatched(
-    deps.store,
-    name,
-    (known) => ({ ...known, snooze: { until: snoozeUntil(known.expiry?.at, days, now), by, reason } }),
-    ({ snooze }) => ({ kind: 'name_snoozed', actor: by, at: now, until: snooze?.until, reason, origin }),
-  );
-  return domain === undefined ? notWatched(name) : { ok: true, domain };
+  return decide(deps, name, gate, ({ expiry }) => ({
+    ...{ kind: 'name_snoozed', until: snoozeUntil(expiry?.at, days, deps.now()) },
+    ...told,
+  }));
 }
 
 /** Asks to let a name go. It is decided once somebody else confirms. */
-export async function requestLapse(
-  { store, now }: WatchListDeps,
-  name: string,
-  by: string,
-  reason: string,
-  origin?: MessagePlace,
+export function requestLapse(
+  deps: WatchListDeps,
+  { name, ...told }: ReminderRequest & { readonly reason: string },
+  gate: Gate,
 ): Promise<WatchOutcome> {
-  let decided = false;
-  const domain = await changeWatched(
-    store,
-    name,
-    (known) => {
-      decided = known.lapse?.confirmed !== undefined;
-      return decided ? undefined : { ...known, lapse: { reason, requestedBy: by, confirmed: undefined } };
-    },
-    () => ({ kind: 'lapse_requested', actor: by, at: now(), reason, origin }),
+  return decide(deps, name, gate, ({ lapse }) =>
+    lapse?.confirmed === undefined ? { kind: 'lapse_requested', ...told } : { code: 'lapse_decided' },
   );
-  if (domain === undefined) return notWatched(name);
-  return decided ? { ok: false, refusal: { code: 'lapse_decided' } } : { ok: true, domain };
 }
 
 /** A click that confirms a lapse. */
@@ -250,35 +275,28 @@ export interface LapseConfirmation {
   readonly by: string;
   /** The {@link lapseHash} of the request that was shown. */
   readonly shown: string;
-  readonly origin?: MessagePlace;
 }
 
+export type LapseOutcome = DecidedLapse | { readonly ok: false; readonly watch: WatchRefusal };
+
 /** A second person lets a name lapse: there are no more reminders. */
-export async function confirmLapse(
-  deps: WatchListDeps,
-  { name, by, shown, origin }: LapseConfirmation,
-): Promise<WatchOutcome> {
-  let refusal: WatchRefusal | undefined;
-  const at = deps.now();
-  const domain = await changeWatched(
-    deps.store,
-    name,
-    (known) => {
-      refusal = refusalToConfirm(known, by, shown);
-      if (refusal !== undefined || known.lapse === undefined) return undefined;
-      return { ...known, lapse: { ...known.lapse, confirmed: { by, at } } };
+export function confirmLapse(
+  { store }: WatchListDeps,
+  { name, by, shown }: LapseConfirmation,
+  confirm: (asked: Lapse) => Promise<DecidedLapse>,
+): Promise<Exclude<LapseOutcome, 'changed'>> {
+  return compareAndSwap(
+    `letting ${name} lapse`,
+    () => store.find(name),
+    async (known) => {
+      if (known === undefined) return { ok: false, watch: { code: 'not_watched', name } };
+      const watch = refusalToConfirm(known, by, shown);
+      if (watch !== undefined || known.lapse === undefined)
+        return { ok: false, watch: watch ?? { code: 'lapse_not_requested' } };
+      const outcome = await confirm(known.lapse);
+      return outcome === 'changed' ? undefined : outcome;
     },
-    ({ lapse }) => ({
-      kind: 'lapse_confirmed',
-      actor: by,
-      at,
-      reason: lapse?.reason,
-      askedBy: lapse?.requestedBy,
-      origin,
-    }),
   );
-  if (domain === undefined) return notWatched(name);
-  return refusal === undefined ? { ok: true, domain } : { ok: false, refusal };
 }
 
 function refusalToConfirm(

@@ -1,4 +1,5 @@
 import { hashOf } from '../canonical-json.ts';
+import type { MessagePlace } from '../notifications.ts';
 
 /* Who owns a name and how the team treats it: what people set themselves, beside what registries and the DNS show. */
 
@@ -80,7 +81,7 @@ function sortedTags(tags: readonly string[]): string[] {
 }
 
 /** The details after a change. */
-export function changedDetails(before: NameDetails, change: DetailsChange): NameDetails {
+function changedDetails(before: NameDetails, change: DetailsChange): NameDetails {
   const kept = <T>(given: T | null | undefined, stands: T | undefined): T | undefined =>
     given === undefined ? stands : (given ?? undefined);
   const removed = new Set(change.removeTags ?? []);
@@ -104,22 +105,62 @@ export function isSameDetails(a: NameDetails, b: NameDetails): boolean {
   );
 }
 
-/** A name whose protected fields change. */
-export interface ChangedName {
+/** What a person asks to change of a name besides its details. */
+export interface ReminderChange {
   readonly name: string;
-  readonly before: NameDetails;
-  /** Undefined: it is taken off the watch list. */
-  readonly after: NameDetails | undefined;
+  /** It isn't on the watch list yet. */
+  readonly isNew?: true;
   /** The new date that a person gives, with the date that a person gave before and who gave it. */
   readonly date?: {
     readonly before?: { readonly at: Date; readonly by?: string | undefined } | undefined;
     readonly after: Date;
   };
+  readonly decision?: ReminderDecision;
 }
+
+/** A decision about the reminders of a name. Watching it again ends its lapse. */
+export type ReminderDecision =
+  | { readonly kind: 'name_watched' }
+  | ({ readonly kind: 'name_snoozed'; readonly until: Date; readonly reason?: string | undefined } & Told)
+  | ({ readonly kind: 'lapse_requested'; readonly reason: string } & Told)
+  | ({ readonly kind: 'lapse_confirmed'; readonly reason: string; readonly askedBy: string } & Told);
+
+interface Told {
+  /** Where it is told. */
+  readonly origin?: MessagePlace | undefined;
+}
+
+/** A name whose protected fields change. */
+export interface ChangedName extends ReminderChange {
+  readonly before: NameDetails;
+  /** Undefined: it is taken off the watch list. */
+  readonly after: NameDetails | undefined;
+}
+
+/** The details of a name that was just put on the list. */
+export const NO_DETAILS: NameDetails = { owner: undefined, tags: [], channel: undefined, note: undefined };
 
 /** A name whose details change while it stays on the watch list. */
 export interface EditedName extends ChangedName {
   readonly after: NameDetails;
+}
+
+/** The same change of a name as it is now; undefined where nothing is left of it. A date is asked for again by a person. */
+export function rebased(
+  { name, before, after, decision }: ChangedName,
+  now: NameDetails | undefined,
+): ChangedName | undefined {
+  if (now === undefined) return undefined;
+  if (after === undefined) return { name, before: now, after };
+  if (decision !== undefined) return { name, before: now, after: now, decision };
+  const changed = <Field extends 'owner' | 'channel' | 'note'>(field: Field) =>
+    before[field] === after[field] ? {} : { [field]: after[field] ?? null };
+  const next = changedDetails(now, {
+    ...{ ...changed('owner'), ...changed('channel'), ...changed('note') },
+    addTags: after.tags.filter((tag) => !before.tags.includes(tag)),
+    removeTags: before.tags.filter((tag) => !after.tags.includes(tag)),
+  });
+  return isSameDetails(now, next) ? undefined : { name, before: now, after: next };
 }
 
 /** The names that some edits change. */

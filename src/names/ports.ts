@@ -1,5 +1,6 @@
 import type { IncidentDecision } from '../events.ts';
 import type { ShownIncident } from '../orders/refusal.ts';
+import type { ConfirmChangeOutcome, PendingChanges } from '../policy/pending-changes.ts';
 import type { DatedOrder, NameDates } from './dates.ts';
 import type { DelegationFaultCode } from './delegation-health.ts';
 import type { DependentName } from './dependents.ts';
@@ -247,11 +248,24 @@ export interface NameQuery {
 /** How far long work is. It is told while a transaction is open, so it must not wait for anything. */
 export type Progress = (done: number, total: number) => void;
 
+/** The limit that a change would exceed: guarded names, or watched names. */
+export type NameLimit = 'too_many_guarded' | 'list_full';
+
 /**
  * What became of allowed changes. `changed`: a name is not as it was when they were allowed, so nothing was written. `gone`: their
- * import was applied before. `too_many_guarded`: more names would be guarded than can be watched by the minute.
+ * import was applied before.
  */
-export type Written = 'written' | 'changed' | 'gone' | 'too_many_guarded';
+export type Written = 'written' | 'changed' | 'gone' | NameLimit;
+
+/** Changes that wait. They take effect with a proof of the gate that they are confirmed. */
+export interface PendingFacts extends Omit<PendingChanges<FactsChange>, 'confirm'> {
+  confirm(
+    id: string,
+    by: string,
+    at: Date,
+    confirmed: AllowedChanges,
+  ): Promise<ConfirmChangeOutcome<FactsChange> | { readonly kind: NameLimit }>;
+}
 
 /** What people have set for watched names. Implemented by the store; every change leaves a line in the audit log. */
 export interface PortfolioStore extends TagSource {

@@ -10,21 +10,35 @@ import type { OrderStore } from '../orders/ports.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { countedApprovals, type RequirementProgress } from '../policy/approvals.ts';
 import type { Requirement } from '../policy/evaluate.ts';
-import type { Confirmation, PendingChange, PendingChanges } from '../policy/pending-changes.ts';
+import type { Confirmation, PendingChange } from '../policy/pending-changes.ts';
 import { versionToSign } from '../policy/policy.ts';
 import type { DecidingPolicy } from '../policy/ports.ts';
 import { subjectOf } from '../policy/subject.ts';
 import type { SignedSubject } from '../signing/approval.ts';
 import {
   type ChangedName,
-  changedDetails,
   type DetailsChange,
   editedNames,
-  isSameDetails,
-  type NameDetails,
+  NO_DETAILS,
+  type ReminderChange,
 } from './portfolio.ts';
-import type { FactsChange, ImportPlan, IncidentStore, PortfolioStore, Progress } from './ports.ts';
-import { lapseRequirements, type Protection, requirementsOfAll, separateChanges } from './weakening.ts';
+import type {
+  FactsChange,
+  ImportPlan,
+  IncidentStore,
+  Lapse,
+  NameLimit,
+  PendingFacts,
+  PortfolioStore,
+  Progress,
+} from './ports.ts';
+import {
+  confirmedChanges,
+  type Protection,
+  requirementsOfAll,
+  separateChanges,
+  weighChanges,
+} from './weakening.ts';
 
 /*
  * The gate for everything that decides who hears about a name and which rule applies to it. `weakening.ts` decides which changes wait.
@@ -35,12 +49,12 @@ import { lapseRequirements, type Protection, requirementsOfAll, separateChanges 
  * date            it is later than one that somebody else gave                   the same
  * owner, channel  never                                                          at once, in the reminder channel
  * snooze          never: it ends before the last reminder                        in the thread
- * lapse           always; by an approver where something protects the name       in the thread
+ * lapse           always; where the name is protected, as its rules ask           in the thread
  */
 
 export interface ProtectedChangesDeps extends ApproverDeps {
   readonly portfolio: Pick<PortfolioStore, 'write' | 'findMany' | 'readImport' | 'tagsOf'>;
-  readonly pending: PendingChanges<FactsChange>;
+  readonly pending: PendingFacts;
   readonly policy: DecidingPolicy;
   readonly budgets: Pick<BudgetStore, 'list'>;
   readonly mandatesInForce: () => Promise<readonly MandateInForce[]>;
@@ -69,13 +83,17 @@ export type FactsRefusal =
   | { readonly code: 'change_gone' }
   /** A name has changed since it was asked for. The change was dropped, and asked for again where it still applies. */
   | { readonly code: 'change_stale'; readonly again: PendingChange<FactsChange> | undefined }
-  /** Only a signature of this person counts. */
-  | { readonly code: 'needs_signature' }
+  /** Only a signature of this person counts. @property id what it confirms */
+  | { readonly code: 'needs_signature'; readonly id: string }
+  /** It would exceed a limit. It still waits. */
+  | { readonly code: NameLimit }
   | Refusal;
 
 export type DecidedFacts =
   | { readonly ok: true; readonly pending: PendingChange<FactsChange>; readonly isComplete: boolean }
   | { readonly ok: false; readonly refusal: FactsRefusal };
+
+export type DecidedLapse = DecidedFacts | 'confirmed' | 'changed';
 
 export interface ProtectedChanges {
   /** @param origin where it is asked for, here and below */
@@ -83,34 +101,31 @@ export interface ProtectedChanges {
     edits: ReadonlyMap<string, DetailsChange>,
     by: string,
     origin: MessagePlace,
-  ): Promise<EditedFacts | 'too_many_guarded'>;
+  ): Promise<EditedFacts | NameLimit>;
   /** Applies an import that was shown. */
   applyImport(
     hash: string,
     by: string,
     origin: MessagePlace,
     progress: Progress,
-  ): Promise<EditedFacts | { readonly stale: ImportPlan } | 'gone' | 'too_many_guarded'>;
+  ): Promise<EditedFacts | { readonly stale: ImportPlan } | 'gone' | NameLimit>;
   unwatch(name: string, by: string, origin: MessagePlace): Promise<Unwatched>;
-  /**
-   * Changes dates that people gave.
-   * @param names with the date before
-   */
-  changeDates(
-    names: readonly Pick<ChangedName, 'name' | 'date'>[],
+  /** Puts names on the list, and changes dates and reminders of those that are on it. @returns `changed`: read again */
+  changeReminders(
+    changes: readonly ReminderChange[],
     by: string,
     origin: MessagePlace,
-  ): Promise<EditedFacts>;
-  /** Why a person may not confirm that a name lapses. */
-  refusalToLapse(name: string, by: string, askedBy: string): Promise<Refusal | undefined>;
+  ): Promise<EditedFacts | 'changed' | NameLimit>;
+  /** Confirms that a name lapses. It lapses with the last confirmation that its rules ask for. @returns `changed`: read again */
+  confirmLapse(name: string, asked: Lapse, by: string, origin: MessagePlace): Promise<DecidedLapse>;
   /** What waits. */
   find(id: string): Promise<PendingChange<FactsChange> | undefined>;
   /** What a change still needs. */
   progressOf(pending: PendingChange<FactsChange>): Promise<readonly RequirementProgress[]>;
   /** What a confirmation of a change signs. */
   signedSubject(pending: PendingChange<FactsChange>): Promise<SignedSubject>;
-  /** Confirms a change. It takes effect with the last confirmation that it needs. */
-  confirm(id: string, confirmation: Confirmation): Promise<DecidedFacts>;
+  /** Confirms a change. It takes effect with the last confirmation that it needs. @param shown the {@link changeHash} of what the person saw */
+  confirm(id: string, confirmation: Confirmation, shown: string): Promise<DecidedFacts>;
   /** Who asked, or who may confirm, drops a change. */
   dismiss(id: string, by: string): Promise<DecidedFacts>;
 }
@@ -130,7 +145,7 @@ export function createProtectedChanges(deps: ProtectedChangesDeps): ProtectedCha
     by: string,
     origin: MessagePlace,
     plan?: { readonly hash: string; readonly progress: Progress },
-  ): Promise<EditedFacts | 'gone' | 'too_many_guarded' | undefined> {
+  ): Promise<EditedFacts | 'gone' | NameLimit | undefined> {
     const { allowed, waiting } = await separateChanges(changes, by, await loadProtection(deps, changes));
     const written = await portfolio.write(allowed, by, now(), plan?.hash, plan?.progress);
     if (written === 'changed') return undefined;
@@ -146,17 +161,46 @@ export function createProtectedChanges(deps: ProtectedChangesDeps): ProtectedCha
     load: () => Promise<readonly ChangedName[]>,
     by: string,
     origin: MessagePlace,
-  ): Promise<EditedFacts | 'too_many_guarded'> =>
+  ): Promise<EditedFacts | NameLimit> =>
     compareAndSwap(what, load, async (changes) => {
       const outcome = await carryOut(changes, by, origin);
       return outcome === 'gone' ? undefined : outcome;
     });
 
-  /** Asks again for what was asked for, of the names as they are now. */
-  async function requestAgain({ change, askedBy, origin }: PendingChange<FactsChange>) {
-    const found = await portfolio.findMany(change.names.map(({ name }) => name));
-    const names = change.names.flatMap((each) => rebased(each, found.get(each.name)) ?? []);
-    return names.length === 0 ? undefined : request(names, askedBy, origin);
+  async function confirm(
+    waiting: PendingChange<FactsChange> | undefined,
+    confirmation: Confirmation,
+  ): Promise<DecidedFacts> {
+    const { userId } = confirmation;
+    if (waiting === undefined) return refused({ code: 'change_gone' });
+    const { id, askedBy, change } = waiting;
+    if (askedBy === userId) return refused({ code: 'own_change' });
+    const requirements = await requirementsOf(deps, waiting);
+    const refusal = await refusalOfPerson(deps, requirements, userId, askedBy);
+    if (refusal !== undefined) return refused(refusal);
+    const signed = requirements.filter((requirement) => requirement.signed);
+    const own = { ...waiting, confirmations: [{ userId }] };
+    if (
+      confirmation.signed === undefined &&
+      (await progressOf(deps, signed, own, true)).some(({ counted }) => counted.length > 0)
+    )
+      return refused({ code: 'needs_signature', id });
+    const given = await pending.addConfirmation(id, confirmation, now());
+    if (given === undefined) return refused({ code: 'change_gone' });
+    const confirmed = confirmedChanges(change.names, await progressOf(deps, requirements, given));
+    if (confirmed === undefined) return { ok: true, pending: given, isComplete: false };
+    const outcome = await pending.confirm(id, userId, now(), confirmed);
+    switch (outcome.kind) {
+      case 'confirmed':
+        return { ok: true, pending: outcome.pending, isComplete: true };
+      case 'stale':
+        return refused({ code: 'change_stale', again: outcome.again });
+      case 'own':
+      case 'gone':
+        return refused({ code: 'change_gone' });
+      default:
+        return refused({ code: outcome.kind });
+    }
   }
 
   return {
@@ -186,58 +230,48 @@ export function createProtectedChanges(deps: ProtectedChangesDeps): ProtectedCha
         by,
         origin,
       );
-      if (outcome === 'too_many_guarded') throw new Error('an unwatch guards nothing');
+      if (typeof outcome === 'string') throw new Error('an unwatch adds nothing');
       if (outcome.waiting !== undefined) return { kind: 'waiting', pending: outcome.waiting };
       return { kind: outcome.changed.length > 0 ? 'unwatched' : 'not_watched' };
     },
 
-    async changeDates(dated, by, origin) {
-      const dates = new Map(dated.map(({ name, date }) => [name, date]));
-      const found = await portfolio.findMany([...dates.keys()]);
-      const changes = [...found].flatMap(([name, details]) => {
-        const date = dates.get(name);
-        return date === undefined ? [] : [{ name, before: details, after: details, date }];
+    async changeReminders(asked, by, origin) {
+      const found = await portfolio.findMany(asked.flatMap(({ name, isNew }) => (isNew ? [] : [name])));
+      const changes = asked.flatMap((each) => {
+        const before = each.isNew ? NO_DETAILS : found.get(each.name);
+        return before === undefined ? [] : [{ ...each, before, after: before }];
       });
       const outcome = await carryOut(changes, by, origin);
-      // A name that changed at the same moment keeps its date.
-      return outcome === undefined || typeof outcome === 'string'
-        ? { changed: [], waiting: undefined }
-        : outcome;
+      return outcome === undefined || outcome === 'gone' ? 'changed' : outcome;
     },
 
-    async refusalToLapse(name, by, askedBy) {
+    async confirmLapse(name, { requestedBy, reason }, by, origin) {
       const details = (await portfolio.findMany([name])).get(name);
-      if (details === undefined) return undefined;
-      const protection = await loadProtection(deps, [{ name, before: details, after: undefined }]);
-      const requirements = lapseRequirements(name, details, protection);
-      return requirements === undefined ? undefined : refusalOfPerson(deps, requirements, by, askedBy);
+      if (details === undefined) return 'changed';
+      const decision = { kind: 'lapse_confirmed', reason, askedBy: requestedBy, origin } as const;
+      const change = { name, before: details, after: details, decision };
+      const names = [change];
+      const requirements = weighChanges(await loadProtection(deps, names))(change, requestedBy) ?? [];
+      const refusal =
+        requirements.length === 0 ? undefined : await refusalOfPerson(deps, requirements, by, requestedBy);
+      if (refusal !== undefined) return refused(refusal);
+      const alone = { id: '', change: { names }, askedBy: requestedBy, confirmations: [{ userId: by }] };
+      const confirmed = confirmedChanges(names, await progressOf(deps, requirements, alone));
+      if (confirmed === undefined) return confirm(await request(names, requestedBy, origin), { userId: by });
+      return (await portfolio.write(confirmed, by, now())) === 'written' ? 'confirmed' : 'changed';
     },
 
     find: (id) => pending.find(id, now()),
 
-    progressOf: async (waiting) => progressOf(deps, waiting, waiting.confirmations),
+    progressOf: async (waiting) => progressOf(deps, await requirementsOf(deps, waiting), waiting),
 
     signedSubject: (waiting) => subjectOfSignature(deps, waiting),
 
-    async confirm(id, confirmation) {
-      const { userId } = confirmation;
+    async confirm(id, confirmation, shown) {
       const waiting = await pending.find(id, now());
-      if (waiting === undefined) return refused({ code: 'change_gone' });
-      if (waiting.askedBy === userId) return refused({ code: 'own_change' });
-      const requirements = await requirementsOf(deps, waiting);
-      const refusal = await refusalOfPerson(deps, requirements, userId, waiting.askedBy);
-      if (refusal !== undefined) return refused(refusal);
-      if (confirmation.signed === undefined && (await mustSign(deps, requirements, userId)))
-        return refused({ code: 'needs_signature' });
-      const given = await pending.addConfirmation(id, confirmation, now());
-      if (given === undefined) return refused({ code: 'change_gone' });
-      const progress = await progressOf(deps, waiting, given.confirmations);
-      if (!isComplete(progress)) return { ok: true, pending: given, isComplete: false };
-      const outcome = await pending.confirm(id, userId, now());
-      if (outcome.kind === 'confirmed') return { ok: true, pending: outcome.pending, isComplete: true };
-      return outcome.kind === 'stale'
-        ? refused({ code: 'change_stale', again: await requestAgain(outcome.pending) })
-        : refused({ code: 'change_gone' });
+      if (waiting !== undefined && changeHash(waiting.change) !== shown)
+        return refused({ code: 'change_stale', again: waiting });
+      return confirm(waiting, confirmation);
     },
 
     async dismiss(id, by) {
@@ -313,78 +347,44 @@ async function refusalOfPerson(
   return refusalOfNonApprover(approvalPolicyOf(question, known, settings, at), userId, 'confirm_facts');
 }
 
-/** Whether a requirement that asks this person asks for a signature. */
-async function mustSign(
-  deps: ProtectedChangesDeps,
-  requirements: readonly Requirement[],
-  userId: string,
-): Promise<boolean> {
-  const signed = requirements.filter((requirement) => requirement.signed);
-  if (signed.length === 0) return false;
-  const known = await readPeople({ ...deps, away: new Map(), at: deps.now() }, signed, [userId]);
-  const context = {
-    requesters: new Set<string>(),
-    approvals: [userId],
-    ...known,
-    allowSelfApproval: false,
-    now: deps.now(),
-  };
-  return signed.some((requirement) => countedApprovals(requirement, context).length > 0);
-}
+type Asked = Pick<PendingChange<FactsChange>, 'id' | 'change' | 'askedBy' | 'confirmations'>;
 
-/** How far the confirmations of a change meet what it needs. */
+/** How far the confirmations of a change meet what it needs. @param unsigned count those without a signature too */
 async function progressOf(
   deps: ProtectedChangesDeps,
-  waiting: PendingChange<FactsChange>,
-  confirmations: readonly Confirmation[],
+  requirements: readonly Requirement[],
+  waiting: Asked,
+  unsigned = false,
 ): Promise<readonly RequirementProgress[]> {
   const at = deps.now();
-  const [requirements, away, subject] = await Promise.all([
-    requirementsOf(deps, waiting),
-    deps.standIns.current(at),
-    subjectOfSignature(deps, waiting),
-  ]);
+  const { askedBy, confirmations } = waiting;
+  const [away, subject] = await Promise.all([deps.standIns.current(at), subjectOfSignature(deps, waiting)]);
   const approvals = confirmations.map(({ userId }) => userId);
   const [{ people }, signers] = await Promise.all([
     readPeople({ ...deps, away, at }, requirements, approvals),
     deps.signing.signersAmong(confirmations, subject),
   ]);
-  const requesters = new Set([waiting.askedBy]);
+  const requesters = new Set([askedBy]);
   return requirements.map((requirement) => ({
     requirement,
     counted: countedApprovals(requirement, {
-      ...{ requesters, people, allowSelfApproval: false, now: at },
-      approvals: requirement.signed ? approvals.filter((userId) => signers.has(userId)) : approvals,
+      ...{ requesters, allowSelfApproval: false, now: at },
+      // Nobody signs for somebody else, as at sending.
+      people: requirement.signed ? { ...people, standIns: new Map() } : people,
+      approvals: approvals.filter((userId) => !requirement.signed || unsigned || signers.has(userId)),
     }),
   }));
 }
 
-function isComplete(progress: readonly RequirementProgress[]): boolean {
-  return progress.every(({ requirement: { needed }, counted }) => counted.length >= needed);
+/** Identifies a change as people are shown it. */
+export function changeHash(change: FactsChange): string {
+  return hashOf(JSON.parse(JSON.stringify(change)));
 }
 
 async function subjectOfSignature(
   { policy }: ProtectedChangesDeps,
-  { id, change, askedBy }: PendingChange<FactsChange>,
+  { id, change, askedBy }: Asked,
 ): Promise<SignedSubject> {
   const version = versionToSign(await policy.current());
-  const statement = hashOf(JSON.parse(JSON.stringify(change)));
-  return { statement, policy: version, bound: { change: id, requesters: [askedBy] } };
-}
-
-/** The same change of a name as it is now; undefined where nothing is left of it. A date is asked for again by a person. */
-function rebased(
-  { name, before, after }: ChangedName,
-  now: NameDetails | undefined,
-): ChangedName | undefined {
-  if (now === undefined) return undefined;
-  if (after === undefined) return { name, before: now, after };
-  const changed = <Field extends 'owner' | 'channel' | 'note'>(field: Field) =>
-    before[field] === after[field] ? {} : { [field]: after[field] ?? null };
-  const next = changedDetails(now, {
-    ...{ ...changed('owner'), ...changed('channel'), ...changed('note') },
-    addTags: after.tags.filter((tag) => !before.tags.includes(tag)),
-    removeTags: before.tags.filter((tag) => !after.tags.includes(tag)),
-  });
-  return isSameDetails(now, next) ? undefined : { name, before: now, after: next };
+  return { statement: changeHash(change), policy: version, bound: { change: id, requesters: [askedBy] } };
 }

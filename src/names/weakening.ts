@@ -1,8 +1,15 @@
 import { slicesOf } from '../collections.ts';
 import type { TeamSettings } from '../config.ts';
-import { factOrderOf, implicitRequirement, mergeRequirements, policySettings } from '../orders/demand.ts';
+import {
+  environmentRequirement,
+  factOrderOf,
+  implicitRequirement,
+  mergeRequirements,
+  policySettings,
+} from '../orders/demand.ts';
 import { covers, type MandateInForce } from '../orders/mandates/mandate.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
+import type { RequirementProgress } from '../policy/approvals.ts';
 import {
   type Demand,
   evaluate,
@@ -45,6 +52,15 @@ class Allowed {
 
 export type { Allowed as AllowedChanges };
 
+/** Allows changes whose confirmations are complete. @returns undefined while one is missing */
+export function confirmedChanges(
+  changes: readonly ChangedName[],
+  progress: readonly RequirementProgress[],
+): Allowed | undefined {
+  const isComplete = progress.every(({ requirement: { needed }, counted }) => counted.length >= needed);
+  return isComplete ? new Allowed(changes) : undefined;
+}
+
 /** Separates changes that take effect at once from those that wait for confirmation. */
 export async function separateChanges(
   changes: readonly ChangedName[],
@@ -71,14 +87,11 @@ export async function requirementsOfAll(
     all.splice(0, all.length, ...mergeRequirements([...all, ...asked]));
   }
   // What weakened something when it was asked for is still confirmed by somebody else.
-  return all.length > 0
-    ? all
-    : [
-        anyApprover(
-          protection,
-          changes.map(({ name }) => name),
-        ),
-      ];
+  return withEnvironment(
+    all,
+    protection,
+    changes.map(({ name }) => name),
+  );
 }
 
 /** @returns what a change needs; undefined when it doesn't weaken anything */
@@ -91,7 +104,10 @@ export function weighChanges(protection: Protection): RequirementsOf {
   const mandateTags = new Set(mandates.flatMap(({ mandate }) => mandate.patterns.tags));
   const effectOf = createEffects(protection, ruleTags);
 
-  return (change, by) => {
+  return (asked, by) => {
+    // Nobody is reminded of a name that lapses, as of one that is off the list.
+    const isLapse = asked.decision?.kind === 'lapse_confirmed';
+    const change = isLapse ? { ...asked, after: undefined } : asked;
     const { name, before, after, date } = change;
     const tagsAfter = after?.tags ?? [];
     const removed = before.tags.filter((tag) => !tagsAfter.includes(tag));
@@ -107,7 +123,7 @@ export function weighChanges(protection: Protection): RequirementsOf {
         changed.some((tag) => mandate.patterns.tags.includes(tag)) ||
         (after === undefined && covers(mandate, name, touched)),
     );
-    const isNamed = (tag: string) => budgetTags.has(tag) || mandateTags.has(tag);
+    const isNamed = (tag: string) => (budgetTags.has(tag) && !isLapse) || mandateTags.has(tag);
     const weakens =
       affected.length > 0 ||
       changed.some(isNamed) ||
@@ -116,23 +132,23 @@ export function weighChanges(protection: Protection): RequirementsOf {
       (after === undefined && (effect.isCovered || protection.busy.has(name))) ||
       isLaterDate(date, by);
     if (!weakens) return undefined;
-    const asked = [
+    const needed = mergeRequirements([
       ...effect.requirements,
       ...affected.map((each) => mandateRequirement(each, protection, name)),
-    ];
-    return asked.length > 0 ? mergeRequirements(asked) : [anyApprover(protection, [name])];
+    ]);
+    return withEnvironment(needed, protection, [name]);
   };
 }
 
-/** Who may confirm that a name lapses; undefined when nothing protects it, so that any second person may. */
-export function lapseRequirements(
-  name: string,
-  details: ChangedName['before'],
+/** At least one approver; while no charter counts, one who signs besides, as for an order. */
+function withEnvironment(
+  requirements: readonly Requirement[],
   protection: Protection,
-): readonly Requirement[] | undefined {
-  const change = { name, before: details, after: undefined };
-  const requirements = weighChanges({ ...protection, busy: new Set(), budgetTags: new Set() })(change, '');
-  return requirements?.map((requirement) => ({ ...requirement, needed: 1, signed: false }));
+  names: readonly string[],
+): readonly Requirement[] {
+  const environment = environmentRequirement(protection.policy, names);
+  if (requirements.length === 0) return [environment ?? anyApprover(protection, names)];
+  return environment === undefined ? requirements : mergeRequirements([...requirements, environment]);
 }
 
 /** One other person who may approve. */

@@ -184,6 +184,17 @@ function withEnvironment(
   });
 }
 
+/** What every change of protection needs while no charter counts: what the environment's settings ask of a listed task. */
+export function environmentRequirement(
+  { lapsed }: Pick<PolicyInForce, 'lapsed'>,
+  names: readonly string[],
+): Requirement | undefined {
+  if (lapsed === undefined) return undefined;
+  const { approvers, needed, tasks } = lapsed.environment;
+  const rule = { kind: 'environment' } as const;
+  return { rule, names, approvers, needed: tasks.length > 0 ? needed : 1, signed: true };
+}
+
 /** A demand for one requirement. */
 function askingFor(
   { approvalEscalateTo: escalateTo }: TeamSettings,

@@ -42,8 +42,11 @@ export type ConfirmChangeOutcome<Change> =
   | { readonly kind: 'own' }
   /** It was confirmed or dismissed before, or has expired. */
   | { readonly kind: 'gone' }
-  /** What it changes is not as it was when it was asked for. Nothing was changed, and it does not wait any more. */
-  | { readonly kind: 'stale'; readonly pending: PendingChange<Change> };
+  /**
+   * What it changes is not as it was when it was asked for. Nothing was changed, and it does not wait any more. What is left of it
+   * was asked for again.
+   */
+  | { readonly kind: 'stale'; readonly again: PendingChange<Change> | undefined };
 
 /** Where changes of one kind wait. Implemented by the store, which applies what is confirmed in the same transaction. */
 export interface PendingChanges<Change> {

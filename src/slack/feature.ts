@@ -12,7 +12,7 @@ import type { PriceOrder } from '../money/order-cost.ts';
 import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { PriceEdit } from '../money/prices.ts';
 import type { Names } from '../names/names.ts';
-import type { FactsChange, PortfolioStore, PresetStore } from '../names/ports.ts';
+import type { PendingFacts, PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { ProtectedChanges } from '../names/protected-changes.ts';
 import type { NotificationStore } from '../notifications.ts';
 import type { DecideDeps } from '../orders/decide.ts';
@@ -72,7 +72,7 @@ export interface SlackDeps extends HomeWorkspace {
   readonly pendingChanges: {
     readonly settings: PendingChanges<readonly SettingChange[]>;
     readonly prices: PendingChanges<readonly PriceEdit[]>;
-    readonly facts: PendingChanges<FactsChange>;
+    readonly facts: PendingFacts;
   };
   /** What mandates act with. */
   readonly mandates: RunDeps;

@@ -188,9 +188,6 @@ export function insertTold(event: TeamEvent): Statement {
       WHERE kind = ANY(${[...TOLD_KINDS]}::text[])`)}`;
 }
 
-/** Rows of {@link importNames}: none for a name that stays as it is. */
-export const importedRows = z.array(z.object({ added: z.boolean() }));
-
 /** Adds names; a given date replaces none of the registry's or of an order. `xmax` tells a new row from a changed one. */
 export function importNames(
   names: readonly ImportedName[],
@@ -224,7 +221,7 @@ export function importNames(
       INSERT INTO observations (name, at, origin, data)
       SELECT name, ${now}::timestamptz, 'person', jsonb_build_object('expiresAt', expires_at)
       FROM imported WHERE expires_at IS NOT NULL)
-    SELECT added FROM imported`;
+    SELECT 1 FROM imported LIMIT 1`;
 }
 
 /** Rows of {@link countMonths}. */

@@ -1,6 +1,4 @@
-import type { WatchDecision } from '../events.ts';
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
-import type { NameObservation } from '../names/ports.ts';
 import { type Database, isUniqueViolation, type RunStatement, type Statement, storeOf } from './database.ts';
 import {
   changedNames,
@@ -10,9 +8,6 @@ import {
   domainRows,
   firstExpiryOf,
   firstExpiryRows,
-  importedRows,
-  importNames,
-  insertDecision,
   insertDomain,
   insertObservations,
   monthRows,
@@ -39,35 +34,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         return row?.first ?? undefined;
       },
 
-      add: async (domain, decision, observation) => {
-        try {
-          await transaction(async (runInside) => {
-            await runInside(insertDomain(domain));
-            for (const statement of kept(domain.name, decision, observation)) await runInside(statement);
-          });
-          return true;
-        } catch (error) {
-          if (isUniqueViolation(error)) return false;
-          throw error;
-        }
-      },
-
-      change: (before, after, decision, observation) => {
-        const { name } = before;
-        const following = [...statementsAfter(name, before, after), ...kept(name, decision, observation)];
-        // One statement is a transaction by itself.
-        return following.length === 0
-          ? swap(run, before, after, following)
-          : transaction((runInside) => swap(runInside, before, after, following));
-      },
-
       countWatched: () => prisma.domain.count(),
-
-      importBatch: async (names, by, now) => {
-        const changed = importedRows.parse(await run(importNames(names, { actor: by, at: now })));
-        const added = changed.filter((row) => row.added).length;
-        return { added, dated: changed.length - added };
-      },
 
       countByMonth: async (from, until, timeZone) => {
         const rows = monthRows.parse(await run(countMonths(from, until, timeZone)));
@@ -96,14 +63,6 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       },
     }),
   };
-}
-
-/** What is written with a change. */
-function kept(name: string, decision: WatchDecision | undefined, observation: NameObservation | undefined) {
-  return [
-    ...(decision === undefined ? [] : [insertDecision(name, decision)]),
-    ...(observation === undefined ? [] : [insertObservations(name, [observation])]),
-  ];
 }
 
 /** @param run of a transaction, where statements follow. @returns false when somebody else was faster */

@@ -34,13 +34,15 @@ export interface PendingKind<Change> {
    * @returns false, and changes nothing, when what it changes is not as it was when it was asked for
    */
   apply(tx: Transaction, pending: PendingChange<Change>, confirmedBy: string, at: Date): Promise<boolean>;
+  /** @returns the same change of what is there now; undefined when nothing is left of it */
+  rebase(tx: Transaction, change: Change): Promise<Change | undefined>;
 }
 
 /** Changes of one kind that wait for a second person, on PostgreSQL. @param teamId whose */
 export function createPendingChanges<Change>(
   { prisma }: Pick<Database, 'prisma'>,
   teamId: string,
-  { kind, schema, stored, apply }: PendingKind<Change>,
+  { kind, schema, stored, apply, rebase }: PendingKind<Change>,
 ): PendingChanges<Change> {
   const waiting = (now: Date) => ({ teamId, kind, expiresAt: { gt: now }, outcome: null });
   const read = async ({
@@ -72,6 +74,32 @@ export function createPendingChanges<Change>(
     return read(row);
   };
 
+  const ask = async (
+    tx: Transaction,
+    kept: Prisma.InputJsonValue,
+    asked: Omit<PendingChange<Change>, 'id' | 'confirmations'>,
+  ): Promise<PendingChange<Change>> => {
+    const { askedBy, askedAt, expiresAt, origin } = asked;
+    const where = { ...waiting(askedAt), askedBy, change: { equals: kept } };
+    const same = await tx.pendingChange.findFirst({ where });
+    if (same !== null) return read(same);
+    const id = randomUUID();
+    await openQuestion(tx, teamId, id, askedAt);
+    await tx.pendingChange.create({
+      data: { id, teamId, kind, change: kept, askedBy, askedAt, expiresAt, origin: origin ?? Prisma.DbNull },
+      select: { id: true },
+    });
+    return { ...asked, id, confirmations: [] };
+  };
+
+  /** Asks again for what was asked for, of what is there now. */
+  const askAgain = async (tx: Transaction, pending: PendingChange<Change>, at: Date) => {
+    const change = await rebase(tx, pending.change);
+    if (change === undefined) return undefined;
+    const expiresAt = new Date(at.getTime() + pending.expiresAt.getTime() - pending.askedAt.getTime());
+    return ask(tx, await stored(change), { ...pending, change, askedAt: at, expiresAt });
+  };
+
   return storeOf('pendingChanges', {
     list: async (now) => {
       const rows = await prisma.pendingChange.findMany({
@@ -91,21 +119,9 @@ export function createPendingChanges<Change>(
       return row === null ? undefined : { ...(await read(row)), decided: decidedRow.parse(row) };
     },
 
-    request: async (change, by, at, expiresAt, origin) => {
+    request: async (change, askedBy, askedAt, expiresAt, origin) => {
       const kept = await stored(change);
-      return prisma.$transaction(async (tx) => {
-        const where = { ...waiting(at), askedBy: by, change: { equals: kept } };
-        const same = await tx.pendingChange.findFirst({ where });
-        if (same !== null) return read(same);
-        const id = randomUUID();
-        const asked = { askedBy: by, askedAt: at, expiresAt, origin: origin ?? Prisma.DbNull };
-        await openQuestion(tx, teamId, id, at);
-        await tx.pendingChange.create({
-          data: { id, teamId, kind, change: kept, ...asked },
-          select: { id: true },
-        });
-        return { id, change, askedBy: by, askedAt: at, expiresAt, origin, confirmations: [] };
-      });
+      return prisma.$transaction((tx) => ask(tx, kept, { change, askedBy, askedAt, expiresAt, origin }));
     },
 
     addConfirmation: (id, confirmation, at) =>
@@ -136,7 +152,7 @@ export function createPendingChanges<Change>(
           return { kind: 'confirmed', pending };
         }
         await tx.pendingChange.update({ where: { id }, data: { outcome: 'stale' } });
-        return { kind: 'stale', pending };
+        return { kind: 'stale', again: await askAgain(tx, pending, at) };
       }),
 
     dismiss: (id, by, at) =>

@@ -12,13 +12,30 @@ import {
   GUARDED,
   isSameDetails,
   MAX_GUARDED,
+  MAX_WATCHED,
   type NameDetails,
+  type ReminderDecision,
+  rebased,
 } from '../names/portfolio.ts';
-import type { FactsChange, ImportPlan, PortfolioStore, Progress } from '../names/ports.ts';
-import type { PendingChanges } from '../policy/pending-changes.ts';
+import type {
+  FactsChange,
+  ImportPlan,
+  NameLimit,
+  PendingFacts,
+  PortfolioStore,
+  Progress,
+} from '../names/ports.ts';
+import { messagePlace } from '../notifications.ts';
 import { optional, optionalText } from './columns.ts';
-import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
-import { importNames, insertDecision, insertTold, removeDomain } from './domain-statements.ts';
+import {
+  type Database,
+  Prisma,
+  type RunStatement,
+  type Statement,
+  storeOf,
+  type Transaction,
+} from './database.ts';
+import { assignments, importNames, insertDecision, insertTold, removeDomain } from './domain-statements.ts';
 import { insertEvents } from './events.ts';
 import { createPendingChanges } from './pending-changes.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
@@ -102,7 +119,7 @@ class Undone extends Error {
     this.why = why;
   }
 }
-type NotWritten = 'changed' | 'too_many_guarded';
+type NotWritten = 'changed' | NameLimit;
 
 const SLACK_IDS = /[UW][A-Z0-9]{2,}/g;
 const zip = promisify(gzip);
@@ -123,6 +140,14 @@ const changedFacts = z.array(
       before: details,
       after: details.nullable(),
       date: changedDate.exactOptional(),
+      decision: z
+        .object({
+          kind: z.literal('lapse_confirmed'),
+          reason: z.string(),
+          askedBy: z.string(),
+          origin: messagePlace.optional(),
+        })
+        .exactOptional(),
     })
     .transform(({ after, ...change }): ChangedName => ({ ...change, after: after ?? undefined })),
 );
@@ -138,8 +163,8 @@ const factsChange: z.ZodType<FactsChange> = z.object({
 });
 
 /** Changes of names that wait for a second person, in PostgreSQL. @throws {StoreError} when the database fails */
-export function createPendingFacts(database: Database, teamId: string): PendingChanges<FactsChange> {
-  return createPendingChanges(database, teamId, {
+export function createPendingFacts(database: Database, teamId: string): PendingFacts {
+  const pending = createPendingChanges<FactsChange>(database, teamId, {
     kind: 'facts',
     schema: factsChange,
     async stored({ names }) {
@@ -153,11 +178,35 @@ export function createPendingFacts(database: Database, teamId: string): PendingC
       return { names: (await zip(lines.join('\n'))).toString('base64'), people: [...people] };
     },
     async apply(prisma, { change: { names }, askedBy }, confirmedBy, at) {
-      const tx: RunStatement = ({ text, values }) => prisma.$queryRawUnsafe(text, ...values);
-      return (await writeChanges(tx, teamId, names, { actor: askedBy, confirmedBy, at })) === 'written';
+      const written = await writeChanges(runIn(prisma), teamId, names, { actor: askedBy, confirmedBy, at });
+      // It still waits.
+      if (written === 'too_many_guarded' || written === 'list_full') throw new Undone(written);
+      return written === 'written';
+    },
+    async rebase(prisma, { names }) {
+      const found = await detailsOf(
+        runIn(prisma),
+        names.map(({ name }) => name),
+      );
+      const left = names.flatMap((each) => rebased(each, found.get(each.name)) ?? []);
+      return left.length === 0 ? undefined : { names: left };
     },
   });
+  return {
+    ...pending,
+    confirm: (id, by, at) =>
+      pending.confirm(id, by, at).catch((error: unknown) => {
+        const why = error instanceof Error ? error.cause : undefined;
+        if (why instanceof Undone && why.why !== 'changed') return { kind: why.why };
+        throw error;
+      }),
+  };
 }
+
+const runIn =
+  (tx: Transaction): RunStatement =>
+  ({ text, values }) =>
+    tx.$queryRawUnsafe(text, ...values);
 
 /** Plans that nobody applied are forgotten after this. */
 const PLAN_MS = 24 * 3_600_000;
@@ -274,20 +323,20 @@ async function writeChanges(
   changer: Changer,
   progress: Progress = () => undefined,
 ): Promise<'written' | NotWritten> {
-  const isGuarding = changes.some(({ before, after }) => isGuarded(after) && !isGuarded(before));
-  // Of two that add the tag at once, the second counts what the first added.
-  if (isGuarding)
-    await tx(Prisma.sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended('guarded', 0))) locked`);
+  const guarding = changes.filter(({ before, after }) => isGuarded(after) && !isGuarded(before)).length;
+  const adding = changes.filter(({ isNew }) => isNew).length;
+  // Of two that add names or the tag at once, the second counts what the first added.
+  if (guarding + adding > 0)
+    await tx(Prisma.sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended('watched', 0))) locked`);
   await lockNames(
     tx,
     changes.map(({ name }) => name),
   );
   for await (const slice of slicesOf(changes)) if (!(await isUnchanged(tx, slice))) return 'changed';
-  const more = changes.reduce(
-    (sum, { before, after }) => sum + Number(isGuarded(after)) - Number(isGuarded(before)),
-    0,
-  );
-  if (isGuarding && (await countGuarded(tx)) + more > MAX_GUARDED) return 'too_many_guarded';
+  const freed = changes.filter(({ before, after }) => isGuarded(before) && !isGuarded(after)).length;
+  if (guarding > 0 && (await countNames(tx, IS_GUARDED)) + guarding - freed > MAX_GUARDED)
+    return 'too_many_guarded';
+  if (adding > 0 && (await countNames(tx, Prisma.sql`TRUE`)) + adding > MAX_WATCHED) return 'list_full';
   let done = 0;
   for await (const slice of slicesOf(changes)) {
     const edited = slice.flatMap(({ after, ...change }) =>
@@ -298,10 +347,12 @@ async function writeChanges(
       await tx(removeDomain(name));
       await tx(insertDecision(name, { kind: 'name_unwatched', ...changer }));
     }
-    const dated = slice.flatMap(({ name, date }) =>
-      date === undefined ? [] : { name, expiresAt: date.after },
+    const given = slice.flatMap(({ name, isNew, date }) =>
+      date === undefined ? (isNew ? { name } : []) : { name, expiresAt: date.after },
     );
-    if (dated.length > 0) await tx(importNames(dated, changer));
+    if (given.length > 0) await tx(importNames(given, changer));
+    for (const { name, decision } of slice)
+      if (decision !== undefined) for (const each of decided(name, decision, changer)) await tx(each);
     done += slice.length;
     progress(done, changes.length);
   }
@@ -316,10 +367,10 @@ function isGuarded(details: NameDetails | undefined): boolean {
 
 const counts = z.array(z.object({ count: z.number() }));
 
-async function countGuarded(tx: RunStatement): Promise<number> {
-  const found = await tx(
-    Prisma.sql`SELECT count(*)::int AS count FROM domains WHERE tags @> ARRAY[${GUARDED}]`,
-  );
+const IS_GUARDED = Prisma.sql`tags @> ARRAY[${GUARDED}]`;
+
+async function countNames(tx: RunStatement, where: Prisma.Sql): Promise<number> {
+  const found = await tx(Prisma.sql`SELECT count(*)::int AS count FROM domains WHERE ${where}`);
   return counts.parse(found)[0]?.count ?? 0;
 }
 
@@ -329,12 +380,14 @@ const dateRows = z.array(z.object({ name: z.string(), at: optional(z.date()), by
 async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): Promise<boolean> {
   const names = changes.map(({ name }) => name);
   const found = await detailsOf(tx, names);
-  const isSame = ({ name, before }: ChangedName) => {
+  const isSame = ({ name, before, isNew }: ChangedName) => {
     const now = found.get(name);
-    return now !== undefined && isSameDetails(now, before);
+    return isNew ? now === undefined : now !== undefined && isSameDetails(now, before);
   };
   if (!changes.every(isSame)) return false;
-  const dated = changes.filter(({ date }) => date !== undefined);
+  for (const { name, decision } of changes)
+    if (decision !== undefined && (await countNames(tx, canDecide(name, decision))) === 0) return false;
+  const dated = changes.filter(({ isNew, date }) => !isNew && date !== undefined);
   if (dated.length === 0) return true;
   const rows = dateRows.parse(
     await tx(Prisma.sql`
@@ -348,6 +401,45 @@ async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): P
       now !== undefined && now.at?.getTime() === date?.before?.at.getTime() && now.by === date?.before?.by
     );
   });
+}
+
+/** The condition of a decision: a lapse is confirmed only as it was asked for, and once. */
+function canDecide(name: string, decision: ReminderDecision): Prisma.Sql {
+  const named = Prisma.sql`name = ${name}`;
+  if (decision.kind === 'lapse_requested') return Prisma.sql`${named} AND lapse_confirmed_at IS NULL`;
+  if (decision.kind !== 'lapse_confirmed') return named;
+  return Prisma.sql`${named} AND lapse_confirmed_at IS NULL AND lapse_requested_by = ${decision.askedBy}
+    AND lapse_reason = ${decision.reason}`;
+}
+
+const NO_LAPSE = {
+  lapseReason: null,
+  lapseRequestedBy: null,
+  lapseConfirmedBy: null,
+  lapseConfirmedAt: null,
+};
+
+/** Writes a decision about reminders, with its line in the audit log. */
+function decided(
+  name: string,
+  { kind, ...decision }: ReminderDecision,
+  { actor: askedBy, confirmedBy, at }: Changer,
+): readonly Statement[] {
+  const by = confirmedBy ?? askedBy;
+  const reason = 'reason' in decision ? (decision.reason ?? null) : null;
+  const columns = {
+    name_watched: NO_LAPSE,
+    name_snoozed: {
+      ...{ snoozedBy: by, snoozeReason: reason },
+      snoozedUntil: 'until' in decision ? decision.until : null,
+    },
+    lapse_requested: { ...NO_LAPSE, lapseReason: reason, lapseRequestedBy: by },
+    lapse_confirmed: { lapseConfirmedBy: by, lapseConfirmedAt: at },
+  }[kind];
+  return [
+    Prisma.sql`UPDATE domains SET ${assignments(columns)}, version = version + 1 WHERE name = ${name}`,
+    insertDecision(name, { ...decision, kind, actor: by, at }),
+  ];
 }
 
 /** Writes changed names, each with its line in the audit log. */

@@ -120,6 +120,14 @@ export function pendingPrices(teamId: string): PendingKind<readonly PriceEdit[]>
       await lockChanges(tx, lockOf(teamId));
       return writeEdits(tx, teamId, change, { by: askedBy, confirmedBy, at });
     },
+    async rebase(tx, change) {
+      const listed = new Map((await readPrices(tx, teamId)).map((each) => [priceKey(each), each]));
+      const left = change.flatMap(({ before, after }): PriceEdit[] => {
+        const now = listed.get(priceKey(after)) ?? (before && listed.get(priceKey(before)));
+        return now !== undefined && isSamePrice(now, after) ? [] : [{ before: now, after }];
+      });
+      return left.length === 0 ? undefined : left;
+    },
   };
 }
 

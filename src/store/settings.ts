@@ -43,17 +43,25 @@ async function writeChanges(
 export function pendingSettings(
   textsOf: (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>,
 ): PendingKind<readonly SettingChange[]> {
+  const rebased = async (tx: Transaction, change: readonly SettingChange[]) => {
+    const rows = await tx.setting.findMany({ where: { key: { in: change.map(({ name }) => name) } } });
+    const now = textsOf(Object.fromEntries(rows.map(({ key, value }) => [key, value])));
+    return change.map((each) => ({ ...each, before: now[each.name] ?? '' }));
+  };
   return {
     kind: 'settings',
     schema: z.array(z.object({ name: z.string(), before: z.string(), after: z.string() })),
     stored: (changes) => changes.map(({ name, before, after }) => ({ name, before, after })),
     async apply(tx, { change, askedBy }, confirmedBy, at) {
       await lockChanges(tx, LOCK);
-      const rows = await tx.setting.findMany({ where: { key: { in: change.map(({ name }) => name) } } });
-      const now = textsOf(Object.fromEntries(rows.map(({ key, value }) => [key, value])));
-      if (change.some(({ name, before }) => now[name] !== before)) return false;
+      const now = await rebased(tx, change);
+      if (change.some(({ before }, index) => now[index]?.before !== before)) return false;
       await writeChanges(tx, change, { by: askedBy, confirmedBy, at });
       return true;
+    },
+    async rebase(tx, change) {
+      const left = (await rebased(tx, change)).filter(({ before, after }) => before !== after);
+      return left.length === 0 ? undefined : left;
     },
   };
 }

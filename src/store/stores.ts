@@ -5,11 +5,11 @@ import type { LedgerKeyStore, LedgerStore } from '../ledger/ports.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { PriceEdit } from '../money/prices.ts';
 import type {
-  FactsChange,
   ImpactStore,
   IncidentStore,
   LeaseStore,
   NameRecordStore,
+  PendingFacts,
   PortfolioStore,
   PresetStore,
 } from '../names/ports.ts';
@@ -71,7 +71,7 @@ export interface Stores extends InstallationStores {
   readonly pendingChanges: {
     readonly settings: PendingChanges<readonly SettingChange[]>;
     readonly prices: PendingChanges<readonly PriceEdit[]>;
-    readonly facts: PendingChanges<FactsChange>;
+    readonly facts: PendingFacts;
   };
   /** Deletes changes that ran out long ago. */
   readonly purgePendingChanges: (now: Date) => Promise<number>;

@@ -75,7 +75,8 @@ export type Problem =
         | 'key_unknown'
         | 'may_not_revoke'
         | 'too_many_keys'
-        | 'no_witness';
+        | 'no_witness'
+        | 'beyond_limit';
     }
   | { readonly code: 'not_signed' | 'changed' | 'counter' | 'key_taken' | 'unreadable' | 'registration' }
   | { readonly code: 'refused'; readonly refusal: Refusal };
@@ -297,7 +298,11 @@ async function factsTask(
     challenge,
     async act(assertion) {
       const signature = { ...assertion, challenge };
-      const outcome = await facts.confirm(subject, { userId, signed: { signature, bound } });
+      const outcome = await facts.confirm(
+        subject,
+        { userId, signed: { signature, bound } },
+        signed.statement,
+      );
       return outcome.ok ? { kind: 'signed' } : problemOfFacts(outcome.refusal);
     },
   };
@@ -309,6 +314,9 @@ function problemOfFacts(refusal: FactsRefusal): Problem {
       return { code: 'gone' };
     case 'change_stale':
       return { code: 'changed' };
+    case 'too_many_guarded':
+    case 'list_full':
+      return { code: 'beyond_limit' };
     case 'needs_signature':
       return { code: 'not_signed' };
     case 'own_change':

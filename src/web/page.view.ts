@@ -315,6 +315,7 @@ const PROBLEMS: Readonly<Record<Exclude<Problem['code'], 'refused'>, string>> = 
     'That passkey is not one of yours that count. Use one that /domain key shows as yours, or add this one there.',
   may_not_revoke: 'A passkey is revoked by its owner, by who vouched for it, or by a root.',
   too_many_keys: `You have ${MAX_KEYS} passkeys, which is the limit. Revoke one you no longer use with /domain key, then add this one. If none of yours counts, ask somebody whose passkey is a root to revoke one.`,
+  beyond_limit: 'This would exceed a limit of names. Press Confirm in Slack to read which.',
   no_witness:
     'The bot can’t open the ledger’s key, so nothing that decides about orders can be signed. Ask the operator to look at the bot’s log.',
   not_an_admin: 'Only admins sign what decides about orders. Ask one of them.',

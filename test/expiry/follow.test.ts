@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { afterSuccess, followOrder } from '../../src/expiry/follow.ts';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { addYears, datesAfterLook } from '../../src/names/dates.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';

@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import { readConfig, type TeamSettings } from '../../src/config.ts';
-import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import type { MonthCount } from '../../src/expiry/chart.ts';
 import { openDigest } from '../../src/expiry/digest.ts';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type {
   DigestHead,
   DigestMore,
   DigestPart,
   ReminderStore,
   WatchedDomain,
-  WatchListStore,
 } from '../../src/expiry/ports.ts';
 import { createLog } from '../../src/log.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
@@ -23,13 +22,12 @@ import { type NotifierDeps, notify } from '../../src/slack/outbound/notify.ts';
 import { SlackApiError, type SlackWeb } from '../../src/slack/outbound/web.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { removeDomain } from '../../src/store/domain-statements.ts';
-import { createWatchListStore } from '../../src/store/domains.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { notifierDeps } from '../support/notifier.ts';
-import { edit } from '../support/unprotected.ts';
+import { arrangedList, edit } from '../support/unprotected.ts';
 
 export const DAY_MS = 86_400_000;
 export const MINUTE_MS = 60_000;
@@ -156,7 +154,7 @@ export class Rig {
   /** How long a digest collects names that become due after it; undefined: as long as the product does. */
   collectMs: number | undefined = 0;
   readonly database: Database;
-  readonly store: WatchListStore;
+  readonly store: ReturnType<typeof arrangedList>;
   readonly reminders: ReminderStore;
   readonly notifications: NotificationStore;
   readonly poster = new FakePoster(() => this.now);
@@ -165,7 +163,7 @@ export class Rig {
   private constructor(database: Database, drop: () => Promise<void>) {
     this.database = database;
     this.#drop = drop;
-    this.store = createWatchListStore(database);
+    this.store = arrangedList(database);
     this.reminders = createReminderStore(database, TEAM);
     this.notifications = createNotificationStore(database, TEAM);
   }
@@ -221,7 +219,7 @@ export class Rig {
     const digest = createDigestPlanner({
       records: { newlyFaulty: async () => [], newlyUnrecorded: async () => [] },
       outlookOf: async () => ({ renewals: new Map(), uncovered: [] }),
-      store: createWatchListStore(this.database),
+      store: arrangedList(this.database),
       reminders,
       directory,
       settings,

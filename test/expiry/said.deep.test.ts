@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { collectDue } from '../../src/expiry/digest.ts';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { ReminderKey, WatchedDomain } from '../../src/expiry/ports.ts';
 import { utcDay } from '../../src/zones/calendar-day.ts';
 import fc from '../support/properties.ts';

@@ -207,8 +207,7 @@ test('of a file those wait together whose change decides; of many all are looked
   const names = Array.from({ length: 25 }, (_, n) => `file-${n}.example`);
   await t.demo.bot.expiry.importNames(
     names.join('\n'),
-    'U0ALICE',
-    async () => ({ changed: [], waiting: undefined }),
+    (changes) => t.demo.bot.facts.changeReminders(changes, 'U0ALICE', { channelId: '' }),
     async () => undefined,
   );
   const importing = async (person: Actor, tags: string) => {

@@ -216,8 +216,7 @@ describe('names', () => {
     const list = Array.from({ length: 120 }, (_, index) => `page-${String(index).padStart(3, '0')}.example`);
     await t.demo.bot.expiry.importNames(
       list.join('\n'),
-      'U0ALICE',
-      async () => ({ changed: [], waiting: undefined }),
+      (changes) => t.demo.bot.facts.changeReminders(changes, 'U0ALICE', { channelId: '' }),
       async () => undefined,
     );
     const turn = async (button: string, to: string) => {

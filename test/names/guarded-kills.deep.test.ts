@@ -8,7 +8,6 @@ import { createLog } from '../../src/log.ts';
 import { createNames } from '../../src/names/names.ts';
 import { createObservers } from '../../src/names/observers.ts';
 import { type Database, openDatabase, type RunStatement } from '../../src/store/database.ts';
-import { createWatchListStore } from '../../src/store/domains.ts';
 import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createLeaseStore } from '../../src/store/leases.ts';
 import { createImpactStore, createNameRecordStore } from '../../src/store/name-records.ts';
@@ -16,6 +15,7 @@ import { createOrderStore } from '../../src/store/orders.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { seeded } from '../support/seeded.ts';
+import { arrangedList } from '../support/unprotected.ts';
 
 /*
  * Processes that watch guarded names and die at any moment. What one knew is gone with it: the next one has the database alone. For the
@@ -45,7 +45,7 @@ beforeAll(async () => {
   dns = await startSandboxDns({ serversPerRegistry: 3 });
   for (const name of names) dns.world.delegate(name, OURS);
   const database = openDatabase({ url: testDatabase.url });
-  await createWatchListStore(database).importBatch(
+  await arrangedList(database).importBatch(
     names.map((name) => ({ name })),
     'U0ALICE',
     now(),

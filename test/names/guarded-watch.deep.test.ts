@@ -2,18 +2,18 @@ import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createParentZones } from '../../src/dns/parent-zones.ts';
 import { parseDnsServers } from '../../src/dns/servers.ts';
-import { newlyWatched } from '../../src/expiry/change-watched.ts';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import { createLog } from '../../src/log.ts';
 import { createGuardedWatch } from '../../src/names/guarded-watch.ts';
 import { keepParentLook } from '../../src/names/look.ts';
 import { createLookPlanner } from '../../src/names/look-planner.ts';
 import { createObservers } from '../../src/names/observers.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { createWatchListStore } from '../../src/store/domains.ts';
 import { createLeaseStore } from '../../src/store/leases.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { startDns } from '../dns/sandbox-dns.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { arrangedList } from '../support/unprotected.ts';
 
 /* The watch over guarded names with the real database, the real sockets and a parent zone of three servers. */
 
@@ -52,7 +52,7 @@ describe('leases of work', () => {
 test('1,000 guarded names take less than 5 % of a core, and are asked for once a minute', async () => {
   const dns = await startDns({ serversPerRegistry: 3 });
   const names = Array.from({ length: NAMES }, (_, n) => `name-${n}.rest`);
-  const list = createWatchListStore(db);
+  const list = arrangedList(db);
   for (const name of names) {
     dns.world.delegate(name, OURS);
     await list.add(newlyWatched(name, 'U0ALICE', now()));

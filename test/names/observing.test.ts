@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { type Scene, setScene, startSandboxService, theft } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createParentZones } from '../../src/dns/parent-zones.ts';
-import { newlyWatched } from '../../src/expiry/change-watched.ts';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import { createLog } from '../../src/log.ts';
 import { findDependents } from '../../src/names/dependents.ts';
 import { type Facts, seen, unseen } from '../../src/names/facts.ts';
@@ -16,12 +16,12 @@ import type { Order } from '../../src/orders/order.ts';
 import { createRdapClient, type RdapClient } from '../../src/rdap/client.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { removeDomain } from '../../src/store/domain-statements.ts';
-import { createWatchListStore } from '../../src/store/domains.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { clientFor, startDns } from '../dns/sandbox-dns.ts';
 import { newOrder } from '../orders/sample.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { arrangedList } from '../support/unprotected.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -52,7 +52,7 @@ beforeEach(async () => {
 });
 
 async function watch(...names: readonly string[]): Promise<void> {
-  const list = createWatchListStore(db);
+  const list = arrangedList(db);
   for (const name of names) await list.add(newlyWatched(name, 'U0ALICE', now()));
 }
 

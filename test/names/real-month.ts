@@ -10,7 +10,6 @@ import { createNames, type Names } from '../../src/names/names.ts';
 import { createObservers } from '../../src/names/observers.ts';
 import { createRdapClient } from '../../src/rdap/client.ts';
 import { openDatabase } from '../../src/store/database.ts';
-import { createWatchListStore } from '../../src/store/domains.ts';
 import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createLeaseStore } from '../../src/store/leases.ts';
 import { createImpactStore, createNameRecordStore } from '../../src/store/name-records.ts';
@@ -19,6 +18,7 @@ import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { newOrder } from '../orders/sample.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { seeded } from '../support/seeded.ts';
+import { arrangedList } from '../support/unprotected.ts';
 
 /*
  * A month of watched names over real parts: PostgreSQL, the sockets of a DNS with three servers a registry, and a registry over
@@ -355,7 +355,7 @@ export async function playMonth(
   }
   for (const provider of ['host.example', 'thief.example', 'newhost.example'])
     registry.records.set(provider, shownOf());
-  const list = createWatchListStore(database);
+  const list = arrangedList(database);
   const watched = [...guarded, ...others].map((name) => ({ name }));
   await list.importBatch(watched, 'U0ALICE', now());
   await database.prisma.domain.updateMany({ where: { name: { in: guarded } }, data: { tags: ['guarded'] } });

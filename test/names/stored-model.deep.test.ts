@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/change-watched.ts';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import { createLog } from '../../src/log.ts';
 import { type Facts, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
@@ -8,11 +8,11 @@ import { afterLook, type Incident } from '../../src/names/incident.ts';
 import { lookAtName } from '../../src/names/look.ts';
 import { explainChanges, type KnownChange, type NameOrder } from '../../src/names/unexplained-changes.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { createWatchListStore } from '../../src/store/domains.ts';
 import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import fc from '../support/properties.ts';
+import { arrangedList } from '../support/unprotected.ts';
 
 /*
  * Random histories through the database, by two processes at once: each change is explained by exactly one order or is
@@ -48,7 +48,7 @@ async function arrange() {
   const now = () => new Date(nowMs);
   const store = createNameRecordStore(db, 'T0TEAM');
   const incidents = createIncidentStore(db, 'T0TEAM');
-  await createWatchListStore(db).add(newlyWatched(name, 'U0ALICE', now()));
+  await arrangedList(db).add(newlyWatched(name, 'U0ALICE', now()));
   const pure: {
     history: NameHistory;
     knownChanges: readonly KnownChange[];

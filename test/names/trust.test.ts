@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { afterSuccess } from '../../src/expiry/follow.ts';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { datesAfterLook } from '../../src/names/dates.ts';
 import type { Registration } from '../../src/names/registry-record.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ChangedName } from '../../src/names/portfolio.ts';
 import {
-  lapseRequirements,
+  confirmedChanges,
   type Protection,
   requirementsOfAll,
   separateChanges,
@@ -175,15 +175,56 @@ describe('a date', () => {
   });
 });
 
-test('a lapse needs an approver of a name that is guarded, mandated or under a rule', () => {
-  const who = (names: readonly string[], given: Protection) =>
-    lapseRequirements('cafe.rest', details(names), given)?.map(
-      ({ approvers, needed }) => `${needed} of ${approvers}`,
-    );
-  expect(who([], protection([]))).toBeUndefined();
-  expect(who(['guarded'], protection([]))).toEqual(ANYONE);
-  expect(who([], protection([], { mandates: [mandate('*.rest')] }))).toEqual(ANYONE);
-  expect(who(['brand'], protection([BRAND]))).toEqual(['1 of U0LEGAL,U0CFO']);
+describe('a lapse', () => {
+  const lapse = (names: readonly string[]): ChangedName => ({
+    ...tags(names, names),
+    decision: { kind: 'lapse_confirmed', reason: 'old', askedBy: 'U0ALICE' },
+  });
+  test.each<[string, readonly string[], Protection, readonly string[] | undefined]>([
+    ['unprotected', [], protection([]), undefined],
+    ['counted by a budget', ['ads'], protection([], { budgetTags: new Set(['ads']) }), undefined],
+    ['guarded', ['guarded'], protection([]), ANYONE],
+    ['mandated', [], protection([], { mandates: [mandate('*.rest')] }), ANYONE],
+    ['under a rule', ['brand'], protection([BRAND]), LEGAL],
+  ])('of a name that is %s needs what its rules ask of an order', (_, names, given, expected) => {
+    expect(needs(lapse(names), given)).toEqual(expected);
+  });
+
+  test('is only asked for, and a snooze is made, by one person', () => {
+    const asked = { kind: 'lapse_requested', reason: 'old' } as const;
+    const snoozed = { kind: 'name_snoozed', until: new Date() } as const;
+    for (const decision of [asked, snoozed])
+      expect(needs({ ...lapse(['brand']), decision }, protection([BRAND]))).toBeUndefined();
+  });
+});
+
+describe('while no charter counts', () => {
+  const environment = { approvers: ['U0ENV'], needed: 2, tasks: ['renew'] };
+  const lapsed = (rules: readonly PolicyRule[]) => {
+    const given = protection(rules);
+    const problem = 'rows_differ' as const;
+    return { ...given, policy: { ...given.policy, lapsed: { problem, environment } } };
+  };
+  const SIGNED = '2 of U0ENV signed';
+
+  test('a change needs signed approvals of the environment’s approvers besides', async () => {
+    expect(needs(tags(['brand'], []), lapsed([BRAND]))).toEqual([...LEGAL, SIGNED]);
+    expect(needs(tags(['guarded'], []), lapsed([]))).toEqual([SIGNED]);
+    const all = await requirementsOfAll([tags([], [])], 'U0ALICE', lapsed([]));
+    expect(all).toMatchObject([{ rule: { kind: 'environment' }, needed: 2, signed: true }]);
+  });
+
+  test('a change that weakens nothing needs nobody', () => {
+    expect(needs(tags([], ['brand']), lapsed([BRAND]))).toBeUndefined();
+  });
+});
+
+test('changes are allowed with the last confirmation that they need', () => {
+  const requirement = { ...BRAND, rule: { kind: 'rule' }, names: ['cafe.rest'] };
+  const counted = (count: number) =>
+    [{ requirement, counted: [{ userId: 'U0LEGAL' }, { userId: 'U0CFO' }].slice(0, count) }] as never;
+  expect(confirmedChanges([tags(['brand'], [])], counted(1))).toBeUndefined();
+  expect(confirmedChanges([tags(['brand'], [])], counted(2))?.changes).toHaveLength(1);
 });
 
 test('changes are separated one by one, and what waits needs all that they need', async () => {

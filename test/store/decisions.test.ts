@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { requestLapse, snoozeName } from '../../src/expiry/watch-list.ts';
 import { afterLook, incidentHash } from '../../src/names/incident.ts';
 import { createIncidents } from '../../src/names/incident-actions.ts';
 import { Prisma } from '../../src/store/database.ts';
@@ -9,7 +8,14 @@ import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createWebhookStore } from '../../src/store/webhooks.ts';
 import { DAY_MS, Rig, silent } from '../expiry/rig.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
-import { confirmLapse, importNames, unwatchName, watchName } from '../support/unprotected.ts';
+import {
+  confirmLapse,
+  importNames,
+  requestLapse,
+  snoozeName,
+  unwatchName,
+  watchName,
+} from '../support/unprotected.ts';
 
 /*
  * What people decide about names without an order can be proved afterwards, also when the name is off the list.

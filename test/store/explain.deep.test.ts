@@ -1,13 +1,12 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
-import { newlyWatched } from '../../src/expiry/change-watched.ts';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { FollowedName, WatchedDomain } from '../../src/expiry/ports.ts';
 import type { Subject } from '../../src/notifications.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { createWatchListStore } from '../../src/store/domains.ts';
 import { createEventLog } from '../../src/store/events.ts';
 import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createMandateStore } from '../../src/store/mandates.ts';
@@ -19,6 +18,7 @@ import { createReminderStore } from '../../src/store/reminders.ts';
 import { newDemand } from '../orders/sample.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { orderEvent } from '../support/log.ts';
+import { arrangedList } from '../support/unprotected.ts';
 import { newOrder } from './order-rig.ts';
 
 /*
@@ -235,7 +235,7 @@ async function approve(): Promise<void> {
 
 /** Gives a watched name another date, of which nothing was said yet. */
 async function moveDate(): Promise<void> {
-  const store = createWatchListStore(database);
+  const store = arrangedList(database);
   const before = await store.find('name78.rest');
   if (before === undefined) throw new Error('there is no such name');
   const at = new Date(NOW.getTime() + 1_000 * 24 * HOUR_MS);
@@ -253,7 +253,7 @@ async function follow(): Promise<void> {
       observation: { origin: 'order', at: NOW, orderId: 'order-79', done },
     };
   };
-  expect(await createWatchListStore(database).follow('order-79', 1, NOW, renewed)).toBe(true);
+  expect(await arrangedList(database).follow('order-79', 1, NOW, renewed)).toBe(true);
 }
 
 const mandates = () => createMandateStore(database, 'T0STEWARD');
@@ -327,21 +327,17 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'the accounts of a person': () => createAccountStore(database).list('T0STEWARD', 'U0PERSON7'),
   'a success that is followed': follow,
   'a name that is put on the list': () =>
-    createWatchListStore(database).add({
+    arrangedList(database).add({
       ...newlyWatched('new.rest', 'U0BOB', NOW),
       expiry: { at: NOW, source: 'person' },
     }),
   'names to look at that are due': () => createNameRecordStore(database, '').claimDue(NOW, 60_000, 50),
   'what is known of a name': () => createNameRecordStore(database, '').find('name77.rest'),
-  'a watched name': () => createWatchListStore(database).find('name77.rest'),
+  'a watched name': () => arrangedList(database).find('name77.rest'),
   'a page of what expires': () =>
-    createWatchListStore(database).page(
-      { from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) },
-      0,
-      20,
-    ),
+    arrangedList(database).page({ from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) }, 0, 20),
   'how many names expire': () =>
-    createWatchListStore(database).count({ from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) }),
+    arrangedList(database).count({ from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) }),
   'renewals in dispute': () => createReminderStore(database, 'T0STEWARD').disputed(ago(3 * 24), NOW, 20),
   'names that can be due': () =>
     all(
@@ -351,7 +347,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
     ),
   'a date that moves': moveDate,
   'dates that are imported': () =>
-    createWatchListStore(database).importBatch([{ name: 'name77.rest', expiresAt: NOW }], 'U0BOB', NOW),
+    arrangedList(database).importBatch([{ name: 'name77.rest', expiresAt: NOW }], 'U0BOB', NOW),
   'names that mandates have to act for': () => mandates().due(ago(45 * 24), ago(-30 * 24), undefined, 200),
   'more of them': () =>
     mandates().due(ago(45 * 24), ago(-30 * 24), { name: 'name77.rest', expiresAt: ago(-20 * 24) }, 200),

@@ -8,7 +8,7 @@ import { importPlan } from '../../src/slack/names/names-import.view.ts';
 import { type Database, openDatabase, Prisma } from '../../src/store/database.ts';
 import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { applyPlan } from '../support/unprotected.ts';
+import { applyPlan, confirmFacts } from '../support/unprotected.ts';
 
 /*
  * An import of as many names as the watch list takes at a time: everybody else has their turns meanwhile.
@@ -139,7 +139,7 @@ test(`${NAMES} changes wait for a second person and are confirmed, without holdi
   expect(same.id).toBe(id);
   const found = await step('found', () => pending.find(id, NOW));
   expect(found?.change.names).toEqual(names);
-  const confirmed = await step('confirmed', () => pending.confirm(id, 'U0BOB', NOW));
+  const confirmed = await step('confirmed', () => confirmFacts(pending, id, 'U0BOB', NOW));
   expect(confirmed.kind).toBe('confirmed');
   expect(await store.find('name20000.rest')).toMatchObject({ tags: ['brand'] });
   expectTurns();

@@ -43,6 +43,7 @@ function changesOf(kind: PendingKind<string>['kind'] = 'facts', teamId = 'T1'): 
       if (!isStale) applied.push({ pending, by });
       return !isStale;
     },
+    rebase: async (_tx, change) => (change === 'nothing left' ? undefined : `${change} again`),
   });
 }
 const changes = () => changesOf();
@@ -78,11 +79,15 @@ test('what has expired is not confirmed, and is purged a week later', async () =
   expect(applied).toEqual([]);
 });
 
-test('what does not fit any more waits no longer', async () => {
+test('what does not fit any more waits no longer, and what is left of it is asked again by the same person', async () => {
   const pending = await request();
   isStale = true;
-  expect(await changes().confirm(pending.id, 'U0BOB', NOON)).toEqual({ kind: 'stale', pending });
-  expect(await changes().list(NOON)).toEqual([]);
+  const again = { ...pending, id: expect.any(String), change: 'cafe.rest again' };
+  expect(await changes().confirm(pending.id, 'U0BOB', NOON)).toEqual({ kind: 'stale', again });
+  expect(await changes().list(NOON)).toEqual([again]);
+  const { id } = await request('nothing left');
+  expect(await changes().confirm(id, 'U0BOB', NOON)).toEqual({ kind: 'stale', again: undefined });
+  expect(await changes().list(NOON)).toEqual([again]);
 });
 
 test('what could not be applied goes on waiting', async () => {
@@ -92,6 +97,7 @@ test('what could not be applied goes on waiting', async () => {
     schema: z.string(),
     stored: (change) => change,
     apply: () => Promise.reject(new Error('broken')),
+    rebase: async () => undefined,
   });
   await expect(broken.confirm(id, 'U0BOB', NOON)).rejects.toThrow();
   expect(await changes().list(NOON)).toHaveLength(1);

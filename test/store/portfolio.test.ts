@@ -1,23 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/change-watched.ts';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import { readImport } from '../../src/names/details-import.ts';
 import { readFilter } from '../../src/names/filter.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
-import type { FactsChange, FoundName, NameCursor, PortfolioStore } from '../../src/names/ports.ts';
-import type { PendingChanges } from '../../src/policy/pending-changes.ts';
+import type { FoundName, NameCursor, PendingFacts, PortfolioStore } from '../../src/names/ports.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { createWatchListStore } from '../../src/store/domains.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { teamEvents } from '../support/log.ts';
-import { applyPlan, edit } from '../support/unprotected.ts';
+import { applyPlan, arrangedList, confirmFacts, edit } from '../support/unprotected.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
 let testDatabase: TestDatabase;
 let database: Database;
 let store: PortfolioStore;
-let pending: PendingChanges<FactsChange>;
+let pending: PendingFacts;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
@@ -31,7 +29,7 @@ afterAll(async () => {
 });
 
 async function watch(...names: string[]): Promise<void> {
-  const list = createWatchListStore(database);
+  const list = arrangedList(database);
   for (const name of names) await list.add(newlyWatched(name, 'U0ALICE', NOW));
 }
 
@@ -96,7 +94,7 @@ describe('what waits for a second person', () => {
     const change = await request('p1.rest', ['brand'], []);
     const off = await request('p2.rest', ['brand'], undefined);
     for (const { id } of [change, off])
-      expect(await pending.confirm(id, 'U0BOB', NOW)).toMatchObject({ kind: 'confirmed' });
+      expect(await confirmFacts(pending, id, 'U0BOB', NOW)).toMatchObject({ kind: 'confirmed' });
     expect((await store.find('p1.rest'))?.tags).toEqual([]);
     expect(await store.find('p2.rest')).toBeUndefined();
     expect((await changesOf('p1.rest')).at(-1)).toMatchObject({ actor: 'U0ALICE', confirmedBy: 'U0BOB' });
@@ -108,7 +106,7 @@ describe('what waits for a second person', () => {
   test('is dropped where the name is not any more as it was when it was asked for', async () => {
     await watch('p3.rest');
     const { id } = await request('p3.rest', ['brand'], []);
-    expect(await pending.confirm(id, 'U0BOB', NOW)).toMatchObject({ kind: 'stale' });
+    expect(await confirmFacts(pending, id, 'U0BOB', NOW)).toMatchObject({ kind: 'stale' });
     expect(await changesOf('p3.rest')).toEqual([]);
     expect(await pending.find(id, NOW)).toBeUndefined();
   });
@@ -131,7 +129,7 @@ describe('the names that a filter finds', () => {
   ] as const;
 
   beforeAll(async () => {
-    const list = createWatchListStore(database);
+    const list = arrangedList(database);
     for (const { name, days, tags, owner, registrar } of rows) {
       const at = days === undefined ? undefined : new Date(NOW.getTime() + days * DAY_MS);
       await list.add({

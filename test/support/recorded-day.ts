@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { TeamAccount } from '../../src/accounts/account.ts';
-import { requestLapse, snoozeName } from '../../src/expiry/watch-list.ts';
 import { createBudgetLook } from '../../src/money/budget-look.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { type Price, priceEdits } from '../../src/money/prices.ts';
@@ -36,7 +35,16 @@ import { silent } from '../expiry/rig.ts';
 import { acceptedOf, HOUR_MS, MINUTE_MS, startRig, until } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 import { rule } from '../policy/sample.ts';
-import { confirmLapse, edit, importNames, unwatchName, watchName } from './unprotected.ts';
+import {
+  confirmFacts,
+  confirmLapse,
+  edit,
+  importNames,
+  requestLapse,
+  snoozeName,
+  unwatchName,
+  watchName,
+} from './unprotected.ts';
 
 const TEAM = 'T0STEWARD';
 const SECOND_MS = 1_000;
@@ -413,7 +421,7 @@ export async function recordDay(url: string): Promise<Generated> {
         inAnHour(),
       );
       pass();
-      await step(facts.confirm(waiting.id, 'U0BOB', rig.now));
+      await step(confirmFacts(facts, waiting.id, 'U0BOB', rig.now));
     }
     const observations = createNameRecordStore(database, TEAM);
     const observed = await observations.find('b.rest');

@@ -1,8 +1,20 @@
+import type { ImportedName } from '../../src/expiry/import.ts';
+import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import * as list from '../../src/expiry/watch-list.ts';
-import { type DetailsChange, editedNames, lapseHash } from '../../src/names/portfolio.ts';
-import type { PortfolioStore, Progress } from '../../src/names/ports.ts';
-import { type Protection, separateChanges } from '../../src/names/weakening.ts';
+import { type DetailsChange, editedNames, lapseHash, NO_DETAILS } from '../../src/names/portfolio.ts';
+import type { PendingFacts, PortfolioStore, Progress } from '../../src/names/ports.ts';
+import { confirmedChanges, type Protection, separateChanges } from '../../src/names/weakening.ts';
 import type { MessagePlace } from '../../src/notifications.ts';
+import type { Database } from '../../src/store/database.ts';
+import { isUniqueViolation } from '../../src/store/database.ts';
+import {
+  changedNames,
+  importNames as importStatement,
+  insertDomain,
+  statementsAfter,
+  updateDomain,
+} from '../../src/store/domain-statements.ts';
+import { createWatchListStore } from '../../src/store/domains.ts';
 import { newTeamSettings } from './settings.ts';
 
 /* The watch list and the portfolio where nothing protects a name, so that every change takes effect at once. */
@@ -47,42 +59,56 @@ export async function applyPlan(
 
 type Deps = list.WatchListDeps & { readonly portfolio: PortfolioStore };
 
-function datesBy({ portfolio, now }: Deps, by: string): list.ChangeDates {
-  return async (names) => {
-    const found = await portfolio.findMany(names.map(({ name }) => name));
-    const changes = names.flatMap((each) => {
-      const details = found.get(each.name);
-      return details === undefined ? [] : { ...each, before: details, after: details };
+/** The gate where nothing is protected. */
+export function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.Gate {
+  return async (asked) => {
+    const found = await portfolio.findMany(asked.map(({ name }) => name));
+    const changes = asked.flatMap((each) => {
+      const before = each.isNew ? NO_DETAILS : found.get(each.name);
+      return before === undefined ? [] : [{ ...each, before, after: before }];
     });
     const { allowed } = await separateChanges(changes, by, NOTHING);
     const written = await portfolio.write(allowed, by, now());
-    if (written !== 'written') throw new Error(written);
-    return { changed: allowed.changes.map(({ name }) => name), waiting: undefined };
+    if (written === 'gone') throw new Error(written);
+    return written === 'written'
+      ? { changed: allowed.changes.map(({ name }) => name), waiting: undefined }
+      : written;
   };
 }
 
 type Look = Parameters<typeof list.watchName>[1];
 
 export const watchName = (deps: Deps, look: Look, text: string, date: string | undefined, by: string) =>
-  list.watchName(deps, look, { text, date, by }, datesBy(deps, by));
+  list.watchName(deps, look, { text, date }, openGate(deps, by));
 
 export const importNames = (
   deps: Deps,
   text: string,
   by: string,
-  progress: Parameters<typeof list.importNames>[4],
-) => list.importNames(deps, text, by, datesBy(deps, by), progress);
+  progress: Parameters<typeof list.importNames>[3],
+) => list.importNames(deps, text, openGate(deps, by), progress);
+
+export const snoozeName = (
+  deps: Deps,
+  name: string,
+  days: number,
+  by: string,
+  reason: string | undefined,
+  origin?: MessagePlace,
+) => list.snoozeName(deps, { name, reason, ...(origin && { origin }) }, days, openGate(deps, by));
+
+export const requestLapse = (deps: Deps, name: string, by: string, reason: string, origin?: MessagePlace) =>
+  list.requestLapse(deps, { name, reason, ...(origin && { origin }) }, openGate(deps, by));
 
 /** Confirms the request that stands. */
-export async function confirmLapse(
-  deps: list.WatchListDeps,
-  name: string,
-  by: string,
-  origin?: MessagePlace,
-) {
+export async function confirmLapse(deps: Deps, name: string, by: string, origin?: MessagePlace) {
   const lapse = (await deps.store.find(name))?.lapse;
   const shown = lapse === undefined ? '' : lapseHash(name, lapse);
-  return list.confirmLapse(deps, { name, by, shown, ...(origin && { origin }) });
+  return list.confirmLapse(deps, { name, by, shown }, async ({ requestedBy: askedBy, reason }) => {
+    const decision = { kind: 'lapse_confirmed' as const, reason, askedBy, ...(origin && { origin }) };
+    const written = await openGate(deps, by)([{ name, decision }]);
+    return typeof written === 'string' ? 'changed' : 'confirmed';
+  });
 }
 
 export async function unwatchName({ portfolio, now }: Deps, name: string, by: string): Promise<void> {
@@ -90,4 +116,42 @@ export async function unwatchName({ portfolio, now }: Deps, name: string, by: st
   const changes = [...found].map(([, before]) => ({ name, before, after: undefined }));
   const { allowed } = await separateChanges(changes, by, NOTHING);
   await portfolio.write(allowed, by, now());
+}
+
+/** The watch list with ways to arrange rows that no person can write. */
+export function arrangedList(database: Database) {
+  return {
+    ...createWatchListStore(database),
+
+    /** @returns false when the name is on the list already */
+    async add(domain: WatchedDomain): Promise<boolean> {
+      try {
+        await database.run(insertDomain(domain));
+        return true;
+      } catch (error) {
+        if (isUniqueViolation(error)) return false;
+        throw error;
+      }
+    },
+
+    /** @returns false when somebody else was faster */
+    change: (before: WatchedDomain, after: WatchedDomain): Promise<boolean> =>
+      database.transaction(async (tx) => {
+        if (changedNames.parse(await tx(updateDomain(before, after))).length === 0) return false;
+        for (const statement of statementsAfter(before.name, before, after)) await tx(statement);
+        return true;
+      }),
+
+    async importBatch(names: readonly ImportedName[], actor: string, at: Date): Promise<void> {
+      await database.run(importStatement(names, { actor, at, confirmedBy: undefined }));
+    },
+  };
+}
+
+/** Confirms a change that needs nobody. */
+export async function confirmFacts(facts: PendingFacts, id: string, by: string, at: Date) {
+  const names = (await facts.read(id))?.change.names ?? [];
+  const confirmed = confirmedChanges(names, []);
+  if (confirmed === undefined) throw new Error('nobody has to confirm it');
+  return facts.confirm(id, by, at, confirmed);
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { parseImport } from '../../expiry/import.ts';
 import { attachedFields, attachedText } from '../attached-text.ts';
-import { type Feature, type FormFeature, formOrigin } from '../feature.ts';
+import type { Feature, FormFeature } from '../feature.ts';
 import { message } from '../kit/blocks.ts';
 import { fieldsOf, noticeView } from '../kit/form.ts';
+import { gateOf } from '../names/fact-changes.ts';
 import { openForm } from '../orders/ordering.ts';
 import { importProgress, importReport } from './expiry.view.ts';
 import { listIssueText } from './watch-list.view.ts';
@@ -45,12 +46,7 @@ const importForm: FormFeature<'import'> = {
     const list = await parseImport(given.text);
     if ('issue' in list) return { errors: { [given.field]: listIssueText(list.issue) } };
     const run = (progress: (done: number, total: number) => Promise<void>) =>
-      call.deps.expiry.importNames(
-        list,
-        call.person.id,
-        (names) => call.deps.facts.changeDates(names, call.person.id, formOrigin(call)),
-        progress,
-      );
+      call.deps.expiry.importNames(list, gateOf(call), progress);
     const total = list.accepted.length;
     if (total + list.rejected.length <= SLOW_LINES) {
       const { text, blocks } = importReport(await run(async () => undefined));

@@ -27,11 +27,11 @@ import {
 } from '../kit/form.ts';
 import { knownOfLapse } from '../log/event-notifications.ts';
 import { lapseHashIn, lapseRequest } from '../log/told-event.view.ts';
+import { gateOf, showConfirmation } from '../names/fact-changes.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
 import { fieldProblems } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
 import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from '../orders/ordering.ts';
-import { refusalText } from '../orders/refusal.view.ts';
 import { digestList } from './digest.view.ts';
 import { LOOKED_THROUGH } from './expiring.view.ts';
 import {
@@ -254,8 +254,9 @@ const snoozeForm: FormFeature<'snooze'> = {
     const read = readForm(snoozed, call.values);
     if ('errors' in read) return read;
     const { days, reason } = read.value;
-    const { deps, origin, person } = call;
-    const outcome = await deps.expiry.snooze(origin.subject ?? '', days, person.id, reason, placeIn(origin));
+    const { deps, origin } = call;
+    const request = { name: origin.subject ?? '', reason, origin: placeIn(origin) };
+    const outcome = await deps.expiry.snooze(request, days, gateOf(call));
     if (!outcome.ok) return { errors: { days: formatWatchRefusal(outcome.refusal) } };
     deps.notifyDue();
     return { say: undefined };
@@ -281,9 +282,9 @@ const lapseForm: FormFeature<'lapse'> = {
   async submit(call) {
     const read = readForm(lapsing, call.values);
     if ('errors' in read) return read;
-    const { deps, origin, person } = call;
-    const { reason } = read.value;
-    const outcome = await deps.expiry.requestLapse(origin.subject ?? '', person.id, reason, placeIn(origin));
+    const { deps, origin } = call;
+    const request = { name: origin.subject ?? '', origin: placeIn(origin), ...read.value };
+    const outcome = await deps.expiry.requestLapse(request, gateOf(call));
     if (!outcome.ok) return { errors: { reason: formatWatchRefusal(outcome.refusal) } };
     deps.notifyDue();
     return { say: undefined };
@@ -292,17 +293,17 @@ const lapseForm: FormFeature<'lapse'> = {
 
 async function confirmLapse(call: ActionCall): Promise<void> {
   const { expiry, facts, notifyDue } = call.deps;
-  const { value: name, person } = call;
-  const asked = (await expiry.find(name))?.lapse;
-  const refusal = asked && (await facts.refusalToLapse(name, person.id, asked.requestedBy));
-  if (refusal !== undefined) return call.respond(refusalText(refusal));
+  const { value: name } = call;
+  const by = call.person.id;
   const origin = placeIn(await threadOrigin(call));
-  const shown = lapseHashIn(call.blockId);
-  const outcome = await expiry.confirmLapse({ name, by: person.id, shown, origin });
-  if (outcome.ok) return notifyDue();
-  await call.respond(escapeText(formatWatchRefusal(outcome.refusal)));
-  if (outcome.refusal.code !== 'lapse_changed') return;
-  const { requestedBy: actor, reason } = outcome.refusal.lapse;
+  const outcome = await expiry.confirmLapse({ name, by, shown: lapseHashIn(call.blockId) }, (asked) =>
+    facts.confirmLapse(name, asked, by, origin),
+  );
+  if (outcome === 'confirmed') return notifyDue();
+  if (!('watch' in outcome)) return showConfirmation(call, outcome);
+  await call.respond(escapeText(formatWatchRefusal(outcome.watch)));
+  if (outcome.watch.code !== 'lapse_changed') return;
+  const { requestedBy: actor, reason } = outcome.watch.lapse;
   const known = await knownOfLapse(call.deps, name, call.deps.names.impacts.stored(name, 'lapse'));
   await call.respond(lapseRequest({ name, actor, reason }, known));
 }

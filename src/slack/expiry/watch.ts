@@ -3,7 +3,7 @@ import { readName } from '../../expiry/import.ts';
 import type { KnownName } from '../../names/names.ts';
 import { type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { escapeText } from '../kit/blocks.ts';
-import { askSecondPerson } from '../names/fact-changes.ts';
+import { askSecondPerson, gateOf } from '../names/fact-changes.ts';
 import {
   isUndated,
   notWatchedMessage,
@@ -21,11 +21,7 @@ import { formatWatchRefusal } from './watch-list.view.ts';
 async function runWatch(call: Interaction, words: readonly string[]): Promise<void> {
   const [name, date, ...rest] = words;
   if (name === undefined || rest.length > 0) return call.respond(WATCH_USAGE);
-  const { expiry: watchList, facts } = call.deps;
-  const by = call.person.id;
-  const outcome = await watchList.watch({ text: name, date, by }, (names) =>
-    facts.changeDates(names, by, formOrigin(call)),
-  );
+  const outcome = await call.deps.expiry.watch({ text: name, date }, gateOf(call));
   if (!outcome.ok) return call.respond(notWatchedMessage(outcome.refusal, date));
   const { domain, known, dateNotTaken, waiting } = outcome;
   if (waiting !== undefined) return call.respond(await askSecondPerson(call, waiting));

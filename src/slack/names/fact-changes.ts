@@ -1,21 +1,16 @@
 import { slicesOf } from '../../collections.ts';
+import type { Gate } from '../../expiry/watch-list.ts';
 import { DETAIL_COLUMNS, detailCells, GUARDED } from '../../names/portfolio.ts';
-import type { FactsChange } from '../../names/ports.ts';
-import type { EditedFacts, FactsRefusal } from '../../names/protected-changes.ts';
+import type { FactsChange, NameLimit } from '../../names/ports.ts';
+import type { DecidedFacts, EditedFacts, FactsRefusal } from '../../names/protected-changes.ts';
 import type { PendingChange } from '../../policy/pending-changes.ts';
-import type { ActionCall, Feature, Interaction } from '../feature.ts';
+import { type ActionCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { count } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { approversToAsk } from '../policy/pending-change-notifications.ts';
 import { handOver, type TextFile } from '../send-file.ts';
 import { offerLink } from '../signing/offer-link.ts';
-import {
-  endedFacts,
-  factsRefusalText,
-  TOO_MANY_GUARDED,
-  waitingFacts,
-  waitingText,
-} from './fact-changes.view.ts';
+import { endedFacts, factsHashIn, factsRefusalText, waitingFacts, waitingText } from './fact-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
 
 /*
@@ -23,16 +18,21 @@ import { savedText } from './portfolio.view.ts';
  * the id of what waits; on a click everything is read again.
  */
 
+/** The gate for changes that a person asks for here. */
+export function gateOf(call: Interaction): Gate {
+  return (changes) => call.deps.facts.changeReminders(changes, call.person.id, formOrigin(call));
+}
+
 /**
  * What to tell who edited names.
  * @param isOfOne the edit was about one name
  */
 export async function editedText(
   call: Interaction,
-  outcome: EditedFacts | 'too_many_guarded',
+  outcome: EditedFacts | NameLimit,
   isOfOne: boolean,
 ): Promise<string> {
-  if (outcome === 'too_many_guarded') return TOO_MANY_GUARDED;
+  if (typeof outcome === 'string') return factsRefusalText({ code: outcome });
   const { changed, waiting } = outcome;
   call.deps.notifyDue();
   // A name that becomes guarded is looked at without waiting for its next routine look.
@@ -57,17 +57,22 @@ export async function askSecondPerson(
 }
 
 async function confirm(call: ActionCall): Promise<void> {
+  const shown = factsHashIn(call.blockId);
+  await showConfirmation(call, await call.deps.facts.confirm(call.value, { userId: call.person.id }, shown));
+}
+
+/** Shows what became of a click that confirms a change. */
+export async function showConfirmation(call: ActionCall, outcome: DecidedFacts): Promise<void> {
   const { facts, notifyDue, log, names } = call.deps;
   const by = call.person.id;
-  const outcome = await facts.confirm(call.value, { userId: by });
   notifyDue();
   if (!outcome.ok) {
-    if (outcome.refusal.code === 'needs_signature') return offerLink(call, 'facts', call.value);
+    if (outcome.refusal.code === 'needs_signature') return offerLink(call, 'facts', outcome.refusal.id);
     return refuse(call, outcome.refusal);
   }
   call.acknowledge();
   const { pending, isComplete } = outcome;
-  log.info({ by, changeId: call.value, isComplete }, 'a change of names was confirmed');
+  log.info({ by, changeId: pending.id, isComplete }, 'a change of names was confirmed');
   if (!isComplete)
     return call.respond(waitingFacts(pending, await facts.progressOf(pending)), { replace: true });
   await call.respond(endedFacts(pending, { outcome: 'confirmed', by }), { replace: true });

@@ -1,9 +1,10 @@
-import { type ChangedName, isSameDetails, MAX_GUARDED } from '../../names/portfolio.ts';
+import { type ChangedName, isSameDetails, MAX_GUARDED, MAX_WATCHED } from '../../names/portfolio.ts';
 import type { FactsChange } from '../../names/ports.ts';
-import type { FactsRefusal } from '../../names/protected-changes.ts';
+import { changeHash, type FactsRefusal } from '../../names/protected-changes.ts';
 import type { RequirementProgress } from '../../policy/approvals.ts';
 import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
 import { displayName } from '../../zones/names.ts';
+import { formatWatchRefusal } from '../expiry/watch-list.view.ts';
 import {
   actions,
   button,
@@ -15,6 +16,7 @@ import {
   mention,
   message,
   moment,
+  quote,
   section,
 } from '../kit/blocks.ts';
 import { approverList } from '../orders/order.view.ts';
@@ -29,7 +31,7 @@ export const SHOWN_CHANGES = 20;
 type Waiting = PendingChange<FactsChange>;
 
 /** What changes of one name. */
-export function changeLine({ name, before, after, date }: ChangedName): string {
+export function changeLine({ name, before, after, date, decision }: ChangedName): string {
   const words = (details: typeof before) =>
     detailPairs(details)
       .filter(([, value]) => value !== undefined)
@@ -37,6 +39,7 @@ export function changeLine({ name, before, after, date }: ChangedName): string {
       .join(', ') || 'nothing';
   const title = `• *${escapeText(displayName(name))}*:`;
   if (after === undefined) return `${title} off the watch list, and with it ${words(before)}`;
+  if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: ${quote(decision.reason)}`;
   const details = isSameDetails(before, after) ? [] : [`from ${words(before)} to ${words(after)}`];
   const given = date?.before?.by === undefined ? '' : ` (given by ${mention(date.before.by)})`;
   const dates =
@@ -84,13 +87,20 @@ export function waitingFacts(
       ...progress.map(requirementLine),
       `${mention(askedBy)} can't confirm it. Open until ${moment(expiresAt)}.`,
     ),
-    ...actions(`facts_${id}`, [
+    ...actions(`${FACTS_BLOCK}${changeHash(change)}`, [
       isShown
         ? button('facts_confirm', 'Confirm', id, { style: 'primary', label: `Confirm the change of ${what}` })
         : button('facts_look', `Look at all ${change.names.length}`, id),
       button('facts_dismiss', 'Drop it', id, { label: `Drop the change of ${what}` }),
     ]),
   ]);
+}
+
+const FACTS_BLOCK = 'facts_';
+
+/** The hash of the change that a message showed, from the block with its buttons. */
+export function factsHashIn(blockId: string): string {
+  return blockId.slice(FACTS_BLOCK.length);
 }
 
 function requirementLine({ requirement, counted }: RequirementProgress): string {
@@ -110,7 +120,7 @@ export function announcedFacts(
   return message(title, [section(title), ...changeLines(waiting)]);
 }
 
-export const TOO_MANY_GUARDED = `Nothing was changed: at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Take the tag off other names first. \`/domain names tag:guarded\` lists them.`;
+const TOO_MANY_GUARDED = `Nothing was changed: at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Take the tag off other names first. \`/domain names tag:guarded\` lists them.`;
 
 /** How a change ended; takes the place of the question. */
 export function endedFacts(waiting: Waiting, decided: KnownChange<unknown>['decided']): Message {
@@ -147,6 +157,10 @@ export function factsRefusalText(refusal: FactsRefusal): string {
       return refusal.again === undefined
         ? 'A name has changed since this was asked for, and nothing of the request is left.'
         : 'A name has changed since this was asked for, so it was not confirmed. Check it as it is now, then confirm again.';
+    case 'too_many_guarded':
+      return TOO_MANY_GUARDED;
+    case 'list_full':
+      return formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED });
     case 'needs_signature':
       return 'A rule asks for your signature. Press Confirm to get a link.';
     default:

@@ -80,8 +80,7 @@ async function applyImport(call: ActionCall): Promise<void> {
     facts.applyImport(call.value, call.person.id, formOrigin(call), progress),
   );
   if (outcome === 'gone') return call.respond(PLAN_GONE);
-  if (outcome !== 'too_many_guarded' && 'stale' in outcome)
-    return call.respond(importPlan(outcome.stale, true));
+  if (typeof outcome !== 'string' && 'stale' in outcome) return call.respond(importPlan(outcome.stale, true));
   await call.respond(await editedText(call, outcome, false));
 }
 

@@ -118,7 +118,7 @@ export const NOT_CONFIRMED = {
   own: 'You asked for this, so *another admin* has to confirm it. A workspace admin or owner can type `/domain settings` and press Confirm.',
   gone: 'This does not wait any more: somebody confirmed or dropped it, or its time ran out. `/domain settings` shows what waits.',
   stale:
-    'What this changes has changed since it was asked for. Nothing was done, and it does not wait any more. If it is still wanted, ask for it again.',
+    'This was not confirmed, because it has changed since it was asked for. If anything is left of it, check it as it is now, then confirm again.',
   impossible: (why: string) => `Nothing was changed. ${why}`,
 } as const;
 

@@ -5,6 +5,7 @@ import { approverErrors, withChanges } from './approver-errors.ts';
 import {
   askedText,
   changeEnded,
+  changeRequest,
   NOT_CONFIRMED,
   type WaitingChange,
   waitsText,
@@ -78,8 +79,9 @@ export async function confirmChange(call: ActionCall): Promise<void> {
   }
   if (waiting.kind === 'settings' && deps.orders.signing.use !== undefined)
     return offerCharterLink(call, 'settings', value);
-  const { kind } = await deps.pendingChanges[waiting.kind].confirm(value, person.id, deps.now());
-  if (kind !== 'confirmed') return call.respond(NOT_CONFIRMED[kind]);
+  const outcome = await deps.pendingChanges[waiting.kind].confirm(value, person.id, deps.now());
+  if (outcome.kind === 'stale') return showAgain(call, waiting.kind, outcome.again?.id);
+  if (outcome.kind !== 'confirmed') return call.respond(NOT_CONFIRMED[outcome.kind]);
   call.acknowledge();
   deps.log.info(
     { by: person.id, askedBy: waiting.askedBy, change: waiting.change },
@@ -87,6 +89,20 @@ export async function confirmChange(call: ActionCall): Promise<void> {
   );
   await showEnd(call, waiting, 'confirmed');
   await deps.refreshWaitingCards();
+}
+
+/** Shows what is left of a change of what has changed meanwhile. The outbox asks all others. */
+async function showAgain(
+  { deps, person, respond }: ActionCall,
+  kind: WaitingChange['kind'],
+  id: string | undefined,
+): Promise<void> {
+  deps.notifyDue();
+  await respond(NOT_CONFIRMED.stale);
+  const again = id === undefined ? undefined : await findWaiting(deps, id);
+  if (again?.kind !== kind) return;
+  const locale = await deps.directory.localeOf(person.id);
+  await respond(changeRequest(again, { userId: person.id, locale }));
 }
 
 /** An admin drops a change that waits. */

@@ -1,5 +1,5 @@
-import { newlyWatched } from '../../../src/expiry/change-watched.ts';
 import { afterSuccess } from '../../../src/expiry/follow.ts';
+import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
 import { type DateDoubt, datesAfterLook, datesAfterTransferConfirmed } from '../../../src/names/dates.ts';
 import { type Observation, seen, unseen } from '../../../src/names/facts.ts';

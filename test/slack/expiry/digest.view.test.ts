@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../../src/expiry/change-watched.ts';
 import { asReminder } from '../../../src/expiry/digest.ts';
+import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import { planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
 import { costOfWaiting } from '../../../src/money/waiting.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../../src/expiry/change-watched.ts';
 import type { Deadline } from '../../../src/expiry/deadline.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
+import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import { termText } from '../../../src/slack/expiry/expiry.view.ts';
 import { termNow } from '../../../src/slack/orders/order-messages.ts';
 import { newOrder } from '../../orders/sample.ts';

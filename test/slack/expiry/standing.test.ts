@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../../src/expiry/change-watched.ts';
 import { shiftDay } from '../../../src/expiry/days.ts';
 import { deadlineOf } from '../../../src/expiry/deadline.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
+import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
 import { visibleText } from '../../../src/slack/kit/blocks.ts';
 import { nameScreen } from '../../../src/slack/names/name.view.ts';

@@ -1,6 +1,5 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { requestLapse, snoozeName } from '../../../src/expiry/watch-list.ts';
 import type { MessagePlace } from '../../../src/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { createEventPlanner } from '../../../src/slack/log/event-notifications.ts';
@@ -18,7 +17,7 @@ import { silent } from '../../expiry/rig.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { buttonsOf, DOMAINS, textOf } from '../../support/demo.ts';
 import { notifierDeps, notifyDue } from '../../support/notifier.ts';
-import { confirmLapse, watchName } from '../../support/unprotected.ts';
+import { confirmLapse, requestLapse, snoozeName, watchName } from '../../support/unprotected.ts';
 
 /* What somebody decides is told whatever breaks after the commit, and once. */
 

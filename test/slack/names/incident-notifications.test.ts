@@ -1,6 +1,6 @@
 import { type Message, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newlyWatched } from '../../../src/expiry/change-watched.ts';
+import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import { afterLook, type Incident, incidentHash, raise, sayOurs } from '../../../src/names/incident.ts';
 import type { IncidentStore, NameRecordStore } from '../../../src/names/ports.ts';
 import type { NotificationStore, Subject } from '../../../src/notifications.ts';
@@ -14,7 +14,6 @@ import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
-import { createWatchListStore } from '../../../src/store/domains.ts';
 import { createIncidentStore } from '../../../src/store/incidents.ts';
 import { createNameRecordStore } from '../../../src/store/name-records.ts';
 import { createNotificationStore } from '../../../src/store/notifications.ts';
@@ -24,6 +23,7 @@ import { buttonsOf, DOMAINS, textOf } from '../../support/demo.ts';
 import { notificationsOf, notifierDeps, notifyDue } from '../../support/notifier.ts';
 import { phoneLines } from '../../support/reading.ts';
 import { newTeamSettings } from '../../support/settings.ts';
+import { arrangedList } from '../../support/unprotected.ts';
 
 /*
  * Incidents are kept with the look that showed them, and told whatever breaks in between.
@@ -96,7 +96,7 @@ type Kind = 'registrar' | 'pending_transfer' | 'pending_delete';
 
 /** What a look shows of a name, kept with it. */
 async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'): Promise<Incident> {
-  await createWatchListStore(db).add(newlyWatched(name, 'U0ALICE', now()));
+  await arrangedList(db).add(newlyWatched(name, 'U0ALICE', now()));
   const known = await observations.find(name);
   if (known === undefined) throw new Error('it is not watched');
   const isRegistrar = kind === 'registrar';

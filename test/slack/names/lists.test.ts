@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { newlyWatched } from '../../../src/expiry/change-watched.ts';
 import { shiftDay } from '../../../src/expiry/days.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
+import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
 import { seen } from '../../../src/names/facts.ts';
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';

@@ -1,0 +1,17 @@
+import { NO_DATES } from '../names/dates.ts';
+import type { WatchedDomain } from './ports.ts';
+
+/** A new entry of the list, of which nothing is known yet. */
+export function newlyWatched(name: string, addedBy: string, now: Date): WatchedDomain {
+  return {
+    name,
+    version: 0,
+    ...NO_DATES,
+    addedBy,
+    addedAt: now,
+    registeredBy: undefined,
+    nextRegistryAt: now,
+    snooze: undefined,
+    lapse: undefined,
+  };
+}
