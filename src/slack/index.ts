@@ -258,7 +258,7 @@ const SUBJECTS: readonly Subject[] = [
       reminder_all: 'member',
       reminder_snooze: 'linked',
       reminder_lapse: 'linked',
-      lapse_confirm: 'linked',
+      lapse_confirm: 'member',
     },
   }),
   subject(policy, {

@@ -103,6 +103,7 @@ const questionAbout = (name: string, channel = DOMAINS): Promise<Message> =>
 const click = (person: Actor, question: Message) =>
   toldAfter(t.workspace, person, () => person.click(question, 'facts_confirm'));
 
+/** The paths that take a tag away. Dates, lapses and snoozes have tests of their own below. */
 const PATHS: readonly [string, (person: Actor, name: string) => Promise<string>][] = [
   ['the command', (person, name) => told(`unwatch ${name}`, person)],
   ['the form', (person, name) => edit(person, name, { tags: '' })],
@@ -126,6 +127,115 @@ test.each(
   await t.workspace.waitFor(async () => ((await tagsOf(name)).length === 0 ? true : undefined), {
     what: 'the confirmed change',
   });
+});
+
+/** Asks in a digest's place to let a name lapse, and finds the request. */
+async function lapseAsked(name: string, by = 'U0ALICE'): Promise<Message> {
+  const place = { channelId: DOMAINS };
+  const { expiry, facts } = t.demo.bot;
+  const asked = await expiry.requestLapse({ name, reason: 'not needed', origin: place }, (changes) =>
+    facts.changeReminders(changes, by, place),
+  );
+  expect(asked).toMatchObject({ ok: true });
+  await told(`name ${name}`);
+  return t.workspace.waitFor(
+    () =>
+      t.workspace
+        .messages(DOMAINS)
+        .findLast((each) => buttonsOf(each).includes('lapse_confirm') && textOf(each).includes(name)),
+    { what: `the request about ${name}` },
+  );
+}
+const lapseOf = async (name: string) => (await t.demo.bot.expiry.find(name))?.lapse?.confirmed;
+const lapsed = (name: string, by: string) =>
+  t.workspace.waitFor(async () => ((await lapseOf(name))?.by === by ? true : undefined), {
+    what: 'the lapse',
+  });
+
+test.each(['alice', 'bob', 'carol'] as const)(
+  'asked by %s, a name under a rule lapses by nobody outside it',
+  async (who) => {
+    const name = `lapse-${who}.rest`;
+    await watched(name, 'brand');
+    const request = await lapseAsked(name, `U0${who.toUpperCase()}`);
+    const confirm = (person: Actor) =>
+      toldAfter(t.workspace, person, () => person.click(request, 'lapse_confirm'));
+    expect(await confirm(t[who])).toContain('asked');
+    if (who !== 'bob') expect(await confirm(t.bob)).toContain('These can: <@U0CAROL>');
+    expect(await lapseOf(name)).toBeUndefined();
+    if (who === 'carol') return;
+    await t.carol.click(request, 'lapse_confirm');
+    await lapsed(name, 'U0CAROL');
+  },
+);
+
+test('a name under a rule that two decide lapses with the second of them', async () => {
+  await watched('two-lapse.rest', 'brand');
+  rules = [{ ...LEGAL, approvers: ['U0BOB', 'U0CAROL'], needed: 2 }];
+  const request = await lapseAsked('two-lapse.rest');
+  await t.bob.click(request, 'lapse_confirm');
+  const question = await questionAbout('two-lapse.rest');
+  expect(textOf(question)).toContain('let it lapse: “not needed”');
+  expect(await lapseOf('two-lapse.rest')).toBeUndefined();
+  await t.carol.click(request, 'lapse_confirm');
+  await lapsed('two-lapse.rest', 'U0CAROL');
+});
+
+test('a request to let a name lapse that changed is refused and shown again; an unprotected name takes any second person', async () => {
+  rules = [];
+  await told('watch plain.rest');
+  const first = await lapseAsked('plain.rest');
+  await told('watch plain.rest');
+  const again = await lapseAsked('plain.rest', 'U0CAROL');
+  await t.bob.click(first, 'lapse_confirm');
+  await t.workspace.waitFor(
+    () => t.bob.ephemerals().findLast((each) => buttonsOf(each).includes('lapse_confirm')),
+    { what: 'the request as it is now' },
+  );
+  expect(await lapseOf('plain.rest')).toBeUndefined();
+  await t.alice.click(again, 'lapse_confirm');
+  await lapsed('plain.rest', 'U0ALICE');
+});
+
+test('a snooze of a name under a rule ends with its expiry at the latest, and is told', async () => {
+  await watched('sleeping.rest', 'brand');
+  const place = { channelId: DOMAINS };
+  const { expiry, facts } = t.demo.bot;
+  await facts.changeReminders(
+    [{ name: 'sleeping.rest', date: { after: new Date(Date.now() + 86_400_000) } }],
+    'U0ALICE',
+    place,
+  );
+  const { expiry: end } = (await expiry.find('sleeping.rest')) ?? {};
+  await expiry.snooze({ name: 'sleeping.rest', reason: undefined, origin: place }, 300, (changes) =>
+    facts.changeReminders(changes, 'U0ALICE', place),
+  );
+  const { snooze } = (await expiry.find('sleeping.rest')) ?? {};
+  expect(end).toBeDefined();
+  expect(snooze?.until).toEqual(end?.at);
+  await told('name sleeping.rest');
+  await t.workspace.waitFor(
+    () => t.workspace.messages(DOMAINS).find((each) => textOf(each).includes('sleeping.rest is snoozed')),
+    { what: 'the snooze' },
+  );
+});
+
+test('a click on a question counts for what it showed', async () => {
+  await watched('shown.rest', 'brand');
+  await told('unwatch shown.rest');
+  const question = await questionAbout('shown.rest');
+  const { facts } = t.demo.bot;
+  const [id = ''] = JSON.stringify(question).match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
+  expect(await facts.confirm(id, { userId: 'U0CAROL' }, 'f'.repeat(64))).toMatchObject({
+    ok: false,
+    refusal: { code: 'change_stale' },
+  });
+  expect(await tagsOf('shown.rest')).toEqual(['brand']);
+  await t.carol.click(question, 'facts_confirm');
+  await t.workspace.waitFor(
+    async () => ((await t.demo.bot.expiry.find('shown.rest')) === undefined ? true : undefined),
+    { what: 'the change' },
+  );
 });
 
 test('asks for every confirmation that the rule needs, of those whom it names', async () => {
@@ -214,3 +324,56 @@ test('a change that waits is announced in the reminder channel, and what became 
   await t.carol.click(await questionAbout('told.rest'), 'facts_confirm');
   await noticed('confirmed by <@U0CAROL>');
 });
+
+test('at most 1,000 names are guarded, by form, file and a change that waits', async () => {
+  const { facts, expiry } = t.demo.bot;
+  const place = { channelId: DOMAINS };
+  const names = Array.from({ length: 1_000 }, (_, n) => `guarded-${n}.example`);
+  await watched('freed.rest', 'brand');
+  await watched('beyond.rest', '');
+  await facts.changeReminders(
+    names.map((name) => ({ name, isNew: true as const })),
+    'U0ALICE',
+    place,
+  );
+  const waiting = await facts.change(new Map([['freed.rest', { tags: ['guarded'] }]]), 'U0ALICE', place);
+  expect(waiting).toMatchObject({ changed: [] });
+  const tag = new Map(names.map((name) => [name, { addTags: ['guarded'] }]));
+  expect(await facts.change(tag, 'U0ALICE', place)).toMatchObject({ waiting: undefined });
+  const full = 'at most 1,000 names can be tagged `guarded`';
+  expect(await edit(t.alice, 'beyond.rest', { tags: 'guarded' })).toContain(full);
+  expect(await importCsv(t.alice, 'name,tags\nbeyond.rest,guarded')).toContain(full);
+  expect(await tagsOf('beyond.rest')).toEqual([]);
+  expect(await click(t.carol, await questionAbout('freed.rest'))).toContain(full);
+  expect(await tagsOf('freed.rest')).toEqual(['brand']);
+  await facts.change(new Map([['guarded-0.example', { removeTags: ['guarded'] }]]), 'U0ALICE', place);
+  await t.bob.click(await questionAbout('guarded-0.example'), 'facts_confirm');
+  await t.workspace.waitFor(
+    async () => ((await tagsOf('guarded-0.example')).length === 0 ? true : undefined),
+    { what: 'room' },
+  );
+  await t.carol.click(await questionAbout('freed.rest'), 'facts_confirm');
+  await t.workspace.waitFor(
+    async () => ((await tagsOf('freed.rest')).join() === 'guarded' ? true : undefined),
+    { what: 'the change' },
+  );
+  expect(await expiry.find('freed.rest')).toBeDefined();
+}, 120_000);
+
+test('at most 25,000 names are watched, by command, form and file', async () => {
+  const list = Array.from({ length: 25_100 }, (_, n) => `watched-${n}.example`).join('\n');
+  const summary = await t.demo.bot.expiry.importNames(
+    list,
+    (changes) => t.demo.bot.facts.changeReminders(changes, 'U0ALICE', { channelId: DOMAINS }),
+    async () => undefined,
+  );
+  expect(summary.beyondLimit).toBeGreaterThanOrEqual(100);
+  expect(await told('watch one-more.example')).toContain('25,000');
+  expect(await watchMany(t.alice, 'one-more.example')).toContain('25,000');
+  expect(await t.demo.bot.expiry.find('one-more.example')).toBeUndefined();
+  expect(
+    await t.demo.bot.facts.changeReminders([{ name: 'one-more.example', isNew: true }], 'U0ALICE', {
+      channelId: DOMAINS,
+    }),
+  ).toBe('list_full');
+}, 180_000);

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { forgetPerson } from '../../src/store/forget-person.ts';
 import { withSession } from '../../src/store/session.ts';
 import { Authenticator } from '../support/authenticator.ts';
-import { answerTo, buttonsOf, DOMAINS, openedAfter, until, useTestDemo } from '../support/demo.ts';
+import { answerTo, buttonsOf, DOMAINS, openedAfter, textOf, until, useTestDemo } from '../support/demo.ts';
 import { ask, chargesFor, orderAfter, type SeenOrder } from '../support/orders.ts';
 import { clickAs, closed } from '../support/people.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
@@ -245,6 +245,58 @@ test('denying needs no signature', async () => {
   closed(await t.bob.submit(form, { reason: 'not this year' }));
   await order.ends('DENIED');
   expect(sentFor()).toBe(0);
+});
+
+const place = { channelId: DOMAINS };
+/** A guarded name that Alice watches. */
+async function guarded(name: string) {
+  const { facts } = t.demo.bot;
+  await facts.changeReminders([{ name, isNew: true }], 'U0ALICE', place);
+  await facts.change(new Map([[name, { addTags: ['guarded'] }]]), 'U0ALICE', place);
+}
+const messageWith = (button: string, name: string) =>
+  t.workspace.waitFor(
+    () =>
+      t.workspace
+        .messages(DOMAINS)
+        .findLast((each) => buttonsOf(each).includes(button) && textOf(each).includes(name)),
+    { what: `${button} of ${name}` },
+  );
+
+test('a change that weakens protection takes effect with a signature, not with a click', async () => {
+  await guarded('signed.rest');
+  await answerTo(t.workspace, t.alice, '/domain unwatch signed.rest');
+  const question = await messageWith('facts_confirm', 'signed.rest');
+  const link = addressIn(await people.told(t.bob, () => t.bob.click(question, 'facts_confirm')));
+  expect((await people.open(link)).html).toContain('Confirm a change that weakens protection');
+  expect(await people.press(link, keys.mallory)).toMatchObject({ done: false });
+  expect(
+    await people.press(link, keys.bob, { challenge: Buffer.from('other').toString('base64url') }),
+  ).toMatchObject({ done: false });
+  expect(await t.demo.bot.expiry.find('signed.rest')).toBeDefined();
+  expect(await people.press(link, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
+  await t.workspace.waitFor(
+    async () => ((await t.demo.bot.expiry.find('signed.rest')) === undefined ? true : undefined),
+    { what: 'the change' },
+  );
+});
+
+test('a guarded name lapses with a signature, not with a click', async () => {
+  await guarded('ending.rest');
+  const { expiry, facts } = t.demo.bot;
+  await expiry.requestLapse({ name: 'ending.rest', reason: 'not needed', origin: place }, (changes) =>
+    facts.changeReminders(changes, 'U0ALICE', place),
+  );
+  await answerTo(t.workspace, t.alice, '/domain name ending.rest');
+  const request = await messageWith('lapse_confirm', 'ending.rest');
+  const link = addressIn(await people.told(t.bob, () => t.bob.click(request, 'lapse_confirm')));
+  expect((await expiry.find('ending.rest'))?.lapse?.confirmed).toBeUndefined();
+  expect((await people.open(link)).html).toContain('let it lapse');
+  expect(await people.press(link, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
+  expect((await expiry.find('ending.rest'))?.lapse).toMatchObject({
+    requestedBy: 'U0ALICE',
+    confirmed: { by: 'U0BOB' },
+  });
 });
 
 test('who was vouched for by somebody who is no root signs', async () => {

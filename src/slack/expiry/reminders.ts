@@ -300,7 +300,7 @@ async function confirmLapse(call: ActionCall): Promise<void> {
     facts.confirmLapse(name, asked, by, origin),
   );
   if (outcome === 'confirmed') return notifyDue();
-  if (!('watch' in outcome)) return showConfirmation(call, outcome);
+  if (!('watch' in outcome)) return showConfirmation(call, outcome, false);
   await call.respond(escapeText(formatWatchRefusal(outcome.watch)));
   if (outcome.watch.code !== 'lapse_changed') return;
   const { requestedBy: actor, reason } = outcome.watch.lapse;

@@ -58,11 +58,16 @@ export async function askSecondPerson(
 
 async function confirm(call: ActionCall): Promise<void> {
   const shown = factsHashIn(call.blockId);
-  await showConfirmation(call, await call.deps.facts.confirm(call.value, { userId: call.person.id }, shown));
+  const outcome = await call.deps.facts.confirm(call.value, { userId: call.person.id }, shown);
+  await showConfirmation(call, outcome, true);
 }
 
 /** Shows what became of a click that confirms a change. */
-export async function showConfirmation(call: ActionCall, outcome: DecidedFacts): Promise<void> {
+export async function showConfirmation(
+  call: ActionCall,
+  outcome: DecidedFacts,
+  replace: boolean,
+): Promise<void> {
   const { facts, notifyDue, log, names } = call.deps;
   const by = call.person.id;
   notifyDue();
@@ -73,9 +78,8 @@ export async function showConfirmation(call: ActionCall, outcome: DecidedFacts):
   call.acknowledge();
   const { pending, isComplete } = outcome;
   log.info({ by, changeId: pending.id, isComplete }, 'a change of names was confirmed');
-  if (!isComplete)
-    return call.respond(waitingFacts(pending, await facts.progressOf(pending)), { replace: true });
-  await call.respond(endedFacts(pending, { outcome: 'confirmed', by }), { replace: true });
+  if (!isComplete) return call.respond(waitingFacts(pending, await facts.progressOf(pending)), { replace });
+  await call.respond(endedFacts(pending, { outcome: 'confirmed', by }), { replace });
   for (const { name, after } of pending.change.names)
     if (after?.tags.includes(GUARDED)) await names.requestLook(name);
 }

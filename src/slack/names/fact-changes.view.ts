@@ -16,7 +16,6 @@ import {
   mention,
   message,
   moment,
-  quote,
   section,
 } from '../kit/blocks.ts';
 import { approverList } from '../orders/order.view.ts';
@@ -39,7 +38,7 @@ export function changeLine({ name, before, after, date, decision }: ChangedName)
       .join(', ') || 'nothing';
   const title = `• *${escapeText(displayName(name))}*:`;
   if (after === undefined) return `${title} off the watch list, and with it ${words(before)}`;
-  if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: ${quote(decision.reason)}`;
+  if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: “${escapeText(decision.reason)}”`;
   const details = isSameDetails(before, after) ? [] : [`from ${words(before)} to ${words(after)}`];
   const given = date?.before?.by === undefined ? '' : ` (given by ${mention(date.before.by)})`;
   const dates =
