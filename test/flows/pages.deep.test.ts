@@ -34,8 +34,7 @@ test('forms of many names open as they can be sent, and say what they leave out'
   const dated = names.map((name) => `${name},2027-03-01`);
   await t.demo.bot.expiry.importNames(
     dated.join('\n'),
-    'U0ALICE',
-    async () => ({ changed: [], waiting: undefined }),
+    (changes) => t.demo.bot.facts.changeReminders(changes, 'U0ALICE', { channelId: '' }),
     async () => undefined,
   );
   await answerTo(t.workspace, t.alice, '/domain names form');

@@ -60,7 +60,7 @@ export async function applyPlan(
 type Deps = list.WatchListDeps & { readonly portfolio: PortfolioStore };
 
 /** The gate where nothing is protected. */
-export function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.Gate {
+function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.Gate {
   return async (asked) => {
     const found = await portfolio.findMany(asked.map(({ name }) => name));
     const changes = asked.flatMap((each) => {
