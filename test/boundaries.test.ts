@@ -71,7 +71,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'orders',
     'collections.ts',
     'config.ts',
-    'events.ts',
     'log.ts',
     'notifications.ts',
     'duration.ts',

@@ -181,3 +181,8 @@ export function lapseHash(
 ): string {
   return hashOf({ name, requestedBy, reason });
 }
+
+/** Identifies a change that waits, as people are shown it. */
+export function changeHash(change: { readonly names: readonly ChangedName[] }): string {
+  return hashOf(JSON.parse(JSON.stringify(change)));
+}

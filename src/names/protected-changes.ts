@@ -1,4 +1,3 @@
-import { hashOf } from '../canonical-json.ts';
 import { compareAndSwap } from '../compare-and-swap.ts';
 import type { BudgetStore } from '../money/ports.ts';
 import type { MessagePlace } from '../notifications.ts';
@@ -17,6 +16,7 @@ import { subjectOf } from '../policy/subject.ts';
 import type { SignedSubject } from '../signing/approval.ts';
 import {
   type ChangedName,
+  changeHash,
   type DetailsChange,
   editedNames,
   NO_DETAILS,
@@ -374,11 +374,6 @@ async function progressOf(
       approvals: approvals.filter((userId) => !requirement.signed || unsigned || signers.has(userId)),
     }),
   }));
-}
-
-/** Identifies a change as people are shown it. */
-export function changeHash(change: FactsChange): string {
-  return hashOf(JSON.parse(JSON.stringify(change)));
 }
 
 async function subjectOfSignature(

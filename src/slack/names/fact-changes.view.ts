@@ -1,6 +1,12 @@
-import { type ChangedName, isSameDetails, MAX_GUARDED, MAX_WATCHED } from '../../names/portfolio.ts';
+import {
+  type ChangedName,
+  changeHash,
+  isSameDetails,
+  MAX_GUARDED,
+  MAX_WATCHED,
+} from '../../names/portfolio.ts';
 import type { FactsChange } from '../../names/ports.ts';
-import { changeHash, type FactsRefusal } from '../../names/protected-changes.ts';
+import type { FactsRefusal } from '../../names/protected-changes.ts';
 import type { RequirementProgress } from '../../policy/approvals.ts';
 import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
 import { displayName } from '../../zones/names.ts';
