@@ -137,13 +137,17 @@ test('the stand-in of an approver approves nothing that they asked for', async (
 
 test('what a rule refuses is not asked for, and the rule is named', async () => {
   const said = await answerTo(t.workspace, t.alice, '/domain renew catering.rest');
-  expect(said).toContain('rule “nothing of leadership” of policy version 3. If it’s needed anyway, ask an admin.');
+  expect(said).toContain(
+    'rule “nothing of leadership” of policy version 3. If it’s needed anyway, ask an admin.',
+  );
 });
 
 test('a task that a rule refuses for a name opens no form, and asks for no auth code', async () => {
   const before = t.alice.openedViews().length;
   const said = await answerTo(t.workspace, t.alice, '/domain transfer catering.rest');
-  expect(said).toContain('rule “nothing of leadership” of policy version 3. If it’s needed anyway, ask an admin.');
+  expect(said).toContain(
+    'rule “nothing of leadership” of policy version 3. If it’s needed anyway, ask an admin.',
+  );
   expect(t.alice.openedViews()).toHaveLength(before);
 
   const message = t.alice.say(DOMAINS, 'catering.rest should come to us');
