@@ -1,5 +1,5 @@
 import { type OrderLogEntry, orderLogEntry, type TeamEvent } from '../../src/events.ts';
-import type { OrderState } from '../../src/orders/order.ts';
+import type { Order, OrderState } from '../../src/orders/order.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createEventLog } from '../../src/store/events.ts';
 
@@ -58,4 +58,19 @@ export function orderEvent<Kind extends OrderLogEntry['kind']>(
     entry.kind === kind;
   if (!isKind(read)) throw new Error(`it is no ${kind}`);
   return read;
+}
+
+/** The approval after which these people's approvals count. @param order what it needs */
+export function approvedBy(
+  { demand, state, approvalsRequired }: Pick<Order, 'demand' | 'state' | 'approvalsRequired'>,
+  userIds: readonly string[],
+  lapsed: readonly string[] = [],
+) {
+  const requirements = demand.requirements.map((requirement) => ({
+    ...requirement,
+    needed: approvalsRequired,
+    given: userIds.map((userId) => ({ userId })),
+  }));
+  const progress = { requirements, isApproved: state !== 'PENDING', isStricter: false, policyVersion: 0 };
+  return orderEvent('approved', state, { actor: userIds.at(-1) ?? 'system', lapsed, progress });
 }

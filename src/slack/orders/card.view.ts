@@ -55,9 +55,11 @@ import { openIncidentLine } from '../names/incident.view.ts';
 import {
   approvalsNeeded,
   approverName,
+  approversInLog,
   changedDemandLine,
   countedApprovers,
   isRuled,
+  lastProgress,
   requirementLines,
   ruleNames,
   rulesOf,
@@ -626,11 +628,11 @@ function stopOf(history: readonly HistoryEvent[]): HistoryEvent | undefined {
 }
 
 function formatApproved(order: Order, history: readonly HistoryEvent[]): string[] {
-  const { approvals, emergencyApprovedBy } = order;
-  if (emergencyApprovedBy !== undefined) return [emergencyText(order, history)];
-  if (approvals.length === 0) return [];
+  const approvers = approversInLog(history);
+  if (order.emergencyApprovedBy !== undefined) return [emergencyText(order, history)];
+  if (approvers.length === 0) return [];
   const over = exceededFact(history) === undefined ? '' : ', over a budget';
-  return [`${approvals.map(({ userId }) => approverName(userId, history)).join(' and ')} approved${over}`];
+  return [`${approvers.map((userId) => approverName(userId, history)).join(' and ')} approved${over}`];
 }
 
 /** When the first of the waiting items may be sent again. */
@@ -656,13 +658,13 @@ function formatApprovals(
 ): string[] {
   const needed = approvalsNeeded(order, decision);
   const lapsed = lapsedApprovals(history);
-  const counting = countedApprovers(order, history);
+  const counting = countedApprovers(history);
   const by =
     counting.length === 0 ? '' : ` (${counting.map((userId) => approverName(userId, history)).join(', ')})`;
   const gone = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
   // If several requirements each need approvals, the card lists them.
   if (needed === undefined) return lapsed.userIds.length === 0 ? [] : [formatLapsed(lapsed)];
-  if (needed <= 1 && order.approvals.length === 0) return [];
+  if (needed <= 1 && lastProgress(history) === undefined) return [];
   return [`${counting.length} of ${count(needed, 'approval')}${by}${gone}`];
 }
 

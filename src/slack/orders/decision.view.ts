@@ -67,13 +67,29 @@ export function lastProgress(history: readonly HistoryEvent[]): ApprovalsGiven |
   return history.findLast((event) => event.kind === 'approved')?.progress;
 }
 
-/** User ids of the people whose approvals count. An admin who only agreed to exceed a budget is not among them. */
-export function countedApprovers({ approvals }: Order, history: readonly HistoryEvent[]): readonly string[] {
-  const given = lastProgress(history)?.requirements.flatMap((requirement) => requirement.given);
+/**
+ * User ids of the people whose approvals count, by the log: the order's rows can be changed. An admin who only agreed to exceed
+ * a budget is not among them.
+ */
+export function countedApprovers(history: readonly HistoryEvent[]): readonly string[] {
+  const given = lastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
+  return withoutLapsed(
+    given.map(({ userId }) => userId),
+    history,
+  );
+}
+
+/** Everybody who approved by the log, admins who agreed to exceed a budget included. */
+export function approversInLog(history: readonly HistoryEvent[]): readonly string[] {
+  return withoutLapsed(
+    history.flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
+    history,
+  );
+}
+
+function withoutLapsed(userIds: readonly string[], history: readonly HistoryEvent[]): readonly string[] {
   const lapsed = lapsedApprovals(history).userIds;
-  return approvals
-    .map(({ userId }) => userId)
-    .filter((userId) => !lapsed.includes(userId) && given?.some((seat) => seat.userId === userId) !== false);
+  return [...new Set(userIds)].filter((userId) => !lapsed.includes(userId));
 }
 
 /** An approver, with the person in whose place they approved: `@Carol for @Bob`. */

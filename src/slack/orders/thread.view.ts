@@ -245,7 +245,7 @@ function unseenAtApproval({ isImpactUnknown }: HistoryEventOf<'approved'>): stri
 function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message {
   const lapsed = lapsedApprovals([event]);
   const progress = lastProgress([event]);
-  const given = countedApprovers(order, [event]).length;
+  const given = countedApprovers([event]).length;
   const missing = Math.max((progress?.requirements[0]?.needed ?? order.approvalsRequired) - given, 1);
   const why = lapsed.isUncertain
     ? 'whoever has approved can press Approve again in a minute'

@@ -8,7 +8,7 @@ import { taskNamed } from '../../../src/orders/tasks.ts';
 import type { CardExtras } from '../../../src/slack/orders/card.view.ts';
 import { lookView } from '../../../src/slack/orders/order-look.view.ts';
 import { newBulk, newDemand } from '../../orders/sample.ts';
-import { orderEvent } from '../../support/log.ts';
+import { approvedBy, orderEvent } from '../../support/log.ts';
 import { phoneLines, seen } from '../../support/reading.ts';
 import { blocksOf } from '../kit/limits.ts';
 import { ASKED_AT, cardOf, SAMPLE_INPUTS, sampleOrder, statedBy } from './samples.ts';
@@ -92,11 +92,11 @@ const CASES: readonly Case[] = [
   ['system', sampleOrder('PENDING', { account: { ...waiting.account, context: 1 } }), {}, ['DEMO · Renew']],
   [
     'approvals given',
-    sampleOrder('PENDING', {
-      approvals: [{ userId: 'U0CAROL', at: ASKED_AT, agreedExcess: [] }],
-      approvalsRequired: 2,
-    }),
-    { decision: { ...DECISION, demand: newDemand(NAMES, 2) } },
+    sampleOrder('PENDING', { approvalsRequired: 2 }),
+    {
+      history: [approvedBy(sampleOrder('PENDING', { approvalsRequired: 2 }), ['U0CAROL'])],
+      decision: { ...DECISION, demand: newDemand(NAMES, 2) },
+    },
     ['1 of 2 approvals (@person)'],
   ],
   [

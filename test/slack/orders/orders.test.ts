@@ -9,7 +9,7 @@ import { confirmMessage } from '../../../src/slack/orders/confirm.view.ts';
 import { type HistoryEvent, orderLine, ordersTable } from '../../../src/slack/orders/order.view.ts';
 import { lookView } from '../../../src/slack/orders/order-look.view.ts';
 import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';
-import { orderEvent } from '../../support/log.ts';
+import { approvedBy, orderEvent } from '../../support/log.ts';
 import fc from '../../support/properties.ts';
 import { phoneLines } from '../../support/reading.ts';
 import { blocksOf, expectBlocks, expectMessage, expectView, pinged } from '../kit/limits.ts';
@@ -59,8 +59,10 @@ it('an answer that is one value stands without a label', () => {
 
 describe('a card', () => {
   it.each(ORDER_STATES)('that is %s', (state) => {
-    const history = [happening('denied', 'DENIED', { reason: 'too expensive' })];
-    const card = cardOf(sampleOrder(state), { approvers: APPROVERS, history });
+    const order = sampleOrder(state);
+    const approved = order.approvals.map(({ userId }) => approvedBy(order, [userId]));
+    const history = [...approved, happening('denied', 'DENIED', { reason: 'too expensive' })];
+    const card = cardOf(order, { approvers: APPROVERS, history });
     expectMessage(card);
     expect(card).toMatchSnapshot();
   });
@@ -106,11 +108,12 @@ describe('a card', () => {
   it('shows who of several approved, and whose approval no longer counts', () => {
     const approvals = ['U0CAROL', 'U0BOB'].map((userId) => ({ userId, at: ASKED_AT, agreedExcess: [] }));
     const order = sampleOrder('PENDING', { approvals, approvalsRequired: 2 });
-    const history = [happening('approved', 'PENDING', { lapsed: ['U0CAROL'] })];
+    const approved = approvedBy(order, ['U0BOB'], ['U0CAROL']);
+    const history = [approved];
     const card = JSON.stringify(cardOf(order, { approvers: APPROVERS, history }).blocks);
     expect(card).toContain('1 of 2 approvals (<@U0BOB>)');
     expect(card).toContain('<@U0CAROL>’s approval no longer counts');
-    const reply = orderReply(order, happening('approved', 'PENDING', { lapsed: ['U0CAROL'] }), APPROVERS);
+    const reply = orderReply(order, approved, APPROVERS);
     expect(reply?.text).toContain('<@U0CAROL>’s approval no longer counts');
     expect(reply?.text).toContain('1 more approval is needed');
   });
@@ -188,7 +191,7 @@ describe('a reply', () => {
         approvalsRequired: 2,
         approvals: [{ userId: 'U0BOB', at: ASKED_AT, agreedExcess: [] }],
       }),
-      happening('approved', 'PENDING', { lapsed: [] }),
+      approvedBy(order('PENDING', { approvalsRequired: 2 }), ['U0BOB']),
     ],
     ['denied', order('DENIED'), happening('denied', 'DENIED', { reason: 'too expensive' })],
     ['cancelled', order('CANCELLED'), happening('cancelled', 'CANCELLED')],

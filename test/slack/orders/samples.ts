@@ -4,6 +4,7 @@ import { type Statement, statementOf } from '../../../src/orders/statement.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
 import { type CardExtras, orderCard } from '../../../src/slack/orders/card.view.ts';
 import { newDemand, PLACES } from '../../orders/sample.ts';
+import { approvedBy } from '../../support/log.ts';
 
 /** What a sample sends. */
 export function statedBy(order: Order): Statement {
@@ -15,7 +16,9 @@ export function cardOf(
   order: Order,
   { statement = statedBy(order), ...extras }: Omit<CardExtras, 'statement'> & Partial<CardExtras>,
 ): Message {
-  return orderCard(order, { ...extras, statement });
+  const approvers = order.approvals.map(({ userId }) => userId);
+  const history = approvers.length === 0 ? undefined : approvers.map((userId) => approvedBy(order, [userId]));
+  return orderCard(order, { history, ...extras, statement });
 }
 
 /** What stands for a secret in what a sample sends. */
