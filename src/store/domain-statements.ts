@@ -188,7 +188,10 @@ export function insertTold(event: TeamEvent): Statement {
       WHERE kind = ANY(${[...TOLD_KINDS]}::text[])`)}`;
 }
 
-/** Adds names; a given date replaces none of the registry's or of an order. `xmax` tells a new row from a changed one. */
+/**
+ * Adds names; a given date replaces none of the registry's or of an order. An earlier date than somebody else's is nobody's, so that
+ * a later one still waits for a second person. `xmax` tells a new row from a changed one.
+ */
 export function importNames(
   names: readonly ImportedName[],
   { actor: by, confirmedBy, at: now }: Pick<WatchDecision, 'actor' | 'confirmedBy' | 'at'>,
@@ -207,7 +210,9 @@ export function importNames(
     FROM (SELECT name, NULLIF(date, '')::timestamptz AS expires_at, NULL::timestamptz AS deleted_at
           FROM unnest(${given}::text[], ${dates}::text[]) AS given (name, date)) d
     ON CONFLICT (name) DO UPDATE
-      SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', expiry_given_by = ${by}, version = domains.version + 1,
+      SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', version = domains.version + 1,
+          expiry_given_by = CASE WHEN EXCLUDED.expires_at < domains.expires_at AND domains.expiry_given_by IS DISTINCT FROM ${by}::text
+            THEN NULL ELSE ${by}::text END,
           reminded_threshold = EXCLUDED.reminded_threshold
       WHERE EXCLUDED.expires_at IS NOT NULL
         AND (domains.expiry_source IS NULL OR domains.expiry_source = 'person')

@@ -283,6 +283,8 @@ test('a later date than that of somebody else waits, by command and by list; one
   expect(await told('watch dated.test 2027-05-01')).not.toContain('waits');
   expect(await told('watch dated.test 2027-06-01')).not.toContain('waits');
   expect(await told('watch dated.test 2027-05-01', t.bob)).not.toContain('waits');
+  // An earlier date of somebody else doesn't make the name theirs.
+  expect(await told('watch dated.test 2027-07-01', t.bob)).toContain('waits for a second person');
   expect(await told('watch dated.test 2028-05-01')).toContain('waits for a second person');
   expect(await watchMany(t.alice, 'dated.test, 2028-06-01')).toContain('1 date waiting for confirmation');
   expect((await t.demo.bot.expiry.find('dated.test'))?.expiry?.at).toEqual(new Date('2027-05-01'));
