@@ -62,13 +62,16 @@ const takenRows = z.array(
   z.object({ day: z.string(), minor: z.string(), isOwn: z.boolean(), count: z.number() }),
 );
 
-/** What mandates have sent, by the log: the latest request of each order, unless it was not carried out. */
+/**
+ * What mandates have sent, by the log, unless it was not carried out. Whoever can add an event takes nothing away with it: of each
+ * day the highest amount counts.
+ */
 const sentByLog = (teamId: string) => Prisma.sql`
   SELECT s.id, s.day, s.mandate, s.minor FROM (
-    SELECT DISTINCT ON (e.subject_id) e.subject_id AS id, (e.at AT TIME ZONE 'UTC')::date AS day,
-      e.data->>'mandate' AS mandate, (e.data->'amount'->>'minor')::bigint AS minor
+    SELECT e.subject_id AS id, (e.at AT TIME ZONE 'UTC')::date AS day,
+      e.data->>'mandate' AS mandate, max((e.data->'amount'->>'minor')::bigint) AS minor
     FROM events e WHERE e.team_id = ${teamId} AND e.kind = 'sending' AND e.data ? 'mandate'
-    ORDER BY e.subject_id, e.seq DESC
+    GROUP BY 1, 2, 3
   ) s WHERE (
     SELECT coalesce(l.data->>'outcome', l.kind) FROM events l
     WHERE l.subject_kind = 'order' AND l.subject_id = s.id

@@ -7,7 +7,10 @@ import { inTransaction, sumByTable, type TableChange } from './session.ts';
  * before the moment; the log's hashes stay.
  */
 
-const OLD_ORDERS = 'SELECT id FROM orders WHERE closed_at < $1';
+const IN_FORCE = "task = 'mandate' AND state = 'SUCCEEDED' AND mandate_end IS NULL";
+/** A mandate in force is kept, however old it is, with its orders, which count against its ceilings. */
+const OLD_ORDERS = `SELECT id FROM orders WHERE closed_at < $1 AND NOT (${IN_FORCE})
+  AND (mandate_id IS NULL OR mandate_id NOT IN (SELECT id FROM orders WHERE ${IN_FORCE}))`;
 
 /** `$1` is the moment. Rows that hang on orders go before them. */
 const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
@@ -18,7 +21,7 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   ...['approvals', 'revealable_secrets', 'order_answers', 'order_items'].map(
     (table) => [table, `DELETE FROM ${table} WHERE order_id IN (${OLD_ORDERS})`] as const,
   ),
-  ['orders', 'DELETE FROM orders WHERE closed_at < $1'],
+  ['orders', `DELETE FROM orders WHERE id IN (${OLD_ORDERS})`],
   ['reminders', 'DELETE FROM reminders WHERE claimed_at < $1'],
   ['notifications', "DELETE FROM notifications WHERE subject_kind = 'digest' AND posted_at < $1"],
 ];

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/duration.ts';
 import { endMandate } from '../../../src/orders/mandates/life.ts';
+import { purge } from '../../../src/store/purge.ts';
+import { withSession } from '../../../src/store/session.ts';
 import { type Rig, startRig } from '../rig.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
@@ -92,6 +94,18 @@ test.each([
     'they failed by the rows',
     `UPDATE order_items SET state = 'FAILED' WHERE order_id IN (SELECT id FROM orders WHERE task = 'renew')`,
   ],
+  [
+    'a later event, which anybody can add, says that they cost nothing',
+    `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+     SELECT team_id, subject_kind, subject_id, kind, actor, at, jsonb_set(data, '{amount,minor}', '0')
+     FROM events WHERE kind = 'sending'`,
+  ],
+  [
+    'a later event, which anybody can add, says that they were sent long ago',
+    `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+     SELECT team_id, subject_kind, subject_id, kind, actor, at - interval '1 year', data
+     FROM events WHERE kind = 'sending'`,
+  ],
 ])('requests count against the ceilings although %s', async (_what, change) => {
   await on.watch('cafe.rest', 8);
   await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 } });
@@ -120,3 +134,26 @@ test('an order is made again when its requester was away for a moment', async ()
   expect(await rig.read(second)).toMatchObject({ state: 'SUCCEEDED' });
   expect(sent()).toBe(1);
 });
+
+test('what is old is deleted without a mandate in force and what it has sent', async () => {
+  await on.watch('cafe.rest', 8);
+  const { id } = await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 }, span: 'year' });
+  await on.run();
+  await on.announce();
+  await on.nextDay();
+  expect(sent()).toBe(1);
+  const before = new Date(rig.now.getTime() + DAY_MS);
+  await purged(before);
+  await on.watch('bar.rest', 10);
+  expect(await on.actFor('bar.rest')).toMatchObject({ held: 'total_spent' });
+  await endMandate(rig.mandates, id, 'U0ALICE');
+  await purged(before);
+  expect(await rig.store.load(id, 'system')).toBeUndefined();
+});
+
+async function purged(before: Date): Promise<void> {
+  const [{ name } = {}] = await rig.sql('SELECT current_database() AS name');
+  const url = new URL(inject('postgresUrl'));
+  url.pathname = `/${name}`;
+  await withSession(url.href, (client) => purge(client, before, { dryRun: false }));
+}
