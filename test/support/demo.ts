@@ -14,7 +14,7 @@ import type { PolicySource } from '../../src/policy/ports.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { holdMessages } from './held-messages.ts';
 import { fasterPace } from './pace.ts';
-import { rudeness } from './rudeness.ts';
+import { hasRateLimits, rudeness } from './rudeness.ts';
 import { CHARGED_TASKS } from './settings.ts';
 
 export { DOMAINS, openedAfter };
@@ -35,7 +35,7 @@ export interface TestDemoOptions {
   readonly commandsPerMinute?: number;
   /** The policy that is in force. */
   readonly policy?: PolicySource;
-  /** Slack's limits by method and tier; else as `SLACK_RATE_LIMITS` of the run says. */
+  /** Slack's limits by method and tier; else by the file, see {@link hasRateLimits}. */
   readonly rateLimits?: boolean;
   /** Who has linked their account of the live context; Alice alone by default. */
   readonly linked?: readonly ('alice' | 'bob')[];
@@ -62,7 +62,7 @@ export class TestDemo {
       policy,
       commandsPerMinute,
       seed = {},
-      rateLimits = process.env['SLACK_RATE_LIMITS'] === 'true',
+      rateLimits = hasRateLimits(),
     } = this.#options;
     const database = await createTestDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-flow-'));

@@ -3,13 +3,33 @@ import { relative } from 'node:path';
 import { expect } from 'vitest';
 import { seeded } from './seeded.ts';
 
-/** One file of this many meets a rude sandbox; another one for each `SEED`. */
+/** One file of this many meets a rude sandbox or a strict workspace; another one for each `SEED`. */
 const SHARE = 3;
+
+/** A number for the test file, by `SEED` and what it is for. */
+function numberOf(purpose: string): number {
+  const file = relative(process.cwd(), expect.getState().testPath ?? '');
+  const text = [process.env['SEED'] ?? '1', ...(purpose === '' ? [] : [purpose]), file].join(' ');
+  return createHash('sha256').update(text).digest().readUInt32BE(0);
+}
 
 /** Numbers for a rude sandbox, by `SEED` and the test file; undefined where that file meets a polite one. `RUDE=all` leaves none polite. */
 export function rudeness(): (() => number) | undefined {
-  const { SEED: seed = '1', RUDE: which } = process.env;
-  const file = relative(process.cwd(), expect.getState().testPath ?? '');
-  const number = createHash('sha256').update(`${seed} ${file}`).digest().readUInt32BE(0);
-  return which === 'all' || number % SHARE === 0 ? seeded(number) : undefined;
+  const number = numberOf('');
+  return process.env['RUDE'] === 'all' || number % SHARE === 0 ? seeded(number) : undefined;
+}
+
+/** Whether the file meets Slack's rate limits, by `SEED`; `SLACK_RATE_LIMITS` of the run is `true` or `false` for all files. */
+export function hasRateLimits(): boolean {
+  const all = process.env['SLACK_RATE_LIMITS'];
+  return all === undefined ? numberOf('rate limits') % SHARE === 0 : all === 'true';
+}
+
+const SLOWEST_MS = 4_000;
+const FASTEST_MS = 1_000;
+
+/** From one second to four for each answer of Slack's, by `SEED` and the test file. */
+export function slowAnswers(): () => number {
+  const random = seeded(numberOf('slow answers'));
+  return () => FASTEST_MS + random() * (SLOWEST_MS - FASTEST_MS);
 }

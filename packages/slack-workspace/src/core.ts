@@ -18,12 +18,21 @@ export interface ApiCall {
   error?: string;
 }
 
+/** How the workspace answers. Everything is off until it is set. */
+export interface Conditions {
+  /** Milliseconds after which a message can't be edited any more. */
+  editWindowMs?: number | undefined;
+  /** Milliseconds by which an answer is late; the call itself is carried out at once. */
+  answerDelayMs?: (() => number) | undefined;
+}
+
 /** The parts of a workspace, joined once in `startWorkspace`. */
 export interface Core {
   readonly state: State;
   readonly triggers: Triggers;
   readonly faults: Faults;
   readonly rateLimits: RateLimits;
+  readonly conditions: Conditions;
   readonly socket: SocketMode;
   readonly deliverer: Deliverer;
   readonly responseUrls: ResponseUrls;

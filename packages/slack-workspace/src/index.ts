@@ -5,7 +5,7 @@ import { Actor } from './actor.ts';
 import { readPrivateFile, receiveUpload } from './api/files.ts';
 import { answerFault, faultName, handleApi } from './api/index.ts';
 import { type Browser, createBrowser, type ExtraRoutes, refuseForeign } from './browser.ts';
-import type { ApiCall, Core } from './core.ts';
+import type { ApiCall, Conditions, Core } from './core.ts';
 import { Deliverer, type Delivery, type DeliveryAnswer, type SigningOverrides } from './deliver.ts';
 import { SlackError } from './errors.ts';
 import { Faults } from './faults.ts';
@@ -78,6 +78,9 @@ export interface WorkspaceOptions {
   open?: () => boolean;
 }
 
+/** What people of a workspace can change about a channel. An app that isn't among the members was removed. */
+export type ChannelChanges = Partial<Pick<Channel, 'is_archived' | 'members'>>;
+
 /** What admins of a workspace can change about a person. */
 export type PersonChanges = Partial<
   Pick<User, 'deleted' | 'is_restricted' | 'is_ultra_restricted' | 'is_admin'>
@@ -110,6 +113,7 @@ export interface Workspace {
   readonly faults: Faults;
   /** Limits by method and tier; off until switched on. */
   readonly rateLimits: { enabled: boolean };
+  readonly conditions: Conditions;
   readonly calls: readonly ApiCall[];
   /** Messages that are to be posted later: their channels, by id. */
   readonly scheduled: ReadonlyMap<string, string>;
@@ -130,6 +134,8 @@ export interface Workspace {
    * @param announced false for an event that is lost on its way
    */
   changePerson(id: string, changes: PersonChanges, announced?: boolean): Promise<void>;
+  /** Archives a channel or changes its members, or reverts it. */
+  changeChannel(id: string, changes: ChannelChanges): void;
   /** Forgets what only one person saw, as when everybody opens Slack anew. */
   forgetEphemerals(): void;
   close(): Promise<void>;
@@ -160,6 +166,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     triggers: new Triggers(now),
     faults: new Faults(),
     rateLimits: new RateLimits(now),
+    conditions: {},
     socket,
     deliverer,
     responseUrls: new ResponseUrls(now),
@@ -226,6 +233,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     waitFor: (read, wait) => waitFor(core, read, wait),
     faults: core.faults,
     rateLimits: core.rateLimits,
+    conditions: core.conditions,
     calls: core.calls,
     scheduled: core.scheduled,
     deliveries: deliverer.log,
@@ -246,6 +254,12 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
       Object.assign(user, changes);
       state.changed('person', { user: id });
       if (announced) await announce(core, 'users:read', userChangeEvent(core, user));
+    },
+    changeChannel: (id, changes) => {
+      const channel = state.channels.get(id);
+      if (!channel) throw new Error(`there is no channel ${id}`);
+      Object.assign(channel, changes);
+      state.changed('channel', { channel: id });
     },
     forgetEphemerals: () => {
       state.ephemerals.length = 0;

@@ -85,14 +85,21 @@ function checkedMetadata(metadata: Json | undefined): Message['metadata'] {
 
 /**
  * The channel that an app writes to: an id, a name with or without `#`, or a person's id for the direct message.
- * @throws SlackError `channel_not_found` or `not_in_channel`
+ * @throws SlackError `channel_not_found`, `not_in_channel` or `is_archived`
  */
 export function writableChannel(core: Core, given: string): Channel {
   const { state } = core;
   if (state.users.has(given) && given !== APP.botUserId) return state.openDirectMessage(given);
   const channel = knownChannel(core, given);
-  if (channel.members.includes(APP.botUserId)) return channel;
-  throw new SlackError(channel.is_private ? 'channel_not_found' : 'not_in_channel');
+  requireWritable(channel);
+  return channel;
+}
+
+/** @throws SlackError `channel_not_found`, `not_in_channel` or `is_archived` */
+export function requireWritable(channel: Channel): void {
+  if (!channel.members.includes(APP.botUserId))
+    throw new SlackError(channel.is_private ? 'channel_not_found' : 'not_in_channel');
+  if (channel.is_archived === true) throw new SlackError('is_archived');
 }
 
 /** @throws SlackError `channel_not_found`. */

@@ -41,6 +41,7 @@ export const channelSchema = z.object({
   is_im: z.boolean(),
   is_private: z.boolean(),
   members: z.array(z.string()),
+  is_archived: z.boolean().optional(),
   topic: z.string(),
 });
 export type Channel = z.infer<typeof channelSchema>;

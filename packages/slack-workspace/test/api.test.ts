@@ -2,6 +2,8 @@ import { createServer, type Server } from 'node:http';
 import { LogLevel, WebClient } from '@slack/web-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startWorkspace, type Workspace } from '../src/index.ts';
+import { TIERS } from '../src/limits.ts';
+import { RateLimits } from '../src/rate-limits.ts';
 import { call } from './client.ts';
 
 const channel = 'C0DOMAINS';
@@ -191,19 +193,84 @@ test('says what it waited for and what is there', async () => {
   await expect(wait).rejects.toThrow(/waited 20 ms for the result\ndomains:\n {2}U0STEWARD: something else/);
 });
 
-test('limits calls by method and tier while that is on', async () => {
-  const { ts } = await client.chat.postMessage({ channel, text: 'one' });
-  const update = () => call(workspace, 'chat.update', { channel, ts: ts ?? '', text: 'two' });
-  workspace.rateLimits.enabled = true;
-  for (let calls = 0; calls < 50; calls += 1) expect(await update()).toMatchObject({ ok: true });
-  clock += 20_000;
-  expect(await update()).toMatchObject({ ok: false, error: 'ratelimited' });
-  await expect(client.chat.update({ channel, ts: ts ?? '', text: 'three' })).rejects.toMatchObject({
-    retryAfter: 40,
+describe('limits calls by method and tier while that is on', () => {
+  test.each(Object.entries(TIERS))('%s: %i a minute', (method, perMinute) => {
+    const limits = new RateLimits(() => clock);
+    limits.enabled = true;
+    for (let calls = 0; calls < perMinute; calls += 1) expect(limits.take(method)).toBeUndefined();
+    clock += 20_000;
+    expect(limits.take(method)).toBe(40);
+    expect(limits.take('auth.test'), 'another method').toBeUndefined();
+    clock += 39_999;
+    expect(limits.take(method)).toBe(1);
+    clock += 1;
+    for (let calls = 0; calls < perMinute; calls += 1) expect(limits.take(method)).toBeUndefined();
+    expect(limits.take(method)).toBe(60);
   });
-  expect(await call(workspace, 'users.info', { user: 'U0ALICE' }), 'another method').toMatchObject({
-    ok: true,
+
+  test('says when the call may be made again', async () => {
+    const { ts = '' } = await client.chat.postMessage({ channel, text: 'one' });
+    workspace.rateLimits.enabled = true;
+    const update = () => client.chat.update({ channel, ts, text: 'two' });
+    for (let calls = 0; calls < 50; calls += 1) await update();
+    clock += 20_000;
+    await expect(update()).rejects.toMatchObject({ retryAfter: 40 });
+    workspace.rateLimits.enabled = false;
+    await update();
   });
-  clock += 40_000;
-  expect(await update()).toMatchObject({ ok: true });
+});
+
+describe('a channel whose state changes', () => {
+  test.each([
+    ['is archived', 'C0DOMAINS', { is_archived: true }, 'is_archived'],
+    ['removes the app', 'C0DOMAINS', { members: ['U0ALICE'] }, 'not_in_channel'],
+    ['is private and removes the app', 'C0LOCKED', { members: ['U0ALICE'] }, 'channel_not_found'],
+  ])('%s: takes no message, update or file, until that is reverted', async (_what, id, changes, error) => {
+    const members = [...new Set([...workspace.channel(id).members, workspace.botUserId])];
+    workspace.changeChannel(id, { members });
+    const { ts = '' } = await client.chat.postMessage({ channel: id, text: 'one' });
+    const { file_id, upload_url } = await call(workspace, 'files.getUploadURLExternal', {
+      filename: 'a.txt',
+      length: 1,
+    });
+    await fetch(String(upload_url), { method: 'POST', body: 'a' });
+    const files = JSON.stringify([{ id: file_id ?? '' }]);
+    workspace.changeChannel(id, changes);
+    for (const [method, args] of [
+      ['chat.postMessage', { channel: id, text: 'two' }],
+      ['chat.postMessage', { channel: id, text: 'reply', thread_ts: ts }],
+      ['chat.postEphemeral', { channel: id, text: 'two', user: 'U0ALICE' }],
+      ['chat.scheduleMessage', { channel: id, text: 'two', post_at: clock / 1_000 + 60 }],
+      ['chat.update', { channel: id, text: 'two', ts }],
+      ['files.completeUploadExternal', { channel_id: id, files }],
+    ] as const)
+      expect(await call(workspace, method, args), method).toMatchObject({ ok: false, error });
+    workspace.changeChannel(id, { members, is_archived: false });
+    expect(await call(workspace, 'chat.update', { channel: id, text: 'two', ts })).toMatchObject({
+      ok: true,
+    });
+  });
+});
+
+test('closes the edit window by its clock', async () => {
+  workspace.conditions.editWindowMs = 3 * 86_400_000;
+  const { ts = '' } = await client.chat.postMessage({ channel, text: 'one' });
+  clock += 3 * 86_400_000;
+  expect(await call(workspace, 'chat.update', { channel, ts, text: 'two' })).toMatchObject({ ok: true });
+  clock += 1;
+  expect(await call(workspace, 'chat.update', { channel, ts, text: 'three' })).toMatchObject({
+    ok: false,
+    error: 'edit_window_closed',
+  });
+});
+
+test('carries a call out at once and answers late', async () => {
+  workspace.conditions.answerDelayMs = () => 60;
+  let isAnswered = false;
+  const posted = client.chat.postMessage({ channel, text: 'slow' }).then(() => {
+    isAnswered = true;
+  });
+  await workspace.waitFor(() => workspace.messages(channel).at(-1), { what: 'the message' });
+  expect(isAnswered).toBe(false);
+  await posted;
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Core } from '../core.ts';
 import { SlackError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { compose, knownChannel, writableChannel } from '../messages.ts';
+import { compose, knownChannel, requireWritable, writableChannel } from '../messages.ts';
 import type { Message } from '../protocol.ts';
 import { APP } from '../seed.ts';
 import { messageForApps } from '../state.ts';
@@ -42,9 +42,12 @@ const update = method(
     // Only ids of conversations are accepted here, no names and no people's ids.
     const channel = core.state.channels.get(args.channel);
     if (!channel) throw new SlackError('channel_not_found');
+    requireWritable(channel);
     const old = core.state.find(channel.id, args.ts);
     if (!old) throw new SlackError('message_not_found');
     if (old.user !== APP.botUserId) throw new SlackError('cant_update_message');
+    const { editWindowMs = Number.POSITIVE_INFINITY } = core.conditions;
+    if (core.state.now() - Number(old.ts) * 1_000 > editWindowMs) throw new SlackError('edit_window_closed');
     const fresh = compose(
       channel.id,
       old.ts,
@@ -92,7 +95,9 @@ const remove = method(['chat:write'], z.object({ channel: z.string(), ts: z.stri
 });
 
 const getPermalink = method([], z.object({ channel: z.string(), message_ts: z.string() }), (core, args) => {
-  const channel = writableChannel(core, args.channel);
+  const channel = knownChannel(core, args.channel);
+  if (channel.is_private && !channel.members.includes(APP.botUserId))
+    throw new SlackError('channel_not_found');
   const message = core.state.find(channel.id, args.message_ts);
   if (!message) throw new SlackError('message_not_found');
   const thread =

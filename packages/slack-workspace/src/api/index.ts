@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Core } from '../core.ts';
 import { SlackError } from '../errors.ts';
 import type { BreakingFault } from '../faults.ts';
@@ -47,6 +48,8 @@ export async function handleApi(
     ...(error !== undefined && { error }),
   });
   core.state.changed('call');
+  const { answerDelayMs } = core.conditions;
+  if (answerDelayMs !== undefined) await sleep(answerDelayMs());
   if (fault) request.socket.destroy();
   else sendJson(response, answer.status, answer.body, answer.headers);
 }

@@ -52,7 +52,7 @@ function channelForApps(channel: Channel): JsonObject {
     is_group: !channel.is_im && channel.is_private,
     is_im: channel.is_im,
     is_private: channel.is_private,
-    is_archived: false,
+    is_archived: channel.is_archived === true,
     is_member: channel.members.includes(APP.botUserId),
     topic: { value: channel.topic },
     ...(channel.is_im && { user: channel.members.find((member) => member !== APP.botUserId) ?? '' }),
