@@ -153,6 +153,22 @@ describe('the form', () => {
 });
 
 describe('a mandate', () => {
+  test('whose card cannot be posted is answered within 3 s', async () => {
+    await watched('kiosk.rest', 200);
+    const view = await form();
+    t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'fatal_error' });
+    const terms = { ...TERMS, mandate_names: 'kiosk.rest', until: dayAhead(300) };
+    const sent = performance.now();
+    const told = await toldAfter(t.workspace, t.alice, () => t.alice.submit(view, terms));
+    expect(performance.now() - sent).toBeLessThan(3_000);
+    expect(told).toContain('Your order is kept: Mandate to renew kiosk.rest');
+    const posted = () =>
+      t.workspace.messages(DOMAINS).find((message) => orderOf(message)?.names === 'kiosk.rest');
+    t.workspace.faults.clear();
+    const card = await t.workspace.waitFor(posted, { what: 'the card', timeoutMs: 20_000 });
+    await t.alice.click(card, 'order_cancel');
+  });
+
   test('of a whole zone fits on a phone, and all that it covers stands one press away', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => `booth-${letter}.rest`);
     for (const name of names) await watched(name, 200);

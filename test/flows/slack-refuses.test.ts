@@ -1,13 +1,34 @@
+import type { Message } from '@domain-steward/slack-workspace';
 import { afterEach, describe, expect, test } from 'vitest';
-import { buttonsOf, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask, orderOf, SeenOrder } from '../support/orders.ts';
+import {
+  answerTo,
+  buttonsOf,
+  DOMAINS,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  useTestDemo,
+} from '../support/demo.ts';
+import { approvedBy, ask, orderOf, SeenOrder } from '../support/orders.ts';
+import { slowAnswers } from '../support/rudeness.ts';
 
 /* Slack refuses what the bot shows: people still get an answer in time, and a card they can act on. */
 
 const ALICES_DM = 'D0ALICE';
 
 const t = useTestDemo({ rateLimits: true, settings: { APPROVAL_REMIND_AFTER: '90d', APPROVAL_TTL: '90d' } });
-afterEach(() => t.workspace.faults.clear());
+afterEach(() => {
+  t.workspace.faults.clear();
+  t.workspace.conditions.editWindowMs = undefined;
+  t.workspace.conditions.answerDelayMs = undefined;
+});
+
+function lastTold(): Message {
+  const told = t.alice.ephemerals().at(-1);
+  if (told === undefined) throw new Error('nothing was told');
+  return told;
+}
 
 let names = 0;
 function newName(): string {
@@ -62,6 +83,90 @@ describe.each([
   });
 });
 
+/** Everything that ends with an order, up to its last step. */
+const WAYS: Readonly<Record<string, (name: string) => Promise<() => Promise<unknown>>>> = {
+  'a command': async (name) => () => t.alice.command(DOMAINS, `/domain renew ${name}`),
+  'a form': async (name) => {
+    const form = await openForm(t.workspace, t.alice, '/domain renew');
+    return () => t.alice.submit(form, { names: name, period: '1' });
+  },
+  'a confirmed draft': async (name) => {
+    await answerTo(t.workspace, t.alice, `/domain owner-change ${name}`);
+    const draft = lastTold();
+    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+    return () => t.alice.submit(form, { name });
+  },
+  'a retry': async (name) => {
+    t.service.faults.set({ kind: 'refuse', code: 'EF01017', text: 'Not today', times: 1 });
+    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
+    await order.ends('FAILED');
+    return () => t.alice.click(order.card, 'order_retry');
+  },
+};
+
+test.each(Object.entries(WAYS))(
+  '%s is answered within 3 s where no card can be posted',
+  async (_way, prepare) => {
+    const act = await prepare(newName());
+    await t.allShown();
+    t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'fatal_error' });
+    const asked = performance.now();
+    const told = await toldAfter(t.workspace, t.alice, act);
+    expect(performance.now() - asked).toBeLessThan(WITHIN_MS);
+    expect(told).toContain('Your order is kept');
+    const order = new SeenOrder(t.workspace, orderIdIn(told), DOMAINS);
+    expect(cardsOf(order)).toEqual([]);
+    t.workspace.faults.clear();
+    await t.demo.moveTime(11 * 60_000);
+    await t.workspace.waitFor(() => cardsOf(order)[0], { what: `the card of ${order.id}` });
+  },
+);
+
+test('Slack answers after seconds: a command is answered within 3 s, and there is one card', async () => {
+  const name = newName();
+  t.workspace.conditions.answerDelayMs = slowAnswers();
+  const asked = performance.now();
+  await t.alice.command(DOMAINS, `/domain renew ${name}`);
+  const seen = await t.workspace.waitFor(
+    () => {
+      const card = t.workspace.messages(DOMAINS).find((message) => orderOf(message)?.names === name);
+      return card ?? t.alice.ephemerals().find((message) => message.text.includes(name));
+    },
+    { what: 'an answer' },
+  );
+  expect(performance.now() - asked).toBeLessThan(WITHIN_MS);
+  const card = orderOf(seen) === undefined ? undefined : seen;
+  const id = card === undefined ? orderIdIn(textOf(seen)) : (orderOf(card)?.id ?? '');
+  const order = new SeenOrder(t.workspace, id, DOMAINS);
+  await t.bob.click(await currentCard(order, 'PENDING'), 'order_approve');
+  await t.workspace.waitFor(
+    () => (cardsOf(order).some((each) => orderOf(each)?.state === 'SUCCEEDED') ? true : undefined),
+    { what: 'the card to show the outcome', timeoutMs: 20_000 },
+  );
+  expect(cardsOf(order)).toHaveLength(1);
+});
+
+test('a button on Home is answered within 3 s where no message can be posted', async () => {
+  const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
+  await t.bob.openHome();
+  const home = await t.workspace.waitFor(
+    () => {
+      const view = t.bob.homeView();
+      return view !== undefined && JSON.stringify(view.blocks).includes(order.id) ? view : undefined;
+    },
+    { what: 'the order on Home' },
+  );
+  await t.alice.click(order.card, 'order_cancel');
+  await order.ends('CANCELLED');
+  t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'fatal_error' });
+  const asked = performance.now();
+  const shown = await openedAfter(t.workspace, t.bob, () =>
+    t.bob.click(home, 'order_approve', { value: order.id }),
+  );
+  expect(performance.now() - asked).toBeLessThan(WITHIN_MS);
+  expect(textOf(shown)).toContain('It cannot be approved: the order is cancelled.');
+});
+
 test('Slack takes no message at all: the form itself says that the order is kept', async () => {
   const name = newName();
   const form = await openForm(t.workspace, t.alice, '/domain renew');
@@ -101,15 +206,31 @@ describe.each(['edit_window_closed', 'cant_update_message', 'message_not_found']
   },
 );
 
-test('the channel of a waiting card is archived: the requester gets a card that works', async () => {
+test.each([
+  ['is archived', { is_archived: true }],
+  ['has removed the bot', { members: ['U0ALICE', 'U0BOB'] }],
+])('the channel of a waiting card %s: the requester gets a card that works', async (_what, changes) => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
   await t.allShown();
-  for (const method of ['chat.update', 'chat.postMessage'])
-    t.workspace.faults.set({ method, channel: DOMAINS, kind: 'error', code: 'is_archived' });
+  const { members } = t.workspace.channel(DOMAINS);
+  t.workspace.changeChannel(DOMAINS, changes);
   await t.bob.click(order.card, 'order_approve');
   const card = await currentCard(order, 'SUCCEEDED', ALICES_DM);
   await t.allShown();
   expect(t.workspace.channel(ALICES_DM).thread(card.ts).map(orderOf)).toMatchObject([{ state: 'SUCCEEDED' }]);
+  expect(order.state, 'the old card').toBe('PENDING');
+  t.workspace.changeChannel(DOMAINS, { members, is_archived: false });
+});
+
+test('the edit window of a waiting card has closed: it is posted again where it was asked for', async () => {
+  const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
+  await t.allShown();
+  t.workspace.conditions.editWindowMs = 0;
+  await t.bob.click(order.card, 'order_approve');
+  const card = await currentCard(order, 'SUCCEEDED');
+  expect(card.ts).not.toBe(order.card.ts);
+  expect(order.state, 'the old card').toBe('PENDING');
+  expect(cardsOf(order).length, 'one card for each step that people act on').toBeLessThanOrEqual(3);
 });
 
 test('a card that Slack takes only as text has the command that shows it with its buttons', async () => {

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ModalView } from '@slack/types';
 import { z } from 'zod';
 import { NOT_LINKED, NOT_LINKED_ADMIN, NOT_LINKED_BUT_MAY_ORDER } from '../accounts/link.view.ts';
 import { type Interaction, isAdmin, type Needs, type SlackDeps } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
+import { asSections, noticeView } from '../kit/form.ts';
 import type { Person } from '../outbound/directory.ts';
-import { respond, respondWithRetries } from '../outbound/respond.ts';
+import { respond, respondBefore, respondWithRetries } from '../outbound/respond.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
 import {
   ADMIN_UNKNOWN,
@@ -57,10 +59,22 @@ export function interaction(
   const reach = { person, channelId, threadTs, responseUrl };
   let account: ReturnType<Interaction['account']> | undefined;
   let orderAccount: ReturnType<Interaction['orderAccount']> | undefined;
-  const answer: Interaction['respond'] = (said, options) => {
+  const show = (view: ModalView) =>
+    deps.web.call(isInModal ? 'views.push' : 'views.open', { trigger_id: triggerId, view }, openedView);
+  const answer: Interaction['respond'] = async (said, options) => {
     acknowledgement.give();
     const message = typeof said === 'string' ? textMessage(said) : said;
-    return respondWithRetries(deps, reach, message, options);
+    // A click on Home has no place but a direct message. When Slack doesn't take that, a modal says it.
+    if (triggerId !== undefined && responseUrl === undefined && (channelId ?? '') === '') {
+      const until = acknowledgement.arrivedAt + TELL_WITHIN_MS;
+      if (await respondBefore(deps, reach, message, until)) return;
+      const isShown = await show(noticeView('Domain Steward', asSections(message))).then(
+        () => message.blocks.every(({ type }) => type === 'section'),
+        () => false,
+      );
+      if (isShown) return;
+    }
+    await respondWithRetries(deps, reach, message, options);
   };
   return {
     deps,
@@ -86,10 +100,7 @@ export function interaction(
       acknowledgement.give();
       let viewId: string;
       try {
-        const method = isInModal ? 'views.push' : 'views.open';
-        const opened = await withinTrigger(acknowledgement.arrivedAt, () =>
-          deps.web.call(method, { trigger_id: triggerId, view }, openedView),
-        );
+        const opened = await withinTrigger(acknowledgement.arrivedAt, () => show(view));
         viewId = opened.view.id;
       } catch (error) {
         await undo?.();
@@ -103,6 +114,9 @@ export function interaction(
     },
   };
 }
+
+/** Leaves time to open a modal within the 3 s of a trigger. */
+const TELL_WITHIN_MS = 1_700;
 
 /** Slack takes a trigger for 3 s from what the person did; some of that passes on the way here and back. */
 const TRIGGER_MS = 2_700;

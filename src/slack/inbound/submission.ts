@@ -13,9 +13,16 @@ import {
 } from '../feature.ts';
 import { publishHome } from '../home/home.ts';
 import { escapeText, type Message, section, textMessage } from '../kit/blocks.ts';
-import { type FormOrigin, type FormValues, formView, joinErrors, noticeView } from '../kit/form.ts';
+import {
+  asSections,
+  type FormOrigin,
+  type FormValues,
+  formView,
+  joinErrors,
+  noticeView,
+} from '../kit/form.ts';
 import { withPlainNames } from '../outbound/plain-names.ts';
-import { respond } from '../outbound/respond.ts';
+import { respondBefore } from '../outbound/respond.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
 import { ANSWERED_ELSEWHERE, CHECKING } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
@@ -135,17 +142,10 @@ async function answerSubmission(
 /** Slack gives up on a form after 3 s. */
 const TELL_WITHIN_MS = 2_600;
 
-/** Says something to the person of a form. @returns whether Slack took it in time; if not, the form has to say it */
-async function isTold({ deps, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
-  const leftMs = Math.max(arrivedAt + TELL_WITHIN_MS - performance.now(), 0);
-  const said = respond(deps, { person, channelId, threadTs, responseUrl: undefined }, message).then(
-    () => true,
-    (error: unknown) => {
-      if (!(error instanceof SlackApiError)) throw error;
-      return false;
-    },
-  );
-  return Promise.race([said, sleep(leftMs, false, { ref: false })]);
+/** @returns whether Slack took it in time; if not, the form has to say it */
+function isTold({ deps, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
+  const reach = { person, channelId, threadTs, responseUrl: undefined };
+  return respondBefore(deps, reach, message, arrivedAt + TELL_WITHIN_MS);
 }
 
 /** Runs the long work of a form. The person is told about an error; a view that was closed is not changed. */
@@ -215,10 +215,6 @@ async function problemsView(
       problems.map((problem) => section(problem)),
     );
   }
-}
-
-function asSections(message: Message) {
-  return message.blocks.filter((block) => block.type === 'section');
 }
 
 /** Whether a message consists of sentences only. */

@@ -7,6 +7,7 @@ import {
   escapeText,
   LIMITS,
   type MenuOption,
+  type Message,
   menuOptions,
   plainText,
   section,
@@ -268,6 +269,11 @@ export function formView(shown: FormView): ModalView {
       }),
     ],
   };
+}
+
+/** The sentences of a message, for a modal. */
+export function asSections({ blocks }: Message) {
+  return blocks.filter((block) => block.type === 'section');
 }
 
 /** A modal without fields. */

@@ -78,6 +78,23 @@ export async function respond(
   }
 }
 
+/** Says something once. @param until in milliseconds of `performance.now` @returns whether Slack took it by then */
+export function respondBefore(
+  deps: RespondDeps,
+  to: ResponseTarget,
+  message: Message,
+  until: number,
+): Promise<boolean> {
+  const said = respond(deps, to, message).then(
+    () => true,
+    (error: unknown) => {
+      if (!(error instanceof SlackApiError)) throw error;
+      return false;
+    },
+  );
+  return Promise.race([said, sleep(Math.max(until - performance.now(), 0), false, { ref: false })]);
+}
+
 /** The pauses between attempts to tell a person something, where Slack does not ask for longer ones. */
 const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, 60_000, 120_000];
 
