@@ -525,6 +525,6 @@ it('shows as many rules as fit on a page, and the others on the next', async () 
   await ephemeral(t.workspace, t.ada, 'the draft', (each) => textOf(each).includes('This is the draft now.'));
   const list = await policyOf(t.ada);
   expect(rulesOf(list)).toEqual(Array.from({ length: 10 }, (_, n) => `r${n + 1}`));
-  await t.ada.click(list, 'policy_page_after');
+  await t.ada.click(list, 'policy_next');
   await ephemeral(t.workspace, t.ada, 'the second page', (each) => rulesOf(each)[0] === 'r11');
 });

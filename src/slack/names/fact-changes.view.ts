@@ -24,6 +24,7 @@ import {
   moment,
   section,
 } from '../kit/blocks.ts';
+import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { approverList } from '../orders/order.view.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { detailPairs } from './portfolio.view.ts';
@@ -84,7 +85,7 @@ export function waitingFacts(
   const isShown = isAllSeen || change.names.length <= SHOWN_CHANGES;
   const what = namesText(waiting);
   const title = `${mention(askedBy)} asks to change what rules, budgets or alarms go by: ${what}`;
-  return message(title, [
+  const shown = message(title, [
     section(`:busts_in_silhouette: ${title}`),
     ...changeLines(waiting),
     section(
@@ -99,6 +100,7 @@ export function waitingFacts(
       button('facts_dismiss', 'Drop it', id, { label: `Drop the change of ${what}` }),
     ]),
   ]);
+  return { ...shown, textOnlyHint: buttonsHint(`/domain name ${change.names[0]?.name ?? ''}`) };
 }
 
 const FACTS_BLOCK = 'facts_';

@@ -1,4 +1,4 @@
-import type { SectionBlock } from '@slack/types';
+import type { ActionsBlock, SectionBlock } from '@slack/types';
 import { present } from '../../collections.ts';
 import { HOUR_MS } from '../../duration.ts';
 import {
@@ -36,6 +36,7 @@ import {
   section,
   textMessage,
 } from '../kit/blocks.ts';
+import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
 import { briefList, formatList, formatValue } from './facts.view.ts';
 import { type RunbookName, runbookLines } from './runbook.view.ts';
@@ -123,13 +124,14 @@ export function incidentMessage(
   const taken = [head, ...stands, looked].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
   // The thread has what does not fit.
   const shown = fitLines(factLines(incident.changes, briefList), Math.max(MOST_LINES.alarm - taken, 1));
-  return message(`${title}. ${plain(shown.join('. '))}`, [
+  const shownMessage = message(`${title}. ${plain(shown.join('. '))}`, [
     section(head),
     ...lines(shown),
     section(...stands),
     context(looked),
-    ...actions(`incident_${incident.id}`, buttons(incident)),
+    ...incidentButtons(incident),
   ]);
+  return { ...shownMessage, textOnlyHint: buttonsHint(`/domain name ${incident.name}`) };
 }
 
 /** What has ended is short. The thread keeps the story. */
@@ -220,12 +222,13 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
   ];
   const seen = [seenLine(incident), ...countdown(incident, now, undefined)].join(' · ');
   const taken = [...head, seen].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
-  return message(`${title}. ${plain(head[1] ?? '')}`, [
+  const shown = message(`${title}. ${plain(head[1] ?? '')}`, [
     section(...head),
     ...lines(fitLines(factLines(incident.changes, briefList), Math.max(MOST_LINES.alarm - taken, 1))),
     section(seen),
-    ...actions(`incident_${incident.id}`, buttons(incident)),
+    ...incidentButtons(incident),
   ]);
+  return { ...shown, textOnlyHint: buttonsHint(`/domain name ${incident.name}`) };
 }
 
 /** What stands on every order about a name while an incident of it is open. */
@@ -398,9 +401,10 @@ function orderLine({ id, task, why }: RuledOutOrder): string {
     : `• ${TASKS[task]}, order ${code(id)}: ${WHY[why]}.`;
 }
 
-function buttons({ id, name, state }: Incident) {
+/** @param row the beginning of the row's id: messages of an incident are found by it */
+export function incidentButtons({ id, name, state }: ListedIncident, row = 'incident'): ActionsBlock[] {
   const title = displayName(name);
-  return present([
+  return actions(`${row}_${id}`, [
     state === 'open' &&
       button('alert_raise', 'Raise it', id, { style: 'danger', label: `Raise it: ${title}` }),
     button('alert_ours', 'It was us', id, { label: `It was us: ${title}` }),

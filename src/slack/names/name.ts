@@ -6,7 +6,8 @@ import { calendarDay } from '../../zones/calendar-day.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { waitingNow } from '../expiry/waiting.ts';
 import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
-import { ownSentence } from '../kit/blocks.ts';
+import { type AnyBlock, ownSentence } from '../kit/blocks.ts';
+import { waitingFacts } from './fact-changes.view.ts';
 import { NAME_USAGE, nameScreen } from './name.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
@@ -27,7 +28,7 @@ async function runName(call: CommandCall): Promise<void> {
   if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const { ascii } = parsed.value;
   const { expiry, names, orders, portfolio, settings } = call.deps;
-  const [listed, known, found, { reminderDays, reminderTimezone }, details, incidents, mandate] =
+  const [listed, known, found, { reminderDays, reminderTimezone }, details, incidents, mandate, changes] =
     await Promise.all([
       expiry.findListed(ascii),
       names.known(ascii),
@@ -36,6 +37,7 @@ async function runName(call: CommandCall): Promise<void> {
       portfolio.find(ascii),
       names.incidents.ofName(ascii, INCIDENTS_READ),
       mandateOfName(call.deps.mandates, ascii, viewerOf(call)),
+      waitingChanges(call, ascii),
     ]);
   await call.respond(
     nameScreen({
@@ -49,6 +51,7 @@ async function runName(call: CommandCall): Promise<void> {
         known.knownChanges.flatMap(({ orderId }) => orderId ?? []),
       ),
       incidents: incidents.filter(isIncidentOpen),
+      changes,
       delegation: delegationHealth(known.history, call.deps.now()),
       details,
       mandate,
@@ -57,6 +60,14 @@ async function runName(call: CommandCall): Promise<void> {
       today: calendarDay(call.deps.now(), reminderTimezone),
     }),
   );
+}
+
+/** What waits for a second person and changes a name. */
+async function waitingChanges({ deps }: CommandCall, name: string): Promise<readonly AnyBlock[]> {
+  const waiting = await deps.pendingChanges.facts.list(deps.now());
+  const ofName = waiting.filter(({ change }) => change.names.some((changed) => changed.name === name));
+  const messages = ofName.map(async (each) => waitingFacts(each, await deps.facts.progressOf(each)));
+  return (await Promise.all(messages)).flatMap(({ blocks }) => blocks);
 }
 
 export const name = {

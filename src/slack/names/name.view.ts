@@ -40,7 +40,7 @@ import { waitingText } from '../money/price.view.ts';
 import { orderLine } from '../orders/order.view.ts';
 import { healthLines } from './delegation.view.ts';
 import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } from './facts.view.ts';
-import { HAPPENED, worstOf } from './incident.view.ts';
+import { HAPPENED, incidentButtons, worstOf } from './incident.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
 
 /* Everything that is known about one name, on a screen that fits a phone. */
@@ -62,6 +62,8 @@ export interface NameScreen {
   readonly visible: ReadonlySet<string>;
   /** Changes that nobody has explained, the latest first. */
   readonly incidents: readonly ListedIncident[];
+  /** Changes of the name that wait for a second person. */
+  readonly changes: readonly AnyBlock[];
   readonly delegation: DelegationHealth;
   /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
   readonly renewWithinDays: number;
@@ -99,6 +101,8 @@ export function nameScreen(screen: NameScreen): Message {
       ? []
       : lines(['*Open orders*', ...open.slice(0, OPEN_ORDERS).map((order) => `• ${orderLine(order)}`)])),
     ...historyBlocks(known, orders, visible),
+    ...screen.incidents.slice(0, OPEN_INCIDENTS).flatMap((each) => incidentButtons(each, 'name_incident')),
+    ...screen.changes,
     ...actions(`name_${name}`.slice(0, 255), buttons(screen)),
     context(footer(screen)),
   ]);

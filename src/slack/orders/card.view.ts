@@ -40,6 +40,7 @@ import {
   section,
   withMenu,
 } from '../kit/blocks.ts';
+import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { cutToLines, fitLines, MOST_LINES, phoneLines } from '../kit/phone.ts';
 import { HELD_ON_CARD, previewLines } from '../mandates/mandate.view.ts';
 import { budgetFact, budgetWarning, exceededFact, waitsForAdminAlone } from '../money/budget.view.ts';
@@ -158,7 +159,7 @@ export function orderOfCardBlock(blockId: string): string | undefined {
  * What has ended is three lines: the thread keeps the story.
  */
 export function orderCard(order: Order, extras: CardExtras): Message {
-  const textOnlyHint = `Order ${code(order.id)}. \`/domain order ${order.id}\` shows it with its buttons.`;
+  const textOnlyHint = `Order ${code(order.id)}. ${buttonsHint(`/domain order ${order.id}`)}`;
   if (order.state !== 'PENDING') return { ...standingCard(order, extras), textOnlyHint };
   const card = waitingCard(order, extras, true);
   const shown = isShownWhole(order, extras, card) ? card : waitingCard(order, extras, false);

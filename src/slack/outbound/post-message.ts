@@ -3,6 +3,7 @@ import type { MessagePlace, PostedMessage } from '../../notifications.ts';
 import type { Message } from '../kit/blocks.ts';
 import { withPlainFallback } from './fallback.ts';
 import type { Urgency } from './pacer.ts';
+import { TRIAL_TEXT } from './slack-error.view.ts';
 import { okResponse, postedResponse, SlackApiError, type SlackWeb } from './web.ts';
 
 /** What a message says to programs. */
@@ -53,7 +54,7 @@ export async function tryPosting(web: SlackWeb, channelId: string): Promise<void
   const trial = {
     channel: channelId,
     post_at: Math.floor(Date.now() / 1_000) + AHEAD_DAYS * 86_400,
-    text: 'A trial of Domain Steward’s settings that was to be deleted.',
+    text: TRIAL_TEXT,
   };
   const { scheduled_message_id } = await web.call('chat.scheduleMessage', trial, scheduled);
   const posted = { channel: channelId, scheduled_message_id };

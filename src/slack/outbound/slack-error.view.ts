@@ -92,3 +92,6 @@ export function channelError(problem: SlackApiError): string {
     ? `I do not know whether I can post there. ${said} ${todo}`
     : `I cannot post there. ${said} ${todo}`;
 }
+
+/** A message that is scheduled and deleted again, to see whether the bot may post. */
+export const TRIAL_TEXT = 'Domain Steward checked whether it can post here. You can delete this message.';

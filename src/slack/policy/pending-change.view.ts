@@ -18,6 +18,7 @@ import {
   moment,
   section,
 } from '../kit/blocks.ts';
+import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { settingLines } from './settings.view.ts';
 
 /* Changes of settings and prices that wait for another admin. */
@@ -79,10 +80,9 @@ export function waitingBlocks(
 
 /** Asks another admin for the confirmation. */
 export function changeRequest(waiting: WaitingChange, reader: Reader): Message {
-  return message(
-    `${waiting.kind === 'settings' ? 'Changed settings wait' : 'Changed prices wait'} for your confirmation`,
-    waitingBlocks(waiting, reader),
-  );
+  const what = waiting.kind === 'settings' ? 'Changed settings wait' : 'Changed prices wait';
+  const shown = message(`${what} for your confirmation`, waitingBlocks(waiting, reader));
+  return { ...shown, textOnlyHint: buttonsHint('/domain settings') };
 }
 
 /** What became of a change; takes the place of the question. */

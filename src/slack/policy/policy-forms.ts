@@ -32,7 +32,7 @@ import { ITEMS, peopleValues, withGroups, withoutGroups, withTypedIds } from './
 import { DRAFT, NOTES, ROLE_LABELS, savedNote, startIntro } from './policy.view.ts';
 import { formIssueText, policyIssueSentence, policyIssueText } from './policy-issue.view.ts';
 import { ruleSentence } from './policy-rule.view.ts';
-import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
+import { editDraft, editedRules, pageWith, shownPolicy } from './policy-shown.ts';
 
 /* The forms of the policy: a rule, a YAML file, a policy to start from. All of them change only the draft. */
 
@@ -187,7 +187,7 @@ export const ruleForm = formOfList({
       return { rules: [...rules.slice(0, index), read.rule, ...rules.slice(index + 1)] };
     });
     return errors === undefined
-      ? { say: await shownPolicy(call, { page: pageOf(index), note: savedNote(index + 1) }) }
+      ? { say: await shownPolicy(call, { offset: pageWith(index), note: savedNote(index + 1) }) }
       : { errors };
   },
 });

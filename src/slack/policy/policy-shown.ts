@@ -10,8 +10,8 @@ import { policyMessage, RULES_ON_PAGE } from './policy.view.ts';
 
 /** The part of the policy to show. */
 export interface Shown {
-  /** From 0. */
-  readonly page?: number;
+  /** The number of rules before the page. */
+  readonly offset?: number;
   /** Said first: the outcome of the reader's last action. */
   readonly note?: string;
 }
@@ -19,7 +19,7 @@ export interface Shown {
 /** The policy as one person sees it at this moment. */
 export async function shownPolicy(
   { deps, person }: Interaction,
-  { page = 0, note }: Shown = {},
+  { offset = 0, note }: Shown = {},
 ): Promise<Message> {
   const [published, draft, settings, inForce, locale] = await Promise.all([
     deps.policies.published(),
@@ -30,15 +30,15 @@ export async function shownPolicy(
   ]);
   const reader = { userId: person.id, isAdmin: isAdmin(deps, person), locale };
   return policyMessage({
-    ...{ published, draft, reader, page, note },
+    ...{ published, draft, reader, offset, note },
     settings: policySettings(settings, inForce),
     notice: charterNotice(inForce),
   });
 }
 
-/** The page that shows a rule. @param index from 0 */
-export function pageOf(index: number): number {
-  return Math.floor(Math.max(0, index) / RULES_ON_PAGE);
+/** Where the page of a rule begins. @param index from 0 */
+export function pageWith(index: number): number {
+  return Math.floor(Math.max(0, index) / RULES_ON_PAGE) * RULES_ON_PAGE;
 }
 
 /** The rules that a change starts from. */

@@ -5,6 +5,7 @@ import { policyToYaml } from '../../policy/yaml.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import { formView } from '../kit/form.ts';
+import { pageActions } from '../kit/pages.ts';
 import { openForm, opening } from '../orders/ordering.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { sendFile } from '../send-file.ts';
@@ -20,7 +21,7 @@ import {
   unknownWordText,
 } from './policy.view.ts';
 import { plainRuleForm, plainValues, ruleForm, ruleSubject, startForm, yamlForm } from './policy-forms.ts';
-import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
+import { editDraft, editedRules, pageWith, shownPolicy } from './policy-shown.ts';
 import { runReplay, runTrial } from './policy-trial.ts';
 
 /* Who decides what: everybody sees it, admins change a draft, and two of them publish it. */
@@ -62,7 +63,7 @@ async function moveUp(call: ActionCall): Promise<void> {
     const moved = movedUp(rules, position, name);
     return moved === undefined ? { problem: NOTES.noRule } : { rules: moved };
   });
-  await showAgain(call, pageOf(position - 2), problem);
+  await showAgain(call, pageWith(position - 2), problem);
 }
 
 async function remove(call: ActionCall): Promise<void> {
@@ -71,16 +72,12 @@ async function remove(call: ActionCall): Promise<void> {
     const kept = withoutRule(rules, name);
     return kept === undefined ? { problem: NOTES.noRule } : { rules: kept };
   });
-  await showAgain(call, pageOf(position - 1), problem);
+  await showAgain(call, pageWith(position - 1), problem);
 }
 
-async function showAgain(call: ActionCall, page: number, note: string | undefined): Promise<void> {
-  const shown = await shownPolicy(call, { page, ...(note === undefined ? {} : { note }) });
+async function showAgain(call: ActionCall, offset: number, note?: string): Promise<void> {
+  const shown = await shownPolicy(call, { offset, ...(note === undefined ? {} : { note }) });
   await call.respond(shown, { replace: true });
-}
-
-function showPage(call: ActionCall): Promise<void> {
-  return showAgain(call, Number(call.value) || 0, undefined);
 }
 
 async function discard(call: ActionCall): Promise<void> {
@@ -179,8 +176,7 @@ export const policy = {
     { id: 'policy_edit', run: (call) => openRule(call, readRuleValue(call.value).name) },
     { id: 'policy_up', run: moveUp },
     { id: 'policy_remove', run: remove },
-    { id: 'policy_page_before', run: showPage },
-    { id: 'policy_page_after', run: showPage },
+    ...pageActions('policy', (call: ActionCall, { offset }) => showAgain(call, offset)),
     { id: 'policy_discard', run: discard },
     { id: 'policy_publish', run: publish },
     { id: 'policy_confirm', run: confirm },

@@ -28,6 +28,8 @@ import {
   section,
   truncateMarkup,
 } from '../kit/blocks.ts';
+import { buttonsHint } from '../kit/buttons-hint.view.ts';
+import { pageControls, pageOf } from '../kit/pages.ts';
 import { askedText } from './pending-change.view.ts';
 import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.ts';
 
@@ -49,7 +51,8 @@ export interface ShownPolicy {
   /** Why no signed policy counts; undefined while one does, or no key is in use. */
   readonly notice?: string | undefined;
   /** From 0. */
-  readonly page: number;
+  /** The number of rules before the page. */
+  readonly offset: number;
   /** Said first: the outcome of the reader's last action. */
   readonly note?: string | undefined;
 }
@@ -127,15 +130,15 @@ function numbered(rules: readonly PolicyRule[], locale: string): AnyBlock[] {
 }
 
 /** A page of rules, each with its buttons. */
-function ruleRows(rules: readonly PolicyRule[], { page, reader }: ShownPolicy): AnyBlock[] {
-  const from = pageStart(rules, page);
-  return rules.slice(from, from + RULES_ON_PAGE).flatMap((rule, offset): AnyBlock[] => {
-    const position = from + offset + 1;
+function ruleRows(rules: readonly PolicyRule[], shown: ShownPolicy): AnyBlock[] {
+  const page = pageOf(rules, shown.offset, RULES_ON_PAGE);
+  return page.shown.flatMap((rule, index): AnyBlock[] => {
+    const position = page.offset + index + 1;
     const value = ruleValue(position, rule.name);
     const rowButton = (actionId: string, text: string, style?: 'danger') =>
       button(actionId, text, value, { style, label: `${text} rule ${position}` });
     return [
-      section(row(rule, position, reader.locale)),
+      section(row(rule, position, shown.reader.locale)),
       ...actions(`policy_rule_${position}`, [
         rowButton('policy_edit', 'Edit…'),
         position !== 1 && rowButton('policy_up', 'Up'),
@@ -143,11 +146,6 @@ function ruleRows(rules: readonly PolicyRule[], { page, reader }: ShownPolicy): 
       ]),
     ];
   });
-}
-
-function pageStart(rules: readonly PolicyRule[], page: number): number {
-  const last = Math.max(0, Math.ceil(rules.length / RULES_ON_PAGE) - 1);
-  return Math.min(page, last) * RULES_ON_PAGE;
 }
 
 function draftBlocks(draft: PolicyDraft, shown: ShownPolicy): AnyBlock[] {
@@ -166,26 +164,10 @@ function draftBlocks(draft: PolicyDraft, shown: ShownPolicy): AnyBlock[] {
 }
 
 function adminButtons(shown: ShownPolicy): AnyBlock[] {
-  const { draft, published, reader, page } = shown;
+  const { draft, published, reader, offset } = shown;
   const edited = draft?.rules ?? published?.rules ?? [];
-  const from = pageStart(edited, page);
-  // Ids are unique within a row.
-  const toPage = (actionId: 'policy_page_before' | 'policy_page_after', text: string, to: number) =>
-    button(actionId, text, String(to));
-  const index = from / RULES_ON_PAGE;
-  const paging = present([
-    from !== 0 && toPage('policy_page_before', 'Rules before', index - 1),
-    from + RULES_ON_PAGE < edited.length && toPage('policy_page_after', 'More rules', index + 1),
-  ]);
   return [
-    ...(paging.length === 0
-      ? []
-      : [
-          ...actions('policy_pages', paging),
-          context(
-            `Rules ${from + 1} to ${Math.min(from + RULES_ON_PAGE, edited.length)} of ${edited.length}`,
-          ),
-        ]),
+    ...pageControls('policy', pageOf(edited, offset, RULES_ON_PAGE), RULES_ON_PAGE),
     ...(draft === undefined ? [] : actions('policy_draft', draftButtons(draft, reader.userId))),
     ...actions('policy', [
       button('policy_add', 'Add a rule…', 'new', { style: 'primary' }),
@@ -255,7 +237,7 @@ interface Proposal {
 
 /** Asks another admin for the confirmation. */
 export function confirmationRequest({ draft, before, locale }: Proposal, publisher: string): Message {
-  return message('A new policy waits for your confirmation', [
+  const shown = message('A new policy waits for your confirmation', [
     section(
       `:scales: *${mention(publisher)} has published a new policy*: who decides what. It takes effect when another admin confirms it. What changes:`,
     ),
@@ -265,6 +247,7 @@ export function confirmationRequest({ draft, before, locale }: Proposal, publish
       'See all of it: `/domain policy`. What past orders would have needed: `/domain policy replay 90`.',
     ),
   ]);
+  return { ...shown, textOnlyHint: buttonsHint('/domain policy') };
 }
 
 /** What the publisher is told. */

@@ -42,7 +42,7 @@ import { openForm } from '../orders/ordering.ts';
 import { postMessage } from '../outbound/post-message.ts';
 import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
-import { updateOpenView } from '../refresh-form.ts';
+import { afterEarlier, updateOpenView } from '../refresh-form.ts';
 import { charterNotice } from '../signing/charter.view.ts';
 import { approverErrors, lookUpPeople, withChanges } from './approver-errors.ts';
 import { waitingBlocks } from './pending-change.view.ts';
@@ -308,8 +308,9 @@ function deciding(decide: (call: ActionCall) => Promise<void>) {
     await decide(call);
     if (call.view?.form !== form.name) return;
     const { id, origin } = call.view;
-    const shown = await renderForm(settingsForm, call, { ...origin, subject: undefined }, {});
-    await updateOpenView(call.deps.web, id, formView(shown));
+    await afterEarlier(call, id, async () => [
+      formView(await renderForm(settingsForm, call, { ...origin, subject: undefined }, {})),
+    ]);
   };
 }
 

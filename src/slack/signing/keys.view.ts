@@ -11,6 +11,7 @@ import {
   moment,
   section,
 } from '../kit/blocks.ts';
+import { pageControls, pageOf } from '../kit/pages.ts';
 
 /* `/domain key`: the passkeys that there are, whose count and through whom. */
 
@@ -25,6 +26,8 @@ export interface ShownKey extends AddedKey {
 
 export interface ShownKeys {
   readonly keys: readonly ShownKey[];
+  /** The number of keys before the page. */
+  readonly offset: number;
   /** `SIGNING_ROOTS` is set. */
   readonly hasRoots: boolean;
   readonly maySignCharter: boolean;
@@ -41,8 +44,7 @@ const WHY_NOT: Readonly<Record<NotCounting, string>> = {
   events_missing: 'does not count: events about passkeys are missing from the log',
 };
 
-/** Keys with buttons, those that wait for somebody first; the others stand in a list. */
-const MAX_WITH_BUTTONS = 20;
+const KEYS_SHOWN = 20;
 
 function standing({ counts, through }: ShownKey): string {
   if (counts !== 'yes') return WHY_NOT[counts];
@@ -57,24 +59,27 @@ function keyText(key: ShownKey): string {
 }
 
 /** The passkeys, with what this person may do about them. */
-export function keysMessage({ keys, hasRoots, maySignCharter, notice }: ShownKeys): Message {
+export function keysMessage({ keys, offset, hasRoots, maySignCharter, notice }: ShownKeys): Message {
   const lead =
     keys.length === 0
       ? 'There are no passkeys yet.'
       : `Passkeys, and whose signatures count${hasRoots ? '' : ': none, because the operator has not set SIGNING_ROOTS'}`;
-  const revocable = keys.filter(({ mayVouch, mayRevoke }) => mayRevoke && !mayVouch);
-  const shown = [...keys.filter(({ mayVouch }) => mayVouch), ...revocable].slice(0, MAX_WITH_BUTTONS);
-  const others = keys.filter((key) => !shown.includes(key));
+  // Those that wait for the reader first, then those with a button.
+  const rank = ({ mayVouch, mayRevoke }: ShownKey) => (mayVouch ? 0 : mayRevoke ? 1 : 2);
+  const sorted = keys.toSorted((a, b) => rank(a) - rank(b));
+  const page = pageOf(sorted, offset, KEYS_SHOWN);
+  const withButtons = page.shown.filter((key) => rank(key) < 2);
   return message(lead, [
     section(`*${lead}*`),
-    ...shown.flatMap((key, index) => [
+    ...withButtons.flatMap((key, index) => [
       section(keyText(key)),
       ...actions(`key_${index}`, [
         key.mayVouch && button('key_vouch', 'Vouch for it', key.fingerprint),
         key.mayRevoke && button('key_revoke', 'Revoke it', key.fingerprint, { style: 'danger' }),
       ]),
     ]),
-    ...lines(others.map(keyText)),
+    ...lines(page.shown.slice(withButtons.length).map(keyText)),
+    ...pageControls('keys', page, KEYS_SHOWN),
     notice !== undefined && section(notice),
     ...actions('keys', [
       button('key_add', 'Add a passkey', 'add', { style: 'primary' }),

@@ -2,7 +2,16 @@ import { refusalToApprove } from '../../orders/decide.ts';
 import { loadVisible } from '../../orders/visibility.ts';
 import { isPaused } from '../../orders/waves.ts';
 import { isAtKeyLimit, MAX_KEYS, revocationRights } from '../../signing/key-ring.ts';
-import { type ActionCall, type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
+import {
+  type ActionCall,
+  type CommandCall,
+  type Feature,
+  type Interaction,
+  isAdmin,
+  viewerOf,
+} from '../feature.ts';
+import type { Message } from '../kit/blocks.ts';
+import { pageActions } from '../kit/pages.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { charterNotice } from './charter.view.ts';
 import { keysMessage, type ShownKey } from './keys.view.ts';
@@ -11,7 +20,9 @@ import { offerCharterLink, offerLink } from './offer-link.ts';
 
 /* Passkeys, and what is signed with them. Everything that needs a signature is answered with a link. */
 
-async function runKey(call: CommandCall): Promise<void> {
+const runKey = async (call: CommandCall) => call.respond(await keysPage(call, 0));
+
+async function keysPage(call: Interaction, offset: number): Promise<Message> {
   const { deps, person } = call;
   const { signing } = deps.orders;
   const [{ log, ring }, inForce] = await Promise.all([signing.keys(), signing.policy.current()]);
@@ -28,14 +39,13 @@ async function runKey(call: CommandCall): Promise<void> {
     };
   });
   const notice = charterNotice(inForce);
-  await call.respond(
-    keysMessage({
-      keys: keys.toSorted((a, b) => Number(b.owner === person.id) - Number(a.owner === person.id)),
-      hasRoots: signing.use !== undefined,
-      notice,
-      maySignCharter: notice !== undefined && own.length > 0 && isAdmin(deps, person),
-    }),
-  );
+  return keysMessage({
+    keys: keys.toSorted((a, b) => Number(b.owner === person.id) - Number(a.owner === person.id)),
+    offset,
+    hasRoots: signing.use !== undefined,
+    notice,
+    maySignCharter: notice !== undefined && own.length > 0 && isAdmin(deps, person),
+  });
 }
 
 /** Who may not approve is told so; everybody else signs on the page, which looks again. */
@@ -75,6 +85,9 @@ export const signing = {
       id: 'key_revoke',
       run: (call) => offerLink(call, 'revoke', call.value, 'revoke_compromised'),
     },
+    ...pageActions('keys', async (call: ActionCall, { offset }) =>
+      call.respond(await keysPage(call, offset), { replace: true }),
+    ),
     { id: 'charter_sign', run: (call) => offerCharterLink(call, 'charter', '') },
   ],
 } as const satisfies Feature;

@@ -44,6 +44,7 @@ function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules
       orders: [],
       visible: new Set<string>(),
       incidents: [],
+      changes: [],
       delegation: { faults: [], isSeenWhole: true, seenAt: undefined },
       renewWithinDays: 60,
       waiting: [],

@@ -159,6 +159,7 @@ test('name: fits a phone where nothing is unusual', () => {
     orders: [],
     visible: new Set(),
     incidents: [],
+    changes: [],
     delegation: { faults: [], isSeenWhole: true, seenAt: NOW },
     renewWithinDays: 60,
     waiting: costOf(),

@@ -119,13 +119,13 @@ describe('messages stay within the limits of Slack, however many rules there are
     draft: draft(MOST, { by: 'U0ADA', at: AT }),
     settings: SETTINGS,
     reader,
-    page: 7,
+    offset: 70,
   };
   const proposal = { draft: draft(MOST), before: [], locale: LOCALE };
 
   test.each([
     ['the policy with its draft', policyMessage(shown)],
-    ['the policy in force, to admins', policyMessage({ ...shown, draft: undefined, page: 49 })],
+    ['the policy in force, to admins', policyMessage({ ...shown, draft: undefined, offset: 490 })],
     ['to everybody', policyMessage({ ...shown, reader: { ...reader, isAdmin: false } })],
     ['what is asked of other admins', confirmationRequest(proposal, 'U0ADA')],
     ['what the publisher hears', publishedMessage(proposal, ['U0BOB', 'U0CAROL'])],
@@ -135,8 +135,8 @@ describe('messages stay within the limits of Slack, however many rules there are
   });
 
   test('the last page shows the last rule, and the one beyond it too', () => {
-    expect(said(policyMessage({ ...shown, page: 49 }).blocks)).toContain('*500.*');
-    expect(said(policyMessage({ ...shown, page: 99 }).blocks)).toContain('*500.*');
+    expect(said(policyMessage({ ...shown, offset: 490 }).blocks)).toContain('*500.*');
+    expect(said(policyMessage({ ...shown, offset: 990 }).blocks)).toContain('*500.*');
   });
 });
 
@@ -155,7 +155,7 @@ test('Confirm is offered to admins who did not publish it, and Publish to nobody
         draft: draft([rule()], { by: 'U0ADA', at: AT }),
         settings: SETTINGS,
         reader: { userId, isAdmin: true, locale: LOCALE },
-        page: 0,
+        offset: 0,
       }).blocks,
     );
   expect(buttons('U0BOB')).toContain('policy_confirm');
