@@ -165,7 +165,10 @@ function readListLine(line: string): ImportLine['read'] {
   const [name = ''] = /^(?:"[^"]*"|[^\s,;"]*)/.exec(line) ?? [];
   const rest = line.slice(name.length);
   const [, quoted] = /^[\s,;]*"([^"]*)"[\s,;]*$/.exec(rest) ?? [];
-  if (quoted === undefined && rest.includes('"')) return { ok: false, issue: { code: 'open_quote' } };
+  if (quoted === undefined && rest.includes('"')) {
+    const isOpen = rest.split('"').length % 2 === 0;
+    return { ok: false, issue: { code: isOpen ? 'open_quote' : 'too_many_cells' } };
+  }
   const dates = quoted === undefined ? rest.split(/[,;\t]/) : [quoted];
   const [date = '', ...more] = dates.map((cell) => cell.trim()).filter((cell) => cell !== '');
   return more.length > 0

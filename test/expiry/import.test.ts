@@ -68,6 +68,7 @@ describe('a pasted list', () => {
       'bar.rest, active',
       'bar.rest, "2027',
       '日本.rest',
+      '"old1.de","2020-01-01 23:12:00","1029","Example Reseller"',
       `${'x'.repeat(300)}!`,
     ].join('\n');
     const { accepted, rejected } = await reportOf(text);
@@ -84,7 +85,8 @@ describe('a pasted list', () => {
       [6, { code: 'not_a_date', text: 'active' }],
       [7, { code: 'open_quote' }],
       [8, invalidName({ code: 'letters_not_in_zone' })],
-      [9, invalidName({ code: 'character_not_allowed', character: '!' })],
+      [9, { code: 'too_many_cells' }],
+      [10, invalidName({ code: 'character_not_allowed', character: '!' })],
     ]);
     for (const { text: shown } of rejected) expect(shown.length).toBeLessThanOrEqual(81);
   });

@@ -1,6 +1,7 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
 import { answerTo, buttonsOf, textOf, until, useTestDemo } from '../support/demo.ts';
+import { ask } from '../support/orders.ts';
 
 /*
  * Registries as they are: dates without a zone or none at all, ids that identify nobody, locks in their own words, records
@@ -74,7 +75,9 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
 
   expect(await told('name bakery.rest')).toMatch(/It was deleted\..*A restore is possible until/);
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
-  expect(await told('name brunch.rest')).toMatch(/It is being deleted\..*Nothing brings it back/);
+  expect(await told('name brunch.rest')).toMatch(
+    /It is being deleted\..*Nothing brings it back any more\. Its period would have ended/,
+  );
   expect(buttonsTold()).toEqual(['name_edit']);
 
   const list = await told('expiring 60');
@@ -86,6 +89,12 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
   const home = textOf(t.alice.homeView() ?? { blocks: [] });
   expect(home).toMatch(/bakery\.rest\n\d+\nRestore/);
   expect(home).not.toContain('brunch.rest');
+
+  for (const name of ['bakery.rest', 'brunch.rest']) {
+    const { card } = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    expect(textOf(card)).toContain("It was deleted, and a renewal doesn't bring it back");
+    expect(textOf(card)).not.toContain('→');
+  }
 });
 
 test('a deleted name of which nobody ever knew a date offers a restore', async () => {

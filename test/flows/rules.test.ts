@@ -101,7 +101,7 @@ test('for a name that is not watched, how to have its dates', async () => {
 
 test('a name that the zone does not take is told', async () => {
   expect(await told('rules кафе.rest')).toContain('letters that .rest does not take');
-  expect(await told('rules a.b.rest')).toContain('is below a name');
+  expect(await told('rules a.b.rest')).toContain('is a subdomain of b.rest');
   expect(await told('rules not_a.rest')).toContain('underscore');
   expect(await told('rules one.rest two.rest')).toContain('Give one name or one zone');
 });

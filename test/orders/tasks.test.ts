@@ -332,7 +332,7 @@ describe('problems', () => {
   it.each<[SentTaskName, change: Record<string, unknown>, field: string, problem: RegExp]>([
     ['renew', { names: [] }, 'names', /at least one name/],
     ['renew', { names: ['cafe'] }, 'names', /whole name/],
-    ['renew', { names: ['a.cafe.rest'] }, 'names', /below a name/],
+    ['renew', { names: ['a.cafe.rest'] }, 'names', /is a subdomain of cafe\.rest/],
     ['renew', { names: many }, 'names', /at most 50 names/],
     ['renew', { period: '0' }, 'period', /from 1 to 10/],
     ['renew', { period: 11 }, 'period', /from 1 to 10/],

@@ -1,6 +1,7 @@
 import type { KnownBlock } from '@slack/types';
 import { chunksOf, present } from '../../collections.ts';
 import type { Day } from '../../expiry/days.ts';
+import { waysToKeep } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { LineIssue } from '../../expiry/import.ts';
 import type { ImportSummary } from '../../expiry/watch-list.ts';
@@ -77,6 +78,7 @@ export function termLine(term: Term): string | undefined {
   const { listed } = term;
   if (listed?.day === undefined) return undefined;
   const source = listed.domain.expiry?.source === 'rdap' ? '' : ` (${formatSource(listed)})`;
+  if (term.task === 'renew' && isDeleted(listed)) return undefined;
   if (term.task === 'renew')
     return `Expires ${formatDay(listed.day)}${source}${term.renewedUntil === undefined ? '' : ` → ${formatDay(term.renewedUntil)}`}`;
   const { deletedAt } = listed.domain;
@@ -90,8 +92,15 @@ export function termLine(term: Term): string | undefined {
 export function termWarnings(term: Term): string[] {
   const { listed } = term;
   if (listed === undefined) return [':warning: When it expires is not known: it is not on the watch list'];
+  if (term.task === 'renew' && isDeleted(listed)) return [`:warning: ${DELETED}`];
   if (listed.day === undefined) return [':warning: When it expires is not known'];
   return (termText(term)?.split('\n') ?? []).filter((line) => line.startsWith(':warning:'));
+}
+
+const DELETED = "It was deleted, and a renewal doesn't bring it back";
+
+function isDeleted({ deadline }: ListedName): boolean {
+  return deadline !== undefined && !waysToKeep(deadline).renews;
 }
 
 /** `3 Mar 2027 (registry)`. */
@@ -101,6 +110,7 @@ function datedWithSource(listed: ListedName, calendarDay: Day): string {
 
 function renewalTerm({ listed, renewedUntil }: Extract<Term, { task: 'renew' }>): string {
   if (listed === undefined) return 'Not known: the name is not on the watch list';
+  if (isDeleted(listed)) return DELETED;
   if (listed.day === undefined || renewedUntil === undefined) return 'Not known';
   return `${datedWithSource(listed, listed.day)}\nAfter this renewal: ${formatDay(renewedUntil)}`;
 }

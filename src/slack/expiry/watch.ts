@@ -1,5 +1,5 @@
 import { expiryDay } from '../../expiry/days.ts';
-import { readName } from '../../expiry/import.ts';
+import { readName, registrableName } from '../../expiry/import.ts';
 import type { KnownName } from '../../names/names.ts';
 import { type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { escapeText } from '../kit/blocks.ts';
@@ -56,6 +56,9 @@ async function runUnwatch(call: CommandCall): Promise<void> {
   const { ascii, unicode } = read.value;
   const outcome = await call.deps.facts.unwatch(ascii, call.person.id, formOrigin(call));
   if (outcome.kind === 'waiting') return call.respond(await askSecondPerson(call, outcome.pending));
+  const registrable = registrableName(name);
+  if (outcome.kind === 'not_watched' && !registrable.ok)
+    return call.respond(escapeText(formatWatchRefusal(registrable.issue)));
   if (outcome.kind === 'not_watched')
     return call.respond(escapeText(formatWatchRefusal({ code: 'not_watched', name: unicode })));
   call.deps.log.info({ name: ascii, by: call.person.id }, 'taken off the watch list');

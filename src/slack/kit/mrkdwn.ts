@@ -162,7 +162,8 @@ export function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
-const SIGNS = /^(?:(?::[a-z][a-z0-9_+-]*:|\p{Extended_Pictographic}\ufe0f?)\s*)+/u;
+// An emoji without a blank after it begins a name, such as ☕.com.
+const SIGNS = /^(?:(?::[a-z][a-z0-9_+-]*:|\p{Extended_Pictographic}\ufe0f?)+\s+)+/u;
 const CALLED = /^(?:<[@!][^>]+>(?:, )?)+: (\p{L}?)/u;
 
 /**

@@ -4,6 +4,7 @@ import { mandateOfName } from '../../orders/mandates/overview.ts';
 import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { parseDomainName } from '../../zones/names.ts';
+import { checkRegistrable } from '../../zones/rules.ts';
 import { waitingNow } from '../expiry/waiting.ts';
 import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
 import { type AnyBlock, ownSentence } from '../kit/blocks.ts';
@@ -39,6 +40,9 @@ async function runName(call: CommandCall): Promise<void> {
       mandateOfName(call.deps.mandates, ascii, viewerOf(call)),
       waitingChanges(call, ascii),
     ]);
+  // A registry has no record of a host.
+  const host = checkRegistrable(parsed.value).find(({ code }) => code === 'below_registered_name');
+  if (listed === undefined && host !== undefined) return call.respond(ownSentence(zoneIssueText(host)));
   await call.respond(
     nameScreen({
       name: ascii,

@@ -172,16 +172,17 @@ function watchedStanding(
   const source = domain.expiry === undefined ? '' : SOURCES[domain.expiry.source];
   const when = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${source}.`;
   const standing = deadline && formatStanding(deadline.phase, deadline.action === 'check');
+  const period = `Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
   switch (deadline?.action) {
     case 'none':
-      return `:x: ${standing} ${when}`;
+      return `:x: ${standing} ${period}`;
     case 'check':
     case 'restore': {
       const until =
         deadline.until === undefined
           ? ''
           : ` ${deadline.action === 'check' ? 'In case it has been deleted after all, a' : 'A'} restore is possible until ${formatDay(deadline.until)}.`;
-      return `:warning: ${standing}${until} Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
+      return `:warning: ${standing}${until} ${period}`;
     }
   }
   return `${daysLeft <= 30 || isAlarmed ? ':warning: ' : ''}${when}`;

@@ -40,7 +40,7 @@ export function zoneIssueText(issue: ZoneIssue): string {
     case 'name_too_long':
       return `The name has ${issue.length} characters. Use at most ${issue.max}.`;
     case 'below_registered_name':
-      return `${issue.name} is below a name. Give the registered name, ${issue.registered}.`;
+      return `${issue.name} is a subdomain of ${issue.registered}. Give ${issue.registered} instead.`;
     case 'label_length':
       return `“${issue.label}” has ${issue.length} characters. Use ${formatRange(issue)} between the dots.`;
     case 'reserved_hyphens':

@@ -40,6 +40,8 @@ const nasty = fc
 
 it('plain text keeps the signs of foreign text, and drops those of markup', () => {
   expect(plain(`*${escapeText('Renew *.rest')}*: \`2\` names`)).toBe('Renew *.rest: 2 names');
+  expect(plain('*☕.com (xn--53h.com)* is on the list')).toBe('☕.com (xn--53h.com) is on the list');
+  expect(plain(':warning: ✅ *☕.com* is done')).toBe('☕.com is done');
 });
 
 describe('somebody’s words', () => {
