@@ -61,7 +61,7 @@ describe('/domain orders', () => {
 });
 
 describe('/domain order', () => {
-  it('shows one with its history and without the buttons of its card', async () => {
+  it('shows one with its history, and no button that its card lacks', async () => {
     const shown = textOf(await told(t.bob, `/domain order ${cancelled.id.toUpperCase()}`));
     expect(shown).toContain('Renew bistro.rest for 1 year');
     expect(shown).toContain('“&lt;!channel&gt;”');

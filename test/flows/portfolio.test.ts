@@ -34,6 +34,26 @@ function saved(form: View, values: Parameters<Actor['submit']>[1], person: Actor
   return toldAfter(t.workspace, person, async () => closed(await person.submit(form, values)));
 }
 
+describe('a channel where the bot is not', () => {
+  const lacks = /I am not in|invite/i;
+
+  it('is refused in the form', async () => {
+    await told('watch cafe.rest');
+    const form = await editForm('cafe.rest');
+    const refused = await t.alice.submit(form, { channel: 'C0NOBOT' });
+    expect(refused).toMatchObject({ errors: { channel: expect.stringMatching(lacks) } });
+    t.alice.close(form);
+  });
+
+  it('is refused in a CSV, with its id', async () => {
+    const form = await openForm(t.workspace, t.alice, '/domain names import');
+    const refused = await t.alice.submit(form, { rows: 'name,channel\ncafe.rest,C0NOBOT' });
+    expect(JSON.stringify(refused)).toMatch(/C0NOBOT: /);
+    expect(refused.outcome).toBe('errors');
+    t.alice.close(form);
+  });
+});
+
 describe('the details of a name', () => {
   it('are set in a form behind a button of its screen, and stand on the screen', async () => {
     await told('watch cafe.rest');
@@ -290,5 +310,20 @@ describe('names', () => {
     t.workspace.faults.clear();
     expect(await submit('name,owner\nacme-one.rest,U0CAROL')).toMatchObject({ outcome: 'closed' });
     for (const view of t.alice.openedViews()) await t.alice.close(view);
+  });
+});
+
+describe('the end of an absence', () => {
+  it.each([
+    ['U0CAROL', '2026-12-10', '2026-12-11T05:00:00Z'],
+    ['U0CAROL', '2027-07-10', '2027-07-11T04:00:00Z'],
+    ['U0BOB', '2026-12-10', '2026-12-11T00:00:00Z'],
+  ])('is the midnight of %s after %s', async (id, day, ends) => {
+    const person = t.workspace.as(id);
+    const answer = await toldAfter(t.workspace, person, () =>
+      person.command(DOMAINS, `/domain away ${day} <@U0ADA>`),
+    );
+    expect(answer).toContain(`<!date^${Date.parse(ends) / 1_000}^`);
+    await toldAfter(t.workspace, person, () => person.command(DOMAINS, '/domain back'));
   });
 });

@@ -207,21 +207,26 @@ async function save(
   // All names get the same channel.
   const [{ channel } = {}] = changes.values();
   const isNewChannel = typeof channel === 'string' && channel !== formerChannel;
-  const channelIssue = isNewChannel ? await channelIssueOf(call.deps, channel) : undefined;
-  if (channelIssue !== undefined) return { errors: { channel: channelIssue } };
+  const channelIssue = await channelIssueOf(call.deps, isNewChannel ? [channel] : []);
+  if (channelIssue !== undefined) return { errors: { channel: channelIssue.text } };
   const outcome = await call.deps.facts.change(changes, call.person.id, call.origin);
   return { say: textMessage(await editedText(call, outcome, changes.size === 1)) };
 }
 
-/** Why the bot can't post in a channel. */
-async function channelIssueOf({ web }: SlackDeps, channelId: string): Promise<string | undefined> {
-  try {
-    await tryPosting(web, channelId);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof SlackApiError)) throw error;
-    return channelError(error);
+/** Why the bot can't post in the first of some channels where it can't. */
+export async function channelIssueOf(
+  { web }: SlackDeps,
+  channelIds: Iterable<string>,
+): Promise<{ readonly channelId: string; readonly text: string } | undefined> {
+  for (const channelId of channelIds) {
+    try {
+      await tryPosting(web, channelId);
+    } catch (error) {
+      if (!(error instanceof SlackApiError)) throw error;
+      return { channelId, text: channelError(error) };
+    }
   }
+  return undefined;
 }
 
 async function openNameEdit(call: ActionCall): Promise<void> {

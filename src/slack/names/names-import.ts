@@ -9,6 +9,7 @@ import { opening } from '../orders/ordering.ts';
 import { withProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
 import { changesFile, editedText } from './fact-changes.ts';
+import { channelIssueOf } from './name-edit.ts';
 import { importIssuesText, importPlan, importProgress, PLAN_GONE } from './names-import.view.ts';
 import { ownersIssue } from './owners.ts';
 import { ownersIssueText } from './portfolio.view.ts';
@@ -50,6 +51,11 @@ export const namesImportForm: FormFeature<'names_import'> = {
     const plan = await tellingProgress(call, 'Compared', (progress) =>
       portfolio.planImport(read.rows, call.person.id, now(), progress),
     );
+    const channels = plan.changed.flatMap(({ before, after }) =>
+      after?.channel === undefined || after.channel === before?.channel ? [] : after.channel,
+    );
+    const issue = await channelIssueOf(call.deps, new Set(channels));
+    if (issue !== undefined) return { errors: { [given.field]: `${issue.channelId}: ${issue.text}` } };
     if (plan.changed.length > FILE_FROM)
       await call.respond(await sendFile(call, await changesFile(plan.changed)));
     return { say: importPlan(plan) };
