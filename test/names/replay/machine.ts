@@ -2,7 +2,7 @@ import { afterSuccess } from '../../../src/expiry/follow.ts';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
 import { type DateDoubt, datesAfterLook, datesAfterTransferConfirmed } from '../../../src/names/dates.ts';
-import { type Observation, seen, unseen } from '../../../src/names/facts.ts';
+import { ABSENT, type Observation, seen, unseen } from '../../../src/names/facts.ts';
 import { mergeObservation, type NameHistory, newlySeen } from '../../../src/names/history.ts';
 import { afterLook, type Incident } from '../../../src/names/incident.ts';
 import { evidenceOf } from '../../../src/names/order-evidence.ts';
@@ -72,7 +72,8 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
     const { at } = step;
     switch (step.kind) {
       case 'registry':
-        last = readRegistryAnswer(step.answer, name, at);
+        // A name without a record is out of the zone above as well.
+        last = readRegistryAnswer(step.answer, name, at, ABSENT);
         watched = { ...watched, ...datesAfterLook(watched, last) };
         shown.unshift({ at, seen: newlySeen(history, last) });
         return observe(last, at);
