@@ -39,8 +39,8 @@ export interface DemoOptions {
   readonly databaseUrl?: string;
   /** Whether to begin as `npm run demo` does: in a workspace that has lived, with a root of its own and a receiver of webhooks. */
   readonly lived?: boolean;
-  /** Numbers by which the sandbox answers in the forms of the field. */
-  readonly rude?: (() => number) | undefined;
+  /** A seed by which the sandbox answers in the forms of the field. */
+  readonly rude?: number | undefined;
   /** Whether to deliver over Socket Mode instead of HTTP. */
   readonly socketMode?: boolean;
   /** Aborts a start that is still waiting for something. */

@@ -34,7 +34,7 @@ const NOBODY = '127.0.0.1:9';
 export async function startDemoDns(
   service: SandboxService,
   contexts: readonly number[],
-  rude?: () => number,
+  rude?: number,
 ): Promise<DemoDns> {
   const sandbox = await startSandboxDns({ rude }).catch(() => undefined);
   if (sandbox === undefined) {

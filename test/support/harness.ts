@@ -8,6 +8,7 @@ import { bundled } from './bundle.ts';
 import { type Child, startChild } from './child.ts';
 import { createTestDatabase } from './database.ts';
 import { holdMessages } from './held-messages.ts';
+import { rudeness } from './rudeness.ts';
 import { CHARGED_TASKS } from './settings.ts';
 
 /** The released entry point. */
@@ -39,7 +40,7 @@ export interface RunningBot {
 
 export async function startSurroundings(): Promise<Surroundings> {
   const database = await createTestDatabase();
-  const service = await startSandboxService();
+  const service = await startSandboxService({ rude: rudeness() });
   const workspace = await startWorkspace();
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-bot-'));
   const children: Child[] = [];

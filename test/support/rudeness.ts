@@ -13,10 +13,10 @@ function numberOf(purpose: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0);
 }
 
-/** Numbers for a rude sandbox, by `SEED` and the test file; undefined where that file meets a polite one. `RUDE=all` leaves none polite. */
-export function rudeness(): (() => number) | undefined {
+/** The seed of a rude sandbox, by `SEED` and the test file; undefined where that file meets a polite one. `RUDE=all` leaves none polite. */
+export function rudeness(): number | undefined {
   const number = numberOf('');
-  return process.env['RUDE'] === 'all' || number % SHARE === 0 ? seeded(number) : undefined;
+  return process.env['RUDE'] === 'all' || number % SHARE === 0 ? number : undefined;
 }
 
 /**

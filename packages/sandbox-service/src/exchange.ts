@@ -8,7 +8,7 @@ import type { Desk } from './operations/caller.ts';
 import { planRdap, rdapError } from './rdap.ts';
 import { describeRequest, type Recorder } from './recorder.ts';
 import { Refusal, type RefusedWith } from './refusal.ts';
-import { rudely } from './rude.ts';
+import { type Rudeness, rudely } from './rude.ts';
 import { planXml, xmlRefusal } from './xml/interface.ts';
 
 /**
@@ -20,8 +20,7 @@ export interface Sandbox {
   readonly desk: Desk;
   readonly recorder: Recorder;
   readonly faults: Faults;
-  /** Numbers by which answers are rude; undefined for polite ones. */
-  readonly rudeness: (() => number) | undefined;
+  readonly rude: Rudeness;
   /** `http://127.0.0.1:PORT` */
   readonly origin: string;
 }
@@ -69,9 +68,11 @@ export async function exchange(
     const { via } = counter;
     const fault = via === 'unknown' ? undefined : faults.take({ ...recorded, interface: via });
     if (fault === undefined || via === 'unknown') {
-      const { rudeness } = sandbox;
+      const { seed } = sandbox.rude;
       const answer = carryOut();
-      return sendAnswer(response, rudeness === undefined ? answer : rudely(answer, via, rudeness));
+      if (seed === undefined) return sendAnswer(response, answer);
+      const asked = recorder.requests.filter(({ n, path: other }) => n < recorded.n && other === path).length;
+      return sendAnswer(response, rudely(answer, via, { seed, path, asked }));
     }
     recorder.update(recorded.n, { fault: fault.kind });
     return bite({ fault, via, response, carryOut, refuse: counter.refuse });

@@ -8,6 +8,7 @@ import { loadState, StateFile } from './persistence.ts';
 import { type RecordedRequest, Recorder, type RequestFilter } from './recorder.ts';
 import type { UserSeed } from './records.ts';
 import { RegistryScript } from './registry-script.ts';
+import type { Rudeness } from './rude.ts';
 import { seedState } from './seed.ts';
 import { Sessions } from './sessions.ts';
 import { SandboxState } from './state.ts';
@@ -19,8 +20,8 @@ export interface SandboxServiceOptions {
   readonly stateFile?: string;
   /** Users beside the seeded ones; read when there is no kept state. */
   readonly users?: readonly UserSeed[];
-  /** Numbers from 0 to below 1: answers come in the forms of the field, which the document does not show. */
-  readonly rude?: (() => number) | undefined;
+  /** A seed by which answers come in the forms of the field, which the document does not show. */
+  readonly rude?: number | undefined;
 }
 
 /** A running sandbox of the domain service, with what a test or a demo may read and change. */
@@ -40,6 +41,7 @@ export interface SandboxService {
   onRequest(listener: (request: RecordedRequest) => void): () => void;
   requestsFor(filter: RequestFilter): RecordedRequest[];
   readonly faults: Faults;
+  readonly rude: Rudeness;
   readonly state: SandboxState;
   readonly sessions: Sessions;
   readonly clock: SandboxClock;
@@ -59,16 +61,15 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
   const desk: Desk = { state, clock, registry, sessions: new Sessions(clock.real) };
   const recorder = new Recorder();
   const faults = new Faults();
+  const rude: Rudeness = { seed: options.rude };
   let origin = '';
 
   const server = createServer((request, response) => {
-    exchange({ desk, recorder, faults, rudeness: options.rude, origin }, request, response).catch(
-      (error: unknown) => {
-        // An error of the sandbox itself: the connection is closed, so that a test notices it.
-        response.destroy();
-        process.emitWarning(error instanceof Error ? error : String(error));
-      },
-    );
+    exchange({ desk, recorder, faults, rude, origin }, request, response).catch((error: unknown) => {
+      // An error of the sandbox itself: the connection is closed, so that a test notices it.
+      response.destroy();
+      process.emitWarning(error instanceof Error ? error : String(error));
+    });
   });
   // Somebody else may have the port by now.
   await listen(server, data.port ?? 0).catch(() => listen(server, 0));
@@ -84,6 +85,7 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
     onRequest: (listener) => recorder.onRequest(listener),
     requestsFor: (filter) => recorder.requestsFor(filter),
     faults,
+    rude,
     state,
     sessions: desk.sessions,
     clock,

@@ -8,6 +8,7 @@ import {
   RECURSION_AVAILABLE,
   TRUNCATED_RESPONSE,
 } from 'dns-packet';
+import { numbersOf, type Rudeness } from '../rude.ts';
 import { type DnsFault, DnsFaults, type RecordedQuestion } from './faults.ts';
 import { type DnsReply, DnsWorld } from './world.ts';
 import type { SandboxRecord } from './zone.ts';
@@ -19,8 +20,8 @@ export interface SandboxDnsOptions {
   readonly registries?: readonly string[];
   /** How many nameservers each registry has, `a.nic.ZONE` and so on; one when left out. */
   readonly serversPerRegistry?: number;
-  /** Numbers from 0 to below 1: half of the nameservers that are no registry's don't know EDNS and answer with a header alone. */
-  readonly rude?: (() => number) | undefined;
+  /** A seed by which half of the nameservers, no registry's among them, don't know EDNS and say no with a header alone. */
+  readonly rude?: number | undefined;
 }
 
 /** A running DNS: a resolver, registries' nameservers and those that a test or a demo scripts. */
@@ -33,6 +34,7 @@ export interface SandboxDns {
   readonly port: number;
   readonly world: DnsWorld;
   readonly faults: DnsFaults;
+  readonly rude: Rudeness;
   /** Oldest first. */
   readonly questions: readonly RecordedQuestion[];
   /** Empties {@link SandboxDns.questions}, for runs of millions. @returns how many there were */
@@ -60,7 +62,7 @@ export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<
   const faults = new DnsFaults();
   const questions: RecordedQuestion[] = [];
   const endpoints: Endpoint[] = [];
-  const desk: Desk = { world, faults, questions, withoutEdns: new Set() };
+  const desk: Desk = { world, faults, questions, rude: { seed: options.rude } };
   const port = await listenAtBoth(desk, 'resolver', '127.0.0.1', options.port ?? 0, endpoints);
   let lastByte = 9;
 
@@ -70,7 +72,6 @@ export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<
     lastByte += 1;
     const address = `127.0.0.${lastByte}`;
     world.addHost(host, address);
-    if ((options.rude?.() ?? 1) < 0.5 && !host.includes('.nic.')) desk.withoutEdns.add(host);
     await listenAtBoth(desk, host, address, port, endpoints);
     return address;
   }
@@ -87,6 +88,7 @@ export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<
     port,
     world,
     faults,
+    rude: desk.rude,
     questions,
     forgetQuestions: () => questions.splice(0).length,
     addNameserver,
@@ -100,8 +102,7 @@ interface Desk {
   readonly world: DnsWorld;
   readonly faults: DnsFaults;
   readonly questions: RecordedQuestion[];
-  /** Hosts that don't know EDNS. */
-  readonly withoutEdns: Set<string>;
+  readonly rude: Rudeness;
 }
 
 /**
@@ -245,9 +246,7 @@ function spoiled(
   const then = fault?.thenRight ? [right] : [];
   switch (fault?.kind) {
     case undefined:
-      return desk.withoutEdns.has(question.server) && question.udpPayloadSize !== undefined
-        ? [headerOf(question.id, RCODES.FORMERR)]
-        : [right];
+      return [rudelyAnswered(desk, question, right)];
     case 'cut':
     case 'wrong_source':
       return [right];
@@ -289,6 +288,16 @@ function spoiled(
     case 'huge':
       return [packetOf(query, question, { ...EMPTY, answers: manyAddresses(question.name) })];
   }
+}
+
+/** A server that is rude does not know EDNS, and refuses without the question. */
+function rudelyAnswered({ rude: { seed } }: Desk, question: RecordedQuestion, right: Buffer): Buffer {
+  const { server, id } = question;
+  const isPolite = server === 'resolver' || server.includes('.nic.');
+  if (isPolite || seed === undefined || numbersOf(seed, server)() >= 0.5) return right;
+  if (question.udpPayloadSize !== undefined) return headerOf(id, RCODES.FORMERR);
+  const code = right.readUInt8(3) & 0x0f;
+  return code === RCODES.REFUSED ? headerOf(id, code) : right;
 }
 
 /** A response of twelve bytes that does not repeat the question. */

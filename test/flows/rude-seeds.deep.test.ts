@@ -1,0 +1,66 @@
+import { SANDBOX_ACCOUNTS, setScene } from '@domain-steward/sandbox-service';
+import { expect, test } from 'vitest';
+import { answerTo, link, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, orderAfter, requestsOf } from '../support/orders.ts';
+import { askAndConfirm, linkTwoFactor } from '../support/people.ts';
+
+/*
+ * The main job against a service, registries and nameservers that answer in the forms of the field, once a seed. All are right, so every
+ * order is carried out once. `RUDE_SEEDS=1-200` tries these seeds.
+ */
+
+const DAY_MS = 86_400_000;
+const [FIRST, LAST] = (process.env['RUDE_SEEDS'] ?? '1-20').split('-').map(Number);
+const SEEDS = Array.from({ length: (LAST ?? 0) - (FIRST ?? 0) + 1 }, (_, n) => (FIRST ?? 0) + n);
+const HOSTS = ['ns1.host.example', 'ns2.host.example'];
+
+const t = useTestDemo({ linked: [] });
+
+test.each(SEEDS)('seed %d', async (seed) => {
+  const name = `seed${seed}.rest`;
+  const { dns } = t.demo;
+  t.service.rude.seed = seed;
+  if (dns.sandbox !== undefined) dns.sandbox.rude.seed = seed;
+  const expires = t.service.clock.registry() + 40 * DAY_MS;
+  t.service.state.addDomain({ name, context: SANDBOX_ACCOUNTS.alice.context, expires, nameServers: HOSTS });
+  if (dns.sandbox !== undefined) await setScene({ service: t.service, dns: dns.sandbox, name });
+
+  await link(t.workspace, t.alice);
+  await linkTwoFactorOnce();
+  expect(await answerTo(t.workspace, t.alice, `/domain watch ${name}`)).toContain(name);
+  const screen = await answerTo(t.workspace, t.alice, `/domain name ${name}`);
+  expect(screen).toMatch(/\*Expires [^*]+\* \(in 40 days\)/);
+  expect(screen).toContain('*Registrar* Sandbox Registrar Ltd');
+  expect(screen).toContain('*Status* active, client delete prohibited, client transfer prohibited');
+  expect(screen).toContain('*Nameservers* `ns1.host.example`, `ns2.host.example`');
+
+  const renewal = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
+  expect(textOf(await renewal.ends('SUCCEEDED'))).toContain('S0105');
+  expect(requestsOf(t.service, renewal)).toHaveLength(1);
+
+  const form = await openForm(t.workspace, t.carol, `/domain redirect ${name}`);
+  const redirect = await orderAfter(t.workspace, () =>
+    t.carol.submit(form, { target: 'https://cafe.example/', type: 'domain', mode: 'single' }),
+  );
+  expect(textOf(await redirect.ends('SUCCEEDED'))).toContain('S0502');
+  expect(requestsOf(t.service, redirect)).toMatchObject([{ interface: 'xml' }]);
+
+  const move = await askAndConfirm(
+    t.workspace,
+    t.alice,
+    `/domain nameservers ${name} ns1.other.example ns2.other.example`,
+    name,
+  );
+  await move.ends('SUCCEEDED');
+  expect(requestsOf(t.service, move)).toHaveLength(1);
+
+  expect(await answerTo(t.workspace, t.alice, '/domain prereg table-007.rest')).toMatch(/table-007\.rest/);
+});
+
+let isLinked = false;
+/** One token is good once, so the account with two factors is linked by the first seed alone. */
+async function linkTwoFactorOnce(): Promise<void> {
+  if (isLinked) return;
+  await linkTwoFactor(t.workspace, t.carol);
+  isLinked = true;
+}
