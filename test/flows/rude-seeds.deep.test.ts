@@ -37,12 +37,15 @@ test.each(SEEDS)('seed %d', async (seed) => {
   expect(textOf(await renewal.ends('SUCCEEDED'))).toContain('S0105');
   expect(requestsOf(t.service, renewal)).toHaveLength(1);
 
-  const form = await openForm(t.workspace, t.alice, `/domain redirect ${name}`);
+  const form = await openForm(t.workspace, t.alice, '/domain redirect shop.cafe.rest');
   const redirect = await orderAfter(t.workspace, () =>
-    t.alice.submit(form, { target: 'https://cafe.example/', type: 'domain', mode: 'single' }),
+    t.alice.submit(form, { target: `https://cafe.example/${seed}`, type: 'domain', mode: 'single' }),
   );
   expect(textOf(await redirect.ends('SUCCEEDED'))).toContain('S0502');
-  expect(requestsOf(t.service, redirect)).toMatchObject([{ interface: 'xml' }]);
+  const sent = t.service.requestsFor({ task: 'redirect.update' });
+  expect(sent.filter(({ body }) => JSON.stringify(body).includes(`example/${seed}<`))).toMatchObject([
+    { interface: 'xml' },
+  ]);
 
   const move = await askAndConfirm(
     t.workspace,
