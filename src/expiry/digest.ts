@@ -1,6 +1,6 @@
 import { chunksOf, groupBy } from '../collections.ts';
 import type { TeamSettings } from '../config.ts';
-import { DAY_MS, WEEK_MS } from '../duration.ts';
+import { DAY_MS, MINUTE_MS, WEEK_MS } from '../duration.ts';
 import { DISPUTE_DAYS } from '../names/dates.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
@@ -58,6 +58,9 @@ export interface DigestBatch {
   readonly moreDisputed: boolean;
 }
 
+/** A digest takes late names for this long after it has collected them. */
+const LATE_MS = 10 * MINUTE_MS;
+
 /**
  * What a digest has claimed and not told yet; where that is nothing, it claims more. Names that become due after a claim are
  * collected, so that they follow in one batch.
@@ -81,6 +84,12 @@ export async function nextBatch(
   const collectedAt = new Date((claimedAt ?? new Date(0)).getTime() + options.collectMs);
   // A claim in the future was made by a clock that has been set back since.
   if (claimedAt !== undefined && claimedAt <= now && now < collectedAt) return collectedAt;
+  // After a longer pause, such as a restart, the next digest tells what is due: nobody reads yesterday's thread.
+  const isLate = claimedAt !== undefined && now.getTime() - collectedAt.getTime() > LATE_MS;
+  if (isLate) {
+    await reminders.free(digestId);
+    return undefined;
+  }
   const claims = [
     ...due.map((each) => claimOf(each, commonChannel)),
     ...disputed.map((domain) => disputeClaim(domain, now)),

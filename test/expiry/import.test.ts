@@ -134,7 +134,10 @@ describe('a pasted list', () => {
       fc.asyncProperty(fc.array(line, { maxLength: 10 }), async (lines) => {
         // A first line that is certainly no header.
         const all = ['first.rest', ...lines.map((content) => content.replace(/[\r\n]/g, ' '))];
-        const { accepted, rejected, duplicates } = await reportOf(all.join('\n'));
+        const read = await parseImport(all.join('\n'));
+        // A second heading refuses the whole list.
+        if ('issue' in read) return expect(read.issue.code).toBe('second_header');
+        const { accepted, rejected, duplicates } = read;
         const counted = all.filter((content) => content.trim() !== '' && !content.trim().startsWith('#'));
         expect(accepted.length + rejected.length + duplicates.length).toBe(counted.length);
         expect(new Set(accepted.map(({ name }) => name)).size).toBe(accepted.length);

@@ -56,11 +56,11 @@ import { openIncidentLine } from '../names/incident.view.ts';
 import {
   approvalsNeeded,
   approverName,
-  approversInLog,
   changedDemandLine,
   countedApprovers,
   isRuled,
   lastProgress,
+  loggedApprovers,
   requirementLines,
   ruleNames,
   rulesOf,
@@ -629,7 +629,7 @@ function stopOf(history: readonly HistoryEvent[]): HistoryEvent | undefined {
 }
 
 function formatApproved(order: Order, history: readonly HistoryEvent[]): string[] {
-  const approvers = approversInLog(history);
+  const approvers = loggedApprovers(history);
   if (order.emergencyApprovedBy !== undefined) return [emergencyText(order, history)];
   if (approvers.length === 0) return [];
   const over = exceededFact(history) === undefined ? '' : ', over a budget';

@@ -80,7 +80,7 @@ export function countedApprovers(history: readonly HistoryEvent[]): readonly str
 }
 
 /** Everybody who approved by the log, admins who agreed to exceed a budget included. */
-export function approversInLog(history: readonly HistoryEvent[]): readonly string[] {
+export function loggedApprovers(history: readonly HistoryEvent[]): readonly string[] {
   return withoutLapsed(
     history.flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
     history,
