@@ -50,6 +50,16 @@ describe('the cost of waiting', () => {
     expect(on('2027-06-17')).toEqual([]);
   });
 
+  test('offers a deleted name no renewal, in a zone without periods either', () => {
+    const deletedAt = new Date('2027-02-20T00:00:00Z');
+    const left = (name: string, deletionPhase: 'redemption' | 'pending_delete') =>
+      kinds(costOfWaiting(LIST, name, { expiresAt: EXPIRES, deletedAt, deletionPhase }, at('2027-02-22')));
+    expect(left('cafe.rest', 'redemption')).toEqual(['restore', 'lost']);
+    expect(left('cafe.rest', 'pending_delete')).toEqual(['lost']);
+    expect(left('cafe.example', 'redemption')).toEqual(['restore']);
+    expect(left('cafe.example', 'pending_delete')).toEqual(['lost']);
+  });
+
   test('says what is not known instead of taking it for nothing', () => {
     expect(costOfWaiting([], 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toMatchObject([
       { kind: 'renew', renewal: undefined },

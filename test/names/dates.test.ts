@@ -102,6 +102,12 @@ describe('after a look at the registry', () => {
     expect(afterLook(known, inDays(20), gone).deletedAt, 'a first look').toEqual(NOW);
     const again = afterLook(afterLook(before, inDays(20), gone), inDays(20), { at: inDays(2), ...gone });
     expect(again.deletedAt).toEqual(inDays(-3));
+    const silent = afterLook(again, inDays(20), { at: inDays(30), statuses: undefined });
+    expect(silent, 'a record without statuses').toMatchObject({
+      deletedAt: inDays(-3),
+      deletionPhase: 'pending_delete',
+    });
+    expect(afterLook(again, inDays(20), { at: inDays(30), statuses: ['active'] }).deletedAt).toBeUndefined();
   });
 
   test.each<[RegistryLook['result'], DateDoubt]>([

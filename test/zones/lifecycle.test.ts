@@ -11,6 +11,21 @@ function phaseAt(now: string, deletedAt?: Date) {
   return lifecycleAt(rest, { expiresAt, deletedAt }, new Date(now)).current.phase;
 }
 
+test.each([
+  ['rest', rest, 'redemption', 'redemption'],
+  ['rest', rest, 'pending_delete', 'pending_delete'],
+  ['a zone without periods', general, 'redemption', 'deleted'],
+  ['a zone without periods', general, 'pending_delete', 'pending_delete'],
+] as const)('in %s the registry’s phase wins over the dates', (_zone, zone, deletionPhase, phase) => {
+  // By its dates, a .rest name that was deleted a day ago can be restored, and one of two months ago is released.
+  for (const days of [1, 60]) {
+    const now = new Date('2026-02-20T00:00:00Z');
+    const deletedAt = new Date(now.getTime() - days * 86_400_000);
+    const { current } = lifecycleAt(zone, { expiresAt, deletedAt, deletionPhase }, now);
+    expect(current.phase).toBe(phase);
+  }
+});
+
 describe('a .rest name that nobody renews', () => {
   test.each([
     ['2026-03-01T09:59:59Z', 'registered'],
