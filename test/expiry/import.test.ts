@@ -136,7 +136,10 @@ describe('a pasted list', () => {
         const all = ['first.rest', ...lines.map((content) => content.replace(/[\r\n]/g, ' '))];
         const read = await parseImport(all.join('\n'));
         // A second heading refuses the whole list.
-        if ('issue' in read) return expect(read.issue.code).toBe('second_header');
+        if ('issue' in read) {
+          expect(read.issue.code).toBe('second_header');
+          return;
+        }
         const { accepted, rejected, duplicates } = read;
         const counted = all.filter((content) => content.trim() !== '' && !content.trim().startsWith('#'));
         expect(accepted.length + rejected.length + duplicates.length).toBe(counted.length);
