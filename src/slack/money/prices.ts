@@ -95,9 +95,10 @@ const priceForm = formOfList({
 });
 
 async function priceConditions({ deps }: Interaction): Promise<PriceConditions> {
-  const { policies, budgets, orders, now } = deps;
+  const { budgets, orders, now } = deps;
   const [{ rules }, listed, inForce] = await Promise.all([
-    policies.current(),
+    // With a charter that doesn't count, the last signed rules decide, not the published ones.
+    orders.signing.policy.current(),
     budgets.list(),
     mandatesInForce(orders),
   ]);
