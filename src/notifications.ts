@@ -129,7 +129,7 @@ export interface NotificationStore {
   replacementOf(
     message: PostedMessage,
   ): Promise<{ readonly subject: Subject; readonly current: PostedMessage | undefined } | undefined>;
-  /** One message has failed: it is not tried before `until`. What it shows is not known. */
+  /** One message failed. It isn't tried before `until`, and its content is unknown. */
   putOff(subject: Subject, purpose: string, until: Date): Promise<void>;
   /**
    * Slack takes a message nowhere. It is tried again when there is another version of it.

@@ -59,7 +59,7 @@ export interface ListedName {
   readonly day: Day | undefined;
   /** Calendar days to {@link ListedName.day}; negative after it. */
   readonly daysLeft: number | undefined;
-  /** What can be done about it and until when; undefined while neither a date nor a deletion is known. */
+  /** The next action and its last day; undefined if neither a date nor a deletion is known. */
   readonly deadline: Deadline | undefined;
 }
 

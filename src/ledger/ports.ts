@@ -85,7 +85,7 @@ export interface LedgerStore {
   leavesOf(seal: Seal): Promise<readonly Hash[]>;
   /** How many events no seal covers although they do not wait for one: they were written past the trigger. */
   strayEvents(): Promise<number>;
-  /** What the events say that tell of forgetting. */
+  /** The forgetting that the log's events declare. */
   forgottenEvents(): Promise<ForgottenEvents>;
   /** Lets a seal leave, once an hour: keeps its hash, and has it told. @returns whether it left now */
   anchor(seal: Seal, at: Date): Promise<boolean>;

@@ -207,7 +207,7 @@ function isSameRegistrar(one: FactValue, other: FactValue): boolean {
   return ['name', 'handle'].every((label) => mayBeSameRegistrar(partOf(one, label), partOf(other, label)));
 }
 
-/** What a registrar is called, or its handle where no name is known. */
+/** A registrar's name, or its handle if no name is known. */
 export function registrarName(value: FactValue): string | undefined {
   return partOf(value, 'name') ?? partOf(value, 'handle');
 }

@@ -105,7 +105,7 @@ export function isSameDetails(a: NameDetails, b: NameDetails): boolean {
   );
 }
 
-/** What a person asks to change of a name besides its details. */
+/** Changes of a name besides its details. */
 export interface ReminderChange {
   readonly name: string;
   /** It isn't on the watch list yet. */

@@ -118,11 +118,10 @@ export interface ProtectedChanges {
   ): Promise<EditedFacts | 'changed' | NameLimit>;
   /** Confirms that a name lapses. It lapses with the last confirmation that its rules ask for. @returns `changed`: read again */
   confirmLapse(name: string, asked: Lapse, by: string, origin: MessagePlace): Promise<DecidedLapse>;
-  /** What waits. */
   find(id: string): Promise<PendingChange<FactsChange> | undefined>;
-  /** What a change still needs. */
+  /** The missing confirmations of a change. */
   progressOf(pending: PendingChange<FactsChange>): Promise<readonly RequirementProgress[]>;
-  /** What a confirmation of a change signs. */
+  /** The statement that a confirmation signs. */
   signedSubject(pending: PendingChange<FactsChange>): Promise<SignedSubject>;
   /** Confirms a change. It takes effect with the last confirmation that it needs. @param shown the {@link changeHash} of what the person saw */
   confirm(id: string, confirmation: Confirmation, shown: string): Promise<DecidedFacts>;
@@ -326,7 +325,7 @@ async function loadProtection(
   };
 }
 
-/** What a change needs by the rules of this moment. */
+/** The requirements of a change by the current rules. */
 async function requirementsOf(
   deps: ProtectedChangesDeps,
   { change: { names }, askedBy }: PendingChange<FactsChange>,

@@ -74,7 +74,7 @@ export function isUnanswered({ code }: RecordProblem): boolean {
   return RDAP_PROBLEMS.some((problem) => problem === code);
 }
 
-/** What a registry's record says of a registration. What it leaves out costs nothing else. */
+/** A registration as its record shows it. A missing fact costs no other one. */
 export interface Registration {
   readonly expiresAt: Date | undefined;
   readonly registeredAt: Date | undefined;
@@ -210,7 +210,7 @@ function registrationOf(facts: Facts, hasExactDates: boolean, now: Date): Regist
   };
 }
 
-/** A list of which nothing can be read is not an empty one. */
+/** An unreadable list is not an empty one. */
 function listFact(
   members: readonly unknown[] | undefined,
   read: (members: readonly unknown[]) => readonly string[],

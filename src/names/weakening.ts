@@ -175,7 +175,7 @@ function touchedBefore({ name, before }: ChangedName, { tagsOf }: Protection): r
   return [...new Set([...before.tags, ...parents.flatMap((host) => tagsOf.get(host) ?? [])])];
 }
 
-/** What a change of tags, or an unwatch, does to the rules that decide about a name. */
+/** The effect of changed tags, or of an unwatch, on the rules that apply to a name. */
 interface Effect {
   /** An order may need less than before. */
   readonly isWeaker: boolean;

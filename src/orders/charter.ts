@@ -54,12 +54,12 @@ export interface Witness {
   verify(text: string, signature: string): boolean;
 }
 
-/** What the bot signs when a charter was signed by an admin who did not publish it. */
+/** Signed by the bot if the charter's signer was an admin who did not publish it. */
 export function witnessText(challenge: CharterChallenge): string {
   return `charter ${hashOf(challenge)}`;
 }
 
-/** What the next charter names as the one before. */
+/** The hash that the next charter names as `previous`. */
 export function hashOfCharter(last: LoggedCharter | undefined): { readonly previous?: string } {
   return last === undefined ? {} : { previous: hashOf(last.signature.challenge) };
 }
@@ -71,7 +71,7 @@ export type CharterStatus =
   | {
       readonly kind: 'lapsed';
       readonly problem: CharterProblem;
-      /** What was published last, as far as it can be trusted. */
+      /** The last published policy, as far as it can be trusted. */
       readonly last: Rules;
     };
 

@@ -162,7 +162,7 @@ export function evaluateUnder(
   return { ...evaluation, demand: withEnvironment(evaluation.demand, order, settings, policy) };
 }
 
-/** What an order needs while no charter counts: what the environment's settings ask for besides, and one signed approval at least. */
+/** Requirements of an order while no charter counts: the environment's settings apply too, and at least one approval is signed. */
 function withEnvironment(
   demand: Demand,
   { task, names }: Pick<DecidedOrder, 'task' | 'names'>,
@@ -184,7 +184,7 @@ function withEnvironment(
   });
 }
 
-/** What every change of protection needs while no charter counts: what the environment's settings ask of a listed task. */
+/** Requirements of a protected change while no charter counts: those of the environment's settings for a listed task. */
 export function environmentRequirement(
   { lapsed }: Pick<PolicyInForce, 'lapsed'>,
   names: readonly string[],

@@ -3,7 +3,7 @@ import { isFinal, type Order, type OrderItem } from './order.ts';
 import type { LogDifference } from './summary.ts';
 
 /*
- * The limits of an order, read from its log. Rows are a cache: whoever can write to the database can set them back, but not the log.
+ * The limits of an order, read from its log. Rows are a cache: somebody with write access can set them back, but not the log.
  */
 
 /** The kinds of events that limit what an item may still send. An index covers them. */
@@ -40,7 +40,7 @@ interface LoggedItem {
   readonly done: 'SUCCEEDED' | 'UNKNOWN' | undefined;
 }
 
-/** What the log says of an item. Once ended, an item stays ended. */
+/** An item's state by the log. An ended item stays ended. */
 export function itemInLog(
   history: readonly OrderLogEntry[],
   item: Pick<OrderItem, 'n' | 'name' | 'ctid'>,

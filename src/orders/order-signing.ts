@@ -83,13 +83,13 @@ export interface OrderSigning {
   settings(): Promise<TeamSettings>;
   /** The policy of {@link deciding}. */
   readonly policy: DecidingPolicy;
-  /** The keys and charters in the log, and whose keys count at this moment. */
+  /** The keys and charters in the log, and the active keys. */
   keys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
   /** Whether a charter counts; undefined while nothing can be signed. */
   charter(): Promise<CharterStatus | undefined>;
   /** Those whose signed approvals of an order count at this moment. @param policyVersion that is in force */
   signersOf(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
-  /** Those whose signatures of something count at this moment. */
+  /** The people whose signatures count now. */
   signersAmong(
     approvals: readonly { readonly userId: string; readonly signed?: ApprovalSignature | undefined }[],
     subject: SignedSubject,
@@ -162,7 +162,7 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
     return { ...log, log: log.keys, left, unknown, ring: await ringOf(log.keys, left) };
   };
 
-  /** What decides by some rows. `mark` differs when anything of it does. */
+  /** The settings and policy in force. `mark` changes with them. */
   const decidingBy = async (trust: KeyUse, { log, policy, saved }: SigningRows) => {
     const settings = deps.settingsOf(saved);
     const last = signed.get(log) ?? lastSigned(log, trust);

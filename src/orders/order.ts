@@ -352,7 +352,7 @@ export type OrderEvent =
       readonly n: number;
       /** For a second request of the same claim: the proof that the service did not carry out the first one. */
       readonly again?: RetryReason;
-      /** Of an order of a mandate: what it takes out of the mandate's ceilings. */
+      /** The amount that a mandate's order takes out of its ceilings. */
       readonly amount?: Amount;
     }
   /** Item `n` may be sent again: the service provably did not carry it out, or repeating it does no harm. */

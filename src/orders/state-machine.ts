@@ -305,7 +305,7 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
   );
 }
 
-/** What a request takes out of the ceilings of a mandate. */
+/** The amount that a request takes out of a mandate's ceilings. */
 function takenOf({ mandated }: Order, { amount }: EventOf<'sending'>) {
   return { ...(mandated && { mandate: mandated.id }), ...(amount && { amount }) };
 }
@@ -514,7 +514,7 @@ function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Tr
   );
 }
 
-/** The next version follows the log's newest. What may have been carried out is never asked for again. */
+/** The next version follows the log's newest. An item that may have been carried out is never sent again. */
 function contradicted(order: Order, event: EventOf<'contradicted'>, now: Date): Transition {
   const { type: kind, found, version, done } = event;
   const before = { ...order, version: Math.max(order.version, version) };

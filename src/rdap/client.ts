@@ -7,7 +7,7 @@ import { readRetryAfter } from '../http/retry-after.ts';
 import { jsonText, parseJson } from '../http/text.ts';
 import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
 
-/** What a registry answered about a name. The body is parsed from JSON. */
+/** A registry's answer about a name. The body is parsed from JSON. */
 export type RdapAnswer =
   | ({ readonly kind: 'answered'; readonly body: unknown } & RdapOrigin)
   | ({ readonly kind: 'not_found' } & RdapOrigin)

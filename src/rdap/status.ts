@@ -33,7 +33,7 @@ export function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[\s_-]/g, '');
 }
 
-/** What a lock forbids; `all` where it doesn't say. Undefined for a status that is no lock. */
+/** The operation that a lock forbids; `all` if it doesn't say. Undefined for a status that is no lock. */
 function lockedBy(status: string): string | undefined {
   const [, what] =
     /\b(transfer|update|delete)\s?(?:is )?(?:prohibited|forbidden|lock(?:ed)?)$/i.exec(status) ?? [];

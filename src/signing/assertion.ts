@@ -61,7 +61,7 @@ export const vouchChallenge = z.strictObject({
 });
 export const revokeChallenge = vouchChallenge.extend({
   decision: z.literal('revoke'),
-  /** What was signed with a retired key stays good. */
+  /** Signatures made with a retired key stay valid. */
   reason: z.enum(['retired', 'compromised']),
 });
 export const charterChallenge = z.strictObject({

@@ -178,7 +178,7 @@ export function insertDecision(name: string, decision: WatchDecision): Statement
   return insertTold({ ...decision, subject: { kind: 'name', id: name } });
 }
 
-/** Writes an event and has people told of it. */
+/** Writes an event and its notification. */
 export function insertTold(event: TeamEvent): Statement {
   const inserted = insertEvents([event]);
   return Prisma.sql`

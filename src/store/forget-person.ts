@@ -46,7 +46,7 @@ const APPEND_ONLY = ['events', 'observations', 'ledger_entries', 'seals', 'ancho
 
 const columnRows = z.array(z.object({ table: z.string(), columns: z.array(z.string()) }));
 
-/** One statement for each table that puts `former` in the place of `$1` in every column that can hold text. */
+/** One statement for each table. It replaces `$1` by `former` in every column that can hold text. */
 async function replaceEverywhere(client: pg.Client): Promise<readonly (readonly [string, string])[]> {
   const { rows } = await client.query(
     `SELECT c.table_name AS table, array_agg(format('%1$I = without_person(%1$I::text, $1)::%2$s', c.column_name,

@@ -79,7 +79,7 @@ const sentByLog = (teamId: string) => Prisma.sql`
     ORDER BY l.data->>'outcome' IS NOT DISTINCT FROM 'SUCCEEDED' DESC, l.seq DESC LIMIT 1
   ) NOT IN ('FAILED', 'retry_scheduled')`;
 
-/** What mandates take: what the log says was sent, and what the rows reserve for the rest. What was released is nobody's. */
+/** The amounts that mandates take: sent ones by the log, reserved ones by the rows. */
 export async function readTaken(
   run: RunStatement,
   teamId: string,
@@ -108,7 +108,7 @@ export async function readTaken(
 }
 
 /**
- * The order of a mandate, locked until the transaction ends: whoever else takes something out of it waits.
+ * Locks a mandate's order until the transaction ends. Others who reserve or spend wait.
  * @returns undefined when the log does not say that it is in force
  */
 export async function lockMandate(run: RunStatement, id: string): Promise<Order | undefined> {

@@ -249,7 +249,7 @@ function recordMessage(
       RETURNING purpose`;
 }
 
-/** The current message in the place of a retired one: of the same purpose, else the card. */
+/** The message that replaced a retired one: of the same purpose, else the card. */
 function findReplacement(teamId: string, { channelId, ts }: PostedMessage) {
   return Prisma.sql`
       SELECT r.subject_kind AS kind, r.subject_id AS id, m.channel_id AS "channelId", m.ts

@@ -478,7 +478,7 @@ function loggable({ owner, tags, channel, note }: NameDetails): Readonly<Record<
   };
 }
 
-/** What is announced of changes: new owners and channels, which take effect at once. */
+/** The announcement of new owners and channels, which take effect at once. */
 function noticeOf(changes: readonly ChangedName[], changer: Changer): TeamEvent | undefined {
   const moved = changes.flatMap(({ name, before, after }) => {
     const isMoved = after !== undefined && (before.owner !== after.owner || before.channel !== after.channel);

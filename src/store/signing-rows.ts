@@ -66,7 +66,7 @@ const STAMP = Prisma.sql`hashint8extended(e.xmin::text::bigint, e.seq)`;
 const EVENT = Prisma.sql`json_build_object('seq', e.seq, 'at', e.at, 'kind', e.kind, 'key', e.subject_id,
   'actor', e.actor, 'data', e.data, 'stamp', ${STAMP}::text)`;
 
-/** What the first event names as the one before. */
+/** The hash that the first event names as its predecessor. */
 const NOTHING = hashOf('');
 
 const linked = z.object({
@@ -75,14 +75,14 @@ const linked = z.object({
   signature: z.json().optional(),
 });
 
-/** What the next event names. It has nothing of a person, because people are forgotten. */
+/** The hash of an event. It covers no personal data, because people can be forgotten. */
 function linkOf({ kind, key, data }: Pick<LoggedEvent, 'kind' | 'key' | 'data'>): string {
   const { previous, publicKey, signature } = linked.parse(data);
   const proof = z.object({ signature: z.string() }).safeParse(signature).data?.signature;
   return hashOf({ kind, key, previous, proof: publicKey ?? proof ?? null });
 }
 
-/** What the next event about keys and charters names as the one before. */
+/** The hash that the next key or charter event names as its predecessor. */
 export async function newestLink(run: RunStatement): Promise<string> {
   const [newest] = z.array(z.object({ event: loggedEvent })).parse(
     await run(Prisma.sql`
@@ -108,7 +108,7 @@ const NO_LOG: KnownLog = {
   ...{ charters: [], seq: 0, count: 0, stamps: 0n, link: NOTHING },
 };
 
-/** What a process remembers, by its database. */
+/** The log as each process remembers it, by database. */
 const known = new WeakMap<object, KnownLog>();
 
 /**

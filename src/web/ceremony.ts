@@ -363,7 +363,7 @@ async function keyTask(
   return { what, challenge, act };
 }
 
-/** What a charter will be when what waits is in force. @param last the newest in the log */
+/** The charter once the pending changes are in force. @param last the newest in the log */
 async function charterTask(
   deps: CeremonyDeps,
   link: SigningLink,

@@ -51,7 +51,7 @@ export interface LifeDates {
   readonly expiresAt: Date;
   /** When the name was deleted, if it was. */
   readonly deletedAt?: Date | undefined;
-  /** What the registry shows of the deletion; it wins over what follows from the dates. */
+  /** The phase of the deletion as the registry shows it. It wins over the dates. */
   readonly deletionPhase?: DeletionPhase | undefined;
 }
 

@@ -81,7 +81,7 @@ export interface MandateStore {
   keepHeld(act: NewAct, held: HeldCode): Promise<ActOutcome>;
   /** An order that a mandate has made is not sent: the name is asked for in the ordinary way. @returns false when that is known */
   hold(orderId: string, held: HeldCode, at: Date): Promise<boolean>;
-  /** Held names that somebody has to be asked for by now, the longest due first. */
+  /** Held names whose ordinary order is due, the longest due first. */
   toAskFor(now: Date, limit: number): Promise<readonly MandateAct[]>;
   /** Asking for a name failed: it is tried again after a pause that doubles each time. */
   askingFailed(actId: string, at: Date): Promise<void>;

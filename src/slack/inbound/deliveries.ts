@@ -96,7 +96,7 @@ async function adoptShownCard(
   await adoptCard(orderId, { channelId: channel.id, ts: message.ts, shownTo: user.id });
 }
 
-/** What a button says in a message that Slack doesn't let us edit any more; undefined in any other message. */
+/** The answer to a button in a message that Slack doesn't let us edit any more; undefined in any other message. */
 async function answerForRetired(
   call: Interaction,
   { channel, message }: z.infer<typeof actionPayload>,
@@ -107,7 +107,7 @@ async function answerForRetired(
   if (found === undefined) return undefined;
   call.acknowledge();
   const { subject, current } = found;
-  // Nobody can open somebody else's direct message.
+  // A direct message opens for its own person only.
   const isReadable = current !== undefined && (current.channelId === channel.id || !isDirect(current));
   const link = isReadable ? await permalinkOf(web, current) : undefined;
   return retiredMessage(link, subject.kind === 'order' ? subject.id : undefined);

@@ -18,14 +18,14 @@ export function pageOf<T>(all: readonly T[], offset: number, size: number): Page
   return { shown: all.slice(from, from + size), offset: from, total: all.length };
 }
 
-/** The value of a button: what the list was asked for with, and where its page begins. */
+/** The value of a button: the list's arguments, and the offset of its page. */
 const turn = z.object({ of: z.string(), offset: z.int().min(0) });
 export type Turn = z.output<typeof turn>;
 
 /**
  * `21–40 of 73`, and the buttons *Previous* and *Next*; empty for a list that fits.
  * @param list the beginning of the buttons' ids
- * @param of what the list was asked for with
+ * @param of the list's arguments
  */
 export function pageControls<T>(
   list: string,

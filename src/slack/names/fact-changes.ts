@@ -95,7 +95,7 @@ async function dismiss(call: ActionCall): Promise<void> {
   await call.respond(endedFacts(outcome.pending, { outcome: 'dismissed', by }), { replace: true });
 }
 
-/** Says why not. What has changed since it was shown is shown again. */
+/** Gives the reason. A change that is no longer as shown is shown again. */
 async function refuse(call: ActionCall, refusal: FactsRefusal): Promise<void> {
   await call.respond(factsRefusalText(refusal));
   if (refusal.code === 'change_stale' && refusal.again !== undefined)

@@ -66,7 +66,7 @@ async function runName(call: CommandCall): Promise<void> {
   );
 }
 
-/** What waits for a second person and changes a name. */
+/** Changes of the name that wait for confirmation. */
 async function waitingChanges({ deps }: CommandCall, name: string): Promise<readonly AnyBlock[]> {
   const waiting = await deps.pendingChanges.facts.list(deps.now());
   const ofName = waiting.filter(({ change }) => change.names.some((changed) => changed.name === name));

@@ -306,7 +306,7 @@ function firstCard(
   };
 }
 
-/** What can be done on a card, and the excess of budgets to which a click agrees. */
+/** The buttons of a card, and the budget excess that a click agrees to. */
 function cardEssence(order: Order, budgets: BudgetLook | undefined): string {
   const { state } = order;
   const over = budgets?.over.map(({ tag, period, currency, leftMinor, takesMinor }) =>

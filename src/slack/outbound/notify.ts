@@ -272,7 +272,7 @@ function about(subject: Subject) {
   return { subject: keyOfSubject(subject) };
 }
 
-/** What a message shows, as it is kept: its essence stands on the first line. */
+/** A message's version as it is kept: its essence is on the first line. */
 function shownBy({ essence, version }: WantedNotification): string {
   return essence === undefined ? version : `${essence}\n${version}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Who waits for a call:
+ * The urgency of a call:
  *
  * - `urgent`: somebody who acted or asked.
  * - `background`: nobody. It only keeps messages fresh.
@@ -104,7 +104,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
   };
 }
 
-/** How long a call waits. What somebody waits for goes at Slack's own pace, and waits only after a refusal. */
+/** The delay of a call. Urgent calls go at once, and wait only after a refusal. */
 function waitOf({ tier, sent, blockedUntil, recoveredAt, refusals }: State, at: number, urgency: Urgency) {
   if (at < blockedUntil) return blockedUntil - at;
   const { calls, perMs } = tier;

@@ -25,7 +25,7 @@ function readPerson(word: string): string | undefined {
   return /^(?:<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>|([UW][A-Z0-9]{5,}))$/.exec(word)?.slice(1).find(Boolean);
 }
 
-/** What the line asks for, checked without another request; or what is wrong with it. */
+/** Reads the line without asking Slack. */
 function readLine({ words, person, deps }: CommandCall, timeZone: string): StandIn | string {
   const [first, second, ...rest] = words;
   if (first === undefined || second === undefined || rest.length > 0) return AWAY.usage;

@@ -29,7 +29,7 @@ export function charterNotice({
     : undefined;
 }
 
-/** What is told when a charter stops counting, or counts again; undefined for other events. */
+/** The alert when a charter stops counting or counts again; undefined for other events. */
 export function charterStatusMessage({ status }: TeamEventOf<'charter_status'>): Message {
   if (status === 'counts') {
     const title = '✅ The signed policy counts again';
