@@ -201,6 +201,11 @@ async function start(site: Site): Promise<Bot> {
     if (refused.length === 0) return undefined;
     return refused.map(({ channelId, code }) => `${channelId}: ${code}`).join(', ');
   });
+  const jobs = jobsOf(site, {
+    ...{ deps, stores, slack, ledger, webhooks, takeBackup },
+    checkDepartures: createDepartureCheck({ ...leaving, signal: shutdown.looking, ...pause }),
+  });
+  for (const { name } of jobs) site.metrics.jobFailed(name, 0);
   const work = startWork({
     bus,
     execution,
@@ -209,10 +214,7 @@ async function start(site: Site): Promise<Bot> {
     mayRefresh: () => slack.pacer.hasRoom('chat.update'),
     names,
     webhooks,
-    jobs: jobsOf(site, {
-      ...{ deps, stores, slack, ledger, webhooks, takeBackup },
-      checkDepartures: createDepartureCheck({ ...leaving, signal: shutdown.looking, ...pause }),
-    }),
+    jobs,
     health,
     itemFailed: site.metrics.jobFailed,
     pace,

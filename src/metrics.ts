@@ -15,7 +15,8 @@ export interface Metrics {
   /** A value could not be opened, because its key is not in `CREDENTIALS_KEYS`. */
   unknownKey(): void;
   /** A run of a job failed, or an item of a loop. */
-  jobFailed(job: string): void;
+  /** @param times 0 makes the job known to alerts before it fails */
+  jobFailed(job: string, times?: number): void;
   /** A delivery from Slack was acknowledged. */
   acknowledged(kind: string, seconds: number): void;
   /** Asks for the figures of orders at every scrape from now on. */
@@ -184,7 +185,7 @@ export function createMetrics(): Metrics {
     serviceRequest: (task, outcome, seconds) => service.observe({ task, outcome }, seconds),
     slackCall: (method, outcome) => slack.inc({ method, outcome }),
     unknownKey: () => unknownKeys.inc(),
-    jobFailed: (job) => jobFailures.inc({ name: job }),
+    jobFailed: (job, times = 1) => jobFailures.inc({ name: job }, times),
     acknowledged: (kind, seconds) => acks.observe({ kind }, seconds),
     watchOrders(figures) {
       figuresOfOrders = figures;

@@ -1,3 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const DETAIL_MS = 1_000;
+
 /** The parts that are not ready, each with the reason; empty when all are. */
 export type Missing = Readonly<Record<string, string>>;
 
@@ -20,7 +24,10 @@ export function createReadiness(parts: readonly string[]): Readiness {
     missing: () => answersOf(looks),
     details: () => answersOf(details),
     watchDetail(part, look) {
-      details.set(part, look);
+      // A detail that can't be read in time is left out, so that it never holds up the answer.
+      details.set(part, () =>
+        Promise.race([look().catch(() => undefined), sleep(DETAIL_MS, undefined, { ref: false })]),
+      );
     },
     watch(part, look) {
       looks.set(part, look);
