@@ -29,10 +29,19 @@ export async function answeredAfter(
 ): Promise<Message> {
   const before = person.ephemerals().length;
   await act();
-  return workspace.waitFor(() => person.ephemerals()[before], {
-    what: `${person.user.real_name} to be told something`,
-    timeoutMs: MAX_WAIT_MS,
-  });
+  // The answer to something done before may come only now, while its card takes long.
+  const isLate = ({ text }: Message) => text?.endsWith('Its card follows.') === true;
+  return workspace.waitFor(
+    () =>
+      person
+        .ephemerals()
+        .slice(before)
+        .find((message) => !isLate(message)),
+    {
+      what: `${person.user.real_name} to be told something`,
+      timeoutMs: MAX_WAIT_MS,
+    },
+  );
 }
 
 type Values = Record<string, InputValue>;

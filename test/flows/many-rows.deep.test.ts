@@ -44,7 +44,9 @@ async function planOf(
   const form = await openForm(t.workspace, t.alice, `/domain bulk ${task}`);
   const before = t.alice.ephemerals().length;
   closed(await t.alice.submit(form, { rows, ...more }));
-  return t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
+  // A card that took long may be said to follow only now.
+  const isPlan = (message: Message) => !textOf(message).includes('Its card follows');
+  return t.workspace.waitFor(() => t.alice.ephemerals().slice(before).find(isPlan), { what: 'the plan' });
 }
 
 /** Alice gives rows and asks for what is fine of them. */

@@ -52,7 +52,7 @@ describe('names in .rest', () => {
     ['œuf.rest', 'letters that .rest does not take'],
     ['я.rest', 'letters that .rest does not take'],
     ['a·b.rest', 'letters that .rest does not take'],
-    ['www.cafe.rest', 'Give the registered name, cafe.rest'],
+    ['www.cafe.rest', 'www.cafe.rest is a subdomain of cafe.rest'],
     ['ab--cd.rest', 'hyphens in third and fourth place'],
   ])('%s cannot: %s', (text, words) => {
     expect(checkName(name(text)).map(zoneIssueText).join(' ')).toContain(words);

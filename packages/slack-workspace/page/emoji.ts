@@ -22,6 +22,7 @@ const EMOJI: Readonly<Record<string, string>> = {
   hourglass: '⌛',
   grey_question: '❔',
   hourglass_flowing_sand: '⏳',
+  mailbox_with_mail: '📬',
   inbox_tray: '📥',
   incoming_envelope: '📨',
   information_source: 'ℹ️',
