@@ -289,7 +289,7 @@ export function finishedText(finished: Finished): { readonly title: string; read
     case 'vouched':
       return { title: 'Vouched', text: 'The passkey counts from now on. You can close this window.' };
     case 'revoked':
-      return { title: 'Revoked', text: 'Nothing that it signed counts any more. You can close this window.' };
+      return { title: 'Revoked', text: 'It signs nothing from now on. You can close this window.' };
     case 'added':
       return {
         title: 'Added',
