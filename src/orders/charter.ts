@@ -130,7 +130,7 @@ export function decidingWithoutKeys(policy: Policy, settings: TeamSettings): Dec
 }
 
 /**
- * What decides where keys are in use.
+ * The settings and policy in force while keys are in use.
  * @param start the settings of the environment
  */
 export function decidingWithKeys(

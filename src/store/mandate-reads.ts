@@ -63,7 +63,7 @@ const takenRows = z.array(
 );
 
 /**
- * What mandates have sent, by the log, unless it was not carried out. Whoever can add an event takes nothing away with it: of each
+ * The amounts that mandates have sent, by the log, without those that were not carried out. Whoever can add an event takes nothing away with it: of each
  * day the highest amount counts.
  */
 const sentByLog = (teamId: string) => Prisma.sql`
