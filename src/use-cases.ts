@@ -10,7 +10,6 @@ import { createTimestamping } from './ledger/timestamping.ts';
 import { createBudgetLook } from './money/budget-look.ts';
 import { amountsByName, createOrderPricer } from './money/order-cost.ts';
 import { costOf, zoneOf } from './money/prices.ts';
-import { isOpen as isIncidentOpen } from './names/incident.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
 import { createProtectedChanges } from './names/protected-changes.ts';
@@ -134,9 +133,6 @@ export interface FeatureParts
   readonly areSigningEventsSealed: () => Promise<boolean>;
 }
 
-/** More incidents than one name ever has that are open. */
-const MAX_INCIDENTS = 100;
-
 /** What the subcommands, forms and buttons need. */
 export function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts): SlackDeps {
   const { slack, stores, settings, vault, accounts, names, expiry, webhooks } = parts;
@@ -189,8 +185,7 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
     ...orders,
     mandates: stores.mandates,
     budgetsOn: (day) => createBudgetLook({ teamId: bot.teamId, budgets, tagsOf, now: () => new Date(day) }),
-    hasOpenIncident: async (name) =>
-      (await stores.incidents.ofName(name, MAX_INCIDENTS)).some(isIncidentOpen),
+    hasOpenIncident: async (name) => (await stores.incidents.openOf([name])).length > 0,
     costOn: async (names, day) =>
       costOf(await prices.listOf([...new Set(names.map(zoneOf))]), { task: 'renew', names }, day),
     tagsTouched: tagsOf,

@@ -92,7 +92,7 @@ export function datesAfterLook(before: NameDates, { name, at: now, facts, result
   const looked = {
     ...known,
     trusted: distrust === undefined ? trustAfter(known.trusted, registration, now) : known.trusted,
-    ...deletionOf(registration, before, now),
+    ...deletionOf(registration, before, zoneFor(name), now),
   };
   const { expiresAt } = registration;
   if (expiresAt === undefined) return { ...looked, doubt: undatedBy(facts) };
@@ -174,17 +174,37 @@ export function addYears(moment: Date, years: number): Date {
 type Deletion = Pick<NameDates, 'deletedAt' | 'deletionPhase'>;
 
 /**
- * When a name was deleted, by its record. A record that shows a deletion without its moment shows one since the look
- * before at the earliest, which is assumed: a restore is then not put off too long. One without statuses shows nothing.
+ * When a name was deleted, by its record. A record without the moment of its deletion counts from the earliest moment
+ * possible, so that no restore is promised for too long: the last record without a deletion, else as long ago as its phase
+ * can last. A record without statuses shows nothing.
  */
-function deletionOf({ deletedAt, statuses }: Registration, before: NameDates, now: Date): Deletion {
+function deletionOf(
+  { deletedAt, statuses }: Registration,
+  before: NameDates,
+  zone: ZoneProfile,
+  now: Date,
+): Deletion {
   if (statuses === undefined) return { deletedAt: before.deletedAt, deletionPhase: before.deletionPhase };
   const deletionPhase = deletionPhaseOf(statuses);
   const assumed =
     deletionPhase === undefined
       ? deletionNotShownYet(before, now)
-      : (before.deletedAt ?? before.lookedAt ?? now);
+      : (before.deletedAt ?? lastRecordAt(before) ?? earliestDeletion(zone, deletionPhase, now));
   return { deletedAt: deletedAt ?? assumed, deletionPhase };
+}
+
+/** When the registry was last asked, if it gave a record. */
+function lastRecordAt({ doubt, lookedAt }: NameDates): Date | undefined {
+  if (doubt?.code === 'not_registered') return undefined;
+  const wasRead =
+    doubt?.code !== 'undated' || ['no_expiration', 'unreadable_expiration'].includes(doubt.problem.code);
+  return wasRead ? lookedAt : undefined;
+}
+
+function earliestDeletion({ lifecycle }: ZoneProfile, phase: DeletionPhase, now: Date): Date {
+  const { redemptionDays = 0, pendingDeleteDays = 0 } = lifecycle ?? {};
+  const days = redemptionDays + (phase === 'pending_delete' ? pendingDeleteDays : 0);
+  return new Date(now.getTime() - days * DAY_MS);
 }
 
 /** Why a record that was read gives no date. */

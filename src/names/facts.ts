@@ -156,6 +156,9 @@ export function seen(texts: readonly string[]): Fact {
   return value.length === 0 ? ABSENT : { state: 'seen', value };
 }
 
+/** Behind a date whose text has no time zone: it is the earliest moment that the text can mean. */
+export const EARLIEST_READING = 'earliest reading';
+
 /**
  * Makes a text safe to store and to show, because anybody can put anything into the records of a name. Other
  * characters are replaced. A text that is too long is cut and gets a digest of the whole, so that a change behind the

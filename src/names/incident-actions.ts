@@ -16,8 +16,6 @@ import type { IncidentStore } from './ports.ts';
 /** What people do about incidents. */
 export interface Incidents {
   find(id: string): Promise<Incident | undefined>;
-  /** The latest first. */
-  ofName(name: string, limit: number): Promise<readonly ListedIncident[]>;
   /** Those of names that are open, or were raised. */
   openOf(names: readonly string[]): Promise<readonly ListedIncident[]>;
   /** Those of all names, the latest first. */
@@ -69,7 +67,6 @@ export function createIncidents({ store, isGuarded, trustRegistrar, changed, now
 
   return {
     find: store.find,
-    ofName: store.ofName,
     openOf: store.openOf,
     allOpen: store.allOpen,
     async sayOurs(id, said) {

@@ -57,6 +57,11 @@ export interface ListedIncident extends Omit<Incident, 'changes'> {
   readonly changes: readonly Omit<IncidentChange, 'orders'>[];
 }
 
+/** Whether a renewal would pay for a name that another registrar holds. */
+export function rulesOutRenewal(incident: Pick<ListedIncident, 'changes'>): boolean {
+  return kindsOf(incident).includes('registrar');
+}
+
 /** What a look at a name makes of its incident. */
 export interface IncidentUpdate {
   /** The incident that goes on; undefined: a new one is opened. */

@@ -16,6 +16,7 @@ import {
 import { isDeleted, lettersOf, statusOf } from '../rdap/status.ts';
 import {
   ABSENT,
+  EARLIEST_READING,
   type Fact,
   type FactName,
   type Facts,
@@ -251,12 +252,19 @@ function secureDnsOf(member: unknown): Fact {
 
 type Event = z.output<typeof event>;
 
-/** One of the dates that can be read: the earlier of two dates of an expiry is the safe one. */
+/**
+ * One of the dates that can be read: the earlier of two dates of an expiry is the safe one. A second text marks a date
+ * without a time zone.
+ */
 function dateOf(events: readonly Event[], action: string, pick = Math.min): Fact {
   const matching = events.filter(({ eventAction }) => lettersOf(eventAction) === lettersOf(action));
   if (matching.length === 0) return ABSENT;
-  const moments = matching.flatMap(({ eventDate }) => readRecordDate(eventDate)?.at.getTime() ?? []);
-  if (moments.length > 0) return seen([new Date(pick(...moments)).toISOString()]);
+  const dates = matching.flatMap(({ eventDate }) => readRecordDate(eventDate) ?? []);
+  if (dates.length > 0) {
+    const ms = pick(...dates.map(({ at }) => at.getTime()));
+    const isExact = dates.some((date) => date.at.getTime() === ms && date.isExact);
+    return seen([new Date(ms).toISOString(), ...(isExact ? [] : [EARLIEST_READING])]);
+  }
   const text = matching.map(({ eventDate }) => textOf(eventDate)).find(isFilled);
   return text === undefined ? unseen('not_told') : unreadable(text);
 }

@@ -127,7 +127,13 @@ const SUBJECTS: readonly Subject[] = [
   subject(name, { commands: { name: 'member' } }),
   subject(incidents, {
     forms: { alert_ours: 'member' },
-    actions: { alert_ours: 'member', alert_raise: 'member' },
+    actions: {
+      alert_ours: 'member',
+      alert_raise: 'member',
+      incidents_all: 'member',
+      incidents_next: 'member',
+      incidents_previous: 'member',
+    },
   }),
   subject(nameEdit, { forms: { name_edit: 'member' }, actions: { name_edit: 'member' } }),
   subject(factChanges, {

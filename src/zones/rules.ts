@@ -1,5 +1,5 @@
 import { domainToUnicode } from 'node:url';
-import { getDomain } from 'tldts';
+import { getDomain, parse } from 'tldts';
 import { type DomainName, parseDomainName } from './names.ts';
 import { zoneFor } from './profiles.ts';
 import type { ZoneProfile } from './zone.ts';
@@ -42,9 +42,11 @@ export function checkName(name: DomainName): ZoneIssue[] {
 
 /**
  * What keeps a name from being registered, watched or renewed: what its zone has against it, or that it is a host below
- * a registrable domain. A direct child of a private suffix such as `uk.com` counts as registrable.
+ * a registrable domain or a public suffix such as `co.uk`. A direct child of a private suffix such as `uk.com` counts as registrable.
  */
 export function checkRegistrable(name: DomainName): ZoneIssue[] {
+  const { publicSuffix, isIcann } = parse(name.ascii);
+  if (publicSuffix === name.ascii && isIcann === true) return [{ code: 'public_suffix', name: name.unicode }];
   const issues = checkName(name);
   const registrable = zoneFor(name.ascii).documented
     ? null

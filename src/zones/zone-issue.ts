@@ -46,6 +46,8 @@ export const zoneIssue = z.discriminatedUnion('code', [
   ...NAME_ISSUES,
   /** The name is a subdomain; `registered` is the name that was registered. */
   z.object({ code: z.literal('below_registered_name'), name: z.string(), registered: z.string() }),
+  /** Names are registered below it, such as `co.uk`. */
+  z.object({ code: z.literal('public_suffix'), name: z.string() }),
   z.object({
     code: z.literal('label_length'),
     label: z.string(),

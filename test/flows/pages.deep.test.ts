@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { answerTo, buttonsOf, DOMAINS, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
 
@@ -5,7 +6,13 @@ import { answerTo, buttonsOf, DOMAINS, openedAfter, textOf, useTestDemo } from '
  * Lists that outgrow a message have pages, and forms say when they hold fewer names than the list.
  */
 
-const t = useTestDemo();
+let databaseUrl = '';
+const t = useTestDemo({
+  databaseUrl: (url) => {
+    databaseUrl = url;
+    return url;
+  },
+});
 const latest = () => {
   const message = t.alice.ephemerals().at(-1);
   if (message === undefined) throw new Error('nothing was said');
@@ -27,6 +34,48 @@ test('every waiting order can be reached', async () => {
     );
   }
   for (const name of names) expect(said).toContain(name);
+});
+
+test('every open incident can be reached from Home', async () => {
+  const changes = JSON.stringify([
+    {
+      ...{ kind: 'lock', fact: 'statuses', before: ['locked'], after: ['active'], orders: [] },
+      ...Object.fromEntries(
+        ['lastSeenBefore', 'firstSeenAfter', 'noticedAt'].map((at) => [at, '2026-01-01T00:00:00Z']),
+      ),
+    },
+  ]);
+  const database = new pg.Client({ connectionString: databaseUrl });
+  await database.connect();
+  await database.query(
+    `INSERT INTO incidents (team_id, id, name, version, state, opened_at, changes)
+     SELECT $1, 'in' || n, 'taken' || n || '.rest', 1, 'open', now(), $2::jsonb FROM generate_series(1, 23) n`,
+    [t.workspace.teamId, changes],
+  );
+  await database.end();
+  await t.bob.openHome();
+  const home = await t.workspace.waitFor(
+    () => {
+      const view = t.bob.homeView();
+      return view !== undefined && textOf(view).includes('And 20 more open incidents.') ? view : undefined;
+    },
+    { what: 'incidents on Home' },
+  );
+  const list = () => t.workspace.messages('D0BOB').at(-1);
+  await t.bob.click(home, 'incidents_all');
+  let said = '';
+  for (const range of ['1–10 of 23', '11–20 of 23', '21–23 of 23']) {
+    const shown = await t.workspace.waitFor(
+      () => {
+        const message = list();
+        return message !== undefined && textOf(message).includes(range) ? message : undefined;
+      },
+      { what: `the incidents ${range}` },
+    );
+    said += textOf(shown);
+    if (buttonsOf(shown).includes('incidents_next')) await t.bob.click(shown, 'incidents_next');
+  }
+  for (let n = 1; n <= 23; n += 1) expect(said).toContain(`/domain name taken${n}.rest`);
 });
 
 test('forms of many names open as they can be sent, and say what they leave out', async () => {

@@ -8,6 +8,8 @@ import {
   NO_DATES,
 } from '../../src/names/dates.ts';
 import type { Registration, RegistryLook } from '../../src/names/registry-record.ts';
+import { lifecycleAt } from '../../src/zones/lifecycle.ts';
+import { zoneFor } from '../../src/zones/rules.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
@@ -99,7 +101,6 @@ describe('after a look at the registry', () => {
     const gone = { zone: 'example', statuses: ['pending delete'] };
     const before = { ...known, lookedAt: inDays(-3) };
     expect(afterLook(before, inDays(20), gone).deletedAt).toEqual(inDays(-3));
-    expect(afterLook(known, inDays(20), gone).deletedAt, 'a first look').toEqual(NOW);
     const again = afterLook(afterLook(before, inDays(20), gone), inDays(20), { at: inDays(2), ...gone });
     expect(again.deletedAt).toEqual(inDays(-3));
     const silent = afterLook(again, inDays(20), { at: inDays(30), statuses: undefined });
@@ -108,6 +109,27 @@ describe('after a look at the registry', () => {
       deletionPhase: 'pending_delete',
     });
     expect(afterLook(again, inDays(20), { at: inDays(30), statuses: ['active'] }).deletedAt).toBeUndefined();
+  });
+
+  // Siblings: a first look, a look before that gave no record, a record without a date.
+  test('a restore is promised until no day where the deletion may be as old as its phase can last', () => {
+    const gone = { zone: 'rest', statuses: ['redemption period'] };
+    const stage = (before: NameDates, name = 'cafe.rest') => {
+      const { deletedAt, deletionPhase } = afterLook(before, inDays(20), gone);
+      return lifecycleAt(zoneFor(name), { expiresAt: inDays(20), deletedAt, deletionPhase }, NOW).current;
+    };
+    const unread = { code: 'undated', problem: { code: 'busy', detail: '429' } } as const;
+    expect(stage(known)).toMatchObject({ phase: 'redemption', until: undefined });
+    expect(stage({ ...known, lookedAt: inDays(-1), doubt: unread })).toMatchObject({ until: undefined });
+    const dateless = { code: 'undated', problem: { code: 'no_expiration' } } as const;
+    for (const doubt of [undefined, dateless])
+      expect(stage({ ...known, lookedAt: inDays(-1), doubt })).toMatchObject({ until: inDays(29) });
+    const ending = afterLook(known, inDays(20), { zone: 'rest', statuses: ['pending delete'] });
+    const dates = { expiresAt: inDays(20), ...ending };
+    expect(lifecycleAt(zoneFor('cafe.rest'), dates, NOW).current).toMatchObject({
+      phase: 'pending_delete',
+      until: undefined,
+    });
   });
 
   test.each<[RegistryLook['result'], DateDoubt]>([

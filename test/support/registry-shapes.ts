@@ -122,12 +122,12 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
   {
     registry: 'days without a time',
     record: domain({ events: expiring('2026-12-16') }),
-    reads: { expires_at: ['2026-12-15T10:00:00.000Z'], registered_at: [] },
+    reads: { expires_at: ['2026-12-15T10:00:00.000Z', 'earliest reading'], registered_at: [] },
   },
   {
     registry: 'times without a zone',
     record: domain({ events: expiring('2026-12-16T12:00:00') }),
-    reads: { expires_at: ['2026-12-15T22:00:00.000Z'] },
+    reads: { expires_at: ['2026-12-15T22:00:00.000Z', 'earliest reading'] },
   },
   {
     registry: 'small letters in times, an offset without a colon',

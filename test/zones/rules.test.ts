@@ -91,8 +91,14 @@ describe('a name to register, watch or renew', () => {
     );
   });
 
+  // Siblings: a wildcard rule; a private suffix is registered by its operator.
+  test.each(['co.uk', 'com.au', 'foo.ck'])('%s is a public suffix, which nobody can register', (text) => {
+    expect(checkRegistrable(name(text))).toEqual([{ code: 'public_suffix', name: text }]);
+  });
+
   test.each([
     'example.com',
+    'github.io',
     'example.co.uk',
     'shop.uk.com',
     'cafe.example',

@@ -67,7 +67,9 @@ export function keepText(due: DueFacts, waiting: readonly WaitingStep[], renewal
     case 'expired':
       return `renew now: what follows in its zone is not documented${price}`;
     case 'redemption':
-      return `restore ${until(restoreUntil ?? lastSafeDay)}${price}`;
+      return (restoreUntil ?? lastSafeDay) === undefined
+        ? `restore now: until when is not known${price}`
+        : `restore ${until(restoreUntil ?? lastSafeDay)}${price}`;
     case 'deleted':
       return `restore now: for how long it can be is not documented${price}`;
     case 'pending_delete':

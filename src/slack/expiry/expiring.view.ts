@@ -98,7 +98,10 @@ export function listedLines(
     due === undefined
       ? [listed.deadline === undefined ? 'no date known' : deletedText(listed.deadline)]
       : [
-          deletedAt === undefined ? whenText(due) : `deleted ${day(deletedAt, now)}`,
+          // Without a last day the moment of the deletion is an estimate.
+          deletedAt === undefined || (due.phase === 'redemption' && due.lastSafeDay === undefined)
+            ? whenText(due)
+            : `deleted ${day(deletedAt, now)}`,
           keepText(due, waiting, renewals.get(name)),
         ];
   return present([

@@ -237,6 +237,10 @@ export const NOTHING_TO_RENEW =
   'Nothing of this digest is left to renew: all was renewed or decided meanwhile.';
 
 /** Said of a reminder whose name was taken off the watch list. */
+export function doNotRenewText(name: string): string {
+  return `Don’t renew ${formatName(name)} now: it is at another registrar and no order explains it. Settle that first: \`/domain name ${escapeText(name)}\`.`;
+}
+
 export function unwatchedSinceText(name: string): string {
   return `${formatName(name)} is not on the watch list any more. \`/domain watch ${escapeText(name)}\` puts it back.`;
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DAY_MS } from '../../duration.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import { MAX_SNOOZE_DAYS } from '../../expiry/watch-list.ts';
+import { rulesOutRenewal } from '../../names/incident.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -35,6 +36,7 @@ import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from '../ord
 import { digestList } from './digest.view.ts';
 import { LOOKED_THROUGH } from './expiring.view.ts';
 import {
+  doNotRenewText,
   formatDay,
   formatDays,
   lapseText,
@@ -108,6 +110,8 @@ async function renewedSince(call: ActionCall): Promise<Message | undefined> {
 async function openRenew(call: ActionCall): Promise<void> {
   const renewed = await renewedSince(call);
   if (renewed !== undefined) return call.respond(renewed);
+  const incidents = await call.deps.names.incidents.openOf([call.value]);
+  if (incidents.some(rulesOutRenewal)) return call.respond(doNotRenewText(call.value));
   await openForm(call, renewForm, await cardOrigin(call, await channelOf(call)), {
     names: call.value,
     period: '1',

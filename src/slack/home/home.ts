@@ -7,6 +7,7 @@ import { isRequester, type Order } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { renewalDaysOf } from '../expiry/waiting.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
+import { MAX_LISTED } from '../names/incident.view.ts';
 import { budgetsNow, costNow } from '../orders/order-messages.ts';
 import { withPlainView } from '../outbound/fallback.ts';
 import { okResponse } from '../outbound/web.ts';
@@ -65,7 +66,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     mandates,
   ] = await Promise.all([
     deps.accounts.active(userId),
-    deps.names.incidents.allOpen(READ),
+    deps.names.incidents.allOpen(MAX_LISTED),
     deps.accounts.team.current(),
     deps.orders.store.list({ viewer: 'system', states: ['PENDING'], limit: READ }),
     deps.orders.store.list({ viewer: 'system', states: ['UNKNOWN'], limit: READ }),

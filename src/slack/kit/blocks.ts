@@ -50,7 +50,7 @@ export interface DataVisualizationBlock {
   };
 }
 
-type CutThing = 'blocks' | 'buttons' | 'options' | 'rows';
+type CutThing = 'blocks' | 'buttons' | 'elements' | 'options' | 'rows';
 let onCut: (what: CutThing, found: number, limit: number) => void = () => undefined;
 
 /** Hears of everything that Slack's limits cut off. Tests let it throw: a list that can outgrow its message has pages. */
@@ -136,9 +136,11 @@ export function wholeLines(all: readonly Maybe<string>[]): SectionBlock[] {
 export function context(...texts: readonly Maybe<string>[]): ContextBlock {
   return {
     type: 'context',
-    elements: present(texts)
-      .slice(0, LIMITS.contextElements)
-      .map((text) => ({ type: 'mrkdwn', text: truncateMarkup(text, LIMITS.fieldText), verbatim: true })),
+    elements: cutTo(present(texts), LIMITS.contextElements, 'elements').map((text) => ({
+      type: 'mrkdwn',
+      text: truncateMarkup(text, LIMITS.fieldText),
+      verbatim: true,
+    })),
   };
 }
 

@@ -157,6 +157,8 @@ function standingBlocks({
         ? 'Nothing comes in the next 30 days'
         : `Comes in the next 30 days: ${names(coming.map(({ name }) => name))}`,
       ...held.slice(0, NAMES_IN_LINE).map((act) => `⚠ ${heldLine(act)}`),
+      held.length > NAMES_IN_LINE &&
+        `⚠ And ${count(held.length - NAMES_IN_LINE, 'more name')}, in the audit log`,
     ]),
     context(
       `${mention(order.requesterId)} asked, ${approvers} approved · in force since ${moment(mandate.since)} · ${code(order.id)}`,

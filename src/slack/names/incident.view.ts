@@ -1,4 +1,4 @@
-import type { ActionsBlock, SectionBlock } from '@slack/types';
+import type { ActionsBlock, KnownBlock, SectionBlock } from '@slack/types';
 import { present } from '../../collections.ts';
 import { HOUR_MS } from '../../duration.ts';
 import {
@@ -37,6 +37,7 @@ import {
   textMessage,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
+import { type Page, pageControls } from '../kit/pages.ts';
 import { fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
 import { briefList, formatList, formatValue } from './facts.view.ts';
 import { type RunbookName, runbookLines } from './runbook.view.ts';
@@ -238,17 +239,48 @@ export function openIncidentLine(incident: ListedIncident): string {
   return `:rotating_light: *${what}* since ${moment(since)}${whereText(incident)}`;
 }
 
-/** What stands in the Home tab while incidents are open. */
-export function openIncidentLines(incidents: readonly ListedIncident[], length: number): string[] {
+function listedLine(incident: ListedIncident): string {
+  return `:rotating_light: *${titleOf(incident)}*${whereText(incident)}. ${code(`/domain name ${incident.name}`)}`;
+}
+
+/** No domain name is one word. */
+export const EVERY_NAME = 'all';
+/** More incidents than anybody turns pages through. */
+export const MAX_LISTED = 1_000;
+
+/** The first open incidents of a list, and the button that shows the others. */
+export function firstIncidents(
+  incidents: readonly ListedIncident[],
+  length: number,
+  entryOf: (incident: ListedIncident) => readonly KnownBlock[],
+  name = EVERY_NAME,
+): KnownBlock[] {
   const left = incidents.length - length;
-  return present([
-    ...incidents
-      .slice(0, length)
-      .map(
-        (incident) =>
-          `:rotating_light: *${titleOf(incident)}*${whereText(incident)}. ${code(`/domain name ${incident.name}`)}`,
-      ),
-    left > 0 && `:rotating_light: And ${count(left, 'more incident')} that nobody has explained.`,
+  return [
+    ...incidents.slice(0, length).flatMap(entryOf),
+    ...(left > 0 ? [section(`:rotating_light: And ${count(left, 'more open incident')}.`)] : []),
+    ...actions('incidents', [left > 0 && button('incidents_all', 'Show all', name)]),
+  ];
+}
+
+/** The open incidents in the Home tab. */
+export function homeIncidents(incidents: readonly ListedIncident[], length: number): KnownBlock[] {
+  return firstIncidents(incidents, length, (incident) => [section(listedLine(incident))]);
+}
+
+/** Incidents on one page: each has two blocks. */
+export const INCIDENTS_SHOWN = 10;
+
+/** A page of open incidents with their buttons. @param of a name, or {@link EVERY_NAME} */
+export function incidentsMessage(page: Page<ListedIncident>, of: string): Message {
+  const title = `${count(page.total, 'open incident')}${of === EVERY_NAME ? '' : ` of ${escapeText(displayName(of))}`}`;
+  return message(title, [
+    section(`*${title}*`),
+    ...page.shown.flatMap((incident) => [
+      section(listedLine(incident), HAPPENED[worstOf(incident)]),
+      ...incidentButtons(incident, 'listed_incident'),
+    ]),
+    ...pageControls('incidents', page, INCIDENTS_SHOWN, of),
   ]);
 }
 
@@ -377,7 +409,12 @@ function lookedAt({ changes }: Incident, privateOrders: ReadonlySet<string>): st
   const shown = orders.filter(({ id }) => !privateOrders.has(id) && !isOfIncident(id));
   const texts = shown.map(({ id, task }) => (task === 'lapse' ? TASKS[task] : `${TASKS[task]} ${code(id)}`));
   if (orders.length === 0) return 'Looked at: no order, I sent none';
-  return `Looked at: ${[...texts.slice(0, ORDERS_SHOWN), ...(hidden > 0 ? [count(hidden, 'private order')] : [])].join(', ')}`;
+  const more = texts.length - ORDERS_SHOWN;
+  return `Looked at: ${present([
+    ...texts.slice(0, ORDERS_SHOWN),
+    more > 0 && `${more} more (see the thread)`,
+    hidden > 0 && count(hidden, 'private order'),
+  ]).join(', ')}`;
 }
 
 /** Each order once, with why it does not explain the latest change. */

@@ -11,8 +11,18 @@ import {
   type Submitted,
 } from '../feature.ts';
 import { type FormOrigin, fieldsOf, formView, neededReason, readForm } from '../kit/form.ts';
+import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
 import { openForm } from '../orders/ordering.ts';
-import { incidentRefusalText, NOT_ALLOWED, oursIntro, raisedText } from './incident.view.ts';
+import {
+  EVERY_NAME,
+  INCIDENTS_SHOWN,
+  incidentRefusalText,
+  incidentsMessage,
+  MAX_LISTED,
+  NOT_ALLOWED,
+  oursIntro,
+  raisedText,
+} from './incident.view.ts';
 
 /*
  * The buttons of an incident. A button carries the incident's id; on a click everything is read and checked again.
@@ -82,10 +92,23 @@ async function raise(call: ActionCall): Promise<void> {
   await call.respondIfLate(raisedText(outcome.incident.name));
 }
 
+async function incidentsPage({ deps }: ActionCall, { of, offset }: Turn) {
+  const { incidents: found } = deps.names;
+  const open = of === EVERY_NAME ? await found.allOpen(MAX_LISTED) : await found.openOf([of]);
+  return incidentsMessage(pageOf(open, offset, INCIDENTS_SHOWN), of);
+}
+
 export const incidents = {
   forms: [oursForm],
   actions: [
     { id: 'alert_ours', run: openOurs },
     { id: 'alert_raise', run: raise },
+    {
+      id: 'incidents_all',
+      run: async (call) => call.respond(await incidentsPage(call, { of: call.value, offset: 0 })),
+    },
+    ...pageActions('incidents', async (call: ActionCall, turned) =>
+      call.respond(await incidentsPage(call, turned), { replace: true }),
+    ),
   ],
 } as const satisfies Feature;

@@ -1,5 +1,4 @@
 import { delegationHealth } from '../../names/delegation-health.ts';
-import { isOpen as isIncidentOpen } from '../../names/incident.ts';
 import { mandateOfName } from '../../orders/mandates/overview.ts';
 import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
@@ -18,7 +17,6 @@ import { zoneIssueText } from './zone-issue.view.ts';
 
 /** The most orders shown in a name's timeline. */
 const ORDERS_SHOWN = 20;
-const INCIDENTS_READ = 20;
 
 async function runName(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
@@ -36,12 +34,14 @@ async function runName(call: CommandCall): Promise<void> {
       visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
       settings(),
       portfolio.find(ascii),
-      names.incidents.ofName(ascii, INCIDENTS_READ),
+      names.incidents.openOf([ascii]),
       mandateOfName(call.deps.mandates, ascii, viewerOf(call)),
       waitingChanges(call, ascii),
     ]);
   // A registry has no record of a host.
-  const host = checkRegistrable(parsed.value).find(({ code }) => code === 'below_registered_name');
+  const host = checkRegistrable(parsed.value).find(
+    ({ code }) => code === 'below_registered_name' || code === 'public_suffix',
+  );
   if (listed === undefined && host !== undefined) return call.respond(ownSentence(zoneIssueText(host)));
   await call.respond(
     nameScreen({
@@ -54,7 +54,7 @@ async function runName(call: CommandCall): Promise<void> {
         viewerOf(call),
         known.knownChanges.flatMap(({ orderId }) => orderId ?? []),
       ),
-      incidents: incidents.filter(isIncidentOpen),
+      incidents,
       changes,
       delegation: delegationHealth(known.history, call.deps.now()),
       details,

@@ -4,15 +4,22 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
 import type { DelegationHealth } from '../../names/delegation-health.ts';
-import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
+import {
+  EARLIEST_READING,
+  FACT_NAMES,
+  type FactName,
+  type FactValue,
+  type UnseenReason,
+} from '../../names/facts.ts';
 import { NO_MAIL, WEB } from '../../names/impact.ts';
-import type { ListedIncident } from '../../names/incident.ts';
+import { type ListedIncident, rulesOutRenewal } from '../../names/incident.ts';
 import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isOfIncident } from '../../names/unexplained-changes.ts';
 import type { CoveringMandate } from '../../orders/mandates/overview.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
+import type { LifePhase } from '../../zones/lifecycle.ts';
 import { displayName } from '../../zones/names.ts';
 import { datelessSentences } from '../expiry/dateless.view.ts';
 import { dueFactsOf, priceText } from '../expiry/due.view.ts';
@@ -40,7 +47,7 @@ import { waitingText } from '../money/price.view.ts';
 import { orderLine } from '../orders/order.view.ts';
 import { healthLines } from './delegation.view.ts';
 import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } from './facts.view.ts';
-import { HAPPENED, incidentButtons, worstOf } from './incident.view.ts';
+import { firstIncidents, HAPPENED, incidentButtons, worstOf } from './incident.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
 
 /* Everything that is known about one name, on a screen that fits a phone. */
@@ -99,9 +106,18 @@ export function nameScreen(screen: NameScreen): Message {
     ]),
     ...(open.length === 0
       ? []
-      : lines(['*Open orders*', ...open.slice(0, OPEN_ORDERS).map((order) => `• ${orderLine(order)}`)])),
+      : lines([
+          '*Open orders*',
+          ...open.slice(0, OPEN_ORDERS).map((order) => `• ${orderLine(order)}`),
+          open.length > OPEN_ORDERS && `More: \`/domain orders ${name}\``,
+        ])),
     ...historyBlocks(known, orders, visible),
-    ...screen.incidents.slice(0, OPEN_INCIDENTS).flatMap((each) => incidentButtons(each, 'name_incident')),
+    ...firstIncidents(
+      screen.incidents,
+      OPEN_INCIDENTS,
+      (each) => incidentButtons(each, 'name_incident'),
+      name,
+    ),
     ...screen.changes,
     ...actions(`name_${name}`.slice(0, 255), buttons(screen)),
     context(footer(screen)),
@@ -127,12 +143,17 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
   }
   if (listed?.deadline !== undefined && listed.day === undefined) {
     const { phase, until } = listed.deadline;
-    const restore = until === undefined ? '' : ` A restore is possible until ${formatDay(until)}.`;
+    const restore =
+      until === undefined ? unknownRestore(phase) : ` A restore is possible until ${formatDay(until)}.`;
     sentences.push(`:warning: ${formatStanding(phase, false)}${restore}`);
   } else if (listed?.day !== undefined && listed.daysLeft !== undefined) {
-    sentences.push(watchedStanding(listed, listed.day, listed.daysLeft, incidents.length > 0));
+    sentences.push(
+      watchedStanding(listed, listed.day, listed.daysLeft, incidents.length > 0, earliestText(known)),
+    );
   } else if (seenExpiry !== undefined) {
-    sentences.push(`:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, says its registry.`);
+    sentences.push(
+      `:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, says its registry${earliestText(known)}.`,
+    );
   } else if (registration?.length !== 0) {
     sentences.push(
       listed !== undefined && isDateless(listed.domain)
@@ -151,7 +172,6 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
 
 /** Where a date comes from, if not from the registry. */
 const SOURCES = {
-  rdap: '',
   order: ', an estimate from the last order',
   person: ', as a person said',
 } as const;
@@ -163,13 +183,26 @@ function incidentLine(incident: ListedIncident): string {
   return `:rotating_light: *${HAPPENED[worstOf(incident)]}* No order explains it; seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
 }
 
+/** Says why the shown day may be one before the registry's. */
+function earliestText(known: KnownName): string {
+  return knownValue(known, 'expires_at')?.includes(EARLIEST_READING) === true
+    ? ', earliest reading: the registry gives no time zone'
+    : '';
+}
+
+function unknownRestore(phase: LifePhase): string {
+  return phase === 'redemption' ? ' Until when is not known: ask the registrar today.' : '';
+}
+
 function watchedStanding(
   { domain, deadline }: ListedName,
   day: string,
   daysLeft: number,
   isAlarmed: boolean,
+  earliest: string,
 ): string {
-  const source = domain.expiry === undefined ? '' : SOURCES[domain.expiry.source];
+  const { source: from } = domain.expiry ?? {};
+  const source = from === undefined ? '' : from === 'rdap' ? earliest : SOURCES[from];
   const when = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${source}.`;
   const standing = deadline && formatStanding(deadline.phase, deadline.action === 'check');
   const period = `Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
@@ -180,7 +213,7 @@ function watchedStanding(
     case 'restore': {
       const until =
         deadline.until === undefined
-          ? ''
+          ? unknownRestore(deadline.phase)
           : ` ${deadline.action === 'check' ? 'In case it has been deleted after all, a' : 'A'} restore is possible until ${formatDay(deadline.until)}.`;
       return `:warning: ${standing}${until} ${period}`;
     }
@@ -335,7 +368,7 @@ function changeLine(
   return `${moment(firstSeenAfter)}: ${formatChange(fact, before, after)}${why}`;
 }
 
-function buttons({ name, listed, renewWithinDays }: NameScreen) {
+function buttons({ name, listed, renewWithinDays, incidents }: NameScreen) {
   if (listed === undefined) return [];
   if (listed.domain.lapse?.confirmed !== undefined) return [editButton(name)];
   const title = displayName(name);
@@ -345,6 +378,7 @@ function buttons({ name, listed, renewWithinDays }: NameScreen) {
   return present([
     ways?.renews &&
       isNear &&
+      !incidents.some(rulesOutRenewal) &&
       button('reminder_renew', 'Renew', name, { style: 'primary', label: `Renew ${title}` }),
     ways?.restores && button('reminder_restore', 'Restore', name, { label: `Restore ${title}` }),
     editButton(name),

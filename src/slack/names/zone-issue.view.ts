@@ -41,6 +41,8 @@ export function zoneIssueText(issue: ZoneIssue): string {
       return `The name has ${issue.length} characters. Use at most ${issue.max}.`;
     case 'below_registered_name':
       return `${issue.name} is a subdomain of ${issue.registered}. Give ${issue.registered} instead.`;
+    case 'public_suffix':
+      return `Names are registered below ${issue.name}, which nobody can register itself. Give a name such as cafe.${issue.name}.`;
     case 'label_length':
       return `“${issue.label}” has ${issue.length} characters. Use ${formatRange(issue)} between the dots.`;
     case 'reserved_hyphens':

@@ -390,16 +390,18 @@ const SHOWN_SENT = 20;
 /** When what went out whose outcome nobody knows, and how the service can find it. */
 export function sentLines(order: Order): string[] {
   const overXml = goesOverXml(order);
-  return order.items
-    .filter(({ state }) => state === 'UNKNOWN')
-    .slice(0, SHOWN_SENT)
-    .map(({ name, ctid, sentAt }) => {
+  const unknown = order.items.filter(({ state }) => state === 'UNKNOWN');
+  const left = unknown.length - SHOWN_SENT;
+  return present([
+    ...unknown.slice(0, SHOWN_SENT).map(({ name, ctid, sentAt }) => {
       const how = overXml
         ? 'sent over XML, where a client transaction has no place'
         : `client transaction ${code(ctid)}`;
       const about = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
       return capitalized(`${about}${how}${sentAt === undefined ? '' : `, sent ${moment(sentAt)}`}`);
-    });
+    }),
+    left > 0 && `And ${left} more, in the audit log.`,
+  ]);
 }
 
 /** More names than an ordinary order has. */

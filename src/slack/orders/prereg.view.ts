@@ -328,6 +328,9 @@ export function preregRecords(
       `*${escapeText(displayName(name))}*${records.length > 1 ? `: ${count(records.length, 'record')}` : ''}`,
     ),
     ...shown.flatMap((record, index) => [...(index === 0 ? [] : [divider]), ...recordBlocks(record, now)]),
+    ...(records.length > shown.length
+      ? [context(`And ${count(records.length - shown.length, 'more record')}: ask the domain service.`)]
+      : []),
   ];
 }
 

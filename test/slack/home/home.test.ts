@@ -124,7 +124,8 @@ it('shows first what has happened to names and nobody has explained, in few line
   }
   const many = JSON.stringify(homeBlocks({ ...FULL, incidents: Array.from({ length: 5 }, () => incident) }));
   expect(many.match(/is being taken/g)).toHaveLength(3);
-  expect(many).toContain('And 2 more incidents that nobody has explained.');
+  expect(many).toContain('And 2 more open incidents.');
+  expect(many).toContain('"action_id":"incidents_all"');
 });
 
 it('the Home tab of somebody new', () => {

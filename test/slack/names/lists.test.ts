@@ -3,12 +3,14 @@ import { shiftDay } from '../../../src/expiry/days.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
-import { seen } from '../../../src/names/facts.ts';
+import { EARLIEST_READING, seen } from '../../../src/names/facts.ts';
+import type { ListedIncident } from '../../../src/names/incident.ts';
+import type { IncidentKind } from '../../../src/names/unexplained-changes.ts';
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
 import { lapseRequest } from '../../../src/slack/log/told-event.view.ts';
 import { waitingText } from '../../../src/slack/money/price.view.ts';
-import { nameScreen } from '../../../src/slack/names/name.view.ts';
+import { type NameScreen, nameScreen } from '../../../src/slack/names/name.view.ts';
 import { namesPage } from '../../../src/slack/names/portfolio.view.ts';
 import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
 import { phoneLines, unreadable } from '../../support/reading.ts';
@@ -125,18 +127,20 @@ test('names: a line a name, two buttons and a menu', () => {
   expect(Math.max(...rows)).toBeLessThanOrEqual(3);
 });
 
-test('name: fits a phone where nothing is unusual', () => {
-  const known = (values: readonly string[]) => {
-    const fact = seen(values);
-    const value = fact.state === 'seen' ? fact.value : [];
-    return {
-      current: { value, since: NOW, firstSeen: NOW, lastSeen: NOW },
-      past: [],
-      candidate: undefined,
-      unseen: undefined,
-    };
+function known(values: readonly string[]) {
+  const fact = seen(values);
+  const value = fact.state === 'seen' ? fact.value : [];
+  return {
+    current: { value, since: NOW, firstSeen: NOW, lastSeen: NOW },
+    past: [],
+    candidate: undefined,
+    unseen: undefined,
   };
-  const message = nameScreen({
+}
+
+/** A name with nothing unusual. */
+function usualName(): NameScreen {
+  return {
     name: 'cafe.rest',
     listed: listed('cafe.rest', 60),
     known: {
@@ -164,7 +168,49 @@ test('name: fits a phone where nothing is unusual', () => {
     renewWithinDays: 60,
     waiting: costOf(),
     today: TODAY,
-  });
+  };
+}
+
+test('name: a date without a time zone says that it is the earliest reading', () => {
+  const usual = usualName();
+  const withDate = (values: readonly string[]) =>
+    read(
+      nameScreen({
+        ...usual,
+        known: { ...usual.known, history: { ...usual.known.history, expires_at: known(values) } },
+      }),
+    );
+  const date = '2027-08-13T10:00:00.000Z';
+  expect(withDate([date])).not.toContain('earliest reading');
+  expect(withDate([date, EARLIEST_READING])).toContain(
+    'Expires 13 Aug 2027* (in 60 days), earliest reading: the registry gives no time zone.',
+  );
+});
+
+const incidentOf = (id: number, kind: IncidentKind): ListedIncident => ({
+  ...{ id: `i${id}`, name: 'cafe.rest', version: 1, state: 'open', openedAt: NOW, changes: [changeOf(kind)] },
+  ...{ proposed: undefined, explained: undefined, raisedBy: undefined, overAt: undefined },
+  channelId: undefined,
+});
+const changeOf = (kind: IncidentKind): ListedIncident['changes'][number] => ({
+  ...{ kind, fact: 'registrar', before: ['name:Ours'], after: ['name:Theirs'], expiry: undefined },
+  ...{ lastSeenBefore: NOW, firstSeenAfter: NOW, noticedAt: NOW },
+});
+
+test('name: no Renew while another registrar holds it unexplained; all open incidents can be reached', () => {
+  const idsWith = (...incidents: ListedIncident[]) =>
+    buttonIds({ blocks: blocksOf(nameScreen({ ...usualName(), incidents }).blocks) });
+  expect(idsWith()).toContain('reminder_renew');
+  expect(idsWith(incidentOf(1, 'lock'))).toContain('reminder_renew');
+  expect(idsWith(incidentOf(1, 'registrar'))).not.toContain('reminder_renew');
+  const many = Array.from({ length: 6 }, (_, n) => incidentOf(n, 'ds'));
+  expect(idsWith(...many)).toContain('incidents_all');
+  expect(read(nameScreen({ ...usualName(), incidents: many }))).toContain('And 2 more open incidents.');
+  expect(idsWith(...many.slice(2))).not.toContain('incidents_all');
+});
+
+test('name: fits a phone where nothing is unusual', () => {
+  const message = nameScreen(usualName());
   const text = read(message);
   expect(message.text).toBe('cafe.rest, about €18.00: Expires 13 Aug 2027 (in 60 days).');
   for (const usual of ['registry', 'Delegation', 'Not seen', 'History', ':white_check_mark:'])
