@@ -42,7 +42,7 @@ import {
 } from './start.ts';
 import { shareRead } from './store/batch.ts';
 import type { Stores } from './store/stores.ts';
-import { buildNames, featureDeps, openAccounts, openLedger } from './use-cases.ts';
+import { buildNames, featureDeps, openAccounts, openLedger, openVault } from './use-cases.ts';
 import { createCeremonies } from './web/ceremony.ts';
 import { createLinks } from './web/links.ts';
 import { createPages } from './web/routes.ts';
@@ -95,11 +95,12 @@ async function start(site: Site): Promise<Bot> {
   const { database, url, takeBackup } = await connectDatabase(site);
   const publicUrl = config.publicUrl ?? `http://localhost:${server.port}`;
   const canSign = config.signingRoots.length > 0 && relyingPartyOf(publicUrl) !== undefined;
-  const { slack, stores } = await connectSlack(site, database, { canSign });
+  const vault = openVault(site);
+  const { slack, stores, ledgerKey } = await connectSlack(site, database, { canSign, vault });
   const settings = async () => withSaved(config.team, await stores.savedSettings.all());
-  const { vault, accounts } = openAccounts(site, stores, slack.bot.teamId);
-  const ledger = await openLedger(site, stores, vault, slack.bot.teamId);
-  const keyUse = keyUseOf(config.signingRoots, publicUrl, ledger.witness);
+  const accounts = openAccounts(site, stores, vault, slack.bot.teamId);
+  const ledger = openLedger(site, stores, ledgerKey, slack.bot.teamId);
+  const keyUse = keyUseOf(config.signingRoots, publicUrl, ledgerKey);
   const processId = randomUUID();
   const names = buildNames(site, stores, processId);
   const expiry = createExpiry({

@@ -35,10 +35,11 @@ const at = z.coerce.date();
 /** Slack user id, `system`, or `evidence` where public records act in the place of a person. */
 const actor = z.string();
 
-/** An event of an order. `state` and `version` are those after it. */
+/** An event of an order. `state` and `version` are those after it, `witness` is the bot's signature. */
 function orderEvent<Kind extends string, Data extends z.ZodRawShape>(kind: Kind, data: Data) {
   const state = z.enum(ORDER_STATES);
-  return z.object({ kind: z.literal(kind), actor, at, state, version: z.int(), ...data });
+  const witness = z.string().exactOptional();
+  return z.object({ kind: z.literal(kind), actor, at, state, version: z.int(), witness, ...data });
 }
 
 const rules = z.array(storedRule).readonly();
@@ -68,7 +69,9 @@ const reason = z.string().nullable();
 const item = { n: z.int(), name: z.string() };
 const sentItem = { ...item, ctid: z.string() };
 const outcome = z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
-const answer = { ...sentItem, outcome, result: storedItemResult };
+/** The claim that sent a request. An answer that names one is about requests of that claim only. */
+const worker = z.string().exactOptional();
+const answer = { ...sentItem, outcome, result: storedItemResult, worker };
 
 /** The approvals that count after somebody has approved, and those that do not any more. */
 const approvals = {
@@ -140,12 +143,13 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
   orderEvent('claimed', { worker: z.string() }),
   orderEvent('sending', {
     ...sentItem,
+    worker,
     why: retryReason.exactOptional(),
     /** The mandate that made the order, and what the request takes out of its ceilings. */
     mandate: z.string().exactOptional(),
     amount: amount.exactOptional(),
   }),
-  orderEvent('retry_scheduled', { ...item, why: retryReason, until: at }),
+  orderEvent('retry_scheduled', { ...item, worker, why: retryReason, until: at }),
   orderEvent('answered', answer),
   orderEvent('answered_late', { ...answer, resolvedBy: z.string().exactOptional(), agrees: z.boolean() }),
   orderEvent('shown', item),

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
+import { type Vault, VaultError } from './accounts/vault.ts';
 import type { Bus } from './bus.ts';
 import type { Config } from './config.ts';
 import { lastBackupAt, takeDailyBackup } from './daily-backup.ts';
 import { freeBytes } from './disk.ts';
 import { checkNames } from './doctor/slack-checks.ts';
-import { OVERDUE_SECONDS } from './ledger/ledger.ts';
+import type { LedgerKey } from './ledger/key.ts';
+import { OVERDUE_SECONDS, openLedgerKey } from './ledger/ledger.ts';
 import type { Log } from './log.ts';
 import type { Condition, Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
@@ -31,6 +33,7 @@ import {
 } from './slack/outbound/web.ts';
 import { takeBackup } from './store/backup.ts';
 import { type Database, openDatabase, StoreError } from './store/database.ts';
+import { createLedgerKeyStore } from './store/ledger.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 import { openProbe } from './store/probe.ts';
 import {
@@ -250,12 +253,32 @@ function backupsOfDay({ config: { backupDir: folder }, now, log }: Site, url: st
   };
 }
 
+/** Opens the key of the ledger. Without it nothing is sealed or repeated; everything else works. */
+async function openKey(
+  { config, log, signal }: Site,
+  database: Database,
+  vault: Vault,
+  teamId: string,
+): Promise<LedgerKey | undefined> {
+  const parts = { store: createLedgerKeyStore(database, teamId), vault, teamId };
+  const key = await retryAtStart('the database', log, signal, () =>
+    openLedgerKey(config.ledgerKey, parts),
+  ).catch((err: unknown) => {
+    if (!(err instanceof VaultError)) throw err;
+    log.error({ err }, 'nothing is sealed: the key of the ledger cannot be opened');
+    return undefined;
+  });
+  if (key !== undefined)
+    log.info({ fingerprint: key.fingerprint }, 'seals of the ledger are signed by this key');
+  return key;
+}
+
 /** Asks Slack who the bot is, and opens the stores of its team. */
 export async function connectSlack(
   site: Site,
   database: Database,
-  options: Pick<TeamStoreOptions, 'canSign'>,
-): Promise<{ slack: Slack; stores: Stores }> {
+  { canSign, vault }: Pick<TeamStoreOptions, 'canSign'> & { readonly vault: Vault },
+): Promise<{ slack: Slack; stores: Stores; ledgerKey: LedgerKey | undefined }> {
   const { config, log, signal, now, seams, bus, metrics, readiness } = site;
   const token = createTokenHealth(() => identify(web), log);
   const outage = createOutageWatch(now);
@@ -268,11 +291,16 @@ export async function connectSlack(
   const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, observe, pacer);
   const bot = await retryAtStart('Slack', log, signal, () => identify(web));
   readiness.watch('slack', async () => refusedToken(await token.check()) ?? 'not connected yet');
-  const opened = createInstallationStores(database, (order) => bus.emit('orderChanged', order));
+  const opened = createInstallationStores(database);
   // Before any work is taken: new rows belong to the team from here on.
   await retryAtStart('the database', log, signal, () => opened.installation.serve(bot.teamId));
+  const ledgerKey = await openKey(site, database, vault, bot.teamId);
   const texts = (saved: Readonly<Record<string, unknown>>) => settingsAsText(withSaved(config.team, saved));
-  const ofTeam = createStores(database, opened, { teamId: bot.teamId, settingTexts: texts, ...options });
+  const ofTeam = createStores(database, opened, {
+    ...{ teamId: bot.teamId, settingTexts: texts, canSign },
+    witness: ledgerKey,
+    orderChanged: (order) => bus.emit('orderChanged', order),
+  });
   const { wrapOrderStore = (store) => store, wrapNotificationStore = (store) => store } = seams;
   const stores: Stores = {
     ...ofTeam,
@@ -289,7 +317,7 @@ export async function connectSlack(
     orgId,
     onUnreadableGroup: (groupId, problem) => noteUnreadableGroup(noting, groupId, problem),
   });
-  return { slack: { web, pacer, bot, orgId, directory, token, outage }, stores };
+  return { slack: { web, pacer, bot, orgId, directory, token, outage }, stores, ledgerKey };
 }
 
 /** Starts taking deliveries from Slack. */

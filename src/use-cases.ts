@@ -1,11 +1,11 @@
 import { type Accounts, createAccounts } from './accounts/accounts.ts';
 import { createMissingKeyLog } from './accounts/missing-keys.ts';
-import { createVault, type Vault, VaultError } from './accounts/vault.ts';
+import { createVault, type Vault } from './accounts/vault.ts';
 import { MAX_CSV_BYTES } from './csv.ts';
 import { examine } from './doctor/doctor.ts';
 import { createAnchorFile } from './ledger/anchor-file.ts';
 import type { LedgerKey } from './ledger/key.ts';
-import { createLedger, type Ledger, openLedgerKey } from './ledger/ledger.ts';
+import { createLedger, type Ledger } from './ledger/ledger.ts';
 import { createTimestamping } from './ledger/timestamping.ts';
 import { createBudgetLook } from './money/budget-look.ts';
 import { amountsByName, createOrderPricer } from './money/order-cost.ts';
@@ -30,23 +30,27 @@ import { adoptCard } from './slack/orders/order-messages.ts';
 import { createFileReader } from './slack/outbound/download.ts';
 import { createLatest } from './slack/outbound/latest.ts';
 import { isSlackAddress } from './slack/outbound/response-url.ts';
-import { retryAtStart, type Site, type Slack } from './start.ts';
+import type { Site, Slack } from './start.ts';
 import type { Stores } from './store/stores.ts';
 
 /** The `User-Agent` of requests to registries. */
 const USER_AGENT = 'domain-steward (expiry watch list)';
 
-/** The linked accounts, and the clients of the service that use them. */
-export function openAccounts(
-  { config, log, now, metrics, shutdown }: Site,
-  stores: Stores,
-  teamId: string,
-): { readonly vault: Vault; readonly accounts: Accounts } {
+export function openVault({ config, log, now, metrics }: Site): Vault {
   const logMissingKey = createMissingKeyLog(log, now);
-  const vault = createVault(config.credentialsKeys, (keyId) => {
+  return createVault(config.credentialsKeys, (keyId) => {
     logMissingKey(keyId);
     metrics.unknownKey();
   });
+}
+
+/** The linked accounts, and the clients of the service that use them. */
+export function openAccounts(
+  { config, log, now, shutdown }: Site,
+  stores: Stores,
+  vault: Vault,
+  teamId: string,
+): Accounts {
   const accounts = createAccounts({
     teamId,
     store: stores.accounts,
@@ -57,31 +61,20 @@ export function openAccounts(
       createServiceClient({ ...config.service, credential, tokenSteps: stores.tokenSteps }),
   });
   shutdown.onClose(() => accounts.close());
-  return { vault, accounts };
+  return accounts;
 }
 
 /** The ledger over the log. Without its key everything else works, and what is not sealed is told. */
-export async function openLedger(
-  { config, log, now, signal, shutdown }: Site,
+export function openLedger(
+  { config, log, now, shutdown }: Site,
   stores: Stores,
-  vault: Vault,
+  key: LedgerKey | undefined,
   teamId: string,
-): Promise<Ledger & { readonly stamp: () => Promise<void>; readonly witness: LedgerKey | undefined }> {
-  const parts = { store: stores.ledgerKey, vault, teamId };
-  const key = await retryAtStart('the database', log, signal, () =>
-    openLedgerKey(config.ledgerKey, parts),
-  ).catch((err: unknown) => {
-    if (!(err instanceof VaultError)) throw err;
-    log.error({ err }, 'nothing is sealed: the key of the ledger cannot be opened');
-    return undefined;
-  });
-  if (key !== undefined)
-    log.info({ fingerprint: key.fingerprint }, 'seals of the ledger are signed by this key');
+): Ledger & { readonly stamp: () => Promise<void> } {
   const common = { store: stores.ledger, now, log };
   const memory = createAnchorFile(config.dataDir, teamId, log);
   return {
     ...createLedger({ ...common, key, memory }),
-    witness: key,
     stamp: createTimestamping({ ...common, url: config.ledgerTsaUrl, signal: shutdown.looking }),
   };
 }

@@ -5,6 +5,7 @@ import { createOrderStore } from '../src/store/orders.ts';
 import { gate } from './orders/rig.ts';
 import { at, newOrder, type Rig, startRig, T0, underWay } from './store/order-rig.ts';
 import { until } from './support/demo.ts';
+import { WITNESS } from './support/witness.ts';
 
 /*
  * The loops over what is due: what a process does at once, and what it finds.
@@ -201,7 +202,7 @@ describe('two processes on one database', () => {
     periodMs = 50,
   ) => {
     let reconciler: Reconciler | undefined;
-    const store = createOrderStore(rig.database, (order) => reconciler?.changed(order));
+    const store = createOrderStore(rig.database, WITNESS, (order) => reconciler?.changed(order));
     const nothing = async () => undefined;
     reconciler = createReconciler({
       store,

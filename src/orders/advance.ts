@@ -39,7 +39,7 @@ export async function advance(deps: AdvanceDeps, orderId: string, lane: DueLane)
   const found = await deps.store.loadWithHistory(orderId, 'system');
   if (found === undefined || !DUE_LANES[lane].includes(found.order.state)) return;
   const { order, history } = found;
-  const difference = differenceFromLog(order, history);
+  const difference = differenceFromLog(order, history, deps.store.isWitnessed);
   if (difference !== undefined) {
     deps.log.error({ orderId, difference }, 'the rows of an order differ from its log');
     await changeOrder(deps, orderId, (current) => stopContradicted(deps, current));

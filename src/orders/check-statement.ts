@@ -54,7 +54,8 @@ export async function stopChanged(deps: CheckDeps, order: Order): Promise<Decisi
 
 /** Stops an order whose rows differ from its log. */
 export async function stopContradicted(deps: Pick<CheckDeps, 'store'>, order: Order): Promise<Decision> {
-  const event = contradictionOf(order, await deps.store.history(order.id, 'system'));
+  const history = await deps.store.history(order.id, 'system');
+  const event = contradictionOf(order, history, deps.store.isWitnessed);
   return event === undefined ? { refusal: { code: 'not_due' } } : { event };
 }
 

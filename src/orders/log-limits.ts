@@ -1,10 +1,43 @@
+import { hashOf } from '../canonical-json.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../events.ts';
+import type { Witness } from './charter.ts';
 import { isFinal, type Order, type OrderItem } from './order.ts';
 import type { LogDifference } from './summary.ts';
 
 /*
- * The limits of an order, read from its log. Rows are a cache: somebody with write access can set them back, but not the log.
+ * The limits of an order, read from its log. Rows are a cache: somebody with write access can set them back. They cannot change the
+ * log, but can add events to it. So an event that allows a repeat counts only with the bot's witness.
  */
+
+/** Says for the events of an order whether the bot wrote them. */
+export type IsWitnessed = (orderId: string) => (entry: AnyOrderLogEntry) => boolean;
+
+/** Whether an event says that a request was not carried out, or may be repeated. */
+function allowsRepeat({ kind, outcome }: AnyOrderLogEntry): boolean {
+  return kind === 'retry_scheduled' || outcome === 'FAILED';
+}
+
+/** The version is in it, so that a copy of an older event allows nothing more. */
+function witnessText(orderId: string, entry: AnyOrderLogEntry): string {
+  const { kind, n, ctids, outcome, worker, version } = entry;
+  return `event ${hashOf({ order: orderId, kind, n, ctids, outcome, worker, version })}`;
+}
+
+/** Adds the bot's witness to events that need one. @param witness undefined while the ledger's key can't be opened */
+export function signLog(
+  witness: Witness | undefined,
+  orderId: string,
+  log: readonly OrderLogEntry[],
+): readonly OrderLogEntry[] {
+  if (witness === undefined) return log;
+  const sign = (entry: OrderLogEntry) => ({ ...entry, witness: witness.sign(witnessText(orderId, entry)) });
+  return log.map((entry) => (allowsRepeat(entry) ? sign(entry) : entry));
+}
+
+export function witnessedBy(witness: Witness | undefined): IsWitnessed {
+  return (orderId) => (entry) =>
+    entry.witness !== undefined && witness?.verify(witnessText(orderId, entry), entry.witness) === true;
+}
 
 /** The kinds of events that limit what an item may still send. An index covers them. */
 export const LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
@@ -44,30 +77,42 @@ interface LoggedItem {
 export function itemInLog(
   history: readonly OrderLogEntry[],
   item: Pick<OrderItem, 'n' | 'name' | 'ctid'>,
+  isWitnessed: ReturnType<IsWitnessed>,
 ): LoggedItem {
-  let isSent = false;
-  let isStopping = false;
-  let hasEnded = false;
-  let outcome: AnyOrderLogEntry['outcome'];
-  for (const entry of history) {
-    const { n, names = [], lost = [], ctids = [], outcome: said }: AnyOrderLogEntry = entry;
-    const isNamed =
-      n === item.n || names.includes(item.name) || lost.includes(item.ctid) || ctids.includes(item.ctid);
-    if (n === item.n && entry.kind === 'sending') isSent = true;
-    // The service provably did not carry it out, or repeating it is harmless.
-    if (n === item.n && entry.kind === 'retry_scheduled') isSent = false;
-    // A person who stops an order also stops what is under way.
-    isStopping ||= entry.kind === 'stopped' && entry.actor !== 'system';
-    if (isNamed && said !== undefined && outcome !== 'SUCCEEDED') outcome = said;
-    hasEnded ||= endsOrder(entry) || (isNamed && ENDING.has(entry.kind));
-  }
-  const done = outcome ?? (isSent ? 'UNKNOWN' : undefined);
+  const own = history.filter(({ n, names, lost, ctids }: AnyOrderLogEntry) => {
+    const isListed = names?.includes(item.name) || lost?.includes(item.ctid) || ctids?.includes(item.ctid);
+    return n === item.n || isListed === true;
+  });
+  // A person who stops an order also stops what is under way.
+  const isStopping = history.some(({ kind, actor }) => kind === 'stopped' && actor !== 'system');
+  const hasEnded = history.some(endsOrder) || own.some(({ kind }) => ENDING.has(kind));
+  const done = doneByLog(own, isWitnessed);
   const underWay = isStopping ? 'stopping' : 'sent';
   const unsent = isStopping ? 'ended' : 'unsent';
-  return {
-    state: hasEnded ? 'ended' : isSent ? underWay : unsent,
-    done: done === 'FAILED' ? undefined : done,
-  };
+  return { state: hasEnded ? 'ended' : done === undefined ? unsent : underWay, done };
+}
+
+/**
+ * Whether the service may have carried out one item, by the item's events. A request may have been carried out until a later
+ * event of its own claim, or one about every claim, says otherwise.
+ */
+export function doneByLog(
+  own: readonly AnyOrderLogEntry[],
+  isWitnessed: ReturnType<IsWitnessed>,
+): LoggedItem['done'] {
+  if (own.some(({ outcome }) => outcome === 'SUCCEEDED')) return 'SUCCEEDED';
+  const repeats = own.filter(allowsRepeat);
+  const isOpen = own.some(
+    ({ kind, outcome, version = 0, worker }) =>
+      (kind === 'sending' || outcome === 'UNKNOWN') &&
+      !repeats.some(
+        (entry) =>
+          (entry.version ?? 0) > version &&
+          (entry.worker === undefined || entry.worker === worker) &&
+          isWitnessed(entry),
+      ),
+  );
+  return isOpen ? 'UNKNOWN' : undefined;
 }
 
 /** Whether nothing of the order is sent, and nothing is under way, after an event. */
@@ -75,9 +120,16 @@ function endsOrder({ kind, state }: OrderLogEntry): boolean {
   return kind === 'invalidated' || state === 'UNKNOWN' || isFinal(state);
 }
 
-/** Why the log does not let a request of an item leave; undefined when it does. @param item before its request */
-export function limitOf(history: readonly OrderLogEntry[], item: OrderItem): LogDifference | undefined {
-  const { state } = itemInLog(history, item);
+/** Why the log does not let a request of an item leave; undefined when it does. @param order before the request */
+export function limitOf(
+  order: Pick<Order, 'id' | 'version'>,
+  item: OrderItem,
+  history: readonly OrderLogEntry[],
+  isWitnessed: IsWitnessed,
+): LogDifference | undefined {
+  // A request with an older version would look like one that may be repeated.
+  if (history.some(({ version }) => version > order.version)) return 'older';
+  const { state } = itemInLog(history, item, isWitnessed(order.id));
   const expected = item.state === 'SENT' ? 'sent' : 'unsent';
   if (state === expected) return undefined;
   if (state === 'unsent') return 'missing';
@@ -91,6 +143,7 @@ export function limitOf(history: readonly OrderLogEntry[], item: OrderItem): Log
 export function differenceFromLog(
   order: Order,
   history: readonly OrderLogEntry[],
+  isWitnessed: IsWitnessed,
 ): LogDifference | undefined {
   const newest = history.toSorted((a, b) => a.version - b.version).at(-1);
   if (newest === undefined) return 'missing';
@@ -99,25 +152,34 @@ export function differenceFromLog(
   if (order.task === 'mandate') return mandateDifference(order, history);
   for (const item of order.items) {
     if (item.state !== 'WAITING' && item.state !== 'SENT') continue;
-    const isStopping = item.state === 'SENT' && itemInLog(history, item).state === 'stopping';
-    const limit = isStopping ? undefined : limitOf(history, item);
+    const logged = itemInLog(history, item, isWitnessed(order.id));
+    const isStopping = item.state === 'SENT' && logged.state === 'stopping';
+    const limit = isStopping ? undefined : limitOf(order, item, history, isWitnessed);
     if (limit !== undefined && !(limit === 'missing' && order.bulk !== undefined)) return limit;
   }
   return undefined;
 }
 
+/** Events after which a mandate is not in force. Its coming into force is the end of its order. */
+export const MANDATE_LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
+  'mandate_ended',
+  ...LIMIT_KINDS.filter((kind) => kind !== 'finished'),
+];
+
 /** A mandate is in force from one event until another. */
 function mandateDifference({ state, mandateEnd }: Order, history: readonly OrderLogEntry[]) {
   if (state !== 'SUCCEEDED' || mandateEnd !== undefined) return undefined;
-  if (history.some(({ kind }) => kind === 'mandate_ended')) return 'ended';
-  return history.some(({ kind }) => kind === 'in_force') ? undefined : 'missing';
+  if (!history.some(({ kind }) => kind === 'in_force')) return 'missing';
+  return history.some(({ kind }) => MANDATE_LIMIT_KINDS.includes(kind)) ? 'ended' : undefined;
 }
 
 /** The event that stops an order whose rows differ from its log; undefined when they don't. */
-export function contradictionOf(order: Order, history: readonly OrderLogEntry[]) {
-  const found = differenceFromLog(order, history);
+export function contradictionOf(order: Order, history: readonly OrderLogEntry[], isWitnessed: IsWitnessed) {
+  const found = differenceFromLog(order, history, isWitnessed);
   if (found === undefined) return undefined;
-  const done = new Map(order.items.map((item) => [item.n, itemInLog(history, item).done]));
+  const done = new Map(
+    order.items.map((item) => [item.n, itemInLog(history, item, isWitnessed(order.id)).done]),
+  );
   const version = Math.max(order.version, ...history.map((entry) => entry.version));
   return { type: 'contradicted', found, version, done } as const;
 }

@@ -5,6 +5,7 @@ import type { Reservation, Shortfall } from '../money/budget.ts';
 import type { PricedOrder } from '../money/order-cost.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { EarlierFinding } from './earlier.ts';
+import type { IsWitnessed } from './log-limits.ts';
 import type { HeldCode, SendingFacts } from './mandates/acting.ts';
 import type { Order, OrderState, OrderTaskName } from './order.ts';
 import type { SendingGuard } from './order-signing.ts';
@@ -159,6 +160,7 @@ export interface OrderStore {
   openOrders(task: OrderTaskName, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
   history(orderId: string, viewer: SystemViewer): Promise<readonly OrderLogEntry[]>;
+  readonly isWitnessed: IsWitnessed;
   /** An order with its log, oldest first, at one moment; without what happened to single items of one of many rows. */
   loadWithHistory(id: string, viewer: SystemViewer): Promise<OrderWithHistory | undefined>;
   /** Everything that the service answered, item by item, oldest first. */

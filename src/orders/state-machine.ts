@@ -300,7 +300,7 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
   return changedOrder(
     order,
     now,
-    { kind: event.type, ...requestOf(item), ...why, ...takenOf(order, event) },
+    { kind: event.type, ...requestOf(item), worker: event.workerId, ...why, ...takenOf(order, event) },
     { items: replaceItem(order, event.n, { state: 'SENT', sentAt: now, attempts: item.attempts + 1 }) },
   );
 }
@@ -317,8 +317,8 @@ function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Da
   const item = itemOf(order, event.n);
   if (!isClaimedBy(order, event.workerId) || (item?.state !== 'SENT' && item?.state !== 'WAITING'))
     return undefined;
-  const { type: kind, why, notBefore } = event;
-  const entry = { kind, n: item.n, name: item.name, why: { code: why }, until: notBefore };
+  const { type: kind, workerId: worker, why, notBefore } = event;
+  const entry = { kind, n: item.n, name: item.name, worker, why: { code: why }, until: notBefore };
   if (item.result?.stoppedBy !== undefined) return notRetried(order, item, entry, event.doubt, now);
   return changedOrder(order, now, entry, {
     items: replaceItem(order, event.n, {
@@ -465,11 +465,12 @@ function answered(order: Order, event: EventOf<'answered'>, now: Date): Transiti
         isClaimedBy(order, event.givenUpBy) &&
         (item?.state === 'WAITING' || item?.state === 'SENT');
   if (item === undefined || !applies) return undefined;
-  const { type: kind, outcome, result } = event;
+  const { type: kind, outcome, result, givenUpBy } = event;
+  const worker = givenUpBy === undefined ? {} : { worker: givenUpBy };
   return settledOrder(
     order,
     now,
-    { kind, ...requestOf(item), outcome, result },
+    { kind, ...requestOf(item), ...worker, outcome, result },
     {
       items: replaceItem(order, event.n, {
         state: outcome,

@@ -1,12 +1,15 @@
 import { z } from 'zod';
+import type { Witness } from '../orders/charter.ts';
+import { doneByLog, MANDATE_LIMIT_KINDS, witnessedBy } from '../orders/log-limits.ts';
 import { heldCode, type Taken } from '../orders/mandates/acting.ts';
 import type { MandateAct, MandateName } from '../orders/mandates/ports.ts';
 import type { Order } from '../orders/order.ts';
 import { subjectOf, tagsTouched } from '../policy/subject.ts';
 import { optional, optionalText } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
+import { orderHistories, selectLimits } from './events.ts';
 import { IS_RELEASED } from './reservations.ts';
-import { orderRows, selectOrders } from './rows.ts';
+import { idRows, orderRows, selectOrders } from './rows.ts';
 
 /*
  * What is read of mandates, also in the transaction that marks one of their orders as sent.
@@ -62,33 +65,53 @@ const takenRows = z.array(
   z.object({ day: z.string(), minor: z.string(), isOwn: z.boolean(), count: z.number() }),
 );
 
+/** The requests of mandates in the log. */
+const requestsOf = (teamId: string) =>
+  Prisma.sql`events e WHERE e.team_id = ${teamId} AND e.kind = 'sending' AND e.data ? 'mandate'`;
+
+/** The log of a team. */
+export interface TeamLog {
+  readonly teamId: string;
+  readonly witness: Witness | undefined;
+}
+
+/** The orders of mandates whose request was not carried out, by witnessed events. Most have no event that says so. */
+async function findNotCarriedOut(
+  run: RunStatement,
+  { teamId, witness }: TeamLog,
+): Promise<readonly string[]> {
+  const ids = idRows.parse(
+    await run(Prisma.sql`
+      SELECT DISTINCT e.subject_id AS id FROM ${requestsOf(teamId)} AND EXISTS (
+        SELECT FROM events l WHERE l.subject_kind = 'order' AND l.subject_id = e.subject_id
+          AND (l.kind = 'retry_scheduled' OR l.data->>'outcome' = 'FAILED'))`),
+  );
+  if (ids.length === 0) return [];
+  const rows = await run(selectLimits(ids.map((id) => ({ id, n: 1 }))));
+  return orderHistories
+    .parse(rows)
+    .flatMap(([id, history]) => (doneByLog(history, witnessedBy(witness)(id)) === undefined ? id : []));
+}
+
 /**
- * The amounts that mandates have sent, by the log, without those that were not carried out. Whoever can add an event takes nothing away with it: of each
+ * The amounts that mandates take: sent ones by the log, reserved ones by the rows. An added event takes nothing away: of each
  * day the highest amount counts.
  */
-const sentByLog = (teamId: string) => Prisma.sql`
-  SELECT s.id, s.day, s.mandate, s.minor FROM (
-    SELECT e.subject_id AS id, (e.at AT TIME ZONE 'UTC')::date AS day,
-      e.data->>'mandate' AS mandate, max((e.data->'amount'->>'minor')::bigint) AS minor
-    FROM events e WHERE e.team_id = ${teamId} AND e.kind = 'sending' AND e.data ? 'mandate'
-    GROUP BY 1, 2, 3
-  ) s WHERE (
-    SELECT coalesce(l.data->>'outcome', l.kind) FROM events l
-    WHERE l.subject_kind = 'order' AND l.subject_id = s.id
-      AND l.kind IN ('sending', 'retry_scheduled', 'answered', 'answered_late', 'resolved')
-    ORDER BY l.data->>'outcome' IS NOT DISTINCT FROM 'SUCCEEDED' DESC, l.seq DESC LIMIT 1
-  ) NOT IN ('FAILED', 'retry_scheduled')`;
-
-/** The amounts that mandates take: sent ones by the log, reserved ones by the rows. */
 export async function readTaken(
   run: RunStatement,
-  teamId: string,
+  log: TeamLog,
   mandateId: string,
   without: string | undefined,
 ): Promise<Taken> {
+  const { teamId } = log;
+  const freed = await findNotCarriedOut(run, log);
   const rows = takenRows.parse(
     await run(Prisma.sql`
-      WITH sent AS (${sentByLog(teamId)}), taken AS (
+      WITH sent AS (
+        SELECT e.subject_id AS id, (e.at AT TIME ZONE 'UTC')::date AS day,
+          e.data->>'mandate' AS mandate, max((e.data->'amount'->>'minor')::bigint) AS minor
+        FROM ${requestsOf(teamId)} AND e.subject_id <> ALL(${[...freed]}) GROUP BY 1, 2, 3
+      ), taken AS (
         SELECT id, day, mandate, minor FROM sent
         UNION ALL
         SELECT o.id, r.day, o.mandate_id, r.amount_minor
@@ -116,7 +139,7 @@ export async function lockMandate(run: RunStatement, id: string): Promise<Order 
   const kinds = kindRows.parse(
     await run(Prisma.sql`
       SELECT DISTINCT kind FROM events WHERE subject_kind = 'order' AND subject_id = ${id}
-        AND kind IN ('in_force', 'mandate_ended')`),
+        AND kind = ANY(${['in_force', ...MANDATE_LIMIT_KINDS]})`),
   );
   if (kinds.join() !== 'in_force') return undefined;
   return orderRows.parse(await run(selectOrders(Prisma.sql`WHERE o.id = ${id}`)))[0];

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { HOUR_MS, MINUTE_MS } from '../duration.ts';
+import type { Witness } from '../orders/charter.ts';
 import { type HeldCode, isAskedFor, overCeiling, SAME_END_MS } from '../orders/mandates/acting.ts';
 import { isInForce, mandateOf } from '../orders/mandates/mandate.ts';
 import type { ActOutcome, MandateAct, MandateStore, NewAct } from '../orders/mandates/ports.ts';
@@ -18,6 +19,7 @@ import {
   NAME_COLUMNS,
   nameRows,
   readTaken,
+  type TeamLog,
 } from './mandate-reads.ts';
 import { holderOfNames } from './order-changes.ts';
 import { fitsBudgets, IS_BOOKED, IS_RELEASED } from './reservations.ts';
@@ -49,8 +51,13 @@ function isSameEnd(expiresAt: Prisma.Sql): Prisma.Sql {
 }
 
 /** @throws {StoreError} from every method, when the database fails */
-export function createMandateStore(database: Database, teamId: string): MandateStore {
+export function createMandateStore(
+  database: Database,
+  teamId: string,
+  witness: Witness | undefined,
+): MandateStore {
   const { run } = database;
+  const log = { teamId, witness };
   const acts = async (rest: Prisma.Sql) =>
     actRows.parse(await run(Prisma.sql`SELECT ${ACT_COLUMNS} FROM mandate_acts a ${rest}`));
 
@@ -114,7 +121,7 @@ export function createMandateStore(database: Database, teamId: string): MandateS
       });
     },
 
-    takenBy: (mandateId, without) => readTaken(run, teamId, mandateId, without),
+    takenBy: (mandateId, without) => readTaken(run, log, mandateId, without),
 
     latestAccount: async (name) =>
       idRows.parse(
@@ -127,7 +134,7 @@ export function createMandateStore(database: Database, teamId: string): MandateS
     async keepOrder(act, creation) {
       const { order } = creation;
       try {
-        return await database.transaction((tx) => keepOrder(tx, teamId, act, creation));
+        return await database.transaction((tx) => keepOrder(tx, log, act, creation));
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
         const holder = await holderOfNames(database, order);
@@ -216,10 +223,11 @@ export function createMandateStore(database: Database, teamId: string): MandateS
 
 async function keepOrder(
   run: RunStatement,
-  teamId: string,
+  log: TeamLog,
   act: NewAct,
   creation: OrderCreation,
 ): Promise<ActOutcome> {
+  const { teamId } = log;
   const { order, reservation } = creation;
   if (!(await isFree(run, teamId, act))) return { kind: 'taken' };
   if (reservation === undefined) throw new Error('an order of a mandate takes something out of its ceilings');
@@ -227,7 +235,7 @@ async function keepOrder(
   const kept = await lockMandate(run, act.mandateId);
   const mandate = kept && mandateOf(kept);
   if (mandate === undefined || !isInForce(mandate, act.at)) return { kind: 'over' };
-  const taken = await readTaken(run, teamId, mandate.id, undefined);
+  const taken = await readTaken(run, log, mandate.id, undefined);
   if (overCeiling(mandate.terms, act.amount, reservation.day, taken) !== undefined) return { kind: 'over' };
   await run(insertOrder(creation));
   return { kind: 'kept', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };

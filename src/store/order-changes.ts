@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Reservation } from '../money/budget.ts';
+import type { Witness } from '../orders/charter.ts';
 import { findingsIn } from '../orders/earlier.ts';
-import { limitOf } from '../orders/log-limits.ts';
+import { limitOf, signLog, witnessedBy } from '../orders/log-limits.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type { SendingGuard, SendingObstacle } from '../orders/order-signing.ts';
 import type { CommitOutcome, OrderCommit, OrderCreation, OrderStore } from '../orders/ports.ts';
@@ -15,6 +16,9 @@ import { earlierItemRows, idRows, orderRows, selectById, selectEarlierItems } fr
 import { readSigningRows } from './signing-rows.ts';
 import { insertOrder, lockRetried, openKey, updateOrders } from './statements.ts';
 
+/** The database, and the witness of events that allow a repeat. */
+type WitnessedDatabase = Database & { readonly witness: Witness | undefined };
+
 /** Tries to keep a new order whose way is barred by one that is gone when we look. */
 const CREATE_TRIES = 5;
 
@@ -23,9 +27,10 @@ const CREATE_TRIES = 5;
  * @param changed told of each order as a commit left it
  */
 export function createOrderChanges(
-  database: Database,
+  database: WitnessedDatabase,
   changed: (order: Order) => void,
 ): Pick<OrderStore, 'create' | 'commit'> {
+  const { witness } = database;
   const commitTogether = createCommitBatch(database);
 
   const commitAlone = async (commit: OrderCommit): Promise<CommitOutcome> => {
@@ -44,8 +49,9 @@ export function createOrderChanges(
   };
 
   return storeOf('orders', {
-    create: async (creation) => {
-      const { order } = creation;
+    create: async (given) => {
+      const { order } = given;
+      const creation = { ...given, log: signLog(witness, order.id, given.log) };
       let fits = true;
       const conflictingOrderId = await insert(database, order, async () => {
         if (isLimited(creation)) fits = await createLimited(database, creation);
@@ -56,7 +62,8 @@ export function createOrderChanges(
       return undefined;
     },
 
-    commit: async (commit) => {
+    commit: async (given) => {
+      const commit = { ...given, log: signLog(witness, given.before.id, given.log) };
       try {
         const outcome = await (sentItems(commit).length === 0 ? commitAlone(commit) : send(commit));
         if (outcome.ok) changed(commit.after);
@@ -94,12 +101,12 @@ async function insert(
 const REFUSED = { ok: false, conflictingOrderId: undefined } as const;
 
 /** All changes of a moment in one transaction. Of one order only one goes at a time. */
-function createCommitBatch(database: Database) {
+function createCommitBatch(database: WitnessedDatabase) {
   return batch(
     async (commits: readonly OrderCommit[]) => {
       const trust = commits.some(startsWork) ? 'verified' : 'any';
       const { ids, position, limits } = commits.some((commit) => sentItems(commit).length > 0)
-        ? await database.transaction((run) => updateWithinLimits(run, commits), trust)
+        ? await database.transaction((run) => updateWithinLimits(run, commits, database.witness), trust)
         : { ...(await update((statement) => database.run(statement, trust), commits)), limits: NO_LIMITS };
       noteCommitted(database, position);
       return commits.map(({ before: { id } }): CommitOutcome => {
@@ -115,8 +122,12 @@ function createCommitBatch(database: Database) {
 const NO_LIMITS: ReadonlyMap<string, LogDifference> = new Map();
 
 /** Makes the changes that the log allows. */
-async function updateWithinLimits(run: RunStatement, commits: readonly OrderCommit[]) {
-  const limits = await readLimitsFromLog(run, commits);
+async function updateWithinLimits(
+  run: RunStatement,
+  commits: readonly OrderCommit[],
+  witness: Witness | undefined,
+) {
+  const limits = await readLimitsFromLog(run, commits, witness);
   const allowed = commits.filter(({ before }) => !limits.has(before.id));
   return { ...(await update(run, allowed)), limits };
 }
@@ -125,16 +136,18 @@ async function updateWithinLimits(run: RunStatement, commits: readonly OrderComm
 async function readLimitsFromLog(
   run: RunStatement,
   commits: readonly OrderCommit[],
+  witness: Witness | undefined,
 ): Promise<ReadonlyMap<string, LogDifference>> {
   const sent = commits.flatMap((commit) =>
-    sentItems(commit).map(({ n }) => ({ id: commit.before.id, n, items: commit.before.items })),
+    sentItems(commit).map(({ n }) => ({ id: commit.before.id, n, order: commit.before })),
   );
   const rows = await run(selectLimits(sent.map(({ id, n }) => ({ id, n }))));
   const histories = new Map(orderHistories.parse(rows));
   return new Map(
-    sent.flatMap(({ id, n, items }) => {
-      const item = items.find((each) => each.n === n);
-      const limit = item === undefined ? 'missing' : limitOf(histories.get(id) ?? [], item);
+    sent.flatMap(({ id, n, order }) => {
+      const item = order.items.find((each) => each.n === n);
+      const limit =
+        item === undefined ? 'missing' : limitOf(order, item, histories.get(id) ?? [], witnessedBy(witness));
       return limit === undefined ? [] : [[id, limit] as const];
     }),
   );
@@ -174,7 +187,7 @@ function createLimited(database: Database, creation: Limited<OrderCreation>): Pr
  * seen here, or after. Everything that signatures are compared with is read here.
  */
 async function commitSending(
-  database: Database,
+  database: WitnessedDatabase,
   commit: OrderCommit,
   guard: SendingGuard,
 ): Promise<CommitOutcome> {
@@ -196,7 +209,7 @@ async function commitSending(
 
 /** Marks a request as sent, if the log and the signatures allow it. @param signedId the order whose approvals let it go */
 async function sendUnlessObstructed(
-  database: Database,
+  database: WitnessedDatabase,
   run: RunStatement,
   commit: OrderCommit,
   signedId: string,
@@ -205,7 +218,7 @@ async function sendUnlessObstructed(
   const obstacle = await obstacleTo(database, run, signedId, guard);
   if (obstacle?.kind === 'not_signed') return { outcome: { ...REFUSED, notSigned: obstacle.differs } };
   if (obstacle !== undefined) return { outcome: REFUSED };
-  const { ids, position, limits } = await updateWithinLimits(run, [commit]);
+  const { ids, position, limits } = await updateWithinLimits(run, [commit], database.witness);
   const { id } = commit.before;
   const differs = limits.get(id);
   if (differs !== undefined) return { outcome: { ...REFUSED, differs } };
@@ -230,7 +243,7 @@ async function obstacleTo(
  * sends another one waits, and so does who ends it.
  */
 async function commitMandated(
-  database: Database,
+  database: WitnessedDatabase,
   commit: OrderCommit,
   mandateId: string,
   guard: SendingGuard,
@@ -247,7 +260,7 @@ async function commitMandated(
     const fits = !reservation.isLimited || (await fitsBudgets(run, reservation, after.id));
     const mandate = await lockMandate(run, mandateId);
     const [watched, act] = [await findName(run, name), await findActOf(run, after.id)];
-    const taken = await readTaken(run, teamId, mandateId, after.id);
+    const taken = await readTaken(run, { teamId, witness: database.witness }, mandateId, after.id);
     const held =
       act === undefined
         ? 'mandate_ended'

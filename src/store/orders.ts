@@ -1,3 +1,5 @@
+import type { Witness } from '../orders/charter.ts';
+import { witnessedBy } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { Database } from './database.ts';
@@ -8,17 +10,20 @@ import { createOrderWork } from './order-work.ts';
 
 /**
  * Orders on PostgreSQL.
+ * @param witness of events that allow a repeat; without one nothing is repeated
  * @param changed told of each order as a commit left it; what is due at once need not be looked for
  * @throws {StoreError} from every method, when the database fails
  */
 export function createOrderStore(
   database: Database,
+  witness: Witness | undefined,
   changed: (order: Order) => void = () => undefined,
 ): OrderStore {
   return {
     ...createOrderReads(database),
-    ...createOrderChanges(database, changed),
+    ...createOrderChanges({ ...database, witness }, changed),
     ...createOrderWork(database),
     ...createOrderSecrets(database),
+    isWitnessed: witnessedBy(witness),
   };
 }

@@ -1,7 +1,7 @@
 import type { AccountStore, TokenSteps } from '../accounts/account.ts';
 import type { EventLog } from '../events.ts';
 import type { FeedStore, ReminderStore, WatchListStore } from '../expiry/ports.ts';
-import type { LedgerKeyStore, LedgerStore } from '../ledger/ports.ts';
+import type { LedgerStore } from '../ledger/ports.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { PriceEdit } from '../money/prices.ts';
 import type {
@@ -14,6 +14,7 @@ import type {
   PresetStore,
 } from '../names/ports.ts';
 import type { NotificationStore } from '../notifications.ts';
+import type { Witness } from '../orders/charter.ts';
 import type { MandateStore } from '../orders/mandates/ports.ts';
 import type { Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
@@ -33,7 +34,7 @@ import { createHeartbeat } from './heartbeat.ts';
 import { createIncidentStore } from './incidents.ts';
 import { createInstallationStore, type InstallationStore } from './installation.ts';
 import { createLeaseStore } from './leases.ts';
-import { createLedgerKeyStore, createLedgerStore } from './ledger.ts';
+import { createLedgerStore } from './ledger.ts';
 import { createMandateStore } from './mandates.ts';
 import { createMoneyReportStore } from './money-reports.ts';
 import { createImpactStore, createNameRecordStore } from './name-records.ts';
@@ -55,7 +56,6 @@ import { createWebhookStore } from './webhooks.ts';
 /** The stores of one database that are used before it is known whose it is. */
 export interface InstallationStores {
   readonly installation: InstallationStore;
-  readonly orders: OrderStore;
   readonly accounts: AccountStore;
   readonly tokenSteps: TokenSteps;
   readonly savedSettings: SettingsStore;
@@ -66,6 +66,7 @@ export interface InstallationStores {
 
 /** All stores of a team. */
 export interface Stores extends InstallationStores {
+  readonly orders: OrderStore;
   readonly spending: SpendStore;
   readonly policies: PolicyStore;
   readonly pendingChanges: {
@@ -93,17 +94,11 @@ export interface Stores extends InstallationStores {
   readonly keys: KeyStore & SigningRowsStore;
   readonly leases: LeaseStore;
   readonly ledger: LedgerStore;
-  readonly ledgerKey: LedgerKeyStore;
 }
 
-/** @param orderChanged called with each order that was committed */
-export function createInstallationStores(
-  database: Database,
-  orderChanged: (order: Order) => void,
-): InstallationStores {
+export function createInstallationStores(database: Database): InstallationStores {
   return {
     installation: createInstallationStore(database),
-    orders: createOrderStore(database, orderChanged),
     accounts: createAccountStore(database),
     tokenSteps: createTokenStepStore(database),
     savedSettings: createSettingsStore(database),
@@ -120,15 +115,20 @@ export interface TeamStoreOptions {
   readonly settingTexts: (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>;
   /** Keys are in use: a policy may ask for signatures. */
   readonly canSign: boolean;
+  /** Of events that allow a repeat; undefined while the ledger's key can't be opened. */
+  readonly witness: Witness | undefined;
+  /** Called with each order that was committed. */
+  readonly orderChanged: (order: Order) => void;
 }
 
 export function createStores(
   database: Database,
   installation: InstallationStores,
-  { teamId, settingTexts, canSign }: TeamStoreOptions,
+  { teamId, settingTexts, canSign, witness, orderChanged }: TeamStoreOptions,
 ): Stores {
   return {
     ...installation,
+    orders: createOrderStore(database, witness, orderChanged),
     spending: createSpendStore(database),
     policies: createPolicyStore(database, teamId, canSign),
     pendingChanges: {
@@ -142,7 +142,7 @@ export function createStores(
     prices: createPriceStore(database, teamId),
     standIns: createStandInStore(database, teamId),
     budgets: createBudgetStore(database, teamId),
-    mandates: createMandateStore(database, teamId),
+    mandates: createMandateStore(database, teamId, witness),
     moneyReports: createMoneyReportStore(database),
     notifications: createNotificationStore(database, teamId),
     reminders: createReminderStore(database, teamId),
@@ -155,6 +155,5 @@ export function createStores(
     keys: createKeyStore(database, teamId),
     leases: createLeaseStore(database),
     ledger: createLedgerStore(database, teamId),
-    ledgerKey: createLedgerKeyStore(database, teamId),
   };
 }

@@ -10,6 +10,7 @@ import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newDemand } from '../orders/sample.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
+import { WITNESS } from '../support/witness.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
@@ -151,7 +152,7 @@ describe('on the real store', () => {
     };
     const items = { create: [{ n: 1, name: 'cafe.rest', ctid: id, state: 'SUCCEEDED', answeredAt: NOW }] };
     await rig.database.prisma.order.create({ data: { ...row, items } });
-    const store = createOrderStore(rig.database);
+    const store = createOrderStore(rig.database, WITNESS);
     const order = await store.load(id, 'system');
     if (order === undefined) throw new Error('the order is gone');
     return order;

@@ -103,7 +103,7 @@ const questionAbout = (name: string, channel = DOMAINS): Promise<Message> =>
 const click = (person: Actor, question: Message) =>
   toldAfter(t.workspace, person, () => person.click(question, 'facts_confirm'));
 
-/** The paths that take a tag away. Dates, lapses and snoozes have tests of their own below. */
+/** The paths that take a tag away. */
 const PATHS: readonly [string, (person: Actor, name: string) => Promise<string>][] = [
   ['the command', (person, name) => told(`unwatch ${name}`, person)],
   ['the form', (person, name) => edit(person, name, { tags: '' })],
@@ -127,6 +127,43 @@ test.each(
   await t.workspace.waitFor(async () => ((await tagsOf(name)).length === 0 ? true : undefined), {
     what: 'the confirmed change',
   });
+});
+
+/** The paths that move a date away. */
+const DATE_PATHS: readonly [string, (person: Actor, name: string) => Promise<string>][] = [
+  ['the watch command', (person, name) => told(`watch ${name} 2028-05-01`, person)],
+  ['the import', (person, name) => watchMany(person, `${name}, 2028-05-01`)],
+];
+
+test.each(
+  DATE_PATHS.flatMap(([path, act]) =>
+    (['alice', 'bob', 'carol'] as const).map((who) => [path, who, act] as const),
+  ),
+)('by %s, %s moves no date alone', async (path, who, act) => {
+  const name = `${path.replace(/\W/g, '')}-${who}.test`;
+  const date = { after: new Date('2027-05-01') };
+  const { expiry, facts } = t.demo.bot;
+  await facts.changeReminders([{ name, isNew: true, date }], 'U0DORA', { channelId: DOMAINS });
+  await watched(name, 'brand');
+  expect(await act(t[who], name)).toMatch(/waits for a second person|1 date waiting/);
+  expect((await expiry.find(name))?.expiry?.at).toEqual(date.after);
+  expect(await click(t[who], await questionAbout(name))).toContain('You asked for this');
+});
+
+test.each(['alice', 'bob', 'carol'] as const)('a snooze by %s ends with the expiry', async (who) => {
+  const name = `snooze-${who}.test`;
+  await watched(name, 'brand');
+  const place = { channelId: DOMAINS };
+  const { expiry, facts } = t.demo.bot;
+  const by = `U0${who.toUpperCase()}`;
+  const date = { after: new Date(Date.now() + 86_400_000) };
+  await facts.changeReminders([{ name, date }], by, place);
+  await expiry.snooze({ name, reason: undefined, origin: place }, 300, (changes) =>
+    facts.changeReminders(changes, by, place),
+  );
+  const found = await expiry.find(name);
+  expect(found?.expiry).toBeDefined();
+  expect(found?.snooze?.until).toEqual(found?.expiry?.at);
 });
 
 /** Asks in a digest's place to let a name lapse, and finds the request. */

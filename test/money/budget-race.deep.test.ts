@@ -6,6 +6,7 @@ import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
+import { WITNESS } from '../support/witness.ts';
 import { type MoneyRig, startRig } from './rig.ts';
 
 /*
@@ -34,7 +35,7 @@ test('500 approvals at once on three replicas never overspend a budget by a cent
     const budgets = createBudgetStore(database, TEAM_ID);
     return {
       ...m.orders,
-      store: createOrderStore(database),
+      store: createOrderStore(database, WITNESS),
       priceOf: createOrderPricer({ prices: createPriceStore(database, TEAM_ID), now }),
       lookAtBudgets: createBudgetLook({ teamId: TEAM_ID, budgets, tagsOf: async () => new Map(), now }),
     };

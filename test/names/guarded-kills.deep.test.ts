@@ -16,6 +16,7 @@ import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { seeded } from '../support/seeded.ts';
 import { arrangedList } from '../support/unprotected.ts';
+import { WITNESS } from '../support/witness.ts';
 
 /*
  * Processes that watch guarded names and die at any moment. What one knew is gone with it: the next one has the database alone. For the
@@ -95,7 +96,7 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
     incidents: createIncidentStore(database, TEAM),
     impacts: createImpactStore(database, TEAM),
     incidentChanged: () => undefined,
-    orders: createOrderStore(database),
+    orders: createOrderStore(database, WITNESS),
     tags: createPortfolioStore(database, TEAM),
     rdap: {
       fetchRecord: async () => ({ kind: 'unavailable', problem: { code: 'busy' } }),

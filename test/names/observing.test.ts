@@ -22,6 +22,7 @@ import { clientFor, startDns } from '../dns/sandbox-dns.ts';
 import { newOrder } from '../orders/sample.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { arrangedList } from '../support/unprotected.ts';
+import { WITNESS } from '../support/witness.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -133,7 +134,7 @@ describe('redirects that orders have set', () => {
     const id = `redirect-${minutes}`;
     const about = { id, deliveryId: id, state: 'SUCCEEDED', task: 'redirect', createdAt } as const;
     const order = newOrder([source], { ...about, input: { source, target }, ...changes });
-    expect(await createOrderStore(db).create({ order, log: [] })).toBeUndefined();
+    expect(await createOrderStore(db, WITNESS).create({ order, log: [] })).toBeUndefined();
   }
   const leadingTo = async (name: string) =>
     findDependents(name, await store.mentioning(name)).redirects.names;

@@ -19,6 +19,7 @@ import { newOrder } from '../orders/sample.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { seeded } from '../support/seeded.ts';
 import { arrangedList } from '../support/unprotected.ts';
+import { WITNESS } from '../support/witness.ts';
 
 /*
  * A month of watched names over real parts: PostgreSQL, the sockets of a DNS with three servers a registry, and a registry over
@@ -305,7 +306,7 @@ export async function playMonth(
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
   const incidents = createIncidentStore(database, TEAM);
-  const orders = createOrderStore(database);
+  const orders = createOrderStore(database, WITNESS);
   const names = createNames({
     store: createNameRecordStore(database, TEAM),
     impacts: createImpactStore(database, TEAM),

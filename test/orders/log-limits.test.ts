@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { OrderLogEntry } from '../../src/events.ts';
-import { itemInLog, limitOf } from '../../src/orders/log-limits.ts';
-import type { OrderEvent, OrderItem } from '../../src/orders/order.ts';
+import { itemInLog, limitOf, signLog, witnessedBy } from '../../src/orders/log-limits.ts';
+import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
+import { WITNESS } from '../support/witness.ts';
 import { newOrder } from './sample.ts';
 
 const NOW = new Date('2026-03-01T09:00:00Z');
@@ -13,22 +14,35 @@ const ANSWERED: OrderEvent = { type: 'answered', n: 1, outcome: 'SUCCEEDED', res
 const LEFT: OrderEvent = { type: 'stopped', summary: { code: 'requester_left' } };
 const STOPPED: OrderEvent = { type: 'stopped', summary: { code: 'stopped' }, by: 'U0BOB' };
 
+const FAILED: OrderEvent = { ...ANSWERED, outcome: 'FAILED' };
+const UNANSWERED: OrderEvent = { ...ANSWERED, outcome: 'UNKNOWN' };
+const SETTLED: OrderEvent = { type: 'resolved', by: 'U0BOB', outcome: 'FAILED', reason: undefined };
+const GIVEN_UP: OrderEvent = { ...FAILED, givenUpBy: 'x' };
+const X_SENDING: OrderEvent = { ...SENDING, workerId: 'x' };
+const X_BUSY: OrderEvent = { ...BUSY, workerId: 'x' };
+const isWitnessed = witnessedBy(WITNESS);
+
 /** What the log of two claimed names says of the first one after some events. */
 function logged(...events: readonly OrderEvent[]): {
+  readonly order: Order;
   readonly item: OrderItem;
   readonly log: OrderLogEntry[];
 } {
-  let order = newOrder(['a.rest', 'b.rest'], { state: 'EXECUTING', claim: { workerId: 'w' } });
+  return loggedOf({}, ...events);
+}
+
+function loggedOf(overrides: Partial<Order>, ...events: readonly OrderEvent[]) {
+  let order = newOrder(['a.rest', 'b.rest'], { state: 'EXECUTING', claim: { workerId: 'w' }, ...overrides });
   const log: OrderLogEntry[] = [];
   for (const event of events) {
     const result = transition(order, event, NOW);
     if (!result.ok) throw new Error(`${event.type}: ${result.refusal.code}`);
     order = result.order;
-    log.push(...result.log);
+    log.push(...signLog(WITNESS, order.id, result.log));
   }
   const [item] = order.items;
   if (item === undefined) throw new Error('no item');
-  return { item, log };
+  return { order, item, log };
 }
 
 describe('an item in the log', () => {
@@ -60,16 +74,60 @@ describe('an item in the log', () => {
       { type: 'resolved', by: 'U0BOB', outcome: 'SUCCEEDED', reason: undefined },
     ],
   ])('%s', (_what, state, done, ...events) => {
-    const { item, log } = logged(...events);
-    expect(itemInLog(log, item)).toEqual({ state, done });
+    const { order, item, log } = logged(...events);
+    expect(itemInLog(log, item, isWitnessed(order.id))).toEqual({ state, done });
   });
 
   test('limits what its row says, and lets the row of the product pass', () => {
     const waiting = logged().item;
-    expect(limitOf(logged(SENDING, BUSY).log, waiting)).toBeUndefined();
-    expect(limitOf(logged(SENDING).log, waiting)).toBe('sent');
-    expect(limitOf(logged(SENDING, ANSWERED).log, waiting)).toBe('ended');
-    expect(limitOf([], logged(SENDING).item)).toBe('missing');
-    expect(limitOf(logged(SENDING, STOPPED).log, logged(SENDING).item)).toBe('ended');
+    const limit = (log: OrderLogEntry[], item: OrderItem) =>
+      limitOf({ ...logged().order, version: 9 }, item, log, isWitnessed);
+    expect(limit(logged(SENDING, BUSY).log, waiting)).toBeUndefined();
+    expect(limit(logged(SENDING).log, waiting)).toBe('sent');
+    expect(limit(logged(SENDING, ANSWERED).log, waiting)).toBe('ended');
+    expect(limit([], logged(SENDING).item)).toBe('missing');
+    expect(limit(logged(SENDING, STOPPED).log, logged(SENDING).item)).toBe('ended');
+    // A request with the version of an older one would be allowed by that one's retry.
+    const { order, log } = logged(SENDING, BUSY);
+    expect(limitOf({ ...order, version: order.version - 1 }, waiting, log, isWitnessed)).toBe('older');
+  });
+});
+
+/*
+ * A row writer can add events. Those that limit do no harm. Those that allow a repeat are a retry, a failure (of an answer, a late
+ * answer, a settlement, an invalidation) and, for a mandate, its coming into force. Siblings that need no witness: approvals,
+ * vouchings and charters carry signatures; a revocation only limits; `released`, `finished` and `contradicted` only limit.
+ */
+describe('an added event allows no repeat', () => {
+  const sent = logged(SENDING).log;
+  const again = logged(SENDING, BUSY, SENDING).log;
+  const unanswered = logged(SENDING, UNANSWERED).log;
+  const settled = logged(SENDING, UNANSWERED, SETTLED).log;
+  const only = (log: readonly OrderLogEntry[], wanted: OrderLogEntry['kind']) =>
+    log.filter(({ kind, witness }) => kind === wanted && witness !== undefined);
+  const retry = only(again, 'retry_scheduled');
+  const failed = only(logged(SENDING, FAILED).log, 'answered');
+  const forged = (entries: readonly OrderLogEntry[], changes: Partial<OrderLogEntry>) =>
+    entries.map((entry) => ({ ...entry, ...changes }) as OrderLogEntry);
+  const byOther = { claim: { workerId: 'x' } };
+
+  test.each<[what: string, log: readonly OrderLogEntry[], added: readonly OrderLogEntry[]]>([
+    ['a retry without a witness', sent, forged(retry, { witness: 'AAAA' })],
+    ['a copy of the retry before the last request', again, retry],
+    ['that copy with a newer version', again, forged(retry, { version: 99 })],
+    ['that copy for another name', logged({ ...SENDING, n: 2 }).log, forged(retry, { n: 2 } as object)],
+    ['a retry of another claim', sent, only(loggedOf(byOther, X_SENDING, X_BUSY).log, 'retry_scheduled')],
+    ['a retry of another order', sent, only(loggedOf({ id: 'other' }, SENDING, BUSY).log, 'retry_scheduled')],
+    ['a failure without a witness', sent, forged(failed, { witness: 'AAAA' })],
+    ['a copy of a failure before the request was unanswered', unanswered, failed],
+    ['the failure of a claim that sent nothing', sent, only(loggedOf(byOther, GIVEN_UP).log, 'answered')],
+    ['a settlement without a witness', unanswered, forged(only(settled, 'resolved'), { witness: 'AAAA' })],
+  ])('%s', (_what, log, added) => {
+    const { order } = logged();
+    expect(added).not.toEqual([]);
+    const n = log.some((entry) => 'n' in entry && entry.n === 2) ? 1 : 0;
+    const item = order.items[n];
+    if (item === undefined) throw new Error('no item');
+    expect(itemInLog([...log, ...added], item, isWitnessed(order.id))).toMatchObject({ done: 'UNKNOWN' });
   });
 });

@@ -7,6 +7,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { cardOf } from '../slack/orders/samples.ts';
 import { OwnServer } from '../support/own-server.ts';
+import { WITNESS } from '../support/witness.ts';
 import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
@@ -369,6 +370,6 @@ test('a server whose disk is put back while a request is out: one request, and w
   // A process that starts now has seen nothing of all this.
   const fresh = openDatabase({ url });
   onTestFinished(() => fresh.close());
-  await rig.startProcess({ store: createOrderStore(fresh) }).execute(order.id);
+  await rig.startProcess({ store: createOrderStore(fresh, WITNESS) }).execute(order.id);
   expect(rig.service.timesSent(order.id), 'requests').toBe(1);
 }, 120_000);

@@ -11,6 +11,7 @@ import { createHeartbeat } from '../../src/store/heartbeat.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newOrder } from '../store/order-rig.ts';
 import { OwnServer } from '../support/own-server.ts';
+import { WITNESS } from '../support/witness.ts';
 import { saidOf } from './sample.ts';
 
 /*
@@ -52,7 +53,7 @@ class Process {
 
   constructor(beatMs: number) {
     this.#database = openDatabase({ url });
-    this.store = createOrderStore(this.#database);
+    this.store = createOrderStore(this.#database, WITNESS);
     const write = (chunk: unknown, _encoding: string, done: () => void) => {
       this.logged += String(chunk);
       done();

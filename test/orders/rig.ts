@@ -40,6 +40,7 @@ import { DUE_MOMENTS } from '../store/order-rig.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { NO_MONEY } from '../support/money.ts';
 import { newTeamSettings } from '../support/settings.ts';
+import { WITNESS } from '../support/witness.ts';
 import { PLACES } from './sample.ts';
 import { ScriptedService } from './scripted-service.ts';
 
@@ -127,7 +128,7 @@ export async function startRig(
   await admin.connect();
   const sql = async (text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
     database.prisma.$queryRawUnsafe(text, ...values);
-  const kept = createOrderStore(database);
+  const kept = createOrderStore(database, WITNESS);
   const state = {
     now: START,
     /** By how much the bot's clock has moved and the database's leases have not. */
@@ -248,7 +249,7 @@ export async function startRig(
     },
   };
 
-  const mandateStore = createMandateStore(database, '');
+  const mandateStore = createMandateStore(database, '', WITNESS);
   /** Names with an incident that nobody has explained. */
   const incidents = new Set<string>();
   const budgets = createBudgetStore(database, '');
@@ -351,7 +352,7 @@ export async function startRig(
     sql,
     startProcess,
     /** Of another process, which remembers nothing of this one's. */
-    replicaStore: () => createOrderStore(database),
+    replicaStore: () => createOrderStore(database, WITNESS),
     store,
     messages: kept,
     vault,

@@ -3,6 +3,7 @@ import type { Subject } from '../../src/notifications.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { ENOUGH } from '../orders/sample.ts';
+import { WITNESS } from '../support/witness.ts';
 import { at, newOrder, type Rig, startRig, underWay } from './order-rig.ts';
 
 /*
@@ -152,7 +153,7 @@ describe('an order that cannot go out now', () => {
   test('is left alone longer and longer, which its row keeps, until it changes', async () => {
     const { id } = await rig.keep(newOrder(APPROVED));
     // Another process goes on where the first one left off.
-    const replica = createOrderStore(rig.database);
+    const replica = createOrderStore(rig.database, WITNESS);
     const pauses = [];
     for (let turn = 0; turn < 7; turn += 1) {
       await (turn % 2 === 0 ? rig.store : replica).putOff(id);
@@ -166,7 +167,7 @@ describe('an order that cannot go out now', () => {
 
   test('is left to others at once by a process that cannot carry it out, which does not take it from them', async () => {
     const { id } = await rig.keep(newOrder(APPROVED));
-    const replica = createOrderStore(rig.database);
+    const replica = createOrderStore(rig.database, WITNESS);
     expect(await replica.claimDue('execution', at(1), LEASE_MS, 100)).toEqual([id]);
     await replica.leaveToOthers(id);
     expect(await replica.claimDue('execution', at(1), LEASE_MS, 100), 'by the one that left it').toEqual([]);

@@ -19,6 +19,7 @@ import { newDemand } from '../orders/sample.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { orderEvent } from '../support/log.ts';
 import { arrangedList } from '../support/unprotected.ts';
+import { WITNESS } from '../support/witness.ts';
 import { newOrder } from './order-rig.ts';
 
 /*
@@ -218,7 +219,7 @@ const all = async (rows: AsyncIterable<unknown>) => {
   for await (const _ of rows);
 };
 
-const orders = () => createOrderStore(database);
+const orders = () => createOrderStore(database, WITNESS);
 const PENDING = `order-${ORDERS / 2}`;
 
 /** Changes an order as an approval does. */
@@ -256,7 +257,7 @@ async function follow(): Promise<void> {
   expect(await arrangedList(database).follow('order-79', 1, NOW, renewed)).toBe(true);
 }
 
-const mandates = () => createMandateStore(database, 'T0STEWARD');
+const mandates = () => createMandateStore(database, 'T0STEWARD', WITNESS);
 const incidents = () => createIncidentStore(database, 'T0STEWARD');
 const outbox = () => createNotificationStore(database, '');
 const subject = (id: string): Subject => ({ kind: 'order', id });

@@ -10,6 +10,7 @@ import { createOrderStore } from '../../src/store/orders.ts';
 import { ENOUGH, newOrder as sampleOrder } from '../orders/sample.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { orderEvent } from '../support/log.ts';
+import { WITNESS } from '../support/witness.ts';
 
 /** A moment to begin from; the store has no clock of its own. */
 export const T0 = new Date('2026-03-08T06:59:59.123Z');
@@ -52,7 +53,7 @@ export async function startRig() {
     ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET timezone = 'America/New_York'`);
   const database: Database = openDatabase({ url: testDatabase.url });
   const changed: Order[] = [];
-  const store = createOrderStore(database, (order) => changed.push(order));
+  const store = createOrderStore(database, WITNESS, (order) => changed.push(order));
   const notifications = createNotificationStore(database, '');
 
   return {

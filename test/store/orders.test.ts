@@ -92,6 +92,7 @@ describe('what is kept comes back', () => {
       n: 1,
       name: order.items[0]?.name,
       ctid: order.id,
+      worker: 'worker',
     });
   });
 

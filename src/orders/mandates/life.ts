@@ -116,7 +116,8 @@ export async function endIfContradicted(
   deps: Pick<LifeDeps, 'store' | 'mandates' | 'now'>,
   order: Order,
 ): Promise<boolean> {
-  if (differenceFromLog(order, await deps.store.history(order.id, 'system')) === undefined) return false;
+  const history = await deps.store.history(order.id, 'system');
+  if (differenceFromLog(order, history, deps.store.isWitnessed) === undefined) return false;
   await changeOrder(deps, order.id, (current) => stopContradicted(deps, current));
   await stopUnsent(deps, order.id);
   return true;

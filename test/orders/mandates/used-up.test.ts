@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/duration.ts';
+import { cancelOrder } from '../../../src/orders/decide.ts';
 import { endMandate } from '../../../src/orders/mandates/life.ts';
 import { purge } from '../../../src/store/purge.ts';
 import { withSession } from '../../../src/store/session.ts';
 import { type Rig, startRig } from '../rig.ts';
+import { fails } from '../scripted-service.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
 /*
@@ -78,6 +80,21 @@ test('the end of a mandate is seen in the transaction that sends', async () => {
   expect(await rig.read(orderId)).toMatchObject({ state: 'FAILED' });
 });
 
+test('a mandate that was stopped does not come into force by an added event', async () => {
+  await on.watch('cafe.rest', 10);
+  const { id } = await on.ask();
+  expect(await cancelOrder(rig.orders, id, 'U0ALICE')).toMatchObject({ ok: true });
+  await rig.sql(
+    `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+     SELECT 'order', id, 'in_force', 'system', now(), jsonb_build_object('version', version, 'state', 'SUCCEEDED', 'until', now() + '1 year')
+     FROM orders WHERE id = $1`,
+    id,
+  );
+  await rig.sql(`UPDATE orders SET state = 'SUCCEEDED', closed_at = now() WHERE id = $1`, id);
+  await on.run();
+  expect(await on.acts()).toEqual([]);
+});
+
 test('a mandate that somebody wrote into the rows makes nothing', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.ask();
@@ -113,6 +130,36 @@ test.each([
   await on.announce();
   await on.nextDay();
   expect(sent()).toBe(1);
+  await rig.sql(change);
+  await on.watch('bar.rest', 10);
+  expect(await on.actFor('bar.rest')).toMatchObject({ held: 'total_spent' });
+});
+
+test.each([
+  [
+    'an added event says that they failed',
+    `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+     SELECT team_id, subject_kind, subject_id, 'answered', actor, at, data || jsonb_build_object(
+       'outcome', 'FAILED', 'result', '{"summary": {"code": "stopped"}}'::jsonb, 'witness', 'AAAA', 'version', 99)
+     FROM events WHERE kind = 'sending'`,
+  ],
+  [
+    'an added event says that they are sent again',
+    `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+     SELECT team_id, subject_kind, subject_id, 'retry_scheduled', actor, at, data || jsonb_build_object(
+       'why', '{"code": "busy"}'::jsonb, 'until', at, 'version', 99) FROM events WHERE kind = 'sending'`,
+  ],
+])('requests without an answer count against the ceilings although %s', async (_what, change) => {
+  rig.service.answer = async () => {
+    throw fails('unknown_outcome');
+  };
+  await on.watch('cafe.rest', 8);
+  await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 } });
+  await on.run();
+  await on.announce();
+  await on.nextDay();
+  expect(sent()).toBe(1);
+  await rig.sql(`UPDATE order_items SET state = 'FAILED', result = NULL WHERE state = 'UNKNOWN'`);
   await rig.sql(change);
   await on.watch('bar.rest', 10);
   expect(await on.actFor('bar.rest')).toMatchObject({ held: 'total_spent' });

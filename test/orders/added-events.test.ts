@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
+import { DONE, fails } from './scripted-service.ts';
+
+/*
+ * Somebody who can write rows adds an event that allows a repeat, and sets the rows back to fit. Siblings: a copy of the order's
+ * own earlier retry, and a failure that frees what an order of a mandate has spent (`mandates/used-up.test.ts`).
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+/** The event of a claim's newest request turned into a retry that comes after it. */
+const FORGED = `
+  INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+  SELECT subject_kind, subject_id, 'retry_scheduled', actor, at, data || jsonb_build_object(
+    'why', '{"code": "busy"}'::jsonb, 'until', at, 'witness', 'AAAA', 'version', (data->>'version')::int + 1)
+  FROM events WHERE subject_id = $1 AND kind = 'sending' ORDER BY seq DESC LIMIT 1`;
+const COPIED = `
+  INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+  SELECT subject_kind, subject_id, kind, actor, at, data FROM events
+  WHERE subject_id = $1 AND kind = 'retry_scheduled' ORDER BY seq LIMIT 1`;
+
+test.each([
+  ['a forged retry', FORGED],
+  ['a copy of its earlier retry', COPIED],
+])('a charge whose answer is open does not leave again after %s', async (_what, added) => {
+  const order = await rig.approvedRenewal('cafe.rest');
+  rig.service.answer = async () => {
+    throw fails('busy', { retryAfterMs: 1_000, httpStatus: 429 });
+  };
+  await rig.runDue();
+  rig.pass(HOUR_MS);
+  const answer = gate();
+  rig.service.answer = async () => {
+    await answer.opened;
+    return DONE;
+  };
+  const sending = rig.runDue();
+  await until('it left again', () => rig.service.received.length === 2);
+  await rig.sql(added, order.id);
+  await rig.sql(
+    `UPDATE order_items SET state = 'WAITING', sent_at = NULL, attempts = 0 WHERE order_id = $1`,
+    order.id,
+  );
+  await rig.sql(
+    `UPDATE orders SET state = 'APPROVED', worker_id = NULL, lease_until = NULL, due_at = now(), version = version + 1
+     WHERE id = $1`,
+    order.id,
+  );
+  rig.service.answer = async () => DONE;
+  await rig.startProcess().execute(order.id);
+  expect(rig.service.received).toHaveLength(2);
+  expect(await rig.read(order.id)).toMatchObject({
+    state: 'FAILED',
+    items: [{ result: { summary: { code: 'log_differs' }, late: 'UNKNOWN' } }],
+  });
+  answer.open();
+  await sending;
+  expect(await rig.read(order.id)).toMatchObject({ items: [{ result: { late: 'SUCCEEDED' } }] });
+});

@@ -1,0 +1,4 @@
+import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+
+/** The ledger's key of every process of a test. */
+export const WITNESS = readLedgerKey(makeLedgerKey());
