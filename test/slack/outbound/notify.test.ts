@@ -283,6 +283,19 @@ describe.each([
   });
 });
 
+/* Codes of a message that nobody can read any more: what it shows is nowhere else, changed or not. */
+test.each(['channel_not_found', 'is_archived', 'is_inactive', 'message_not_found', 'not_in_channel'])(
+  'a message that is gone (%s) is posted again even where nothing that people must see changes',
+  async (code) => {
+    const { said, planner } = messagesIn([DOMAINS]);
+    await notifyDue(deps(planner({ essence: 'waits' })));
+    workspace.faults.set({ method: 'chat.update', kind: 'error', code, times: 1 });
+    await store.request(SUBJECT, now());
+    await notifyDue(deps(planner({ essence: 'waits' })));
+    expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v2')]);
+  },
+);
+
 test('a readable message is posted again only when what people must see changes', async () => {
   const { said, planner } = messagesIn([DOMAINS]);
   await notifyDue(deps(planner({ essence: 'waits' })));
