@@ -40,7 +40,7 @@ import { homeMandates } from '../mandates/mandate.view.ts';
 import { budgetLines, overBudgetFact, periodText } from '../money/budget.view.ts';
 import { amountsText } from '../money/price.view.ts';
 import { sumText } from '../money/spend.view.ts';
-import { homeIncidents } from '../names/incident.view.ts';
+import { firstIncidents } from '../names/incident.view.ts';
 import { accountLine, systemText } from '../orders/card.view.ts';
 import { isRuled, ruleNames } from '../orders/decision.view.ts';
 import { reviewText, signOffButtons } from '../orders/emergency.view.ts';
@@ -224,7 +224,7 @@ export function unavailableBlocks(reference: string): KnownBlock[] {
 /** What is unusual stands before everything that waits. */
 const INCIDENTS_SHOWN = 3;
 function incidentPart({ incidents }: Pick<HomeData, 'incidents'>): KnownBlock[] {
-  return homeIncidents(incidents, INCIDENTS_SHOWN);
+  return firstIncidents(incidents, INCIDENTS_SHOWN);
 }
 
 /** The absences that concern the person. */

@@ -252,7 +252,7 @@ export const MAX_LISTED = 1_000;
 export function firstIncidents(
   incidents: readonly ListedIncident[],
   length: number,
-  entryOf: (incident: ListedIncident) => readonly KnownBlock[],
+  entryOf: (incident: ListedIncident) => readonly KnownBlock[] = (each) => [section(listedLine(each))],
   name = EVERY_NAME,
 ): KnownBlock[] {
   const left = incidents.length - length;
@@ -261,11 +261,6 @@ export function firstIncidents(
     ...(left > 0 ? [section(`:rotating_light: And ${count(left, 'more open incident')}.`)] : []),
     ...actions('incidents', [left > 0 && button('incidents_all', 'Show all', name)]),
   ];
-}
-
-/** The open incidents in the Home tab. */
-export function homeIncidents(incidents: readonly ListedIncident[], length: number): KnownBlock[] {
-  return firstIncidents(incidents, length, (incident) => [section(listedLine(incident))]);
 }
 
 /** Incidents on one page: each has two blocks. */
