@@ -368,8 +368,7 @@ async function progressOf(
     requirement,
     counted: countedApprovals(requirement, {
       ...{ requesters, allowSelfApproval: false, now: at },
-      // Nobody signs for somebody else, as at sending.
-      people: requirement.signed ? { ...people, standIns: new Map() } : people,
+      people,
       approvals: approvals.filter((userId) => !requirement.signed || unsigned || signers.has(userId)),
     }),
   }));

@@ -101,7 +101,6 @@ export type RequirementsOf = (change: ChangedName, by: string) => readonly Requi
 export function weighChanges(protection: Protection): RequirementsOf {
   const { policy, budgetTags, mandates } = protection;
   const ruleTags = new Set(policy.tags);
-  const mandateTags = new Set(mandates.flatMap(({ mandate }) => mandate.patterns.tags));
   const effectOf = createEffects(protection, ruleTags);
 
   return (asked, by) => {
@@ -123,10 +122,9 @@ export function weighChanges(protection: Protection): RequirementsOf {
         changed.some((tag) => mandate.patterns.tags.includes(tag)) ||
         (after === undefined && covers(mandate, name, touched)),
     );
-    const isNamed = (tag: string) => (budgetTags.has(tag) && !isLapse) || mandateTags.has(tag);
     const weakens =
       affected.length > 0 ||
-      changed.some(isNamed) ||
+      (!isLapse && changed.some((tag) => budgetTags.has(tag))) ||
       removed.some((tag) => tag === GUARDED || ruleTags.has(tag)) ||
       (added.length > 0 && effect.isWeaker) ||
       (after === undefined && (effect.isCovered || protection.busy.has(name))) ||

@@ -277,9 +277,20 @@ test('a click on a question counts for what it showed', async () => {
 
 test('asks for every confirmation that the rule needs, of those whom it names', async () => {
   await watched('two.rest', 'brand');
-  rules = [{ ...LEGAL, approvers: ['U0BOB', 'U0CAROL'], needed: 2 }];
+  rules = [{ ...LEGAL, approvers: ['U0ALICE', 'U0BOB', 'U0CAROL'], needed: 2 }];
   await edit(t.alice, 'two.rest', { tags: '' });
   const question = await questionAbout('two.rest');
+  const { facts } = t.demo.bot;
+  const [id = ''] = JSON.stringify(question).match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
+  const waiting = await facts.find(id);
+  if (waiting === undefined) throw new Error('nothing waits');
+  expect((await facts.signedSubject(waiting)).bound).toEqual({ change: id, requesters: ['U0ALICE'] });
+  const written = [{ userId: 'U0BOB' }, { userId: 'U0ALICE' }];
+  const [progress] = await facts.progressOf({ ...waiting, confirmations: written });
+  expect(
+    progress?.counted.map(({ userId }) => userId),
+    'who asked counts in no row',
+  ).toEqual(['U0BOB']);
   await t.bob.click(question, 'facts_confirm');
   await t.workspace.waitFor(
     () =>

@@ -103,6 +103,30 @@ describe('a changed tag', () => {
     expect(needs(tags([], ['loose']), protection(rules))).toBeDefined();
   });
 
+  test.each<[string, Partial<PolicyRule>, boolean]>([
+    ['fewer approvals', { needed: 1 }, true],
+    ['no signatures', { signed: false }, true],
+    ['other people', { approvers: ['U0LEGAL', 'U0CAROL'] }, true],
+    ['the same', {}, false],
+    ['more approvals', { needed: 3 }, false],
+    ['some of the people', { approvers: ['U0LEGAL'] }, false],
+  ])('to a rule that asks for %s', (_, change, waits) => {
+    const moved = rule({ ...BRAND, name: 'moved', names: ['tag:moved'], ...change });
+    const given = protection([moved, { ...BRAND, names: ['*'] }]);
+    expect(needs(tags([], ['moved']), given) !== undefined).toBe(waits);
+  });
+
+  test('from the settings to a rule that names other people takes effect at once', () => {
+    const named = rule({ names: ['tag:named'], tasks: ['renew', 'delete'], approvers: ['U0CAROL'] });
+    expect(needs(tags([], ['named']), protection([named]))).toBeUndefined();
+  });
+
+  test('needs a signature before the first charter', () => {
+    const given = protection([]);
+    const unsigned = { ...given, policy: { ...given.policy, signsSettings: true } };
+    expect(needs(tags(['guarded'], []), unsigned)).toEqual(['1 of U0BOB signed']);
+  });
+
   test('waits for one other person: guarded taken away, a budget, a shadowed rule', () => {
     const refuse = rule({ tasks: ['all'], names: ['*'], decision: 'refuse', approvers: [] });
     expect(needs(tags(['guarded'], []), protection([]))).toEqual(ANYONE);
@@ -122,9 +146,13 @@ describe('a changed tag', () => {
   });
 });
 
-const mandate = (...patterns: string[]) =>
+const mandate = (...patterns: string[]) => mandateUnder([], ...patterns);
+/** A mandate that was approved under some rules. */
+const mandateUnder = (rules: readonly PolicyRule[], ...patterns: string[]) =>
   ({
-    order: { demand: { requirements: [] } },
+    order: {
+      demand: { requirements: rules.map((each) => ({ ...each, rule: { kind: 'rule' }, names: [] })) },
+    },
     mandate: {
       patterns: {
         hosts: patterns.filter((each) => !each.startsWith('tag:')),
@@ -132,6 +160,20 @@ const mandate = (...patterns: string[]) =>
       },
     },
   }) as unknown as MandateInForce;
+
+describe('a tag that a mandate names', () => {
+  const more = rule({ name: 'more', approvers: ['U0CAROL'] });
+  test.each<[string, readonly PolicyRule[], readonly string[]]>([
+    ['no rule', [], ANYONE],
+    ['a rule', [BRAND], ['1 of U0LEGAL,U0CFO signed']],
+    ['a signed and an unsigned rule', [BRAND, more], ['1 of U0LEGAL,U0CFO,U0CAROL']],
+  ])('needs one of those who could approve the mandate under %s', (_, rules, expected) => {
+    const given = protection([], { mandates: [mandateUnder(rules, 'tag:ads')] });
+    for (const change of [tags(['ads'], []), tags([], ['ads'])])
+      expect(needs(change, given)).toEqual(expected);
+    expect(needs(tags([], ['other']), given)).toBeUndefined();
+  });
+});
 
 describe('an unwatch', () => {
   test.each<[string, Protection, readonly string[] | undefined]>([
@@ -168,6 +210,7 @@ describe('a date', () => {
     ['later than that of somebody else', dated({ at: early, by: 'U0BOB' }, late), ANYONE],
     ['later than that of nobody', dated({ at: early }, late), ANYONE],
     ['later than one’s own', dated({ at: early, by: 'U0ALICE' }, late), undefined],
+    ['the same again', dated({ at: late, by: 'U0BOB' }, late), undefined],
     ['earlier', dated({ at: late, by: 'U0BOB' }, early), undefined],
     ['the first', dated(undefined, late), undefined],
   ])('%s', (_, change, expected) => {
@@ -221,10 +264,17 @@ describe('while no charter counts', () => {
 
 test('changes are allowed with the last confirmation that they need', () => {
   const requirement = { ...BRAND, rule: { kind: 'rule' }, names: ['cafe.rest'] };
-  const counted = (count: number) =>
-    [{ requirement, counted: [{ userId: 'U0LEGAL' }, { userId: 'U0CFO' }].slice(0, count) }] as never;
-  expect(confirmedChanges([tags(['brand'], [])], counted(1))).toBeUndefined();
-  expect(confirmedChanges([tags(['brand'], [])], counted(2))?.changes).toHaveLength(1);
+  const confirmed = (...counts: readonly number[]) => {
+    const seats = [{ userId: 'U0LEGAL' }, { userId: 'U0CFO' }];
+    const progress = counts.map((count) => ({ requirement, counted: seats.slice(0, count) }));
+    return confirmedChanges([tags(['brand'], [])], progress as never)?.changes.length;
+  };
+  expect([confirmed(1), confirmed(2)]).toEqual([undefined, 1]);
+  expect([confirmed(1, 2), confirmed(2, 1), confirmed(2, 2)], 'of two rules').toEqual([
+    undefined,
+    undefined,
+    1,
+  ]);
 });
 
 test('changes are separated one by one, and what waits needs all that they need', async () => {
@@ -238,4 +288,12 @@ test('changes are separated one by one, and what waits needs all that they need'
   expect(allowed.changes.map(({ after }) => after?.tags)).toEqual([['x']]);
   const all = await requirementsOfAll(waiting, 'U0ALICE', given);
   expect(all.map(({ approvers }) => approvers.join())).toEqual(['U0LEGAL,U0CFO', 'U0BOB']);
+});
+
+test('of many changes each needs what its own rule asks for', async () => {
+  const given = protection([BRAND, rule({ name: 'press', names: ['tag:press'], approvers: ['U0PRESS'] })]);
+  const harmless = Array.from({ length: 2_000 }, () => tags(['x'], []));
+  const changes = [tags(['brand'], []), ...harmless, tags(['press'], [])];
+  const all = await requirementsOfAll(changes, 'U0ALICE', given);
+  expect(all.map(({ approvers }) => approvers.join())).toEqual(['U0LEGAL,U0CFO', 'U0PRESS']);
 });
