@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type CharterStatus,
+  charterOf,
+  charterStatus,
+  type DecidingSettings,
+  decidingWithKeys,
+  hashOfCharter,
+  type LoggedCharter,
+  lastSigned,
+  type Rules,
+  type Witness,
+  witnessText,
+} from '../../src/orders/charter.ts';
+import { type CharterChallenge, hashOf } from '../../src/signing/assertion.ts';
+import { rule } from '../policy/sample.ts';
+import { newLog, newNonce, newSigner, revoking, rootsOf, type Signer, VERIFIER } from '../signing/sample.ts';
+import { newTeamSettings } from '../support/settings.ts';
+
+/*
+ * Siblings tried: each condition of a charter that counts, each state of the log, each source of a setting.
+ */
+
+const witness: Witness = {
+  sign: (text) => `bot ${text}`,
+  verify: (text, signature) => signature === `bot ${text}`,
+};
+const SETTINGS: DecidingSettings = {
+  approvers: ['U0BOB'],
+  approvalsRequired: 1,
+  approvalTasks: ['renew'],
+  allowSelfApproval: false,
+};
+const rulesOf = (version: number, settings: Partial<DecidingSettings> = {}, tag = 'brand'): Rules => ({
+  policy: { version, rules: [rule({ names: [`tag:${tag}`] })] },
+  settings: { ...SETTINGS, ...settings },
+});
+const anna = newSigner('U0ANNA');
+const bob = newSigner('U0BOB');
+const log = newLog([anna, bob], [[anna, bob]]);
+const trust = { roots: rootsOf(anna), verifier: VERIFIER, witness };
+
+/** A charter after another one, in order but for what is given. */
+function charter(
+  rules: Rules,
+  last: LoggedCharter | undefined,
+  more: Partial<LoggedCharter> & { readonly signer?: Signer; readonly previous?: string } = {},
+): LoggedCharter {
+  const { signer = bob, previous, ...changed } = more;
+  const hash = hashOf(charterOf(rules, 'U0ADA'));
+  const challenge: CharterChallenge = {
+    ...{ by: signer.owner, charter: hash, decision: 'publish' as const, nonce: newNonce() },
+    ...(previous === undefined ? hashOfCharter(last) : { previous }),
+  };
+  const signature = signer.authenticator.assert(challenge);
+  return {
+    ...{ n: 10, rules, hash, publisher: 'U0ADA', signature },
+    witness: witness.sign(witnessText(challenge)),
+    ...changed,
+  };
+}
+
+describe('a charter', () => {
+  const first = charter(rulesOf(1), undefined);
+  const second = charter(rulesOf(2), first);
+  const unsigned = { ...second.signature, signature: first.signature.signature };
+
+  test('counts when it is signed by an admin’s key and names the one before', async () => {
+    expect(await lastSigned({ keys: log, charters: [first, second] }, trust)).toBe(second);
+  });
+
+  test.each<[string, LoggedCharter]>([
+    ['it names no charter before', charter(rulesOf(2), undefined)],
+    ['it names another charter before', charter(rulesOf(2), first, { previous: hashOf('other') })],
+    ['its content can’t be read', charter(rulesOf(2), first, { rules: undefined })],
+    ['its content is not what was signed', charter(rulesOf(2), first, { hash: first.hash })],
+    ['its publisher signed it', charter(rulesOf(2), first, { publisher: 'U0BOB' })],
+    ['the bot did not witness it', charter(rulesOf(2), first, { witness: undefined })],
+    ['the bot witnessed another one', charter(rulesOf(2), first, { witness: first.witness })],
+    ['nobody vouches for the key', charter(rulesOf(2), first, { signer: newSigner('U0EVE') })],
+    ['its signature is of another charter', { ...second, signature: unsigned }],
+  ])('does not count when %s; the one before is the last that does', async (_, newest) => {
+    expect(await lastSigned({ keys: log, charters: [first, newest] }, trust)).toBe(first);
+  });
+
+  test('does not count where the bot has no key of its own', async () => {
+    expect(await lastSigned({ keys: log, charters: [first] }, { ...trust, witness: undefined })).toBe(
+      undefined,
+    );
+  });
+
+  test.each<[string, number, 'retired' | 'compromised', boolean]>([
+    ['retired afterwards', 11, 'retired', true],
+    ['retired with it', 10, 'retired', true],
+    ['retired before', 9, 'retired', false],
+    ['compromised afterwards', 11, 'compromised', false],
+  ])('whose key was %s', async (_, n, reason, counts) => {
+    const revoked = { key: bob.authenticator.fingerprint, by: 'U0BOB', at: new Date(), n };
+    const keys = { ...log, revoked: [{ ...revoked, signature: revoking(bob, bob, reason) }] };
+    expect(await lastSigned({ keys, charters: [first] }, trust)).toBe(counts ? first : undefined);
+  });
+});
+
+describe('the status', () => {
+  const first = charter(rulesOf(1), undefined);
+  const second = charter(rulesOf(2), first);
+  const broken = { ...log, isWhole: false };
+  type Lapsed = readonly [problem: string, last: number];
+  test.each<
+    [string, readonly LoggedCharter[], typeof log, Rules, LoggedCharter | undefined, string | Lapsed]
+  >([
+    ['nothing was ever signed', [], log, rulesOf(3), undefined, 'none'],
+    ['the newest counts and the rows are the same', [first, second], log, rulesOf(2), second, 'counts'],
+    ['an event is missing before any charter', [], broken, rulesOf(3), undefined, ['events_missing', 3]],
+    ['an event is missing', [first, second], broken, rulesOf(2), second, ['events_missing', 2]],
+    ['an older one counts', [first, second], log, rulesOf(2), first, ['not_signed', 1]],
+    ['none counts', [first, second], log, rulesOf(3), undefined, ['not_signed', 2]],
+    ['the rows have another version', [first], log, rulesOf(2), first, ['rows_differ', 1]],
+    ['the rows have another rule', [first], log, rulesOf(1, {}, 'other'), first, ['rows_differ', 1]],
+    ...(
+      [
+        { approvers: ['U0EVE'] },
+        { approvalsRequired: 2 },
+        { approvalTasks: [] },
+        { allowSelfApproval: true },
+      ] satisfies Partial<DecidingSettings>[]
+    ).map((changed): [string, readonly LoggedCharter[], typeof log, Rules, LoggedCharter, Lapsed] => [
+      `the rows have other ${Object.keys(changed)}`,
+      ...([[first], log, rulesOf(1, changed), first, ['rows_differ', 1]] as const),
+    ]),
+  ])('when %s', (_, charters, keys, rows, signed, expected) => {
+    const status = charterStatus({ keys, charters }, rows, signed);
+    expect(status.kind === 'lapsed' ? [status.problem, status.last.policy.version] : status.kind).toEqual(
+      expected,
+    );
+  });
+});
+
+describe('what decides', () => {
+  const environment: DecidingSettings = {
+    approvers: ['U0ENV'],
+    approvalsRequired: 2,
+    approvalTasks: ['delete'],
+    allowSelfApproval: false,
+  };
+  const rows = {
+    ...rulesOf(3, { approvers: ['U0ROW'] }, 'row'),
+    settings: newTeamSettings({ approvers: ['U0ROW'] }),
+  };
+  const lapsed = (last: Rules): CharterStatus => ({ kind: 'lapsed', problem: 'rows_differ', last });
+
+  test('before the first charter is the environment, with signatures; tags of the policy protect names', () => {
+    const { settings, policy } = decidingWithKeys(rows, environment, { kind: 'none' });
+    expect(settings).toMatchObject(environment);
+    expect(policy).toEqual({ version: 0, rules: [], signsSettings: true, tags: ['row'], lapsed: undefined });
+  });
+
+  test('while none counts is the last that was signed, the environment besides, and the tags of both', () => {
+    const { settings, policy } = decidingWithKeys(rows, environment, lapsed(rulesOf(2)));
+    expect(settings).toMatchObject(SETTINGS);
+    expect(policy).toEqual({
+      ...rulesOf(2).policy,
+      signsSettings: false,
+      tags: ['brand', 'row'],
+      lapsed: {
+        problem: 'rows_differ',
+        environment: { approvers: ['U0ENV'], needed: 2, tasks: ['delete'] },
+      },
+    });
+  });
+
+  test.each([
+    [true, true],
+    [true, false],
+    [false, true],
+  ])('allows self-approval only where both do: %s, %s', (last, start) => {
+    const { settings } = decidingWithKeys(
+      { ...rows, settings: { ...rows.settings, allowSelfApproval: true } },
+      { ...environment, allowSelfApproval: start },
+      lapsed(rulesOf(2, { allowSelfApproval: last })),
+    );
+    expect(settings.allowSelfApproval).toBe(last && start);
+  });
+});
