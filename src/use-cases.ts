@@ -208,7 +208,7 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
       budgets,
       orders: stores.orders,
       incidents: stores.incidents,
-      mandatesInForce: () => mandatesInForce(orders),
+      mandatesInForce: () => mandatesInForce(orders, 'system'),
     }),
     events: stores.events,
     ledger: parts.ledger,

@@ -516,6 +516,7 @@ const READ_AS_SYSTEM = [
   'slack/orders/order-buttons.ts',
   'slack/orders/order-look.ts',
   'slack/orders/order-messages.ts',
+  'slack/signing/page-words.ts',
 ];
 
 test('people read orders as themselves', () => {

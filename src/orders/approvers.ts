@@ -1,7 +1,7 @@
 import type { TeamSettings } from '../config.ts';
 import { countedApprovals, type People, type StandIn } from '../policy/approvals.ts';
 import type { Demand, Requirement } from '../policy/evaluate.ts';
-import { isGroup } from '../policy/policy.ts';
+import { isGroup, type RuleReference } from '../policy/policy.ts';
 import type { StandInSource } from '../policy/ports.ts';
 import type { ApprovalPolicy } from './approval-rights.ts';
 import { askedDemand, currentDemand, type DemandDeps, implicitRequirement, settingsFor } from './demand.ts';
@@ -189,6 +189,8 @@ export interface WaitingDecision {
   readonly isStricter: boolean;
   /** The version of the policy that is in force. */
   readonly policyVersion: number;
+  /** The rules that decide now. */
+  readonly decidedBy: readonly RuleReference[];
   /** Those who stand in for one of its approvers, by who is away. */
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
@@ -198,15 +200,12 @@ export async function waitingDecision(
   deps: DemandDeps & Pick<ApproverDeps, 'standIns' | 'now'>,
   order: Order,
 ): Promise<WaitingDecision> {
-  const [{ demand, isStricter, policyVersion }, away] = await Promise.all([
-    currentDemand(deps, order),
-    deps.standIns.current(deps.now()),
-  ]);
+  const [current, away] = await Promise.all([currentDemand(deps, order), deps.standIns.current(deps.now())]);
   // Slack is not asked about groups while nobody is away.
-  if (away.size === 0) return { demand, isStricter, policyVersion, standIns: away };
+  if (away.size === 0) return { ...current, standIns: away };
   const { people } = await peopleAmong(
     deps.directory,
-    demand.requirements.flatMap(({ approvers }) => approvers),
+    current.demand.requirements.flatMap(({ approvers }) => approvers),
   );
   const listed = new Set(people);
   const requesters = requestersOf(order);
@@ -217,7 +216,7 @@ export async function waitingDecision(
       !requesters.has(userId) &&
       !requesters.has(standIn.userId),
   );
-  return { demand, isStricter, policyVersion, standIns: new Map(standIns) };
+  return { ...current, standIns: new Map(standIns) };
 }
 
 /** What waits for one person. */

@@ -1,7 +1,7 @@
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import { approvalProgress } from '../policy/approvals.ts';
-import { needsSignatures } from '../policy/policy.ts';
+import { dropUnknownRules, loggedRules, needsSignatures } from '../policy/policy.ts';
 import type { LoggedSignature } from '../signing/approval.ts';
 import { type ApprovalPolicy, refusalToDecide } from './approval-rights.ts';
 import {
@@ -99,7 +99,14 @@ async function demandOf(deps: DecideDeps, order: Order): Promise<CurrentDemand> 
   if (order.state === 'PENDING' || isPaused(order)) return currentDemand(deps, order);
   const settings = settingsFor(order, await deps.settings());
   const asked = askedDemand(order, settings);
-  return { settings, demand: asked, asked, policyVersion: order.policyVersion, isStricter: false };
+  return {
+    settings,
+    demand: asked,
+    asked,
+    policyVersion: order.policyVersion,
+    decidedBy: [],
+    isStricter: false,
+  };
 }
 
 /**
@@ -299,11 +306,17 @@ export async function weighPress(
   const others = order.approvals.filter((approval) => approval.userId !== userId);
   const given = [...others, { userId, agreedExcess, at: deps.now(), signed }];
   const givers = given.map((approval) => approval.userId);
-  const [grounds, money, obstacle] = await Promise.all([
+  const [grounds, money, obstacle, history] = await Promise.all([
     groundsOf(deps, order, givers),
     moneyOf(deps, order, given),
     findObstacle(),
+    deps.store.history(order.id, 'system'),
   ]);
+  // Otherwise the approval would record a rule that only the row names.
+  const { demand, decidedBy } = grounds.current;
+  const rules = demand.requirements.map(({ rule }) => rule);
+  const known = dropUnknownRules(rules, [...loggedRules(history), ...decidedBy]);
+  if (order.state === 'PENDING' && known.length < rules.length) return { refusal: { code: 'log_differs' } };
   const { price, over, admins, unaware, reservation } = money;
   const refusal = refusalBy(grounds.policy);
   const isRepeated = others.length < order.approvals.length;

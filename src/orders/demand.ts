@@ -300,6 +300,8 @@ export interface CurrentDemand {
   readonly asked: Demand;
   /** The version of the policy that is in force. */
   readonly policyVersion: number;
+  /** The rules that decide now. */
+  readonly decidedBy: readonly RuleReference[];
   /** It needs more than when it was asked for. */
   readonly isStricter: boolean;
 }
@@ -307,14 +309,14 @@ export interface CurrentDemand {
 /** Says what a waiting order needs: the stricter of what it needed when it was asked for and what it needs now. */
 export async function currentDemand(deps: DemandDeps, order: Order): Promise<CurrentDemand> {
   const now = await evaluateOrder(deps, decidedOrder(order));
-  const { settings, policyVersion } = now;
+  const { settings, policyVersion, decidedBy } = now;
   const asked = withoutWeaker(askedDemand(order, settings));
   const demand = withoutWeaker(stricter(asked, now.demand));
   const before = new Set(asked.requirements.map(requirementKey));
   const isStricter =
     demand.outcome !== asked.outcome ||
     demand.requirements.some((requirement) => !before.has(requirementKey(requirement)));
-  return { settings, demand, asked, policyVersion, isStricter };
+  return { settings, demand, asked, policyVersion, decidedBy, isStricter };
 }
 
 /** The same demand without the requirements that another one of the same people includes. */

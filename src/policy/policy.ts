@@ -72,6 +72,27 @@ export function versionToSign({ version, lapsed }: PolicyInForce): number {
   return lapsed === undefined ? version : 0;
 }
 
+/** The rules that decided when the order was asked for, by the log. */
+export function loggedRules(history: readonly Decided[]): readonly RuleReference[] {
+  const decided = history.findLast(({ decidedBy }) => decidedBy !== undefined);
+  return decided?.decidedBy ?? [];
+}
+interface Decided {
+  readonly kind: string;
+  readonly decidedBy?: readonly RuleReference[] | undefined;
+}
+
+/** Drops rules that only the row of an order names. */
+export function dropUnknownRules(
+  rules: readonly RuleReference[],
+  known: readonly RuleReference[],
+): readonly RuleReference[] {
+  const keyOf = (rule: RuleReference) =>
+    rule.kind === 'rule' ? JSON.stringify([rule.version, rule.index, rule.name]) : rule.kind;
+  const keys = new Set(known.map(keyOf));
+  return rules.filter((rule) => rule.kind !== 'rule' || keys.has(keyOf(rule)));
+}
+
 /** The vocabulary that a rule is read with. */
 export interface PolicyVocabulary {
   /** The names of all tasks. */

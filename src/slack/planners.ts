@@ -121,7 +121,7 @@ function createPlanners(
     digest: createDigestPlanner({
       store: from.watchList,
       reminders: from.reminders,
-      outlookOf: (watched) => outlookOf(deps.mandates, watched),
+      outlookOf: (watched) => outlookOf(deps.mandates, watched, 'system'),
       directory,
       settings,
       views: createDigestViews({ settings, prices, now }),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { waitingDecision } from '../../src/orders/approvers.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import { approveOrder, denyOrder, type ImpactAtApproval, noteTold } from '../../src/orders/decide.ts';
 import { refusedNames, rulesRefusing } from '../../src/orders/demand.ts';
@@ -6,6 +7,7 @@ import { confirmOrder } from '../../src/orders/request-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
+import { ruleNames, rulesOf } from '../../src/slack/orders/decision.view.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
@@ -420,6 +422,21 @@ describe('a policy that changes while an order waits', () => {
     expect(await stateOf(order.id)).toBe('PENDING');
     expect((await denyOrder(rig.orders, order.id, 'U0FAY', undefined)).ok).toBe(true);
   });
+});
+
+test.each([
+  ['version', '9'],
+  ['name', '"other"'],
+])('a rule whose %s only the row names is not shown, and no approval records it', async (field, value) => {
+  rig.setPolicy(1, FINANCE);
+  const { id } = await renewal();
+  await rig.sql(`UPDATE orders SET demand = jsonb_set(demand, '{requirements,0,rule,${field}}', '${value}')`);
+  const order = await rig.read(id);
+  const history = await rig.store.history(id, 'system');
+  const rules = rulesOf(await waitingDecision(rig.orders, order), history);
+  expect(ruleNames(rules)).toBe('rule “large renewals” of policy version 1');
+  expect(await approve(id, 'U0FAY')).toMatchObject({ refusal: { code: 'log_differs' } });
+  expect(await rig.store.history(id, 'system')).toEqual(history);
 });
 
 describe('a stand-in', () => {

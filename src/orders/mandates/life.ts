@@ -8,7 +8,7 @@ import { stopChanged, stopContradicted } from '../check-statement.ts';
 import { differenceFromLog } from '../log-limits.ts';
 import type { Order } from '../order.ts';
 import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from '../parties.ts';
-import type { Directory, OrderStore } from '../ports.ts';
+import type { Directory, OrderStore, SystemViewer } from '../ports.ts';
 import { type ServicePlaces, verifiedStatement } from '../statement.ts';
 import { isInForce, type MandateEnd, type MandateInForce, mandateOf } from './mandate.ts';
 import type { MandateStore } from './ports.ts';
@@ -106,7 +106,7 @@ export async function endIfLeft(deps: LifeDeps, order: Order): Promise<boolean> 
 
 /** Ends every mandate that is in force: what they have spent is not certain any more. */
 export async function endAfterRestore(deps: Pick<LifeDeps, 'store' | 'now'>): Promise<void> {
-  for (const { id, mandateEnd } of await mandatesOf(deps.store))
+  for (const { id, mandateEnd } of await mandatesOf(deps.store, 'system'))
     if (mandateEnd === undefined)
       await changeOrder(deps, id, () => ({ event: { type: 'mandate_ended', because: 'database_restored' } }));
 }
@@ -127,20 +127,17 @@ export async function endIfContradicted(
 const MAX_MANDATES = 500;
 
 /** The orders of all mandates that came into force, the newest first. */
-export function mandatesOf(store: Pick<OrderStore, 'list'>): Promise<readonly Order[]> {
-  return store.list({ viewer: 'system', tasks: ['mandate'], states: ['SUCCEEDED'], limit: MAX_MANDATES });
+export function mandatesOf(store: Pick<OrderStore, 'list'>, viewer: SystemViewer): Promise<readonly Order[]> {
+  return store.list({ viewer, tasks: ['mandate'], states: ['SUCCEEDED'], limit: MAX_MANDATES });
 }
 
 /** The mandates that are in force, the oldest first. */
-export async function mandatesInForce({
-  store,
-  now,
-}: {
-  readonly store: Pick<OrderStore, 'list'>;
-  readonly now: () => Date;
-}): Promise<readonly MandateInForce[]> {
+export async function mandatesInForce(
+  { store, now }: { readonly store: Pick<OrderStore, 'list'>; readonly now: () => Date },
+  viewer: SystemViewer,
+): Promise<readonly MandateInForce[]> {
   const at = now();
-  return (await mandatesOf(store)).toReversed().flatMap((order) => {
+  return (await mandatesOf(store, viewer)).toReversed().flatMap((order) => {
     const mandate = mandateOf(order);
     return mandate !== undefined && isInForce(mandate, at) ? [{ order, mandate }] : [];
   });

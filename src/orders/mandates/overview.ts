@@ -1,8 +1,10 @@
 import { DAY_MS } from '../../duration.ts';
+import type { OrderLogEntry } from '../../events.ts';
 import { type BudgetSpan, periodOf } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import type { Order } from '../order.ts';
+import type { SystemViewer } from '../ports.ts';
 import { maySee, type PersonViewer, visibleIds } from '../visibility.ts';
 import {
   decideActing,
@@ -22,6 +24,7 @@ import type { MandateTerms } from './terms.ts';
 
 /** A mandate in force, with what it did and what it will do. */
 export interface MandateStanding extends MandateInForce {
+  readonly history: readonly OrderLogEntry[];
   /** The month or year that its sum counts in at this moment. */
   readonly period: string;
   /** In minor units of its currency: spent, and reserved for what was not answered yet. */
@@ -43,7 +46,7 @@ export async function mandatesStanding(
   viewer: PersonViewer,
 ): Promise<{ readonly shown: readonly MandateStanding[]; readonly hidden: number }> {
   const now = deps.now();
-  const all = await mandatesInForce(deps);
+  const all = await mandatesInForce(deps, 'system');
   const ids = all.map(({ order }) => order.id);
   const visible = await visibleIds(deps, viewer, ids);
   const given = all.filter(({ order }) => visible.has(order.id));
@@ -56,11 +59,12 @@ export async function mandatesStanding(
   const shown = await Promise.all(
     given.map(async ({ order, mandate }): Promise<MandateStanding> => {
       const { from, until, period } = boundsOf(mandate.terms.span, utcDay(now));
-      const [spent, acts] = await Promise.all([
+      const [spent, acts, history] = await Promise.all([
         deps.mandates.spentBy(mandate.id, from, until),
         deps.mandates.actsBy(mandate.id, new Date(now.getTime() - SHOWN_DAYS * DAY_MS)),
+        deps.store.history(order.id, 'system'),
       ]);
-      return { order, mandate, period, ...spent, acts, coming: coming.get(mandate.id) ?? [] };
+      return { order, mandate, history, period, ...spent, acts, coming: coming.get(mandate.id) ?? [] };
     }),
   );
   return { shown, hidden };
@@ -107,9 +111,10 @@ interface EndingName {
 async function mandatesCovering(
   deps: Pick<MandateDeps, 'store' | 'tagsTouched' | 'now'>,
   names: readonly EndingName[],
+  viewer: SystemViewer,
 ): Promise<ReadonlyMap<string, MandateInForce>> {
   const now = deps.now();
-  const given = await mandatesInForce(deps);
+  const given = await mandatesInForce(deps, viewer);
   if (given.length === 0) return new Map();
   const touched = await deps.tagsTouched(names.map(({ name }) => name));
   return new Map(
@@ -151,6 +156,7 @@ export async function previewOf(
     mandatesCovering(
       deps,
       names.map((name) => ({ name })),
+      'system',
     ),
   ]);
   const known = new Map(watched.map((name) => [name.name, name]));
@@ -176,7 +182,7 @@ export async function mandatesInTime(
 ): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
   const now = deps.now();
   const covering = await Promise.all(
-    (await mandatesInForce(deps)).map(async ({ mandate }) => {
+    (await mandatesInForce(deps, 'system')).map(async ({ mandate }) => {
       const names = new Set(await deps.namesFitting(mandate.terms.mandate_names));
       return { mandate, names };
     }),
@@ -200,8 +206,8 @@ export async function mandateOfName(
   viewer: PersonViewer,
 ): Promise<CoveringMandate | undefined> {
   const expiresAt = (await deps.mandates.find(name))?.expiresAt;
-  const acting = (await mandatesCovering(deps, [{ name, expiresAt }])).get(name);
-  const covering = acting ?? (await mandatesCovering(deps, [{ name }])).get(name);
+  const acting = (await mandatesCovering(deps, [{ name, expiresAt }], 'system')).get(name);
+  const covering = acting ?? (await mandatesCovering(deps, [{ name }], 'system')).get(name);
   if (covering === undefined) return undefined;
   const isVisible = await maySee(deps, covering.order, viewer);
   return { given: isVisible ? covering : undefined, isOverBefore: acting === undefined };
@@ -212,7 +218,7 @@ export async function mandatesOfPerson(
   deps: Pick<MandateDeps, 'store' | 'now'>,
   userId: string,
 ): Promise<readonly MandateInForce[]> {
-  return (await mandatesInForce(deps)).filter(
+  return (await mandatesInForce(deps, 'system')).filter(
     ({ order }) =>
       order.requesterId === userId || order.approvals.some((approval) => approval.userId === userId),
   );
@@ -230,14 +236,15 @@ export interface Outlook {
 export async function outlookOf(
   deps: MandateDeps,
   watched: readonly (EndingName & { readonly owner?: string | undefined })[],
+  viewer: SystemViewer,
 ): Promise<Outlook> {
   const names = watched.map(({ name }) => name);
   const [open, covering] = await Promise.all([
     deps.store.openOrders('renew', names),
-    mandatesCovering(deps, watched),
+    mandatesCovering(deps, watched, viewer),
   ]);
   const planned = new Map([
-    ...(await renewalsUnderWay(deps, open)),
+    ...(await renewalsUnderWay(deps, open, viewer)),
     ...(await renewalsAhead(deps, covering)),
   ]);
   const renewals = new Map<string, Date>();
@@ -255,8 +262,9 @@ export async function outlookOf(
 async function renewalsUnderWay(
   { store, now }: Pick<MandateDeps, 'store' | 'now'>,
   open: ReadonlyMap<string, string>,
+  viewer: SystemViewer,
 ): Promise<readonly (readonly [string, Date])[]> {
-  const orders = await Promise.all([...new Set(open.values())].map((id) => store.load(id, 'system')));
+  const orders = await Promise.all([...new Set(open.values())].map((id) => store.load(id, viewer)));
   return orders.flatMap((order) => {
     if (order?.mandated === undefined || !(order.state === 'APPROVED' || order.state === 'EXECUTING'))
       return [];

@@ -40,7 +40,9 @@ const MAX_ASKED = 500;
  * @throws {AggregateError} after everything was tried
  */
 export async function runMandates(deps: RunDeps): Promise<void> {
-  const tended = await settleEach(await mandatesOf(deps.store), (order) => tendMandate(deps, order));
+  const tended = await settleEach(await mandatesOf(deps.store, 'system'), (order) =>
+    tendMandate(deps, order),
+  );
   const acted = await actForDueNames(deps, present(tended.results));
   throwAny([...tended.errors, ...acted.errors, ...(await askForHeldNames(deps))]);
 }

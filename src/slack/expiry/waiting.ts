@@ -63,6 +63,9 @@ export async function renewalDaysOf(
   listed: readonly { readonly domain: Pick<WatchedDomain, 'name' | 'expiry'> }[],
 ): Promise<RenewalDays> {
   const names = listed.map(({ domain: { name, expiry } }) => ({ name, expiresAt: expiry?.at }));
-  const [outlook, { reminderTimezone }] = await Promise.all([outlookOf(mandates, names), settings()]);
+  const [outlook, { reminderTimezone }] = await Promise.all([
+    outlookOf(mandates, names, 'system'),
+    settings(),
+  ]);
   return renewalDays(outlook, reminderTimezone);
 }

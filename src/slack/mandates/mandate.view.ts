@@ -30,6 +30,7 @@ import {
 import { type Page, pageControls } from '../kit/pages.ts';
 import { periodText } from '../money/budget.view.ts';
 import { amountsText, PRICE_ISSUES } from '../money/price.view.ts';
+import { loggedApprovers } from '../orders/decision.view.ts';
 import { heldText } from './held.view.ts';
 
 /* Mandates as people read them: what they allow, how they stand, what they do on a day, and how they end. */
@@ -139,6 +140,7 @@ function yearText({ sums, unknown }: OrderCost): string {
 function standingBlocks({
   order,
   mandate,
+  history,
   period,
   booked,
   reserved,
@@ -148,7 +150,7 @@ function standingBlocks({
   const { terms } = mandate;
   const left = BigInt(terms.max_total.minor) - booked - reserved;
   const held = acts.filter((act) => act.held !== undefined);
-  const approvers = order.approvals.map(({ userId }) => mention(userId)).join(', ');
+  const approvers = loggedApprovers(history).map(mention).join(', ');
   return [
     section(`*${patterns(terms)}*\n${termsText(terms)}`),
     ...lines([

@@ -100,7 +100,7 @@ async function priceConditions({ deps }: Interaction): Promise<PriceConditions> 
     // With a charter that doesn't count, the last signed rules decide, not the published ones.
     orders.signing.policy.current(),
     budgets.list(),
-    mandatesInForce(orders),
+    mandatesInForce(orders, 'system'),
   ]);
   const mandates = inForce.map(({ mandate: { terms } }) => ({
     names: terms.mandate_names,

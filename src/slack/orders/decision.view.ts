@@ -2,7 +2,7 @@ import type { WaitingDecision } from '../../orders/approvers.ts';
 import type { ApprovalsGiven, Order } from '../../orders/order.ts';
 import type { Seat } from '../../policy/approvals.ts';
 import type { Demand, Requirement } from '../../policy/evaluate.ts';
-import type { RuleReference } from '../../policy/policy.ts';
+import { dropUnknownRules, loggedRules, type RuleReference } from '../../policy/policy.ts';
 import { count } from '../kit/blocks.ts';
 import { mention, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
 import { type HistoryEvent, lapsedApprovals } from './order.view.ts';
@@ -41,16 +41,6 @@ export function settingsRuleName(kind: Exclude<RuleReference['kind'], 'rule'>): 
 /** The names of several rules, joined. */
 export function ruleNames(rules: readonly RuleReference[]): string {
   return rules.map(ruleName).join(', ');
-}
-
-/** The rules that decided when the order was asked for; empty where only the settings did. */
-function decidingRules(history: readonly HistoryEvent[]): readonly RuleReference[] {
-  const rules =
-    (
-      history.findLast((event) => event.kind === 'confirmed') ??
-      history.findLast((event) => event.kind === 'requested')
-    )?.decidedBy ?? [];
-  return rules.some(({ kind }) => kind === 'rule') ? rules : [];
 }
 
 /** Whether anything but the settings says who approves. */
@@ -126,10 +116,14 @@ export function rulesOf(
   decision: WaitingDecision | undefined,
   history: readonly HistoryEvent[],
 ): RuleReference[] {
-  const now = decision?.demand.requirements.map(({ rule }) => rule) ?? [];
-  const refused = decision?.demand.refusedBy ?? [];
+  const logged = loggedRules(history);
+  const asked = logged.some(({ kind }) => kind === 'rule') ? logged : [];
+  const { demand, decidedBy = [] } = decision ?? {};
+  const current = [...(demand?.requirements.map(({ rule }) => rule) ?? []), ...(demand?.refusedBy ?? [])];
+  // The demand includes what the row says was needed, and rows can be changed.
+  const now = dropUnknownRules(current, [...logged, ...decidedBy]);
   const approved = lastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
-  const all = [...decidingRules(history), ...approved, ...now, ...refused];
+  const all = [...asked, ...approved, ...now];
   const named = all.some(({ kind }) => kind === 'rule') ? all : [];
   return [...new Map(named.map((rule) => [ruleName(rule), rule])).values()];
 }

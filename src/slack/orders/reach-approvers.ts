@@ -8,6 +8,7 @@ import { escalationNotice, reminderNotice } from '../expiry/waiting.view.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import { directMessageTo, ONCE, type SentNotification, type WantedNotification } from '../outbound/notify.ts';
 import { quietUntil } from '../outbound/quiet-hours.ts';
+import { loggedApprovers } from './decision.view.ts';
 import type { CalledPeople } from './order.view.ts';
 import { metadataOf, type PlannedOrder } from './order-posts.ts';
 
@@ -160,7 +161,7 @@ interface Recipient {
 /** Who is told besides the card's thread. */
 async function recipients(
   deps: ReachDeps,
-  { order, card, standing }: Waiting,
+  { order, history, card, standing }: Waiting,
   { isForAdmins }: Awaited,
   event: Extract<OrderLogEntry, { readonly kind: 'reminded' | 'escalated' }>,
 ): Promise<readonly Recipient[]> {
@@ -171,7 +172,7 @@ async function recipients(
       [...standing]
         .filter(([purpose]) => purpose.startsWith(prefix))
         .map(([purpose, thread]) => ({ to: purpose.slice(prefix.length), thread }));
-    const approved = new Set(order.approvals.map(({ userId }) => userId));
+    const approved = new Set(loggedApprovers(history));
     const people = copies(TO_PERSON).filter(
       ({ to }) => !approved.has(to) && (!isForAdmins || admins.includes(to)),
     );

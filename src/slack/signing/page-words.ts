@@ -53,13 +53,14 @@ export function pageWords({ directory, currency, orders, names, mandates }: Slac
     /** What has changed since an order was asked for, and what hangs on its name. */
     async changesOf(order: Order): Promise<readonly string[]> {
       if (order.state !== 'PENDING') return [];
-      const [{ isStricter }, impact] = await Promise.all([
+      const [{ isStricter }, history, impact] = await Promise.all([
         waitingDecision(orders, order),
+        orders.store.history(order.id, 'system'),
         names.impacts.forCard(order),
       ]);
       const blocks = impactBlocks({ impact: impact === 'none' ? undefined : impact });
       const lines = asText(blocks).flatMap((text) => text.split('\n'));
-      return Promise.all([...sinceAsked(order, isStricter), ...lines].map(unmarkedWithNames));
+      return Promise.all([...sinceAsked(history, isStricter), ...lines].map(unmarkedWithNames));
     },
   };
 }

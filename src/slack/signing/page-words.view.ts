@@ -1,16 +1,16 @@
-import type { Order } from '../../orders/order.ts';
 import { count, mention } from '../kit/blocks.ts';
+import { loggedApprovers } from '../orders/decision.view.ts';
+import type { HistoryEvent } from '../orders/order.view.ts';
 
-/** What has happened to an order since it was asked for, as far as whoever signs it has to know. */
-export function sinceAsked({ approvals }: Pick<Order, 'approvals'>, isStricter: boolean): string[] {
+/** Tells a signer what has happened to an order since it was asked for. */
+export function sinceAsked(history: readonly HistoryEvent[], isStricter: boolean): string[] {
+  const approvers = loggedApprovers(history);
   return [
     ...(isStricter
       ? ['It needs more now than when it was asked for: the policy or the settings changed.']
       : []),
-    ...(approvals.length === 0
+    ...(approvers.length === 0
       ? []
-      : [
-          `${count(approvals.length, 'approval')} so far: ${approvals.map(({ userId }) => mention(userId)).join(', ')}.`,
-        ]),
+      : [`${count(approvers.length, 'approval')} so far: ${approvers.map(mention).join(', ')}.`]),
   ];
 }

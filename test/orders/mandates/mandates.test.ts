@@ -254,7 +254,7 @@ describe('acting', () => {
       isOverBefore: true,
     });
     expect((await mandatesStanding(rig.mandates, ADA)).shown.map(({ coming }) => coming)).toEqual([[]]);
-    expect((await outlookOf(rig.mandates, [end])).uncovered).toEqual(['cafe.rest']);
+    expect((await outlookOf(rig.mandates, [end], 'system')).uncovered).toEqual(['cafe.rest']);
     rig.pass(1_000);
     const long = await on.inForce();
     expect(await isRenewed()).toBe(true);
@@ -262,7 +262,7 @@ describe('acting', () => {
       given: { order: { id: long.id } },
       isOverBefore: false,
     });
-    expect((await outlookOf(rig.mandates, [end])).uncovered).toEqual([]);
+    expect((await outlookOf(rig.mandates, [end], 'system')).uncovered).toEqual([]);
     const coming = (await mandatesStanding(rig.mandates, ADA)).shown.map(({ order, coming: names }) => [
       order.id,
       names.length,

@@ -19,6 +19,7 @@ async function outlook(...names: readonly string[]) {
   const { renewals, uncovered } = await outlookOf(
     rig.mandates,
     names.map((name) => ({ name })),
+    'system',
   );
   return { renewed: [...renewals.keys()].sort(), uncovered: [...uncovered].sort(), renewals };
 }

@@ -2,6 +2,9 @@ import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/duration.ts';
 import { cancelOrder } from '../../../src/orders/decide.ts';
 import { endMandate } from '../../../src/orders/mandates/life.ts';
+import { mandatesStanding } from '../../../src/orders/mandates/overview.ts';
+import { mandatesMessage } from '../../../src/slack/mandates/mandate.view.ts';
+import { sinceAsked } from '../../../src/slack/signing/page-words.view.ts';
 import { purge } from '../../../src/store/purge.ts';
 import { withSession } from '../../../src/store/session.ts';
 import { type Rig, startRig } from '../rig.ts';
@@ -101,6 +104,17 @@ test('a mandate that somebody wrote into the rows makes nothing', async () => {
   await rig.sql(`UPDATE orders SET state = 'SUCCEEDED', closed_at = now() WHERE id = $1`, id);
   await on.run();
   expect(await on.acts()).toEqual([]);
+});
+
+test('a mandate is shown with those who approved it by the log', async () => {
+  const order = await on.inForce();
+  await rig.sql(`UPDATE approvals SET user_id = 'U0EVE'`);
+  const { shown } = await mandatesStanding(rig.mandates, { id: 'U0ADA', isAdmin: true });
+  const text = JSON.stringify(mandatesMessage({ shown, total: 1, offset: 0 }, []));
+  expect(text).toContain('<@U0BOB> approved');
+  expect(text).not.toContain('U0EVE');
+  const history = await rig.store.history(order.id, 'system');
+  expect(sinceAsked(history, false)).toEqual(['1 approval so far: <@U0BOB>.']);
 });
 
 test.each([

@@ -23,6 +23,7 @@ const DECISION: WaitingDecision = {
   demand: newDemand(NAMES),
   isStricter: false,
   policyVersion: 3,
+  decidedBy: [],
   standIns: new Map(),
 };
 

@@ -68,6 +68,7 @@ function deps(changes: Partial<OrderPlannerDeps> = {}): OrderPlannerDeps {
       },
       isStricter: false,
       policyVersion: 0,
+      decidedBy: [],
       standIns: new Map(),
     }),
     ...NOTHING_KNOWN,

@@ -11,6 +11,7 @@ import { createOrderPlanner, type OrderPlannerDeps } from '../../../src/slack/or
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify as notifySubject } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb, type SlackWeb } from '../../../src/slack/outbound/web.ts';
+import { Prisma } from '../../../src/store/database.ts';
 import { ENOUGH } from '../../orders/sample.ts';
 import { newOrder, startRig } from '../../store/order-rig.ts';
 import { buttonsOf, textOf } from '../../support/demo.ts';
@@ -139,6 +140,18 @@ test('approvers who have the card by direct message are reminded there, at 7:00 
   expect(reminder?.thread_ts).toBe(card?.ts);
   expect(told(order, 'D0CAROL'), 'told before').toHaveLength(1);
   expect((await rig.due(order.id)).notifications).toBeUndefined();
+});
+
+test('a person who has approved by the log is not reminded, whatever the rows say', async () => {
+  const order = await waiting();
+  await notify(order, NIGHT_IN_LONDON);
+  const approved = { type: 'approved', ...ENOUGH, by: 'U0CAROL', validApprovers: ['U0CAROL'] } as const;
+  const isApproved = false;
+  await rig.apply(order.id, { ...approved, progress: { ...ENOUGH.progress, isApproved } }, NIGHT_IN_LONDON);
+  await rig.database.run(Prisma.sql`UPDATE approvals SET user_id = 'U0BOB' WHERE order_id = ${order.id}`);
+  await remind(order, MORNING_IN_LONDON);
+  await notify(order, MORNING_IN_LONDON);
+  expect([told(order, 'D0BOB').length, told(order, 'D0CAROL').length]).toEqual([1, 0]);
 });
 
 const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 };
