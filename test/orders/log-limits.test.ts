@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { OrderLogEntry } from '../../src/events.ts';
-import { itemInLog, limitOf, signLog, witnessedBy } from '../../src/orders/log-limits.ts';
+import { differenceFromLog, itemInLog, limitOf, signLog, witnessedBy } from '../../src/orders/log-limits.ts';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { WITNESS } from '../support/witness.ts';
@@ -129,5 +129,29 @@ describe('an added event allows no repeat', () => {
     const item = order.items[n];
     if (item === undefined) throw new Error('no item');
     expect(itemInLog([...log, ...added], item, isWitnessed(order.id))).toMatchObject({ done: 'UNKNOWN' });
+  });
+});
+
+describe('the rows of an order differ from its log', () => {
+  const [requested] = logged(SENDING).log;
+  const entry = (more: object) => ({ ...requested, kind: 'mandate_ended', ...more }) as OrderLogEntry;
+  const mandate = (more: object = {}) =>
+    newOrder(['a.rest'], { task: 'mandate', state: 'SUCCEEDED', version: 3, ...more });
+  const inForce = entry({ kind: 'in_force', version: 3, state: 'SUCCEEDED' });
+  const ended = entry({ version: 3, state: 'SUCCEEDED' });
+  test.each<[string, Order, readonly OrderLogEntry[], string | undefined]>([
+    ['it has no log', mandate(), [], 'missing'],
+    ['its log is newer', mandate(), [inForce, entry({ version: 4, state: 'SUCCEEDED' })], 'older'],
+    ['its log has another state', mandate(), [entry({ version: 3, state: 'PENDING' })], 'older'],
+    ['its mandate is in force', mandate(), [inForce], undefined],
+    ['its mandate has ended', mandate(), [inForce, ended], 'ended'],
+    [
+      'its mandate never came into force',
+      mandate(),
+      [entry({ kind: 'approved', version: 3, state: 'SUCCEEDED' })],
+      'missing',
+    ],
+  ])('when %s', (_what, order, history, expected) => {
+    expect(differenceFromLog(order, history, isWitnessed)).toBe(expected);
   });
 });
