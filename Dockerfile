@@ -9,12 +9,12 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/embedded-postgres/package.json packages/embedded-postgres/
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json prisma.config.ts ./
+COPY tsconfig.json ./
 COPY prisma prisma
 COPY packages/embedded-postgres packages/embedded-postgres
 COPY src src
 COPY scripts/build.mjs scripts/
-RUN npm run generate && npx tsc -b tsconfig.build.json && node scripts/build.mjs --signing-page
+RUN npm run generate && npx tsc -b src && node scripts/build.mjs --signing-page
 
 # The links between PostgreSQL's libraries, which npm's packages cannot carry.
 FROM build AS postgres

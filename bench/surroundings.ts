@@ -7,7 +7,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import { credentialToText } from '../src/accounts/credential.ts';
 import { createVault } from '../src/accounts/vault.ts';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/environment.ts';
 import { CHARGED_TASKS, priceEdits } from '../src/money/prices.ts';
 import { Secret } from '../src/service/secret.ts';
 import { createAccountStore } from '../src/store/accounts.ts';

@@ -8,8 +8,13 @@ import {
 } from 'node:crypto';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
-import { type Assertion, type Challenge, challengeText, type RelyingParty } from '#src/signing/assertion.ts';
-import { coseOfSpki, type Fingerprint, fingerprintOf } from '#src/signing/public-key.ts';
+import {
+  type Assertion,
+  type Challenge,
+  challengeText,
+  type RelyingParty,
+} from '#src/approvals/signing/assertion.ts';
+import { coseOfSpki, type Fingerprint, fingerprintOf } from '#src/approvals/signing/public-key.ts';
 
 /** The flags of an authenticator's data (WebAuthn, 6.1). */
 const FLAGS = { present: 0x01, verified: 0x04, attested: 0x40 } as const;

@@ -12,10 +12,10 @@ import {
 } from '@domain-steward/sandbox-service';
 import { type Seed, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
-import { type Bot, startBot } from '#src/bot.ts';
-import { readConfig } from '#src/config.ts';
-import { createLog, type Log } from '#src/log.ts';
-import { PACE, type Seams } from '#src/seams.ts';
+import { type Bot, startBot } from '#src/app/bot.ts';
+import { PACE, type Seams } from '#src/app/seams.ts';
+import { readConfig } from '#src/config/environment.ts';
+import { createLog, type Log } from '#src/lib/log.ts';
 import { COMMANDS } from '#src/slack/index.ts';
 import { BOT_SCOPES } from '#src/slack/outbound/scopes.ts';
 import { type DemoDns, startDemoDns } from './dns.ts';

@@ -6,7 +6,7 @@ import {
   type SandboxService,
 } from '@domain-steward/sandbox-service';
 import type { Message, Workspace } from '@domain-steward/slack-workspace';
-import type { Bot } from '#src/bot.ts';
+import type { Bot } from '#src/app/bot.ts';
 import { type Price, priceEdits } from '#src/money/prices.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { DemoDns } from './dns.ts';

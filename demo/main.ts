@@ -3,7 +3,7 @@ import { chmod, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
-import { createLog, type Log } from '#src/log.ts';
+import { createLog, type Log } from '#src/lib/log.ts';
 import type { Demo, DemoOptions } from './demo.ts';
 import { pageDir } from './page-files.ts';
 

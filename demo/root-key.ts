@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { RelyingParty } from '#src/signing/assertion.ts';
+import type { RelyingParty } from '#src/approvals/signing/assertion.ts';
 import { Authenticator } from './authenticator.ts';
 
 /*

@@ -23,14 +23,10 @@ if (only === undefined || only === '--page') {
 
 function compile() {
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  const { status } = spawnSync(
-    process.execPath,
-    [compiler, '-b', 'tsconfig.build.json', 'packages/ledger-verify', 'demo'],
-    {
-      cwd: root,
-      stdio: 'inherit',
-    },
-  );
+  const { status } = spawnSync(process.execPath, [compiler, '-b', 'src', 'packages/ledger-verify', 'demo'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
   if (status !== 0) process.exit(status ?? 1);
 }
 
@@ -56,7 +52,7 @@ async function buildPage(folders, target) {
     input: join(folders.at(-1), 'main.tsx'),
     platform: 'browser',
     resolve: { conditionNames: ['source', 'browser', 'default'] },
-    transform: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    tsconfig: join(demoPage, 'tsconfig.json'),
     logLevel: 'warn',
     output: { file: join(target, 'main.js'), format: 'esm', codeSplitting: false, sourcemap: true },
   });

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
-import { startBot } from './bot.ts';
-import { ConfigError, loadEnvironment, readConfig } from './config.ts';
-import { createLog, prettyOutput } from './log.ts';
-import { StartError } from './start.ts';
+import { startBot } from './app/bot.ts';
+import { StartError } from './app/start.ts';
+import { ConfigError, loadEnvironment, readConfig } from './config/environment.ts';
+import { createLog, prettyOutput } from './lib/log.ts';
 import { MigrationError } from './store/migrate.ts';
 
 /*

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const GUIDE = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
+const GUIDE = readFileSync(join(ROOT, '.github/CONTRIBUTING.md'), 'utf8');
 
 const PACKAGES = ['sandbox-service', 'slack-workspace'].flatMap((name) =>
   ['src', 'page']

@@ -6,7 +6,19 @@ import { CALLS_FOR_THE_LOG, type Exempt, filesIn, findIn, nodesIn, textsOf } fro
  * stay where they are.
  */
 
-const FOLDERS = ['accounts', 'expiry', 'money', 'names', 'orders', 'policy', 'rdap', 'service', 'zones'];
+const FOLDERS = [
+  'accounts',
+  'approvals',
+  'expiry',
+  'mandates',
+  'money',
+  'names',
+  'orders',
+  'policy',
+  'registry',
+  'service',
+  'zones',
+];
 
 /**
  * What is stored as words, and read whatever the views say by then; a product id; the rows of tasks with their words; the

@@ -10,7 +10,9 @@ import { z } from 'zod';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DOCUMENTS = [
-  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'].map((name) => join(ROOT, name)),
+  ...['README.md', '.github/CONTRIBUTING.md', '.github/SECURITY.md', 'CHANGELOG.md'].map((name) =>
+    join(ROOT, name),
+  ),
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(ROOT, 'docs', name)),

@@ -1,6 +1,6 @@
 // The bot as it is released; only the limit of a person's commands is out of the way.
-import { startBot } from '../../src/bot.ts';
-import { loadConfig } from '../../src/config.ts';
+import { startBot } from '../../src/app/bot.ts';
+import { loadConfig } from '../../src/config/environment.ts';
 
 const bot = await startBot(loadConfig(), { seams: { host: '127.0.0.1', commandsPerMinute: 1_000_000 } });
 process.on('disconnect', () => process.exit());

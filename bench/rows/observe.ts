@@ -2,11 +2,11 @@ import { Resolver } from 'node:dns/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { z } from 'zod';
-import { createDnsClient } from '../../src/dns/client.ts';
-import { createParentZones } from '../../src/dns/parent-zones.ts';
 import { unseen } from '../../src/names/facts.ts';
 import { createLookPlanner, nextLook } from '../../src/names/look-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
+import { createDnsClient } from '../../src/registry/dns/client.ts';
+import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
 import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 import { startProcess } from '../processes.ts';
 

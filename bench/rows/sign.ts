@@ -1,6 +1,6 @@
 import { request } from 'undici';
 import { z } from 'zod';
-import { relyingPartyOf } from '../../src/signing/assertion.ts';
+import { relyingPartyOf } from '../../src/approvals/signing/assertion.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createKeyStore, createLinkStore } from '../../src/store/signing.ts';
 import { createLinks } from '../../src/web/links.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Log } from '../log.ts';
+import type { Log } from '../lib/log.ts';
 import type { Credential } from '../service/authenticator/signature.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts';
+import type { Log } from '../lib/log.ts';
 
 /** What a missing key has sealed is read again and again, so the key is logged at most once in this time. */
 const LOG_INTERVAL_MS = 60_000;

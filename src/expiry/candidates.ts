@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../duration.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../lib/duration.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
 import { lifecycleAt } from '../zones/lifecycle.ts';
 import { documentedZones } from '../zones/rules.ts';

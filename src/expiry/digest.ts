@@ -1,6 +1,6 @@
-import { chunksOf, groupBy } from '../collections.ts';
-import type { TeamSettings } from '../config.ts';
-import { DAY_MS, MINUTE_MS, WEEK_MS } from '../duration.ts';
+import type { TeamSettings } from '../config/environment.ts';
+import { chunksOf, groupBy } from '../lib/collections.ts';
+import { DAY_MS, MINUTE_MS, WEEK_MS } from '../lib/duration.ts';
 import { DISPUTE_DAYS } from '../names/dates.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Vault } from '../accounts/vault.ts';
-import type { TeamSettings } from '../config.ts';
-import { DAY_MS } from '../duration.ts';
-import type { Log } from '../log.ts';
+import type { TeamSettings } from '../config/environment.ts';
+import { DAY_MS } from '../lib/duration.ts';
+import type { Log } from '../lib/log.ts';
 import { timeLimit } from '../names/time-limit.ts';
 import type { Order } from '../orders/order.ts';
 import type { Secret } from '../service/secret.ts';

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
-import { DAY_MS } from '../duration.ts';
+import { DAY_MS } from '../lib/duration.ts';
 import { Secret } from '../service/secret.ts';
 import { type CalendarName, type CalendarOptions, calendarFeed } from './calendar.ts';
 import { LOOK_BACK_DAYS } from './marks.ts';

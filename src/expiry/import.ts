@@ -1,7 +1,7 @@
-import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv, SEPARATOR_LINE } from '../csv.ts';
-import { columnOf, isHeading } from '../csv-headings.ts';
-import { type DateIssue, parseTypedDate } from '../typed-date.ts';
-import { cleanText, excerptOf } from '../typed-text.ts';
+import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv, SEPARATOR_LINE } from '../lib/csv.ts';
+import { columnOf, isHeading } from '../lib/csv-headings.ts';
+import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
+import { cleanText, excerptOf } from '../lib/typed-text.ts';
 import { type DomainName, parseDomainName } from '../zones/names.ts';
 import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';

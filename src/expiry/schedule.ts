@@ -1,5 +1,5 @@
 import { CronExpressionParser } from 'cron-parser';
-import { MINUTE_MS } from '../duration.ts';
+import { MINUTE_MS } from '../lib/duration.ts';
 import { calendarDay, firstMomentOf, latestTimeShown } from '../zones/calendar-day.ts';
 
 /**

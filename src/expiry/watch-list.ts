@@ -1,9 +1,9 @@
-import { compareAndSwap } from '../compare-and-swap.ts';
+import { compareAndSwap } from '../lib/compare-and-swap.ts';
+import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
 import { lapseHash, MAX_WATCHED, type ReminderChange, type ReminderDecision } from '../names/portfolio.ts';
 import type { Lapse, NameLimit } from '../names/ports.ts';
 import type { DecidedLapse, EditedFacts } from '../names/protected-changes.ts';
-import type { MessagePlace } from '../notifications.ts';
-import { type DateIssue, parseTypedDate } from '../typed-date.ts';
+import type { MessagePlace } from '../outbox/notifications.ts';
 import { type ImportReport, type NameIssue, parseImport, registrableName } from './import.ts';
 import { snoozeUntil } from './plan.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Log } from '../log.ts';
+import type { Log } from '../lib/log.ts';
 
 const remembered = z.object({ n: z.int(), hash: z.string(), at: z.string() });
 /** An anchor as a file keeps it. */

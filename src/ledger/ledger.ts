@@ -1,5 +1,5 @@
 import type { Vault } from '../accounts/vault.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../lib/log.ts';
 import type { Order } from '../orders/order.ts';
 import type { Statement } from '../orders/statement.ts';
 import type { AnchorMemory } from './anchor-file.ts';

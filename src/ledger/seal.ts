@@ -1,4 +1,4 @@
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
 import type { LedgerKey } from './key.ts';
 import { type Hash, hexOf, leafHash, sha256, treeHead } from './tree.ts';
 

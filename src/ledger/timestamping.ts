@@ -1,5 +1,5 @@
-import { canonicalJson } from '../canonical-json.ts';
-import type { Log } from '../log.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
+import type { Log } from '../lib/log.ts';
 import type { LedgerStore } from './ports.ts';
 import { hashOfSeal } from './seal.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { groupBy } from '../collections.ts';
+import { groupBy } from '../lib/collections.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 

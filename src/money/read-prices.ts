@@ -1,6 +1,6 @@
-import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv } from '../csv.ts';
-import { columnOf } from '../csv-headings.ts';
-import { parseTypedDate } from '../typed-date.ts';
+import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv } from '../lib/csv.ts';
+import { columnOf } from '../lib/csv-headings.ts';
+import { parseTypedDate } from '../lib/typed-date.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';

@@ -1,4 +1,4 @@
-import { groupBy } from '../collections.ts';
+import { groupBy } from '../lib/collections.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 import { isCharged, type Price, type PricedTask, type Quote, quoteOn, zoneOf } from './prices.ts';

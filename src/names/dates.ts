@@ -1,5 +1,5 @@
-import { DAY_MS, HOUR_MS } from '../duration.ts';
-import { deletionPhaseOf } from '../rdap/status.ts';
+import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
+import { deletionPhaseOf } from '../registry/rdap/status.ts';
 import type { DeletionPhase } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';

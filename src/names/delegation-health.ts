@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../duration.ts';
+import { HOUR_MS } from '../lib/duration.ts';
 import { FACT_NAMES, type FactName, type FactValue, isSameSet } from './facts.ts';
 import type { KnownFact, NameHistory } from './history.ts';
 import type { KnownChange, NameChange, UnexplainedChange } from './unexplained-changes.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv } from '../csv.ts';
-import { columnOf } from '../csv-headings.ts';
+import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv } from '../lib/csv.ts';
+import { columnOf } from '../lib/csv-headings.ts';
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import { DETAIL_COLUMNS, MAX_IMPORTED_NAMES, MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';

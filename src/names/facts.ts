@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { DNS_FAILURES } from '../dns/client.ts';
-import { mayBeSameRegistrar } from '../rdap/registrar-name.ts';
+import { DNS_FAILURES } from '../registry/dns/client.ts';
+import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
 
 /*
  * What can be known of a name. Values are lists of texts in a normal form (lower case, sorted, each once), so that two

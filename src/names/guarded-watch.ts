@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { DnsClient } from '../dns/client.ts';
-import type { ParentZones } from '../dns/parent-zones.ts';
-import { MINUTE_MS } from '../duration.ts';
-import type { Log } from '../log.ts';
+import { MINUTE_MS } from '../lib/duration.ts';
+import type { Log } from '../lib/log.ts';
+import type { DnsClient } from '../registry/dns/client.ts';
+import type { ParentZones } from '../registry/dns/parent-zones.ts';
 import { type Facts, type Observation, unseen } from './facts.ts';
 import { factsOfDelegation, isNews, type KnownDelegation, majorityOf } from './parent-sight.ts';
 import type { NameRecordStore } from './ports.ts';

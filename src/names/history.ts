@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { DAY_MS, MINUTE_MS } from '../duration.ts';
+import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import {
   FACT_NAMES,
   type FactName,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { HOUR_MS } from '../duration.ts';
-import { isTransferLock } from '../rdap/status.ts';
+import { HOUR_MS } from '../lib/duration.ts';
+import { isTransferLock } from '../registry/rdap/status.ts';
 import { DEPENDENCIES, type Dependents } from './dependents.ts';
 import {
   FACT_NAMES,

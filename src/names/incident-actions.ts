@@ -1,5 +1,5 @@
-import { compareAndSwap } from '../compare-and-swap.ts';
-import type { IncidentDecision } from '../events.ts';
+import type { IncidentDecision } from '../ledger/events.ts';
+import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import {
   type Incident,
   type IncidentDecided,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { hashOf } from '../canonical-json.ts';
-import { DAY_MS } from '../duration.ts';
+import { hashOf } from '../lib/canonical-json.ts';
+import { DAY_MS } from '../lib/duration.ts';
 import { DS_FACTS, type FactName, isSameSet, isSameValue, NAMESERVER_FACTS } from './facts.ts';
 import type { NameHistory } from './history.ts';
 import type { IncidentKind, NameChange, RuledOutOrder, UnexplainedChange } from './unexplained-changes.ts';

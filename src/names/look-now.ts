@@ -1,4 +1,4 @@
-import type { DnsClient } from '../dns/client.ts';
+import type { DnsClient } from '../registry/dns/client.ts';
 import type { Observation } from './facts.ts';
 import { fetchLook, type LookDeps } from './look.ts';
 import { observeImpact } from './observe.ts';

@@ -1,7 +1,7 @@
-import { compareAndSwap } from '../compare-and-swap.ts';
-import { DAY_MS, HOUR_MS } from '../duration.ts';
-import type { Log } from '../log.ts';
-import type { RdapClient } from '../rdap/client.ts';
+import { compareAndSwap } from '../lib/compare-and-swap.ts';
+import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
+import type { Log } from '../lib/log.ts';
+import type { RdapClient } from '../registry/rdap/client.ts';
 import { datesAfterLook, datesAfterTransferConfirmed } from './dates.ts';
 import { findDangers, isHealthLookDue } from './delegation-health.ts';
 import { factValue, type Observation } from './facts.ts';

@@ -1,13 +1,13 @@
 import { setMaxListeners } from 'node:events';
-import type { DnsClient } from '../dns/client.ts';
-import type { ParentZones } from '../dns/parent-zones.ts';
-import { MINUTE_MS } from '../duration.ts';
-import type { Log } from '../log.ts';
+import { MINUTE_MS } from '../lib/duration.ts';
+import type { Log } from '../lib/log.ts';
 import type { LookAtRegistry } from '../orders/accepted.ts';
 import type { LookForEvidence } from '../orders/evidence.ts';
 import { isOpen, type Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
-import type { RdapClient } from '../rdap/client.ts';
+import type { DnsClient } from '../registry/dns/client.ts';
+import type { ParentZones } from '../registry/dns/parent-zones.ts';
+import type { RdapClient } from '../registry/rdap/client.ts';
 import { DNS_FACTS, FACT_NAMES, type Observation, REGISTRY_FACTS } from './facts.ts';
 import { createGuardedWatch } from './guarded-watch.ts';
 import { mergeObservation, type NameHistory, wasLookedFor } from './history.ts';

@@ -1,6 +1,6 @@
-import type { DnsClient, DnsFailure, NameserverAnswer } from '../dns/client.ts';
-import { type DsMatch, matchDs } from '../dns/ds.ts';
-import type { RecordData, RecordType } from '../dns/records.ts';
+import type { DnsClient, DnsFailure, NameserverAnswer } from '../registry/dns/client.ts';
+import { type DsMatch, matchDs } from '../registry/dns/ds.ts';
+import type { RecordData, RecordType } from '../registry/dns/records.ts';
 import {
   type Fact,
   type FactName,

@@ -1,7 +1,7 @@
 import { getDomain } from 'tldts';
-import type { DnsClient } from '../dns/client.ts';
-import { DAY_MS, HOUR_MS } from '../duration.ts';
-import type { RdapClient } from '../rdap/client.ts';
+import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
+import type { DnsClient } from '../registry/dns/client.ts';
+import type { RdapClient } from '../registry/rdap/client.ts';
 import { HEALTH_FACTS } from './delegation-health.ts';
 import { ABSENT, type Fact, type Facts, seen, unseen } from './facts.ts';
 import type { LookPlanner } from './look-planner.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { DnsAnswer, DnsClient } from '../dns/client.ts';
-import { keyTagOf } from '../dns/ds.ts';
-import type { ParentZones } from '../dns/parent-zones.ts';
-import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../dns/records.ts';
+import type { DnsAnswer, DnsClient } from '../registry/dns/client.ts';
+import { keyTagOf } from '../registry/dns/ds.ts';
+import type { ParentZones } from '../registry/dns/parent-zones.ts';
+import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../registry/dns/records.ts';
 import { ABSENT, type Fact, type Facts, factValue, type Observation, seen, unseen } from './facts.ts';
 
 /** What a look at a name needs. */

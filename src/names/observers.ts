@@ -1,7 +1,7 @@
-import { createDnsClient, type DnsClient } from '../dns/client.ts';
-import { createParentZones, type ParentZones } from '../dns/parent-zones.ts';
-import { type DnsServer, systemDnsServers } from '../dns/servers.ts';
-import { readCertificate } from './certificate.ts';
+import { readCertificate } from '../registry/certificate.ts';
+import { createDnsClient, type DnsClient } from '../registry/dns/client.ts';
+import { createParentZones, type ParentZones } from '../registry/dns/parent-zones.ts';
+import { type DnsServer, systemDnsServers } from '../registry/dns/servers.ts';
 import { unseen } from './facts.ts';
 import { createDnsObserver, type DnsObserver } from './observe.ts';
 import { createReachability, isSandbox } from './reachability.ts';

@@ -1,13 +1,13 @@
 import { isDemoContext } from '../accounts/account.ts';
-import type { DnsClient } from '../dns/client.ts';
-import { DAY_MS, MINUTE_MS } from '../duration.ts';
-import type { Log } from '../log.ts';
-import type { ImpactAtApproval } from '../orders/decide.ts';
+import type { ImpactAtApproval } from '../approvals/decide.ts';
+import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
+import type { Log } from '../lib/log.ts';
 import type { DelegationLook } from '../orders/delegation.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import type { FormerNameServers } from '../orders/undo.ts';
 import { subjectOf } from '../policy/subject.ts';
+import type { DnsClient } from '../registry/dns/client.ts';
 import { type Dependents, findDependents } from './dependents.ts';
 import { currentNameServers, formerNameServers } from './former-nameservers.ts';
 import { mergeObservation, type NameHistory, sightedFacts } from './history.ts';

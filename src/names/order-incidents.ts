@@ -1,4 +1,4 @@
-import type { IncidentsOfOrders } from '../orders/decide.ts';
+import type { IncidentsOfOrders } from '../approvals/decide.ts';
 import type { Order } from '../orders/order.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import { subjectOf } from '../policy/subject.ts';

@@ -1,4 +1,4 @@
-import type { DelegationAnswer } from '../dns/client.ts';
+import type { DelegationAnswer } from '../registry/dns/client.ts';
 import { ABSENT, type Fact, type Facts, factValue, isSameValue, seen, unseen } from './facts.ts';
 import type { NameHistory } from './history.ts';
 import { dsText } from './observe.ts';

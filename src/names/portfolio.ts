@@ -1,5 +1,5 @@
-import { hashOf } from '../canonical-json.ts';
-import type { MessagePlace } from '../notifications.ts';
+import { hashOf } from '../lib/canonical-json.ts';
+import type { MessagePlace } from '../outbox/notifications.ts';
 
 /* Who owns a name and how the team treats it: what people set themselves, beside what registries and the DNS show. */
 

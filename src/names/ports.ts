@@ -1,4 +1,4 @@
-import type { IncidentDecision } from '../events.ts';
+import type { IncidentDecision } from '../ledger/events.ts';
 import type { ShownIncident } from '../orders/refusal.ts';
 import type { ConfirmChangeOutcome, PendingChanges } from '../policy/pending-changes.ts';
 import type { DatedOrder, NameDates } from './dates.ts';

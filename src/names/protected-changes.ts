@@ -1,19 +1,19 @@
-import { compareAndSwap } from '../compare-and-swap.ts';
+import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
+import { type ApproverDeps, approvalPolicyOf, readPeople } from '../approvals/approvers.ts';
+import type { OrderSigning } from '../approvals/order-signing.ts';
+import { countedApprovals, type RequirementProgress } from '../approvals/progress.ts';
+import type { SignedSubject } from '../approvals/signing/approval.ts';
+import { compareAndSwap } from '../lib/compare-and-swap.ts';
+import type { MandateInForce } from '../mandates/mandate.ts';
 import type { BudgetStore } from '../money/ports.ts';
-import type { MessagePlace } from '../notifications.ts';
-import { refusalOfNonApprover } from '../orders/approval-rights.ts';
-import { type ApproverDeps, approvalPolicyOf, readPeople } from '../orders/approvers.ts';
-import type { MandateInForce } from '../orders/mandates/mandate.ts';
-import type { OrderSigning } from '../orders/order-signing.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { countedApprovals, type RequirementProgress } from '../policy/approvals.ts';
+import type { MessagePlace } from '../outbox/notifications.ts';
 import type { Requirement } from '../policy/evaluate.ts';
 import type { Confirmation, PendingChange } from '../policy/pending-changes.ts';
 import { versionToSign } from '../policy/policy.ts';
 import type { DecidingPolicy } from '../policy/ports.ts';
 import { subjectOf } from '../policy/subject.ts';
-import type { SignedSubject } from '../signing/approval.ts';
 import {
   type ChangedName,
   changeHash,

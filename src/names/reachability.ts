@@ -1,6 +1,6 @@
-import type { DnsServer } from '../dns/servers.ts';
-import { DNS_PORT, isLoopback } from '../dns/servers.ts';
 import { createAddressGuard, PrivateAddressError } from '../http/public-address.ts';
+import type { DnsServer } from '../registry/dns/servers.ts';
+import { DNS_PORT, isLoopback } from '../registry/dns/servers.ts';
 
 /**
  * Decides which of the addresses in public records may be connected to: public ones only, because anybody may point a

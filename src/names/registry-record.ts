@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { RDAP_PROBLEMS, type RdapAnswer, type RdapProblem } from '../rdap/client.ts';
-import { readRecordDate } from '../rdap/date.ts';
+import { RDAP_PROBLEMS, type RdapAnswer, type RdapProblem } from '../registry/rdap/client.ts';
+import { readRecordDate } from '../registry/rdap/date.ts';
 import {
   asciiName,
   cleanText,
@@ -12,8 +12,8 @@ import {
   jCard,
   list,
   nameserver,
-} from '../rdap/record-parts.ts';
-import { isDeleted, lettersOf, statusOf } from '../rdap/status.ts';
+} from '../registry/rdap/record-parts.ts';
+import { isDeleted, lettersOf, statusOf } from '../registry/rdap/status.ts';
 import {
   ABSENT,
   EARLIEST_READING,

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../duration.ts';
+import { DAY_MS } from '../lib/duration.ts';
 import { DS_FACTS, FACT_NAMES, type FactName, isSameValue, NAMESERVER_FACTS } from './facts.ts';
 import { type FactChange, type NameHistory, valuesOf } from './history.ts';
 import type { KnownChange } from './unexplained-changes.ts';

@@ -1,5 +1,5 @@
-import { DAY_MS } from '../duration.ts';
-import { isSameRegistrarName, mayBeSameRegistrar } from '../rdap/registrar-name.ts';
+import { DAY_MS } from '../lib/duration.ts';
+import { isSameRegistrarName, mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
 import { registrarName } from './facts.ts';
 import type { NameHistory } from './history.ts';
 import type { Registration } from './registry-record.ts';

@@ -1,5 +1,5 @@
-import { DAY_MS, MINUTE_MS } from '../duration.ts';
-import { isDeleted, isHold, isLock, isStillLocked, isTransferLock } from '../rdap/status.ts';
+import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
+import { isDeleted, isHold, isLock, isStillLocked, isTransferLock } from '../registry/rdap/status.ts';
 import { type FactName, type FactValue, INCIDENT_FACTS, isSameSet, REGISTRY_FACTS } from './facts.ts';
 import type { FactChange, NameHistory } from './history.ts';
 

@@ -1,15 +1,15 @@
-import { slicesOf } from '../collections.ts';
-import type { TeamSettings } from '../config.ts';
 import {
   environmentRequirement,
   factOrderOf,
   implicitRequirement,
   mergeRequirements,
   policySettings,
-} from '../orders/demand.ts';
-import { covers, type MandateInForce } from '../orders/mandates/mandate.ts';
+} from '../approvals/demand.ts';
+import type { RequirementProgress } from '../approvals/progress.ts';
+import type { TeamSettings } from '../config/environment.ts';
+import { slicesOf } from '../lib/collections.ts';
+import { covers, type MandateInForce } from '../mandates/mandate.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
-import type { RequirementProgress } from '../policy/approvals.ts';
 import {
   type Demand,
   evaluate,

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../duration.ts';
+import { DAY_MS } from '../lib/duration.ts';
 import { changeOrder } from './change-order.ts';
 import { unconfirmedItems } from './due.ts';
 import type { Order, OrderItem } from './order.ts';

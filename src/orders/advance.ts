@@ -1,19 +1,19 @@
+import { expireOrder, remindApprovers } from '../approvals/decide.ts';
+import { type EscalateDeps, escalateOrder } from '../approvals/escalate.ts';
+import { advanceMandate, putInForce } from '../mandates/life.ts';
+import type { MandateStore } from '../mandates/ports.ts';
 import { type LookAtRegistry, recordRegistryConfirmations } from './accepted.ts';
+import { isPaused } from './bulk/waves.ts';
 import { changeOrder } from './change-order.ts';
 import { stopContradicted } from './check-statement.ts';
-import { expireOrder, remindApprovers } from './decide.ts';
 import { type LookAtDelegation, recordDelegations } from './delegation.ts';
 import { DUE_LANES, dueAt, unfollowedItems } from './due.ts';
-import { type EscalateDeps, escalateOrder } from './escalate.ts';
 import { type LookForEvidence, resolveByEvidence } from './evidence.ts';
 import { type ExecuteDeps, executeOrder } from './execute.ts';
 import { differenceFromLog } from './log-limits.ts';
-import { advanceMandate, putInForce } from './mandates/life.ts';
-import type { MandateStore } from './mandates/ports.ts';
 import type { Order } from './order.ts';
 import type { Directory, DueLane } from './ports.ts';
 import { taskNamed } from './tasks.ts';
-import { isPaused } from './waves.ts';
 
 export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
   readonly directory: Directory;

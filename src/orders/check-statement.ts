@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { accountName } from '../accounts/account.ts';
-import type { OrderLogEntry } from '../events.ts';
+import type { OrderLogEntry } from '../ledger/events.ts';
 import type { Decision } from './change-order.ts';
 import { contradictionOf } from './log-limits.ts';
 import type { Order } from './order.ts';

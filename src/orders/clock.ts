@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from '../duration.ts';
+import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 /**
  * No lease, and no wait of the bot but that for people's morning, reaches further ahead than this, in milliseconds. A later
  * moment was written by a clock that has been put back since.

@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from '../duration.ts';
+import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import type { Demand } from '../policy/evaluate.ts';
 
 /*

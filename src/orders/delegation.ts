@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../duration.ts';
+import { HOUR_MS } from '../lib/duration.ts';
 import { changeOrder } from './change-order.ts';
 import { delegatedItems } from './due.ts';
 import { type Order, type OrderItem, UNDO_HOURS, undoableUntil } from './order.ts';

@@ -1,4 +1,5 @@
-import { DAY_MS, MINUTE_MS } from '../duration.ts';
+import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
+import { isPaused, nextItems } from './bulk/waves.ts';
 import {
   FOLLOWED_TASKS,
   LOOKED_UP_TASKS,
@@ -10,7 +11,6 @@ import {
 } from './order.ts';
 import type { DueLane } from './ports.ts';
 import { taskNamed } from './tasks.ts';
-import { isPaused, nextItems } from './waves.ts';
 
 /*
  * When something has to be done about an order next. Pure: the store writes both moments with every change of an order.

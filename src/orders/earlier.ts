@@ -1,4 +1,4 @@
-import { groupBy } from '../collections.ts';
+import { groupBy } from '../lib/collections.ts';
 import { type ItemState, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
 import type { OrderStore } from './ports.ts';
 

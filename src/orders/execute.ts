@@ -2,12 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Sealed, UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
-import type { TeamSettings } from '../config.ts';
-import { HOUR_MS } from '../duration.ts';
-import type { Log } from '../log.ts';
+import type { OrderSigning } from '../approvals/order-signing.ts';
+import type { TeamSettings } from '../config/environment.ts';
+import { HOUR_MS } from '../lib/duration.ts';
+import type { Log } from '../lib/log.ts';
+import type { HeldCode } from '../mandates/acting.ts';
+import type { MandateStore } from '../mandates/ports.ts';
+import type { Cleared } from '../mandates/sending.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
+import { beforeWave, type PauseEnd, sendWaves } from './bulk/send-waves.ts';
+import { nextItems, reasonToPause } from './bulk/waves.ts';
 import { type ChangeOutcome, changeOrder, type Decision, type UnguardedEvent } from './change-order.ts';
 import {
   changedParts,
@@ -18,11 +24,7 @@ import {
   stopIfChanged,
 } from './check-statement.ts';
 import { isOver } from './clock.ts';
-import type { HeldCode } from './mandates/acting.ts';
-import type { MandateStore } from './mandates/ports.ts';
-import type { Cleared } from './mandates/sending.ts';
 import { type ItemResult, type Order, type OrderItem, waitingItems } from './order.ts';
-import type { OrderSigning } from './order-signing.ts';
 import type { CompletedRequest, OrderTask, OutgoingRequest } from './order-task.ts';
 import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
@@ -38,13 +40,11 @@ import {
   SuspendedError,
 } from './result.ts';
 import { unsaltSecret } from './salted-secret.ts';
-import { beforeWave, type PauseEnd, sendWaves } from './send-waves.ts';
 import { transition } from './state-machine.ts';
 import { type ServicePlaces, type Statement, type StatementItem, verifiedStatement } from './statement.ts';
 import { stopEarlier } from './stop.ts';
 import type { SendingDifference } from './summary.ts';
 import { taskNamed } from './tasks.ts';
-import { nextItems, reasonToPause } from './waves.ts';
 
 export interface ExecuteDeps {
   readonly store: OrderStore;

@@ -1,6 +1,6 @@
-import { hashOf } from '../canonical-json.ts';
-import type { AnyOrderLogEntry, OrderLogEntry } from '../events.ts';
-import type { Witness } from './charter.ts';
+import type { Witness } from '../approvals/charter.ts';
+import type { AnyOrderLogEntry, OrderLogEntry } from '../ledger/events.ts';
+import { hashOf } from '../lib/canonical-json.ts';
 import { isFinal, type Order, type OrderItem } from './order.ts';
 import type { LogDifference } from './summary.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { settleEach, throwAny } from '../collections.ts';
-import { DAY_MS } from '../duration.ts';
-import type { Log } from '../log.ts';
+import { settleEach, throwAny } from '../lib/collections.ts';
+import { DAY_MS } from '../lib/duration.ts';
+import type { Log } from '../lib/log.ts';
 import { changeOrder } from './change-order.ts';
 import type { Directory, OrderStore } from './ports.ts';
 

@@ -2,8 +2,8 @@ import { isDemoContext } from '../accounts/account.ts';
 import { isAgreedTo, type Reservation, type Shortfall } from '../money/budget.ts';
 import type { BudgetedItems, LookAtBudgets } from '../money/budget-look.ts';
 import type { OrderCost } from '../money/prices.ts';
+import { isPaused } from './bulk/waves.ts';
 import { type Approval, isRequester, type Order, waitingItems } from './order.ts';
-import { isPaused } from './waves.ts';
 
 /*
  * What the team's budgets say about an order. An order that exceeds one needs an admin's approval, besides

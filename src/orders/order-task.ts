@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { distinct } from '../collections.ts';
+import { distinct } from '../lib/collections.ts';
 import type { NameKind } from '../policy/subject.ts';
 import type { CallOptions, ServiceClient } from '../service/client.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';

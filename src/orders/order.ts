@@ -1,17 +1,17 @@
 import { z } from 'zod';
+import type { Seat } from '../approvals/progress.ts';
+import type { ApprovalSignature, LoggedSignature } from '../approvals/signing/approval.ts';
+import type { Mandated, MandateEnd } from '../mandates/mandate.ts';
 import type { Amount } from '../money/amount.ts';
 import type { Shortfall } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';
-import type { Seat } from '../policy/approvals.ts';
 import type { Demand, Requirement } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
-import type { ApprovalSignature, LoggedSignature } from '../signing/approval.ts';
+import type { Bulk, PauseReason } from './bulk/waves.ts';
 import type { WaitingMoments } from './deadlines.ts';
-import type { Mandated, MandateEnd } from './mandates/mandate.ts';
 import { type RecordProof, recordFinding } from './record-finding.ts';
 import { itemSummary, type LogDifference, type PlainSummary, type RetryReason } from './summary.ts';
 import type { OrderTaskName } from './tasks.ts';
-import type { Bulk, PauseReason } from './waves.ts';
 
 /**
  * What an order is, and what may happen to it; `state-machine.ts` says what each event makes of it.

@@ -1,14 +1,14 @@
 import type { Sealed } from '../accounts/vault.ts';
-import type { OrderLogEntry } from '../events.ts';
-import type { Log } from '../log.ts';
+import type { SendingGuard } from '../approvals/order-signing.ts';
+import type { OrderLogEntry } from '../ledger/events.ts';
+import type { Log } from '../lib/log.ts';
+import type { HeldCode, SendingFacts } from '../mandates/acting.ts';
 import type { Reservation, Shortfall } from '../money/budget.ts';
 import type { PricedOrder } from '../money/order-cost.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { IsWitnessed } from './log-limits.ts';
-import type { HeldCode, SendingFacts } from './mandates/acting.ts';
 import type { Order, OrderState, OrderTaskName } from './order.ts';
-import type { SendingGuard } from './order-signing.ts';
 import type { LogDifference, SendingDifference } from './summary.ts';
 
 /** A change to commit: all of it or nothing. */

@@ -1,7 +1,7 @@
+import type { HeldCode } from '../mandates/acting.ts';
 import type { Shortfall } from '../money/budget.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { EarlierFinding } from './earlier.ts';
-import type { HeldCode } from './mandates/acting.ts';
 import type { ApprovalsGiven, OrderEvent, OrderState } from './order.ts';
 import type { SendingDifference } from './summary.ts';
 

@@ -1,8 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { type Account, accountName, isTeamAccount } from '../accounts/account.ts';
 import type { Sealed, Vault } from '../accounts/vault.ts';
-import { MINUTE_MS } from '../duration.ts';
-import type { OrderLogEntry } from '../events.ts';
+import {
+  approvalsRequiredBy,
+  type DemandDeps,
+  decidedOrder,
+  type EvaluatedOrder,
+  evaluateOrder,
+} from '../approvals/demand.ts';
+import type { OrderLogEntry } from '../ledger/events.ts';
+import { MINUTE_MS } from '../lib/duration.ts';
+import type { Mandated } from '../mandates/mandate.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { ServiceClient } from '../service/client.ts';
@@ -10,18 +18,10 @@ import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { AvailableInterfaces } from '../service/interfaces.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
-import { type BulkRequest, checkRows, newBulk } from './bulk-request.ts';
+import { type BulkRequest, checkRows, newBulk } from './bulk/request-bulk.ts';
 import { changeOrder } from './change-order.ts';
 import { type WaitingMoments, waitingMoments } from './deadlines.ts';
-import {
-  approvalsRequiredBy,
-  type DemandDeps,
-  decidedOrder,
-  type EvaluatedOrder,
-  evaluateOrder,
-} from './demand.ts';
 import type { InputIssue } from './input-issue.ts';
-import type { Mandated } from './mandates/mandate.ts';
 import {
   accountOwner,
   ctidOf,

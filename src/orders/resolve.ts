@@ -1,7 +1,7 @@
-import { refusalOfNonApprover } from './approval-rights.ts';
-import { approversOf } from './approvers.ts';
+import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
+import { approversOf } from '../approvals/approvers.ts';
+import type { DecideDeps } from '../approvals/decide.ts';
 import { type ChangeOutcome, changeOrder } from './change-order.ts';
-import type { DecideDeps } from './decide.ts';
 import type { Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
 

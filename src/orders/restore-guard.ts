@@ -1,8 +1,8 @@
-import { MINUTE_MS } from '../duration.ts';
-import type { Log } from '../log.ts';
+import { MINUTE_MS } from '../lib/duration.ts';
+import type { Log } from '../lib/log.ts';
+import { ANNOUNCED_MS } from '../mandates/acting.ts';
+import { endAfterRestore } from '../mandates/life.ts';
 import { changeOrder } from './change-order.ts';
-import { ANNOUNCED_MS } from './mandates/acting.ts';
-import { endAfterRestore } from './mandates/life.ts';
 import type { Order } from './order.ts';
 import type { OrderStore } from './ports.ts';
 

@@ -1,6 +1,6 @@
 import { accountName } from '../accounts/account.ts';
 import { VaultError } from '../accounts/vault.ts';
-import { MINUTE_MS } from '../duration.ts';
+import { MINUTE_MS } from '../lib/duration.ts';
 import type { DescribedObject, Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
 import { NOT_SENDABLE } from '../service/request-issue.ts';

@@ -1,7 +1,7 @@
-import { refusalOfNonApprover } from './approval-rights.ts';
-import { approversOf } from './approvers.ts';
-import type { BulkRow } from './bulk-csv.ts';
-import type { DecideDeps } from './decide.ts';
+import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
+import { approversOf } from '../approvals/approvers.ts';
+import type { DecideDeps } from '../approvals/decide.ts';
+import type { BulkRow } from './bulk/read-csv.ts';
 import { findEarlier } from './earlier.ts';
 import {
   accountOwner,

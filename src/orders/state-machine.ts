@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { OrderLogEntry } from '../events.ts';
+import type { OrderLogEntry } from '../ledger/events.ts';
 import { isAgreedTo } from '../money/budget.ts';
+import { isPaused, mayBeSentNext, resumedBulk } from './bulk/waves.ts';
 import {
   type Approval,
   type ApprovalWeight,
@@ -18,7 +19,6 @@ import {
 } from './order.ts';
 import type { Refusal } from './refusal.ts';
 import type { ItemSummary } from './summary.ts';
-import { isPaused, mayBeSentNext, resumedBulk } from './waves.ts';
 
 /*
  * The state machine of an order: which event applies in which state, and what it makes of the order. Pure; the store

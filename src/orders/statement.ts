@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import { isWireList, type WireObject, type WireValue } from '../service/codec/wire.ts';
 import { credentialInterfaces } from '../service/interfaces.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { SIGNATURE_DIFFERENCES } from '../approvals/signing/difference.ts';
+import { heldCode } from '../mandates/acting.ts';
 import { requestIssue } from '../service/request-issue.ts';
-import { SIGNATURE_DIFFERENCES } from '../signing/difference.ts';
 import { inputIssue } from './input-issue.ts';
-import { heldCode } from './mandates/acting.ts';
 
 /*
  * What the bot itself says about an item or an event, as codes with their data. They are kept with orders, so a code

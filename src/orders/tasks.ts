@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mandateTerms, statedTerms } from '../mandates/terms.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { Interface } from '../service/task.ts';
 import {
@@ -34,7 +35,6 @@ import {
 } from './fields.ts';
 import type { InputIssue, limitIssueCode, PlainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint } from './interface-constraint.ts';
-import { mandateTerms, statedTerms } from './mandates/terms.ts';
 import { defineOrderTask, type OrderTask } from './order-task.ts';
 import { isWebAddress, readRedirectSource } from './redirect-address.ts';
 

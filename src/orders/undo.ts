@@ -1,6 +1,6 @@
-import { refusalOfNonApprover } from './approval-rights.ts';
-import { approversOf } from './approvers.ts';
-import type { DecideDeps } from './decide.ts';
+import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
+import { approversOf } from '../approvals/approvers.ts';
+import type { DecideDeps } from '../approvals/decide.ts';
 import { isRequester, type Order, UNDO_HOURS, undoableUntil } from './order.ts';
 import type { Refusal } from './refusal.ts';
 import { type RequestDeps, type RequestOutcome, requestOrder } from './request-order.ts';

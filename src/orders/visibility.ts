@@ -1,6 +1,12 @@
-import { refusalToDecide } from './approval-rights.ts';
-import { type ApproverDeps, approversOf, peopleAmong, waitingDecision, waitingFor } from './approvers.ts';
-import type { DemandDeps } from './demand.ts';
+import { refusalToDecide } from '../approvals/approval-rights.ts';
+import {
+  type ApproverDeps,
+  approversOf,
+  peopleAmong,
+  waitingDecision,
+  waitingFor,
+} from '../approvals/approvers.ts';
+import type { DemandDeps } from '../approvals/demand.ts';
 import { isRequester, type Order } from './order.ts';
 import type { OrderFilter, OrderStore } from './ports.ts';
 

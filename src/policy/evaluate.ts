@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { distinct } from '../collections.ts';
+import { distinct } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
 import { fitsPatterns, type NamePatterns, sortPatterns } from './name-patterns.ts';
 import { isGroup, type Policy, type PolicyRule, type RuleReference } from './policy.ts';

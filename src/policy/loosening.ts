@@ -1,4 +1,4 @@
-import { groupBy } from '../collections.ts';
+import { groupBy } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
 import type { Budget } from '../money/budget.ts';
 import { isSamePrice, type Price, type PriceEdit, priceKey, quoteOn, zoneOf } from '../money/prices.ts';

@@ -1,6 +1,6 @@
-import type { MessagePlace } from '../notifications.ts';
-import type { ApprovalSignature } from '../signing/approval.ts';
-import type { SignedCharter } from '../signing/ports.ts';
+import type { ApprovalSignature } from '../approvals/signing/approval.ts';
+import type { SignedCharter } from '../approvals/signing/ports.ts';
+import type { MessagePlace } from '../outbox/notifications.ts';
 
 /*
  * Changes of what decides about orders. They take effect when a second person confirms them.

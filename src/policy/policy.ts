@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import type { CharterProblem } from '../approvals/signing/difference.ts';
 import type { Amount } from '../money/amount.ts';
-import type { CharterProblem } from '../signing/difference.ts';
 import type { storedRule } from './stored-demand.ts';
 
 /*

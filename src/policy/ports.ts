@@ -1,5 +1,5 @@
-import type { SignedCharter } from '../signing/ports.ts';
-import type { StandIn } from './approvals.ts';
+import type { StandIn } from '../approvals/progress.ts';
+import type { SignedCharter } from '../approvals/signing/ports.ts';
 import type { Policy, PolicyInForce, PolicyRule } from './policy.ts';
 
 /** Reads the policy that was published last. Implemented by the store. */

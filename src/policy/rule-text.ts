@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { formatDuration, parseDuration } from '../duration.ts';
+import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
 import { readPattern } from './name-patterns.ts';
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decodeFile, MAX_CSV_BYTES } from '../csv.ts';
+import { decodeFile, MAX_CSV_BYTES } from '../lib/csv.ts';
 import type { SubmissionCall } from './feature.ts';
 import { FILE_DELETED, FILE_UNREADABLE, FILES_NOT_GRANTED, GIVEN_TWICE, NO_CSV_GIVEN } from './files.view.ts';
 import { unreadableFileText } from './kit/csv-issue.view.ts';

@@ -1,12 +1,15 @@
 import type { ModalView } from '@slack/types';
 import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import type { TeamSettings } from '../config.ts';
-import type { Finding } from '../doctor/finding.ts';
-import type { EventLog } from '../events.ts';
+import type { DecideDeps } from '../approvals/decide.ts';
+import type { LinkPurpose } from '../approvals/signing/ports.ts';
+import type { TeamSettings } from '../config/environment.ts';
+import type { SettingChange, SettingsStore } from '../config/settings.ts';
 import type { Expiry } from '../expiry/expiry.ts';
+import type { EventLog } from '../ledger/events.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../lib/log.ts';
+import type { RunDeps } from '../mandates/run.ts';
 import type { TagsOf } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
@@ -14,18 +17,15 @@ import type { PriceEdit } from '../money/prices.ts';
 import type { Names } from '../names/names.ts';
 import type { PendingFacts, PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { ProtectedChanges } from '../names/protected-changes.ts';
-import type { NotificationStore } from '../notifications.ts';
-import type { DecideDeps } from '../orders/decide.ts';
-import type { RunDeps } from '../orders/mandates/run.ts';
+import type { Finding } from '../ops/doctor/finding.ts';
 import type { Order } from '../orders/order.ts';
 import type { RequestDeps } from '../orders/request-order.ts';
 import type { Statement } from '../orders/statement.ts';
 import type { PersonViewer } from '../orders/visibility.ts';
+import type { NotificationStore } from '../outbox/notifications.ts';
+import type { Webhooks } from '../outbox/webhooks/webhooks.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
-import type { SettingChange, SettingsStore } from '../settings.ts';
-import type { LinkPurpose } from '../signing/ports.ts';
-import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { AdminsToNotify } from './admins/admins.ts';
 import type { Message } from './kit/blocks.ts';
 import type { FieldErrors, Form, FormOrigin, FormValues, FormView } from './kit/form.ts';
@@ -36,7 +36,7 @@ import type { ReadFile } from './outbound/download.ts';
 import type { Latest } from './outbound/latest.ts';
 import { SlackApiError, type SlackWeb } from './outbound/web.ts';
 
-/** What the features need. Built once in `bot.ts`. */
+/** What the features need. Built once in `app/bot.ts`. */
 export interface SlackDeps extends HomeWorkspace {
   readonly accounts: Accounts;
   /** What the use cases of orders need. Features read orders from its `store`. */

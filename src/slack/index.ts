@@ -1,4 +1,6 @@
 import { link } from './accounts/link.ts';
+import { away } from './approvals/away.ts';
+import { signing } from './approvals/signing/signing.ts';
 import { bulk } from './bulk/bulk.ts';
 import { calendar } from './expiry/calendar.ts';
 import { expiring } from './expiry/expiring.ts';
@@ -7,8 +9,8 @@ import { reminders } from './expiry/reminders.ts';
 import { watch } from './expiry/watch.ts';
 import type { Action, Command, Feature, FormFeature, NamedCommand, Needs, Permitted } from './feature.ts';
 import { createHelp } from './help/help.ts';
-import { audit } from './log/audit.ts';
-import { ledger } from './log/ledger.ts';
+import { audit } from './ledger/audit.ts';
+import { ledger } from './ledger/ledger.ts';
 import { mandates } from './mandates/mandates.ts';
 import { budgets } from './money/budgets.ts';
 import { prices } from './money/prices.ts';
@@ -23,16 +25,14 @@ import { rules } from './names/rules.ts';
 import { domains } from './orders/domains.ts';
 import { orderButtons } from './orders/order-buttons.ts';
 import { orders } from './orders/orders.ts';
-import { prereg } from './orders/prereg.ts';
-import { presets } from './orders/presets.ts';
 import { redirects } from './orders/redirects.ts';
 import { createTaskMenu } from './orders/shortcut.ts';
 import { sslContacts } from './orders/ssl-contacts.ts';
 import { users } from './orders/users.ts';
-import { away } from './policy/away.ts';
 import { policy } from './policy/policy.ts';
-import { settings } from './policy/settings.ts';
-import { signing } from './signing/signing.ts';
+import { prereg } from './prereg/prereg.ts';
+import { presets } from './presets/presets.ts';
+import { settings } from './settings/settings.ts';
 
 /*
  * Everything that people can do, by subject, and what must hold before any of it runs. A new command, form or button gets its

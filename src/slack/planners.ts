@@ -1,13 +1,13 @@
 import type { Account } from '../accounts/account.ts';
+import { waitingDecision } from '../approvals/approvers.ts';
 import type { ReminderStore, WatchListStore } from '../expiry/ports.ts';
 import type { LedgerStore } from '../ledger/ports.ts';
+import { outlookOf } from '../mandates/overview.ts';
 import type { MoneyReportStore } from '../money/ports.ts';
 import type { IncidentStore, NameRecordStore } from '../names/ports.ts';
 import { isAtAnotherRegistrar } from '../names/trust.ts';
-import type { NotificationStore, Subject } from '../notifications.ts';
-import { waitingDecision } from '../orders/approvers.ts';
-import { outlookOf } from '../orders/mandates/overview.ts';
 import { peopleWhoMayApprove } from '../orders/visibility.ts';
+import type { NotificationStore, Subject } from '../outbox/notifications.ts';
 import {
   createDeparturePlanner,
   createEndpointPlanner,
@@ -16,14 +16,14 @@ import {
 } from './admins/admins.ts';
 import { createDigestPlanner, createDigestViews } from './expiry/digest-notifications.ts';
 import type { SlackDeps } from './feature.ts';
-import { createEventPlanner } from './log/event-notifications.ts';
-import { createAnchorPlanner } from './log/ledger-notifications.ts';
+import { createEventPlanner } from './ledger/event-notifications.ts';
+import { createAnchorPlanner } from './ledger/ledger-notifications.ts';
 import { createMandateDayPlanner, mandatePreview } from './mandates/mandate-day.ts';
 import { createMoneyReportPlanner, createPriceDifferencePlanner } from './money/money-report.ts';
 import { createIncidentPlanner } from './names/incident-notifications.ts';
 import { createOrderPlanner } from './orders/order-messages.ts';
 import { type NotificationPlanner, notify } from './outbound/notify.ts';
-import { createPendingChangePlanner } from './policy/pending-change-notifications.ts';
+import { createPendingChangePlanner } from './settings/pending-change-notifications.ts';
 
 /** What telling people needs beside what features need. */
 export interface ToldFrom {

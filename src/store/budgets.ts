@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { TeamEventOf } from '../events.ts';
+import type { TeamEventOf } from '../ledger/events.ts';
 import { BUDGET_SPANS, type Budget, type BudgetStanding } from '../money/budget.ts';
 import type { BudgetStore } from '../money/ports.ts';
 import { batch } from './batch.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type TeamEvent, TOLD_KINDS } from '../events.ts';
-import type { SubjectKind } from '../notifications.ts';
+import { type TeamEvent, TOLD_KINDS } from '../ledger/events.ts';
+import type { SubjectKind } from '../outbox/notifications.ts';
 import { storableJson } from './columns.ts';
 import type { Database, RunStatement, Transaction } from './database.ts';
 import { columnsOf } from './events.ts';

@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { z } from 'zod';
-import type { Log } from '../log.ts';
+import type { Log } from '../lib/log.ts';
 import { Prisma, PrismaClient } from './generated/client.ts';
 import { DatabaseUnverifiedError, KnownServer } from './known-server.ts';
 import { LivePool } from './live-pool.ts';

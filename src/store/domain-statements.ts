@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type TeamEvent, TOLD_KINDS, type WatchDecision } from '../events.ts';
 import type { ImportedName } from '../expiry/import.ts';
 import type { WatchedDomain } from '../expiry/ports.ts';
+import { type TeamEvent, TOLD_KINDS, type WatchDecision } from '../ledger/events.ts';
 import type { NameDates } from '../names/dates.ts';
 import type { NameObservation } from '../names/ports.ts';
 import { utcDay } from '../zones/calendar-day.ts';

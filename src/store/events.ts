@@ -6,7 +6,7 @@ import {
   orderLogEntry,
   type TeamEvent,
   teamEvent,
-} from '../events.ts';
+} from '../ledger/events.ts';
 import { LIMIT_KINDS } from '../orders/log-limits.ts';
 import { storableJson } from './columns.ts';
 import { type Database, Prisma, type Statement, withStoreError } from './database.ts';

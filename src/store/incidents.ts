@@ -3,7 +3,7 @@ import { FACT_NAMES } from '../names/facts.ts';
 import { INCIDENT_STATES, type Incident, type IncidentUpdate, kindsOf } from '../names/incident.ts';
 import type { IncidentStore } from '../names/ports.ts';
 import { INCIDENT_KINDS, NAME_TASKS, RULED_OUT_REASONS } from '../names/unexplained-changes.ts';
-import type { WebhookEvent } from '../webhooks/messages.ts';
+import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { optional, optionalText } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { insertEvents } from './events.ts';

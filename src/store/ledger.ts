@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { TeamEvent } from '../events.ts';
+import type { TeamEvent } from '../ledger/events.ts';
 import type { LedgerKeyStore, LedgerStore, SealedBlock, SealedEvent } from '../ledger/ports.ts';
 import { eventLine, forgottenLine, hashOfSeal, type Seal } from '../ledger/seal.ts';
-import type { WebhookEvent } from '../webhooks/messages.ts';
+import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { optional, optionalText, sealedBytes } from './columns.ts';
 import { type Database, Prisma, storeOf, withStoreError } from './database.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Witness } from '../orders/charter.ts';
+import type { Witness } from '../approvals/charter.ts';
+import { heldCode, type Taken } from '../mandates/acting.ts';
+import type { MandateAct, MandateName } from '../mandates/ports.ts';
 import { doneByLog, MANDATE_LIMIT_KINDS, witnessedBy } from '../orders/log-limits.ts';
-import { heldCode, type Taken } from '../orders/mandates/acting.ts';
-import type { MandateAct, MandateName } from '../orders/mandates/ports.ts';
 import type { Order } from '../orders/order.ts';
 import { subjectOf, tagsTouched } from '../policy/subject.ts';
 import { optional, optionalText } from './columns.ts';

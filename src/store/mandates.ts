@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { HOUR_MS, MINUTE_MS } from '../duration.ts';
-import type { Witness } from '../orders/charter.ts';
-import { type HeldCode, isAskedFor, overCeiling, SAME_END_MS } from '../orders/mandates/acting.ts';
-import { isInForce, mandateOf } from '../orders/mandates/mandate.ts';
-import type { ActOutcome, MandateAct, MandateStore, NewAct } from '../orders/mandates/ports.ts';
+import type { Witness } from '../approvals/charter.ts';
+import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
+import { type HeldCode, isAskedFor, overCeiling, SAME_END_MS } from '../mandates/acting.ts';
+import { isInForce, mandateOf } from '../mandates/mandate.ts';
+import type { ActOutcome, MandateAct, MandateStore, NewAct } from '../mandates/ports.ts';
 import type { OrderCreation } from '../orders/ports.ts';
 import { fitsPatterns, sortPatterns } from '../policy/name-patterns.ts';
 import { subjectOf } from '../policy/subject.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FARTHEST_MS, LONGEST_NIGHT_MS } from '../orders/clock.ts';
 import {
   type ClaimedSubject,
   type LookOutcome,
@@ -7,8 +8,7 @@ import {
   type PostedMessage,
   SUBJECT_KINDS,
   type Subject,
-} from '../notifications.ts';
-import { FARTHEST_MS, LONGEST_NIGHT_MS } from '../orders/clock.ts';
+} from '../outbox/notifications.ts';
 import { optional, optionalText } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { isLeaseOver, leaseOf } from './leases.ts';

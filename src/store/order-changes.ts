@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import type { Witness } from '../approvals/charter.ts';
+import type { SendingGuard, SendingObstacle } from '../approvals/order-signing.ts';
 import type { Reservation } from '../money/budget.ts';
-import type { Witness } from '../orders/charter.ts';
 import { findingsIn } from '../orders/earlier.ts';
 import { limitOf, signLog, witnessedBy } from '../orders/log-limits.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
-import type { SendingGuard, SendingObstacle } from '../orders/order-signing.ts';
 import type { CommitOutcome, OrderCommit, OrderCreation, OrderStore } from '../orders/ports.ts';
 import type { LogDifference } from '../orders/summary.ts';
 import { batch } from './batch.ts';

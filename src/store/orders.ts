@@ -1,4 +1,4 @@
-import type { Witness } from '../orders/charter.ts';
+import type { Witness } from '../approvals/charter.ts';
 import { witnessedBy } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { messagePlace } from '../notifications.ts';
+import { approvalSignature } from '../approvals/signing/approval.ts';
+import { messagePlace } from '../outbox/notifications.ts';
 import {
   CHANGE_OUTCOMES,
   type KnownChange,
   type PendingChange,
   type PendingChanges,
 } from '../policy/pending-changes.ts';
-import { approvalSignature } from '../signing/approval.ts';
 import { endQuestion, openQuestion } from './changes.ts';
 import { optional } from './columns.ts';
 import { type Database, Prisma, storeOf, type Transaction, withStoreError } from './database.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { TeamEventOf } from '../events.ts';
+import type { TeamEventOf } from '../ledger/events.ts';
 import { loggedChanges } from '../policy/change-log.ts';
 import { draftBase } from '../policy/drafts.ts';
 import type { Policy, PolicyRule } from '../policy/policy.ts';

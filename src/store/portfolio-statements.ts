@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Maybe, present } from '../collections.ts';
+import { type Maybe, present } from '../lib/collections.ts';
 import { isNone, type NameSort } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
 import { optional, optionalText } from './columns.ts';

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
-import { slicesOf } from '../collections.ts';
-import type { TeamEvent, TeamEventOf } from '../events.ts';
+import type { TeamEvent, TeamEventOf } from '../ledger/events.ts';
+import { slicesOf } from '../lib/collections.ts';
 import { type ImportRow, importRow } from '../names/details-import.ts';
 import {
   type ChangedName,
@@ -25,7 +25,7 @@ import type {
   PortfolioStore,
   Progress,
 } from '../names/ports.ts';
-import { messagePlace } from '../notifications.ts';
+import { messagePlace } from '../outbox/notifications.ts';
 import { optional, optionalText } from './columns.ts';
 import {
   type Database,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
-import type { Log } from '../log.ts';
-import type { Condition, OrderFigures } from '../metrics.ts';
+import type { Condition, OrderFigures } from '../app/metrics.ts';
+import type { Log } from '../lib/log.ts';
 import { optional } from './columns.ts';
 import { withStoreError } from './database.ts';
 import { SEARCH_PATH } from './session-settings.ts';

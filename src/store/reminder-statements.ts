@@ -10,7 +10,7 @@ import type {
 } from '../expiry/ports.ts';
 import type { DateDoubt } from '../names/dates.ts';
 import { storedDoubt } from '../names/stored.ts';
-import type { WebhookEvent } from '../webhooks/messages.ts';
+import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { jsonColumn, optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';

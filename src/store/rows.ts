@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
-import { present } from '../collections.ts';
+import { approvalSignature } from '../approvals/signing/approval.ts';
+import { present } from '../lib/collections.ts';
+import { storedMandateEnd } from '../mandates/mandate.ts';
 import { storedShortfall } from '../money/budget.ts';
-import { bulkInput } from '../orders/bulk.ts';
+import { bulkInput } from '../orders/bulk/bulk.ts';
+import { storedBulk } from '../orders/bulk/waves.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
-import { storedMandateEnd } from '../orders/mandates/mandate.ts';
 import { ORDER_STATES, type Order, storedItemResult } from '../orders/order.ts';
 import type { OrderFilter } from '../orders/ports.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
-import { storedBulk } from '../orders/waves.ts';
 import { storedDemand } from '../policy/stored-demand.ts';
-import { approvalSignature } from '../signing/approval.ts';
 import { optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 

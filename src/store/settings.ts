@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SettingChange, SettingsStore } from '../settings.ts';
+import type { SettingChange, SettingsStore } from '../config/settings.ts';
 import { shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';

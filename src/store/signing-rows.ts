@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import type { LoggedCharter } from '../orders/charter.ts';
-import type { SigningRows } from '../orders/order-signing.ts';
-import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
+import type { LoggedCharter } from '../approvals/charter.ts';
+import type { SigningRows } from '../approvals/order-signing.ts';
 import {
   charterAssertion,
   fingerprint,
   hashOf,
   revokeAssertion,
   vouchAssertion,
-} from '../signing/assertion.ts';
-import { charterSigned, type KeyLog, keyAdded } from '../signing/key-ring.ts';
+} from '../approvals/signing/assertion.ts';
+import { charterSigned, type KeyLog, keyAdded } from '../approvals/signing/key-ring.ts';
+import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { Prisma, type RunStatement } from './database.ts';
 import { policyRow } from './policy-rows.ts';
 

@@ -1,9 +1,14 @@
 import { z } from 'zod';
-import type { TeamEventOf } from '../events.ts';
-import { hashOfCharter } from '../orders/charter.ts';
-import type { SigningRows } from '../orders/order-signing.ts';
-import { activeKeys, isAtKeyLimit } from '../signing/key-ring.ts';
-import { type KeyStore, LINK_PURPOSES, type LinkStore, type SignedCharter } from '../signing/ports.ts';
+import { hashOfCharter } from '../approvals/charter.ts';
+import type { SigningRows } from '../approvals/order-signing.ts';
+import { activeKeys, isAtKeyLimit } from '../approvals/signing/key-ring.ts';
+import {
+  type KeyStore,
+  LINK_PURPOSES,
+  type LinkStore,
+  type SignedCharter,
+} from '../approvals/signing/ports.ts';
+import type { TeamEventOf } from '../ledger/events.ts';
 import { exclusiveChanges, lockChanges, runIn, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
 import { newestLink, readLastPublisher, readSigningRows } from './signing-rows.ts';

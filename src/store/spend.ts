@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isDemoContext } from '../accounts/account.ts';
-import { slicesOf } from '../collections.ts';
+import { slicesOf } from '../lib/collections.ts';
 import type { SpendStore } from '../money/ports.ts';
 import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import type { Purchase } from '../money/spend.ts';

@@ -1,5 +1,5 @@
-import type { TeamEventOf } from '../events.ts';
-import type { StandIn } from '../policy/approvals.ts';
+import type { StandIn } from '../approvals/progress.ts';
+import type { TeamEventOf } from '../ledger/events.ts';
 import type { StandInStore } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';

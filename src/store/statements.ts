@@ -3,7 +3,7 @@ import { FARTHEST_MS } from '../orders/clock.ts';
 import { DUE_LANES, dueAt, notificationDueAt } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
 import type { DueLane, OrderCommit, OrderCreation } from '../orders/ports.ts';
-import type { WebhookEvent } from '../webhooks/messages.ts';
+import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { storableJson } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 import { eventsOf, insertEvents, keptEvents } from './events.ts';

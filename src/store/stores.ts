@@ -1,7 +1,11 @@
 import type { AccountStore, TokenSteps } from '../accounts/account.ts';
-import type { EventLog } from '../events.ts';
+import type { Witness } from '../approvals/charter.ts';
+import type { KeyStore, LinkStore } from '../approvals/signing/ports.ts';
+import type { SettingChange, SettingsStore } from '../config/settings.ts';
 import type { FeedStore, ReminderStore, WatchListStore } from '../expiry/ports.ts';
+import type { EventLog } from '../ledger/events.ts';
 import type { LedgerStore } from '../ledger/ports.ts';
+import type { MandateStore } from '../mandates/ports.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { PriceEdit } from '../money/prices.ts';
 import type {
@@ -13,17 +17,13 @@ import type {
   PortfolioStore,
   PresetStore,
 } from '../names/ports.ts';
-import type { NotificationStore } from '../notifications.ts';
-import type { Witness } from '../orders/charter.ts';
-import type { MandateStore } from '../orders/mandates/ports.ts';
 import type { Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { Heartbeat } from '../orders/restore-guard.ts';
+import type { NotificationStore } from '../outbox/notifications.ts';
+import type { WebhookStore } from '../outbox/webhooks/ports.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
-import type { SettingChange, SettingsStore } from '../settings.ts';
-import type { KeyStore, LinkStore } from '../signing/ports.ts';
-import type { WebhookStore } from '../webhooks/ports.ts';
 import { createAccountStore } from './accounts.ts';
 import { createBudgetStore } from './budgets.ts';
 import type { Database } from './database.ts';

@@ -1,5 +1,5 @@
 import type { Account, TeamAccountStore } from '../accounts/account.ts';
-import type { TeamEventOf } from '../events.ts';
+import type { TeamEventOf } from '../ledger/events.ts';
 import { accountOf, storedProfile } from './account-rows.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { HOUR_MS } from '../duration.ts';
-import { type WebhookEvent, webhookBody, webhookOf } from '../webhooks/messages.ts';
-import type { WebhookStore } from '../webhooks/ports.ts';
+import { HOUR_MS } from '../lib/duration.ts';
+import { type WebhookEvent, webhookBody, webhookOf } from '../outbox/webhooks/messages.ts';
+import type { WebhookStore } from '../outbox/webhooks/ports.ts';
 import { optional, storableJson } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { leaseOf } from './leases.ts';

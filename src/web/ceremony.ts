@@ -7,22 +7,17 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { z } from 'zod';
-import type { FactsChange } from '../names/ports.ts';
-import type { FactsRefusal, ProtectedChanges } from '../names/protected-changes.ts';
-import { charterOf, hashOfCharter, type LoggedCharter, type Rules, witnessText } from '../orders/charter.ts';
-import { approveSigned, type DecideDeps, noteTold, refusalToApprove } from '../orders/decide.ts';
-import type { Order } from '../orders/order.ts';
-import { signedSubjectOf } from '../orders/order-signing.ts';
-import type { Refusal } from '../orders/refusal.ts';
-import { resumeOrder } from '../orders/resume.ts';
-import { type ServicePlaces, type Statement, verifiedStatement } from '../orders/statement.ts';
-import { loadVisible } from '../orders/visibility.ts';
-import { isPaused } from '../orders/waves.ts';
-import type { PendingChange, PendingChanges } from '../policy/pending-changes.ts';
-import { versionToSign } from '../policy/policy.ts';
-import type { PolicyStore } from '../policy/ports.ts';
-import type { SettingChange } from '../settings.ts';
-import { type BoundTo, challengeOf } from '../signing/approval.ts';
+import {
+  charterOf,
+  hashOfCharter,
+  type LoggedCharter,
+  type Rules,
+  witnessText,
+} from '../approvals/charter.ts';
+import { approveSigned, type DecideDeps, noteTold, refusalToApprove } from '../approvals/decide.ts';
+import { signedSubjectOf } from '../approvals/order-signing.ts';
+import { resumeOrder } from '../approvals/resume.ts';
+import { type BoundTo, challengeOf } from '../approvals/signing/approval.ts';
 import {
   type Assertion,
   type Challenge,
@@ -30,7 +25,7 @@ import {
   createVerifier,
   hashOf,
   type RelyingParty,
-} from '../signing/assertion.ts';
+} from '../approvals/signing/assertion.ts';
 import {
   type AddedKey,
   type CountingKey,
@@ -38,9 +33,20 @@ import {
   type KeyLog,
   type KeyRing,
   revocationRights,
-} from '../signing/key-ring.ts';
-import type { KeyStore, LinkStore, SignedCharter, SigningLink } from '../signing/ports.ts';
-import { ALGORITHMS, type Fingerprint, fingerprintOf, spkiOfCose } from '../signing/public-key.ts';
+} from '../approvals/signing/key-ring.ts';
+import type { KeyStore, LinkStore, SignedCharter, SigningLink } from '../approvals/signing/ports.ts';
+import { ALGORITHMS, type Fingerprint, fingerprintOf, spkiOfCose } from '../approvals/signing/public-key.ts';
+import type { SettingChange } from '../config/settings.ts';
+import type { FactsChange } from '../names/ports.ts';
+import type { FactsRefusal, ProtectedChanges } from '../names/protected-changes.ts';
+import { isPaused } from '../orders/bulk/waves.ts';
+import type { Order } from '../orders/order.ts';
+import type { Refusal } from '../orders/refusal.ts';
+import { type ServicePlaces, type Statement, verifiedStatement } from '../orders/statement.ts';
+import { loadVisible } from '../orders/visibility.ts';
+import type { PendingChange, PendingChanges } from '../policy/pending-changes.ts';
+import { versionToSign } from '../policy/policy.ts';
+import type { PolicyStore } from '../policy/ports.ts';
 import { hashOfToken } from './links.ts';
 
 /*

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { RelyingParty } from '../signing/assertion.ts';
-import type { LinkPurpose, LinkStore } from '../signing/ports.ts';
+import type { RelyingParty } from '../approvals/signing/assertion.ts';
+import type { LinkPurpose, LinkStore } from '../approvals/signing/ports.ts';
 
 /* Addresses under which one person signs one thing. */
 

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../duration.ts';
+import { DAY_MS } from '../lib/duration.ts';
 
 /*
  * Calendar days as YYYY-MM-DD in any time zone. A long list of names asks for several days a name, and `Intl` is slow;

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../duration.ts';
+import { DAY_MS } from '../lib/duration.ts';
 import { calendarDay, dayNumber, numberedDay } from './calendar-day.ts';
 import type { LifecycleProfile, ZoneProfile } from './zone.ts';
 

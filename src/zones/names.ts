@@ -1,5 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
-import { cleanText } from '../typed-text.ts';
+import { cleanText } from '../lib/typed-text.ts';
 import { zoneFor } from './profiles.ts';
 import type { NameIssue } from './zone-issue.ts';
 

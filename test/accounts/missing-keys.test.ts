@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createMissingKeyLog } from '../../src/accounts/missing-keys.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 
 test('a missing key is logged once a minute, each for itself', () => {
   const lines: string[] = [];

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Demo, type DemoOptions, startDemo } from '../../demo/demo.ts';
 import { pageDir } from '../../demo/page-files.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 export interface PageDemo extends Demo {

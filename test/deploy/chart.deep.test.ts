@@ -10,8 +10,8 @@ import { ConfigMap, Service, ServiceAccount } from 'kubernetes-models/v1';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { findHelm } from '../../scripts/helm.mjs';
-import { VARIABLES } from '../../src/config.ts';
+import { findHelm } from '../../.ci/helm.mjs';
+import { VARIABLES } from '../../src/config/environment.ts';
 
 /*
  * The chart, rendered by helm and held against the schemas of the Kubernetes API, without a cluster.

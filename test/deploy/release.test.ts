@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { RELEASE } from '../../src/release.ts';
+import { RELEASE } from '../../src/app/release.ts';
 import { RELEASED_OPTIONS } from '../support/released-options.ts';
 
 const notes = (tag: string) =>
-  spawnSync(process.execPath, ['scripts/release-notes.mjs', tag], { encoding: 'utf8' });
+  spawnSync(process.execPath, ['.ci/release-notes.mjs', tag], { encoding: 'utf8' });
 
 test('the notes of a release begin with what an upgrade needs', () => {
   const { status, stdout } = notes(`v${RELEASE}`);
@@ -54,7 +54,7 @@ const limited = z.record(
   }),
 );
 
-test.each(['compose.yml', 'deploy/compose.proxy.yml'])(
+test.each(['deploy/compose.yml', 'deploy/compose.proxy.yml'])(
   'every service of %s has limits of memory and logs',
   (file) => {
     const composed = z

@@ -12,7 +12,7 @@ import { z } from 'zod';
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const SCRIPT = join(ROOT, 'scripts/upgrade-story.mjs');
+const SCRIPT = join(ROOT, '.ci/upgrade-story.mjs');
 
 let folder: string;
 beforeAll(async () => {
@@ -85,5 +85,5 @@ test('is told of every release: its workflow has the tags, and runs what every c
   const checkout = jobs.check.steps.find(({ uses }) => uses?.startsWith('actions/checkout'));
   expect(checkout?.with).toEqual({ 'fetch-depth': 0 });
   expect(jobs.check.steps.map(({ run }) => run)).toContain('bash .ci/run');
-  expect(await readFile(join(ROOT, '.ci/run'), 'utf8')).toContain('\nnode scripts/upgrade-story.mjs\n');
+  expect(await readFile(join(ROOT, '.ci/run'), 'utf8')).toContain('\nnode .ci/upgrade-story.mjs\n');
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { decodeFile } from '../../src/csv.ts';
 import { MAX_IMPORT_LINES, parseImport } from '../../src/expiry/import.ts';
+import { decodeFile } from '../../src/lib/csv.ts';
+import { parseTypedDate } from '../../src/lib/typed-date.ts';
 import { listIssueText } from '../../src/slack/expiry/watch-list.view.ts';
-import { parseTypedDate } from '../../src/typed-date.ts';
 import type { ZoneIssue } from '../../src/zones/zone-issue.ts';
 import fc, { runs } from '../support/properties.ts';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { readConfig, type TeamSettings } from '../../src/config.ts';
+import { readConfig, type TeamSettings } from '../../src/config/environment.ts';
+import { withSaved } from '../../src/config/settings.ts';
 import type { MonthCount } from '../../src/expiry/chart.ts';
 import { openDigest } from '../../src/expiry/digest.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
@@ -10,10 +11,9 @@ import type {
   ReminderStore,
   WatchedDomain,
 } from '../../src/expiry/ports.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
-import type { NotificationStore } from '../../src/notifications.ts';
-import { withSaved } from '../../src/settings.ts';
+import type { NotificationStore } from '../../src/outbox/notifications.ts';
 import { type AdminsToNotify, createPlacePlanner } from '../../src/slack/admins/admins.ts';
 import { createDigestPlanner } from '../../src/slack/expiry/digest-notifications.ts';
 import { type Message, textMessage } from '../../src/slack/kit/blocks.ts';

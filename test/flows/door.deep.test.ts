@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm';
 import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Demo, startDemo } from '../../demo/demo.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { answerTo, DOMAINS, link, openForm } from '../support/demo.ts';
 import { ask, type SeenOrder } from '../support/orders.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { DAY_MS, HOUR_MS } from '../../src/duration.ts';
-import { approveOrder, cancelOrder, denyOrder } from '../../src/orders/decide.ts';
-import { endMandate } from '../../src/orders/mandates/life.ts';
+import { approveOrder, cancelOrder, denyOrder } from '../../src/approvals/decide.ts';
+import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
+import { endMandate } from '../../src/mandates/life.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
-import { mandatesOn } from '../orders/mandates/mandate-rig.ts';
+import { mandatesOn } from '../mandates/mandate-rig.ts';
 import { MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 

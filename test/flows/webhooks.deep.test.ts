@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Message } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { canonicalJson } from '../../src/canonical-json.ts';
+import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import { answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { type ReceivedWebhook, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';

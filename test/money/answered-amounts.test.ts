@@ -1,8 +1,8 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { approveOrder } from '../../src/approvals/decide.ts';
 import { amountInAnswer } from '../../src/money/answered-amounts.ts';
 import { priceEdits } from '../../src/money/prices.ts';
-import { approveOrder } from '../../src/orders/decide.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { createPriceDifferencePlanner, openPriceDifferences } from '../../src/slack/money/money-report.ts';

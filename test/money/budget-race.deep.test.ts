@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { approveOrder } from '../../src/approvals/decide.ts';
 import { createBudgetLook } from '../../src/money/budget-look.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
-import { approveOrder } from '../../src/orders/decide.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { AnyOrderLogEntry } from '../../src/events.ts';
-import { approveOrder, cancelOrder, denyOrder, expireOrder } from '../../src/orders/decide.ts';
+import { approveOrder, cancelOrder, denyOrder, expireOrder } from '../../src/approvals/decide.ts';
+import { resumeOrder } from '../../src/approvals/resume.ts';
+import type { AnyOrderLogEntry } from '../../src/ledger/events.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
-import { resumeOrder } from '../../src/orders/resume.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { ALICE, HOUR_MS } from '../orders/rig.ts';

@@ -1,17 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createParentZones } from '../../src/dns/parent-zones.ts';
-import { parseDnsServers } from '../../src/dns/servers.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { createGuardedWatch } from '../../src/names/guarded-watch.ts';
 import { keepParentLook } from '../../src/names/look.ts';
 import { createLookPlanner } from '../../src/names/look-planner.ts';
 import { createObservers } from '../../src/names/observers.ts';
+import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
+import { parseDnsServers } from '../../src/registry/dns/servers.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createLeaseStore } from '../../src/store/leases.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
-import { startDns } from '../dns/sandbox-dns.ts';
+import { startDns } from '../registry/dns/sandbox-dns.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { arrangedList } from '../support/unprotected.ts';
 

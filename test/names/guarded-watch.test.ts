@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { createDnsClient } from '../../src/dns/client.ts';
-import { createParentZones } from '../../src/dns/parent-zones.ts';
-import { parseDnsServers } from '../../src/dns/servers.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 import type { Observation } from '../../src/names/facts.ts';
 import { createGuardedWatch } from '../../src/names/guarded-watch.ts';
 import { type FactChange, mergeMajority, type NameHistory } from '../../src/names/history.ts';
 import { isChanged } from '../../src/names/parent-sight.ts';
-import { startDns } from '../dns/sandbox-dns.ts';
+import { createDnsClient } from '../../src/registry/dns/client.ts';
+import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
+import { parseDnsServers } from '../../src/registry/dns/servers.ts';
+import { startDns } from '../registry/dns/sandbox-dns.ts';
 
 const OURS = ['ns1.host.example', 'ns2.host.example'];
 const THIEF = ['ns1.thief.example'];

@@ -1,11 +1,11 @@
 import type { SandboxDns } from '@domain-steward/sandbox-service';
 import { describe, expect, test } from 'vitest';
-import { dsDigest, keyTagOf } from '../../src/dns/ds.ts';
-import { createParentZones } from '../../src/dns/parent-zones.ts';
 import { type Facts, seen } from '../../src/names/facts.ts';
 import { checkNameservers } from '../../src/names/nameserver-check.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
-import { clientFor, serveName, startDns } from '../dns/sandbox-dns.ts';
+import { dsDigest, keyTagOf } from '../../src/registry/dns/ds.ts';
+import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
+import { clientFor, serveName, startDns } from '../registry/dns/sandbox-dns.ts';
 
 const LINES = ['@ A 198.51.100.7', '@ MX 10 mail.example', 'www CNAME cafe.rest', '@ TXT "v=spf1 -all"'];
 const KEY = { flags: 257, algorithm: 13, key: Buffer.from('a key of sixty-four bytes in a real zone') };

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { seen, unseen } from '../../src/names/facts.ts';
 import { createLookPlanner } from '../../src/names/look-planner.ts';
 import { createDelegationObserver, NO_DELEGATION } from '../../src/names/observe-delegation.ts';
-import type { RdapAnswer } from '../../src/rdap/client.ts';
-import { clientFor, serveName, startDns } from '../dns/sandbox-dns.ts';
+import type { RdapAnswer } from '../../src/registry/rdap/client.ts';
+import { clientFor, serveName, startDns } from '../registry/dns/sandbox-dns.ts';
 
 const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 const NOW = new Date('2026-11-22T00:00:00Z');

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { createServer } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createParentZones } from '../../src/dns/parent-zones.ts';
-import { readCertificate } from '../../src/names/certificate.ts';
 import { factValue, seen } from '../../src/names/facts.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import { createReachability, isSandbox } from '../../src/names/reachability.ts';
-import { clientFor, serveName, startDns } from '../dns/sandbox-dns.ts';
+import { readCertificate } from '../../src/registry/certificate.ts';
+import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
+import { clientFor, serveName, startDns } from '../registry/dns/sandbox-dns.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');
 const LINES = [

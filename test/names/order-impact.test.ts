@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { createDnsClient } from '../../src/dns/client.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { ABSENT, DNS_FACTS, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { findingsOf } from '../../src/names/impact.ts';
 import { createImpacts } from '../../src/names/order-impact.ts';
 import type { OrderImpact } from '../../src/names/ports.ts';
+import { createDnsClient } from '../../src/registry/dns/client.ts';
 import { gate } from '../orders/rig.ts';
 import { newOrder } from '../orders/sample.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isSameValue } from '../../src/names/facts.ts';
 import { readRegistryAnswer } from '../../src/names/registry-record.ts';
-import { isLock, isStillLocked, isTransferLock, statusOf } from '../../src/rdap/status.ts';
+import { isLock, isStillLocked, isTransferLock, statusOf } from '../../src/registry/rdap/status.ts';
 import { REGISTRY_SHAPES } from '../support/registry-shapes.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');

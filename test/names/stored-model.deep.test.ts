@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { type Facts, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { afterLook, type Incident } from '../../src/names/incident.ts';

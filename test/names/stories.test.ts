@@ -9,7 +9,6 @@ import {
 } from '@domain-steward/sandbox-service';
 import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createParentZones } from '../../src/dns/parent-zones.ts';
 import { seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory, sightedFacts } from '../../src/names/history.ts';
 import { impactOf } from '../../src/names/impact.ts';
@@ -22,7 +21,8 @@ import {
   type KnownChange,
   type NameOrder,
 } from '../../src/names/unexplained-changes.ts';
-import { clientFor, startDns } from '../dns/sandbox-dns.ts';
+import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
+import { clientFor, startDns } from '../registry/dns/sandbox-dns.ts';
 
 const DAY = 86_400_000;
 const START = Date.UTC(2026, 10, 22);

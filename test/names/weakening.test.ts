@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { MandateInForce } from '../../src/mandates/mandate.ts';
 import type { ChangedName } from '../../src/names/portfolio.ts';
 import {
   confirmedChanges,
@@ -7,7 +8,6 @@ import {
   separateChanges,
   weighChanges,
 } from '../../src/names/weakening.ts';
-import type { MandateInForce } from '../../src/orders/mandates/mandate.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { rule } from '../policy/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';

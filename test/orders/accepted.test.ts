@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { approveOrder } from '../../src/approvals/decide.ts';
 import type { RegistryLook } from '../../src/orders/accepted.ts';
-import { approveOrder } from '../../src/orders/decide.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';

@@ -11,10 +11,18 @@ import {
   type Rules,
   type Witness,
   witnessText,
-} from '../../src/orders/charter.ts';
-import { type CharterChallenge, hashOf } from '../../src/signing/assertion.ts';
+} from '../../src/approvals/charter.ts';
+import { type CharterChallenge, hashOf } from '../../src/approvals/signing/assertion.ts';
+import {
+  newLog,
+  newNonce,
+  newSigner,
+  revoking,
+  rootsOf,
+  type Signer,
+  VERIFIER,
+} from '../approvals/signing/sample.ts';
 import { rule } from '../policy/sample.ts';
-import { newLog, newNonce, newSigner, revoking, rootsOf, type Signer, VERIFIER } from '../signing/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
 /*

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { approveOrder, cancelOrder, denyOrder } from '../../src/orders/decide.ts';
+import { approveOrder, cancelOrder, denyOrder } from '../../src/approvals/decide.ts';
 import { gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 

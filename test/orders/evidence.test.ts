@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { type Evidence, resolveByEvidence } from '../../src/orders/evidence.ts';
 import type { RecordHint } from '../../src/orders/record-finding.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
-import { orderRow } from '../../src/slack/log/audit.view.ts';
+import { orderRow } from '../../src/slack/ledger/audit.view.ts';
 import { seenInRecords } from '../../src/slack/orders/order.view.ts';
 import { orderHistory, orderReply } from '../../src/slack/orders/thread.view.ts';
 import { cardOf } from '../slack/orders/samples.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
+import { approveOrder, denyOrder } from '../../src/approvals/decide.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isPaused, type PauseReason } from '../../src/orders/bulk/waves.ts';
 import {
   isFinal,
   ORDER_STATES,
@@ -8,7 +9,6 @@ import {
   outcomeOf,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
-import { isPaused, type PauseReason } from '../../src/orders/waves.ts';
 import fc from '../support/properties.ts';
 import { hoursLater, newBulk, newOrder, RESUMED, START } from './sample.ts';
 

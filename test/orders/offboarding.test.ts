@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Account, PersonAccount } from '../../src/accounts/account.ts';
-import { createLog } from '../../src/log.ts';
-import { cancelOrder } from '../../src/orders/decide.ts';
+import { cancelOrder } from '../../src/approvals/decide.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { createDepartureCheck, type OffboardingLook } from '../../src/orders/offboarding.ts';
 import type { Membership } from '../../src/orders/ports.ts';
 import { ALICE, HOUR_MS, type Rig, startRig } from './rig.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { changeOrder } from '../../src/orders/change-order.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import { markUnsentUnknown, type RunningHeartbeat, startHeartbeat } from '../../src/orders/restore-guard.ts';

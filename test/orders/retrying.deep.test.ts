@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { approveOrder, cancelOrder } from '../../src/approvals/decide.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
-import { approveOrder, cancelOrder } from '../../src/orders/decide.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';

@@ -4,19 +4,19 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import type { Account, PersonAccount } from '../../src/accounts/account.ts';
 import { createVault } from '../../src/accounts/vault.ts';
-import type { TeamSettings } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
+import { approveOrder, type DecideDeps, expireOrder, remindApprovers } from '../../src/approvals/decide.ts';
+import { createOrderSigning } from '../../src/approvals/order-signing.ts';
+import type { TeamSettings } from '../../src/config/environment.ts';
+import { createLog } from '../../src/lib/log.ts';
+import type { RunDeps } from '../../src/mandates/run.ts';
+import { clearForMandate } from '../../src/mandates/sending.ts';
 import { sumByCurrency } from '../../src/money/amount.ts';
 import { createBudgetLook } from '../../src/money/budget-look.ts';
 import type { OrderCost } from '../../src/money/prices.ts';
 import { type AdvanceDeps, advance } from '../../src/orders/advance.ts';
-import { approveOrder, type DecideDeps, expireOrder, remindApprovers } from '../../src/orders/decide.ts';
 import { unfollowedItems } from '../../src/orders/due.ts';
 import { executeOrder } from '../../src/orders/execute.ts';
-import type { RunDeps } from '../../src/orders/mandates/run.ts';
-import { clearForMandate } from '../../src/orders/mandates/sending.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
-import { createOrderSigning } from '../../src/orders/order-signing.ts';
 import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
 import {
   confirmOrder,

@@ -1,3 +1,4 @@
+import type { Bulk } from '../../src/orders/bulk/waves.ts';
 import {
   type ApprovalWeight,
   ctidOf,
@@ -6,7 +7,6 @@ import {
   type OrderItem,
 } from '../../src/orders/order.ts';
 import type { ServicePlaces } from '../../src/orders/statement.ts';
-import type { Bulk } from '../../src/orders/waves.ts';
 import type { Demand } from '../../src/policy/evaluate.ts';
 import type { RequestDescription } from '../../src/service/request-description.ts';
 import { summaryText } from '../../src/slack/orders/summary.view.ts';

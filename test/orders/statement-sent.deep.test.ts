@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { approveOrder } from '../../src/orders/decide.ts';
+import { approveOrder } from '../../src/approvals/decide.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
 import { type StatedRequest, type StatedValue, statementOf } from '../../src/orders/statement.ts';
 import { type OrderTaskName, SENT_TASK_NAMES, type SentTaskName } from '../../src/orders/tasks.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../src/canonical-json.ts';
+import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import { changedParts } from '../../src/orders/check-statement.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { saltSecret, unsaltSecret } from '../../src/orders/salted-secret.ts';

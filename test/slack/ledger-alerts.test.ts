@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { TeamEvent } from '../../src/events.ts';
 import { LEDGER_DIFFERENCES } from '../../src/ledger/difference.ts';
-import { ledgerMessage } from '../../src/slack/log/ledger-notifications.ts';
+import type { TeamEvent } from '../../src/ledger/events.ts';
+import { ledgerMessage } from '../../src/slack/ledger/ledger-notifications.ts';
 
 /* What admins and the channel of alarms are told of the ledger. */
 

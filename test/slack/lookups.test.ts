@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { visibleText } from '../../src/slack/kit/blocks.ts';
 import { rulesMessage, zonesMessage } from '../../src/slack/names/rules.view.ts';
-import { preregPage } from '../../src/slack/orders/prereg.view.ts';
+import { preregPage } from '../../src/slack/prereg/prereg.view.ts';
 import { rest } from '../../src/zones/rest.ts';
 import { zoneFor } from '../../src/zones/rules.ts';
 import { expectMessage } from './kit/limits.ts';

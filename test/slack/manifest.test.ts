@@ -91,7 +91,9 @@ function sources(folder: string): string[] {
 }
 
 const root = fileURLToPath(new URL('../../src/', import.meta.url));
-const slackSource = [...sources(join(root, 'slack')), readFileSync(join(root, 'bot.ts'), 'utf8')].join('\n');
+const slackSource = [...sources(join(root, 'slack')), readFileSync(join(root, 'app/bot.ts'), 'utf8')].join(
+  '\n',
+);
 
 /** The name in everything that matches, which has to be written out. */
 function named(pattern: RegExp): string[] {

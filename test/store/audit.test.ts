@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { EventLog } from '../../src/events.ts';
+import type { EventLog } from '../../src/ledger/events.ts';
 import { createEventLog } from '../../src/store/events.ts';
 import { at, collect, newOrder, type Rig, startRig, underWay } from './order-rig.ts';
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:net';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { openDatabase, StoreError, withStoreError } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createOrderStore } from '../../src/store/orders.ts';

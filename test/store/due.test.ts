@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Subject } from '../../src/notifications.ts';
 import type { Order } from '../../src/orders/order.ts';
+import type { Subject } from '../../src/outbox/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { ENOUGH } from '../orders/sample.ts';
 import { WITNESS } from '../support/witness.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { FollowedName, WatchedDomain } from '../../src/expiry/ports.ts';
-import type { Subject } from '../../src/notifications.ts';
+import type { Subject } from '../../src/outbox/notifications.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';

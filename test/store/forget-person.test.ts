@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { groupBy } from '../../src/collections.ts';
+import { groupBy } from '../../src/lib/collections.ts';
 import { forgetPerson } from '../../src/store/forget-person.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { dumpOf } from '../support/demo.ts';

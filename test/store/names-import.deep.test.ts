@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { decodeFile } from '../../src/csv.ts';
+import { decodeFile } from '../../src/lib/csv.ts';
 import { readImport } from '../../src/names/details-import.ts';
 import type { PortfolioStore } from '../../src/names/ports.ts';
 import { changesFile } from '../../src/slack/names/fact-changes.ts';

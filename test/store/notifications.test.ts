@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { ClaimedSubject, Subject } from '../../src/notifications.ts';
+import type { ClaimedSubject, Subject } from '../../src/outbox/notifications.ts';
 import { at, newOrder, type Rig, startRig } from './order-rig.ts';
 
 let rig: Rig;

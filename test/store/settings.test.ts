@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { SettingChange, SettingsStore } from '../../src/settings.ts';
+import type { SettingChange, SettingsStore } from '../../src/config/settings.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createPendingChanges } from '../../src/store/pending-changes.ts';
 import { createSettingsStore, pendingSettings } from '../../src/store/settings.ts';

@@ -1,6 +1,6 @@
-import type { OrderLogEntry } from '../../src/events.ts';
-import type { NotificationStore } from '../../src/notifications.ts';
+import type { OrderLogEntry } from '../../src/ledger/events.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
+import type { NotificationStore } from '../../src/outbox/notifications.ts';
 
 /** Moments in an order's life at which tests make the process die. */
 export type CrashPoint =

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
 import { answeredAfter, DOMAINS, openedAfter } from '../../demo/people.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 import type { PolicySource } from '../../src/policy/ports.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { holdMessages } from './held-messages.ts';

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import { type Routes, type ServerOptions, startServer } from '../../src/server.ts';
+import { type Routes, type ServerOptions, startServer } from '../../src/app/server.ts';
 
 /**
  * Starts the bot's HTTP server alone, until the end of the test.

@@ -1,4 +1,4 @@
-import { type OrderLogEntry, orderLogEntry, type TeamEvent } from '../../src/events.ts';
+import { type OrderLogEntry, orderLogEntry, type TeamEvent } from '../../src/ledger/events.ts';
 import type { Order, OrderState } from '../../src/orders/order.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createEventLog } from '../../src/store/events.ts';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
-import type { NotificationStore, Subject } from '../../src/notifications.ts';
-import { keyOfSubject } from '../../src/notifications.ts';
+import type { NotificationStore, Subject } from '../../src/outbox/notifications.ts';
+import { keyOfSubject } from '../../src/outbox/notifications.ts';
 import { NOTIFICATION_LEASE_MS, type NotifierDeps, notify } from '../../src/slack/outbound/notify.ts';
 
 /** A planner that a test does not call. */

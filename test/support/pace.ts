@@ -1,4 +1,4 @@
-import { PACE, type Pace } from '../../src/seams.ts';
+import { PACE, type Pace } from '../../src/app/seams.ts';
 
 /** Durations that are shorter than the product's by a factor. */
 export function fasterPace(times: number): Pace {

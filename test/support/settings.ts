@@ -1,4 +1,4 @@
-import type { TeamSettings } from '../../src/config.ts';
+import type { TeamSettings } from '../../src/config/environment.ts';
 
 /**
  * `APPROVAL_TASKS` for tests about other subjects: tasks that can lose a name need no approval in them.

@@ -4,7 +4,7 @@ import * as list from '../../src/expiry/watch-list.ts';
 import { type DetailsChange, editedNames, lapseHash, NO_DETAILS } from '../../src/names/portfolio.ts';
 import type { PendingFacts, PortfolioStore, Progress } from '../../src/names/ports.ts';
 import { confirmedChanges, type Protection, separateChanges } from '../../src/names/weakening.ts';
-import type { MessagePlace } from '../../src/notifications.ts';
+import type { MessagePlace } from '../../src/outbox/notifications.ts';
 import type { Database } from '../../src/store/database.ts';
 import { isUniqueViolation } from '../../src/store/database.ts';
 import {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Account, APPLICATION_SLOT } from '../../accounts/account.ts';
 import type { LinkOutcome } from '../../accounts/accounts.ts';
-import { HOUR_MS } from '../../duration.ts';
+import { HOUR_MS } from '../../lib/duration.ts';
 import type { Credential } from '../../service/authenticator/signature.ts';
 import { Secret } from '../../service/secret.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Button } from '@slack/types';
 import { type Account, accountName } from '../../accounts/account.ts';
 import type { LinkOutcome, LinkRefusal, LookUpOutcome, ServiceStatement } from '../../accounts/accounts.ts';
-import { present } from '../../collections.ts';
+import { present } from '../../lib/collections.ts';
 import {
   button,
   code,

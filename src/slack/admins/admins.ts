@@ -1,8 +1,8 @@
 import type { Account } from '../../accounts/account.ts';
-import type { TeamSettings } from '../../config.ts';
-import type { Log } from '../../log.ts';
-import type { Subject } from '../../notifications.ts';
-import type { Webhooks } from '../../webhooks/webhooks.ts';
+import type { TeamSettings } from '../../config/environment.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Subject } from '../../outbox/notifications.ts';
+import type { Webhooks } from '../../outbox/webhooks/webhooks.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';

@@ -1,12 +1,12 @@
-import { DECIDING_KINDS, type OrderLogEntry } from '../../events.ts';
-import type { Log } from '../../log.ts';
+import { DECIDING_KINDS, type OrderLogEntry } from '../../ledger/events.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
-import { createNamer } from '../log/actor-names.ts';
-import { AUDIT_COLUMNS, orderLines } from '../log/audit.view.ts';
+import { createNamer } from '../ledger/actor-names.ts';
+import { AUDIT_COLUMNS, orderLines } from '../ledger/audit.view.ts';
 import type { PlannedThread } from '../orders/order-posts.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import { ONCE } from '../outbound/notify.ts';

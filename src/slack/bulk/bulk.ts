@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { BULK_TASKS } from '../../orders/bulk-columns.ts';
-import { MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
+import { resumeOrder } from '../../approvals/resume.ts';
+import { BULK_TASKS } from '../../orders/bulk/columns.ts';
+import { MAX_ROWS, readBulkFile } from '../../orders/bulk/read-csv.ts';
 import { dropDraft } from '../../orders/request-order.ts';
-import { resumeOrder } from '../../orders/resume.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';

@@ -1,14 +1,15 @@
 import type { SectionBlock } from '@slack/types';
 import type { Amount } from '../../money/amount.ts';
-import type { BulkPlan, LeftOutRow, PlanIssue } from '../../orders/bulk.ts';
-import { BULK_COLUMNS, BULK_TASKS, type BulkTask } from '../../orders/bulk-columns.ts';
-import type { FileIssue, RowIssue } from '../../orders/bulk-csv.ts';
+import type { BulkPlan, LeftOutRow, PlanIssue } from '../../orders/bulk/bulk.ts';
+import { BULK_COLUMNS, BULK_TASKS, type BulkTask } from '../../orders/bulk/columns.ts';
+import type { FileIssue, RowIssue } from '../../orders/bulk/read-csv.ts';
+import { isPaused, type PauseReason, type PlanFinding } from '../../orders/bulk/waves.ts';
 import { inputIssue } from '../../orders/input-issue.ts';
 import { type ItemState, type Order, waitingItems } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import { isPaused, type PauseReason, type PlanFinding } from '../../orders/waves.ts';
 import { displayName } from '../../zones/names.ts';
+import { requirementLines } from '../approvals/decision.view.ts';
 import {
   actions,
   button,
@@ -28,7 +29,6 @@ import {
 import { csvIssueText, MORE_CELLS, unreadableFileText } from '../kit/csv-issue.view.ts';
 import { fitLines, MOST_LINES, ROW_OF_BUTTONS } from '../kit/phone.ts';
 import { amountsText } from '../money/price.view.ts';
-import { requirementLines } from '../orders/decision.view.ts';
 import { namesOf } from '../orders/impact.view.ts';
 import { issueText, NO_AUTH_CODE } from '../orders/input-issue.view.ts';
 import { shortHash } from '../orders/order.view.ts';

@@ -1,5 +1,5 @@
-import type { PostedMessage } from '../../notifications.ts';
 import type { Order } from '../../orders/order.ts';
+import type { PostedMessage } from '../../outbox/notifications.ts';
 import { CARD } from '../orders/order-posts.ts';
 
 /*

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { present } from '../../collections.ts';
-import type { TeamSettings } from '../../config.ts';
+import type { TeamSettings } from '../../config/environment.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import { messagesOf, monthsIfHelpful, nextBatch, stillDue } from '../../expiry/digest.ts';
 import type { DueReminder, PlanOptions } from '../../expiry/plan.ts';
@@ -17,10 +16,12 @@ import {
   type WatchListStore,
 } from '../../expiry/ports.ts';
 import { lastScheduled } from '../../expiry/schedule.ts';
+import { present } from '../../lib/collections.ts';
+import type { Outlook } from '../../mandates/overview.ts';
 import type { NameRecordStore } from '../../names/ports.ts';
-import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../notifications.ts';
-import type { Outlook } from '../../orders/mandates/overview.ts';
+import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../outbox/notifications.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
+import { renewalDays, type WaitingDeps, waitingCosts } from '../approvals/waiting.ts';
 import type { Message } from '../kit/blocks.ts';
 import { newFaultsMessage } from '../names/delegation.view.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
@@ -31,7 +32,6 @@ import {
   type SentNotification,
 } from '../outbound/notify.ts';
 import { digestHead, digestMore, monthsMessage } from './digest.view.ts';
-import { renewalDays, type WaitingDeps, waitingCosts } from './waiting.ts';
 
 /*
  * The messages of a digest. Each name goes to one place: to its channel, else to its owner, else to the common channel. In each

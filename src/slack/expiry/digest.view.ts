@@ -1,4 +1,3 @@
-import { present } from '../../collections.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import { byDeadline, deadlineOf, isRenewable } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
@@ -11,6 +10,7 @@ import type {
   WatchedDomain,
   WatchedReminder,
 } from '../../expiry/ports.ts';
+import { present } from '../../lib/collections.ts';
 import { byStake, stakeOf, type WaitingStep } from '../../money/waiting.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';

@@ -1,9 +1,9 @@
 import type { Button, SectionBlock } from '@slack/types';
-import { present } from '../../collections.ts';
 import { type Day, shiftDay } from '../../expiry/days.ts';
 import { type Deadline, waysToKeep } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
+import { present } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { displayName } from '../../zones/names.ts';
 import { type AnyBlock, actions, button, fitsMenu, moreMenu, withMenu } from '../kit/blocks.ts';

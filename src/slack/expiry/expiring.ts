@@ -1,8 +1,8 @@
+import { renewalDaysOf, waitingOfListed } from '../approvals/waiting.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import { expiringPage, LIST_LENGTH } from './expiring.view.ts';
 import { expiringUsage } from './expiry.view.ts';
-import { renewalDaysOf, waitingOfListed } from './waiting.ts';
 
 /* The list of expiring names, in pages. */
 

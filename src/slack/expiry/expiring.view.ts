@@ -1,7 +1,7 @@
-import { present } from '../../collections.ts';
 import type { Deadline } from '../../expiry/deadline.ts';
 import type { ListedName, ListPage } from '../../expiry/expiry.ts';
 import type { RenewalDays } from '../../expiry/ports.ts';
+import { present } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
 import { displayName } from '../../zones/names.ts';

@@ -1,10 +1,10 @@
 import type { KnownBlock } from '@slack/types';
-import { chunksOf, present } from '../../collections.ts';
 import type { Day } from '../../expiry/days.ts';
 import { waysToKeep } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { LineIssue } from '../../expiry/import.ts';
 import type { ImportSummary } from '../../expiry/watch-list.ts';
+import { chunksOf, present } from '../../lib/collections.ts';
 import { MAX_WATCHED } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import {

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { DAY_MS } from '../../duration.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import { MAX_SNOOZE_DAYS } from '../../expiry/watch-list.ts';
+import { DAY_MS } from '../../lib/duration.ts';
 import { rulesOutRenewal } from '../../names/incident.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
+import { renewalDaysOf, waitingOfListed } from '../approvals/waiting.ts';
 import {
   type ActionCall,
   type Feature,
@@ -26,8 +27,8 @@ import {
   reasonField,
   typedField,
 } from '../kit/form.ts';
-import { knownOfLapse } from '../log/event-notifications.ts';
-import { lapseHashIn, lapseRequest } from '../log/told-event.view.ts';
+import { knownOfLapse } from '../ledger/event-notifications.ts';
+import { lapseHashIn, lapseRequest } from '../ledger/told-event.view.ts';
 import { gateOf, showConfirmation } from '../names/fact-changes.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
 import { fieldProblems } from '../orders/input-issue.view.ts';
@@ -45,7 +46,6 @@ import {
   renewHint,
   unwatchedSinceText,
 } from './expiry.view.ts';
-import { renewalDaysOf, waitingOfListed } from './waiting.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 /*

@@ -1,7 +1,7 @@
-import { present } from '../../collections.ts';
 import type { Day } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { WatchRefusal } from '../../expiry/watch-list.ts';
+import { present } from '../../lib/collections.ts';
 import { isDateless } from '../../names/dates.ts';
 import type { KnownName } from '../../names/names.ts';
 import { day, escapeText, type Message, message, quote, section } from '../kit/blocks.ts';

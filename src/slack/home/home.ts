@@ -1,11 +1,11 @@
 import type { KnownBlock } from '@slack/types';
-import { newReference } from '../../log.ts';
+import { waitingFor } from '../../approvals/approvers.ts';
+import { newReference } from '../../lib/log.ts';
+import { mandatesOfPerson } from '../../mandates/overview.ts';
 import { readSpan, spendOf } from '../../money/spend.ts';
-import { waitingFor } from '../../orders/approvers.ts';
-import { mandatesOfPerson } from '../../orders/mandates/overview.ts';
 import { isRequester, type Order } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
-import { renewalDaysOf } from '../expiry/waiting.ts';
+import { renewalDaysOf } from '../approvals/waiting.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
 import { MAX_LISTED } from '../names/incident.view.ts';
 import { budgetsNow, costNow } from '../orders/order-messages.ts';

@@ -1,22 +1,24 @@
 import type { KnownBlock } from '@slack/types';
 import { type Account, accountName, isDemoContext } from '../../accounts/account.ts';
-import { present } from '../../collections.ts';
+import type { StandIn } from '../../approvals/progress.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import type { Deadline } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { RenewalDays } from '../../expiry/ports.ts';
+import { present } from '../../lib/collections.ts';
+import type { MandateInForce } from '../../mandates/mandate.ts';
 import type { BudgetStanding, Shortfall } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { SpendSum } from '../../money/spend.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { ListedIncident } from '../../names/incident.ts';
-import type { MandateInForce } from '../../orders/mandates/mandate.ts';
 import type { Order } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import type { StandIn } from '../../policy/approvals.ts';
 import { needsSignatures } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
+import { isRuled, ruleNames } from '../approvals/decision.view.ts';
+import { reviewText, signOffButtons } from '../approvals/emergency.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import {
   actions,
@@ -42,8 +44,6 @@ import { amountsText } from '../money/price.view.ts';
 import { sumText } from '../money/spend.view.ts';
 import { firstIncidents } from '../names/incident.view.ts';
 import { accountLine, systemText } from '../orders/card.view.ts';
-import { isRuled, ruleNames } from '../orders/decision.view.ts';
-import { reviewText, signOffButtons } from '../orders/emergency.view.ts';
 import { worstImpactLine } from '../orders/impact.view.ts';
 import {
   approverList,

@@ -1,6 +1,6 @@
 import type { App } from '@slack/bolt';
 import { z } from 'zod';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../lib/log.ts';
 
 const KINDS = z.union([
   z

@@ -1,6 +1,7 @@
 import type { SlackViewMiddlewareArgs, ViewSubmitAction } from '@slack/bolt';
 import type { z } from 'zod';
-import { MINUTE_MS } from '../../duration.ts';
+import { MINUTE_MS } from '../../lib/duration.ts';
+import { isDirect } from '../approvals/reach-approvers.ts';
 import type { Interaction, Needs, SlackDeps } from '../feature.ts';
 import { unknownCommand } from '../help/help.view.ts';
 import { publishHome } from '../home/home.ts';
@@ -10,7 +11,6 @@ import { createLimiter } from '../kit/limiter.ts';
 import { likelyLine, parseCommandLine } from '../kit/parse.ts';
 import { orderOfCardBlock } from '../orders/card.view.ts';
 import { openForm } from '../orders/ordering.ts';
-import { isDirect } from '../orders/reach-approvers.ts';
 import { permalinkOf } from '../outbound/post-message.ts';
 import { NOT_A_MEMBER, retiredMessage, tooManyMessage, UNKNOWN_FORM } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';

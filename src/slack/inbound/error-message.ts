@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { UnknownKeyError, VaultError } from '../../accounts/vault.ts';
-import { type Log, newReference } from '../../log.ts';
+import { type Log, newReference } from '../../lib/log.ts';
 import { escapeText, type Message } from '../kit/blocks.ts';
 import { formatSlackError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HTTPReceiver, type Logger, LogLevel, type Receiver, SocketModeReceiver } from '@slack/bolt';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Secret } from '../../service/secret.ts';
 import {
   isTokenError,

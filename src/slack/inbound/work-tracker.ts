@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../lib/log.ts';
 import { type Acknowledgement, createAcknowledgement } from './acknowledgement.ts';
 
 /** Tracks all work on deliveries that is under way, so that shutdown waits for it and no error is lost. */

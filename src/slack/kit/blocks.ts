@@ -11,7 +11,7 @@ import type {
   RichTextElement,
   SectionBlock,
 } from '@slack/types';
-import { type Maybe, present } from '../../collections.ts';
+import { type Maybe, present } from '../../lib/collections.ts';
 import {
   CONTROL,
   escapeText,

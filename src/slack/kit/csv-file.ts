@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import { inTurns } from '../../csv.ts';
+import { inTurns } from '../../lib/csv.ts';
 
 /** Excel reads a file as UTF-8 only with this in front. */
 export const BYTE_ORDER_MARK = '\ufeff';

@@ -1,4 +1,4 @@
-import type { CsvIssue, UnreadableFile } from '../../csv.ts';
+import type { CsvIssue, UnreadableFile } from '../../lib/csv.ts';
 import { count } from './mrkdwn.ts';
 
 /** Said of a row that goes on behind the columns of the header. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InputBlock, KnownBlock, ModalView } from '@slack/types';
 import { z } from 'zod';
-import { cleanText } from '../../typed-text.ts';
+import { cleanText } from '../../lib/typed-text.ts';
 import {
   context,
   escapeText,

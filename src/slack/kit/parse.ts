@@ -1,5 +1,5 @@
-import { editDistance } from '../../edit-distance.ts';
-import { cleanText } from '../../typed-text.ts';
+import { editDistance } from '../../lib/edit-distance.ts';
+import { cleanText } from '../../lib/typed-text.ts';
 import { truncate } from './blocks.ts';
 
 const MAX_REASON = 1_000;

@@ -1,9 +1,9 @@
-import { chunksOf } from '../../collections.ts';
-import type { TeamSettings } from '../../config.ts';
-import type { MandateDeps } from '../../orders/mandates/facts.ts';
-import { type MandatePreview, previewOf } from '../../orders/mandates/overview.ts';
-import type { MandateStore } from '../../orders/mandates/ports.ts';
-import { mandateTerms } from '../../orders/mandates/terms.ts';
+import type { TeamSettings } from '../../config/environment.ts';
+import { chunksOf } from '../../lib/collections.ts';
+import type { MandateDeps } from '../../mandates/facts.ts';
+import { type MandatePreview, previewOf } from '../../mandates/overview.ts';
+import type { MandateStore } from '../../mandates/ports.ts';
+import { mandateTerms } from '../../mandates/terms.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { NotificationPlanner, WantedNotification } from '../outbound/notify.ts';

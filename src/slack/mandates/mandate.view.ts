@@ -1,15 +1,16 @@
 import type { KnownBlock } from '@slack/types';
-import { groupBy } from '../../collections.ts';
+import { groupBy } from '../../lib/collections.ts';
+import type { MandateInForce } from '../../mandates/mandate.ts';
+import type { CoveringMandate, MandatePreview, MandateStanding } from '../../mandates/overview.ts';
+import type { MandateAct } from '../../mandates/ports.ts';
+import type { MandateIssue, MandateTerms } from '../../mandates/terms.ts';
 import type { Amount } from '../../money/amount.ts';
 import { exactNumber } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
-import type { MandateInForce } from '../../orders/mandates/mandate.ts';
-import type { CoveringMandate, MandatePreview, MandateStanding } from '../../orders/mandates/overview.ts';
-import type { MandateAct } from '../../orders/mandates/ports.ts';
-import type { MandateIssue, MandateTerms } from '../../orders/mandates/terms.ts';
 import type { Order } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
+import { loggedApprovers } from '../approvals/decision.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import {
   type AnyBlock,
@@ -30,7 +31,6 @@ import {
 import { type Page, pageControls } from '../kit/pages.ts';
 import { periodText } from '../money/budget.view.ts';
 import { amountsText, PRICE_ISSUES } from '../money/price.view.ts';
-import { loggedApprovers } from '../orders/decision.view.ts';
 import { heldText } from './held.view.ts';
 
 /* Mandates as people read them: what they allow, how they stand, what they do on a day, and how they end. */

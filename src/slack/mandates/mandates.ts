@@ -1,15 +1,10 @@
 import { z } from 'zod';
+import { endMandate } from '../../mandates/life.ts';
+import { mandatesStanding } from '../../mandates/overview.ts';
+import { requestMandate } from '../../mandates/request.ts';
+import { DEFAULT_NOTICE_DAYS, MAX_NOTICE_DAYS, MIN_NOTICE_DAYS, mandateTerms } from '../../mandates/terms.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import { BUDGET_SPANS } from '../../money/budget.ts';
-import { endMandate } from '../../orders/mandates/life.ts';
-import { mandatesStanding } from '../../orders/mandates/overview.ts';
-import { requestMandate } from '../../orders/mandates/request.ts';
-import {
-  DEFAULT_NOTICE_DAYS,
-  MAX_NOTICE_DAYS,
-  MIN_NOTICE_DAYS,
-  mandateTerms,
-} from '../../orders/mandates/terms.ts';
 import { stopOrder } from '../../orders/stop.ts';
 import { loadVisible, visibleOrders } from '../../orders/visibility.ts';
 import type { ActionCall, CommandCall, Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';

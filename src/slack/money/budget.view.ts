@@ -1,4 +1,4 @@
-import { present } from '../../collections.ts';
+import { present } from '../../lib/collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import {
   type Budget,

@@ -1,11 +1,11 @@
-import type { TeamSettings } from '../../config.ts';
-import { DAY_MS } from '../../duration.ts';
+import type { TeamSettings } from '../../config/environment.ts';
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { lastScheduledThisMonth } from '../../expiry/schedule.ts';
+import { DAY_MS } from '../../lib/duration.ts';
 import { priceDifferences } from '../../money/answered-amounts.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../../money/ports.ts';
 import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../../money/spend.ts';
-import type { NotificationStore } from '../../notifications.ts';
+import type { NotificationStore } from '../../outbox/notifications.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { type AdminPlannerDeps, notifyAdmins } from '../admins/admins.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { mandatesInForce } from '../../mandates/life.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import type { ListedPrice } from '../../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type PriceEdit, priceEdits, priceKey } from '../../money/prices.ts';
 import { PRICE_COLUMNS, PRICE_FIELDS, priceCells, readPrice, readPrices } from '../../money/read-prices.ts';
-import { mandatesInForce } from '../../orders/mandates/life.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { loosenedPrices, type PriceConditions } from '../../policy/loosening.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
@@ -24,9 +24,9 @@ import { formOfList } from '../kit/edited-list.ts';
 import { choiceField, errorTexts, fieldsOf, TYPED_OR_EMPTY, typedField } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
 import { opening } from '../orders/ordering.ts';
-import { MAX_WAITING_PRICES } from '../policy/pending-change.view.ts';
-import { waitWithPrices } from '../policy/pending-changes.ts';
 import { sendFile } from '../send-file.ts';
+import { MAX_WAITING_PRICES } from '../settings/pending-change.view.ts';
+import { waitWithPrices } from '../settings/pending-changes.ts';
 import { lineIssues, PRICE_ISSUES, PRICES, priceList, pricesSaved } from './price.view.ts';
 
 /*

@@ -1,6 +1,6 @@
-import { slicesOf } from '../../collections.ts';
-import { DAY_MS } from '../../duration.ts';
 import { nextTwelveMonths } from '../../expiry/chart.ts';
+import { slicesOf } from '../../lib/collections.ts';
+import { DAY_MS } from '../../lib/duration.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import {
   addSpend,
@@ -24,7 +24,7 @@ import {
 } from '../feature.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { pageActions } from '../kit/pages.ts';
-import { createNamer } from '../log/actor-names.ts';
+import { createNamer } from '../ledger/actor-names.ts';
 import { sendFile } from '../send-file.ts';
 import { noSpanText, SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from './spend.view.ts';
 

@@ -1,15 +1,15 @@
-import { slicesOf } from '../../collections.ts';
 import type { Gate } from '../../expiry/watch-list.ts';
+import { slicesOf } from '../../lib/collections.ts';
 import { DETAIL_COLUMNS, detailCells, GUARDED } from '../../names/portfolio.ts';
 import type { FactsChange, NameLimit } from '../../names/ports.ts';
 import type { DecidedFacts, EditedFacts, FactsRefusal } from '../../names/protected-changes.ts';
 import type { PendingChange } from '../../policy/pending-changes.ts';
+import { offerLink } from '../approvals/signing/offer-link.ts';
 import { type ActionCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { count } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
-import { approversToAsk } from '../policy/pending-change-notifications.ts';
 import { handOver, type TextFile } from '../send-file.ts';
-import { offerLink } from '../signing/offer-link.ts';
+import { approversToAsk } from '../settings/pending-change-notifications.ts';
 import { endedFacts, factsHashIn, factsRefusalText, waitingFacts, waitingText } from './fact-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
 

@@ -1,3 +1,4 @@
+import type { RequirementProgress } from '../../approvals/progress.ts';
 import {
   type ChangedName,
   changeHash,
@@ -7,7 +8,6 @@ import {
 } from '../../names/portfolio.ts';
 import type { FactsChange } from '../../names/ports.ts';
 import type { FactsRefusal } from '../../names/protected-changes.ts';
-import type { RequirementProgress } from '../../policy/approvals.ts';
 import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatWatchRefusal } from '../expiry/watch-list.view.ts';

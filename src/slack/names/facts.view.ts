@@ -1,4 +1,4 @@
-import { present } from '../../collections.ts';
+import { present } from '../../lib/collections.ts';
 import {
   type FactName,
   type FactValue,

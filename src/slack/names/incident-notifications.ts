@@ -1,11 +1,11 @@
-import { groupBy, present } from '../../collections.ts';
-import type { TeamSettings } from '../../config.ts';
+import { peopleAmong } from '../../approvals/approvers.ts';
+import type { TeamSettings } from '../../config/environment.ts';
+import { groupBy, present } from '../../lib/collections.ts';
 import { type Incident, isOpen, kindsOf } from '../../names/incident.ts';
 import type { IncidentStore } from '../../names/ports.ts';
-import type { ClaimedSubject, PostedMessage } from '../../notifications.ts';
-import { peopleAmong } from '../../orders/approvers.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import { privateIds } from '../../orders/visibility.ts';
+import type { ClaimedSubject, PostedMessage } from '../../outbox/notifications.ts';
 import type { AdminsToNotify } from '../admins/admins.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';

@@ -1,6 +1,6 @@
 import type { ActionsBlock, KnownBlock, SectionBlock } from '@slack/types';
-import { present } from '../../collections.ts';
-import { HOUR_MS } from '../../duration.ts';
+import { present } from '../../lib/collections.ts';
+import { HOUR_MS } from '../../lib/duration.ts';
 import {
   type Incident,
   type IncidentChange,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { waitingFor } from '../../approvals/approvers.ts';
 import { incidentHash, refusalOfEnded } from '../../names/incident.ts';
-import { waitingFor } from '../../orders/approvers.ts';
 import {
   type ActionCall,
   type Feature,

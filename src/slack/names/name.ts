@@ -1,10 +1,10 @@
+import { mandateOfName } from '../../mandates/overview.ts';
 import { delegationHealth } from '../../names/delegation-health.ts';
-import { mandateOfName } from '../../orders/mandates/overview.ts';
 import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { checkRegistrable } from '../../zones/rules.ts';
-import { waitingNow } from '../expiry/waiting.ts';
+import { waitingNow } from '../approvals/waiting.ts';
 import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
 import { type AnyBlock, ownSentence } from '../kit/blocks.ts';
 import { waitingFacts } from './fact-changes.view.ts';

@@ -1,6 +1,7 @@
-import { groupBy, present } from '../../collections.ts';
 import { waysToKeep } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
+import { groupBy, present } from '../../lib/collections.ts';
+import type { CoveringMandate } from '../../mandates/overview.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
 import type { DelegationHealth } from '../../names/delegation-health.ts';
@@ -17,7 +18,6 @@ import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isOfIncident } from '../../names/unexplained-changes.ts';
-import type { CoveringMandate } from '../../orders/mandates/overview.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import type { LifePhase } from '../../zones/lifecycle.ts';
 import { displayName } from '../../zones/names.ts';

@@ -1,5 +1,5 @@
 import type { Button, Overflow } from '@slack/types';
-import { present } from '../../collections.ts';
+import { present } from '../../lib/collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import { FILTER_KEYS, type FilterIssue } from '../../names/filter.ts';
 import { MAX_IMPORTED_NAMES, MAX_TAGS, type NameDetails, type TagIssue } from '../../names/portfolio.ts';

@@ -1,6 +1,6 @@
 import { isDemoContext } from '../../accounts/account.ts';
-import { DAY_MS } from '../../duration.ts';
 import { expiryDay } from '../../expiry/days.ts';
+import { DAY_MS } from '../../lib/duration.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { type DomainName, displayName, parseDomainName, parseZone } from '../../zones/names.ts';
 import { checkName, documentedZones, zoneFor } from '../../zones/rules.ts';

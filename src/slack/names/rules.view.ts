@@ -1,5 +1,5 @@
-import { present } from '../../collections.ts';
 import type { Day } from '../../expiry/days.ts';
+import { present } from '../../lib/collections.ts';
 import type { ExpirySource } from '../../names/dates.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
 import { ORDER_TASKS } from '../../orders/tasks.ts';

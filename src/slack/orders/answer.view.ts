@@ -1,5 +1,5 @@
 import type { ModalView } from '@slack/types';
-import { present } from '../../collections.ts';
+import { present } from '../../lib/collections.ts';
 import type { ItemResult, Order, OrderItem, ResultMessage } from '../../orders/order.ts';
 import type { StoredResponse } from '../../orders/ports.ts';
 import {

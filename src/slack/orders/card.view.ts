@@ -1,21 +1,40 @@
 import type { SectionBlock } from '@slack/types';
 import { isDemoContext } from '../../accounts/account.ts';
-import { present } from '../../collections.ts';
-import { DAY_MS } from '../../duration.ts';
+import type { WaitingDecision } from '../../approvals/approvers.ts';
+import { present } from '../../lib/collections.ts';
+import { DAY_MS } from '../../lib/duration.ts';
+import type { MandatePreview } from '../../mandates/overview.ts';
 import type { BudgetLook } from '../../money/budget-look.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import type { ListedIncident } from '../../names/incident.ts';
 import type { OrderImpact } from '../../names/ports.ts';
-import type { WaitingDecision } from '../../orders/approvers.ts';
-import type { MandatePreview } from '../../orders/mandates/overview.ts';
+import { isPaused } from '../../orders/bulk/waves.ts';
 import { accountOwner, isFinal, type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
-import { isPaused } from '../../orders/waves.ts';
 import { needsSignatures, takesClicks } from '../../policy/policy.ts';
 import type { Charge } from '../../zones/zone-tasks.ts';
+import {
+  approvalsNeeded,
+  approverName,
+  changedDemandLine,
+  countedApprovers,
+  isRuled,
+  lastProgress,
+  loggedApprovers,
+  requirementLines,
+  ruleNames,
+  rulesOf,
+  standInLines,
+} from '../approvals/decision.view.ts';
+import {
+  breakGlassButtons,
+  emergencyFact,
+  emergencyText,
+  signOffButtons,
+} from '../approvals/emergency.view.ts';
 import { findingLines, pauseButtons, pausedText, tallyText } from '../bulk/bulk.view.ts';
 import { type Term, termLine, termText, termWarnings } from '../expiry/expiry.view.ts';
 import {
@@ -53,20 +72,6 @@ import {
 } from '../money/price.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { openIncidentLine } from '../names/incident.view.ts';
-import {
-  approvalsNeeded,
-  approverName,
-  changedDemandLine,
-  countedApprovers,
-  isRuled,
-  lastProgress,
-  loggedApprovers,
-  requirementLines,
-  ruleNames,
-  rulesOf,
-  standInLines,
-} from './decision.view.ts';
-import { breakGlassButtons, emergencyFact, emergencyText, signOffButtons } from './emergency.view.ts';
 import { impactChangeLines, impactLines, impactWarnings } from './impact.view.ts';
 import {
   approverList,

@@ -1,4 +1,4 @@
-import { present } from '../../collections.ts';
+import { present } from '../../lib/collections.ts';
 import type { Dependency } from '../../names/dependents.ts';
 import type { FactName } from '../../names/facts.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';

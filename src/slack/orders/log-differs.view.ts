@@ -1,4 +1,4 @@
-import type { AnyOrderLogEntry } from '../../events.ts';
+import type { AnyOrderLogEntry } from '../../ledger/events.ts';
 import type { Order } from '../../orders/order.ts';
 import type { LogDifference } from '../../orders/summary.ts';
 import { code, escapeText, type Message, textMessage } from '../kit/blocks.ts';

@@ -1,12 +1,7 @@
 import type { KnownBlock } from '@slack/types';
 import { z } from 'zod';
-import { needsTypedName } from '../../names/impact.ts';
-import { impactTaskOf } from '../../names/name-orders.ts';
-import { askRequester, refusalToAsk } from '../../orders/ask.ts';
-import { approveInEmergency, refusalToBreakGlass, signOff } from '../../orders/break-glass.ts';
-import { BULK_TASKS } from '../../orders/bulk-columns.ts';
-import { type BulkRow, MAX_ROWS } from '../../orders/bulk-csv.ts';
-import type { ChangeOutcome } from '../../orders/change-order.ts';
+import { askRequester, refusalToAsk } from '../../approvals/ask.ts';
+import { approveInEmergency, refusalToBreakGlass, signOff } from '../../approvals/break-glass.ts';
 import {
   approveOrder,
   cancelOrder,
@@ -14,7 +9,13 @@ import {
   noteTold,
   refusalToApprove,
   refusalToDeny,
-} from '../../orders/decide.ts';
+} from '../../approvals/decide.ts';
+import { needsTypedName } from '../../names/impact.ts';
+import { impactTaskOf } from '../../names/name-orders.ts';
+import { BULK_TASKS } from '../../orders/bulk/columns.ts';
+import { type BulkRow, MAX_ROWS } from '../../orders/bulk/read-csv.ts';
+import { isPaused } from '../../orders/bulk/waves.ts';
+import type { ChangeOutcome } from '../../orders/change-order.ts';
 import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
 import type { Refusal } from '../../orders/refusal.ts';
 import { type ConfirmOutcome, confirmOrder } from '../../orders/request-order.ts';
@@ -25,8 +26,8 @@ import { stopOrder } from '../../orders/stop.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { undoOrder } from '../../orders/undo.ts';
 import { loadVisible } from '../../orders/visibility.ts';
-import { isPaused } from '../../orders/waves.ts';
 import { parseDomainName } from '../../zones/names.ts';
+import { offerLink } from '../approvals/signing/offer-link.ts';
 import { findingLines } from '../bulk/bulk.view.ts';
 import { placePlan } from '../bulk/bulk-plan.ts';
 import {
@@ -53,7 +54,6 @@ import {
 } from '../kit/form.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { sendFile } from '../send-file.ts';
-import { offerLink } from '../signing/offer-link.ts';
 import { answersFile, answersText, answersView, fitsView, NOTHING_MORE_SAID } from './answer.view.ts';
 import { otherAccountText, retriedMessage } from './asking.view.ts';
 import { cardTitle } from './card.view.ts';

@@ -1,6 +1,6 @@
 import type { ModalView } from '@slack/types';
+import { isPaused } from '../../orders/bulk/waves.ts';
 import { isFinal, type Order } from '../../orders/order.ts';
-import { isPaused } from '../../orders/waves.ts';
 import { displayName } from '../../zones/names.ts';
 import { code, context, count, escapeText, section } from '../kit/blocks.ts';
 import { noticeView, verbatim } from '../kit/form.ts';

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { waitingDecision } from '../../orders/approvers.ts';
-import { refusalToApprove } from '../../orders/decide.ts';
+import { waitingDecision } from '../../approvals/approvers.ts';
+import { refusalToApprove } from '../../approvals/decide.ts';
 import type { Order } from '../../orders/order.ts';
 import { loadVisible } from '../../orders/visibility.ts';
+import { decisionApprovers } from '../approvals/decision.view.ts';
 import { pagesOpened, rowsShownTo } from '../bulk/plan-rows.ts';
 import { type Action, type ActionCall, formOrigin, type Interaction, isAdmin, viewerOf } from '../feature.ts';
 import { mandatePreview } from '../mandates/mandate-day.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import type { CardExtras } from './card.view.ts';
-import { decisionApprovers } from './decision.view.ts';
 import { ROWS_UNSEEN } from './order-buttons.view.ts';
 import { LOOK, lookView } from './order-look.view.ts';
 import { budgetsNow, costNow, pastNow, standingMessages, termNow } from './order-messages.ts';

@@ -1,7 +1,8 @@
 import type { ModalView, SectionBlock } from '@slack/types';
-import type { OrderLogEntry } from '../../events.ts';
+import type { OrderLogEntry } from '../../ledger/events.ts';
 import type { Order } from '../../orders/order.ts';
 import { takesClicks } from '../../policy/policy.ts';
+import { breakGlassButtons } from '../approvals/emergency.view.ts';
 import { findingBlocks, pauseButtons } from '../bulk/bulk.view.ts';
 import {
   actions,
@@ -20,7 +21,6 @@ import { coveredNamesText, previewLines } from '../mandates/mandate.view.ts';
 import { quoteCell } from '../money/price.view.ts';
 import { answersOf } from './answer.view.ts';
 import { type CardExtras, commentButton, explainingFacts, impactBlocks } from './card.view.ts';
-import { breakGlassButtons } from './emergency.view.ts';
 import {
   clickButton,
   decisionButtons,

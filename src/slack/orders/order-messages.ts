@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isDemoContext } from '../../accounts/account.ts';
-import type { TeamSettings } from '../../config.ts';
-import { MINUTE_MS } from '../../duration.ts';
-import type { OrderLogEntry } from '../../events.ts';
+import type { WaitingDecision } from '../../approvals/approvers.ts';
+import type { TeamSettings } from '../../config/environment.ts';
 import type { Expiry } from '../../expiry/expiry.ts';
-import type { Log } from '../../log.ts';
+import type { OrderLogEntry } from '../../ledger/events.ts';
+import { MINUTE_MS } from '../../lib/duration.ts';
+import type { Log } from '../../lib/log.ts';
+import type { MandatePreview } from '../../mandates/overview.ts';
 import type { BudgetLook, LookAtBudgets } from '../../money/budget-look.ts';
 import type { PriceOrder } from '../../money/order-cost.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { addYears } from '../../names/dates.ts';
 import type { Impacts } from '../../names/order-impact.ts';
 import type { OrderIncidents } from '../../names/order-incidents.ts';
-import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../notifications.ts';
-import type { WaitingDecision } from '../../orders/approvers.ts';
-import type { MandatePreview } from '../../orders/mandates/overview.ts';
+import { isPaused } from '../../orders/bulk/waves.ts';
 import {
   accountOwner,
   FOLLOWED_TASKS,
@@ -26,9 +26,20 @@ import {
 import { budgetedItems } from '../../orders/order-budget.ts';
 import type { FirstExpiry, OrderStore } from '../../orders/ports.ts';
 import type { Statement } from '../../orders/statement.ts';
-import { isPaused } from '../../orders/waves.ts';
+import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import type { AdminsToNotify } from '../admins/admins.ts';
+import { decisionApprovers, isRuled } from '../approvals/decision.view.ts';
+import { emergencyNotice, toldOfEmergency } from '../approvals/emergency.view.ts';
+import { notSignedNotice, unsignedPartsOf } from '../approvals/not-signed.view.ts';
+import {
+  type CalledPerson,
+  calledPeople,
+  copyCard,
+  copyPurpose,
+  isDirect,
+  remindPeople,
+} from '../approvals/reach-approvers.ts';
 import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
 import type { Term } from '../expiry/expiry.view.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
@@ -46,20 +57,9 @@ import {
 } from '../outbound/notify.ts';
 import type { SlackWeb } from '../outbound/web.ts';
 import { type CardExtras, noPlaceHint, orderCard, type UndoOffer } from './card.view.ts';
-import { decisionApprovers, isRuled } from './decision.view.ts';
-import { emergencyNotice, toldOfEmergency } from './emergency.view.ts';
 import { logDiffersNotice } from './log-differs.view.ts';
-import { notSignedNotice, unsignedPartsOf } from './not-signed.view.ts';
 import { type CalledPeople, calledText } from './order.view.ts';
 import { CARD, metadataOf, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
-import {
-  type CalledPerson,
-  calledPeople,
-  copyCard,
-  copyPurpose,
-  isDirect,
-  remindPeople,
-} from './reach-approvers.ts';
 import { changedStatementOf, statementChangedNotice } from './statement-changed.view.ts';
 import { named, orderReply } from './thread.view.ts';
 

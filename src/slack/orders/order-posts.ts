@@ -1,6 +1,6 @@
-import type { PostedMessage } from '../../notifications.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderWithHistory } from '../../orders/ports.ts';
+import type { PostedMessage } from '../../outbox/notifications.ts';
 import type { SendNotification } from '../outbound/notify.ts';
 import type { MessageMetadata } from '../outbound/post-message.ts';
 

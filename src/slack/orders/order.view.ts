@@ -1,8 +1,9 @@
 import type { Button, DataTableBlock } from '@slack/types';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
-import { present } from '../../collections.ts';
-import { DAY_MS } from '../../duration.ts';
-import type { OrderLogEntry } from '../../events.ts';
+import type { OrderLogEntry } from '../../ledger/events.ts';
+import { present } from '../../lib/collections.ts';
+import { DAY_MS } from '../../lib/duration.ts';
+import { isPaused } from '../../orders/bulk/waves.ts';
 import {
   accountOwner,
   hasRowSecrets,
@@ -18,7 +19,6 @@ import {
 import type { NextStep } from '../../orders/order-task.ts';
 import type { RecordFinding } from '../../orders/record-finding.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import { isPaused } from '../../orders/waves.ts';
 import { needsSignatures, takesClicks } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';

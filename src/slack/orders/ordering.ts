@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, isTeamAccount } from '../../accounts/account.ts';
+import { rulesRefusing } from '../../approvals/demand.ts';
 import type { Impact } from '../../names/impact.ts';
-import type { BulkRequest } from '../../orders/bulk-request.ts';
-import { rulesRefusing } from '../../orders/demand.ts';
+import type { BulkRequest } from '../../orders/bulk/request-bulk.ts';
 import type { Order, OrderTaskName } from '../../orders/order.ts';
 import { requestOrder } from '../../orders/request-order.ts';
 import type { RetryOutcome } from '../../orders/retry.ts';

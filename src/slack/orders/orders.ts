@@ -1,9 +1,10 @@
-import { present } from '../../collections.ts';
-import type { WaitingDecision } from '../../orders/approvers.ts';
+import type { WaitingDecision } from '../../approvals/approvers.ts';
+import { present } from '../../lib/collections.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
 import { loadVisible, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
+import { breakGlassButtons, signOffButtons } from '../approvals/emergency.view.ts';
 import {
   type ActionCall,
   type CommandCall,
@@ -16,7 +17,6 @@ import { actions, facts, lines, type Message, message, offers } from '../kit/blo
 import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
 import { answerButtons, answersOf } from './answer.view.ts';
 import { explainingFacts, orderCard, orderOfCardBlock } from './card.view.ts';
-import { breakGlassButtons, signOffButtons } from './emergency.view.ts';
 import { itemName, receiptButton } from './order.view.ts';
 import {
   LISTS,

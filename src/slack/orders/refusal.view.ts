@@ -1,8 +1,8 @@
 import type { OrderEvent, OrderState } from '../../orders/order.ts';
 import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
+import { missingLines, ruleNames } from '../approvals/decision.view.ts';
 import { mentionApprover } from '../kit/mrkdwn.ts';
 import { overBudgetText } from '../money/budget.view.ts';
-import { missingLines, ruleNames } from './decision.view.ts';
 import { STATES } from './order.view.ts';
 import { summaryText } from './summary.view.ts';
 

@@ -1,9 +1,17 @@
 import type { SectionBlock } from '@slack/types';
 import { accountName } from '../../accounts/account.ts';
-import { groupBy, present } from '../../collections.ts';
-import type { AnyOrderLogEntry, OrderLogEntry } from '../../events.ts';
+import type { AnyOrderLogEntry, OrderLogEntry } from '../../ledger/events.ts';
+import { groupBy, present } from '../../lib/collections.ts';
 import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import {
+  approverName,
+  countedApprovers,
+  isRuled,
+  lastProgress,
+  missingLines,
+} from '../approvals/decision.view.ts';
+import { emergencyReply, signedOffReply } from '../approvals/emergency.view.ts';
 import { pausedReply, tallyText } from '../bulk/bulk.view.ts';
 import {
   actions,
@@ -31,8 +39,6 @@ import { cutToLines, fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '..
 import { isSaidInForce } from '../mandates/mandate.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
-import { approverName, countedApprovers, isRuled, lastProgress, missingLines } from './decision.view.ts';
-import { emergencyReply, signedOffReply } from './emergency.view.ts';
 import {
   approverList,
   briefResult,

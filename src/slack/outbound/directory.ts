@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../duration.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/duration.ts';
 import type { Directory } from '../../orders/ports.ts';
 import { createLimiter, createSlots } from '../kit/limiter.ts';
 import { createCache } from './cache.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../../log.ts';
+import type { Log } from '../../lib/log.ts';
 import { isTransient, retryDelayOf, SlackApiError } from './web.ts';
 
 /** Calls of Slack of which only the latest for each key counts. */

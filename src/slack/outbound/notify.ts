@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../lib/log.ts';
+import { isOver } from '../../orders/clock.ts';
 import {
   type ClaimedSubject,
   keyOfSubject,
@@ -9,8 +10,7 @@ import {
   type PostedMessage,
   type Subject,
   type SubjectKind,
-} from '../../notifications.ts';
-import { isOver } from '../../orders/clock.ts';
+} from '../../outbox/notifications.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from './directory.ts';
 import { type MessageMetadata, postMessage, updateMessage } from './post-message.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { MessagePlace, PostedMessage } from '../../notifications.ts';
+import type { MessagePlace, PostedMessage } from '../../outbox/notifications.ts';
 import type { Message } from '../kit/blocks.ts';
 import { withPlainFallback } from './fallback.ts';
 import type { Urgency } from './pacer.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../duration.ts';
+import { DAY_MS } from '../../lib/duration.ts';
 
 /* The hours in which a person is not disturbed: the night of their own time zone. Pure. */
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../lib/log.ts';
 import { hasNewBlocks, type Message, withoutNewBlocks } from '../kit/blocks.ts';
 import type { Person, SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';

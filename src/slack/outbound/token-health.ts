@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../lib/log.ts';
 import { isInvalidTokenCode } from './web.ts';
 
 /** Whether Slack takes the bot's token. */

@@ -28,7 +28,7 @@ import {
   TYPED,
   typedField,
 } from '../kit/form.ts';
-import { ITEMS, peopleValues, withGroups, withoutGroups, withTypedIds } from './people-fields.ts';
+import { ITEMS, peopleValues, withGroups, withoutGroups, withTypedIds } from '../settings/people-fields.ts';
 import { DRAFT, NOTES, ROLE_LABELS, savedNote, startIntro } from './policy.view.ts';
 import { formIssueText, policyIssueSentence, policyIssueText } from './policy-issue.view.ts';
 import { ruleSentence } from './policy-rule.view.ts';

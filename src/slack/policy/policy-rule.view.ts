@@ -1,4 +1,4 @@
-import { present } from '../../collections.ts';
+import { present } from '../../lib/collections.ts';
 import { formatAmount } from '../../money/amount.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';

@@ -1,9 +1,9 @@
-import { policySettings } from '../../orders/demand.ts';
+import { policySettings } from '../../approvals/demand.ts';
 import { draftBase } from '../../policy/drafts.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
+import { charterNotice } from '../approvals/signing/charter.view.ts';
 import { type Interaction, isAdmin } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
-import { charterNotice } from '../signing/charter.view.ts';
 import { policyMessage, RULES_ON_PAGE } from './policy.view.ts';
 
 /* Shows the policy, and changes its draft. */

@@ -1,13 +1,14 @@
 import { isTeamAccount } from '../../accounts/account.ts';
-import { DAY_MS } from '../../duration.ts';
+import { decidedOrder, evaluateUnder, factOrderOf, factSourcesOf } from '../../approvals/demand.ts';
+import { DAY_MS } from '../../lib/duration.ts';
 import { amountsByName } from '../../money/order-cost.ts';
-import { decidedOrder, evaluateUnder, factOrderOf, factSourcesOf } from '../../orders/demand.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
 import type { Policy, PolicyInForce } from '../../policy/policy.ts';
 import { type PastOrder, replay } from '../../policy/replay.ts';
 import { type FactOrder, type FactSources, gatherFacts } from '../../policy/rule-facts.ts';
 import { parseDomainName } from '../../zones/names.ts';
+import { charterNotice } from '../approvals/signing/charter.view.ts';
 import { type CommandCall, isAdmin, type SlackDeps } from '../feature.ts';
 import { count, escapeText, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
@@ -16,7 +17,6 @@ import { zoneIssueText } from '../names/zone-issue.view.ts';
 import { orderTitle } from '../orders/order.view.ts';
 import { withProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
-import { charterNotice } from '../signing/charter.view.ts';
 import {
   needsFile,
   REPLAY,

@@ -1,4 +1,4 @@
-import { present } from '../../collections.ts';
+import { present } from '../../lib/collections.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import type {

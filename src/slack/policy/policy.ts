@@ -2,6 +2,7 @@ import { draftBase, movedUp, withoutRule } from '../../policy/drafts.ts';
 import type { PolicyDraft } from '../../policy/ports.ts';
 import { STARTING_POINTS } from '../../policy/starting-points.ts';
 import { policyToYaml } from '../../policy/yaml.ts';
+import { offerCharterLink } from '../approvals/signing/offer-link.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import { formView } from '../kit/form.ts';
@@ -9,8 +10,7 @@ import { pageActions } from '../kit/pages.ts';
 import { openForm, opening } from '../orders/ordering.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { sendFile } from '../send-file.ts';
-import { offerCharterLink } from '../signing/offer-link.ts';
-import { otherAdmins } from './pending-change-notifications.ts';
+import { otherAdmins } from '../settings/pending-change-notifications.ts';
 import {
   confirmedMessage,
   NOT_CONFIRMED_POLICY,

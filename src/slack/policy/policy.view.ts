@@ -1,5 +1,5 @@
 import type { Button, KnownBlock } from '@slack/types';
-import { present } from '../../collections.ts';
+import { present } from '../../lib/collections.ts';
 import { loggedChanges } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
@@ -30,7 +30,7 @@ import {
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { pageControls, pageOf } from '../kit/pages.ts';
-import { askedText } from './pending-change.view.ts';
+import { askedText } from '../settings/pending-change.view.ts';
 import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.ts';
 
 /* The policy as people read it: the version in force, the draft with its buttons, and what publishing asks for. */

@@ -1,4 +1,4 @@
-import type { RdapAnswer } from '../../../src/rdap/client.ts';
+import type { RdapAnswer } from '../../../src/registry/rdap/client.ts';
 import { seeded } from '../../support/seeded.ts';
 
 /*

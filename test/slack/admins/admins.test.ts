@@ -2,7 +2,7 @@ import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace'
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Account } from '../../../src/accounts/account.ts';
-import type { NotificationStore } from '../../../src/notifications.ts';
+import type { NotificationStore } from '../../../src/outbox/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import {
   createDeparturePlanner,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { OrderCost } from '../../../src/money/prices.ts';
-import type { BulkPlan } from '../../../src/orders/bulk.ts';
+import type { BulkPlan } from '../../../src/orders/bulk/bulk.ts';
 import { planMessage, tallyText } from '../../../src/slack/bulk/bulk.view.ts';
 import { costFact } from '../../../src/slack/money/price.view.ts';
 import { groupLines, orderReply } from '../../../src/slack/orders/thread.view.ts';

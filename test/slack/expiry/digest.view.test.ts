@@ -4,6 +4,7 @@ import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import { planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
 import { costOfWaiting } from '../../../src/money/waiting.ts';
+import { waitingCosts } from '../../../src/slack/approvals/waiting.ts';
 import {
   digestHead,
   digestList,
@@ -11,10 +12,8 @@ import {
   monthsMessage,
   type WaitingOf,
 } from '../../../src/slack/expiry/digest.view.ts';
-
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
 import { importReport } from '../../../src/slack/expiry/expiry.view.ts';
-import { waitingCosts } from '../../../src/slack/expiry/waiting.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
 import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
 import { phoneLines, unreadable } from '../../support/reading.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createLog, type Log } from '../../../src/log.ts';
+import { createLog, type Log } from '../../../src/lib/log.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { boltLogger, createReceiver } from '../../../src/slack/inbound/receiver.ts';
 import { until } from '../../support/demo.ts';

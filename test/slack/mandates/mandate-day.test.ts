@@ -1,7 +1,7 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { PostedMessage, Subject } from '../../../src/notifications.ts';
-import type { MandateAct } from '../../../src/orders/mandates/ports.ts';
+import type { MandateAct } from '../../../src/mandates/ports.ts';
+import type { PostedMessage, Subject } from '../../../src/outbox/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { createMandateDayPlanner } from '../../../src/slack/mandates/mandate-day.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';

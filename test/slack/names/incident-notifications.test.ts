@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import { afterLook, type Incident, incidentHash, raise, sayOurs } from '../../../src/names/incident.ts';
 import type { IncidentStore, NameRecordStore } from '../../../src/names/ports.ts';
-import type { NotificationStore, Subject } from '../../../src/notifications.ts';
+import type { NotificationStore, Subject } from '../../../src/outbox/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { createPlacePlanner } from '../../../src/slack/admins/admins.ts';
 import {

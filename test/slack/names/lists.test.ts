@@ -8,7 +8,7 @@ import type { ListedIncident } from '../../../src/names/incident.ts';
 import type { IncidentKind } from '../../../src/names/unexplained-changes.ts';
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
-import { lapseRequest } from '../../../src/slack/log/told-event.view.ts';
+import { lapseRequest } from '../../../src/slack/ledger/told-event.view.ts';
 import { waitingText } from '../../../src/slack/money/price.view.ts';
 import { type NameScreen, nameScreen } from '../../../src/slack/names/name.view.ts';
 import { namesPage } from '../../../src/slack/names/portfolio.view.ts';

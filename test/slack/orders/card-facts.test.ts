@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type { WaitingDecision } from '../../../src/approvals/approvers.ts';
 import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
-import type { WaitingDecision } from '../../../src/orders/approvers.ts';
 import type { Order } from '../../../src/orders/order.ts';
 import { taskNamed } from '../../../src/orders/tasks.ts';
 import type { CardExtras } from '../../../src/slack/orders/card.view.ts';

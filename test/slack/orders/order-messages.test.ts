@@ -1,8 +1,8 @@
 import { type Message, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { NotificationStore } from '../../../src/notifications.ts';
 import type { Order, OrderEvent } from '../../../src/orders/order.ts';
+import type { NotificationStore } from '../../../src/outbox/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import {
   adoptCard,

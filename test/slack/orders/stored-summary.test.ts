@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { OrderLogEntry } from '../../../src/events.ts';
+import type { OrderLogEntry } from '../../../src/ledger/events.ts';
 import type { OrderItem } from '../../../src/orders/order.ts';
-import { AUDIT_COLUMNS, orderRow } from '../../../src/slack/log/audit.view.ts';
+import { AUDIT_COLUMNS, orderRow } from '../../../src/slack/ledger/audit.view.ts';
 
 import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';
 import { orderEvent } from '../../support/log.ts';

@@ -1,6 +1,6 @@
 import { defaultSeed, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createLog } from '../../../src/log.ts';
+import { createLog } from '../../../src/lib/log.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { createAdminsToNotify } from '../../../src/slack/admins/admins.ts';
 import { createDirectory, type SlackDirectory } from '../../../src/slack/outbound/directory.ts';

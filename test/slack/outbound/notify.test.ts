@@ -1,6 +1,6 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { NotificationStore, Subject } from '../../../src/notifications.ts';
+import type { NotificationStore, Subject } from '../../../src/outbox/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { textMessage } from '../../../src/slack/kit/blocks.ts';
 import {

@@ -1,7 +1,7 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { NotificationStore, Subject } from '../../../src/notifications.ts';
-import { keyOfSubject } from '../../../src/notifications.ts';
+import type { NotificationStore, Subject } from '../../../src/outbox/notifications.ts';
+import { keyOfSubject } from '../../../src/outbox/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { textMessage } from '../../../src/slack/kit/blocks.ts';
 import { type NotificationPlanner, notify } from '../../../src/slack/outbound/notify.ts';

@@ -3,8 +3,8 @@
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync, rmSync } from 'node:fs';
 import { z } from 'zod';
-import { startBot } from '../../../src/bot.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { startBot } from '../../../src/app/bot.ts';
+import { loadConfig } from '../../../src/config/environment.ts';
 import { withCrashPoints, withNotificationCrashPoints } from '../crash-points.ts';
 import { fasterPace } from '../pace.ts';
 

@@ -1,5 +1,5 @@
 // Looks cafe.rest up through each of the bootstrap files in turn, and prints each result.
-import { createRdapClient } from '../../../src/rdap/client.ts';
+import { createRdapClient } from '../../../src/registry/rdap/client.ts';
 
 for (const bootstrapUrl of process.argv.slice(2)) {
   const client = createRdapClient({ bootstrapUrl, userAgent: 'test', now: () => new Date(), spacingMs: 0 });

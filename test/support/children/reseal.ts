@@ -1,8 +1,8 @@
 // Seals all credentials with the first key, as the bot does at its start.
 import { createAccounts } from '../../../src/accounts/accounts.ts';
 import { createVault } from '../../../src/accounts/vault.ts';
-import { readConfig } from '../../../src/config.ts';
-import { createLog } from '../../../src/log.ts';
+import { readConfig } from '../../../src/config/environment.ts';
+import { createLog } from '../../../src/lib/log.ts';
 import { createAccountStore } from '../../../src/store/accounts.ts';
 import { openDatabase } from '../../../src/store/database.ts';
 

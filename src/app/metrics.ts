@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { ORDER_STATES } from '../orders/order.ts';
+import { RELEASE } from './release.ts';
+
+/** The metrics for operators. They contain no names of domains, no people and no contexts. */
+export interface Metrics {
+  /** Prometheus' text format. */
+  text(): Promise<string>;
+  readonly contentType: string;
+  /** A request to the domain service ended. */
+  serviceRequest(task: string, outcome: string, seconds: number): void;
+  /** A call of Slack's Web API ended. */
+  slackCall(method: string, outcome: string): void;
+  /** A value could not be opened, because its key is not in `CREDENTIALS_KEYS`. */
+  unknownKey(): void;
+  /** A run of a job failed, or an item of a loop. */
+  /** @param times 0 makes the job known to alerts before it fails */
+  jobFailed(job: string, times?: number): void;
+  /** A delivery from Slack was acknowledged. */
+  acknowledged(kind: string, seconds: number): void;
+  /** Asks for the figures of orders at every scrape from now on. */
+  watchOrders(figures: () => Promise<OrderFigures>): void;
+  /** Asks for these values at every scrape from now on, besides those of other sources. */
+  watchCondition(source: () => Promise<Condition>): void;
+}
+
+/** How the machine and what the bot does by itself are doing, as far as a source knows. */
+export type Condition = Readonly<Partial<Record<keyof typeof CONDITION, number | undefined>>>;
+
+/** The gauges of {@link Condition}: name and help. Moments are in seconds since 1970. */
+const CONDITION = {
+  databaseBytes: ['domain_steward_database_bytes', 'Size of the database'],
+  databaseDiskFreeBytes: [
+    'domain_steward_database_disk_free_bytes',
+    'Free on the disk of the embedded database',
+  ],
+  backupDiskFreeBytes: ['domain_steward_backup_disk_free_bytes', 'Free on the disk of the backups'],
+  lastBackupAt: [
+    'domain_steward_last_backup_timestamp_seconds',
+    'When the newest backup in BACKUP_DIR was completed',
+  ],
+  lastDigestAt: ['domain_steward_last_digest_timestamp_seconds', 'When a digest was posted last'],
+  lastSealAt: ['domain_steward_last_seal_timestamp_seconds', 'When events of the log were sealed last'],
+  lastAnchorAt: ['domain_steward_last_anchor_timestamp_seconds', 'When a seal left last'],
+  lastStampAt: [
+    'domain_steward_last_stamp_timestamp_seconds',
+    'When a time stamping service stamped an anchor last',
+  ],
+  lastWebhookAt: ['domain_steward_last_webhook_timestamp_seconds', 'When an endpoint took a webhook last'],
+  webhookWaitingSeconds: [
+    'domain_steward_webhook_waiting_seconds',
+    'How long the oldest webhook that its endpoint has not taken has waited',
+  ],
+  names: ['domain_steward_names', 'Names that are watched'],
+  overdueLooks: [
+    'domain_steward_names_overdue',
+    'Names that should have been looked at more than an hour ago',
+  ],
+} as const satisfies Record<string, readonly [name: string, help: string]>;
+
+/** Orders by state, and for how long the oldest approved one, and the oldest event without a seal, has waited, in seconds. */
+export interface OrderFigures {
+  readonly byState: Readonly<Record<string, number>>;
+  readonly queueAgeSeconds: number;
+  readonly unsealedSeconds: number;
+}
+
+/** How long the sources may take. Prometheus waits 10 s for a scrape. */
+const SOURCES_MS = 2_000;
+
+function createConditionGauges(registry: Registry): ReadonlyMap<string, Gauge> {
+  return new Map(
+    Object.entries(CONDITION).map(([key, [name, help]]) => [
+      key,
+      new Gauge({ name, help, registers: [registry] }),
+    ]),
+  );
+}
+
+/** The bot's own metrics; Node's are collected by the library. */
+function createInstruments(registry: Registry) {
+  const registers = [registry];
+  // A commit that takes longer is acknowledged after 2 s, and Slack gives up after 3 s.
+  const buckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 3, 5, 10, 30];
+  const service = new Histogram({
+    name: 'domain_steward_service_request_seconds',
+    help: 'Requests to the domain service, by task and outcome',
+    labelNames: ['task', 'outcome'],
+    buckets,
+    registers,
+  });
+  const slack = new Counter({
+    name: 'domain_steward_slack_calls_total',
+    help: 'Calls of the Slack Web API, by method and outcome',
+    labelNames: ['method', 'outcome'],
+    registers,
+  });
+  const acks = new Histogram({
+    name: 'domain_steward_ack_seconds',
+    help: 'Time until a delivery of Slack was acknowledged, by kind',
+    labelNames: ['kind'],
+    buckets,
+    registers,
+  });
+  const unknownKeys = new Counter({
+    name: 'domain_steward_unknown_key_total',
+    help: 'Openings in vain of something sealed with a key that CREDENTIALS_KEYS does not have',
+    registers,
+  });
+  const jobFailures = new Counter({
+    name: 'domain_steward_job_failures_total',
+    help: 'Failed runs of jobs and failed items of loops, by name',
+    labelNames: ['name'],
+    registers,
+  });
+  const states = new Gauge({
+    name: 'domain_steward_orders',
+    help: 'Orders by state',
+    labelNames: ['state'],
+    registers,
+  });
+  const age = new Gauge({
+    name: 'domain_steward_queue_age_seconds',
+    help: 'How long the oldest approved order has waited to be carried out',
+    registers,
+  });
+  const unsealed = new Gauge({
+    name: 'domain_steward_unsealed_seconds',
+    help: 'How long the oldest event of the log has waited for a seal of the ledger',
+    registers,
+  });
+  const database = new Gauge({
+    name: 'domain_steward_database_up',
+    help: 'Whether the database told the figures of this scrape (1) or not (0)',
+    registers,
+  });
+  new Gauge({
+    name: 'domain_steward_build_info',
+    help: 'The release that runs: always 1',
+    labelNames: ['version', 'node'],
+    registers,
+  }).set({ version: RELEASE, node: process.version }, 1);
+  return { service, slack, acks, unknownKeys, jobFailures, states, age, unsealed, database };
+}
+
+export function createMetrics(): Metrics {
+  let figuresOfOrders: () => Promise<OrderFigures | undefined> = async () => undefined;
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const { service, slack, acks, unknownKeys, jobFailures, states, age, unsealed, database } =
+    createInstruments(registry);
+  const gauges = createConditionGauges(registry);
+  const conditions: (() => Promise<Condition>)[] = [];
+  /** What a source does not know at this scrape is left out. */
+  const setConditions = async () => {
+    const known = await Promise.all(conditions.map((source) => source().catch((): Condition => ({}))));
+    const values = new Map(known.flatMap((condition) => Object.entries(condition)));
+    for (const [key, gauge] of gauges) {
+      const value = values.get(key);
+      if (value === undefined) gauge.remove();
+      else gauge.set(value);
+    }
+  };
+  return {
+    contentType: registry.contentType,
+    async text() {
+      // Without the database the other metrics are still served. Its last values would mislead, so they are left out.
+      const late = sleep(SOURCES_MS, undefined, { ref: false });
+      const [figures] = await Promise.all([
+        Promise.race([figuresOfOrders().catch(() => undefined), late]),
+        Promise.race([setConditions(), late]),
+      ]);
+      database.set(figures === undefined ? 0 : 1);
+      states.reset();
+      age.remove();
+      unsealed.remove();
+      if (figures !== undefined) {
+        for (const state of ORDER_STATES) states.set({ state }, figures.byState[state] ?? 0);
+        age.set(figures.queueAgeSeconds);
+        unsealed.set(figures.unsealedSeconds);
+      }
+      return registry.metrics();
+    },
+    serviceRequest: (task, outcome, seconds) => service.observe({ task, outcome }, seconds),
+    slackCall: (method, outcome) => slack.inc({ method, outcome }),
+    unknownKey: () => unknownKeys.inc(),
+    jobFailed: (job, times = 1) => jobFailures.inc({ name: job }, times),
+    acknowledged: (kind, seconds) => acks.observe({ kind }, seconds),
+    watchOrders(figures) {
+      figuresOfOrders = figures;
+    },
+    watchCondition: (source) => void conditions.push(source),
+  };
+}

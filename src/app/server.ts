@@ -1,0 +1,321 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Log } from '../lib/log.ts';
+import type { Missing } from './readiness.ts';
+
+export interface ListenOptions {
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Address to listen on; every address of the machine when left out. */
+  readonly host?: string;
+  readonly log: Log;
+}
+
+/** The metrics as they are served. */
+export interface ServedMetrics {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+export interface ServerOptions extends ListenOptions {
+  readonly missing: () => Promise<Missing>;
+  /** What does not go as it should although the bot is ready. */
+  readonly details: () => Promise<Missing>;
+  /** Undefined where the metrics have a port of their own. */
+  readonly metrics: ServedMetrics | undefined;
+}
+
+/** What is served once the bot has started. */
+export interface Routes {
+  /** Whether Slack has signed a request. It gets the body before anything decodes it. */
+  readonly isSigned: (headers: IncomingHttpHeaders, body: Buffer) => boolean;
+  /** Handles Slack's signed requests; undefined while it cannot, and in Socket Mode. */
+  readonly slack: () => RequestListener | undefined;
+  /** The calendar feed behind a token, in pieces; undefined when nobody has this token. */
+  readonly calendar: (token: string) => Promise<AsyncIterable<string> | undefined>;
+  /** Answers with one of the pages for people. @returns whether the path is one of theirs */
+  readonly page: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+}
+
+export interface MetricsServer {
+  readonly port: number;
+  /** Takes no new connections and closes idle ones. */
+  close(): Promise<void>;
+}
+
+/** The bot's own HTTP server. */
+export interface HttpServer extends MetricsServer {
+  /** Serves these from now on. Until then Slack is told that the bot is not ready, and there is no calendar. */
+  serve(routes: Routes): void;
+}
+
+const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
+
+/** Slack's largest deliveries, which are forms with every field filled in, are far smaller. */
+const MAX_BODY_BYTES = 1_000_000;
+
+/** A check of the certificate is `ssl_check=1` and a token, which is smaller than this. */
+const SSL_CHECK_BYTES = 1_000;
+const SSL_CHECK = /(?:^|&)ssl_check=1(?:&|$)/;
+
+/** Slack abandons a delivery after 3 s, so a request that takes longer than these comes from somebody else. */
+const HEADERS_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+/** How often Node looks for requests that take too long; its default is 30 s. */
+const TIMEOUT_CHECK_MS = 1_000;
+/**
+ * Longer than load balancers keep an idle connection (60 s), which would otherwise send into a connection that is being
+ * closed.
+ */
+const KEEP_ALIVE_MS = 65_000;
+/** Slack sends about fifteen headers, and a load balancer adds some. */
+const MAX_HEADERS = 100;
+const MAX_HEADER_BYTES = 16_384;
+/** Connections without a complete request; load balancers keep some tens of idle ones. */
+const MAX_WAITING_CONNECTIONS = 500;
+const MAX_CONNECTIONS = 1_000;
+
+const HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+} as const;
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/**
+ * The bot's own HTTP server: `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`, and pages for people.
+ */
+export async function startServer(options: ServerOptions): Promise<HttpServer> {
+  let served: Routes | undefined;
+  const server = await listen(options, (request, response) => route(options, served, request, response));
+  return {
+    ...server,
+    serve(routes) {
+      served = routes;
+    },
+  };
+}
+
+/** Serves `/metrics` alone, on a port that the internet does not reach. */
+export function startMetricsServer(
+  options: ListenOptions & { readonly metrics: ServedMetrics },
+): Promise<MetricsServer> {
+  return listen(options, async (request, response) =>
+    pathOf(request) === '/metrics' && isRead(request)
+      ? answerMetrics(options.metrics, response)
+      : answer(response, 404, { error: 'not found' }),
+  );
+}
+
+async function listen({ port, host, log }: ListenOptions, handle: Handle): Promise<MetricsServer> {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
+    (request, response) => {
+      for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+      handle(request, response).catch((err: unknown) => {
+        // The client has closed the connection during its request, or took too long to send it.
+        if (!request.complete) return;
+        // Only the first part of the path is logged, because the rest may be a token.
+        log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request');
+        if (!response.headersSent) answer(response, 500, { error: 'internal error' });
+      });
+    },
+  );
+  server.maxHeadersCount = MAX_HEADERS;
+  server.maxConnections = MAX_CONNECTIONS;
+  limitWaitingConnections(server);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, ...(host === undefined ? {} : { host }) }, () => resolve());
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('the HTTP server has no port');
+  return {
+    port: address.port,
+    close: () => close(server),
+  };
+}
+
+/**
+ * Closes the oldest connection without a complete request when there are too many. Deliveries are complete within
+ * milliseconds, so an attacker who opens connections and sends nothing loses only their own.
+ */
+function limitWaitingConnections(server: Server): void {
+  const waiting = new Set<Socket>();
+  const wait = (socket: Socket) => {
+    waiting.add(socket);
+    if (waiting.size <= MAX_WAITING_CONNECTIONS) return;
+    const [oldest] = waiting;
+    oldest?.destroy();
+  };
+  server.on('connection', (socket) => {
+    socket.once('close', () => waiting.delete(socket));
+    wait(socket);
+  });
+  server.on('request', (request, response) => {
+    const { socket } = request;
+    const stopWaiting = () => {
+      if (!response.writableFinished) waiting.delete(socket);
+    };
+    if (isRead(request)) stopWaiting();
+    else request.once('end', stopWaiting);
+    response.once('finish', () => {
+      if (!socket.destroyed) wait(socket);
+    });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+    setTimeout(() => server.closeAllConnections(), 1_000).unref();
+  });
+}
+
+function pathOf(request: IncomingMessage): string | undefined {
+  return request.url?.split('?')[0];
+}
+
+function isRead(request: IncomingMessage): boolean {
+  return request.method === 'GET' || request.method === 'HEAD';
+}
+
+async function route(
+  options: ServerOptions,
+  routes: Routes | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const path = pathOf(request);
+  const reads = isRead(request);
+  if (path === '/slack/events') return takeFromSlack(routes, request, response);
+  if (path === '/healthz' && reads) return answer(response, 200, { status: 'alive' });
+  if (path === '/readyz' && reads) {
+    const [missing, details] = await Promise.all([options.missing(), options.details()]);
+    const ready = Object.keys(missing).length === 0;
+    const more = Object.keys(details).length === 0 ? {} : { details };
+    return answer(
+      response,
+      ready ? 200 : 503,
+      ready ? { status: 'ready', ...more } : { status: 'not ready', missing, ...more },
+    );
+  }
+  if (path === '/metrics' && reads && options.metrics !== undefined) {
+    return answerMetrics(options.metrics, response);
+  }
+  const token = CALENDAR_PATH.exec(path ?? '')?.[1];
+  const feed = token !== undefined && reads ? await routes?.calendar(token) : undefined;
+  if (feed !== undefined) {
+    response.writeHead(200, { 'content-type': 'text/calendar; charset=utf-8' });
+    if (request.method === 'HEAD') return void response.end();
+    return pipeline(Readable.from(feed), response);
+  }
+  if (path !== undefined && (await routes?.page(path, request, response)) === true) return;
+  answer(response, 404, { error: 'not found' });
+}
+
+async function answerMetrics(metrics: ServedMetrics, response: ServerResponse): Promise<void> {
+  const text = await metrics.text();
+  response.writeHead(200, { 'content-type': metrics.contentType });
+  response.end(text);
+}
+
+/** The whole body; undefined when it is larger than anything Slack sends. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request.iterator({ destroyOnReturn: false })) {
+    if (!(part instanceof Buffer)) continue;
+    bytes += part.length;
+    if (bytes > MAX_BODY_BYTES) return undefined;
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/**
+ * Slack checks the certificate now and then with an unsigned request, and expects 200. Nothing else in that request is
+ * used, and its body is read only when it is no longer than such a check.
+ */
+async function isSslCheck(request: IncomingMessage): Promise<boolean> {
+  if (request.headers['x-slack-signature'] !== undefined) return false;
+  const [, query = ''] = (request.url ?? '').split('?');
+  if (SSL_CHECK.test(query)) return true;
+  const length = Number(request.headers['content-length']);
+  if (request.method !== 'POST' || !(length <= SSL_CHECK_BYTES)) return false;
+  const body = await readBody(request);
+  return body !== undefined && SSL_CHECK.test(body.toString('latin1'));
+}
+
+/**
+ * Bolt assumes that every body is an object. Anything else makes it leave a rejection unhandled, which would end the
+ * process.
+ */
+function isDelivery(mediaType: string, body: string): boolean {
+  const payload =
+    mediaType === 'application/x-www-form-urlencoded' ? new URLSearchParams(body).get('payload') : body;
+  if (payload === null) return true;
+  try {
+    const parsed: unknown = JSON.parse(payload);
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+  } catch {
+    return false;
+  }
+}
+
+/** A body is not decoded before its signature is checked. */
+async function takeFromSlack(
+  routes: Routes | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (await isSslCheck(request)) {
+    response.writeHead(200);
+    response.end();
+    return;
+  }
+  const slack = routes?.slack();
+  if (routes === undefined || slack === undefined) return answer(response, 503, { error: 'not ready' });
+  if (request.method !== 'POST') return answer(response, 405, { error: 'POST only' });
+  if (request.headers['x-slack-signature'] === undefined)
+    return answer(response, 401, { error: 'not signed' });
+  const body = await readBody(request);
+  if (body === undefined) {
+    response.setHeader('connection', 'close');
+    return answer(response, 413, { error: 'too large' });
+  }
+  if (!routes.isSigned(request.headers, body))
+    return answer(response, 401, { error: 'not signed by Slack, or not of this moment' });
+  // Bolt knows media types only without their parameters.
+  const [given = ''] = (request.headers['content-type'] ?? '').split(';');
+  const mediaType = given.trim().toLowerCase();
+  request.headers['content-type'] = mediaType;
+  if (!isDelivery(mediaType, body.toString('utf8')))
+    return answer(response, 400, { error: 'not a delivery of Slack' });
+  // The body has been read, so Bolt takes it from `rawBody` and checks the signature again.
+  Object.assign(request, { rawBody: body });
+  slack(request, response);
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}

@@ -1,0 +1,394 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
+import { z } from 'zod';
+import { type Vault, VaultError } from '../accounts/vault.ts';
+import type { Config } from '../config/environment.ts';
+import { settingsAsText, withSaved } from '../config/settings.ts';
+import type { LedgerKey } from '../ledger/key.ts';
+import { OVERDUE_SECONDS, openLedgerKey } from '../ledger/ledger.ts';
+import type { Log } from '../lib/log.ts';
+import { lastBackupAt, takeDailyBackup } from '../ops/daily-backup.ts';
+import { freeBytes } from '../ops/disk.ts';
+import { checkNames } from '../ops/doctor/slack-checks.ts';
+import { noteUnreadableGroup } from '../slack/admins/admins.ts';
+import type { SlackDeps } from '../slack/feature.ts';
+import { createSlackApp, type SlackApp } from '../slack/inbound/app.ts';
+import type { SlackMode } from '../slack/inbound/receiver.ts';
+import { createDirectory, type SlackDirectory } from '../slack/outbound/directory.ts';
+import { createOutageWatch, type OutageWatch } from '../slack/outbound/outage.ts';
+import { createPacer, type Pacer } from '../slack/outbound/pacer.ts';
+import { createTokenHealth, type TokenHealth } from '../slack/outbound/token-health.ts';
+import {
+  createSlackWeb,
+  isTokenError,
+  retryAfterOf,
+  SlackApiError,
+  type SlackWeb,
+} from '../slack/outbound/web.ts';
+import { takeBackup } from '../store/backup.ts';
+import { type Database, openDatabase, StoreError } from '../store/database.ts';
+import { createLedgerKeyStore } from '../store/ledger.ts';
+import { MigrationError, migrate } from '../store/migrate.ts';
+import { openProbe } from '../store/probe.ts';
+import {
+  createInstallationStores,
+  createStores,
+  type Stores,
+  type TeamStoreOptions,
+} from '../store/stores.ts';
+import type { Bus } from './bus.ts';
+import type { Condition, Metrics } from './metrics.ts';
+import type { Readiness } from './readiness.ts';
+import type { Seams } from './seams.ts';
+import { type HttpServer, type MetricsServer, startMetricsServer, startServer } from './server.ts';
+import type { Shutdown } from './shutdown.ts';
+
+/* The parts that a start waits for, and what the operator is told when one does not come. */
+
+/** The bot cannot start. The message is for the operator. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** What every step of the composition needs. */
+export interface Site {
+  readonly config: Config;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly seams: Seams;
+  readonly now: () => Date;
+  readonly bus: Bus;
+  readonly metrics: Metrics;
+  readonly readiness: Readiness;
+  readonly shutdown: Shutdown;
+}
+
+/** Slack, and who the bot is there. */
+export interface Slack {
+  readonly web: SlackWeb;
+  readonly pacer: Pacer;
+  readonly bot: Identity;
+  readonly orgId: string | undefined;
+  readonly directory: SlackDirectory;
+  readonly token: TokenHealth;
+  readonly outage: OutageWatch;
+}
+
+/** How long the database or Slack may be away at start before the process gives up. */
+const MAX_START_WAIT_MS = 120_000;
+
+/**
+ * The database from the settings, or the embedded one, which is started.
+ * @param onClose gets a function that stops the embedded database
+ * @returns its address
+ */
+async function findDatabase(
+  config: Config,
+  log: Log,
+  onClose: (close: () => Promise<void>) => void,
+): Promise<string> {
+  if (config.databaseUrl !== undefined) return config.databaseUrl.reveal();
+  const postgres = await startEmbeddedPostgres({
+    dataDir: config.dataDir,
+    log: (sentence) => log.info(sentence),
+  });
+  onClose(() => postgres.stop());
+  return postgres.url;
+}
+
+/** Brings the database to this release’s schema. */
+async function migrateDatabase(url: string, log: Log): Promise<void> {
+  const { applied } = await migrate({ url, log: (sentence) => log.info(sentence) });
+  if (applied.length > 0) log.info({ applied }, 'brought the database to this release’s schema');
+}
+
+const identity = z.object({
+  team_id: z.string(),
+  user_id: z.string().default(''),
+  enterprise_id: z.string().optional(),
+});
+
+/** The bot, its workspace, and the Enterprise Grid organisation that this belongs to, if any. */
+export interface Identity {
+  readonly teamId: string;
+  readonly userId: string;
+  readonly orgId: string | undefined;
+}
+
+/** Asks Slack who the bot is, and in which workspace. */
+export async function identify(web: SlackWeb): Promise<Identity> {
+  const answer = await web.call('auth.test', {}, identity);
+  return { teamId: answer.team_id, userId: answer.user_id, orgId: answer.enterprise_id };
+}
+
+/** How Slack delivers. */
+export function slackMode(config: Config): SlackMode {
+  const { appToken, signingSecret } = config.slack;
+  if (appToken !== undefined) return { kind: 'socket', appToken };
+  if (signingSecret !== undefined) return { kind: 'http', signingSecret };
+  throw new StartError('Set SLACK_SIGNING_SECRET, or SLACK_APP_TOKEN for Socket Mode.');
+}
+
+/**
+ * Repeats an attempt while the database or Slack is away. A refusal ends it at once. When Slack asks to wait, it is not
+ * away, so that time does not count towards the limit.
+ */
+export async function retryAtStart<T>(
+  what: string,
+  log: Log,
+  signal: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  let deadline = Date.now() + MAX_START_WAIT_MS;
+  for (let wait = 250; ; wait = Math.min(wait * 2, 5_000)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (error instanceof SlackApiError && isTokenError(error)) {
+        throw new StartError(
+          `Slack refuses SLACK_BOT_TOKEN (${error.code}). Install the app again and set its bot token.`,
+          { cause: error },
+        );
+      }
+      const away =
+        error instanceof SlackApiError ||
+        error instanceof StoreError ||
+        (error instanceof MigrationError && error.problem === 'unreachable');
+      if (!away) throw error;
+      if (Date.now() > deadline)
+        throw new StartError(
+          `Starting: ${what} did not answer for ${MAX_START_WAIT_MS / 1_000} seconds. The log says what was tried; start again when it answers.`,
+          { cause: error },
+        );
+      const asked = retryAfterOf(error);
+      deadline += asked ?? 0;
+      const waitMs = asked ?? wait;
+      log.warn({ err: error, waitMs }, `waiting for ${what}`);
+      await sleep(waitMs, undefined, { signal });
+    }
+  }
+}
+
+/** @throws {StartError} always */
+function refusePort(variable: string, port: number, cause: unknown): never {
+  throw new StartError(
+    `The HTTP server cannot listen on ${variable} ${port}: ${cause instanceof Error ? cause.message : String(cause)}. Choose another ${variable}.`,
+    { cause },
+  );
+}
+
+/** Opens the ports at once, so that health checks learn what is missing. */
+export async function startServers({ config, log, seams, metrics, readiness, shutdown }: Site) {
+  const { metricsPort } = config;
+  const listen = { log, ...(seams.host === undefined ? {} : { host: seams.host }) };
+  const open = async <Opened extends MetricsServer>(
+    variable: string,
+    port: number,
+    opening: Promise<Opened>,
+  ): Promise<Opened> => {
+    const server = await opening.catch((cause: unknown) => refusePort(variable, port, cause));
+    shutdown.onClose(() => server.close());
+    return server;
+  };
+  const server: HttpServer = await open(
+    'PORT',
+    config.port,
+    startServer({
+      ...listen,
+      port: config.port,
+      missing: readiness.missing,
+      details: readiness.details,
+      metrics: metricsPort === undefined ? metrics : undefined,
+    }),
+  );
+  if (metricsPort === undefined) return { server, metricsServer: server };
+  const opening = startMetricsServer({ ...listen, port: metricsPort, metrics });
+  return { server, metricsServer: await open('METRICS_PORT', metricsPort, opening) };
+}
+
+/** The database, and what takes its backup of the day where the bot takes any. */
+interface ConnectedDatabase {
+  readonly database: Database;
+  readonly url: string;
+  readonly takeBackup: () => Promise<void>;
+}
+
+/** Starts the embedded database where it is used, and brings the schema up to date. */
+export async function connectDatabase(site: Site): Promise<ConnectedDatabase> {
+  const { config, log, signal, now, metrics, readiness, shutdown } = site;
+  const url = await findDatabase(config, log, shutdown.onClose);
+  await retryAtStart('the database', log, signal, async () => migrateDatabase(url, log));
+  const database = openDatabase({ url, log });
+  shutdown.onClose(() => database.close());
+  const probe = openProbe({ url, log });
+  shutdown.onClose(() => probe.close());
+  metrics.watchOrders(() => probe.figures(now()));
+  metrics.watchCondition(() => probe.condition(now()));
+  metrics.watchCondition(() => conditionOfDisks(config));
+  readiness.watch('database', async () => ((await probe.ping()) ? undefined : 'does not answer'));
+  readiness.watchDetail('ledger', async () => {
+    const seconds = await probe.unsealedSeconds().catch(() => 0);
+    return seconds > OVERDUE_SECONDS
+      ? `events have waited for a seal for ${Math.round(seconds)} s`
+      : undefined;
+  });
+  return { database, url, takeBackup: backupsOfDay(site, url) };
+}
+
+async function conditionOfDisks({ databaseUrl, dataDir, backupDir }: Config): Promise<Condition> {
+  const lastBackup = backupDir === undefined ? undefined : await lastBackupAt(backupDir);
+  return {
+    databaseDiskFreeBytes: databaseUrl === undefined ? await freeBytes(dataDir) : undefined,
+    backupDiskFreeBytes: backupDir === undefined ? undefined : await freeBytes(backupDir),
+    lastBackupAt: lastBackup === undefined ? undefined : lastBackup.getTime() / 1_000,
+  };
+}
+
+function backupsOfDay({ config: { backupDir: folder }, now, log }: Site, url: string): () => Promise<void> {
+  if (folder === undefined) return async () => undefined;
+  const backups = { folder, take: (path: string) => takeBackup(url, path) };
+  return async () => {
+    const path = await takeDailyBackup(backups, now());
+    if (path !== undefined) log.info({ path }, 'took the backup of the day');
+  };
+}
+
+/** Opens the key of the ledger. Without it nothing is sealed or repeated; everything else works. */
+async function openKey(
+  { config, log, signal }: Site,
+  database: Database,
+  vault: Vault,
+  teamId: string,
+): Promise<LedgerKey | undefined> {
+  const parts = { store: createLedgerKeyStore(database, teamId), vault, teamId };
+  const key = await retryAtStart('the database', log, signal, () =>
+    openLedgerKey(config.ledgerKey, parts),
+  ).catch((err: unknown) => {
+    if (!(err instanceof VaultError)) throw err;
+    log.error({ err }, 'nothing is sealed: the key of the ledger cannot be opened');
+    return undefined;
+  });
+  if (key !== undefined)
+    log.info({ fingerprint: key.fingerprint }, 'seals of the ledger are signed by this key');
+  return key;
+}
+
+/** Asks Slack who the bot is, and opens the stores of its team. */
+export async function connectSlack(
+  site: Site,
+  database: Database,
+  { canSign, vault }: Pick<TeamStoreOptions, 'canSign'> & { readonly vault: Vault },
+): Promise<{ slack: Slack; stores: Stores; ledgerKey: LedgerKey | undefined }> {
+  const { config, log, signal, now, seams, bus, metrics, readiness } = site;
+  const token = createTokenHealth(() => identify(web), log);
+  const outage = createOutageWatch(now);
+  const pacer = createPacer(() => now().getTime());
+  const observe = (method: string, outcome: string) => {
+    metrics.slackCall(method, outcome);
+    token.note(outcome);
+    outage.note(outcome);
+  };
+  const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, observe, pacer);
+  const bot = await retryAtStart('Slack', log, signal, () => identify(web));
+  readiness.watch('slack', async () => refusedToken(await token.check()) ?? 'not connected yet');
+  const opened = createInstallationStores(database);
+  // Before any work is taken: new rows belong to the team from here on.
+  await retryAtStart('the database', log, signal, () => opened.installation.serve(bot.teamId));
+  const ledgerKey = await openKey(site, database, vault, bot.teamId);
+  const texts = (saved: Readonly<Record<string, unknown>>) => settingsAsText(withSaved(config.team, saved));
+  const ofTeam = createStores(database, opened, {
+    ...{ teamId: bot.teamId, settingTexts: texts, canSign },
+    witness: ledgerKey,
+    orderChanged: (order) => bus.emit('orderChanged', order),
+  });
+  const { wrapOrderStore = (store) => store, wrapNotificationStore = (store) => store } = seams;
+  const stores: Stores = {
+    ...ofTeam,
+    orders: wrapOrderStore(ofTeam.orders),
+    notifications: wrapNotificationStore(ofTeam.notifications),
+  };
+  const orgId = config.allowOrgMembers ? bot.orgId : undefined;
+  if (config.allowOrgMembers && orgId === undefined)
+    log.warn(
+      'ALLOW_ORG_MEMBERS lets nobody in: this workspace is not part of an Enterprise Grid organisation',
+    );
+  const noting = { notifications: stores.notifications, now, log };
+  const directory: SlackDirectory = createDirectory(web, bot.teamId, {
+    orgId,
+    onUnreadableGroup: (groupId, problem) => noteUnreadableGroup(noting, groupId, problem),
+  });
+  return { slack: { web, pacer, bot, orgId, directory, token, outage }, stores, ledgerKey };
+}
+
+/** Starts taking deliveries from Slack. */
+export async function startApp(
+  { config, signal, metrics, seams, readiness }: Site,
+  { bot, token }: Slack,
+  deps: SlackDeps,
+): Promise<SlackApp> {
+  const { botToken, apiUrl } = config.slack;
+  const app = createSlackApp({
+    deps,
+    botToken,
+    botUserId: bot.userId,
+    apiUrl,
+    mode: slackMode(config),
+    acknowledged: metrics.acknowledged,
+    commandsPerMinute: seams.commandsPerMinute,
+  });
+  signal.addEventListener('abort', () => void app.stop(0), { once: true });
+  await app.start().catch((cause: unknown) => {
+    if (!(cause instanceof SlackApiError)) throw cause;
+    throw new StartError(
+      `Slack refuses SLACK_APP_TOKEN (${cause.code}). Set an app-level token of this app with the scope connections:write.`,
+      { cause },
+    );
+  });
+  signal.throwIfAborted();
+  readiness.watch(
+    'slack',
+    async () => refusedToken(await token.check()) ?? (app.connected() ? undefined : 'not connected'),
+  );
+  return app;
+}
+
+function refusedToken(code: string | undefined): string | undefined {
+  return code === undefined ? undefined : `refuses SLACK_BOT_TOKEN (${code})`;
+}
+
+/** A start has more urgent things to ask Slack for. */
+const SETTINGS_CHECK_MS = 30_000;
+
+/** Warns of what settings name in Slack that is not there. @returns gives it up */
+export function checkSettingsLater(
+  { config, log }: Pick<Site, 'config' | 'log'>,
+  { web, bot, orgId }: Pick<Slack, 'web' | 'bot' | 'orgId'>,
+  settings: SlackDeps['settings'],
+): () => void {
+  const check = async () => {
+    const names = {
+      settings: await settings(),
+      admins: config.admins,
+      allowOrgMembers: config.allowOrgMembers,
+    };
+    for (const { subject, outcome, found, action } of await checkNames(web, names, {
+      teamId: bot.teamId,
+      orgId,
+    }))
+      if (outcome !== 'ok') log.warn({ setting: subject, found, action }, 'a setting does not fit Slack');
+  };
+  const timer = setTimeout(() => {
+    check().catch((err: unknown) => log.warn({ err }, 'looking at what settings name in Slack'));
+  }, SETTINGS_CHECK_MS);
+  return () => clearTimeout(timer);
+}
+
+/** The bot works already, so a database that is slow at this moment must not end it. */
+export function noteMissingChannel(log: Log, settings: SlackDeps['settings']): void {
+  settings().then(
+    ({ reminderChannel }) =>
+      reminderChannel === undefined &&
+      log.info('REMINDER_CHANNEL is not set: nobody is reminded of names that expire'),
+    (err: unknown) => log.warn({ err }, 'looking where reminders go'),
+  );
+}

@@ -1,0 +1,273 @@
+import type { TeamSettings } from '../config/environment.ts';
+import { isRequester, type Order } from '../orders/order.ts';
+import type { Directory } from '../orders/ports.ts';
+import type { Demand, Requirement } from '../policy/evaluate.ts';
+import { isGroup, type RuleReference } from '../policy/policy.ts';
+import type { StandInSource } from '../policy/ports.ts';
+import type { ApprovalPolicy } from './approval-rights.ts';
+import { askedDemand, currentDemand, type DemandDeps, implicitRequirement, settingsFor } from './demand.ts';
+import { countedApprovals, type People, type StandIn } from './progress.ts';
+
+/* Who may decide about an order. It is read anew for every decision, and only for the people concerned. */
+
+export interface ApproverDeps {
+  readonly settings: () => Promise<TeamSettings>;
+  readonly directory: Directory;
+  readonly standIns: StandInSource;
+  readonly now: () => Date;
+}
+
+/** People whom ids of people and of groups stand for. */
+interface ListedPeople {
+  /** Each once. */
+  readonly people: readonly string[];
+  /** Groups whose members Slack does not tell. They add nobody. */
+  readonly unreadableGroups: readonly string[];
+}
+
+/** Replaces groups by their members of the moment. */
+export async function peopleAmong(
+  directory: Pick<Directory, 'membersOf'>,
+  ids: readonly string[],
+): Promise<ListedPeople> {
+  const listed = await Promise.all(
+    [...new Set(ids)].map(async (id) => ({
+      id,
+      people: isGroup(id) ? await directory.membersOf(id) : [id],
+    })),
+  );
+  return {
+    people: [...new Set(listed.flatMap(({ people }) => people ?? []))],
+    unreadableGroups: listed.filter(({ people }) => people === undefined).map(({ id }) => id),
+  };
+}
+
+/** What is known of some people as approvers. */
+export interface KnownPeople {
+  readonly people: People;
+  /** Groups whose members Slack does not tell. */
+  readonly unreadableGroups: readonly string[];
+  /** People who may be approvers, but of whom Slack does not tell whether they are still members. */
+  readonly unconfirmed: ReadonlySet<string>;
+}
+
+/** Where it is known who may approve. */
+interface PeopleSource {
+  readonly directory: Directory;
+  /** Who stands in for whom. */
+  readonly away: People['standIns'];
+  readonly at: Date;
+}
+
+/**
+ * Reads what is needed to say whether some people may approve. Slack limits calls about groups, so it is asked only
+ * where somebody is not listed themselves.
+ * @param options.allGroups ask about all groups, to find those that cannot be read
+ */
+export async function readPeople(
+  { directory, away, at }: PeopleSource,
+  requirements: readonly Requirement[],
+  userIds: readonly string[],
+  { allGroups = false } = {},
+): Promise<KnownPeople> {
+  const needed = new Set(
+    requirements.flatMap(({ approvers }) =>
+      allGroups || userIds.some((userId) => !approvers.includes(userId)) ? approvers.filter(isGroup) : [],
+    ),
+  );
+  const read = await Promise.all(
+    [...needed].map(async (id) => ({ id, members: await directory.membersOf(id) })),
+  );
+  const groups = new Map<string, ReadonlySet<string>>();
+  const listed = new Set<string>();
+  for (const id of requirements.flatMap(({ approvers }) => approvers)) {
+    if (!isGroup(id)) listed.add(id);
+    // All of these people are listed beside the group, so its members make no difference.
+    else if (!needed.has(id)) groups.set(id, new Set());
+  }
+  for (const { id, members } of read) {
+    if (members === undefined) continue;
+    groups.set(id, new Set(members));
+    for (const member of members) listed.add(member);
+  }
+  const standing = [...away].filter(
+    ([userId, standIn]) => listed.has(userId) && standIn.until > at && userIds.includes(standIn.userId),
+  );
+  const involved = [
+    ...new Set([
+      ...userIds.filter((userId) => listed.has(userId)),
+      ...standing.flatMap(([userId, standIn]) => [userId, standIn.userId]),
+    ]),
+  ];
+  const memberships = await Promise.all(involved.map((userId) => directory.membership(userId)));
+  const membership = new Map<string, 'member' | 'left'>();
+  const unknown = new Set<string>();
+  for (const [index, userId] of involved.entries()) {
+    const known = memberships[index];
+    if (known === 'member' || known === 'left') membership.set(userId, known);
+    else unknown.add(userId);
+  }
+  const unconfirmed = new Set([...unknown].filter((userId) => userIds.includes(userId)));
+  // If Slack does not tell about the absent approver, their stand-in can only try again, too.
+  for (const [userId, standIn] of standing) if (unknown.has(userId)) unconfirmed.add(standIn.userId);
+  return {
+    people: { groups, membership, standIns: away },
+    unreadableGroups: read.filter(({ members }) => members === undefined).map(({ id }) => id),
+    unconfirmed,
+  };
+}
+
+/** A question about some people: may they decide about an order with these requirements? */
+export interface ApproverQuestion {
+  readonly requirements: readonly Requirement[];
+  /** Everybody who asked for the order. */
+  readonly requesters: ReadonlySet<string>;
+  readonly userIds: readonly string[];
+}
+
+/** Which of some people may decide by requirements, in their own right or in the place of somebody who is away. */
+export function approvalPolicyOf(
+  { requirements, requesters, userIds }: ApproverQuestion,
+  { people, unreadableGroups, unconfirmed }: KnownPeople,
+  settings: TeamSettings,
+  now: Date,
+): ApprovalPolicy {
+  const may = (userId: string) => {
+    // An approver may always deny, so `refusalToDecide` checks separately whether a requester may approve.
+    const context = { requesters, approvals: [userId], people, allowSelfApproval: true, now };
+    return requirements.some((requirement) => countedApprovals(requirement, context).length > 0);
+  };
+  const approvers = new Set(userIds.filter(may));
+  const isRuled = requirements.some(({ rule }) => rule.kind === 'rule');
+  return {
+    approvers,
+    unconfirmed: new Set([...unconfirmed].filter((userId) => !approvers.has(userId))),
+    unreadableGroups,
+    allowSelfApproval: settings.allowSelfApproval,
+    ...(isRuled ? { named: [...new Set(requirements.flatMap((each) => each.approvers))] } : {}),
+  };
+}
+
+/** Everybody who asked for an order, or for one of the orders that it asks for again. */
+export function requestersOf(order: Pick<Order, 'requesterId' | 'earlierRequesters'>): ReadonlySet<string> {
+  return new Set([order.requesterId, ...order.earlierRequesters]);
+}
+
+/**
+ * Those who could approve what an order asks for. They may also retry, stop and settle it.
+ * @param also `general`: those named by the settings may do it too, whatever the rules say
+ */
+export async function approversOf(
+  deps: ApproverDeps,
+  order: Order,
+  userIds: readonly string[],
+  also?: 'general',
+): Promise<ApprovalPolicy> {
+  const at = deps.now();
+  const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
+  const requirements = deciders(askedDemand(order, settings), settings, order, also);
+  const known = await readPeople({ ...deps, away, at }, requirements, userIds);
+  return approvalPolicyOf({ requirements, requesters: requestersOf(order), userIds }, known, settings, at);
+}
+
+/** The requirements whose approvers decide. Where nobody had to approve, they are those of the settings. */
+export function deciders(
+  { requirements }: Demand,
+  settings: TeamSettings,
+  order: Pick<Order, 'items'>,
+  also?: 'general',
+): readonly Requirement[] {
+  if (requirements.length > 0 && also === undefined) return requirements;
+  const names = order.items.map(({ name }) => name);
+  return [...requirements, implicitRequirement(settings, names)];
+}
+
+/** What a waiting order needs at one moment, to be shown to those who decide. */
+export interface WaitingDecision {
+  readonly demand: Demand;
+  /** It needs more than when it was asked for. */
+  readonly isStricter: boolean;
+  /** The version of the policy that is in force. */
+  readonly policyVersion: number;
+  /** The rules that decide now. */
+  readonly decidedBy: readonly RuleReference[];
+  /** Those who stand in for one of its approvers, by who is away. */
+  readonly standIns: ReadonlyMap<string, StandIn>;
+}
+
+/** Says what a waiting order needs, and who stands in for its approvers. */
+export async function waitingDecision(
+  deps: DemandDeps & Pick<ApproverDeps, 'standIns' | 'now'>,
+  order: Order,
+): Promise<WaitingDecision> {
+  const [current, away] = await Promise.all([currentDemand(deps, order), deps.standIns.current(deps.now())]);
+  // Slack is not asked about groups while nobody is away.
+  if (away.size === 0) return { ...current, standIns: away };
+  const { people } = await peopleAmong(
+    deps.directory,
+    current.demand.requirements.flatMap(({ approvers }) => approvers),
+  );
+  const listed = new Set(people);
+  const requesters = requestersOf(order);
+  const standIns = [...away].filter(
+    ([userId, standIn]) =>
+      listed.has(userId) &&
+      !listed.has(standIn.userId) &&
+      !requesters.has(userId) &&
+      !requesters.has(standIn.userId),
+  );
+  return { ...current, standIns: new Map(standIns) };
+}
+
+/** What waits for one person. */
+export interface WaitingFor {
+  /** The settings name them, or one of the orders waits for them. */
+  readonly isApprover: boolean;
+  /** The orders that they can approve. */
+  readonly toDecide: readonly Order[];
+  /** The orders of unknown outcome that they can settle. */
+  readonly toResolve: readonly Order[];
+  /** Groups whose members Slack does not tell, as far as they matter to the person. */
+  readonly unreadableGroups: readonly string[];
+}
+
+/**
+ * Which orders wait for a person. What they needed when they were asked for decides; a click looks at the policy anew.
+ * @param orders those that wait, and those of unknown outcome
+ * @param options.allGroups tell of every group that cannot be read
+ */
+export async function waitingFor(
+  deps: ApproverDeps,
+  userId: string,
+  orders: readonly Order[],
+  options: { readonly allGroups?: boolean } = {},
+): Promise<WaitingFor> {
+  const at = deps.now();
+  const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
+  const general = [implicitRequirement(settings, [])];
+  const asked = orders.map((order) => {
+    const also = order.state === 'UNKNOWN' ? 'general' : undefined;
+    return { order, requirements: deciders(askedDemand(order, settings), settings, order, also) };
+  });
+  const all = [...general, ...asked.flatMap(({ requirements }) => requirements)];
+  const known = await readPeople({ ...deps, away, at }, all, [userId], options);
+  const may = (requirements: readonly Requirement[], requesters: ReadonlySet<string>) =>
+    approvalPolicyOf({ requirements, requesters, userIds: [userId] }, known, settings, at).approvers.has(
+      userId,
+    );
+  const found = asked
+    .filter(({ order, requirements }) => may(requirements, requestersOf(order)))
+    .map(({ order }) => order);
+  const toDecide = found.filter(
+    (order) =>
+      order.state === 'PENDING' &&
+      (settingsFor(order, settings).allowSelfApproval || !isRequester(order, userId)) &&
+      order.approvals.every((approval) => approval.userId !== userId),
+  );
+  return {
+    isApprover: found.length > 0 || may(general, new Set()),
+    toDecide,
+    toResolve: found.filter(({ state }) => state === 'UNKNOWN'),
+    unreadableGroups: known.unreadableGroups,
+  };
+}

@@ -1,0 +1,170 @@
+import type { TeamSettings } from '../config/environment.ts';
+import { type Policy, type PolicyInForce, tagOfPattern } from '../policy/policy.ts';
+import { type Assertion, type CharterChallenge, hashOf } from './signing/assertion.ts';
+import type { CharterProblem } from './signing/difference.ts';
+import { type KeyLog, keyRingOf, logAt, signingKey, type Trust } from './signing/key-ring.ts';
+
+/*
+ * The charter: the policy and the protected settings, signed as one. Otherwise a row writer would change the rule instead of the
+ * order. The newest charter in the log decides; rows that differ from it don't count.
+ */
+
+/** The settings that decide about orders. */
+export type DecidingSettings = Pick<
+  TeamSettings,
+  'approvers' | 'approvalsRequired' | 'approvalTasks' | 'allowSelfApproval'
+>;
+
+/** A policy and settings, as the rows have them. */
+export interface Rules {
+  readonly policy: Policy;
+  readonly settings: DecidingSettings;
+}
+
+/** A policy and settings as they are signed. @param publisher of the policy or the change of settings, if anybody is */
+export function charterOf({ policy: { version, rules }, settings }: Rules, publisher: string | undefined) {
+  return {
+    policy: { version, rules },
+    settings: {
+      approvers: settings.approvers,
+      approvals_required: settings.approvalsRequired,
+      approval_tasks: settings.approvalTasks,
+      allow_self_approval: settings.allowSelfApproval,
+    },
+    published_by: publisher ?? null,
+  };
+}
+
+/** A charter in the log. */
+export interface LoggedCharter {
+  /** Its place among the events about keys and charters. */
+  readonly n: number;
+  /** Undefined when its content can't be read. */
+  readonly rules: Rules | undefined;
+  /** The hash of its whole content. */
+  readonly hash: string;
+  readonly publisher: string | undefined;
+  readonly signature: Assertion<CharterChallenge>;
+  readonly witness: string | undefined;
+}
+
+/** The bot's own signature. */
+export interface Witness {
+  sign(text: string): string;
+  verify(text: string, signature: string): boolean;
+}
+
+/** Signed by the bot if the charter's signer was an admin who did not publish it. */
+export function witnessText(challenge: CharterChallenge): string {
+  return `charter ${hashOf(challenge)}`;
+}
+
+/** The hash that the next charter names as `previous`. */
+export function hashOfCharter(last: LoggedCharter | undefined): { readonly previous?: string } {
+  return last === undefined ? {} : { previous: hashOf(last.signature.challenge) };
+}
+
+/** The charter in the log that decides, or why none does. */
+export type CharterStatus =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'counts' }
+  | {
+      readonly kind: 'lapsed';
+      readonly problem: CharterProblem;
+      /** The last published policy, as far as it can be trusted. */
+      readonly last: Rules;
+    };
+
+export interface SigningLog {
+  readonly keys: KeyLog;
+  /** Oldest first. */
+  readonly charters: readonly LoggedCharter[];
+}
+
+/** Says whether the rows are what the newest charter says, and whether that one counts. @param signed {@link lastSigned} */
+export function charterStatus(
+  { keys, charters }: SigningLog,
+  rows: Rules,
+  signed: LoggedCharter | undefined,
+): CharterStatus {
+  const newest = charters.at(-1);
+  if (newest === undefined && keys.isWhole) return { kind: 'none' };
+  const last = signed?.rules ?? newest?.rules ?? rows;
+  if (!keys.isWhole) return { kind: 'lapsed', problem: 'events_missing', last };
+  if (signed !== newest) return { kind: 'lapsed', problem: 'not_signed', last };
+  const isSame = hashOf(charterOf(last, undefined)) === hashOf(charterOf(rows, undefined));
+  return isSame ? { kind: 'counts' } : { kind: 'lapsed', problem: 'rows_differ', last };
+}
+
+/** The last charter that counts by itself. A signature stays good when its signer leaves or retires the key. */
+export async function lastSigned(
+  { keys, charters }: SigningLog,
+  { witness, ...trust }: Omit<Trust, 'left'> & { readonly witness: Witness | undefined },
+): Promise<LoggedCharter | undefined> {
+  for (let at = charters.length - 1; at >= 0; at -= 1) {
+    const charter = charters[at];
+    if (charter === undefined || charter.rules === undefined) continue;
+    const { challenge } = charter.signature;
+    if (challenge.charter !== charter.hash || challenge.by === charter.publisher) continue;
+    if (challenge.previous !== hashOfCharter(charters[at - 1]).previous) continue;
+    if (charter.witness === undefined || witness?.verify(witnessText(challenge), charter.witness) !== true)
+      continue;
+    // A missing event says nothing about what was published last.
+    const log = { ...logAt(keys, charter.n), isWhole: true };
+    const ring = await keyRingOf(log, { ...trust, left: new Set() });
+    if (signingKey(ring, charter.signature, challenge.by) === undefined) continue;
+    if ((await trust.verifier.verify(charter.signature)) !== undefined) return charter;
+  }
+  return undefined;
+}
+
+/** The policy and the settings that decide at one moment. */
+export interface Deciding {
+  readonly settings: TeamSettings;
+  readonly policy: PolicyInForce;
+}
+
+/** What decides where no key is in use. */
+export function decidingWithoutKeys(policy: Policy, settings: TeamSettings): Deciding {
+  return { settings, policy: { ...policy, signsSettings: false, tags: tagsOf(policy), lapsed: undefined } };
+}
+
+/**
+ * The settings and policy in force while keys are in use.
+ * @param start the settings of the environment
+ */
+export function decidingWithKeys(
+  { policy, settings }: { readonly policy: Policy; readonly settings: TeamSettings },
+  start: DecidingSettings,
+  status: CharterStatus,
+): Deciding {
+  if (status.kind === 'counts') return decidingWithoutKeys(policy, settings);
+  if (status.kind === 'none') {
+    const tags = tagsOf(policy);
+    return {
+      settings: { ...settings, ...decidingOf(start) },
+      policy: { version: 0, rules: [], signsSettings: true, tags, lapsed: undefined },
+    };
+  }
+  const { last, problem } = status;
+  const allowSelfApproval = last.settings.allowSelfApproval && start.allowSelfApproval;
+  const { approvers, approvalsRequired: needed, approvalTasks: tasks } = start;
+  return {
+    settings: { ...settings, ...decidingOf(last.settings), allowSelfApproval },
+    policy: {
+      ...last.policy,
+      signsSettings: false,
+      tags: [...new Set([...tagsOf(last.policy), ...tagsOf(policy)])],
+      lapsed: { problem, environment: { approvers, needed, tasks } },
+    },
+  };
+}
+
+function decidingOf(settings: DecidingSettings): DecidingSettings {
+  const { approvers, approvalsRequired, approvalTasks, allowSelfApproval } = settings;
+  return { approvers, approvalsRequired, approvalTasks, allowSelfApproval };
+}
+
+function tagsOf({ rules }: Policy): readonly string[] {
+  return rules.flatMap(({ names }) => names.flatMap((name) => tagOfPattern(name) ?? []));
+}

@@ -1,0 +1,345 @@
+import type { TeamSettings } from '../config/environment.ts';
+import { distinct } from '../lib/collections.ts';
+import type { Order, OrderTaskName } from '../orders/order.ts';
+import type { Directory, RuleFacts } from '../orders/ports.ts';
+import { taskNamed } from '../orders/tasks.ts';
+import {
+  type Demand,
+  type Evaluation,
+  evaluate,
+  fitsTask,
+  type PolicyFacts,
+  type PolicySettings,
+  type Requirement,
+  requirementKey,
+  stricter,
+} from '../policy/evaluate.ts';
+import { needsSignatures, type PolicyInForce, type RuleReference, versionToSign } from '../policy/policy.ts';
+import type { DecidingPolicy } from '../policy/ports.ts';
+import { type FactOrder, type FactSources, gatherFacts } from '../policy/rule-facts.ts';
+
+/* What an order needs by the policy and the settings, when it is asked for and at each decision about it. */
+
+/** What is read to say what an order needs. */
+export interface DemandDeps {
+  readonly settings: () => Promise<TeamSettings>;
+  /** Who decides what. */
+  readonly policy: DecidingPolicy;
+  readonly directory: Pick<Directory, 'membersOf'>;
+  /** What the team knows of names. */
+  readonly ruleFacts: RuleFacts;
+}
+
+/** The settings that apply behind every policy. */
+export function policySettings(
+  settings: TeamSettings,
+  { signsSettings }: Pick<PolicyInForce, 'signsSettings'>,
+): PolicySettings {
+  return {
+    signed: signsSettings,
+    approvalTasks: settings.approvalTasks,
+    approvers: settings.approvers,
+    approvalsRequired: settings.approvalsRequired,
+    ttlMs: settings.approvalTtl,
+    remindAfterMs: settings.approvalRemindAfter,
+    escalateAfterMs: settings.approvalEscalateAfter,
+    escalateTo: settings.approvalEscalateTo,
+  };
+}
+
+/** What the policy looks at in an order. */
+export interface DecidedOrder {
+  readonly task: Order['task'];
+  readonly names: readonly string[];
+  readonly requesterId: string;
+  readonly input: unknown;
+  /** It goes out with the team's account, which only approved orders may use. */
+  readonly usesTeamAccount: boolean;
+  /** A mandate does not let it go, so that somebody has to. */
+  readonly isHeld?: boolean;
+}
+
+/** A kept order as the policy looks at it. */
+export function decidedOrder({ task, items, requesterId, input, account }: Order): DecidedOrder {
+  const names = items.map(({ name }) => name);
+  return { task, names, requesterId, input, usesTeamAccount: account.isTeamAccount ?? false };
+}
+
+/** What an order needs at one moment. */
+export interface EvaluatedOrder {
+  readonly settings: TeamSettings;
+  readonly policyVersion: number;
+  readonly demand: Demand;
+  /** The rules that decided, each once. */
+  readonly decidedBy: readonly RuleReference[];
+}
+
+/** Says what an order needs at this moment. Slack is asked about those groups alone that rules name as who asks. */
+export async function evaluateOrder(deps: DemandDeps, order: DecidedOrder): Promise<EvaluatedOrder> {
+  const [question, ...others] = await questionsOf(deps, order);
+  const [first, more] = await Promise.all([
+    evaluationNow(deps, question),
+    Promise.all(others.map((other) => evaluationNow(deps, other))),
+  ]);
+  const { settings, policy, policyVersion } = first;
+  const demand = more.map(({ evaluation }) => evaluation.demand).reduce(stricter, first.evaluation.demand);
+  const names = [first, ...more].flatMap(({ evaluation }) => evaluation.names);
+  return {
+    settings: settingsFor(order, settings),
+    policyVersion,
+    demand: withoutWeaker(
+      isOthersToDecide(order) ? decidedByAnother(demand, settings, policy, order) : demand,
+    ),
+    decidedBy: distinct(names.flatMap(({ decidedBy }) => decidedBy.map(({ rule }) => rule))),
+  };
+}
+
+/** Nobody approves their own mandate, whatever the settings allow. */
+export function settingsFor({ task }: Pick<Order, 'task'>, settings: TeamSettings): TeamSettings {
+  return task === 'mandate' ? { ...settings, allowSelfApproval: false } : settings;
+}
+
+/** What the policy is asked about an order. A mandate is decided as the renewal of all its names, and as what it is. */
+async function questionsOf(
+  { ruleFacts }: DemandDeps,
+  order: DecidedOrder,
+): Promise<readonly [DecidedOrder, ...DecidedOrder[]]> {
+  if (order.task !== 'mandate') return [order];
+  const names = await ruleFacts.namesFitting(order.names);
+  return [
+    { ...order, names, task: 'renew', input: { names, period: 1 } },
+    { ...order, names },
+  ];
+}
+
+/** Whether an order needs somebody else's approval even where every rule is free. */
+function isOthersToDecide({ task, isHeld }: DecidedOrder): boolean {
+  return task === 'mandate' || isHeld === true;
+}
+
+/** The same demand with one approval of the settings' approvers at least. A mandate is no emergency, and says its patterns. */
+function decidedByAnother(
+  demand: Demand,
+  settings: TeamSettings,
+  { signsSettings }: Pick<PolicyInForce, 'signsSettings'>,
+  { task, names }: DecidedOrder,
+): Demand {
+  if (demand.outcome === 'refuse') return demand;
+  const isMandate = task === 'mandate';
+  const needed =
+    demand.outcome === 'approve'
+      ? demand
+      : askingFor(settings, demand, {
+          ...implicitRequirement(settings, names),
+          rule: { kind: 'mandate' },
+          signed: signsSettings,
+        });
+  return isMandate
+    ? {
+        ...needed,
+        breakGlass: false,
+        requirements: needed.requirements.map((requirement) => ({ ...requirement, names })),
+      }
+    : needed;
+}
+
+async function evaluationNow(deps: DemandDeps, order: DecidedOrder) {
+  const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
+  const asked = factOrderOf(order);
+  const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
+  const evaluation = evaluateUnder(policy, settings, asked, facts);
+  return { settings, policy, policyVersion: versionToSign(policy), evaluation };
+}
+
+/** What an order needs under a policy, and under the environment's settings while no charter counts. */
+export function evaluateUnder(
+  policy: PolicyInForce,
+  settings: TeamSettings,
+  order: FactOrder<OrderTaskName>,
+  facts: PolicyFacts,
+): Evaluation {
+  const evaluation = evaluate(policy, policySettings(settings, policy), order, facts);
+  return { ...evaluation, demand: withEnvironment(evaluation.demand, order, settings, policy) };
+}
+
+/** Requirements of an order while no charter counts: the environment's settings apply too, and at least one approval is signed. */
+function withEnvironment(
+  demand: Demand,
+  { task, names }: Pick<DecidedOrder, 'task' | 'names'>,
+  settings: TeamSettings,
+  { lapsed }: Pick<PolicyInForce, 'lapsed'>,
+): Demand {
+  if (lapsed === undefined) return demand;
+  const { approvers, needed, tasks } = lapsed.environment;
+  const isListed = tasks.includes(task);
+  if (!isListed && needsSignatures(demand)) return demand;
+  return stricter(demand, {
+    ...askingFor(settings, demand, {
+      rule: { kind: 'environment' },
+      ...{ names, approvers, signed: true },
+      needed: isListed ? needed : 1,
+    }),
+    refusedBy: [],
+    breakGlass: false,
+  });
+}
+
+/** Requirements of a protected change while no charter counts: those of the environment's settings for a listed task. */
+export function environmentRequirement(
+  { lapsed }: Pick<PolicyInForce, 'lapsed'>,
+  names: readonly string[],
+): Requirement | undefined {
+  if (lapsed === undefined) return undefined;
+  const { approvers, needed, tasks } = lapsed.environment;
+  const rule = { kind: 'environment' } as const;
+  return { rule, names, approvers, needed: tasks.length > 0 ? needed : 1, signed: true };
+}
+
+/** A demand for one requirement. */
+function askingFor(
+  { approvalEscalateTo: escalateTo }: TeamSettings,
+  demand: Demand,
+  requirement: Requirement,
+): Demand {
+  return {
+    ...demand,
+    outcome: 'approve',
+    requirements: [requirement],
+    escalateTo,
+    escalateToAdmins: escalateTo.length === 0,
+  };
+}
+
+/** The names of an order that the policy refuses at this moment, each with the rules that do. */
+export async function refusedNames(
+  deps: DemandDeps,
+  order: DecidedOrder,
+): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
+  const { evaluation } = await evaluationNow(deps, order);
+  const { demand, names } = evaluation;
+  const refusing = new Set(demand.refusedBy.map((rule) => JSON.stringify(rule)));
+  return new Map(
+    names.flatMap(({ name, decidedBy }) => {
+      const rules = decidedBy.map(({ rule }) => rule).filter((rule) => refusing.has(JSON.stringify(rule)));
+      return rules.length === 0 ? [] : [[name, rules] as const];
+    }),
+  );
+}
+
+/**
+ * The rules that refuse a task for one name, before the rest of its form is filled in. Nothing that the form asks for
+ * can change their decision: a price only grows with the period. Nothing but the policy is read while it has no rule
+ * that refuses the task.
+ */
+export async function rulesRefusing(
+  deps: DemandDeps,
+  order: DecidedOrder & { readonly names: readonly [string] },
+): Promise<readonly RuleReference[]> {
+  const { facts } = factOrderOf(order);
+  const { rules } = await deps.policy.current();
+  const mayRefuse = rules.some((rule) => rule.decision === 'refuse' && fitsTask(rule, order.task, facts));
+  return mayRefuse ? (await evaluateOrder(deps, order)).demand.refusedBy : [];
+}
+
+/** What rules look at of an order. */
+export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
+  const { task, names, requesterId, input, usesTeamAccount } = order;
+  const { effect, risk, nameKind, charge } = taskNamed(task);
+  return {
+    task,
+    names,
+    input,
+    requester: requesterId,
+    usesTeamAccount,
+    facts: { effect, risk, nameKind },
+    isFree: (name) => charge([name]) === 'no',
+  };
+}
+
+/** Where what rules look at comes from. */
+export function factSourcesOf({
+  directory,
+  ruleFacts,
+}: Pick<DemandDeps, 'directory' | 'ruleFacts'>): FactSources<OrderTaskName> {
+  return {
+    groupsOf: (groupId) => directory.membersOf(groupId),
+    pricesOf: (order) => ruleFacts.pricesOf(order),
+    tagsOf: (hosts) => ruleFacts.tagsOf(hosts),
+  };
+}
+
+/** What `APPROVERS` and `APPROVALS_REQUIRED` ask for. */
+export function implicitRequirement(settings: TeamSettings, names: readonly string[]): Requirement {
+  return {
+    rule: { kind: 'approval_tasks' },
+    names,
+    needed: settings.approvalsRequired,
+    approvers: settings.approvers,
+    signed: false,
+  };
+}
+
+/** What an order needed when it was asked for. Requirements of the settings name the approvers of this moment. */
+export function askedDemand({ demand }: Order, settings: TeamSettings): Demand {
+  return {
+    ...demand,
+    requirements: demand.requirements.map((requirement) =>
+      requirement.rule.kind === 'rule' || requirement.rule.kind === 'environment'
+        ? requirement
+        : { ...requirement, approvers: settings.approvers },
+    ),
+  };
+}
+
+/** What a waiting order needs at one moment. */
+export interface CurrentDemand {
+  readonly settings: TeamSettings;
+  /** Everything that was needed when it was asked for, and everything that is needed now. */
+  readonly demand: Demand;
+  /** What was needed when it was asked for. */
+  readonly asked: Demand;
+  /** The version of the policy that is in force. */
+  readonly policyVersion: number;
+  /** The rules that decide now. */
+  readonly decidedBy: readonly RuleReference[];
+  /** It needs more than when it was asked for. */
+  readonly isStricter: boolean;
+}
+
+/** Says what a waiting order needs: the stricter of what it needed when it was asked for and what it needs now. */
+export async function currentDemand(deps: DemandDeps, order: Order): Promise<CurrentDemand> {
+  const now = await evaluateOrder(deps, decidedOrder(order));
+  const { settings, policyVersion, decidedBy } = now;
+  const asked = withoutWeaker(askedDemand(order, settings));
+  const demand = withoutWeaker(stricter(asked, now.demand));
+  const before = new Set(asked.requirements.map(requirementKey));
+  const isStricter =
+    demand.outcome !== asked.outcome ||
+    demand.requirements.some((requirement) => !before.has(requirementKey(requirement)));
+  return { settings, demand, asked, policyVersion, decidedBy, isStricter };
+}
+
+/** The same demand without the requirements that another one of the same people includes. */
+function withoutWeaker(demand: Demand): Demand {
+  return { ...demand, requirements: mergeRequirements(demand.requirements) };
+}
+
+/** Keeps the strongest of the requirements that ask the same people. */
+export function mergeRequirements(requirements: readonly Requirement[]): readonly Requirement[] {
+  const strongest = new Map<string, Requirement>();
+  for (const requirement of requirements) {
+    const people = requirementKey({ needed: 0, approvers: requirement.approvers, signed: false });
+    const known = strongest.get(people);
+    const names = [...new Set([...(known?.names ?? []), ...requirement.names])];
+    const kept = known === undefined || known.needed < requirement.needed ? requirement : known;
+    strongest.set(people, { ...kept, names, signed: requirement.signed || known?.signed === true });
+  }
+  return [...strongest.values()];
+}
+
+/** The least number of approvals that can be enough. */
+export function approvalsRequiredBy(demand: Demand, settings: TeamSettings): number {
+  return demand.outcome === 'approve'
+    ? Math.max(1, ...demand.requirements.map(({ needed }) => needed))
+    : settings.approvalsRequired;
+}

@@ -1,0 +1,271 @@
+import type { TeamSettings } from '../config/environment.ts';
+import { distinct } from '../lib/collections.ts';
+import { isPaused, resumedBulk } from '../orders/bulk/waves.ts';
+import { isSameRequest } from '../orders/check-statement.ts';
+import type { Order } from '../orders/order.ts';
+import type { Directory } from '../orders/ports.ts';
+import type { SendingDifference } from '../orders/summary.ts';
+import type { Policy } from '../policy/policy.ts';
+import { needsSignatures, versionToSign } from '../policy/policy.ts';
+import type { DecidingPolicy, PolicySource } from '../policy/ports.ts';
+import { readPeople, requestersOf } from './approvers.ts';
+import {
+  type CharterStatus,
+  charterOf,
+  charterStatus,
+  type Deciding,
+  type DecidingSettings,
+  decidingWithKeys,
+  decidingWithoutKeys,
+  type LoggedCharter,
+  lastSigned,
+  type SigningLog,
+  type Witness,
+} from './charter.ts';
+import { currentDemand, type DemandDeps } from './demand.ts';
+import { approvalProgress } from './progress.ts';
+import {
+  type ApprovalSignature,
+  type BoundTo,
+  differenceOf,
+  type SignedSubject,
+} from './signing/approval.ts';
+import { hashOf, type Verifier } from './signing/assertion.ts';
+import type { SignatureDifference } from './signing/difference.ts';
+import { activeKeys, type KeyLog, type KeyRing, keyRingOf } from './signing/key-ring.ts';
+
+/*
+ * Whose signed approvals of an order count, and whether it may leave with them. Nothing of it is believed because a row says so: it
+ * is computed from `SIGNING_ROOTS` and from signatures each time.
+ */
+
+/** What keys are measured by; undefined where none can be used. */
+export interface KeyUse {
+  /** `SIGNING_ROOTS`. */
+  readonly roots: ReadonlySet<string>;
+  readonly verifier: Verifier;
+  /** Undefined while the ledger's key can't be opened: then no charter counts. */
+  readonly witness: Witness | undefined;
+}
+
+/** What signatures are compared with besides the order, read at one moment. */
+export interface SigningRows {
+  readonly log: SigningLog;
+  readonly policy: Policy;
+  /** What `/domain settings` has saved. */
+  readonly saved: Readonly<Record<string, unknown>>;
+}
+
+/** Everything that decides whether a request may leave, read in the transaction that marks it as sent. */
+export interface SendingRows extends SigningRows {
+  readonly order: Order;
+}
+
+/** Why a request must not leave. `changed`: what it was checked with is not so any more, so that it is checked again. */
+export type SendingObstacle =
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'not_signed'; readonly differs: readonly SendingDifference[] };
+
+/**
+ * What has to hold when a request is marked as sent. `no_signatures`: no key is in use, and the order was not to be signed.
+ */
+export type SendingGuard =
+  | 'no_signatures'
+  | { readonly verify: (rows: SendingRows) => Promise<SendingObstacle | undefined> };
+
+/** The signatures of orders, as decisions and the sending need them. */
+export interface OrderSigning {
+  /** Undefined while nothing can be signed. */
+  readonly use: KeyUse | undefined;
+  /** The policy and the settings that decide at this moment. */
+  deciding(): Promise<Deciding>;
+  /** The settings of {@link deciding}. */
+  settings(): Promise<TeamSettings>;
+  /** The policy of {@link deciding}. */
+  readonly policy: DecidingPolicy;
+  /** The keys and charters in the log, and the active keys. */
+  keys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
+  /** Whether a charter counts; undefined while nothing can be signed. */
+  charter(): Promise<CharterStatus | undefined>;
+  /** Those whose signed approvals of an order count at this moment. @param policyVersion that is in force */
+  signersOf(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
+  /** The people whose signatures count now. */
+  signersAmong(
+    approvals: readonly { readonly userId: string; readonly signed?: ApprovalSignature | undefined }[],
+    subject: SignedSubject,
+  ): Promise<ReadonlySet<string>>;
+  /**
+   * What has to hold for a request of an order to leave.
+   * @param order as it was claimed, whose rows gave its statement
+   * @returns undefined while Slack does not tell of the people whom it depends on
+   */
+  guardOf(order: Order): Promise<SendingGuard | undefined>;
+}
+
+export interface OrderSigningDeps {
+  readonly use: KeyUse | undefined;
+  readonly readRows: () => Promise<SigningRows>;
+  readonly directory: Directory;
+  readonly policies: PolicySource;
+  readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
+  readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => TeamSettings;
+  /** The settings of the environment. */
+  readonly start: DecidingSettings;
+  readonly ruleFacts: DemandDeps['ruleFacts'];
+  readonly now: () => Date;
+}
+
+/** What an approval of an order is bound to besides its statement. For a paused order it is what its resumption makes of it. */
+function boundOf(order: Order): BoundTo {
+  const { id, requesterId, earlierRequesters, account, retryOf, demand, bulk, items } = order;
+  const waves = bulk !== undefined && isPaused(order) ? resumedBulk(items, bulk) : bulk;
+  return {
+    order: id,
+    requesters: [requesterId, ...earlierRequesters],
+    account: account.id,
+    retryOf: retryOf ?? null,
+    demand: hashOf(demand),
+    from: waves?.judgedFrom ?? 1,
+  };
+}
+
+/** What an approval of an order has to be for. */
+export function signedSubjectOf(order: Order, policyVersion: number): SignedSubject {
+  return { statement: order.statementHash, policy: policyVersion, bound: boundOf(order) };
+}
+
+export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
+  const { use } = deps;
+
+  // The log of an unchanged database is one object, so what follows from it is computed once.
+  const rings = new WeakMap<KeyLog, Map<string, Promise<KeyRing>>>();
+  const signed = new WeakMap<SigningLog, Promise<LoggedCharter | undefined>>();
+
+  const ringOf = (log: KeyLog, left: ReadonlySet<string>): Promise<KeyRing> => {
+    const known = rings.get(log) ?? new Map<string, Promise<KeyRing>>();
+    const who = [...left].sort().join();
+    const ring =
+      known.get(who) ??
+      (use === undefined
+        ? Promise.resolve({
+            counting: new Map(),
+            keys: log.added.map((key) => ({ ...key, counts: 'not_vouched' as const })),
+          })
+        : keyRingOf(log, { ...use, left }));
+    rings.set(log, known.set(who, ring));
+    return ring;
+  };
+
+  const keys = async () => {
+    const { log } = await deps.readRows();
+    const { left, unknown } = await ownersOf(deps.directory, log.keys);
+    return { ...log, log: log.keys, left, unknown, ring: await ringOf(log.keys, left) };
+  };
+
+  /** The settings and policy in force. `mark` changes with them. */
+  const decidingBy = async (trust: KeyUse, { log, policy, saved }: SigningRows) => {
+    const settings = deps.settingsOf(saved);
+    const last = signed.get(log) ?? lastSigned(log, trust);
+    signed.set(log, last);
+    const status = charterStatus(log, { policy, settings }, await last);
+    const mark = hashOf({ status, rows: charterOf({ policy, settings }, undefined) });
+    return { mark, status, ...decidingWithKeys({ policy, settings }, deps.start, status) };
+  };
+
+  const signersNow: OrderSigning['signersAmong'] = async (approvals, subject) => {
+    if (use === undefined || approvals.every(({ signed }) => signed === undefined)) return new Set();
+    const { ring } = await keys();
+    return (await signersAmong({ approvals }, subject, ring, use.verifier)).signers;
+  };
+
+  const decidingNow = async () => {
+    if (use !== undefined) return decidingBy(use, await deps.readRows());
+    const [policy, saved] = await Promise.all([deps.policies.current(), deps.readSettings()]);
+    return { mark: '', status: undefined, ...decidingWithoutKeys(policy, deps.settingsOf(saved)) };
+  };
+
+  return {
+    use,
+    deciding: decidingNow,
+    settings: async () => (await decidingNow()).settings,
+    policy: { current: async () => (await decidingNow()).policy },
+    charter: async () => (await decidingNow()).status,
+    keys,
+
+    signersOf: (order, policyVersion) => signersNow(order.approvals, signedSubjectOf(order, policyVersion)),
+    signersAmong: signersNow,
+
+    async guardOf(order) {
+      if (use === undefined) {
+        if (!needsSignatures(order.demand)) return 'no_signatures';
+        return { verify: async () => ({ kind: 'not_signed', differs: ['no_keys'] }) };
+      }
+      const [deciding, { left, unknown }] = await Promise.all([decidingNow(), keys()]);
+      const { settings, policy, mark } = deciding;
+      const fixed = { settings: async () => settings, policy: { current: async () => policy } };
+      const { demand } = await currentDemand({ ...deps, ...fixed }, order);
+      const requirements = demand.requirements.filter(({ signed }) => signed);
+      const givers = order.approvals.map(({ userId }) => userId);
+      const at = deps.now();
+      const known = await readPeople(
+        { directory: deps.directory, away: new Map(), at },
+        requirements,
+        givers,
+      );
+      if (unknown.size > 0 || known.unconfirmed.size > 0 || known.unreadableGroups.length > 0) {
+        // Who is not told of may be whom it depends on; it is asked again a little later.
+        if (requirements.length > 0 || unknown.size > 0) return undefined;
+      }
+      return {
+        async verify(rows) {
+          if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differs: ['statement'] };
+          if ((await decidingBy(use, rows)).mark !== mark) return { kind: 'changed' };
+          const ring = await ringOf(rows.log.keys, left);
+          if (demand.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
+          if (requirements.length === 0) return undefined;
+          const subject = signedSubjectOf(rows.order, versionToSign(policy));
+          const { signers, differs } = await signersAmong(rows.order, subject, ring, use.verifier);
+          const { isApproved } = approvalProgress(
+            { ...demand, requirements },
+            {
+              requesters: requestersOf(rows.order),
+              approvals: rows.order.approvals.map(({ userId }) => userId),
+              signers,
+              people: known.people,
+              allowSelfApproval: settings.allowSelfApproval,
+              now: at,
+            },
+          );
+          if (isApproved) return undefined;
+          return { kind: 'not_signed', differs: differs.length > 0 ? differs : ['count'] };
+        },
+      };
+    },
+  };
+}
+
+/** What Slack says of the owners of keys. */
+async function ownersOf(directory: Pick<Directory, 'membership'>, log: KeyLog) {
+  const owners = distinct(activeKeys(log).map(({ owner }) => owner));
+  const known = await Promise.all(owners.map(async (id) => [id, await directory.membership(id)] as const));
+  const those = (what: string): ReadonlySet<string> =>
+    new Set(known.flatMap(([id, membership]) => (membership === what ? [id] : [])));
+  return { left: those('left'), unknown: those('unknown') };
+}
+
+/** Those of an order's approvals whose signatures count, and what differs in the others. */
+async function signersAmong(
+  { approvals }: { readonly approvals: Parameters<OrderSigning['signersAmong']>[0] },
+  subject: SignedSubject,
+  ring: KeyRing,
+  verifier: Verifier,
+): Promise<{ readonly signers: ReadonlySet<string>; readonly differs: readonly SignatureDifference[] }> {
+  const signers = new Set<string>();
+  const differs = new Set<SignatureDifference>();
+  for (const approval of approvals) {
+    const difference = await differenceOf(approval, subject, ring, verifier);
+    if (difference === undefined) signers.add(approval.userId);
+    else differs.add(difference);
+  }
+  return { signers, differs: [...differs] };
+}

@@ -1,0 +1,184 @@
+import { createPublicKey } from 'node:crypto';
+import { isIP } from 'node:net';
+import { verifyAuthenticationResponse } from '@simplewebauthn/server';
+import { z } from 'zod';
+import { hashOf } from '../../lib/canonical-json.ts';
+import { coseOfSpki, FINGERPRINT, fingerprintOf } from './public-key.ts';
+
+export { hashOf };
+
+/*
+ * Signatures of passkeys as they are kept, and whether they are what they claim to be. A signature stands beside what it signs, so
+ * that it can be verified from the log alone.
+ */
+
+/** Where passkeys are used. Both follow from `PUBLIC_URL`; keys are bound to the host. */
+export interface RelyingParty {
+  /** The host, without a port. */
+  readonly id: string;
+  readonly origin: string;
+}
+
+/** The relying party of an address; undefined where WebAuthn does not work there. */
+export function relyingPartyOf(publicUrl: string): RelyingParty | undefined {
+  const { protocol, hostname, origin } = new URL(publicUrl);
+  // An address in numbers is no host of WebAuthn's.
+  const isHost = isIP(hostname.replace(/^\[|\]$/g, '')) === 0;
+  return (protocol === 'https:' && isHost) || hostname === 'localhost' ? { id: hostname, origin } : undefined;
+}
+
+/** Unpadded base64url in its only form: a text that decodes to the same bytes is another one. */
+const base64url = z
+  .string()
+  .max(8_192)
+  .refine((text) => text !== '' && Buffer.from(text, 'base64url').toString('base64url') === text);
+
+/** A fingerprint in something that is read. */
+export const fingerprint = z
+  .templateLiteral(['SHA256:', z.string()])
+  .refine((text) => FINGERPRINT.test(text));
+
+const userId = z.string().min(1);
+const nonce = z.string().regex(/^[0-9a-f]{64}$/);
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** What is signed. The signature is over the SHA-256 of its canonical form. */
+export const approvalChallenge = z.strictObject({
+  approver: userId,
+  decision: z.literal('approve'),
+  nonce,
+  /** The version of the policy that was in force. */
+  policy: z.int(),
+  statement: hash,
+});
+export const vouchChallenge = z.strictObject({
+  by: userId,
+  decision: z.literal('vouch'),
+  key: fingerprint,
+  nonce,
+  /** Whose key it is. */
+  of: userId,
+});
+export const revokeChallenge = vouchChallenge.extend({
+  decision: z.literal('revoke'),
+  /** Signatures made with a retired key stay valid. */
+  reason: z.enum(['retired', 'compromised']),
+});
+export const charterChallenge = z.strictObject({
+  by: userId,
+  charter: hash,
+  decision: z.literal('publish'),
+  nonce,
+  /** The hash of what was signed for the charter before; left out for the first. */
+  previous: hash.exactOptional(),
+});
+export type ApprovalChallenge = Readonly<z.output<typeof approvalChallenge>>;
+export type VouchChallenge = Readonly<z.output<typeof vouchChallenge>>;
+export type RevokeChallenge = Readonly<z.output<typeof revokeChallenge>>;
+export type CharterChallenge = Readonly<z.output<typeof charterChallenge>>;
+export type Challenge = ApprovalChallenge | VouchChallenge | RevokeChallenge | CharterChallenge;
+
+/** A signature as it is kept: what was signed, by which key, and what the authenticator answered. */
+function assertionOver<Signed extends z.ZodType<Challenge>>(challenge: Signed) {
+  return z.strictObject({
+    challenge,
+    key: fingerprint,
+    /** SPKI. */
+    publicKey: base64url,
+    /** The credential's id. */
+    credential: base64url,
+    authenticatorData: base64url,
+    clientDataJSON: base64url,
+    signature: base64url,
+  });
+}
+
+export const approvalAssertion = assertionOver(approvalChallenge);
+export const vouchAssertion = assertionOver(vouchChallenge);
+export const revokeAssertion = assertionOver(revokeChallenge);
+export const charterAssertion = assertionOver(charterChallenge);
+
+/** A signature over a challenge. */
+export type Assertion<Signed extends Challenge = Challenge> = Readonly<
+  Omit<z.output<typeof approvalAssertion>, 'challenge'> & { readonly challenge: Signed }
+>;
+
+/** What the authenticator is given to sign, in unpadded base64url. */
+export function challengeText(challenge: Challenge): string {
+  return Buffer.from(hashOf(challenge), 'hex').toString('base64url');
+}
+
+/** Says whether signatures are what they claim to be. */
+export interface Verifier {
+  readonly relyingParty: RelyingParty;
+  /** @returns the authenticator's counter; undefined when anything at all does not fit */
+  verify(assertion: Assertion): Promise<number | undefined>;
+}
+
+/** Signatures whose result is remembered. */
+const MAX_REMEMBERED = 10_000;
+
+const NO_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: async () => undefined };
+
+/**
+ * Verifies signatures made at one place; none where nobody can sign. What a signature with all that it is about amounts to never changes, so each is verified
+ * once a process; whose key counts is none of it.
+ */
+export function createVerifier(relyingParty: RelyingParty | undefined): Verifier {
+  if (relyingParty === undefined) return NO_VERIFIER;
+  const remembered = new Map<string, Promise<number | undefined>>();
+  return {
+    relyingParty,
+    verify(assertion) {
+      const all = hashOf(assertion);
+      const known = remembered.get(all);
+      if (known !== undefined) return known;
+      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+      const result = verifyAssertion(assertion, relyingParty);
+      remembered.set(all, result);
+      return result;
+    },
+  };
+}
+
+async function verifyAssertion(
+  { challenge, key, publicKey, credential: id, authenticatorData, clientDataJSON, signature }: Assertion,
+  { id: expectedRPID, origin: expectedOrigin }: RelyingParty,
+): Promise<number | undefined> {
+  if (fingerprintOf(publicKey) !== key) return undefined;
+  try {
+    if (isEllipticCurve(publicKey) && !isWholeSequence(Buffer.from(signature, 'base64url'))) return undefined;
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response: {
+        id,
+        rawId: id,
+        type: 'public-key',
+        response: { authenticatorData, clientDataJSON, signature },
+        clientExtensionResults: {},
+      },
+      expectedChallenge: challengeText(challenge),
+      expectedOrigin,
+      expectedRPID,
+      // The counter is compared where the signature is made: later ones are higher by then.
+      credential: { id, publicKey: coseOfSpki(publicKey), counter: 0 },
+      requireUserVerification: true,
+    });
+    return verified && authenticationInfo.userVerified ? authenticationInfo.newCounter : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isEllipticCurve(publicKey: string): boolean {
+  const key = Buffer.from(publicKey, 'base64url');
+  return createPublicKey({ key, format: 'der', type: 'spki' }).asymmetricKeyType === 'ec';
+}
+
+/**
+ * Whether bytes are one DER sequence to the last of them, as an ECDSA signature is (WebAuthn, 6.5.5). The library reads over what
+ * follows it, so that one signature could be kept in many forms.
+ */
+function isWholeSequence(bytes: Buffer): boolean {
+  const isLong = bytes[1] === 0x81;
+  return bytes[0] === 0x30 && bytes.length === (isLong ? 3 : 2) + (bytes[isLong ? 2 : 1] ?? 0);
+}

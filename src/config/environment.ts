@@ -1,0 +1,629 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { CronExpressionParser } from 'cron-parser';
+import { z } from 'zod';
+import { FINGERPRINT } from '../approvals/signing/public-key.ts';
+import { readLedgerKey } from '../ledger/key.ts';
+import { parseDuration } from '../lib/duration.ts';
+import { editDistance } from '../lib/edit-distance.ts';
+import { exponentOf } from '../money/amount.ts';
+import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES } from '../orders/tasks.ts';
+import { parseDnsServers } from '../registry/dns/servers.ts';
+import { DEFAULT_HEADER_PREFIX } from '../service/authenticator/signature.ts';
+import { Secret } from '../service/secret.ts';
+
+/** A key of the vault. Its id stands beside every ciphertext made with it. */
+export interface VaultKey {
+  readonly id: string;
+  /** 32 bytes. */
+  readonly key: Buffer;
+}
+
+const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
+const DEFAULT_PORT = 3000;
+/** The value of `BACKUP_DIR` that turns daily backups off. */
+const NO_BACKUPS = 'none';
+
+function list(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+const secret = (pattern: RegExp, message: string) =>
+  z
+    .string()
+    .regex(pattern, message)
+    .transform((text) => new Secret(text));
+
+const NO_FRAGMENT = 'must not have a fragment (#…): it would not be sent';
+
+const httpUrl = z
+  .string()
+  .refine((text) => {
+    if (!URL.canParse(text)) return false;
+    const { protocol, username, password } = new URL(text);
+    return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
+  }, 'must be an http or https address without a user name')
+  .refine((text) => !text.includes('#'), NO_FRAGMENT);
+
+/** An address that paths are appended to. */
+const baseUrl = httpUrl.refine(
+  (text) => !text.includes('?'),
+  'must not have a query (?…): it would not be sent',
+);
+
+/** Parameters of `DATABASE_URL` that every connection uses. */
+const DATABASE_PARAMETERS: ReadonlySet<string> = new Set([
+  'host',
+  'port',
+  'user',
+  'password',
+  'application_name',
+  ...['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'],
+]);
+/** Others that are common. Only these are named in a message: an unescaped password looks like a parameter too. */
+const UNUSED_PARAMETERS = [
+  'options',
+  'pgbouncer',
+  'connection_limit',
+  'pool_timeout',
+  'connect_timeout',
+].concat(
+  ['socket_timeout', 'statement_timeout', 'statement_cache_size', 'channel_binding', 'target_session_attrs'],
+  ['sslaccept', 'sslidentity', 'sslpassword', 'client_encoding', 'keepalives'],
+);
+
+const databaseUrl = secret(/^postgres(ql)?:\/\/\S+$/, 'must be a PostgreSQL address').superRefine(
+  (url, { addIssue }) => {
+    const problem = (message: string) => addIssue({ code: 'custom', message });
+    const [, query = ''] = url.reveal().split('?', 2);
+    if (url.reveal().includes('#')) return problem('must not have a fragment (#…); write %23 in a password');
+    const unused = [...new URLSearchParams(query).keys()].filter((name) => !DATABASE_PARAMETERS.has(name));
+    if (unused.includes('schema'))
+      return problem(
+        'must not have a schema: the tables are always in “public”; give the bot its own database',
+      );
+    const known = unused.filter((name) => UNUSED_PARAMETERS.includes(name));
+    if (known.length > 0) problem(`must not have parameters that are not used: ${known.join(', ')}`);
+    else if (unused.length > 0)
+      problem('must not have a parameter that is not used; write %3F in a password');
+  },
+);
+
+const duration = z.string().transform((text, context) => {
+  const ms = parseDuration(text);
+  if (ms === undefined) {
+    context.addIssue({ code: 'custom', message: 'must be an amount of time: a number and s, m, h or d' });
+    return z.NEVER;
+  }
+  return ms;
+});
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,10}$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
+
+const yesOrNo = z
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(['true', 'false', 'yes', 'no', '1', '0'], 'must be true or false'))
+  .transform((text) => text === 'true' || text === 'yes' || text === '1');
+
+/** Empty: none. */
+const channelId = z
+  .string()
+  .regex(/^([CG][A-Z0-9]{2,})?$/, 'must be a channel id (C…), not a name')
+  .transform((text) => (text === '' ? undefined : text))
+  .prefault('');
+
+const peopleAndGroups = z
+  .string()
+  .transform(list)
+  .refine(
+    (ids) => ids.every((id) => /^[UWS][A-Z0-9]{2,}$/.test(id)),
+    'must be Slack user ids (U…) or user-group ids (S…), separated by commas',
+  )
+  .readonly();
+
+/**
+ * The parsers of the settings that `/domain settings` edits, in the sequence of its form, with the texts that they start
+ * with. The form and the environment share them.
+ */
+const teamSettingParsers = {
+  approvers: peopleAndGroups.refine((ids) => ids.length > 0, 'must name at least one approver'),
+  approvals_required: wholeNumber(1, 20).prefault('1'),
+  approval_tasks: z
+    .string()
+    .transform(list)
+    .pipe(z.array(z.enum(ORDER_TASK_NAMES, `must be tasks out of ${ORDER_TASK_NAMES.join(', ')}`)))
+    .readonly()
+    .prefault(DEFAULT_APPROVAL_TASKS.join(',')),
+  approval_ttl: duration.prefault('72h'),
+  approval_remind_after: duration.prefault('4h'),
+  allow_self_approval: yesOrNo.prefault('false'),
+  approval_channel: channelId,
+  approval_escalate_after: duration.prefault('24h'),
+  approval_escalate_to: peopleAndGroups.prefault(''),
+  alert_channel: channelId,
+  report_channel: channelId,
+  reminder_channel: channelId,
+  reminder_days: z
+    .string()
+    .transform(list)
+    .refine(
+      (days) => days.length > 0 && days.every((day) => /^\d{1,4}$/.test(day) && Number(day) <= 3_650),
+      'must be whole numbers of days, separated by commas',
+    )
+    .transform((days) => [...new Set(days.map(Number))].sort((a, b) => b - a))
+    .readonly()
+    .prefault('60,30,14,7,3,1'),
+  reminder_cron: z
+    .string()
+    .trim()
+    .refine(isCronLine, 'must be a cron line of five fields that comes round, such as 0 9 * * 1-5')
+    .prefault('0 9 * * *'),
+  reminder_timezone: z.string().refine(isTimeZone, 'must be a time zone name').prefault('UTC'),
+} as const;
+
+export const namedSettings = z.object(teamSettingParsers);
+/** Settings by the names of their variables in lower case. */
+export type NamedSettings = z.output<typeof namedSettings>;
+
+/** @param of the setting of a name */
+export function teamSettingsOf(of: <Name extends keyof NamedSettings>(name: Name) => NamedSettings[Name]) {
+  return {
+    /** Slack user ids and user-group ids (`S…`). */
+    approvers: of('approvers'),
+    approvalsRequired: of('approvals_required'),
+    approvalTasks: of('approval_tasks'),
+    /** In milliseconds. */
+    approvalTtl: of('approval_ttl'),
+    /** In milliseconds. */
+    approvalRemindAfter: of('approval_remind_after'),
+    allowSelfApproval: of('allow_self_approval'),
+    /** The channel where approvers find every waiting card too. */
+    approvalChannel: of('approval_channel'),
+    /** How long an order waits before `approvalEscalateTo` are called, in milliseconds. */
+    approvalEscalateAfter: of('approval_escalate_after'),
+    /** Slack user ids and user-group ids; empty: the admins. */
+    approvalEscalateTo: of('approval_escalate_to'),
+    /** Channel of alarms about names; undefined: the reminder channel. */
+    alertChannel: of('alert_channel'),
+    /** Channel of the monthly report on money; undefined: the reminder channel. */
+    reportChannel: of('report_channel'),
+    reminderChannel: of('reminder_channel'),
+    /** Days before expiry, the most distant first. */
+    reminderDays: of('reminder_days'),
+    reminderCron: of('reminder_cron'),
+    reminderTimezone: of('reminder_timezone'),
+  };
+}
+/** Approval and reminder settings: starting values from the environment, changed by `/domain settings`. */
+export type TeamSettings = Readonly<ReturnType<typeof teamSettingsOf>>;
+
+/** Whether a text has five fields that the schedule's parser takes, and that match some moment. */
+function isCronLine(line: string): boolean {
+  if (line.split(/\s+/).length !== 5) return false;
+  try {
+    CronExpressionParser.parse(line, { tz: 'UTC' }).next();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether this runtime knows the name. */
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const dnsServers = z.string().transform((text, context) => {
+  const servers = parseDnsServers(text);
+  if (servers !== undefined) return servers;
+  context.addIssue({ code: 'custom', message: 'must be addresses of resolvers, separated by commas' });
+  return z.NEVER;
+});
+
+const vaultKeys = z.string().transform((text, context) => {
+  const problem = (message: string) => {
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  };
+  const keys: VaultKey[] = [];
+  for (const [index, item] of list(text).entries()) {
+    const which = `key ${index + 1}`;
+    const colon = item.indexOf(':');
+    const id = item.slice(0, colon);
+    const encoded = item.slice(colon + 1);
+    // The id is not quoted either: if the two are mixed up, it is the key.
+    if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
+      return problem(`must be id:base64 for each key, the id of letters and digits, but ${which} is not`);
+    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded))
+      return problem(`holds something else than base64 in ${which}`);
+    const key = Buffer.from(encoded, 'base64');
+    if (key.length !== 32) return problem(`must hold keys of 32 bytes, but ${which} has ${key.length}`);
+    if (keys.some((other) => other.id === id)) return problem(`names ${which} like another one before it`);
+    keys.push({ id, key });
+  }
+  const [first, ...rest] = keys;
+  if (first === undefined) return problem('must hold at least one key');
+  return [first, ...rest] satisfies [VaultKey, ...VaultKey[]];
+});
+
+/** Addresses of webhooks. They may hold a secret, as those of Slack and PagerDuty do. */
+const webhookUrls = z
+  .string()
+  .transform(list)
+  .pipe(z.array(httpUrl.transform((url) => new Secret(url))))
+  .readonly();
+
+const webhookSecret = z
+  .string()
+  .refine((text) => {
+    const [, encoded = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
+    const { length } = Buffer.from(encoded, 'base64');
+    return encoded.length % 4 === 0 && length >= 24 && length <= 64;
+  }, 'must be whsec_ and the base64 of 24 to 64 bytes')
+  .transform((text) => new Secret(text));
+
+const ledgerKey = z.string().transform((text, context) => {
+  try {
+    return readLedgerKey(new Secret(text));
+  } catch {
+    context.addIssue({ code: 'custom', message: 'must be an Ed25519 key (PKCS #8, DER) in base64' });
+    return z.NEVER;
+  }
+});
+
+const environment = z.object({
+  SLACK_BOT_TOKEN: secret(/^xoxb-\S+$/, 'must be a bot token that starts with xoxb-'),
+  SLACK_SIGNING_SECRET: secret(
+    /^\S{8,}$/,
+    'must be the signing secret of the app, without blanks',
+  ).optional(),
+  SLACK_APP_TOKEN: secret(/^xapp-\S+$/, 'must be an app-level token that starts with xapp-').optional(),
+  SLACK_API_URL: baseUrl.refine((text) => text.endsWith('/api/'), 'must end in /api/').optional(),
+  PORT: wholeNumber(0, 65_535).default(DEFAULT_PORT),
+  METRICS_PORT: wholeNumber(0, 65_535).optional(),
+  PUBLIC_URL: baseUrl.transform((text) => text.replace(/\/+$/, '')).optional(),
+  WEBHOOK_URLS: webhookUrls.default([]),
+  WEBHOOK_SECRET: webhookSecret.optional(),
+  SIGNING_ROOTS: z
+    .string()
+    .transform(list)
+    .refine(
+      (roots) => roots.every((root) => FINGERPRINT.test(root)),
+      'must be fingerprints of passkeys (SHA256:…), separated by commas',
+    )
+    .default([]),
+  SERVICE_JSON_URL: baseUrl.transform((text) => text.replace(/\/+$/, '')),
+  SERVICE_XML_URL: httpUrl.optional(),
+  // A token of RFC 9110, section 5.6.2.
+  SERVICE_HEADER_PREFIX: z
+    .string()
+    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the first part of a header’s name')
+    .default(DEFAULT_HEADER_PREFIX),
+  SERVICE_AUTH: z.enum(['basic', 'session'], 'must be basic or session').default('basic'),
+  SERVICE_XML_AUTH: z.enum(['auth', 'session'], 'must be auth or session').default('auth'),
+  SERVICE_SESSION_PLACE: z.enum(['header', 'cookie'], 'must be header or cookie').default('header'),
+  SERVICE_SESSION_TIMEOUT: wholeNumber(1, 1_440).default(10),
+  SERVICE_TIMEOUT: duration.refine((ms) => ms <= 600_000, 'must be at most 10m').default(30_000),
+  SERVICE_REPLY_TO: z.email('must be an e-mail address').optional(),
+  SERVICE_DEFAULT_CONTEXT: wholeNumber(1, 2_147_483_647).default(4),
+  CREDENTIALS_KEYS: vaultKeys,
+  LEDGER_KEY: ledgerKey.optional(),
+  LEDGER_TSA_URL: httpUrl.optional(),
+  DATABASE_URL: databaseUrl.optional(),
+  DATA_DIR: z
+    .string()
+    .default('./data')
+    .transform((text) => resolve(text)),
+  BACKUP_DIR: z
+    .string()
+    .transform((text) => (text === NO_BACKUPS ? text : resolve(text)))
+    .optional(),
+  ADMINS: z
+    .string()
+    .transform(list)
+    .refine(
+      (ids) => ids.every((id) => /^[UW][A-Z0-9]{2,}$/.test(id)),
+      'must be Slack user ids, separated by commas',
+    )
+    .default([]),
+  ALLOW_ORG_MEMBERS: yesOrNo.default(false),
+  CURRENCY: z
+    .string()
+    .toUpperCase()
+    .refine((code) => exponentOf(code) !== undefined, 'must be the code of a currency (ISO 4217)')
+    .default('EUR'),
+  RDAP_BOOTSTRAP_URL: httpUrl.default(IANA_BOOTSTRAP),
+  DNS_SERVERS: dnsServers.optional(),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level')
+    .default('info'),
+  LOG_FORMAT: z.enum(['json', 'pretty'], 'must be json or pretty').default('json'),
+});
+
+type Variable = keyof z.input<typeof environment> | Uppercase<keyof NamedSettings>;
+
+/** Every variable that is read, with an example for the message about wrong values. */
+export const VARIABLES: Readonly<Record<Variable, string>> = {
+  SLACK_BOT_TOKEN: 'xoxb-your-bot-token',
+  SLACK_SIGNING_SECRET: '32 hex digits from the app’s Basic Information page',
+  SLACK_APP_TOKEN: 'xapp-your-app-level-token',
+  SLACK_API_URL: 'https://slack.com/api/',
+  PORT: '3000',
+  METRICS_PORT: '9464',
+  PUBLIC_URL: 'https://steward.example.com',
+  WEBHOOK_URLS: 'https://alerts.example.com/hook,http://10.0.0.5:8080/steward',
+  WEBHOOK_SECRET: 'whsec_<base64 of 32 random bytes>, made with: echo whsec_$(openssl rand -base64 32)',
+  SIGNING_ROOTS: 'SHA256:47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU',
+  SERVICE_JSON_URL: 'https://service.example/v1',
+  SERVICE_XML_URL: 'https://service.example/xml',
+  SERVICE_HEADER_PREFIX: DEFAULT_HEADER_PREFIX,
+  SERVICE_AUTH: 'basic',
+  SERVICE_XML_AUTH: 'auth',
+  SERVICE_SESSION_PLACE: 'header',
+  SERVICE_SESSION_TIMEOUT: '10',
+  SERVICE_TIMEOUT: '30s',
+  SERVICE_REPLY_TO: 'domains@example.com',
+  SERVICE_DEFAULT_CONTEXT: '4',
+  CREDENTIALS_KEYS: '2026-11:<base64 of 32 random bytes>, made with: openssl rand -base64 32',
+  LEDGER_KEY: 'made with: openssl genpkey -algorithm ed25519 -outform DER | base64 -w0',
+  LEDGER_TSA_URL: 'http://timestamp.example/',
+  DATABASE_URL: 'postgresql://user:password@host:5432/database',
+  DATA_DIR: './data',
+  BACKUP_DIR: './data/backups',
+  ADMINS: 'U024BE7LH',
+  ALLOW_ORG_MEMBERS: 'false',
+  APPROVERS: 'U024BE7LH,S0614TZR7',
+  APPROVALS_REQUIRED: '1',
+  APPROVAL_TASKS: DEFAULT_APPROVAL_TASKS.join(','),
+  APPROVAL_TTL: '72h',
+  APPROVAL_REMIND_AFTER: '4h',
+  ALLOW_SELF_APPROVAL: 'false',
+  APPROVAL_CHANNEL: 'C024BE91L',
+  APPROVAL_ESCALATE_AFTER: '24h',
+  APPROVAL_ESCALATE_TO: 'U024BE7LH,S0614TZR7',
+  ALERT_CHANNEL: 'C024BE91L',
+  REPORT_CHANNEL: 'C024BE91L',
+  CURRENCY: 'EUR',
+  REMINDER_CHANNEL: 'C024BE91L',
+  REMINDER_DAYS: '60,30,14,7,3,1',
+  REMINDER_CRON: '0 9 * * *',
+  REMINDER_TIMEZONE: 'Europe/Berlin',
+  RDAP_BOOTSTRAP_URL: IANA_BOOTSTRAP,
+  DNS_SERVERS: '192.0.2.53,[2001:db8::53]:5353',
+  LOG_LEVEL: 'info',
+  LOG_FORMAT: 'json',
+};
+
+const VARIABLE_NAMES = Object.keys(VARIABLES);
+
+/** The settings cannot be used. `message` lists every problem and never a value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Checks all settings together.
+ * @param env the environment; empty values count as unset
+ * @throws {ConfigError} that names every wrong variable, what is wrong, and an example
+ */
+export function readConfig(env: Environment): Config {
+  const { given, problems: unreadable } = givenVariables(env, VARIABLE_NAMES);
+  const parsed = environment.safeParse(given);
+  const team = namedSettings.safeParse(
+    Object.fromEntries(Object.entries(given).map(([name, text]) => [name.toLowerCase(), text])),
+  );
+  const issues = [...(parsed.error?.issues ?? []), ...(team.error?.issues ?? [])];
+  const problems = new Map([...problemsOf(given, issues), ...unreadable]);
+  if (!parsed.success || !team.success || problems.size > 0) throw new ConfigError(formatProblems(problems));
+  return configOf(parsed.data, team.data, mistypedVariables(env));
+}
+
+/** Variables of a process, by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+type GivenVariables = Readonly<Record<string, string>>;
+type Problems = ReadonlyMap<string, string>;
+
+/** In the place of every variable, a file that holds its value may be named: `SLACK_BOT_TOKEN_FILE=/run/secrets/slack`. */
+const FILE_SUFFIX = '_FILE';
+
+/**
+ * The values of variables, from the environment or from the files that it names. Problems name no path: it may be a secret
+ * that was put into the wrong variable.
+ */
+function givenVariables(
+  env: Environment,
+  names: readonly string[],
+): { readonly given: GivenVariables; readonly problems: Problems } {
+  const given: Record<string, string> = {};
+  const problems = new Map<string, string>();
+  for (const name of names) {
+    const inFile = `${name}${FILE_SUFFIX}`;
+    const path = env[inFile]?.trim() ?? '';
+    let value = env[name]?.trim() ?? '';
+    if (value !== '' && path !== '') problems.set(name, `is given twice, by ${inFile} too`);
+    else if (path !== '') {
+      try {
+        value = readFileSync(path, 'utf8').trim();
+        if (value === '') problems.set(name, `is empty in the file that ${inFile} names`);
+      } catch (error) {
+        const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+        problems.set(name, `cannot be read from the file that ${inFile} names (${code})`);
+      }
+    }
+    if (value.includes(PLACEHOLDER)) problems.set(name, 'still has the placeholder of .env.example');
+    if (value !== '') given[name] = value;
+  }
+  return { given, problems };
+}
+
+/** Stands in `.env.example` wherever a value has to be filled in, and in no value that could be right. */
+const PLACEHOLDER = '…';
+
+/** Variables that nobody reads and whose names are nearly those of ones that are read, with these: they may be mistyped. */
+function mistypedVariables(env: Environment): readonly (readonly [name: string, meant: string])[] {
+  const known = VARIABLE_NAMES.flatMap((name) => [name, `${name}${FILE_SUFFIX}`]);
+  const set = Object.keys(env).filter((name) => env[name] !== '' && !known.includes(name));
+  return set.flatMap((name) => {
+    const meant = known.find((other) => isNear(name.toUpperCase(), other));
+    return meant === undefined ? [] : [[name, meant] as const];
+  });
+}
+
+/** One letter in six may differ; or words are missing: `SLACK_TOKEN`. */
+function isNear(name: string, known: string): boolean {
+  const words = name.split('_');
+  const lacksWords = words.length > 1 && words.every((word) => known.split('_').includes(word));
+  return lacksWords || editDistance(name, known) <= Math.max(1, Math.floor(known.length / 6));
+}
+
+/** What is wrong with each variable, and with variables that do not go together. */
+function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]): Problems {
+  const problems = new Map<string, string>();
+  for (const issue of issues) {
+    const name = String(issue.path[0]).toUpperCase();
+    if (!problems.has(name)) problems.set(name, given[name] === undefined ? 'is required' : issue.message);
+  }
+  if (given['SLACK_APP_TOKEN'] === undefined && given['SLACK_SIGNING_SECRET'] === undefined) {
+    problems.set('SLACK_SIGNING_SECRET', 'is required unless SLACK_APP_TOKEN turns on Socket Mode');
+  }
+  if (given['WEBHOOK_URLS'] !== undefined && given['WEBHOOK_SECRET'] === undefined) {
+    problems.set('WEBHOOK_SECRET', 'is required with WEBHOOK_URLS');
+  }
+  const port = Number(given['PORT'] ?? DEFAULT_PORT);
+  if (port !== 0 && Number(given['METRICS_PORT']) === port) {
+    problems.set('METRICS_PORT', 'must be another port than PORT');
+  }
+  return problems;
+}
+
+function formatProblems(problems: Problems): string {
+  const examples = new Map<string, string>(Object.entries(VARIABLES));
+  const lines = [...problems].map(
+    ([name, problem]) => `  ${name} ${problem} (example: ${examples.get(name)})`,
+  );
+  return `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\nSet them in the environment or in a .env file.`;
+}
+
+/** Unless it is set, backups are taken of the embedded database alone: another one has backups of its own. */
+function backupDirOf(e: z.output<typeof environment>): string | undefined {
+  if (e.BACKUP_DIR === undefined)
+    return e.DATABASE_URL === undefined ? join(e.DATA_DIR, 'backups') : undefined;
+  return e.BACKUP_DIR === NO_BACKUPS ? undefined : e.BACKUP_DIR;
+}
+
+/** Everything that the README's table of settings names, checked. */
+export type Config = Readonly<ReturnType<typeof configOf>>;
+
+function configOf(
+  e: z.output<typeof environment>,
+  team: NamedSettings,
+  mistyped: ReturnType<typeof mistypedVariables>,
+) {
+  return {
+    mistyped,
+    slack: {
+      botToken: e.SLACK_BOT_TOKEN,
+      signingSecret: e.SLACK_SIGNING_SECRET,
+      appToken: e.SLACK_APP_TOKEN,
+      apiUrl: e.SLACK_API_URL,
+    },
+    port: e.PORT,
+    /** Port of the metrics alone; undefined: they are served on `port`. */
+    metricsPort: e.METRICS_PORT,
+    /** Where what matters is told besides Slack. */
+    webhooks: { urls: e.WEBHOOK_URLS, secret: e.WEBHOOK_SECRET },
+    /** Where people reach the HTTP server, without a slash at the end; undefined: this machine's own address. */
+    publicUrl: e.PUBLIC_URL,
+    /** Fingerprints of the passkeys that may vouch for others; empty: nothing can be signed. */
+    signingRoots: e.SIGNING_ROOTS,
+    service: {
+      jsonUrl: e.SERVICE_JSON_URL,
+      xmlUrl: e.SERVICE_XML_URL,
+      headerPrefix: e.SERVICE_HEADER_PREFIX,
+      jsonAuth: e.SERVICE_AUTH,
+      xmlAuth: e.SERVICE_XML_AUTH,
+      sessionPlace: e.SERVICE_SESSION_PLACE,
+      sessionMinutes: e.SERVICE_SESSION_TIMEOUT,
+      timeoutMs: e.SERVICE_TIMEOUT,
+      replyTo: e.SERVICE_REPLY_TO,
+      defaultContext: e.SERVICE_DEFAULT_CONTEXT,
+    },
+    /** The first one encrypts, all decrypt. */
+    credentialsKeys: e.CREDENTIALS_KEYS,
+    /** Signs seals; undefined: one that the bot makes. */
+    ledgerKey: e.LEDGER_KEY,
+    /** A service that stamps anchors (RFC 3161); undefined: none. */
+    ledgerTsaUrl: e.LEDGER_TSA_URL,
+    databaseUrl: e.DATABASE_URL,
+    dataDir: e.DATA_DIR,
+    /** Where the bot itself takes a backup each day; undefined: it takes none. */
+    backupDir: backupDirOf(e),
+    admins: e.ADMINS,
+    /** Lets members of the organisation's other workspaces in (Enterprise Grid). */
+    allowOrgMembers: e.ALLOW_ORG_MEMBERS,
+    /** ISO 4217 code of prices. */
+    currency: e.CURRENCY,
+    /** What team settings start with. */
+    team,
+    rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
+    /** The configured resolvers; undefined: those of the operating system. */
+    dnsServers: e.DNS_SERVERS,
+    logLevel: e.LOG_LEVEL,
+    /** `pretty`: lines for people. */
+    logFormat: e.LOG_FORMAT,
+  };
+}
+
+/** Where the database is: all that most of the operator's commands need. */
+export type DatabaseSettings = Pick<Config, 'databaseUrl' | 'dataDir'>;
+
+/** Checks the settings of the database alone, so that commands run where the bot's other settings are not known. */
+export function readDatabaseSettings(env: Environment): DatabaseSettings {
+  const shape = environment.pick({ DATABASE_URL: true, DATA_DIR: true });
+  const { given, problems } = givenVariables(env, Object.keys(shape.shape));
+  const parsed = shape.safeParse(given);
+  const all = new Map([
+    ...(parsed.error?.issues ?? []).map(({ path, message }) => [String(path[0]), message] as const),
+    ...problems,
+  ]);
+  if (!parsed.success || all.size > 0) throw new ConfigError(formatProblems(all));
+  return { databaseUrl: parsed.data.DATABASE_URL, dataDir: parsed.data.DATA_DIR };
+}
+
+/** The variables of the environment in whose lists a person stands. */
+export function variablesWith(env: Environment, person: string): readonly string[] {
+  return VARIABLE_NAMES.filter((name) => list(env[name] ?? '').includes(person));
+}
+
+/** Reads `.env`, if present, into the environment, which wins. @throws {ConfigError} when it cannot be read */
+export function loadEnvironment(): Environment {
+  if (!existsSync('.env')) return process.env;
+  try {
+    // Node says of each file that it cannot load that it is not there.
+    readFileSync('.env');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`The file .env is there and cannot be read: ${reason}.`);
+  }
+  process.loadEnvFile('.env');
+  return process.env;
+}
+
+export function loadConfig(): Config {
+  return readConfig(loadEnvironment());
+}

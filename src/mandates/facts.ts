@@ -1,0 +1,161 @@
+import { isTeamAccount } from '../accounts/account.ts';
+import { type ApproverDeps, readPeople, requestersOf } from '../approvals/approvers.ts';
+import { type EvaluatedOrder, evaluateOrder } from '../approvals/demand.ts';
+import type { OrderSigning } from '../approvals/order-signing.ts';
+import { approvalProgress, type StandIn } from '../approvals/progress.ts';
+import { DAY_MS } from '../lib/duration.ts';
+import type { Reservation } from '../money/budget.ts';
+import type { LookAtBudgets } from '../money/budget-look.ts';
+import type { OrderCost } from '../money/prices.ts';
+import type { Order } from '../orders/order.ts';
+import type { RequestDeps } from '../orders/request-order.ts';
+import { needsSignatures } from '../policy/policy.ts';
+import { zoneFor } from '../zones/rules.ts';
+import type { ActingFacts, NameEnd } from './acting.ts';
+import type { LifeDeps } from './life.ts';
+import type { MandateName, MandateStore } from './ports.ts';
+
+/*
+ * What a mandate has to know of a name: all that an approval looks at, read anew each time.
+ */
+
+export interface MandateDeps extends Omit<LifeDeps, 'mandates'>, RequestDeps, ApproverDeps {
+  readonly mandates: MandateStore;
+  readonly signing: Pick<OrderSigning, 'signersOf'>;
+  /** The budgets of a day (UTC, YYYY-MM-DD). */
+  readonly budgetsOn: (day: string) => LookAtBudgets;
+  /** What renewing names for a year costs by the prices of a day (UTC, YYYY-MM-DD). */
+  readonly costOn: (names: readonly string[], day: string) => Promise<OrderCost>;
+  /** The tags that names touch. */
+  readonly tagsTouched: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
+  /** Whether something happened to a name that nobody has explained yet. */
+  readonly hasOpenIncident: (name: string) => Promise<boolean>;
+  readonly directory: LifeDeps['directory'] & ApproverDeps['directory'];
+}
+
+/** The end of a name, with the last moment at which a renewal keeps it. */
+export function endOfName({ name, expiresAt }: Pick<MandateName, 'name' | 'expiresAt'>): NameEnd {
+  const graceDays = zoneFor(name).lifecycle?.autoRenewGraceDays ?? 0;
+  return { name, expiresAt, renewableUntil: new Date(expiresAt.getTime() + graceDays * DAY_MS) };
+}
+
+/** The renewal of one name for one year, as the policy and the price list look at it. */
+export function renewalOf({ requesterId, account }: Pick<Order, 'requesterId' | 'account'>, name: string) {
+  const input = { names: [name], period: 1 };
+  const usesTeamAccount = account.isTeamAccount ?? false;
+  return { task: 'renew', names: [name], requesterId, input, usesTeamAccount } as const;
+}
+
+/** What is known of a name at this moment, with what the policy asks and what it costs. */
+export interface KnownName {
+  readonly facts: ActingFacts;
+  readonly evaluated: EvaluatedOrder;
+  readonly cost: OrderCost | undefined;
+  /** Somebody has asked for its renewal already. */
+  readonly isAskedFor: boolean;
+}
+
+/**
+ * Gathers what decides about a name.
+ * @param mandate its order
+ * @param without the order that is to be sent, which is no other renewal
+ * @returns undefined while Slack does not tell of somebody on whom it depends
+ */
+export async function knownName(
+  deps: MandateDeps,
+  mandate: Order,
+  name: MandateName,
+  without?: string,
+): Promise<KnownName | undefined> {
+  const renewal = renewalOf(mandate, name.name);
+  const [evaluated, cost, account, latest, incident, owner, open] = await Promise.all([
+    evaluateOrder(deps, renewal),
+    deps.priceOf(renewal),
+    deps.findAccount(mandate.account.id),
+    deps.mandates.latestAccount(name.name),
+    deps.hasOpenIncident(name.name),
+    name.owner === undefined ? 'member' : deps.directory.membership(name.owner),
+    deps.store.openOrders('renew', [name.name]),
+  ]);
+  const policy = await policyFor(deps, mandate, evaluated);
+  if (policy === 'unknown' || owner === 'unknown') return undefined;
+  const openId = open.get(name.name);
+  const other =
+    openId === undefined || openId === without ? undefined : await deps.store.load(openId, 'system');
+  return {
+    evaluated,
+    cost,
+    isAskedFor: other !== undefined && other.state !== 'UNKNOWN',
+    facts: {
+      end: endOfName(name),
+      isDateCertain: name.isDateCertain && name.deletedAt === undefined,
+      hasOwnerLeft: owner === 'left',
+      hasOpenIncident: incident,
+      isAccountLinked: account !== undefined && isTeamAccount(account) === renewal.usesTeamAccount,
+      isInOtherAccount: latest !== undefined && latest !== mandate.account.id,
+      hasUnknownRenewal: other?.state === 'UNKNOWN',
+      policy,
+      amount: cost?.names[0]?.quote?.amount,
+    },
+  };
+}
+
+/**
+ * Whether the approvals of a mandate are what the renewal of a name needs at this moment. This alone lets an order of a
+ * mandate go: who has left, or may not approve it any more, does not count.
+ */
+async function policyFor(
+  deps: MandateDeps,
+  mandate: Order,
+  { demand, policyVersion }: EvaluatedOrder,
+): Promise<ActingFacts['policy'] | 'unknown'> {
+  if (demand.outcome === 'refuse') return 'refuses';
+  if (demand.outcome === 'free') return 'satisfied';
+  const at = deps.now();
+  const givers = mandate.approvals.map(({ userId }) => userId);
+  const away = await standInsOf(deps, mandate);
+  const known = await readPeople({ ...deps, away, at }, demand.requirements, givers);
+  const { isApproved } = approvalProgress(demand, {
+    requesters: requestersOf(mandate),
+    approvals: givers,
+    signers: needsSignatures(demand) ? await deps.signing.signersOf(mandate, policyVersion) : new Set(),
+    people: known.people,
+    allowSelfApproval: false,
+    now: at,
+  });
+  if (isApproved) return 'satisfied';
+  return known.unreadableGroups.length > 0 || known.unconfirmed.size > 0 ? 'unknown' : 'asks_more';
+}
+
+/** Those who stood in for somebody when they approved the mandate: that goes on for its renewals. */
+async function standInsOf(
+  deps: Pick<MandateDeps, 'store' | 'now'>,
+  mandate: Order,
+): Promise<ReadonlyMap<string, StandIn>> {
+  const approved = (await deps.store.history(mandate.id, 'system')).flatMap((entry) =>
+    entry.kind === 'approved' ? (entry.progress?.requirements ?? []) : [],
+  );
+  const until = new Date(deps.now().getTime() + DAY_MS);
+  return new Map(
+    approved
+      .flatMap(({ given }) => given)
+      .flatMap(({ userId, standsInFor }) =>
+        standsInFor === undefined ? [] : [[standsInFor, { userId, until }] as const],
+      ),
+  );
+}
+
+/**
+ * What a name takes out of the budgets and ceilings on a day; undefined when a budget does not have it.
+ * @param orderId its order, if there is one: what is reserved for it is reserved anew
+ */
+export async function reservationFor(
+  deps: Pick<MandateDeps, 'budgetsOn'>,
+  name: string,
+  { cost }: Pick<KnownName, 'cost'>,
+  day: string,
+  orderId?: string,
+): Promise<Reservation | undefined> {
+  const look = await deps.budgetsOn(day)({ items: [{ n: 1, name }], resumed: orderId }, cost);
+  return look === undefined || look.over.length > 0 ? undefined : look.reservation;
+}

@@ -1,0 +1,171 @@
+import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
+import { type ApproverDeps, approversOf } from '../approvals/approvers.ts';
+import { settleEach, throwAny } from '../lib/collections.ts';
+import { WEEK_MS } from '../lib/duration.ts';
+import type { Log } from '../lib/log.ts';
+import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change-order.ts';
+import { stopChanged, stopContradicted } from '../orders/check-statement.ts';
+import { differenceFromLog } from '../orders/log-limits.ts';
+import type { Order } from '../orders/order.ts';
+import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from '../orders/parties.ts';
+import type { Directory, OrderStore, SystemViewer } from '../orders/ports.ts';
+import { type ServicePlaces, verifiedStatement } from '../orders/statement.ts';
+import { isInForce, type MandateEnd, type MandateInForce, mandateOf } from './mandate.ts';
+import type { MandateStore } from './ports.ts';
+import { endOfMandate, mandateTerms } from './terms.ts';
+
+/*
+ * How a mandate comes into force, and how it ends. What it makes meanwhile is in `run.ts`.
+ */
+
+/** People are told of the end of a mandate this long before it. */
+const ENDING_SOON_MS = WEEK_MS;
+
+export interface LifeDeps {
+  readonly store: OrderStore;
+  readonly mandates: Pick<MandateStore, 'unsentOf'>;
+  readonly findAccount: FindAccount;
+  readonly directory: Pick<Directory, 'membership'>;
+  readonly servicePlaces: ServicePlaces;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/**
+ * Puts an approved mandate into force, if it is what was approved and its people are there. Nothing is sent.
+ * @returns false when Slack does not tell of its people, so that it has to be tried again
+ */
+export async function putInForce(deps: LifeDeps, orderId: string): Promise<boolean> {
+  let isKnown = true;
+  await changeOrder(deps, orderId, async (order): Promise<Decision> => {
+    isKnown = true;
+    if (order.state !== 'APPROVED' || order.task !== 'mandate') return { refusal: { code: 'not_due' } };
+    if (verifiedStatement(order, deps.servicePlaces) === undefined) return stopChanged(deps, order);
+    const { people, isLinked } = await partiesOf(deps.findAccount, order);
+    if (!isLinked) return { event: { type: 'stopped', summary: accountGone(order) } };
+    const members = await checkMembers(deps.directory, people);
+    if (members.kind === 'left') return { event: { type: 'stopped', summary: members.summary } };
+    if (members.kind === 'unknown') {
+      isKnown = false;
+      return { refusal: { code: 'not_due' } };
+    }
+    const expiresAt = endOfMandate(mandateTerms.parse(order.input));
+    if (expiresAt <= deps.now())
+      return { event: { type: 'stopped', summary: { code: 'mandate_held', because: 'mandate_ended' } } };
+    return {
+      event: { type: 'in_force', expiresAt, remindAt: new Date(expiresAt.getTime() - ENDING_SOON_MS) },
+    };
+  });
+  return isKnown;
+}
+
+/** Tells people that a mandate ends soon, and ends it when it is over. */
+export async function advanceMandate(deps: LifeDeps, order: Order): Promise<void> {
+  const now = deps.now();
+  if (order.mandateEnd !== undefined) return;
+  if (order.expiresAt !== undefined && order.expiresAt <= now) await end(deps, order.id, { because: 'over' });
+  else if (order.remindAt !== undefined && order.remindAt <= now)
+    await changeOrder(deps, order.id, () => ({ event: { type: 'mandate_ending' } }));
+}
+
+/** Who asked for a mandate, or an approver, ends it at once. What it has not sent is stopped. */
+export async function endMandate(
+  deps: LifeDeps & ApproverDeps,
+  orderId: string,
+  userId: string,
+): Promise<ChangeOutcome> {
+  const order = await deps.store.load(orderId, 'system');
+  if (order !== undefined && order.requesterId !== userId) {
+    const policy = await approversOf(deps, order, [userId], 'general');
+    const refusal = refusalOfNonApprover(policy, userId, 'end_mandate');
+    if (refusal !== undefined) return { ok: false, refusal, order };
+  }
+  return end(deps, orderId, { because: 'person', by: userId });
+}
+
+/** Ends a mandate of which one of the people has left. @returns whether it goes on */
+export async function endIfLeft(deps: LifeDeps, order: Order): Promise<boolean> {
+  const { people } = await partiesOf(deps.findAccount, order);
+  const [asker, owner] = people;
+  const parties: (Party & { readonly because: MandateEnd['because'] })[] = [
+    ...(asker === undefined ? [] : [{ ...asker, because: 'requester_left' as const }]),
+    ...(owner === undefined ? [] : [{ ...owner, because: 'owner_left' as const }]),
+    ...order.approvals.map(({ userId }) => ({
+      userId,
+      because: 'approver_left' as const,
+      summary: { code: 'owner_left' as const },
+    })),
+  ];
+  for (const { userId, because } of parties) {
+    if ((await deps.directory.membership(userId)) !== 'left') continue;
+    await end(deps, order.id, { because, by: userId });
+    return false;
+  }
+  return true;
+}
+
+/** Ends every mandate that is in force: what they have spent is not certain any more. */
+export async function endAfterRestore(deps: Pick<LifeDeps, 'store' | 'now'>): Promise<void> {
+  for (const { id, mandateEnd } of await mandatesOf(deps.store, 'system'))
+    if (mandateEnd === undefined)
+      await changeOrder(deps, id, () => ({ event: { type: 'mandate_ended', because: 'database_restored' } }));
+}
+
+/** Ends a mandate whose rows differ from its log. @returns whether they do */
+export async function endIfContradicted(
+  deps: Pick<LifeDeps, 'store' | 'mandates' | 'now'>,
+  order: Order,
+): Promise<boolean> {
+  const history = await deps.store.history(order.id, 'system');
+  if (differenceFromLog(order, history, deps.store.isWitnessed) === undefined) return false;
+  await changeOrder(deps, order.id, (current) => stopContradicted(deps, current));
+  await stopUnsent(deps, order.id);
+  return true;
+}
+
+/** More mandates than a team ever has. */
+const MAX_MANDATES = 500;
+
+/** The orders of all mandates that came into force, the newest first. */
+export function mandatesOf(store: Pick<OrderStore, 'list'>, viewer: SystemViewer): Promise<readonly Order[]> {
+  return store.list({ viewer, tasks: ['mandate'], states: ['SUCCEEDED'], limit: MAX_MANDATES });
+}
+
+/** The mandates that are in force, the oldest first. */
+export async function mandatesInForce(
+  { store, now }: { readonly store: Pick<OrderStore, 'list'>; readonly now: () => Date },
+  viewer: SystemViewer,
+): Promise<readonly MandateInForce[]> {
+  const at = now();
+  return (await mandatesOf(store, viewer)).toReversed().flatMap((order) => {
+    const mandate = mandateOf(order);
+    return mandate !== undefined && isInForce(mandate, at) ? [{ order, mandate }] : [];
+  });
+}
+
+async function end(
+  deps: LifeDeps,
+  orderId: string,
+  how: Pick<MandateEnd, 'because' | 'by'>,
+): Promise<ChangeOutcome> {
+  const outcome = await changeOrder(deps, orderId, (order) =>
+    order.mandateEnd === undefined && order.task === 'mandate' && order.state === 'SUCCEEDED'
+      ? { event: { type: 'mandate_ended', ...how } }
+      : { refusal: { code: 'not_in_force' } },
+  );
+  if (outcome.ok) await stopUnsent(deps, orderId);
+  return outcome;
+}
+
+/** Stops what an ended mandate has not sent. Its mark of sending is refused in any case; this says so at once. */
+export async function stopUnsent(
+  deps: Pick<LifeDeps, 'store' | 'mandates' | 'now'>,
+  mandateId: string,
+): Promise<void> {
+  const stopped = await settleEach(await deps.mandates.unsentOf(mandateId), (orderId) =>
+    changeOrder(deps, orderId, () => ({
+      event: { type: 'stopped', summary: { code: 'mandate_held', because: 'mandate_ended' } },
+    })),
+  );
+  throwAny(stopped.errors);
+}

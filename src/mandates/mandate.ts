@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import type { Order } from '../orders/order.ts';
+import { fitsPatterns, type NamePatterns, sortPatterns } from '../policy/name-patterns.ts';
+import { subjectOf } from '../policy/subject.ts';
+import { endOfMandate, type MandateTerms, mandateTerms } from './terms.ts';
+
+/*
+ * A mandate: an order that sends nothing itself and is `SUCCEEDED` while it is in force. Its approvals let renewals go
+ * that it makes, each an order of its own. Pure.
+ */
+
+/** Why a mandate ended before its last day, or with it. */
+const MANDATE_ENDS = [
+  'person',
+  'over',
+  'requester_left',
+  'owner_left',
+  'approver_left',
+  /** What it has spent is not certain: the database may lack more than a day. */
+  'database_restored',
+  /** Its rows differ from its log. */
+  'log_differs',
+] as const;
+
+/** How a mandate ended. */
+export const storedMandateEnd = z.object({
+  at: z.coerce.date(),
+  because: z.enum(MANDATE_ENDS),
+  /** Slack user id of who ended it, or who has left. */
+  by: z.string().exactOptional(),
+});
+export type MandateEnd = Readonly<z.output<typeof storedMandateEnd>>;
+
+/** That an order was made by a mandate, kept with the order. */
+export interface Mandated {
+  /** The order of the mandate. */
+  readonly id: string;
+  /** It is not sent before: a day after it was said at the earliest. */
+  readonly sendAfter: Date;
+}
+
+/** A mandate that has been in force, out of its order. */
+export interface Mandate {
+  readonly id: string;
+  readonly since: Date;
+  readonly terms: MandateTerms;
+  readonly patterns: NamePatterns;
+  /** First moment at which it is over by itself. */
+  readonly endsAt: Date;
+  readonly end: MandateEnd | undefined;
+}
+
+/** A mandate in force, with its order. */
+export interface MandateInForce {
+  readonly order: Order;
+  readonly mandate: Mandate;
+}
+
+/** @returns undefined for an order that is none, or that has not come into force */
+export function mandateOf(
+  order: Pick<Order, 'id' | 'task' | 'state' | 'input' | 'closedAt' | 'mandateEnd'>,
+): Mandate | undefined {
+  if (order.task !== 'mandate' || order.state !== 'SUCCEEDED' || order.closedAt === undefined)
+    return undefined;
+  const terms = mandateTerms.safeParse(order.input).data;
+  if (terms === undefined) return undefined;
+  return {
+    id: order.id,
+    since: order.closedAt,
+    terms,
+    patterns: sortPatterns(terms.mandate_names),
+    endsAt: endOfMandate(terms),
+    end: order.mandateEnd,
+  };
+}
+
+/** Whether a mandate lets something go at a moment. */
+export function isInForce({ end, endsAt }: Pick<Mandate, 'end' | 'endsAt'>, at: Date): boolean {
+  return end === undefined && at < endsAt;
+}
+
+/** Whether a mandate speaks of a name. @param touched the tags that the name touches */
+export function covers(
+  { patterns }: Pick<Mandate, 'patterns'>,
+  name: string,
+  touched: readonly string[],
+): boolean {
+  return fitsPatterns(patterns, subjectOf(name, 'host'), touched) === 'yes';
+}
+
+/** The sequence in which mandates come: of several that fit a name the oldest acts, whatever the others allow. */
+function byAge(a: Mandate, b: Mandate): number {
+  return a.since.getTime() - b.since.getTime() || (a.id < b.id ? -1 : 1);
+}
+
+/** The mandate that acts for a name: the oldest in force that fits it. */
+export function mandateFor(
+  mandates: readonly Mandate[],
+  name: string,
+  touched: readonly string[],
+  at: Date,
+): Mandate | undefined {
+  return mandates
+    .filter((mandate) => isInForce(mandate, at) && covers(mandate, name, touched))
+    .toSorted(byAge)[0];
+}

@@ -1,0 +1,306 @@
+import type { OrderLogEntry } from '../ledger/events.ts';
+import { DAY_MS } from '../lib/duration.ts';
+import { type BudgetSpan, periodOf } from '../money/budget.ts';
+import type { OrderCost } from '../money/prices.ts';
+import type { Order } from '../orders/order.ts';
+import type { SystemViewer } from '../orders/ports.ts';
+import { maySee, type PersonViewer, visibleIds } from '../orders/visibility.ts';
+import { utcDay } from '../zones/calendar-day.ts';
+import {
+  decideActing,
+  type HeldCode,
+  isInTimeFor,
+  overCeiling,
+  type SendPlan,
+  type Taken,
+} from './acting.ts';
+import { knownName, type MandateDeps, reservationFor } from './facts.ts';
+import { mandatesInForce } from './life.ts';
+import { type Mandate, type MandateInForce, mandateFor } from './mandate.ts';
+import type { MandateAct, MandateName, MandateStore } from './ports.ts';
+import type { MandateTerms } from './terms.ts';
+
+/* How mandates stand: what is shown of them before they are decided, and while they are in force. */
+
+/** A mandate in force, with what it did and what it will do. */
+export interface MandateStanding extends MandateInForce {
+  readonly history: readonly OrderLogEntry[];
+  /** The month or year that its sum counts in at this moment. */
+  readonly period: string;
+  /** In minor units of its currency: spent, and reserved for what was not answered yet. */
+  readonly booked: bigint;
+  readonly reserved: bigint;
+  /** Names for which it acts within 30 days, the soonest first. */
+  readonly coming: readonly MandateName[];
+  /** What it did in the last 30 days, the latest first. */
+  readonly acts: readonly MandateAct[];
+}
+
+const SHOWN_DAYS = 30;
+/** Names that are looked at for what is coming. */
+const MAX_COMING = 1_000;
+
+/** The mandates in force that a person may see, the oldest first, with how they stand, and how many others there are. */
+export async function mandatesStanding(
+  deps: MandateDeps,
+  viewer: PersonViewer,
+): Promise<{ readonly shown: readonly MandateStanding[]; readonly hidden: number }> {
+  const now = deps.now();
+  const all = await mandatesInForce(deps, 'system');
+  const ids = all.map(({ order }) => order.id);
+  const visible = await visibleIds(deps, viewer, ids);
+  const given = all.filter(({ order }) => visible.has(order.id));
+  const hidden = all.length - given.length;
+  if (given.length === 0) return { shown: [], hidden };
+  const coming = await comingNames(
+    deps,
+    all.map(({ mandate }) => mandate),
+  );
+  const shown = await Promise.all(
+    given.map(async ({ order, mandate }): Promise<MandateStanding> => {
+      const { from, until, period } = boundsOf(mandate.terms.span, utcDay(now));
+      const [spent, acts, history] = await Promise.all([
+        deps.mandates.spentBy(mandate.id, from, until),
+        deps.mandates.actsBy(mandate.id, new Date(now.getTime() - SHOWN_DAYS * DAY_MS)),
+        deps.store.history(order.id, 'system'),
+      ]);
+      return { order, mandate, history, period, ...spent, acts, coming: coming.get(mandate.id) ?? [] };
+    }),
+  );
+  return { shown, hidden };
+}
+
+/** The first day of a month or year, and the first one after it. */
+function boundsOf(span: BudgetSpan, day: string) {
+  const period = periodOf(span, day);
+  const from = span === 'month' ? `${period}-01` : `${period}-01-01`;
+  const next = new Date(from);
+  if (span === 'month') next.setUTCMonth(next.getUTCMonth() + 1);
+  else next.setUTCFullYear(next.getUTCFullYear() + 1);
+  return { period, from, until: utcDay(next) };
+}
+
+/** The names for which each mandate acts within 30 days. */
+async function comingNames(
+  deps: MandateDeps,
+  mandates: readonly Mandate[],
+): Promise<ReadonlyMap<string, readonly MandateName[]>> {
+  const now = deps.now();
+  const notice = Math.max(...mandates.map(({ terms }) => terms.notice));
+  const until = new Date(now.getTime() + (SHOWN_DAYS + notice) * DAY_MS);
+  const names = await deps.mandates.due(now, until, undefined, MAX_COMING);
+  const touched = await deps.tagsTouched(names.map(({ name }) => name));
+  const found = new Map<string, MandateName[]>();
+  for (const name of names) {
+    const acting = mandates.filter((mandate) => isInTimeFor(mandate, name, now));
+    const mandate = mandateFor(acting, name.name, touched.get(name.name) ?? [], now);
+    const actsAt = name.expiresAt.getTime() - (mandate?.terms.notice ?? 0) * DAY_MS;
+    if (mandate === undefined || actsAt > now.getTime() + SHOWN_DAYS * DAY_MS) continue;
+    found.set(mandate.id, [...(found.get(mandate.id) ?? []), name]);
+  }
+  return found;
+}
+
+/** A name, and the end for which a mandate has to act; undefined: whichever comes. */
+interface EndingName {
+  readonly name: string;
+  readonly expiresAt?: Date | undefined;
+}
+
+/** The mandates in force that cover some names, and are still in force when they have to act. */
+async function mandatesCovering(
+  deps: Pick<MandateDeps, 'store' | 'tagsTouched' | 'now'>,
+  names: readonly EndingName[],
+  viewer: SystemViewer,
+): Promise<ReadonlyMap<string, MandateInForce>> {
+  const now = deps.now();
+  const given = await mandatesInForce(deps, viewer);
+  if (given.length === 0) return new Map();
+  const touched = await deps.tagsTouched(names.map(({ name }) => name));
+  return new Map(
+    names.flatMap(({ name, expiresAt }) => {
+      const acting = given
+        .map(({ mandate }) => mandate)
+        .filter((mandate) => expiresAt === undefined || isInTimeFor(mandate, { name, expiresAt }, now));
+      const chosen = mandateFor(acting, name, touched.get(name) ?? [], now);
+      const found = given.find(({ mandate }) => mandate === chosen);
+      return found === undefined ? [] : [[name, found] as const];
+    }),
+  );
+}
+
+/** What a mandate would cover by today's names and prices. */
+export interface MandatePreview {
+  readonly names: readonly string[];
+  /** One year of all its names, by the prices of a year ago and of today. */
+  readonly lastYear: OrderCost | undefined;
+  readonly nextYear: OrderCost | undefined;
+  /** Names for which it would not act as things are, each with why. */
+  readonly held: readonly { readonly name: string; readonly because: HeldCode }[];
+  /** Names for which an older mandate acts. */
+  readonly others: readonly string[];
+}
+
+/** What a mandate that waits would cover, and what it would not act on. */
+export async function previewOf(
+  deps: MandateDeps,
+  order: Pick<Order, 'id'>,
+  terms: MandateTerms,
+): Promise<MandatePreview> {
+  const now = deps.now();
+  const names = await deps.mandates.namesFitting(terms.mandate_names);
+  const [watched, lastYear, nextYear, covering] = await Promise.all([
+    deps.mandates.findMany(names),
+    deps.costOn(names, utcDay(new Date(now.getTime() - 365 * DAY_MS))),
+    deps.costOn(names, utcDay(now)),
+    mandatesCovering(
+      deps,
+      names.map((name) => ({ name })),
+      'system',
+    ),
+  ]);
+  const known = new Map(watched.map((name) => [name.name, name]));
+  const nothing = { byDay: [], countOn: () => 0 };
+  return {
+    names,
+    lastYear,
+    nextYear,
+    held: names.flatMap((name, index) => {
+      const amount = nextYear.names[index]?.quote?.amount;
+      const because =
+        overCeiling(terms, amount, utcDay(now), nothing) ??
+        (known.get(name)?.isDateCertain === true ? undefined : 'date_in_doubt');
+      return because === undefined ? [] : [{ name, because }];
+    }),
+    others: names.filter((name) => covering.has(name) && covering.get(name)?.mandate.id !== order.id),
+  };
+}
+
+/** Tells of names and their ends whether a mandate renews them that is in force now, and still is when it has to act. */
+export async function mandatesInTime(
+  deps: Pick<MandateDeps, 'store' | 'now'> & Pick<MandateStore, 'namesFitting'>,
+): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
+  const now = deps.now();
+  const covering = await Promise.all(
+    (await mandatesInForce(deps, 'system')).map(async ({ mandate }) => {
+      const names = new Set(await deps.namesFitting(mandate.terms.mandate_names));
+      return { mandate, names };
+    }),
+  );
+  return (end) =>
+    covering.some(({ mandate, names }) => names.has(end.name) && isInTimeFor(mandate, end, now));
+}
+
+/** The mandate in force that speaks of one name. */
+export interface CoveringMandate {
+  /** Undefined when the viewer may not see it. */
+  readonly given: MandateInForce | undefined;
+  /** It is over before it has to act for the name. */
+  readonly isOverBefore: boolean;
+}
+
+/** The mandate that covers one name, of several the one that acts; undefined when none does. */
+export async function mandateOfName(
+  deps: MandateDeps,
+  name: string,
+  viewer: PersonViewer,
+): Promise<CoveringMandate | undefined> {
+  const expiresAt = (await deps.mandates.find(name))?.expiresAt;
+  const acting = (await mandatesCovering(deps, [{ name, expiresAt }], 'system')).get(name);
+  const covering = acting ?? (await mandatesCovering(deps, [{ name }], 'system')).get(name);
+  if (covering === undefined) return undefined;
+  const isVisible = await maySee(deps, covering.order, viewer);
+  return { given: isVisible ? covering : undefined, isOverBefore: acting === undefined };
+}
+
+/** Mandates in force that a person asked for or gave. */
+export async function mandatesOfPerson(
+  deps: Pick<MandateDeps, 'store' | 'now'>,
+  userId: string,
+): Promise<readonly MandateInForce[]> {
+  return (await mandatesInForce(deps, 'system')).filter(
+    ({ order }) =>
+      order.requesterId === userId || order.approvals.some((approval) => approval.userId === userId),
+  );
+}
+
+/** What becomes of names if nobody presses anything. */
+export interface Outlook {
+  /** When mandates renew names, as things stand: before they expire, and with nothing in the way. */
+  readonly renewals: ReadonlyMap<string, Date>;
+  /** Names that are lost: nobody owns them, no mandate renews them, and no order asks for it. */
+  readonly uncovered: readonly string[];
+}
+
+/** What becomes of some names if nobody presses anything. */
+export async function outlookOf(
+  deps: MandateDeps,
+  watched: readonly (EndingName & { readonly owner?: string | undefined })[],
+  viewer: SystemViewer,
+): Promise<Outlook> {
+  const names = watched.map(({ name }) => name);
+  const [open, covering] = await Promise.all([
+    deps.store.openOrders('renew', names),
+    mandatesCovering(deps, watched, viewer),
+  ]);
+  const planned = new Map([
+    ...(await renewalsUnderWay(deps, open, viewer)),
+    ...(await renewalsAhead(deps, covering)),
+  ]);
+  const renewals = new Map<string, Date>();
+  for (const { name, expiresAt } of await deps.mandates.findMany([...planned.keys()])) {
+    const at = planned.get(name);
+    if (at !== undefined && at < expiresAt) renewals.set(name, at);
+  }
+  const uncovered = watched.filter(
+    ({ name, owner }) => owner === undefined && !renewals.has(name) && !open.has(name),
+  );
+  return { renewals, uncovered: uncovered.map(({ name }) => name) };
+}
+
+/** When the orders go out that mandates have made. @param open the open order of each name */
+async function renewalsUnderWay(
+  { store, now }: Pick<MandateDeps, 'store' | 'now'>,
+  open: ReadonlyMap<string, string>,
+  viewer: SystemViewer,
+): Promise<readonly (readonly [string, Date])[]> {
+  const orders = await Promise.all([...new Set(open.values())].map((id) => store.load(id, viewer)));
+  return orders.flatMap((order) => {
+    if (order?.mandated === undefined || !(order.state === 'APPROVED' || order.state === 'EXECUTING'))
+      return [];
+    const at = new Date(Math.max(order.mandated.sendAfter.getTime(), now().getTime()));
+    return order.items.map(({ name }) => [name, at] as const);
+  });
+}
+
+/** When mandates renew names for which they have not acted yet, decided as it will be then. */
+async function renewalsAhead(
+  deps: MandateDeps,
+  covering: ReadonlyMap<string, MandateInForce>,
+): Promise<readonly (readonly [string, Date])[]> {
+  const now = deps.now().getTime();
+  const taken = new Map<string, Taken>();
+  const found: [string, Date][] = [];
+  for (const name of await deps.mandates.aheadAmong([...covering.keys()])) {
+    const given = covering.get(name.name);
+    const known = given && (await knownName(deps, given.order, name));
+    if (given === undefined || known === undefined || known.isAskedFor) continue;
+    const { mandate } = given;
+    const before = taken.get(mandate.id) ?? (await deps.mandates.takenBy(mandate.id));
+    const actsAt = Math.max(name.expiresAt.getTime() - mandate.terms.notice * DAY_MS, now);
+    const plan = decideActing(mandate, known.facts, before, new Date(actsAt));
+    if (typeof plan === 'string') continue;
+    if ((await reservationFor(deps, name.name, known, plan.day)) === undefined) continue;
+    taken.set(mandate.id, withPlan(before, plan));
+    found.push([name.name, plan.sendAfter]);
+  }
+  return found;
+}
+
+/** What is taken out of ceilings once something more goes out. */
+function withPlan({ byDay, countOn }: Taken, { day, amount }: SendPlan): Taken {
+  return {
+    byDay: [...byDay, { day, minor: BigInt(amount.minor) }],
+    countOn: (on) => countOn(on) + (on === day ? 1 : 0),
+  };
+}

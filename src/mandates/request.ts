@@ -1,0 +1,43 @@
+import { type Account, isDemoContext } from '../accounts/account.ts';
+import { type OrderRequest, type RequestOutcome, requestOrder } from '../orders/request-order.ts';
+import { utcDay } from '../zones/calendar-day.ts';
+import type { MandateDeps } from './facts.ts';
+import { type MandateIssue, readTerms, type TypedTerms } from './terms.ts';
+
+/** What a person asks a mandate with. */
+export interface MandateRequest
+  extends Pick<
+    OrderRequest,
+    'requesterId' | 'channelId' | 'threadTs' | 'isPrivate' | 'reason' | 'deliveryId'
+  > {
+  readonly typed: TypedTerms;
+  /** With which its renewals go out; undefined: there is none. */
+  readonly account: Account | undefined;
+}
+
+export type MandateRequested =
+  | RequestOutcome
+  | { readonly kind: 'wrong_terms'; readonly issues: readonly MandateIssue[] };
+
+/** Asks for a mandate, if its terms are good and each of its patterns fits a name today. */
+export async function requestMandate(
+  deps: MandateDeps,
+  { typed, account, ...request }: MandateRequest,
+): Promise<MandateRequested> {
+  const read = readTerms(typed, deps.ruleFacts.currency, utcDay(deps.now()));
+  const issues: MandateIssue[] = read.ok ? await unfitting(deps, read.terms.mandate_names) : [...read.issues];
+  if (account === undefined) issues.push({ field: 'account', code: 'no_account' });
+  else if (isDemoContext(account.context)) issues.push({ field: 'account', code: 'demo_account' });
+  if (!read.ok || issues.length > 0) return { kind: 'wrong_terms', issues };
+  return requestOrder(deps, { ...request, task: 'mandate', input: read.terms, secret: undefined, account });
+}
+
+async function unfitting(
+  { ruleFacts }: Pick<MandateDeps, 'ruleFacts'>,
+  patterns: readonly string[],
+): Promise<MandateIssue[]> {
+  const found = await Promise.all(patterns.map((pattern) => ruleFacts.namesFitting([pattern])));
+  return patterns.flatMap((given, index) =>
+    found[index]?.length === 0 ? [{ field: 'mandate_names', code: 'fits_nothing', given }] : [],
+  );
+}

@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import type { Account } from '../accounts/account.ts';
+import { present, settleEach, throwAny } from '../lib/collections.ts';
+import { DAY_MS } from '../lib/duration.ts';
+import type { Order } from '../orders/order.ts';
+import { checkRequest, decisionOf, requestOrder, statedOrder } from '../orders/request-order.ts';
+import { decideActing, type HeldCode, isDueFor, type SendPlan } from './acting.ts';
+import {
+  endOfName,
+  type KnownName,
+  knownName,
+  type MandateDeps,
+  renewalOf,
+  reservationFor,
+} from './facts.ts';
+import { endIfContradicted, endIfLeft, mandatesOf, stopUnsent } from './life.ts';
+import { isInForce, type MandateInForce, mandateFor, mandateOf } from './mandate.ts';
+import type { MandateAct, MandateName } from './ports.ts';
+import { MAX_NOTICE_DAYS } from './terms.ts';
+
+/*
+ * What mandates do by themselves: they make an order for each name that is due, or have it asked for in the ordinary way. Safe to
+ * repeat, also on several replicas at once: of each end of a name one act is kept.
+ */
+
+export interface RunDeps extends MandateDeps {
+  /** The account that somebody's orders go out with; undefined when there is none. */
+  readonly accountOf: (userId: string) => Promise<Account | undefined>;
+}
+
+/** Names that are read at once. */
+const PAGE = 200;
+/** After its expiry a name may be kept for so long by a renewal. */
+const LONGEST_GRACE_DAYS = 45;
+/** Held names that are asked for at once. */
+const MAX_ASKED = 500;
+
+/**
+ * Has mandates act for what is due. Each mandate and each name fails alone.
+ * @throws {AggregateError} after everything was tried
+ */
+export async function runMandates(deps: RunDeps): Promise<void> {
+  const tended = await settleEach(await mandatesOf(deps.store, 'system'), (order) =>
+    tendMandate(deps, order),
+  );
+  const acted = await actForDueNames(deps, present(tended.results));
+  throwAny([...tended.errors, ...acted.errors, ...(await askForHeldNames(deps))]);
+}
+
+/** Has held names asked for that are due. @returns what failed; a name that waits after a failure is one of them */
+async function askForHeldNames(deps: RunDeps): Promise<readonly unknown[]> {
+  const due = await deps.mandates.toAskFor(deps.now(), MAX_ASKED);
+  const { errors } = await settleEach(due, async (act) => {
+    try {
+      await askFor(deps, act);
+    } catch (err) {
+      await deps.mandates.askingFailed(act.id, deps.now());
+      throw err;
+    }
+  });
+  const failing = await deps.mandates.failingToAsk();
+  return failing > errors.length
+    ? [...errors, new Error(`${failing} names wait to be asked for again`)]
+    : errors;
+}
+
+/** Ends a mandate whose people have left, or stops what an ended one hasn't sent. @returns it if it stays in force */
+async function tendMandate(deps: RunDeps, order: Order): Promise<MandateInForce | undefined> {
+  const mandate = mandateOf(order);
+  if (mandate === undefined || (await endIfContradicted(deps, order))) return undefined;
+  if (isInForce(mandate, deps.now())) return (await endIfLeft(deps, order)) ? { order, mandate } : undefined;
+  await stopUnsent(deps, mandate.id);
+  return undefined;
+}
+
+async function actForDueNames(deps: RunDeps, given: readonly MandateInForce[]) {
+  const errors: unknown[] = [];
+  if (given.length === 0) return { errors };
+  const mandates = given.map(({ mandate }) => mandate);
+  const now = deps.now();
+  const from = new Date(now.getTime() - LONGEST_GRACE_DAYS * DAY_MS);
+  const until = new Date(now.getTime() + MAX_NOTICE_DAYS * DAY_MS);
+  let after: MandateName | undefined;
+  for (;;) {
+    const page: readonly MandateName[] = await deps.mandates.due(from, until, after, PAGE);
+    const touched = await deps.tagsTouched(page.map(({ name }) => name));
+    for (const name of page) {
+      const mandate = mandateFor(mandates, name.name, touched.get(name.name) ?? [], now);
+      const chosen = given.find((each) => each.mandate === mandate);
+      const isDue = chosen !== undefined && isDueFor(chosen.mandate, endOfName(name), now);
+      if (!isDue || endOfName(name).renewableUntil <= now) continue;
+      await actFor(deps, chosen, name).catch((err: unknown) => {
+        errors.push(err);
+        deps.log.error({ err, mandateId: chosen.mandate.id, name: name.name }, 'acting for a name');
+      });
+    }
+    after = page.at(-1);
+    if (page.length < PAGE || after === undefined) return { errors };
+  }
+}
+
+async function actFor(deps: RunDeps, { order, mandate }: MandateInForce, name: MandateName): Promise<void> {
+  const known = await knownName(deps, order, name);
+  // While somebody else asks for it, or Slack does not tell of people, there is nothing to decide.
+  if (known === undefined || known.isAskedFor) return;
+  const now = deps.now();
+  const taken = await deps.mandates.takenBy(mandate.id);
+  const plan = decideActing(mandate, known.facts, taken, now);
+  // It ends too soon to send anything: another one may come.
+  if (plan === 'mandate_ended') return;
+  const act = {
+    name: name.name,
+    expiresAt: name.expiresAt,
+    mandateId: mandate.id,
+    at: now,
+    amount: known.facts.amount,
+  };
+  const held = typeof plan === 'string' ? plan : await orderFor(deps, { order, name, known, plan });
+  if (held !== undefined) await deps.mandates.keepHeld(act, held);
+}
+
+interface PlannedAct {
+  readonly order: Order;
+  readonly name: MandateName;
+  readonly known: KnownName;
+  readonly plan: SendPlan;
+}
+
+/** Makes the order of a mandate for a name. @returns why the mandate does not act after all */
+async function orderFor(deps: RunDeps, planned: PlannedAct): Promise<HeldCode | undefined> {
+  const { order: mandate, name, known, plan } = planned;
+  const reservation = await reservationFor(deps, name.name, known, plan.day);
+  if (reservation === undefined) return 'budget_empty';
+  const account = await deps.findAccount(mandate.account.id);
+  if (account === undefined) return 'account_gone';
+  const request = {
+    ...(await renewalRequest(deps, mandate, name.name)),
+    account,
+    mandated: { id: mandate.id, sendAfter: plan.sendAfter },
+    // One act is kept for each end of a name. Its order may be stopped and made again.
+    deliveryId: `mandate:${randomUUID()}`,
+  };
+  const checked = checkRequest(deps.interfacesOf(account), request);
+  if (checked.kind !== 'checked') return 'account_gone';
+  const { cost, evaluated } = known;
+  const decision = decisionOf(evaluated);
+  const wanted = { request, account, checked, decision, price: cost, firstExpiry: name.expiresAt };
+  const at = deps.now();
+  const moments = { expiresAt: endOfName(name).renewableUntil };
+  const stated = statedOrder(deps, wanted, { state: 'APPROVED', at, moments, over: [], reservation });
+  if ('issue' in stated) return 'account_gone';
+  const act = { name: name.name, expiresAt: name.expiresAt, mandateId: mandate.id, at, amount: plan.amount };
+  await deps.mandates.keepOrder(act, { order: stated.order, log: [stated.entry], reservation });
+  // Where a ceiling, or somebody else, was faster, the next look decides again.
+  return undefined;
+}
+
+/**
+ * The renewal of a name for who asked for its mandate. People are told in the channel of reminders, or where the mandate was asked
+ * for.
+ */
+async function renewalRequest({ settings }: Pick<RunDeps, 'settings'>, mandate: Order, name: string) {
+  const { task, input, requesterId } = renewalOf(mandate, name);
+  const channelId = (await settings()).reminderChannel ?? mandate.channelId;
+  return { task, input, requesterId, channelId, secret: undefined, reason: undefined, threadTs: undefined };
+}
+
+/** Asks for a name in the ordinary way that its mandate does not renew. */
+async function askFor(deps: RunDeps, act: MandateAct): Promise<void> {
+  const mandate = await deps.store.load(act.mandateId, 'system');
+  if (mandate === undefined) return;
+  const account = (await deps.findAccount(mandate.account.id)) ?? (await deps.accountOf(mandate.requesterId));
+  const outcome = await requestOrder(deps, {
+    ...(await renewalRequest(deps, mandate, act.name)),
+    account,
+    isHeld: true,
+    deliveryId: `mandate-held:${act.id}`,
+  });
+  const hasOrder = outcome.kind === 'accepted' || outcome.kind === 'open_already';
+  // The order that is not sent for it is stopped at any moment.
+  if (outcome.kind === 'open_already' && outcome.order.mandated !== undefined) return;
+  await deps.mandates.askedFor(act.id, hasOrder ? outcome.order.id : undefined, deps.now());
+}

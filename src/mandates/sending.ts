@@ -1,0 +1,84 @@
+import { canonicalJson } from '../lib/canonical-json.ts';
+import { MINUTE_MS } from '../lib/duration.ts';
+import type { Order } from '../orders/order.ts';
+import type { MandatedSending, SendingRead } from '../orders/ports.ts';
+import { verifiedStatement } from '../orders/statement.ts';
+import { needsSignatures } from '../policy/policy.ts';
+import { utcDay } from '../zones/calendar-day.ts';
+import { type Clearance, decideSending, refusalToSend } from './acting.ts';
+import { knownName, type MandateDeps, renewalOf, reservationFor } from './facts.ts';
+import { mandateOf } from './mandate.ts';
+
+/*
+ * The last looks at an order of a mandate before it is sent: at all that an approval looks at, and once more in the transaction
+ * that marks it.
+ */
+
+/** What a look has found, with what its mark has to be checked by. */
+export type Cleared =
+  | (Extract<Clearance, { kind: 'clear' }> & { readonly sending: MandatedSending })
+  | Exclude<Clearance, { kind: 'clear' }>;
+
+/** Looks whether an order of a mandate may go out at this moment. @param order of a mandate */
+export async function clearForMandate(deps: MandateDeps, order: Order): Promise<Cleared> {
+  const [item] = order.items;
+  const held = (code: Extract<Clearance, { kind: 'held' }>['code']): Cleared => ({ kind: 'held', code });
+  const [act, kept] = await Promise.all([
+    deps.mandates.findByOrder(order.id),
+    order.mandated === undefined ? undefined : deps.store.load(order.mandated.id, 'system'),
+  ]);
+  if (item === undefined || act === undefined || kept === undefined) return held('mandate_ended');
+  const name = await deps.mandates.find(item.name);
+  if (name === undefined || !isRenewalOf(kept, order, item.name)) return held('moved_out');
+  const known = await knownName(deps, kept, name, order.id);
+  const now = deps.now();
+  if (known === undefined) return { kind: 'later', until: new Date(now.getTime() + UNKNOWN_WAIT_MS) };
+  const reservation = await reservationFor(deps, item.name, known, utcDay(now), order.id);
+  const facts = {
+    ...known.facts,
+    mandate: mandateOf(kept),
+    isUnchanged: verifiedStatement(kept, deps.servicePlaces) !== undefined,
+    name: item.name,
+    touched: (await deps.tagsTouched([item.name])).get(item.name) ?? [],
+    actedFor: act.expiresAt,
+    expiresAt: name.expiresAt,
+    isLapsing: name.isLapsing,
+    announcedAt: act.announcedAt,
+    taken: await deps.mandates.takenBy(kept.id, order.id),
+    fitsBudgets: reservation !== undefined,
+    madeAt: act.at,
+    lookedAt: name.lookedAt,
+  };
+  const clearance = decideSending(facts, now);
+  if (clearance.kind !== 'clear' || reservation === undefined)
+    return clearance.kind === 'clear' ? held('budget_empty') : clearance;
+  const signedBy = needsSignatures(known.evaluated.demand) ? kept : undefined;
+  return { kind: 'clear', sending: { reservation, signedBy, refusal: refusalAtMark(deps, reservation.day) } };
+}
+
+/** Whether an order is what its mandate makes for a name. The mandate's approvals let nothing else go that says it is of it. */
+function isRenewalOf(mandate: Order, order: Order, name: string): boolean {
+  const { task, input, requesterId } = renewalOf(mandate, name);
+  return (
+    order.task === task &&
+    order.items.length === 1 &&
+    order.requesterId === requesterId &&
+    order.account.id === mandate.account.id &&
+    canonicalJson(order.input) === canonicalJson(input)
+  );
+}
+
+/** While Slack does not tell of people, the order waits for so long. */
+const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
+
+/** @param day for which the sum was looked at and is reserved: past midnight it is looked at again */
+function refusalAtMark({ servicePlaces, now }: MandateDeps, day: string): MandatedSending['refusal'] {
+  return (kept: Order | undefined, read: SendingRead) => {
+    const mandate = kept && mandateOf(kept);
+    const isUnchanged = kept !== undefined && verifiedStatement(kept, servicePlaces) !== undefined;
+    const at = now();
+    return (
+      refusalToSend({ ...read, mandate, isUnchanged }, at) ?? (utcDay(at) === day ? undefined : 'day_full')
+    );
+  };
+}

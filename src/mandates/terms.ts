@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import { DAY_MS } from '../lib/duration.ts';
+import { parseTypedDate } from '../lib/typed-date.ts';
+import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
+import { BUDGET_SPANS } from '../money/budget.ts';
+import { readPattern } from '../policy/name-patterns.ts';
+import { utcDay } from '../zones/calendar-day.ts';
+
+/*
+ * What a mandate allows: which names may be renewed without asking each time, and the ceilings of that. Pure.
+ */
+
+/** Patterns of one mandate: each is a line of its card. */
+const MAX_PATTERNS = 50;
+/** A mandate ends after this at the latest. */
+const MAX_DAYS_AHEAD = 400;
+export const MIN_NOTICE_DAYS = 3;
+export const MAX_NOTICE_DAYS = 30;
+export const DEFAULT_NOTICE_DAYS = 14;
+
+const ceiling = z.object({ currency: z.string(), minor: z.int().min(1) });
+
+/** The input of a mandate's order, under the names of its form's fields. */
+export const mandateTerms = z.object({
+  /** As in a rule: `*.rest`, `tag:brand`, names. */
+  mandate_names: z.array(z.string()).min(1).max(MAX_PATTERNS),
+  /** For one name and one year, included. */
+  max_price: ceiling,
+  /** For all names in one calendar month or year, included. */
+  max_total: ceiling,
+  span: z.enum(BUDGET_SPANS),
+  /** The last day (UTC) on which it lets something go, YYYY-MM-DD. */
+  until: z.iso.date(),
+  /** So many days before the expiry of a name it acts. */
+  notice: z.int().min(MIN_NOTICE_DAYS).max(MAX_NOTICE_DAYS),
+});
+export type MandateTerms = Readonly<z.output<typeof mandateTerms>>;
+
+/** First moment at which a mandate is over. */
+export function endOfMandate({ until }: Pick<MandateTerms, 'until'>): Date {
+  return new Date(Date.parse(until) + DAY_MS);
+}
+
+/** The terms as they stand in a statement: amounts with all their decimals and their currency. */
+export function statedTerms({ max_price, max_total, span, until, notice }: MandateTerms) {
+  const stated = (amount: Amount) => `${formatDecimal(amount)} ${amount.currency}`;
+  return { max_price: stated(max_price), max_total: stated(max_total), span, until, notice };
+}
+
+/** The terms as a person types them. */
+export interface TypedTerms {
+  /** With commas, blanks or new lines between the patterns. */
+  readonly mandate_names: string;
+  readonly max_price: string;
+  readonly max_total: string;
+  readonly span: string;
+  readonly until: string;
+  /** Empty: {@link DEFAULT_NOTICE_DAYS}. */
+  readonly notice: string;
+}
+
+export type MandateField = keyof TypedTerms | 'account';
+
+export type MandateIssue = { readonly field: MandateField } & (
+  | {
+      readonly code:
+        | AmountIssue
+        | 'no_names'
+        /** The ceiling is zero, so nothing would ever be let go. */
+        | 'zero'
+        /** Nothing could be let go under a sum below the price of one name. */
+        | 'below_max_price'
+        | 'span_unknown'
+        | 'not_a_day'
+        | 'day_past'
+        /** A pattern that fits every name, of which nobody could say what it will cover. */
+        | 'fits_everything';
+    }
+  | { readonly code: 'unreadable_pattern'; readonly given: string }
+  /** None of the names on the watch list fits it. */
+  | { readonly code: 'fits_nothing'; readonly given: string }
+  /** The person has no account of their own, or the team has none. */
+  | { readonly code: 'no_account' }
+  /** In the demo system nothing is renewed. */
+  | { readonly code: 'demo_account' }
+  | { readonly code: 'other_currency'; readonly currency: string }
+  | { readonly code: 'too_many_names' | 'too_far_ahead'; readonly max: number }
+  | { readonly code: 'notice_out_of_range'; readonly min: number; readonly max: number }
+);
+
+export type ReadTerms =
+  | { readonly ok: true; readonly terms: MandateTerms }
+  | { readonly ok: false; readonly issues: readonly MandateIssue[] };
+
+/**
+ * Reads the terms of a mandate, with every issue at its field.
+ * @param today in UTC, YYYY-MM-DD
+ */
+export function readTerms(typed: TypedTerms, currency: string, today: string): ReadTerms {
+  const issues: MandateIssue[] = [];
+  const note = (issue: MandateIssue) => void issues.push(issue);
+  const patterns = readPatterns(typed.mandate_names, note);
+  const maxPrice = readCeiling('max_price', typed.max_price, currency, note);
+  const maxTotal = readCeiling('max_total', typed.max_total, currency, note);
+  if (maxPrice !== undefined && maxTotal !== undefined && maxTotal.minor < maxPrice.minor)
+    note({ field: 'max_total', code: 'below_max_price' });
+  const span = BUDGET_SPANS.find((each) => each === typed.span.trim());
+  if (span === undefined) note({ field: 'span', code: 'span_unknown' });
+  const until = readUntil(typed.until, today, note);
+  const notice = readNotice(typed.notice, note);
+  const isComplete = maxPrice && maxTotal && span && until && notice;
+  if (issues.length > 0 || !isComplete) return { ok: false, issues };
+  return {
+    ok: true,
+    terms: { mandate_names: patterns, max_price: maxPrice, max_total: maxTotal, span, until, notice },
+  };
+}
+
+type Note = (issue: MandateIssue) => void;
+
+function readPatterns(text: string, note: Note): string[] {
+  const field = 'mandate_names';
+  const given = text.split(/[\s,]+/).filter((item) => item !== '');
+  if (given.length === 0) note({ field, code: 'no_names' });
+  const patterns = given.flatMap((item) => {
+    const pattern = readPattern(item);
+    if (pattern === undefined) note({ field, code: 'unreadable_pattern', given: item });
+    if (pattern === '*') note({ field, code: 'fits_everything' });
+    return pattern ?? [];
+  });
+  const distinct = [...new Set(patterns)];
+  if (distinct.length > MAX_PATTERNS) note({ field, code: 'too_many_names', max: MAX_PATTERNS });
+  return distinct;
+}
+
+function readCeiling(
+  field: 'max_price' | 'max_total',
+  text: string,
+  currency: string,
+  note: Note,
+): Amount | undefined {
+  const [, number = text, other] = /^(\S+)\s+([A-Za-z]{3})$/.exec(text.trim()) ?? [];
+  if (other !== undefined && other.toUpperCase() !== currency) {
+    note({ field, code: 'other_currency', currency });
+    return undefined;
+  }
+  const read = parseAmount(number, currency);
+  if (!read.ok) {
+    note({ field, code: read.issue });
+    return undefined;
+  }
+  if (read.amount.minor === 0) note({ field, code: 'zero' });
+  return read.amount;
+}
+
+function readUntil(text: string, today: string, note: Note): string | undefined {
+  const field = 'until';
+  const read = parseTypedDate(text);
+  const day = read.ok ? utcDay(read.value) : undefined;
+  if (day === undefined) note({ field, code: 'not_a_day' });
+  // Whatever it let go today would go out tomorrow at the earliest.
+  else if (day <= today) note({ field, code: 'day_past' });
+  else if (Date.parse(day) - Date.parse(today) > MAX_DAYS_AHEAD * DAY_MS)
+    note({ field, code: 'too_far_ahead', max: MAX_DAYS_AHEAD });
+  return day;
+}
+
+function readNotice(text: string, note: Note): number | undefined {
+  const typed = text.trim();
+  if (typed === '') return DEFAULT_NOTICE_DAYS;
+  const days = /^\d{1,3}$/.test(typed) ? Number(typed) : 0;
+  if (days >= MIN_NOTICE_DAYS && days <= MAX_NOTICE_DAYS) return days;
+  note({ field: 'notice', code: 'notice_out_of_range', min: MIN_NOTICE_DAYS, max: MAX_NOTICE_DAYS });
+  return undefined;
+}

@@ -1,0 +1,38 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { backupTo, takeBackup } from '../../store/backup.ts';
+import { type Command, CommandError, onlyArgument, withBotDatabase } from './command.ts';
+
+export const backupCommand: Command = {
+  usage: 'FILE',
+  summary: 'take a backup of the database, while the bot works or not',
+  details:
+    'FILE must not be there yet. In a folder the backup gets a name of its own; - writes it to standard output.\nThe keys (CREDENTIALS_KEYS) are not in it: keep them in another place.',
+  options: {},
+  async run({ args, env, print }) {
+    const target = onlyArgument(args, 'FILE');
+    const toStdout = target === '-';
+    // Nothing but the backup may go to standard output then.
+    const say = toStdout ? (line: string) => void process.stderr.write(`${line}\n`) : print;
+    const path = toStdout ? target : await freePath(target);
+    const { takenAt, orders, keys } = await withBotDatabase({ env, print: say }, (url) =>
+      toStdout ? backupTo(url, process.stdout) : takeBackup(url, path),
+    );
+    say(`The backup${toStdout ? '' : ` ${path}`} is complete: the database of ${takenAt.toISOString()}.`);
+    say(
+      `It needs ${keys.length === 0 ? 'no key' : `the keys ${keys.join(', ')} of CREDENTIALS_KEYS`} to be of use.`,
+    );
+    if (orders.underWay > 0)
+      say(
+        `Approved orders that had not ended: ${orders.underWay}. Put back, they are for a person to settle.`,
+      );
+    return undefined;
+  },
+};
+
+async function freePath(target: string): Promise<string> {
+  const found = await stat(target).catch(() => undefined);
+  if (found === undefined) return target;
+  if (!found.isDirectory()) throw new CommandError(`${target} is there already. Nothing was changed.`);
+  return join(target, `domain-steward-${new Date().toISOString().replaceAll(':', '')}.sql.gz`);
+}

@@ -1,0 +1,53 @@
+import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
+import { createVault } from '../../accounts/vault.ts';
+import { readConfig } from '../../config/environment.ts';
+import { withSaved } from '../../config/settings.ts';
+import { createSlackWeb } from '../../slack/outbound/web.ts';
+import { createAccountStore } from '../../store/accounts.ts';
+import { openDatabase } from '../../store/database.ts';
+import { MigrationError, migrate } from '../../store/migrate.ts';
+import { createSettingsStore } from '../../store/settings.ts';
+import { type DoctorDeps, examine } from '../doctor/doctor.ts';
+import { type Finding, formatFinding, summaryOf, wrong } from '../doctor/finding.ts';
+import { type Command, UsageError, withDatabase } from './command.ts';
+
+export const doctorCommand: Command = {
+  usage: '',
+  summary: 'try every setting for real, and say what to do',
+  details:
+    'A line for each check: ok, warning or wrong. It ends with 1 when something is wrong. While the bot runs it can say most.',
+  options: {},
+  async run({ args, env, print }) {
+    if (args.length > 0) throw new UsageError('doctor takes no arguments.');
+    const config = readConfig(env);
+    const found: Finding[] = [];
+    const report = (finding: Finding) => {
+      found.push(finding);
+      print(formatFinding(finding));
+    };
+    const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl);
+    const common = { config, vault: createVault(config.credentialsKeys), web, now: () => new Date() };
+    const examineAll = async (deps: Pick<DoctorDeps, 'database' | 'settings'>) => {
+      for await (const finding of examine({ ...common, ...deps })) report(finding);
+    };
+    const examineWith = async (url: string) => {
+      await migrate({ url });
+      const database = openDatabase({ url });
+      try {
+        const settings = withSaved(config.team, await createSettingsStore(database).all());
+        await examineAll({ settings, database: { url, accounts: createAccountStore(database) } });
+      } finally {
+        await database.close();
+      }
+    };
+    try {
+      await withDatabase(config, () => undefined, examineWith);
+    } catch (error) {
+      if (!(error instanceof MigrationError || error instanceof EmbeddedPostgresError)) throw error;
+      report(wrong('Database', `${error.message}.`, 'Mend that first.'));
+      await examineAll({ settings: withSaved(config.team, {}), database: undefined });
+    }
+    print(summaryOf(found));
+    return found.some(({ outcome }) => outcome === 'wrong') ? 1 : 0;
+  },
+};

@@ -1,0 +1,44 @@
+import { variablesWith } from '../../config/environment.ts';
+import { forgetPerson, type StillNeeded } from '../../store/forget-person.ts';
+import { withSession } from '../../store/session.ts';
+import { type Command, DRY_RUN, onlyArgument, printChanges, UsageError, withBotDatabase } from './command.ts';
+
+export const forgetPersonCommand: Command = {
+  usage: 'ID [--dry-run]',
+  summary: 'take a person who left out of everything that is kept',
+  details:
+    'ID is their Slack user id. Their credentials and their calendar go; in the log they become “former”, and its hashes stay.\nMessages in Slack are Slack’s: delete them there. With --dry-run nothing is changed.',
+  options: DRY_RUN,
+  async run({ args, values, env, print }) {
+    const person = onlyArgument(args, 'ID');
+    if (!/^[UW][A-Z0-9]{2,}$/.test(person)) throw new UsageError(`${person} is no Slack user id (U…).`);
+    const dryRun = values['dry-run'] === true;
+    const forgetting = await withBotDatabase({ env, print }, (url) =>
+      withSession(url, (client) => forgetPerson(client, person, { dryRun })),
+    );
+    if (!forgetting.done) {
+      print(`${person} is still needed, so nothing was changed:`);
+      for (const needed of forgetting.needed) print(`  ${sentenceOf(needed)}`);
+      return 1;
+    }
+    if (forgetting.changes.length === 0) print(`Nothing is kept of ${person}.`);
+    else print(dryRun ? `${person} would be forgotten in:` : `${person} is forgotten in:`);
+    printChanges(forgetting.changes, print);
+    for (const name of variablesWith(env, person))
+      print(`${name} in the environment still names ${person}: take them off.`);
+    return undefined;
+  },
+};
+
+function sentenceOf(needed: StillNeeded): string {
+  switch (needed.kind) {
+    case 'open_order':
+      return `The order ${needed.orderId} names them and hasn't ended: wait for it, or stop it.`;
+    case 'setting':
+      return `${needed.name.toUpperCase()} names them: take them off in /domain settings.`;
+    case 'policy':
+      return 'A rule of the policy names them: take them out in /domain policy.';
+    case 'policy_draft':
+      return 'The draft of the policy names them: take them out in /domain policy.';
+  }
+}

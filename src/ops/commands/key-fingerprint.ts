@@ -1,0 +1,23 @@
+import { readKeys } from '../../store/keys-listed.ts';
+import { withSession } from '../../store/session.ts';
+import { type Command, UsageError, withBotDatabase } from './command.ts';
+
+export const keyFingerprintCommand: Command = {
+  usage: '',
+  summary: 'list passkeys with their fingerprints, for SIGNING_ROOTS',
+  details:
+    'Compare what is listed with what the page showed to the owner of the passkey, face to face, before it goes into SIGNING_ROOTS.',
+  options: {},
+  async run({ args, env, print }) {
+    if (args.length > 0) throw new UsageError('It takes no arguments.');
+    const keys = await withBotDatabase({ env, print }, (url) =>
+      withSession(url, (client) => readKeys(client)),
+    );
+    if (keys.length === 0) print('There are no passkeys yet. Somebody adds one with /domain key.');
+    for (const { fingerprint, owner, label, at, isRevoked } of keys) {
+      const named = label === '' ? '' : ` “${label}”`;
+      print(`${fingerprint}  ${owner}${named}, added ${at.toISOString()}${isRevoked ? ', revoked' : ''}`);
+    }
+    return undefined;
+  },
+};

@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
+import { readDatabaseSettings } from '../../config/environment.ts';
+import { migrate } from '../../store/migrate.ts';
+import { type Command, UsageError, withDatabase } from './command.ts';
+
+export const migrateCommand: Command = {
+  usage: '[--serve]',
+  summary: 'bring the database to this release’s schema, without starting the bot',
+  details:
+    'With --serve it only serves the embedded database as it is, for psql and pg_dump, until it is interrupted.',
+  options: { serve: { type: 'boolean', default: false } },
+  async run({ args, values, env, print }) {
+    if (args.length > 0) throw new UsageError('migrate takes no arguments.');
+    const settings = readDatabaseSettings(env);
+    if (values['serve'] === true) {
+      await serve(settings.dataDir, print);
+      return undefined;
+    }
+    await withDatabase(settings, print, async (url) => {
+      const { applied } = await migrate({ url, log: print });
+      if (applied.length === 0) print('The database is up to date: no migration was missing.');
+    });
+    return undefined;
+  },
+};
+
+async function serve(dataDir: string, print: (line: string) => void): Promise<void> {
+  const interrupted = new Promise((done) => {
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, done);
+  });
+  const embedded = await startEmbeddedPostgres({ dataDir, log: print });
+  try {
+    const { hostname, port } = new URL(embedded.url);
+    const password = join(dataDir, 'postgres', 'password');
+    print(
+      `Until Ctrl-C, reach it like this:\nPGPASSWORD="$(cat '${password}')" psql -h ${hostname} -p ${port} -U postgres postgres`,
+    );
+    await interrupted;
+  } finally {
+    await embedded.stop();
+  }
+}

@@ -1,0 +1,83 @@
+import type { SealedKey } from '../../store/sealed-keys.ts';
+import type { ServerFacts } from '../../store/server-facts.ts';
+import { freeBytes } from '../disk.ts';
+import { amount, type Finding, ok, warning, wrong } from './finding.ts';
+
+const OLDEST_SERVER = 140_000;
+/** What a replica opens. */
+const CONNECTIONS = 12;
+const MAX_CLOCK_DIFFERENCE_MS = 5_000;
+const MIB = 1024 ** 2;
+/** An embedded database with its log and a backup needs this much to go on for a while. */
+const MIN_FREE_BYTES = 512 * MIB;
+
+export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
+  const { version, versionNumber, fsync, freeConnections } = facts;
+  const isOld = versionNumber < OLDEST_SERVER;
+  return [
+    isOld
+      ? wrong('Database', `PostgreSQL ${version}.`, 'Use 14 or newer.')
+      : ok('Database', `PostgreSQL ${version}, ${Math.ceil(facts.size / MIB)} MiB.`),
+    ...(fsync
+      ? []
+      : [wrong('Database', 'fsync is off, so a crash loses orders.', 'Turn it on in postgresql.conf.')]),
+    ...(freeConnections >= CONNECTIONS
+      ? []
+      : [
+          warning(
+            'Database',
+            `It takes only ${amount(freeConnections, 'more connection')}.`,
+            `A replica opens ${CONNECTIONS}: raise max_connections, or run fewer replicas.`,
+          ),
+        ]),
+    checkClock('Clock of the database', facts.now, now),
+  ];
+}
+
+export function checkClock(subject: string, theirs: Date, ours: Date): Finding {
+  const difference = theirs.getTime() - ours.getTime();
+  if (Math.abs(difference) <= MAX_CLOCK_DIFFERENCE_MS) return ok(subject, 'in step with this machine.');
+  const seconds = Math.round(Math.abs(difference) / 1_000);
+  return warning(
+    subject,
+    `${seconds} s ${difference > 0 ? 'ahead of' : 'behind'} this machine.`,
+    'Keep clocks in step (NTP): signatures and one-time tokens depend on them.',
+  );
+}
+
+/** @param opens whether one value that is sealed with the key opens; undefined where there was none to try */
+export function checkKeys(
+  inUse: readonly SealedKey[],
+  known: readonly string[],
+  opens: (keyId: string) => boolean | undefined,
+): readonly Finding[] {
+  if (inUse.length === 0) return [ok('Keys', 'nothing is sealed yet.')];
+  const ids = [...new Set(inUse.map(({ keyId }) => keyId))];
+  return ids.map((id) => {
+    const uses = inUse.filter(({ keyId }) => keyId === id).map(({ what, count }) => amount(count, ...what));
+    const found = `“${id}” seals ${uses.join(', ')}`;
+    if (!known.includes(id))
+      return wrong(
+        'Keys',
+        `${found}, and is not in CREDENTIALS_KEYS.`,
+        'Add it: what it seals waits until then.',
+      );
+    if (opens(id) === false)
+      return wrong(
+        'Keys',
+        `${found}, but does not open them.`,
+        'Under this id CREDENTIALS_KEYS has another key: set the one that sealed them.',
+      );
+    return ok('Keys', `${found}.`);
+  });
+}
+
+/** @param folder one on the disk in question; it need not be there yet */
+export async function checkDisk(subject: string, folder: string): Promise<Finding> {
+  const free = await freeBytes(folder);
+  if (free === undefined) return ok(subject, `${folder} is made at the start.`);
+  const found = `${Math.floor(free / MIB)} MiB are free at ${folder}.`;
+  return free >= MIN_FREE_BYTES
+    ? ok(subject, found)
+    : warning(subject, found, 'Make room, or choose another disk.');
+}

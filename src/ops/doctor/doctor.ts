@@ -1,0 +1,143 @@
+import type { AccountStore } from '../../accounts/account.ts';
+import { opensAccount } from '../../accounts/accounts.ts';
+import type { Vault } from '../../accounts/vault.ts';
+import type { Config, TeamSettings } from '../../config/environment.ts';
+import { STAMP_TIMEOUT_MS } from '../../ledger/timestamping.ts';
+import { createSlackWeb, okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
+import { findSealedKeys } from '../../store/sealed-keys.ts';
+import { readServerFacts } from '../../store/server-facts.ts';
+import { withSession } from '../../store/session.ts';
+import { checkClock, checkDisk, checkKeys, checkServer } from './database-checks.ts';
+import { type Finding, ok, warning, wrong } from './finding.ts';
+import { checkPublicUrl, checkReachable, checkSlackClock } from './network-checks.ts';
+import { checkSlack, type SlackNames } from './slack-checks.ts';
+
+export interface DoctorDeps {
+  readonly config: Config;
+  /** Undefined where it cannot be used, which was said already. */
+  readonly database:
+    | { readonly url: string; readonly accounts: Pick<AccountStore, 'sealedWithOtherKey'> }
+    | undefined;
+  readonly vault: Vault;
+  readonly web: SlackWeb;
+  readonly settings: TeamSettings;
+  readonly now: () => Date;
+}
+
+/** Tries every setting for real. Each group of checks yields its findings when it is done; none of them throws. */
+export async function* examine(deps: DoctorDeps): AsyncGenerator<Finding> {
+  const groups: readonly (readonly [subject: string, look: () => Promise<readonly Finding[]>])[] = [
+    ['Settings', async () => examineNames(deps.config)],
+    ['Database', () => examineDatabase(deps)],
+    ['Disk', () => examineDisks(deps.config)],
+    ['Slack', () => checkSlack(deps.web, slackNames(deps))],
+    ['Slack', () => examineAppToken(deps.config)],
+    ['Clock of Slack', async () => [await checkSlackClock(deps.config.slack.apiUrl ?? SLACK_API, deps.now)]],
+    ['Domain service', () => examineService(deps)],
+    ['PUBLIC_URL', () => examinePublicUrl(deps.config)],
+    ['LEDGER_TSA_URL', () => examineTimeStamps(deps)],
+  ];
+  for (const [subject, look] of groups) {
+    yield* await look().catch((error: unknown) => [
+      wrong(
+        subject,
+        `${(error instanceof Error ? error.message : String(error)).replace(/\.$/, '')}.`,
+        'Mend that, and try again.',
+      ),
+    ]);
+  }
+}
+
+function examineNames({ mistyped }: Config): readonly Finding[] {
+  return mistyped.map(([name, meant]) => warning('Settings', `${name} is not read.`, `Was ${meant} meant?`));
+}
+
+const SLACK_API = 'https://slack.com/api/';
+
+function slackNames({ config, settings }: Pick<DoctorDeps, 'config' | 'settings'>): SlackNames {
+  return { settings, admins: config.admins, allowOrgMembers: config.allowOrgMembers };
+}
+
+/** In Socket Mode: a connection is asked for, and not opened. */
+async function examineAppToken({ slack: { appToken, apiUrl } }: Config): Promise<readonly Finding[]> {
+  if (appToken === undefined) return [];
+  try {
+    await createSlackWeb(appToken, apiUrl).call('apps.connections.open', {}, okResponse);
+    return [ok('Slack', 'SLACK_APP_TOKEN opens Socket Mode.')];
+  } catch (error) {
+    const code = error instanceof SlackApiError ? (error.code ?? 'Slack cannot be reached') : String(error);
+    const action = 'On the app’s page Basic Information make an app-level token with connections:write.';
+    return [wrong('Slack', `SLACK_APP_TOKEN: ${code}.`, action)];
+  }
+}
+
+async function examineService({ config: { service }, now }: DoctorDeps): Promise<readonly Finding[]> {
+  const addresses = { SERVICE_JSON_URL: service.jsonUrl, SERVICE_XML_URL: service.xmlUrl };
+  return Promise.all(
+    Object.entries(addresses).flatMap(([name, url]) =>
+      url === undefined ? [] : [checkReachable(name, url, now())],
+    ),
+  );
+}
+
+async function examinePublicUrl({ publicUrl }: Config): Promise<readonly Finding[]> {
+  if (publicUrl !== undefined) return [await checkPublicUrl(publicUrl)];
+  return [
+    warning(
+      'PUBLIC_URL',
+      'not set, so calendars work on this machine alone.',
+      'Set it if people use calendars.',
+    ),
+  ];
+}
+
+/** Asks for a stamp over a text that nobody needs. */
+async function examineTimeStamps({
+  config: { ledgerTsaUrl },
+  now,
+}: Pick<DoctorDeps, 'config' | 'now'>): Promise<readonly Finding[]> {
+  if (ledgerTsaUrl === undefined) return [];
+  const name = 'LEDGER_TSA_URL';
+  const url = new URL(ledgerTsaUrl);
+  const { askForTimeStamp, TimeStampError } = await import('../../ledger/time-stamp.ts');
+  try {
+    const { at } = await askForTimeStamp(url, 'a trial', { timeoutMs: STAMP_TIMEOUT_MS });
+    return [ok(name, `${url.host} gives time stamps.`), checkClock(`Clock of ${name}`, at, now())];
+  } catch (error) {
+    if (!(error instanceof TimeStampError)) throw error;
+    return [
+      warning(
+        name,
+        `${url.host} gives no time stamp (${error.code}).`,
+        `Check ${name}, or choose another service.`,
+      ),
+    ];
+  }
+}
+
+async function examineDatabase({ config, database, vault, now }: DoctorDeps): Promise<readonly Finding[]> {
+  if (database === undefined) return [];
+  return withSession(database.url, async (client): Promise<readonly Finding[]> => {
+    const facts = await readServerFacts(client);
+    const opened = new Map<string, boolean>();
+    // No key has this id, so that the accounts of all keys are found.
+    for (const { account, sealed } of await database.accounts.sealedWithOtherKey('', MAX_ACCOUNTS)) {
+      if (!opened.has(sealed.keyId)) opened.set(sealed.keyId, opensAccount(vault, account, sealed));
+    }
+    const known = config.credentialsKeys.map(({ id }) => id);
+    return [
+      ...checkServer(facts, now()),
+      ...checkKeys(await findSealedKeys(client), known, (keyId) => opened.get(keyId)),
+    ];
+  });
+}
+
+/** One of each key is tried. */
+const MAX_ACCOUNTS = 1_000;
+
+async function examineDisks({ databaseUrl, dataDir, backupDir }: Config): Promise<readonly Finding[]> {
+  return Promise.all([
+    ...(databaseUrl === undefined ? [checkDisk('Disk of the database', dataDir)] : []),
+    ...(backupDir === undefined ? [] : [checkDisk('Disk of the backups', backupDir)]),
+  ]);
+}

@@ -1,0 +1,84 @@
+import { connect as connectPlain } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { exchangeOnFreshConnection, HttpExchangeError } from '../../http/exchange.ts';
+import { checkClock } from './database-checks.ts';
+import { amount, type Finding, ok, warning, wrong } from './finding.ts';
+
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 100_000;
+const DAY_MS = 86_400_000;
+const MIN_CERTIFICATE_DAYS = 14;
+
+/**
+ * Connects as a request would, and checks the certificate. Nothing is sent: the domain service's document has no request that
+ * asks for nothing.
+ */
+export async function checkReachable(name: string, address: string, now: Date): Promise<Finding> {
+  const { protocol, hostname, port, host } = new URL(address);
+  const isPlain = protocol === 'http:';
+  const target = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (isPlain ? 80 : 443)) };
+  try {
+    const until = await new Promise<Date | undefined>((resolve, reject) => {
+      const socket = isPlain ? connectPlain(target) : connectTls({ ...target, servername: target.host });
+      socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('no connection in time')));
+      socket.once('error', reject);
+      socket.once(isPlain ? 'connect' : 'secureConnect', () => {
+        const certificate = 'getPeerCertificate' in socket ? socket.getPeerCertificate() : undefined;
+        resolve(certificate === undefined ? undefined : new Date(certificate.valid_to));
+        socket.destroy();
+      });
+    });
+    if (until === undefined)
+      return warning(
+        name,
+        `${host} can be reached, without TLS.`,
+        'Use https, unless it is on this machine.',
+      );
+    const days = Math.floor((until.getTime() - now.getTime()) / DAY_MS);
+    const found = `${host} can be reached; its certificate runs for ${amount(days, 'more day')}.`;
+    return days < MIN_CERTIFICATE_DAYS ? warning(name, found, 'Tell whoever runs it.') : ok(name, found);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return wrong(
+      name,
+      `${host} cannot be reached: ${reason}.`,
+      `Check ${name}, the network, and NODE_EXTRA_CA_CERTS.`,
+    );
+  }
+}
+
+/** Compares this machine's clock with that of Slack, whose signatures and the bot's go by it. */
+export async function checkSlackClock(apiUrl: string, now: () => Date): Promise<Finding> {
+  const { headers } = await get(new URL('api.test', apiUrl));
+  const said = new Date(String(headers['date']));
+  return Number.isNaN(said.getTime())
+    ? ok('Clock of Slack', 'is not told.')
+    : checkClock('Clock of Slack', said, now());
+}
+
+/** No calendar has this token: who answers as the bot does is the bot. */
+const NO_CALENDAR = `/calendar/${'0'.repeat(40)}.ics`;
+
+/** Whether `PUBLIC_URL` leads to a bot, from this machine. */
+export async function checkPublicUrl(publicUrl: string): Promise<Finding> {
+  const name = 'PUBLIC_URL';
+  const action = 'Start the bot, then look at the proxy: it passes /slack/events and /calendar/ on.';
+  try {
+    const { status, headers, body } = await get(new URL(`${publicUrl}${NO_CALENDAR}`));
+    const isBot =
+      headers['referrer-policy'] === 'no-referrer' && body?.toString() === '{"error":"not found"}';
+    if (status === 404 && isBot) return ok(name, 'leads to a bot.');
+    return warning(name, `somebody else answers there (${status}).`, action);
+  } catch (error) {
+    const reason =
+      error instanceof HttpExchangeError && error.cause instanceof Error
+        ? error.cause.message
+        : String(error);
+    return warning(name, `nobody answers there: ${reason}.`, action);
+  }
+}
+
+function get({ origin, pathname }: URL) {
+  const request = { origin, path: pathname, method: 'GET', headers: [] } as const;
+  return exchangeOnFreshConnection(request, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
+}

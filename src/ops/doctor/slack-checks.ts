@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { TeamSettings } from '../../config/environment.ts';
+import { isFullMember, slackUser } from '../../slack/outbound/directory.ts';
+import { tryPosting } from '../../slack/outbound/post-message.ts';
+import { BOT_SCOPES } from '../../slack/outbound/scopes.ts';
+import { okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
+import { amount, type Finding, ok, warning, wrong } from './finding.ts';
+
+/** What the settings name in Slack. */
+export interface SlackNames {
+  /** What is in force: what admins saved goes before the environment. */
+  readonly settings: TeamSettings;
+  readonly admins: readonly string[];
+  readonly allowOrgMembers: boolean;
+}
+
+const REINSTALL = 'Install the app again with manifest.yml.';
+const identity = z.object({
+  team: z.string().optional(),
+  team_id: z.string(),
+  enterprise_id: z.string().optional(),
+  response_metadata: z.object({ scopes: z.array(z.string()).optional() }).optional(),
+});
+
+/** The token and its scopes, then everything that settings name: people, groups, channels. */
+export async function checkSlack(web: SlackWeb, names: SlackNames): Promise<readonly Finding[]> {
+  let bot: z.output<typeof identity>;
+  try {
+    bot = await web.call('auth.test', {}, identity);
+  } catch (error) {
+    return [
+      wrong('Slack', `SLACK_BOT_TOKEN: ${reasonOf(error)}.`, 'Install the app again, and set its bot token.'),
+    ];
+  }
+  const home = { teamId: bot.team_id, orgId: names.allowOrgMembers ? bot.enterprise_id : undefined };
+  return [
+    ok('Slack', `SLACK_BOT_TOKEN is of the workspace ${bot.team ?? bot.team_id}.`),
+    ...checkScopes(bot.response_metadata?.scopes),
+    ...(await checkNames(web, names, home)),
+  ];
+}
+
+/** What settings name that is not there or not as it should be. */
+export async function checkNames(
+  web: SlackWeb,
+  { settings, admins }: SlackNames,
+  home: Parameters<typeof isFullMember>[1],
+): Promise<readonly Finding[]> {
+  const lists = {
+    APPROVERS: settings.approvers,
+    APPROVAL_ESCALATE_TO: settings.approvalEscalateTo,
+    ADMINS: admins,
+  };
+  const channels = {
+    APPROVAL_CHANNEL: settings.approvalChannel,
+    ALERT_CHANNEL: settings.alertChannel,
+    REPORT_CHANNEL: settings.reportChannel,
+    REMINDER_CHANNEL: settings.reminderChannel,
+  };
+  const findings: Finding[] = [];
+  for (const [name, ids] of Object.entries(lists)) {
+    for (const id of ids)
+      findings.push(
+        await (id.startsWith('S') ? checkGroup(web, name, id) : checkPerson(web, name, id, home)),
+      );
+  }
+  for (const [name, id] of Object.entries(channels)) {
+    if (id !== undefined) findings.push(await checkChannel(web, name, id));
+  }
+  return findings;
+}
+
+function checkScopes(granted: readonly string[] | undefined): readonly Finding[] {
+  // Slack tells them in a header that a proxy may take away.
+  if (granted === undefined) return [];
+  const missing = BOT_SCOPES.filter(({ scope }) => !granted.includes(scope));
+  if (missing.length === 0) return [ok('Scopes', 'all of manifest.yml are granted.')];
+  return missing.map(({ scope, isOptional, without }) =>
+    (isOptional ? warning : wrong)('Scopes', `${scope} is missing: ${without}.`, REINSTALL),
+  );
+}
+
+async function checkPerson(
+  web: SlackWeb,
+  name: string,
+  id: string,
+  home: Parameters<typeof isFullMember>[1],
+): Promise<Finding> {
+  const action = `Take ${id} off ${name}, or correct it.`;
+  try {
+    const { user } = await patient(() => web.call('users.info', { user: id }, z.object({ user: slackUser })));
+    return isFullMember(user, home)
+      ? ok(name, `${id} is a member.`)
+      : warning(name, `${id} is deactivated, a guest, a bot or from elsewhere, and cannot decide.`, action);
+  } catch (error) {
+    return warning(name, `${id}: ${reasonOf(error)}.`, action);
+  }
+}
+
+const groups = okResponse.extend({ users: z.array(z.string()) });
+
+async function checkGroup(web: SlackWeb, name: string, id: string): Promise<Finding> {
+  try {
+    const { users } = await patient(() => web.call('usergroups.users.list', { usergroup: id }, groups));
+    return users.length > 0
+      ? ok(name, `the group ${id} has ${amount(users.length, 'member')}.`)
+      : warning(name, `the group ${id} is empty.`, 'Add people to it in Slack.');
+  } catch (error) {
+    return warning(name, `the group ${id}: ${reasonOf(error)}.`, `Look whether it exists. ${REINSTALL}`);
+  }
+}
+
+async function checkChannel(web: SlackWeb, name: string, id: string): Promise<Finding> {
+  try {
+    await patient(() => tryPosting(web, id));
+    return ok(name, `the bot may post in ${id}.`);
+  } catch (error) {
+    const action = 'Invite the bot there (/invite @Domain Steward), or choose another channel.';
+    return warning(name, `${id}: ${reasonOf(error)}.`, action);
+  }
+}
+
+/** Asks once more where Slack says that it is busy. */
+async function patient<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof SlackApiError) || error.kind !== 'rate_limited') throw error;
+    await sleep(Math.min(error.retryAfterMs ?? 1_000, 30_000));
+    return ask();
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof SlackApiError)) return error instanceof Error ? error.message : String(error);
+  const { code, needed } = error;
+  if (needed !== undefined) return `Slack says ${code ?? 'no'}, ${needed} is needed`;
+  return code === undefined ? 'Slack cannot be reached' : `Slack says ${code}`;
+}

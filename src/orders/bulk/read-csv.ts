@@ -1,0 +1,183 @@
+import { groupBy } from '../../lib/collections.ts';
+import {
+  type CsvIssue,
+  type CsvRecord,
+  hasMoreCells,
+  inTurns,
+  readCsv,
+  type UnreadableFile,
+} from '../../lib/csv.ts';
+import { columnOf } from '../../lib/csv-headings.ts';
+import { Secret } from '../../service/secret.ts';
+import type { InputIssue } from '../input-issue.ts';
+import { taskNamed } from '../tasks.ts';
+import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './columns.ts';
+
+/*
+ * A file of rows, each of which asks for one task for one name. What is wrong is told with its line, as a code.
+ */
+
+/** The most rows of one file. */
+export const MAX_ROWS = 2_000;
+
+/** May be missing: a renewal without a period is for a year. */
+const OPTIONAL_COLUMNS: ReadonlySet<BulkColumn> = new Set(['period']);
+
+/** What keeps a whole file from being read. */
+export type FileIssue =
+  | UnreadableFile
+  | CsvIssue
+  | { readonly code: 'empty' }
+  /** The first line looks like a row. */
+  | { readonly code: 'no_header'; readonly line: number }
+  | { readonly code: 'unknown_column'; readonly line: number; readonly column: string }
+  | { readonly code: 'column_of_other_task'; readonly line: number; readonly column: BulkColumn }
+  | { readonly code: 'missing_column'; readonly line: number; readonly column: BulkColumn };
+
+/** What is wrong with one row. */
+export type RowIssue =
+  | InputIssue
+  | { readonly code: 'too_many_cells' }
+  | { readonly code: 'no_auth_code' | 'auth_code_too_long' | 'auth_code_unseen' }
+  /** The same as on an earlier line, which counts. */
+  | { readonly code: 'repeated'; readonly line: number }
+  /** The same name with something else on another line: neither counts. */
+  | { readonly code: 'contradicts'; readonly line: number };
+
+/** A row that can be carried out as far as the file alone tells. */
+export interface BulkRow {
+  readonly line: number;
+  /** In ASCII. */
+  readonly name: string;
+  /** The task's input for this one name, without secrets. */
+  readonly input: unknown;
+  readonly secret: Secret | undefined;
+}
+
+export interface BadRow {
+  readonly line: number;
+  /** As typed. */
+  readonly name: string;
+  readonly issues: readonly RowIssue[];
+}
+
+export type ReadFile =
+  | { readonly ok: true; readonly rows: readonly BulkRow[]; readonly bad: readonly BadRow[] }
+  | { readonly ok: false; readonly issues: readonly FileIssue[] };
+
+/**
+ * Reads a file of rows with a header. Comma, semicolon or tab may part the columns; blank, `|` or `;` the nameservers in
+ * their cell.
+ */
+export async function readBulkFile(task: BulkTask, text: string): Promise<ReadFile> {
+  const csv = await readCsv(text, { maxRows: MAX_ROWS, columnOf });
+  if (!csv.ok) return refused(csv.issue);
+  const { header, rows } = csv;
+  if (header === undefined) return refused({ code: 'empty' });
+  const columns = header.cells.map(columnOf);
+  const issues = issuesOfHeader(task, header, columns);
+  if (issues.length > 0) return { ok: false, issues };
+  if (rows.length === 0) return refused({ code: 'empty' });
+  const read: ReadRow[] = [];
+  for await (const row of inTurns(rows)) read.push(readRow(task, columns, row));
+  return withoutRepeated(read);
+}
+
+function refused(issue: FileIssue): ReadFile {
+  return { ok: false, issues: [issue] };
+}
+
+function issuesOfHeader(task: BulkTask, { line, cells }: CsvRecord, columns: readonly string[]): FileIssue[] {
+  const wanted = BULK_COLUMNS[task];
+  if (!columns.some(isBulkColumn) && (cells[0] ?? '').includes('.')) return [{ code: 'no_header', line }];
+  const known = columns.filter(isBulkColumn);
+  return [
+    ...columns.flatMap((column, at): FileIssue[] => {
+      if (isBulkColumn(column))
+        return wanted.includes(column) ? [] : [{ code: 'column_of_other_task', line, column }];
+      return [{ code: 'unknown_column', line, column: cells[at] ?? '' }];
+    }),
+    ...wanted
+      .filter((column) => !OPTIONAL_COLUMNS.has(column) && !known.includes(column))
+      .map((column): FileIssue => ({ code: 'missing_column', line, column })),
+  ];
+}
+
+type Cells = Readonly<Partial<{ [Column in BulkColumn]: string }>>;
+interface ReadRow {
+  readonly row: BulkRow | BadRow;
+  /** What the row asks for, to tell rows apart. */
+  readonly said: string;
+}
+
+function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw }: CsvRecord): ReadRow {
+  const given: Cells = Object.fromEntries(
+    // An auth code may begin with any character.
+    columns.map((column, at) => [column, (column === 'auth' ? raw : cells)[at] ?? '']),
+  );
+  const name = given.name ?? '';
+  const badRow = (issues: readonly RowIssue[]): ReadRow => ({ row: { line, name, issues }, said: '' });
+  if (hasMoreCells(cells, columns)) return badRow([{ code: 'too_many_cells' }]);
+  const auth = task === 'transfer' ? readAuth(given.auth ?? '') : { secret: undefined };
+  const checked = taskNamed(task).check(inputOf(task, given));
+  if (!checked.ok || 'issue' in auth)
+    return badRow([...(checked.ok ? [] : checked.issues), ...('issue' in auth ? [auth.issue] : [])]);
+  const { input } = checked;
+  const [ascii = name] = checked.names;
+  return {
+    row: { line, name: ascii, input, secret: auth.secret },
+    said: JSON.stringify([input, given.auth]),
+  };
+}
+
+/** The input of a task as a person would type it for one name. */
+function inputOf(task: BulkTask, { name, period, ownerc, adminc, techc, nameservers }: Cells): unknown {
+  const nameServers = (nameservers ?? '').split(/[\s|;,]+/).filter((server) => server !== '');
+  switch (task) {
+    case 'renew':
+      return { names: [name], period: period === undefined || period === '' ? 1 : period };
+    case 'delete':
+      return { name };
+    case 'nameservers':
+      return { name, nameServers };
+    case 'create':
+    case 'transfer':
+      return { name, ownerc, adminc, techc, nameServers };
+  }
+}
+
+/** As long as the form of a transfer takes. */
+const MAX_AUTH = 255;
+
+function readAuth(text: string): { readonly secret: Secret } | { readonly issue: RowIssue } {
+  if (text === '') return { issue: { code: 'no_auth_code' } };
+  if (text.length > MAX_AUTH) return { issue: { code: 'auth_code_too_long' } };
+  return /[\p{Cc}\p{Cs}]/u.test(text)
+    ? { issue: { code: 'auth_code_unseen' } }
+    : { secret: new Secret(text) };
+}
+
+/** Of rows for one name that say the same the first counts; where they contradict each other, none. */
+function withoutRepeated(read: readonly ReadRow[]): ReadFile {
+  const good = read.filter(({ row }) => !('issues' in row));
+  const byName = groupBy(good, ({ row }) => row.name);
+  const rows: BulkRow[] = [];
+  const bad: BadRow[] = [];
+  for (const { row, said } of read) {
+    if ('issues' in row) {
+      bad.push(row);
+      continue;
+    }
+    const same = byName.get(row.name) ?? [];
+    const contrary = same.find((other) => other.said !== said)?.row;
+    const first = same[0]?.row ?? row;
+    if (contrary !== undefined) bad.push(issueOf(row, { code: 'contradicts', line: contrary.line }));
+    else if (first !== row) bad.push(issueOf(row, { code: 'repeated', line: first.line }));
+    else rows.push(row);
+  }
+  return { ok: true, rows, bad };
+}
+
+function issueOf({ line, name }: BulkRow, issue: RowIssue): BadRow {
+  return { line, name, issues: [issue] };
+}

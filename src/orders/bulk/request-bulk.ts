@@ -1,0 +1,40 @@
+import type { Secret } from '../../service/secret.ts';
+import type { InputIssue } from '../input-issue.ts';
+import type { OrderTask } from '../order-task.ts';
+import { bulkInput } from './bulk.ts';
+import { type Bulk, type PlanFinding, WAVE_SIZE } from './waves.ts';
+
+/** What is asked for with a file of rows. */
+export interface BulkRequest {
+  readonly rows: readonly {
+    /** In ASCII. */
+    readonly name: string;
+    readonly input: unknown;
+    readonly secret: Secret | undefined;
+  }[];
+  readonly findings: readonly PlanFinding[];
+  readonly leftOut: number;
+}
+
+type Checked = ReturnType<OrderTask['check']>;
+
+/** Checks each row as an order of its own would be. */
+export function checkRows(task: OrderTask, rows: BulkRequest['rows']): Checked {
+  const issues: InputIssue[] = [];
+  const names: string[] = [];
+  for (const { name, input } of rows) {
+    const checked = task.check(input);
+    if (!checked.ok) issues.push(...checked.issues);
+    else if (checked.names.length === 1 && checked.names[0] === name) names.push(name);
+    else issues.push({ field: 'name', code: 'unreadable' });
+  }
+  if (new Set(names).size < names.length) issues.push({ field: 'name', code: 'unreadable' });
+  return issues.length > 0 || rows.length === 0
+    ? { ok: false, issues: issues.length > 0 ? issues : [{ field: 'name', code: 'no_names' }] }
+    : { ok: true, input: bulkInput(rows), names };
+}
+
+/** What a new order of rows keeps of its plan. */
+export function newBulk({ findings, leftOut }: BulkRequest): Bulk {
+  return { waveSize: WAVE_SIZE, judgedFrom: 1, findings: [...findings], leftOut };
+}

@@ -1,0 +1,237 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { type HeldCode, heldCode } from '../../mandates/acting.ts';
+import { INCIDENT_KINDS, type IncidentKind } from '../../names/unexplained-changes.ts';
+import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
+import type { LifePhase } from '../../zones/lifecycle.ts';
+
+/*
+ * What is told besides Slack, as Standard Webhooks. A body is made of codes, names, ids and moments alone, and its sentence of
+ * these: no reason that somebody wrote and no secret has a place in it.
+ */
+
+const name = z.string();
+const values = z.array(z.string()).readonly().exactOptional();
+
+/** The phases of a name’s life in which it may get its last reminders. */
+const REMINDER_CODES = [
+  'registered',
+  'auto_renew_grace',
+  'redemption',
+  'pending_delete',
+  'released',
+  'expired',
+  'deleted',
+] as const satisfies readonly LifePhase[];
+
+/** What is told of each type, without its sentence. */
+const DATA = {
+  'incident.opened': z.strictObject({
+    name,
+    incident_id: z.string(),
+    code: z.enum(INCIDENT_KINDS),
+    before: values,
+    after: values,
+  }),
+  /** Something else was noticed, or somebody has raised it. */
+  'incident.changed': z.strictObject({
+    name,
+    incident_id: z.string(),
+    code: z.enum([...INCIDENT_KINDS, 'raised']),
+    before: values,
+    after: values,
+  }),
+  /** It was the team’s doing, or all is as it was. */
+  'incident.closed': z.strictObject({ name, incident_id: z.string(), code: z.enum(['ours', 'over']) }),
+  'reminder.last': z.strictObject({ name, code: z.enum(REMINDER_CODES), expires: z.iso.date() }),
+  /** `names` is left out for an order that only some may see. */
+  'order.unknown': z.strictObject({
+    order_id: z.string(),
+    code: z.literal('unknown'),
+    task: z.enum(ORDER_TASK_NAMES),
+    names: values,
+  }),
+  /** `order_id` is the order that waits for people instead, if there is one. */
+  'mandate.held': z.strictObject({
+    name,
+    order_id: z.string().exactOptional(),
+    mandate: z.string(),
+    code: heldCode,
+  }),
+  /** `anchor` is what the verifier takes: the seal’s number and the SHA-256 of its canonical form. */
+  'seal.created': z.strictObject({
+    code: z.literal('sealed'),
+    anchor: z.string().regex(/^\d+:[0-9a-f]{64}$/),
+    seal: z.looseObject({ n: z.int(), to: z.int() }),
+  }),
+  'slack.unreachable': z.strictObject({ code: z.string(), since: z.iso.datetime() }),
+  test: z.strictObject({ code: z.enum(['asked', 'monthly']) }),
+} as const;
+
+export type WebhookType = keyof typeof DATA;
+
+/** Something that is told besides Slack. */
+export type WebhookEvent = {
+  readonly [Type in WebhookType]: {
+    readonly type: Type;
+    /** When it happened. */
+    readonly at: Date;
+    readonly data: Readonly<z.output<(typeof DATA)[Type]>>;
+  };
+}[WebhookType];
+
+const text = z.string();
+
+function body<Type extends WebhookType>(type: Type) {
+  return z.strictObject({
+    type: z.literal(type),
+    timestamp: z.iso.datetime(),
+    data: DATA[type].extend({ text }),
+  });
+}
+
+/** A body as it is sent. */
+export const webhookBody = z.discriminatedUnion('type', [
+  body('incident.opened'),
+  body('incident.changed'),
+  body('incident.closed'),
+  body('reminder.last'),
+  body('order.unknown'),
+  body('mandate.held'),
+  body('seal.created'),
+  body('slack.unreachable'),
+  body('test'),
+]);
+
+const INCIDENT_TEXTS: Readonly<Record<IncidentKind, string>> = {
+  registrar: 'its registrar changed',
+  nameservers: 'its nameservers changed',
+  ds: 'its DS records changed',
+  lock: 'a lock of it is gone',
+  hold: 'it is on hold, so that it does not resolve',
+  delegation_gone: 'its delegation is gone, so that it does not resolve',
+  nameserver_registrable: 'anybody can register the domain of one of its nameservers',
+  all_lame: 'none of its nameservers answers for it',
+  pending_transfer: 'it is being transferred',
+  pending_delete: 'it is about to be deleted',
+  owner: 'its owner’s record changed',
+  unregistered: 'it is not registered any more',
+};
+
+const REMINDER_TEXTS: Readonly<Record<LifePhase, (expires: string) => string>> = {
+  registered: (expires) => `expires on ${expires}, and this is the last reminder`,
+  auto_renew_grace: (expires) => `expired on ${expires} and can still be renewed`,
+  redemption: (expires) => `expired on ${expires} and can still be restored`,
+  pending_delete: (expires) => `expired on ${expires} and is about to be released`,
+  released: (expires) => `expired on ${expires} and can be registered by anybody`,
+  expired: (expires) => `expired on ${expires}`,
+  deleted: () => 'was deleted',
+};
+
+const MANDATE_TEXTS: Readonly<Record<HeldCode, string>> = {
+  price_unknown: 'its price is not known',
+  price_above: 'its price is above the mandate’s',
+  total_spent: 'the mandate’s sum does not have it',
+  day_full: 'as many go out each day as may, until the last one',
+  budget_empty: 'a budget has no room for it',
+  owner_left: 'its owner has left',
+  incident_open: 'an incident of it is open',
+  account_gone: 'the account is not linked any more',
+  other_account: 'it was renewed last with another account',
+  date_in_doubt: 'its registry does not show the date that counts',
+  policy_asks_more: 'the policy asks for more by now',
+  policy_refuses: 'the policy refuses it',
+  earlier_unknown: 'nobody knows what became of an earlier renewal',
+  too_late: 'there was no time left to say so a day before',
+  not_announced: 'nobody could be told a day before',
+  moved_out: 'the mandate does not speak of it any more',
+  renewed_meanwhile: 'it has been renewed meanwhile',
+  let_go: 'two people have decided to let it go',
+  mandate_ended: 'the mandate has ended',
+};
+
+/** `16 Dec 2026`: the day on which a name expires is the same for everybody. */
+const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'medium' });
+/** `Wed, 25 Nov 2026, 10:00 UTC`: nobody knows who reads it where. */
+const MOMENT = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZoneName: 'short',
+});
+
+/** What happened, in one sentence that begins with the name. */
+function textOf(event: WebhookEvent): string {
+  switch (event.type) {
+    case 'incident.opened':
+      return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}, and no order explains it.`;
+    case 'incident.changed':
+      return event.data.code === 'raised'
+        ? `${event.data.name}: its incident was raised, and its owner, the approvers and the admins are called.`
+        : `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]} too, and no order explains it.`;
+    case 'incident.closed':
+      return event.data.code === 'ours'
+        ? `${event.data.name}: its incident is over, for somebody said that it was the team’s own change.`
+        : `${event.data.name}: its incident is over, and all is as it was.`;
+    case 'reminder.last':
+      return `${event.data.name} ${REMINDER_TEXTS[event.data.code](DAY.format(new Date(event.data.expires)))}.`;
+    case 'order.unknown':
+      return unknownText(event.data);
+    case 'mandate.held':
+      return `${event.data.name} was not renewed by its mandate: ${MANDATE_TEXTS[event.data.code]}.`;
+    case 'seal.created':
+      return `The ledger is sealed up to event ${event.data.seal.to}, and its anchor is ${event.data.anchor}.`;
+    case 'slack.unreachable':
+      return `Slack has not answered since ${MOMENT.format(new Date(event.data.since))}, so people are told nothing there.`;
+    case 'test':
+      return event.data.code === 'asked'
+        ? 'This is a test that an admin asked for.'
+        : 'This is the test of the month, and nothing is to be done.';
+  }
+}
+
+/** The names of a private order are not said. */
+function unknownText({ order_id: id, task, names }: z.output<(typeof DATA)['order.unknown']>): string {
+  const settle = `outcome of order ${id} is not known, and an approver has to settle it.`;
+  const [first, ...others] = names ?? [];
+  if (first === undefined) return `The ${settle}`;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `${taskNamed(task).words.verb} ${first}${more}: the ${settle}`;
+}
+
+/** What keeps its sequence: webhooks of one subject go out one after the other. */
+function subjectOf(event: WebhookEvent): string {
+  if ('name' in event.data) return `name:${event.data.name}`;
+  if ('order_id' in event.data) return `order:${event.data.order_id}`;
+  return event.type;
+}
+
+/** A webhook, ready to be queued. */
+export interface Webhook {
+  /** The `webhook-id`: the same at every address and in every attempt. */
+  readonly id: string;
+  readonly subject: string;
+  readonly at: Date;
+  /** The bytes that are signed and sent, in every attempt. */
+  readonly body: string;
+}
+
+/** Makes a webhook of an event. @throws for data that a body has no place for */
+export function webhookOf(event: WebhookEvent): Webhook {
+  const { type, at, data } = event;
+  const sent = webhookBody.parse({
+    type,
+    timestamp: at.toISOString(),
+    data: { ...data, text: textOf(event) },
+  });
+  return {
+    id: `msg_${randomUUID().replaceAll('-', '')}`,
+    subject: subjectOf(event),
+    at,
+    body: JSON.stringify(sent),
+  };
+}

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { Webhook as Signer } from 'standardwebhooks';
+import { exchangeOnFreshConnection, HttpExchangeError } from '../../http/exchange.ts';
+import { readRetryAfter } from '../../http/retry-after.ts';
+import { DAY_MS, HOUR_MS } from '../../lib/duration.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Secret } from '../../service/secret.ts';
+import type { QueuedWebhook, SlackOutage, WebhookStore } from './ports.ts';
+
+/*
+ * Sends webhooks to the operator’s endpoints. Each webhook goes out until its endpoint answers 2xx, with the same id and body, for
+ * three days. Of one subject one goes out after the other; another subject or endpoint waits for none of them.
+ */
+
+export interface WebhooksDeps {
+  readonly urls: readonly Secret[];
+  /** `whsec_…`; undefined where there are no endpoints. */
+  readonly secret: Secret | undefined;
+  readonly store: WebhookStore;
+  readonly now: () => Date;
+  readonly log: Log;
+  /** Ends what is under way at shutdown. */
+  readonly signal: AbortSignal;
+  /** The budget of one attempt. */
+  readonly timeoutMs: number;
+}
+
+/** An address that gets webhooks. */
+export interface WebhookEndpoint {
+  /** Stands for its address, which may hold a secret. */
+  readonly id: string;
+  /** What people may see of its address. */
+  readonly host: string;
+  /** Claims queues that are due. */
+  claimDue(limit: number): Promise<readonly string[]>;
+  /** Sends what waits in a claimed queue, until it is empty or an attempt fails. */
+  deliver(queue: string): Promise<void>;
+}
+
+export interface Webhooks {
+  readonly endpoints: readonly WebhookEndpoint[];
+  /** Queues what happens from now on. Runs before any work is taken, and then at least once an hour. */
+  serve(): Promise<void>;
+  /** Queues a test for every endpoint. */
+  test(): Promise<void>;
+  /** Queues the test of the month. */
+  testMonthly(): Promise<void>;
+  /** Queues that Slack is unreachable, once an outage. */
+  noteSlack(outage: SlackOutage | undefined): Promise<void>;
+}
+
+/** The budget of one attempt. */
+export const WEBHOOK_TIMEOUT_MS = 10_000;
+/** Longer than an attempt may take. */
+const LEASE_MS = 3 * WEBHOOK_TIMEOUT_MS;
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = HOUR_MS;
+const KEPT_MS = 3 * DAY_MS;
+/** Admins are told of an endpoint that takes nothing for this long, and endpoints of a Slack that does not answer. */
+const ALERT_AFTER_MS = HOUR_MS;
+
+export function createWebhooks(deps: WebhooksDeps): Webhooks {
+  const { secret, store, now } = deps;
+  const urls = [...new Set(deps.urls.map((url) => url.reveal()))];
+  const endpoints =
+    secret === undefined
+      ? []
+      : urls.map((url) => createEndpoint(deps, new URL(url), new Signer(secret.reveal())));
+  return {
+    endpoints,
+    serve: () =>
+      store.serve(
+        endpoints.map(({ id }) => id),
+        now(),
+        new Date(now().getTime() - KEPT_MS),
+      ),
+    test: () => store.queue({ type: 'test', at: now(), data: { code: 'asked' } }),
+    async testMonthly() {
+      if (endpoints.length > 0) await store.testMonthly(now());
+    },
+    async noteSlack(outage) {
+      if (endpoints.length === 0) return;
+      await store.noteSlack(outage, new Date(now().getTime() - ALERT_AFTER_MS), now());
+    },
+  };
+}
+
+function createEndpoint(deps: WebhooksDeps, url: URL, signer: Signer): WebhookEndpoint {
+  const { store, now, log, signal, timeoutMs } = deps;
+  const id = createHash('sha256').update(url.href).digest('base64url').slice(0, 16);
+  const { host } = url;
+
+  /** @returns why the endpoint did not take it; undefined when it did */
+  async function attempt(webhook: QueuedWebhook): Promise<{ code: string; waitMs?: number } | undefined> {
+    // The receiver compares it with its own clock.
+    const timestamp = new Date();
+    const headers = [
+      'content-type',
+      'application/json',
+      'user-agent',
+      'domain-steward',
+      'webhook-id',
+      webhook.id,
+      'webhook-timestamp',
+      String(Math.floor(timestamp.getTime() / 1_000)),
+      'webhook-signature',
+      signer.sign(webhook.id, timestamp, webhook.body),
+    ];
+    const request = {
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: 'POST',
+      headers,
+      body: webhook.body,
+    } as const;
+    try {
+      // Its status says all: a receiver that took the webhook may answer with any page.
+      const limits = { timeoutMs, maxBytes: 'ignored', signal } as const;
+      const answer = await exchangeOnFreshConnection(request, limits);
+      if (answer.status >= 200 && answer.status < 300) return undefined;
+      const waitMs = readRetryAfter(answer.headers['retry-after'], timestamp.getTime());
+      return { code: `http_${answer.status}`, ...(waitMs === undefined ? {} : { waitMs }) };
+    } catch (error) {
+      if (error instanceof HttpExchangeError) return { code: error.failure };
+      throw error;
+    }
+  }
+
+  return {
+    id,
+    host,
+    claimDue: (limit) => store.claimDue(id, now(), LEASE_MS, limit),
+
+    async deliver(queue) {
+      for (;;) {
+        const waiting = await store.read(queue);
+        if (waiting === undefined) return;
+        const { first, version, attempts } = waiting;
+        if (first === undefined) {
+          if (await store.close(queue, version)) return;
+          continue;
+        }
+        const failed = await attempt(first);
+        if (failed === undefined) {
+          await store.noteTaken(id, now());
+          await store.remove(queue, first.id, LEASE_MS);
+          continue;
+        }
+        if (signal.aborted) return store.release(queue);
+        const at = now().getTime();
+        const about = { webhookId: first.id, type: first.type, host, code: failed.code };
+        if (at - first.at.getTime() >= KEPT_MS) {
+          log.error(about, 'an endpoint did not take a webhook for three days; it is given up');
+          await store.remove(queue, first.id, LEASE_MS);
+          continue;
+        }
+        const pause = Math.max(FIRST_PAUSE_MS * 2 ** attempts, failed.waitMs ?? 0);
+        const until = new Date(at + Math.min(pause, LONGEST_PAUSE_MS));
+        log.warn({ ...about, until }, 'an endpoint did not take a webhook; will try again');
+        // Who asked for a test wants to know at once.
+        const alertAt = new Date(first.type === 'test' ? at : at + ALERT_AFTER_MS);
+        return store.postpone(id, queue, { code: failed.code, until, alertAt });
+      }
+    },
+  };
+}

@@ -1,0 +1,338 @@
+import { Agent } from 'undici';
+import { exchange, HttpExchangeError } from '../../http/exchange.ts';
+import { HostBusyError, HostRateLimiter } from '../../http/host-rate-limiter.ts';
+import { createAddressGuard, PrivateAddressError, type Resolve } from '../../http/public-address.ts';
+import { readRetryAfter } from '../../http/retry-after.ts';
+import { jsonText, parseJson } from '../../http/text.ts';
+import { DAY_MS } from '../../lib/duration.ts';
+import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
+
+/** A registry's answer about a name. The body is parsed from JSON. */
+export type RdapAnswer =
+  | ({ readonly kind: 'answered'; readonly body: unknown } & RdapOrigin)
+  | ({ readonly kind: 'not_found' } & RdapOrigin)
+  | RdapUnavailable;
+
+/** Why there was no answer that can be read. */
+export const RDAP_PROBLEMS = [
+  /** The list of registries (RFC 9224) cannot be read. */
+  'no_bootstrap',
+  /** The zone's registry publishes no records. */
+  'no_public_record',
+  /** The server is busy; detail: its HTTP status. */
+  'busy',
+  /** The server asked to wait, and has not been asked. */
+  'waiting',
+  /** Another HTTP status, which is the detail. */
+  'http_status',
+  /** An answer that is no RDAP, such as a web page; detail: its media type. */
+  'not_rdap',
+  'too_many_redirects',
+  'redirect_to_nowhere',
+  'redirect_unsafe',
+  'too_large',
+  /** Detail: the seconds that it was given. */
+  'timeout',
+  'private_address',
+  /** Detail: the error's code, if it has one. */
+  'unreachable',
+] as const;
+
+export interface RdapProblem {
+  readonly code: (typeof RDAP_PROBLEMS)[number];
+  readonly detail?: string;
+}
+
+/** Where an answer came from. */
+export interface RdapOrigin {
+  /** Host of the server that gave it. */
+  readonly server: string;
+  /** Every exchange on the way to it was over https, that of the bootstrap file included. */
+  readonly secure: boolean;
+}
+
+/** No answer this time. */
+export interface RdapUnavailable {
+  readonly kind: 'unavailable';
+  readonly problem: RdapProblem;
+  /** In milliseconds: an earlier try would be of no use. */
+  readonly retryAfterMs?: number;
+}
+
+/** Settings of an {@link RdapClient}. */
+export interface RdapClientOptions {
+  /** The bootstrap file (RFC 9224). */
+  readonly bootstrapUrl: string;
+  /** Tells the servers who asks. */
+  readonly userAgent: string;
+  readonly now: () => Date;
+  /** Least time between two requests to one host, milliseconds. */
+  readonly spacingMs?: number;
+  /** How long the exchange with the servers may take, redirects included, in milliseconds. */
+  readonly deadlineMs?: number;
+  /** Resolves names of servers; as the operating system does when left out. */
+  readonly resolve?: Resolve;
+}
+
+/** Asks the registries' public records (RFC 9082). */
+export interface RdapClient {
+  /**
+   * Fetches the record of one name.
+   * @param name in ASCII.
+   * @param signal gives up the look-up.
+   * @returns the answer, or why there is none; it throws nothing but the signal's reason.
+   */
+  fetchRecord(name: string, signal?: AbortSignal): Promise<RdapAnswer>;
+  /** Closes the connections; look-ups under way give `unavailable`. */
+  close(): Promise<void>;
+}
+
+const BOOTSTRAP_KEPT_MS = DAY_MS;
+const BOOTSTRAP_RETRY_MS = 10 * 60_000;
+const MAX_BYTES = 1_048_576;
+const MAX_REDIRECTS = 3;
+const MAX_CONCURRENT_REQUESTS = 2;
+const DEFAULT_SPACING_MS = 250;
+const DEFAULT_DEADLINE_MS = 20_000;
+/** The wait after a server that is busy and does not say for how long. */
+const DEFAULT_WAIT_MS = 60_000;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+interface RdapResponse extends RdapOrigin {
+  readonly status: number;
+  /** Undefined where it can't be decoded. */
+  readonly text: string | undefined;
+  readonly mediaType: string;
+}
+
+/** The bootstrap file, and whether nobody on the way could have changed it. */
+interface Bootstrap {
+  readonly servers: RdapBootstrap;
+  readonly secure: boolean;
+}
+
+/** A look-up that ended without an answer that can be used. */
+class LookupError extends Error {
+  override readonly name = 'LookupError';
+  readonly result: RdapUnavailable;
+
+  constructor(result: RdapUnavailable, cause?: unknown) {
+    super(`asking the registry: ${result.problem.code}`, { cause });
+    this.result = result;
+  }
+}
+
+/**
+ * Makes a client with a cache of the bootstrap file and its own connections.
+ *
+ * It asks a host for two names at once at most, spaced, and not at all while the host asked to wait
+ * (`Retry-After`). Redirects are followed three times at most, and never from `https` to `http`. No request carries
+ * credentials or goes to a private address, except where `bootstrapUrl` itself points there.
+ */
+export function createRdapClient(options: RdapClientOptions): RdapClient {
+  const { userAgent, now, spacingMs = DEFAULT_SPACING_MS, deadlineMs = DEFAULT_DEADLINE_MS } = options;
+  const bootstrapUrl = new URL(options.bootstrapUrl);
+  const guard = createAddressGuard(bootstrapUrl, options.resolve);
+  // The exchange has ended by then; this timeout stops a connection that is still being opened for it.
+  const agent = new Agent({ connect: { lookup: guard.lookup, timeout: deadlineMs + 1_000 } });
+  const limiters = new Map<string, HostRateLimiter>();
+  let bootstrap: { readonly value: Bootstrap | undefined; readonly freshUntil: number } | undefined;
+  let refresh: Promise<Bootstrap | undefined> | undefined;
+
+  return {
+    fetchRecord,
+    async close() {
+      await agent.destroy();
+    },
+  };
+
+  async function fetchRecord(name: string, signal?: AbortSignal): Promise<RdapAnswer> {
+    signal?.throwIfAborted();
+    const current = await abortable(currentBootstrap(), signal);
+    if (current === undefined) {
+      return unavailable({ code: 'no_bootstrap' }, BOOTSTRAP_RETRY_MS);
+    }
+    const address = rdapAddress(current.servers, name);
+    if (address === undefined) {
+      return unavailable({ code: 'no_public_record' }, DAY_MS);
+    }
+    try {
+      const answer = await ask(address, signal);
+      return answerOf({ ...answer, secure: answer.secure && current.secure });
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof LookupError) return error.result;
+      throw error;
+    }
+  }
+
+  function currentBootstrap(): Promise<Bootstrap | undefined> {
+    if (bootstrap && now().getTime() < bootstrap.freshUntil) return Promise.resolve(bootstrap.value);
+    refresh ??= fetchBootstrap().finally(() => {
+      refresh = undefined;
+    });
+    return refresh;
+  }
+
+  /** Fetches the list of registries; the old one stays in use when that fails. */
+  async function fetchBootstrap(): Promise<Bootstrap | undefined> {
+    const fetched = await ask(bootstrapUrl, undefined).then(
+      ({ status, text, secure }) => {
+        const servers = status === 200 ? readRdapBootstrap(readJson(text)) : undefined;
+        return servers && { servers, secure };
+      },
+      (error: unknown) => {
+        if (error instanceof LookupError) return undefined;
+        throw error;
+      },
+    );
+    bootstrap = {
+      value: fetched ?? bootstrap?.value,
+      freshUntil: now().getTime() + (fetched ? BOOTSTRAP_KEPT_MS : BOOTSTRAP_RETRY_MS),
+    };
+    return bootstrap.value;
+  }
+
+  async function ask(start: URL, signal: AbortSignal | undefined): Promise<RdapResponse> {
+    let url = start;
+    let leftMs = deadlineMs;
+    let secure = true;
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+      checkAddress(url);
+      secure &&= url.protocol === 'https:';
+      const limiter = limiterOf(url.host);
+      // Only the requests count towards the deadline: the server is not to blame for the wait before them.
+      const answer = await limiter
+        .run(async () => {
+          const began = performance.now();
+          const got = await send(url, leftMs, signal);
+          leftMs -= performance.now() - began;
+          if ((got.status === 429 || got.status === 503) && got.retryAfterMs > 0)
+            limiter.closeFor(got.retryAfterMs);
+          return got;
+        }, signal)
+        .catch((error: unknown) => {
+          throw lookupError(error, deadlineMs);
+        });
+      if (answer.status === 429 || answer.status === 503) {
+        throw new LookupError(
+          unavailable({ code: 'busy', detail: String(answer.status) }, answer.retryAfterMs),
+        );
+      }
+      if (!REDIRECTS.has(answer.status)) return { ...answer, server: url.host, secure };
+      const target = redirectTarget(url, answer.location);
+      if (!(target instanceof URL)) throw new LookupError(target);
+      url = target;
+    }
+    throw new LookupError(unavailable({ code: 'too_many_redirects' }));
+  }
+
+  function checkAddress(url: URL): void {
+    try {
+      guard.check(url);
+    } catch (error) {
+      throw lookupError(error, deadlineMs);
+    }
+  }
+
+  function limiterOf(host: string): HostRateLimiter {
+    const known = limiters.get(host);
+    if (known) return known;
+    const made = new HostRateLimiter({ atOnce: MAX_CONCURRENT_REQUESTS, spacingMs, now });
+    limiters.set(host, made);
+    return made;
+  }
+
+  async function send(url: URL, timeoutMs: number, signal: AbortSignal | undefined) {
+    const { status, headers, body } = await exchange(
+      agent,
+      {
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        method: 'GET',
+        headers: ['accept', 'application/rdap+json, application/json;q=0.9', 'user-agent', userAgent],
+      },
+      { timeoutMs, maxBytes: MAX_BYTES, signal },
+    );
+    const busy = status === 429 || status === 503;
+    const asked = readRetryAfter(headers['retry-after'], now().getTime());
+    const contentType = [headers['content-type']].flat()[0];
+    return {
+      status,
+      text: body && jsonText(body, contentType),
+      mediaType: (contentType ?? '').replace(/;.*/s, '').trim().toLowerCase(),
+      location: [headers['location']].flat()[0],
+      retryAfterMs: asked === undefined ? (busy ? DEFAULT_WAIT_MS : 0) : Math.min(asked, DAY_MS),
+    };
+  }
+}
+
+/** RFC 7480, 4.2 and 5.3. JSON under a name of its own or as plain text is read all the same. */
+const JSON_TYPE = /^(?:|(?:application|text)\/(?:[^/]+\+)?json|text\/plain)$/;
+
+function answerOf({ status, text, mediaType, server, secure }: RdapResponse): RdapAnswer {
+  if (status !== 200 && status !== 404) return unavailable({ code: 'http_status', detail: String(status) });
+  const body = JSON_TYPE.test(mediaType) ? readJson(text) : undefined;
+  // RFC 7480, 5.3: a 404 may come without a body.
+  const isBare = status === 404 && text?.trim() === '';
+  if (body === undefined && !isBare)
+    return unavailable({ code: 'not_rdap', ...(mediaType !== '' && { detail: mediaType }) });
+  return status === 404 ? { kind: 'not_found', server, secure } : { kind: 'answered', body, server, secure };
+}
+
+function readJson(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Where a redirect leads.
+ * @param location the header `Location`.
+ * @returns the address; or why it is not followed: it leads to nowhere, out of the web, to an address with
+ *   credentials, or from `https` to `http`.
+ */
+export function redirectTarget(from: URL, location: string | undefined): URL | RdapUnavailable {
+  if (location === undefined || !URL.canParse(location, from.href)) {
+    return unavailable({ code: 'redirect_to_nowhere' });
+  }
+  const target = new URL(location, from);
+  const downgrade = from.protocol === 'https:' && target.protocol !== 'https:';
+  if (downgrade || !/^https?:$/.test(target.protocol) || target.username !== '' || target.password !== '') {
+    return unavailable({ code: 'redirect_unsafe' });
+  }
+  return target;
+}
+
+function lookupError(error: unknown, deadlineMs: number): unknown {
+  if (error instanceof HostBusyError) {
+    return new LookupError(unavailable({ code: 'waiting' }, error.retryAfterMs), error);
+  }
+  const failure = error instanceof HttpExchangeError ? error.failure : undefined;
+  if (failure === 'too_large') return new LookupError(unavailable({ code: 'too_large' }), error);
+  if (failure === 'timeout')
+    return new LookupError(unavailable({ code: 'timeout', detail: String(deadlineMs / 1000) }), error);
+  const cause = error instanceof HttpExchangeError ? error.cause : error;
+  if (cause instanceof PrivateAddressError)
+    return new LookupError(unavailable({ code: 'private_address' }), error);
+  const hasCode = cause instanceof Error && 'code' in cause;
+  return new LookupError(
+    unavailable({ code: 'unreachable', ...(hasCode && { detail: String(cause.code) }) }),
+    error,
+  );
+}
+
+function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+function unavailable(problem: RdapProblem, retryAfterMs?: number): RdapUnavailable {
+  return { kind: 'unavailable', problem, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}

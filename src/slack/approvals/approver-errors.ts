@@ -1,0 +1,60 @@
+import type { TeamSettings } from '../../config/environment.ts';
+import { type SettingChange, settingsAsText, teamSettings } from '../../config/settings.ts';
+import { isGroup } from '../../policy/policy.ts';
+import type { SlackDeps } from '../feature.ts';
+import { approverError } from '../outbound/slack-error.view.ts';
+import { SlackApiError } from '../outbound/web.ts';
+import { NO_APPROVERS, noMemberText, tooFewText } from '../settings/settings.view.ts';
+
+/* Whether the people whom settings name can be reached, and are enough to approve. */
+
+/** The settings after some changes. */
+export function withChanges(settings: TeamSettings, changes: readonly SettingChange[]): TeamSettings {
+  return teamSettings.parse({
+    ...settingsAsText(settings),
+    ...Object.fromEntries(changes.map(({ name, after }) => [name, after])),
+  });
+}
+
+/**
+ * Looks people and groups up.
+ * @returns the people they stand for, or what is wrong with one of them
+ */
+export async function lookUpPeople(
+  { directory }: SlackDeps,
+  ids: readonly string[],
+): Promise<ReadonlySet<string> | string> {
+  const people = new Set<string>();
+  for (const id of ids) {
+    try {
+      if (isGroup(id)) {
+        // Read anew: what was cached a few seconds ago may be the reason for opening the settings.
+        directory.forgetGroup(id);
+        for (const member of await directory.groupMembers(id)) people.add(member);
+      } else if ((await directory.person(id, undefined)).isMember) people.add(id);
+      else {
+        return noMemberText((await directory.nameOf(id)) ?? id);
+      }
+    } catch (error) {
+      if (!(error instanceof SlackApiError)) throw error;
+      return approverError(id, error);
+    }
+  }
+  return people;
+}
+
+/**
+ * Refuses settings under which nobody could approve, because they would stop the team's work.
+ * @returns what is wrong with the approvers, by field
+ */
+export async function approverErrors(
+  deps: SlackDeps,
+  settings: TeamSettings,
+): Promise<Readonly<Record<string, string>>> {
+  const people = await lookUpPeople(deps, settings.approvers);
+  if (typeof people === 'string') return { approvers: people };
+  if (people.size === 0) return { approvers: NO_APPROVERS };
+  return people.size < settings.approvalsRequired
+    ? { approvals_required: tooFewText(people.size, settings.approvalsRequired) }
+    : {};
+}

@@ -1,0 +1,85 @@
+import type { StandIn } from '../../approvals/progress.ts';
+import { DAY_MS } from '../../lib/duration.ts';
+import { firstMomentOf, isCalendarDay } from '../../zones/calendar-day.ts';
+import type { CommandCall, Feature } from '../feature.ts';
+import { backText } from '../ledger/told-event.view.ts';
+import { AWAY, awayText, NOT_AWAY } from './away.view.ts';
+
+/* Absences: who approves instead of somebody, and until when. */
+
+const MAX_DAYS = 366;
+
+/** The first moment at which somebody is back: after a day in their time zone, or in some days or weeks. */
+function readUntil(word: string, now: Date, timeZone: string): Date | undefined {
+  const [, amount, unit] = /^(\d{1,3})([dw])$/i.exec(word) ?? [];
+  if (amount !== undefined) {
+    const days = Number(amount) * (unit?.toLowerCase() === 'w' ? 7 : 1);
+    return new Date(now.getTime() + days * DAY_MS);
+  }
+  if (!isCalendarDay(word)) return undefined;
+  return firstMomentOf(new Date(Date.parse(`${word}T00:00:00Z`) + DAY_MS), timeZone);
+}
+
+/** The id in a mention of a person. */
+function readPerson(word: string): string | undefined {
+  return /^(?:<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>|([UW][A-Z0-9]{5,}))$/.exec(word)?.slice(1).find(Boolean);
+}
+
+/** Reads the line without asking Slack. */
+function readLine({ words, person, deps }: CommandCall, timeZone: string): StandIn | string {
+  const [first, second, ...rest] = words;
+  if (first === undefined || second === undefined || rest.length > 0) return AWAY.usage;
+  const isPersonFirst = /^[<@]/.test(first);
+  const untilWord = isPersonFirst ? second : first;
+  const personWord = isPersonFirst ? first : second;
+  const now = deps.now();
+  const until = readUntil(untilWord, now, timeZone);
+  if (until === undefined) return AWAY.noTime(untilWord);
+  if (until <= now) return AWAY.over(untilWord);
+  if (until.getTime() - now.getTime() > MAX_DAYS * DAY_MS) return AWAY.tooLate;
+  const [, groupId] = /^<!subteam\^(S[A-Z0-9]+)/.exec(personWord) ?? [];
+  if (groupId !== undefined) return AWAY.group(groupId);
+  const userId = readPerson(personWord);
+  if (userId === undefined) return AWAY.nobody(personWord);
+  if (userId === person.id) return AWAY.self;
+  return { userId, until };
+}
+
+async function runAway(call: CommandCall): Promise<void> {
+  const { deps, person } = call;
+  const standIn = readLine(call, (await deps.directory.timeZoneOf(person.id)) ?? 'UTC');
+  if (typeof standIn === 'string') return call.respond(standIn);
+  const membership = await deps.directory.membership(standIn.userId);
+  if (membership !== 'member') return call.respond(AWAY[membership](standIn.userId));
+  const now = deps.now();
+  await deps.standIns.begin(person.id, standIn, now);
+  const others = await deps.standIns.current(now);
+  call.acknowledge();
+  deps.notifyDue();
+  // Cards name those who can approve.
+  await deps.refreshWaitingCards();
+  await call.respond(awayText(standIn, others.get(standIn.userId)));
+}
+
+async function runBack(call: CommandCall): Promise<void> {
+  const { deps, person } = call;
+  const ended = await deps.standIns.end(person.id, deps.now());
+  if (ended === undefined) return call.respond(NOT_AWAY);
+  call.acknowledge();
+  deps.notifyDue();
+  // Cards name those who can approve.
+  await deps.refreshWaitingCards();
+  await call.respond(backText(ended.userId));
+}
+
+export const away = {
+  commands: [
+    {
+      usage: 'away UNTIL @PERSON',
+      summary: 'Have somebody approve in your place while you are away',
+      example: '/domain away 2w @carol',
+      run: runAway,
+    },
+    { usage: 'back', summary: 'End that somebody stands in for you', example: '/domain back', run: runBack },
+  ],
+} as const satisfies Feature;

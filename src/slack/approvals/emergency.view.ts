@@ -1,0 +1,112 @@
+import type { Button } from '@slack/types';
+import type { WaitingDecision } from '../../approvals/approvers.ts';
+import { isReviewOpen, type Order } from '../../orders/order.ts';
+import {
+  button,
+  code,
+  escapeText,
+  type Message,
+  mention,
+  mentionApprover,
+  quote,
+  textMessage,
+} from '../kit/blocks.ts';
+import {
+  type CalledPeople,
+  calledText,
+  type HistoryEvent,
+  type HistoryEventOf,
+  orderTitle,
+  reasonOf,
+} from '../orders/order.view.ts';
+
+/*
+ * An order that an admin approved alone in an emergency, and the review of that.
+ */
+
+type EmergencyEvent = HistoryEventOf<'emergency_approved'>;
+
+/** Approvers who are told by a direct message; the thread names the others. */
+const MAX_TOLD = 20;
+
+/** The people who could have decided and are told by a direct message. */
+export function toldOfEmergency({ approvers }: Pick<EmergencyEvent, 'approvers'>): readonly string[] {
+  return approvers.slice(0, MAX_TOLD);
+}
+
+const REASON_LENGTH = 80;
+
+/** On the card: who approved it alone, whether that was reviewed, and why. */
+export function emergencyText(order: Order, history: readonly HistoryEvent[]): string {
+  const reason = history.findLast((event) => event.kind === 'emergency_approved')?.reason ?? '';
+  const why = reason === '' ? '' : `: “${quote(reason, REASON_LENGTH)}”`;
+  return `:rotating_light: ${mention(order.emergencyApprovedBy ?? '')} approved alone in an emergency (${reviewState(order)})${why}`;
+}
+
+function reviewState({ signedOffBy }: Order): string {
+  return signedOffBy === undefined ? 'open for review' : `signed off by ${mention(signedOffBy)}`;
+}
+
+/** The same for *Details*, with all of the reason; undefined for an order that was approved as usual. */
+export function emergencyFact(order: Order, history: readonly HistoryEvent[]): string | undefined {
+  const event = history.findLast((each) => each.kind === 'emergency_approved');
+  if (order.emergencyApprovedBy === undefined) return undefined;
+  const why = event === undefined ? '' : `:${reasonOf(event)}`;
+  return `By ${mention(order.emergencyApprovedBy)} in an emergency${why}, ${reviewState(order)}`;
+}
+
+/** In the thread, which mentions everybody who gets no direct message. @param called who gets one */
+export function emergencyReply(order: Order, event: EmergencyEvent, called: CalledPeople): Message {
+  const untold = [...event.approvers.slice(MAX_TOLD), ...event.unreadableGroups];
+  const others = ` ${calledText(called)}`;
+  const mentioned =
+    untold.length === 0 ? '' : ` ${untold.map(mentionApprover).join(', ')}: you could have approved it too.`;
+  const unseen =
+    event.isImpactUnknown === true ? ' What hangs on the name was not known yet at this approval.' : '';
+  return textMessage(
+    `:rotating_light: *${escapeText(orderTitle(order))}*, asked by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone in an emergency.${reasonOf(event)}${others}${mentioned}${unseen} It stays open for review until another admin signs it off.`,
+  );
+}
+
+/** In the thread: another admin has reviewed it. */
+export function signedOffReply(order: Order, event: HistoryEvent): Message {
+  const by = order.emergencyApprovedBy;
+  const whose = by === undefined ? 'the emergency approval' : `that ${mention(by)} approved this alone`;
+  return textMessage(
+    `:white_check_mark: *${escapeText(orderTitle(order))}*: ${mention(event.actor)} signed off ${whose}. The review is closed.`,
+  );
+}
+
+/** To one person who could have decided, or who may review it as an admin. */
+export function emergencyNotice(order: Order, event: EmergencyEvent): Message {
+  return textMessage(
+    `:rotating_light: *${escapeText(orderTitle(order))}* was approved by ${mention(event.actor)} alone in an emergency, so nobody else’s approval is needed any more:${reasonOf(event)} It was asked by ${mention(order.requesterId)}. It stays open for review until another admin signs it off, on its card or in my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
+  );
+}
+
+/** While it waits, where the policy lets an admin approve it alone. */
+export function breakGlassButtons(order: Order, decision: WaitingDecision | undefined): Button[] {
+  if (order.state !== 'PENDING' || decision?.demand.breakGlass !== true) return [];
+  return [
+    button('order_break_glass', 'Approve alone in an emergency', order.id, {
+      style: 'danger',
+      label: `Approve alone in an emergency, for admins: ${orderTitle(order)}`,
+    }),
+  ];
+}
+
+/** While the review is open, however the order ended. */
+export function signOffButtons(order: Order): Button[] {
+  if (!isReviewOpen(order)) return [];
+  return [
+    button('order_sign_off', 'Sign off', order.id, {
+      label: `Sign off the emergency approval: ${orderTitle(order)}`,
+    }),
+  ];
+}
+
+/** In Home: one order whose review is open. */
+export function reviewText(order: Order): string {
+  const by = order.emergencyApprovedBy;
+  return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}: approved by ${by === undefined ? 'an admin' : mention(by)} alone in an emergency, asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`;
+}

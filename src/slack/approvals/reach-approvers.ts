@@ -1,0 +1,195 @@
+import { peopleAmong } from '../../approvals/approvers.ts';
+import type { OrderLogEntry } from '../../ledger/events.ts';
+import type { Order } from '../../orders/order.ts';
+import type { FirstExpiry } from '../../orders/ports.ts';
+import type { PostedMessage } from '../../outbox/notifications.ts';
+import type { AdminsToNotify } from '../admins/admins.ts';
+import type { CalledPeople } from '../orders/order.view.ts';
+import { metadataOf, type PlannedOrder } from '../orders/order-posts.ts';
+import type { SlackDirectory } from '../outbound/directory.ts';
+import { directMessageTo, ONCE, type SentNotification, type WantedNotification } from '../outbound/notify.ts';
+import { quietUntil } from '../outbound/quiet-hours.ts';
+import { loggedApprovers } from './decision.view.ts';
+import { escalationNotice, reminderNotice } from './waiting.view.ts';
+
+/*
+ * Brings a waiting order to those who decide about it: in the approvers' channel, or by direct message to each person
+ * who does not see the card in a channel.
+ */
+
+export interface ReachDeps {
+  readonly directory: SlackDirectory;
+  readonly firstExpiry: FirstExpiry;
+  /** The people who may approve a waiting order at this moment. */
+  readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
+  readonly adminsToNotify: AdminsToNotify;
+  readonly now: () => Date;
+}
+
+/** At most this many people get a direct message about one order. */
+const MAX_PEOPLE = 20;
+
+const IN_CHANNEL = 'card:in:';
+const TO_PERSON = 'card:to:';
+
+interface Waiting extends PlannedOrder {
+  /** The card that everything about the order replies to. */
+  readonly card: PostedMessage;
+}
+
+interface CardCopy extends Omit<WantedNotification, 'purpose' | 'places'> {
+  readonly approvalChannel: string | undefined;
+  /** Whether an admin has to approve it besides. */
+  readonly isOverBudget: boolean;
+}
+
+/** Posts copies of a waiting order's card where approvers find it. Existing copies are updated like the card. */
+export async function copyCard(deps: ReachDeps, waiting: Waiting, copy: CardCopy): Promise<void> {
+  const { order, card, standing, send } = waiting;
+  const { approvalChannel, isOverBudget, ...wanted } = copy;
+  if (order.state !== 'PENDING') return;
+  if (order.isPrivate || approvalChannel === undefined) {
+    if (isDirect(card)) await copyToApprovers(deps, waiting, copy);
+    return;
+  }
+  const purpose = `${IN_CHANNEL}${approvalChannel}`;
+  if (approvalChannel === card.channelId || standing.has(purpose)) return;
+  const places = [async () => ({ channelId: approvalChannel })];
+  const { state } = await send({ ...wanted, purpose, places, alertsAdmins: true });
+  if (state === 'refused') await copyToApprovers(deps, waiting, copy);
+}
+
+/** The purpose of the copy in a channel, or in the direct message with a person. */
+export function copyPurpose(channelId: string, userId: string): string {
+  return isDirect({ channelId }) ? `${TO_PERSON}${userId}` : `${IN_CHANNEL}${channelId}`;
+}
+
+/** Slack’s ids of direct messages begin with a D. */
+export function isDirect({ channelId }: Pick<PostedMessage, 'channelId'>): boolean {
+  return channelId.startsWith('D');
+}
+
+async function copyToApprovers(
+  deps: ReachDeps,
+  { order, standing, send }: Waiting,
+  { approvalChannel: _, isOverBudget, ...wanted }: CardCopy,
+): Promise<void> {
+  // Admins come first: without one of them the others' approvals are not enough, however many there are.
+  const called = [
+    ...(isOverBudget ? await deps.adminsToNotify() : []),
+    ...(await deps.peopleWhoMayApprove(order)),
+  ];
+  const approvers = [...new Set(called)].filter((userId) => userId !== order.requesterId);
+  for (const userId of approvers.slice(0, MAX_PEOPLE)) {
+    const purpose = `${TO_PERSON}${userId}`;
+    if (standing.has(purpose)) continue;
+    await send({
+      ...wanted,
+      purpose,
+      places: [directMessageTo(deps.directory, userId)],
+    });
+  }
+}
+
+/** Whom a waiting order waits for. */
+interface Awaited {
+  /** Ids of people and groups. */
+  readonly approvers: readonly string[];
+  /** Everybody has approved but an admin, who has to because it exceeds a budget. */
+  readonly isForAdmins: boolean;
+}
+
+/**
+ * Tells people by direct message that an order still waits: approvers who have its card there, and those who are called
+ * after a long wait. Nobody is told at night in their time zone, unless a name expires by tomorrow.
+ * @returns who was called, by the version of the event
+ */
+export async function remindPeople(
+  deps: ReachDeps,
+  waiting: Waiting,
+  awaited: Awaited,
+): Promise<ReadonlyMap<number, CalledPeople>> {
+  const { order, history, send } = waiting;
+  const called = new Map<number, CalledPeople>();
+  if (order.state !== 'PENDING') return called;
+  for (const entry of history) {
+    if (entry.kind !== 'reminded' && entry.kind !== 'escalated') continue;
+    const notice =
+      entry.kind === 'reminded' ? reminderNotice(order) : escalationNotice(order, awaited.approvers);
+    const results: CalledPerson[] = [];
+    for (const { to, thread } of await recipients(deps, waiting, awaited, entry)) {
+      const isOfPerson = thread === undefined || isDirect(thread);
+      const { state } = await send({
+        purpose: `notice:${entry.version}:${entry.kind}:${to}`,
+        version: ONCE,
+        since: entry.at,
+        places: [
+          async () =>
+            thread === undefined
+              ? { channelId: await deps.directory.directMessage(to) }
+              : { channelId: thread.channelId, threadTs: thread.ts },
+        ],
+        message: () => notice,
+        metadata: metadataOf(order),
+        waitsUntil: async () => (isOfPerson ? quietFor(deps, order, to) : undefined),
+      });
+      results.push({ userId: to, state });
+    }
+    called.set(entry.version, calledPeople(results));
+  }
+  return called;
+}
+
+/** What became of the direct message to a person. */
+export interface CalledPerson extends Pick<SentNotification, 'state'> {
+  readonly userId: string;
+}
+
+export function calledPeople(results: readonly CalledPerson[]): CalledPeople {
+  const inState = (wanted: CalledPerson['state']) =>
+    results.filter(({ state }) => state === wanted).map(({ userId }) => userId);
+  return { reached: inState('current'), waiting: inState('pending') };
+}
+
+interface Recipient {
+  /** A person, or the approvers' channel. */
+  readonly to: string;
+  /** The message that it is a reply to. */
+  readonly thread?: PostedMessage;
+}
+
+/** Who is told besides the card's thread. */
+async function recipients(
+  deps: ReachDeps,
+  { order, history, card, standing }: Waiting,
+  { isForAdmins }: Awaited,
+  event: Extract<OrderLogEntry, { readonly kind: 'reminded' | 'escalated' }>,
+): Promise<readonly Recipient[]> {
+  const admins = await deps.adminsToNotify();
+  if (event.kind === 'reminded') {
+    // If the card is in a channel, its thread reminds everybody there.
+    const copies = (prefix: string) =>
+      [...standing]
+        .filter(([purpose]) => purpose.startsWith(prefix))
+        .map(([purpose, thread]) => ({ to: purpose.slice(prefix.length), thread }));
+    const approved = new Set(loggedApprovers(history));
+    const people = copies(TO_PERSON).filter(
+      ({ to }) => !approved.has(to) && (!isForAdmins || admins.includes(to)),
+    );
+    return [...(isDirect(card) ? copies(IN_CHANNEL) : []), ...people];
+  }
+  const { to, toAdmins } = event;
+  const { people } = await peopleAmong(deps.directory, [...to, ...(toAdmins ? admins : [])]);
+  return people
+    .filter((userId) => userId !== order.requesterId)
+    .slice(0, MAX_PEOPLE)
+    .map((to) => ({ to }));
+}
+
+/** Until when a person is not disturbed. */
+async function quietFor(deps: ReachDeps, order: Order, userId: string): Promise<Date | undefined> {
+  const now = deps.now();
+  const timeZone = await deps.directory.timeZoneOf(userId);
+  if (quietUntil(now, timeZone) === undefined) return undefined;
+  return quietUntil(now, timeZone, await deps.firstExpiry(order.items.map(({ name }) => name)));
+}

@@ -1,0 +1,89 @@
+import type { AddedKey, NotCounting } from '../../../approvals/signing/key-ring.ts';
+import {
+  actions,
+  button,
+  code,
+  escapeText,
+  lines,
+  type Message,
+  mention,
+  message,
+  moment,
+  section,
+} from '../../kit/blocks.ts';
+import { pageControls, pageOf } from '../../kit/pages.ts';
+
+/* `/domain key`: the passkeys that there are, whose count and through whom. */
+
+/** A passkey as it is shown. */
+export interface ShownKey extends AddedKey {
+  readonly counts: 'yes' | NotCounting;
+  /** From who vouched for it up to a root; empty for a root. */
+  readonly through: readonly string[];
+  readonly mayVouch: boolean;
+  readonly mayRevoke: boolean;
+}
+
+export interface ShownKeys {
+  readonly keys: readonly ShownKey[];
+  /** The number of keys before the page. */
+  readonly offset: number;
+  /** `SIGNING_ROOTS` is set. */
+  readonly hasRoots: boolean;
+  readonly maySignCharter: boolean;
+  /** Why no signed policy counts; undefined while one does. */
+  readonly notice: string | undefined;
+}
+
+const WHY_NOT: Readonly<Record<NotCounting, string>> = {
+  not_vouched: 'does not count yet: nobody whose passkey counts has vouched for it',
+  revoked: 'revoked',
+  left: 'does not count: its owner has left the workspace',
+  other_host: 'does not count: it belongs to another address than PUBLIC_URL has now. Add a new one',
+  ambiguous: 'does not count: it was added twice',
+  events_missing: 'does not count: events about passkeys are missing from the log',
+};
+
+const KEYS_SHOWN = 20;
+
+function standing({ counts, through }: ShownKey): string {
+  if (counts !== 'yes') return WHY_NOT[counts];
+  return through.length === 0
+    ? '*counts*: it is a root'
+    : `*counts*, through ${through.map(mention).join(', ')}`;
+}
+
+function keyText(key: ShownKey): string {
+  const label = key.label === '' ? '' : ` “${escapeText(key.label)}”`;
+  return `${mention(key.owner)}${label}, ${standing(key)}\n${code(key.fingerprint)}, added ${moment(key.addedAt)}`;
+}
+
+/** The passkeys, with what this person may do about them. */
+export function keysMessage({ keys, offset, hasRoots, maySignCharter, notice }: ShownKeys): Message {
+  const lead =
+    keys.length === 0
+      ? 'There are no passkeys yet.'
+      : `Passkeys, and whose signatures count${hasRoots ? '' : ': none, because the operator has not set SIGNING_ROOTS'}`;
+  // Those that wait for the reader first, then those with a button.
+  const rank = ({ mayVouch, mayRevoke }: ShownKey) => (mayVouch ? 0 : mayRevoke ? 1 : 2);
+  const sorted = keys.toSorted((a, b) => rank(a) - rank(b));
+  const page = pageOf(sorted, offset, KEYS_SHOWN);
+  const withButtons = page.shown.filter((key) => rank(key) < 2);
+  return message(lead, [
+    section(`*${lead}*`),
+    ...withButtons.flatMap((key, index) => [
+      section(keyText(key)),
+      ...actions(`key_${index}`, [
+        key.mayVouch && button('key_vouch', 'Vouch for it', key.fingerprint),
+        key.mayRevoke && button('key_revoke', 'Revoke it', key.fingerprint, { style: 'danger' }),
+      ]),
+    ]),
+    ...lines(page.shown.slice(withButtons.length).map(keyText)),
+    ...pageControls('keys', page, KEYS_SHOWN),
+    notice !== undefined && section(notice),
+    ...actions('keys', [
+      button('key_add', 'Add a passkey', 'add', { style: 'primary' }),
+      maySignCharter && button('charter_sign', 'Sign what decides', 'charter'),
+    ]),
+  ]);
+}

@@ -1,0 +1,36 @@
+import type { LinkPurpose } from '../../../approvals/signing/ports.ts';
+import type { Interaction } from '../../feature.ts';
+import { linkMessage, NO_PLACE_TO_SIGN, noKeyText } from './link.view.ts';
+
+/* Answers a press with an address under which this person, and nobody else, signs one thing. */
+
+/** What offering a link needs of an interaction. */
+export type Offering = Pick<Interaction, 'deps' | 'person' | 'respond'>;
+
+/** @param subject the order, key, draft or change; empty for a key to be added and for the charter in force */
+export async function offerLink(
+  { deps, person, respond }: Offering,
+  purpose: LinkPurpose,
+  subject: string,
+  ...others: readonly LinkPurpose[]
+): Promise<void> {
+  const links: (readonly [LinkPurpose, string])[] = [];
+  for (const each of [purpose, ...others]) {
+    const address = await deps.links.open(each, person.id, subject);
+    if (address === undefined) return respond(NO_PLACE_TO_SIGN);
+    links.push([each, address]);
+  }
+  await respond(linkMessage(links));
+}
+
+/** A link under which an admin signs what decides; who has no passkey that counts is told who has one. */
+export async function offerCharterLink(
+  call: Offering,
+  purpose: 'charter' | 'policy' | 'settings',
+  subject: string,
+): Promise<void> {
+  const { ring } = await call.deps.orders.signing.keys();
+  const owners = [...new Set([...ring.counting.values()].map(({ owner }) => owner))];
+  if (owners.includes(call.person.id)) return offerLink(call, purpose, subject);
+  await call.respond(noKeyText(owners));
+}

@@ -1,0 +1,93 @@
+import { refusalToApprove } from '../../../approvals/decide.ts';
+import { isAtKeyLimit, MAX_KEYS, revocationRights } from '../../../approvals/signing/key-ring.ts';
+import { isPaused } from '../../../orders/bulk/waves.ts';
+import { loadVisible } from '../../../orders/visibility.ts';
+import {
+  type ActionCall,
+  type CommandCall,
+  type Feature,
+  type Interaction,
+  isAdmin,
+  viewerOf,
+} from '../../feature.ts';
+import type { Message } from '../../kit/blocks.ts';
+import { pageActions } from '../../kit/pages.ts';
+import { refusalText } from '../../orders/refusal.view.ts';
+import { charterNotice } from './charter.view.ts';
+import { keysMessage, type ShownKey } from './keys.view.ts';
+import { tooManyKeysText } from './link.view.ts';
+import { offerCharterLink, offerLink } from './offer-link.ts';
+
+/* Passkeys, and what is signed with them. Everything that needs a signature is answered with a link. */
+
+const runKey = async (call: CommandCall) => call.respond(await keysPage(call, 0));
+
+async function keysPage(call: Interaction, offset: number): Promise<Message> {
+  const { deps, person } = call;
+  const { signing } = deps.orders;
+  const [{ log, ring }, inForce] = await Promise.all([signing.keys(), signing.policy.current()]);
+  const mayRevoke = revocationRights(log, signing.use?.roots ?? new Set());
+  const own = [...ring.counting.values()].filter(({ owner }) => owner === person.id);
+  const keys = ring.keys.map((key): ShownKey => {
+    const chain = ring.counting.get(key.fingerprint)?.chain ?? [];
+    const isStanding = key.counts !== 'revoked' && key.counts !== 'left';
+    return {
+      ...key,
+      through: chain.map(({ challenge }) => challenge.by),
+      mayVouch: key.counts === 'not_vouched' && own.length > 0,
+      mayRevoke: isStanding && mayRevoke(own, key),
+    };
+  });
+  const notice = charterNotice(inForce);
+  return keysMessage({
+    keys: keys.toSorted((a, b) => Number(b.owner === person.id) - Number(a.owner === person.id)),
+    offset,
+    hasRoots: signing.use !== undefined,
+    notice,
+    maySignCharter: notice !== undefined && own.length > 0 && isAdmin(deps, person),
+  });
+}
+
+/** Who may not approve is told so; everybody else signs on the page, which looks again. */
+async function sign(call: ActionCall): Promise<void> {
+  const { deps, person, value } = call;
+  const order = await loadVisible(deps.orders, viewerOf(call), value);
+  if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
+  if (isPaused(order)) return offerLink(call, 'resume', order.id);
+  const refusal = await refusalToApprove(deps.orders, order, person.id);
+  // An admin may have to agree to a budget.
+  if (refusal !== undefined && !(refusal.code === 'not_an_approver' && isAdmin(deps, person)))
+    return call.respond(refusalText(refusal));
+  return offerLink(call, 'order', order.id);
+}
+
+async function addKey(call: ActionCall): Promise<void> {
+  const { log } = await call.deps.orders.signing.keys();
+  return isAtKeyLimit(log, call.person.id)
+    ? call.respond(tooManyKeysText(MAX_KEYS))
+    : offerLink(call, 'add', '');
+}
+
+export const signing = {
+  commands: [
+    {
+      usage: 'key',
+      summary: 'Show passkeys and whose count, add one, vouch for one, revoke one',
+      example: '/domain key',
+      run: runKey,
+    },
+  ],
+  actions: [
+    { id: 'order_sign', run: sign },
+    { id: 'key_add', run: addKey },
+    { id: 'key_vouch', run: (call) => offerLink(call, 'vouch', call.value) },
+    {
+      id: 'key_revoke',
+      run: (call) => offerLink(call, 'revoke', call.value, 'revoke_compromised'),
+    },
+    ...pageActions('keys', async (call: ActionCall, { offset }) =>
+      call.respond(await keysPage(call, offset), { replace: true }),
+    ),
+    { id: 'charter_sign', run: (call) => offerCharterLink(call, 'charter', '') },
+  ],
+} as const satisfies Feature;

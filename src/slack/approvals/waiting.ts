@@ -1,0 +1,71 @@
+import type { TeamSettings } from '../../config/environment.ts';
+import { asReminder } from '../../expiry/digest.ts';
+import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
+import { type Outlook, outlookOf } from '../../mandates/overview.ts';
+import type { PriceStore } from '../../money/ports.ts';
+import { costOfWaiting, type WaitingStep } from '../../money/waiting.ts';
+import { calendarDay } from '../../zones/calendar-day.ts';
+import type { SlackDeps } from '../feature.ts';
+
+/** The dates of a watched name. */
+type Dated = Pick<
+  WatchedReminder,
+  'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt' | 'deletionPhase'
+>;
+
+export interface WaitingDeps {
+  readonly settings: () => Promise<Pick<TeamSettings, 'reminderTimezone'>>;
+  readonly prices: Pick<PriceStore, 'list'>;
+  readonly now: () => Date;
+}
+
+/** What waiting costs for watched names at this moment; nothing while the price list is empty. */
+export async function waitingCosts(deps: WaitingDeps): Promise<(watched: Dated) => readonly WaitingStep[]> {
+  const [{ reminderTimezone }, list] = await Promise.all([deps.settings(), deps.prices.list()]);
+  const now = deps.now();
+  return ({ name, expiresAt, source, renewedUntil, deletedAt, deletionPhase }) => {
+    // A renewal that the registry does not show yet is no danger to the name.
+    const isRenewed = renewedUntil !== undefined && renewedUntil > expiresAt;
+    const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt, deletionPhase };
+    // A day that a person gave is the same in every zone.
+    const timeZone = source === 'person' && !isRenewed ? 'UTC' : reminderTimezone;
+    return list.length === 0 ? [] : costOfWaiting(list, name, dates, { now, timeZone });
+  };
+}
+
+/** The same for each name of a list; nothing where its date is not known. */
+export async function waitingOfListed(
+  deps: WaitingDeps,
+): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
+  const waitingOf = await waitingCosts(deps);
+  return ({ domain }) => {
+    const watched = asReminder(domain, []);
+    return watched === undefined ? [] : waitingOf(watched);
+  };
+}
+
+/** The same for one name; nothing where it is not watched. */
+export async function waitingNow(
+  deps: WaitingDeps,
+  domain: WatchedDomain | undefined,
+): Promise<readonly WaitingStep[]> {
+  return domain === undefined ? [] : (await waitingOfListed(deps))({ domain });
+}
+
+/** On which day mandates renew names, as people see it. */
+export function renewalDays({ renewals }: Pick<Outlook, 'renewals'>, timeZone: string): RenewalDays {
+  return new Map([...renewals].map(([name, at]) => [name, calendarDay(at, timeZone)]));
+}
+
+/** The same for the names of a list, at this moment. */
+export async function renewalDaysOf(
+  { mandates, settings }: Pick<SlackDeps, 'mandates' | 'settings'>,
+  listed: readonly { readonly domain: Pick<WatchedDomain, 'name' | 'expiry'> }[],
+): Promise<RenewalDays> {
+  const names = listed.map(({ domain: { name, expiry } }) => ({ name, expiresAt: expiry?.at }));
+  const [outlook, { reminderTimezone }] = await Promise.all([
+    outlookOf(mandates, names, 'system'),
+    settings(),
+  ]);
+  return renewalDays(outlook, reminderTimezone);
+}

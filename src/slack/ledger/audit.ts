@@ -1,0 +1,84 @@
+import { DAY_MS } from '../../lib/duration.ts';
+import type { CommandCall, Feature, SlackDeps } from '../feature.ts';
+import { type Message, textMessage } from '../kit/blocks.ts';
+import { BYTE_ORDER_MARK, csvLine } from '../kit/csv-file.ts';
+import { withProgress } from '../outbound/progress.ts';
+import { withFile } from '../outbound/upload.ts';
+import { handOver } from '../send-file.ts';
+import { createNamer } from './actor-names.ts';
+import { AUDIT_COLUMNS, orderLines, teamEventRow } from './audit.view.ts';
+import {
+  auditFileText,
+  auditSentText,
+  type ExportProgress,
+  nothingHappenedText,
+  progressText,
+  type Span,
+} from './audit-export.view.ts';
+import { datesOf, readSpan } from './span.ts';
+
+/*
+ * The audit log as a CSV file, for admins.
+ */
+
+const DEFAULT_DAYS = 30;
+
+async function* csvOf(
+  deps: SlackDeps,
+  from: Date,
+  to: Date,
+  onRow: (at: Date) => void,
+): AsyncGenerator<string> {
+  const nameOf = createNamer(deps.directory);
+  yield BYTE_ORDER_MARK + csvLine(AUDIT_COLUMNS);
+  for await (const logged of deps.events.read(from, to)) {
+    const { at } = 'event' in logged ? logged.event : logged.entry;
+    onRow(at);
+    if ('event' in logged) yield csvLine(await teamEventRow(logged.event, nameOf));
+    else for (const { cells } of await orderLines(logged, nameOf)) yield csvLine(cells);
+  }
+}
+
+async function runAudit(call: CommandCall): Promise<void> {
+  const now = call.deps.now();
+  const span = readSpan('audit', call.words, now, new Date(now.getTime() - DEFAULT_DAYS * DAY_MS));
+  if ('problem' in span) return call.respond(span.problem);
+  const progress: ExportProgress = { rows: 0, at: undefined, isWritten: false };
+  const said = await withProgress(
+    call.respond,
+    () => textMessage(progressText(progress)),
+    () => exported(call, span, progress),
+  );
+  await call.respond(said);
+}
+
+/** @returns what to tell the person */
+async function exported(call: CommandCall, span: Span, progress: ExportProgress): Promise<Message> {
+  const { deps, person } = call;
+  const { from, to } = datesOf(span);
+  const lines = csvOf(deps, from, to, (at) => {
+    progress.rows += 1;
+    progress.at = at;
+  });
+  return withFile(lines, async (path) => {
+    progress.isWritten = true;
+    const { rows } = progress;
+    if (rows === 0) return textMessage(nothingHappenedText(span));
+    const filename = `domain-steward-audit-${span.first}-to-${span.last}.csv`;
+    const problem = await handOver(call, { path, filename, what: auditFileText(span, rows) });
+    if (problem !== undefined) return problem;
+    deps.log.info({ by: person.id, ...span, rows }, 'audit log exported');
+    return textMessage(auditSentText(span, rows));
+  });
+}
+
+export const audit = {
+  commands: [
+    {
+      usage: 'audit [FROM] [TO]',
+      summary: 'Get the audit log as a CSV file: the last 30 days, or those you say',
+      example: '/domain audit 2026-01-01 2026-03-31',
+      run: runAudit,
+    },
+  ],
+} as const satisfies Feature;

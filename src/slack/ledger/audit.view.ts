@@ -1,0 +1,412 @@
+import { accountName } from '../../accounts/account.ts';
+import type {
+  AnyOrderLogEntry,
+  AuditedEvent,
+  OrderLogEntry,
+  TeamEvent,
+  TeamEventOf,
+} from '../../ledger/events.ts';
+import { hasSecretInput, type Order, type OrderItem } from '../../orders/order.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import type { LoggedChange } from '../../policy/change-log.ts';
+import type { RuleReference } from '../../policy/policy.ts';
+import { settingsRuleName } from '../approvals/decision.view.ts';
+import { budgetLine, overBudgetText } from '../money/budget.view.ts';
+import { priceLine } from '../money/price.view.ts';
+import { recordFindingText } from '../orders/record-finding.view.ts';
+import { retryReasonText, summaryText } from '../orders/summary.view.ts';
+import { differenceText } from './ledger.view.ts';
+
+/*
+ * The log as rows of a table: one row for every event, but for one that concerns several rows of a bulk order.
+ */
+
+/** The actor of what a registry's record settled. */
+export const REGISTRY_RECORD = 'Registry record (RDAP)';
+
+/** The header row. Programs read these names, so they stay. */
+export const AUDIT_COLUMNS = [
+  'time_utc',
+  'event',
+  'by',
+  'order',
+  'state',
+  'task',
+  'names',
+  'asked_by',
+  'account',
+  'reason',
+  'decided_by',
+  'decision_reason',
+  'ctid',
+  'sent',
+  'outcome',
+  'service_code',
+  'service_text',
+  'service_messages',
+  'stid',
+  'result',
+  'retry_of',
+  'for',
+  'rule',
+  'policy_version',
+  'statement',
+  'exceeded',
+] as const;
+
+type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string | undefined>>>;
+
+/** Looks up how a person is named in the file; `system` is the bot. */
+export type NameOf = (userId: string) => Promise<string>;
+
+/** Events whose row has the request that is or will be sent. */
+const SENT: ReadonlySet<OrderLogEntry['kind']> = new Set(['requested', 'sending']);
+/** Events that are a person's decision about the order. */
+const DECISIONS: ReadonlySet<OrderLogEntry['kind']> = new Set([
+  'approved',
+  'emergency_approved',
+  'denied',
+  'resolved',
+]);
+
+/** A line of the audit log. */
+export interface OrderLine {
+  readonly cells: string[];
+  /** The item that it is about, where it is about one. */
+  readonly n: number | undefined;
+}
+
+/**
+ * The lines of an event of an order: one, but for an event that concerns several rows of a bulk order, which has one a row.
+ */
+export async function orderLines(event: AuditedEvent, nameOf: NameOf): Promise<OrderLine[]> {
+  const { order, entry } = event;
+  const items = order.bulk === undefined ? [] : itemsOf(order, entry);
+  const n = 'n' in entry ? entry.n : undefined;
+  const about = items.length === 0 ? [order.items.find((item) => item.n === n)] : items;
+  return Promise.all(
+    about.map(async (item) => ({ cells: await orderRow(event, nameOf, item), n: item?.n ?? n })),
+  );
+}
+
+/** Events that say something of several items at once. */
+const JOINT: ReadonlySet<OrderLogEntry['kind']> = new Set([
+  'stopped',
+  'expired',
+  'released',
+  'resolved',
+  'invalidated',
+]);
+
+/** What such an event makes of a row, where it does not say it itself. */
+const JOINT_OUTCOMES: Readonly<Partial<Record<OrderLogEntry['kind'], string>>> = {
+  stopped: 'FAILED',
+  expired: 'FAILED',
+  released: 'UNKNOWN',
+  invalidated: 'UNKNOWN',
+};
+
+function itemsOf({ items }: Order, entry: OrderLogEntry): readonly OrderItem[] {
+  if (!JOINT.has(entry.kind)) return [];
+  if (entry.kind === 'invalidated')
+    return items.filter(({ state, answeredAt }) => state === 'UNKNOWN' && answeredAt === undefined);
+  const { names = [], lost = [], ctids = [] }: AnyOrderLogEntry = entry;
+  const named = new Set(names);
+  const sent = new Set([...lost, ...ctids]);
+  return items.filter(({ name, ctid }) => named.has(name) || sent.has(ctid));
+}
+
+/**
+ * An event of an order, as cells in the order of {@link AUDIT_COLUMNS}. Holds no secret: orders keep none.
+ * @param item the one that it is about
+ */
+export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: OrderItem): Promise<string[]> {
+  const { order, entry } = event;
+  const logged: AnyOrderLogEntry = entry;
+  const { result } = logged;
+  const asked = event.decisions.find((each) => each.kind === 'requested');
+  const approvers = standingApprovers(event);
+  const deciders = DECISIONS.has(entry.kind) ? [...approvers, entry.actor] : approvers;
+  return cells({
+    time_utc: entry.at.toISOString(),
+    event: entry.kind,
+    by: await nameOf(entry.actor),
+    order: order.id,
+    state: entry.state,
+    task: asked?.task,
+    names: logged.name ?? asked?.names?.join(' ') ?? item?.name ?? `${order.items.length} names`,
+    asked_by: asked && (await nameOf(asked.actor)),
+    account: asked && `${asked.account}${asked.usesTeamAccount === true ? ' (the team’s account)' : ''}`,
+    reason: asked?.reason ?? undefined,
+    decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
+    decision_reason: DECISIONS.has(entry.kind) ? decisionReasonOf(logged) : logged.question,
+    ctid: logged.ctid ?? (order.bulk && item?.ctid),
+    sent: SENT.has(entry.kind) ? sentInput(order, asked, item) : undefined,
+    outcome: logged.outcome ?? (order.bulk && item && JOINT_OUTCOMES[entry.kind]),
+    service_code: result?.code,
+    service_text: result?.text,
+    service_messages: result?.messages
+      ?.map((message) => [message.code, message.text].filter(Boolean).join(' '))
+      .join('; '),
+    stid: result?.stid,
+    result: resultOf(logged),
+    retry_of: asked?.retryOf,
+    ...(await groundsOf(event, nameOf)),
+  });
+}
+
+/** Whose approvals counted at the moment of an event: those that had lapsed by the last approval before it did not. */
+function standingApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
+  const given = decisions.filter(({ kind, version }) => APPROVALS.has(kind) && version <= entry.version);
+  const last = given.findLast(({ kind }) => kind === 'approved');
+  const lapsed = new Set(last !== undefined && 'lapsed' in last ? last.lapsed : []);
+  return given.map(({ actor }) => actor).filter((userId) => !lapsed.has(userId));
+}
+
+const APPROVALS: ReadonlySet<OrderLogEntry['kind']> = new Set(['approved', 'emergency_approved']);
+
+/** By what an event was decided: for whom, by which rules and version, about which statement, beyond which budget. */
+async function groundsOf({ entry, decisions }: AuditedEvent, nameOf: NameOf): Promise<Row> {
+  const logged: AnyOrderLogEntry = entry;
+  const { statement, progress, mandate, overBudget = [], admins = [] } = logged;
+  const asked = decisions.find(({ kind }) => kind === 'requested');
+  const isDecision = DECISIONS.has(entry.kind);
+  const before = isDecision ? decisions.filter(({ version }) => version <= entry.version) : [];
+  const [{ rules, version } = NO_RULES] = [entry, ...before.toReversed()].flatMap(rulesOf);
+  const versions = rules.map((rule) => (rule.kind === 'rule' ? rule.version : version));
+  const seats = progress?.requirements.flatMap(({ given }) => given) ?? [];
+  const standIns = await Promise.all(
+    seats.flatMap(({ userId, standsInFor }) =>
+      standsInFor === undefined ? [] : [nameBoth(userId, standsInFor, nameOf)],
+    ),
+  );
+  const agreed = await Promise.all(admins.map(nameOf));
+  return {
+    for: joined(standIns),
+    rule: mandate === undefined ? joined(rules.map(ruleText)) : `mandate ${mandate}`,
+    policy_version: joined(versions.flatMap((each) => (each === undefined ? [] : [String(each)]))),
+    statement: statement ?? (isDecision && asked?.kind === 'requested' ? asked.statement : undefined),
+    exceeded:
+      agreed.length === 0 ? undefined : `${overBudgetText(overBudget)} Agreed to by ${agreed.join(', ')}.`,
+  };
+}
+
+const NO_RULES = { rules: [], version: undefined } as const;
+
+/** The rules by which an event was decided, and the version of the policy. */
+function rulesOf(entry: OrderLogEntry) {
+  const { decidedBy, policyVersion, progress }: AnyOrderLogEntry = entry;
+  const rules = decidedBy ?? progress?.requirements.map(({ rule }) => rule);
+  return rules === undefined ? [] : [{ rules, version: policyVersion ?? progress?.policyVersion }];
+}
+
+async function nameBoth(userId: string, away: string, nameOf: NameOf): Promise<string> {
+  return `${await nameOf(userId)} for ${await nameOf(away)}`;
+}
+
+function joined(texts: readonly string[]): string {
+  return [...new Set(texts)].join('; ');
+}
+
+function ruleText(rule: RuleReference): string {
+  return rule.kind === 'rule' ? rule.name : settingsRuleName(rule.kind);
+}
+
+function decisionReasonOf({ reason, seen }: AnyOrderLogEntry): string | undefined {
+  return reason ?? (seen && recordFindingText(seen));
+}
+
+function resultOf({ result, summary, why, hint }: AnyOrderLogEntry): string | undefined {
+  if (result?.summary !== undefined) return summaryText(result.summary);
+  if (summary !== undefined) return summaryText(summary);
+  if (why !== undefined) return retryReasonText(why);
+  return hint && recordFindingText(hint);
+}
+
+/** Formats the cells that an event of a kind has besides its moment and its people. */
+type RowOf<Kind> = (event: TeamEventOf<Kind>, nameOf: NameOf) => Row | Promise<Row>;
+
+const decisionRow =
+  (task: string) =>
+  ({ subject, until, reason }: TeamEventOf<'name_watched'>): Row => ({
+    task,
+    names: subject.id,
+    reason,
+    result: until?.toISOString(),
+  });
+const incidentRow = ({ subject, incidents, reason }: TeamEventOf<'incident_ours'>): Row => ({
+  task: 'incident',
+  names: subject.id,
+  reason,
+  result: incidents.join(', '),
+});
+const noticedRow = ({ subject, incident, fact, before, after }: TeamEventOf<'incident_opened'>): Row => ({
+  task: 'incident',
+  names: subject.id,
+  result: `${incident}: ${fact} ${fromTo(before.join(' '), after.join(' '))}`,
+});
+const valuesRow =
+  (task: string) =>
+  ({ subject, before, after }: TeamEventOf<'name_changed' | 'preset_changed'>): Row => ({
+    task,
+    names: subject.id,
+    result: fromTo(valuesText(before), valuesText(after)),
+  });
+const policyRow = ({ version, changes }: TeamEventOf<'policy_confirmed'>): Row => ({
+  task: 'policy',
+  names: version === undefined ? 'draft' : `version ${version}`,
+  result: changes.map(policyChangeText).join('; '),
+});
+const keyRow =
+  (what: string) =>
+  async (
+    { subject, owner }: TeamEventOf<'key_vouched'> | TeamEventOf<'key_revoked'>,
+    nameOf: NameOf,
+  ): Promise<Row> => ({
+    task: 'key',
+    names: subject.id,
+    result: `${what} ${await nameOf(owner)}`,
+  });
+const teamAccountRow =
+  (task: string) =>
+  ({ subject, application }: TeamEventOf<'team_account_linked'>): Row => ({
+    task,
+    names: 'team',
+    account: `${accountName({ login: subject.id, context: undefined })} (the team’s account)`,
+    result: `${task}ed the application "${application}"`,
+  });
+
+const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
+  name_watched: decisionRow('watch'),
+  name_dated: decisionRow('import'),
+  name_unwatched: decisionRow('unwatch'),
+  name_snoozed: decisionRow('snooze'),
+  lapse_requested: decisionRow('lapse'),
+  lapse_confirmed: decisionRow('lapse'),
+  incident_opened: noticedRow,
+  incident_joined: noticedRow,
+  incident_proposed: incidentRow,
+  incident_ours: incidentRow,
+  incident_raised: incidentRow,
+  incident_over: incidentRow,
+  mandate_held: ({ subject, mandate, because, orderId }) => ({
+    task: 'mandate',
+    names: subject.id,
+    result: `mandate ${mandate} does not renew it: ${because}${orderId === undefined ? '' : `, order ${orderId} is not sent`}`,
+  }),
+  name_changed: valuesRow('names'),
+  notices_rerouted: ({ subject, count }) => ({
+    task: 'names',
+    names: subject.id,
+    result: `announced: ${count} with another owner or channel`,
+  }),
+  preset_changed: valuesRow('presets'),
+  price_changed: ({ subject, before, after }) => ({
+    task: 'prices',
+    names: subject.id,
+    result: fromTo(before && priceLine(before), priceLine(after)),
+  }),
+  budget_changed: ({ before, after }) => ({
+    task: 'budgets',
+    names: (after ?? before)?.tag,
+    result: fromTo(before && budgetLine(before), after && budgetLine(after)),
+  }),
+  setting_changed: ({ subject, before, after }) => ({
+    task: 'settings',
+    names: subject.id,
+    result: fromTo(before, after),
+  }),
+  stand_in_changed: async ({ subject, standIn }, nameOf) => ({
+    task: 'away',
+    names: await nameOf(subject.id),
+    result:
+      standIn === undefined
+        ? 'nobody stands in any more'
+        : `${await nameOf(standIn.userId)} stands in until ${standIn.until.toISOString()}`,
+  }),
+  policy_draft_changed: policyRow,
+  policy_draft_discarded: policyRow,
+  policy_published: policyRow,
+  policy_confirmed: policyRow,
+  charter_signed: ({ signature }) => ({
+    task: 'policy',
+    result: `signed ${signature.challenge.charter} with ${signature.key}`,
+  }),
+  charter_status: ({ status }) => ({ task: 'policy', result: `signed policy: ${status}` }),
+  key_added: ({ subject, label }) => ({ task: 'key', names: subject.id, result: `added "${label}"` }),
+  key_vouched: keyRow('vouched for'),
+  key_revoked: keyRow('revoked'),
+  team_account_linked: teamAccountRow('link'),
+  team_account_unlinked: teamAccountRow('unlink'),
+  ledger_differs: ({ differences }) => ({
+    task: 'ledger',
+    result: differences.map(differenceText).join(' '),
+  }),
+  sealing_stalled: () => ({ task: 'ledger', result: 'events wait for a seal' }),
+  database_restored: ({ takenAt, seal }) => ({
+    task: 'ledger',
+    result: `the backup of ${takenAt} was put back, up to seal ${seal}`,
+  }),
+  timestamps_stalled: () => ({ task: 'ledger', result: 'anchors wait for a time stamp' }),
+  events_forgotten: ({ reason, count }) => ({
+    task: 'ledger',
+    result: `the content of ${count} events was forgotten: ${reason}`,
+  }),
+};
+
+/** An event of something that is no order, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function teamEventRow(event: TeamEvent, nameOf: NameOf): Promise<string[]> {
+  const confirmedBy = 'confirmedBy' in event ? event.confirmedBy : undefined;
+  return cells({
+    time_utc: event.at.toISOString(),
+    event: event.kind,
+    by: await nameOf(event.actor),
+    decided_by: confirmedBy && (await nameOf(confirmedBy)),
+    ...(await rowOf(event.kind, event, nameOf)),
+  });
+}
+
+function rowOf<Kind extends TeamEvent['kind']>(kind: Kind, event: TeamEventOf<Kind>, nameOf: NameOf) {
+  return ROWS[kind](event, nameOf);
+}
+
+function fromTo(before = '', after = ''): string {
+  return `from "${before}" to "${after}"`;
+}
+
+function valuesText(values: Readonly<Record<string, string>> = {}): string {
+  return Object.entries(values)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([field, value]) => `${field}: ${value}`)
+    .join(', ');
+}
+
+function policyChangeText({ kind, rule, from, to, fields }: LoggedChange): string {
+  const values = fields.map(({ field, before, after }) =>
+    kind === 'changed'
+      ? `${field} from "${before.join(' ')}" to "${after.join(' ')}"`
+      : `${field} "${[...before, ...after].join(' ')}"`,
+  );
+  const places = [...(from === null ? [] : [`from ${from}`]), ...(to === null ? [] : [`to ${to}`])];
+  return `${kind} "${rule}" (${[...(kind === 'changed' ? [] : places), ...values].join(', ')})`;
+}
+
+function cells(row: Row): string[] {
+  return AUDIT_COLUMNS.map((column) => row[column] ?? '');
+}
+
+function sentInput(
+  order: Order,
+  asked: Extract<OrderLogEntry, { readonly kind: 'requested' }> | undefined,
+  item: OrderItem | undefined,
+): string | undefined {
+  if (asked === undefined) return undefined;
+  if (asked.names === undefined && item === undefined)
+    return JSON.stringify({ statement: asked.statement, rows: asked.rows });
+  const { secretField } = taskNamed(asked.task);
+  const secret = hasSecretInput(order) && secretField !== undefined ? { [secretField]: '[secret]' } : {};
+  // Of the rows of a file the log has the number alone.
+  const said = asked.input ?? item?.input;
+  const input = typeof said === 'object' && said !== null ? said : {};
+  return JSON.stringify({ ...input, ...secret });
+}

@@ -1,0 +1,106 @@
+import type { TeamSettings } from '../../config/environment.ts';
+import type { TeamEvent } from '../../ledger/events.ts';
+import type { Impact } from '../../names/impact.ts';
+import { charterStatusMessage } from '../approvals/signing/charter.view.ts';
+import { type WaitingDeps, waitingNow } from '../approvals/waiting.ts';
+import type { SlackDeps } from '../feature.ts';
+import { type Message, textMessage } from '../kit/blocks.ts';
+import { quoteText, waitingText } from '../money/price.view.ts';
+import { impactLines } from '../orders/impact.view.ts';
+import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { alertOfLedger, ledgerMessage } from './ledger-notifications.ts';
+import {
+  type KnownOfLapse,
+  lapseConfirmedText,
+  lapseRequest,
+  reroutedText,
+  snoozedText,
+  standInTexts,
+} from './told-event.view.ts';
+
+/* What people are told of an event, once. */
+
+interface LapseDeps extends WaitingDeps, Pick<SlackDeps, 'log'> {
+  readonly expiry: Pick<SlackDeps['expiry'], 'find'>;
+}
+
+export interface EventPlannerDeps extends LapseDeps, Pick<SlackDeps, 'directory' | 'adminsToNotify'> {
+  readonly settings: () => Promise<
+    Pick<TeamSettings, 'alertChannel' | 'reminderChannel' | 'reminderTimezone'>
+  >;
+  readonly events: Pick<SlackDeps['events'], 'find'>;
+  readonly impacts: Pick<SlackDeps['names']['impacts'], 'ofName'>;
+}
+
+export function createEventPlanner(deps: EventPlannerDeps): NotificationPlanner {
+  return async ({ id }, send) => {
+    const event = await deps.events.find(id);
+    if (event === undefined) return undefined;
+    const told = { version: ONCE, since: event.at };
+    if (event.kind === 'stand_in_changed') {
+      for (const [userId, text] of standInTexts(event)) {
+        const places = [directMessageTo(deps.directory, userId)];
+        await send({ ...told, purpose: `to:${userId}`, places, message: () => textMessage(text) });
+      }
+      return undefined;
+    }
+    const alert = event.kind === 'charter_status' ? charterStatusMessage(event) : ledgerMessage(event);
+    if (alert !== undefined) {
+      await alertOfLedger(deps, event.at, alert, send);
+      return undefined;
+    }
+    if (event.kind === 'notices_rerouted') {
+      const { reminderChannel } = await deps.settings();
+      const places = [
+        async () => (reminderChannel === undefined ? undefined : { channelId: reminderChannel }),
+      ];
+      await send({ ...told, purpose: 'notice', places, message: () => textMessage(reroutedText(event)) });
+      return undefined;
+    }
+    const origin = 'origin' in event ? event.origin : undefined;
+    // At least the person who decided is told.
+    const places = [
+      async () => (origin?.channelId === '' ? undefined : origin),
+      directMessageTo(deps.directory, event.actor),
+    ];
+    await send({ ...told, purpose: 'decision', places, message: () => decisionMessage(deps, event) });
+    return undefined;
+  };
+}
+
+async function decisionMessage(deps: EventPlannerDeps, event: TeamEvent): Promise<Message> {
+  switch (event.kind) {
+    case 'name_snoozed':
+      return textMessage(snoozedText(event, (await deps.settings()).reminderTimezone));
+    case 'lapse_requested': {
+      const { id } = event.subject;
+      const known = await knownOfLapse(deps, id, deps.impacts.ofName(id, 'lapse'));
+      return lapseRequest({ name: id, actor: event.actor, reason: event.reason }, known);
+    }
+    case 'lapse_confirmed':
+      return textMessage(lapseConfirmedText(event));
+    default:
+      throw new Error(`nobody is told of ${event.kind}`);
+  }
+}
+
+/** What is said of a name that may lapse: what hangs on it, or that it could not be found out, and what waiting costs. */
+export async function knownOfLapse(
+  deps: LapseDeps,
+  name: string,
+  look: Promise<Impact>,
+): Promise<KnownOfLapse> {
+  const [waiting, impact] = await Promise.all([
+    deps.expiry.find(name).then((domain) => waitingNow(deps, domain)),
+    look.catch((err: unknown) => {
+      deps.log.error({ err, name }, 'looking what hangs on a name');
+      return 'unseen' as const;
+    }),
+  ]);
+  const [now] = waiting;
+  return {
+    impact: impactLines(impact),
+    waiting: waitingText(waiting),
+    keep: now === undefined || now.kind === 'lost' ? '' : `, ${quoteText(now.renewal)}`,
+  };
+}

@@ -1,0 +1,82 @@
+import type { TeamSettings } from '../../config/environment.ts';
+import type { TeamEvent } from '../../ledger/events.ts';
+import type { LedgerStore } from '../../ledger/ports.ts';
+import type { AdminPlannerDeps } from '../admins/admins.ts';
+import type { Message } from '../kit/blocks.ts';
+import {
+  directMessageTo,
+  type NotificationPlanner,
+  ONCE,
+  type SendNotification,
+} from '../outbound/notify.ts';
+import {
+  anchorDayMessage,
+  anchorMessage,
+  differencesMessage,
+  restoredMessage,
+  stalledMessage,
+  unstampedMessage,
+} from './ledger.view.ts';
+
+/* What people are told of the ledger: what does not fit, and the anchors of a day. */
+
+interface AlertDeps {
+  readonly settings: () => Promise<Pick<TeamSettings, 'alertChannel' | 'reminderChannel'>>;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Where alarms go. */
+async function alertPlace({ settings }: AlertDeps) {
+  const { alertChannel, reminderChannel } = await settings();
+  const channelId = alertChannel ?? reminderChannel;
+  return channelId === undefined ? undefined : { channelId };
+}
+
+/** What is told of an event of the ledger; undefined for an event of something else. */
+export function ledgerMessage(event: TeamEvent): Message | undefined {
+  if (event.kind === 'ledger_differs') return differencesMessage(event);
+  if (event.kind === 'database_restored') return restoredMessage(event);
+  if (event.kind === 'timestamps_stalled') return unstampedMessage();
+  return event.kind === 'sealing_stalled' ? stalledMessage() : undefined;
+}
+
+/** Tells the admins and the channel of alarms. */
+export async function alertOfLedger(
+  deps: AdminPlannerDeps & AlertDeps,
+  since: Date,
+  message: Message,
+  send: SendNotification,
+): Promise<void> {
+  const told = { version: ONCE, since, message: () => message };
+  await send({ ...told, purpose: 'alert', places: [() => alertPlace(deps)] });
+  for (const admin of await deps.adminsToNotify())
+    await send({ ...told, purpose: `to:${admin}`, places: [directMessageTo(deps.directory, admin)] });
+}
+
+/** One line a day in `ALERT_CHANNEL`, where it is set, whose thread has the anchors of its hours. */
+export function createAnchorPlanner(
+  deps: AlertDeps & { readonly ledger: Pick<LedgerStore, 'anchorsBetween'> },
+): NotificationPlanner {
+  return async ({ id: day }, send) => {
+    const { alertChannel: channelId } = await deps.settings();
+    if (channelId === undefined) return undefined;
+    const from = new Date(`${day}T00:00:00Z`);
+    const anchors = await deps.ledger.anchorsBetween(from, new Date(from.getTime() + DAY_MS));
+    const line = await send({
+      ...{ purpose: 'day', version: ONCE, since: from },
+      // Reminders are read by other people, who have nothing to do with hashes.
+      places: [async () => ({ channelId })],
+      message: () => anchorDayMessage(day),
+    });
+    const { at: posted } = line;
+    if (posted === undefined) return undefined;
+    for (const anchor of anchors)
+      await send({
+        ...{ purpose: `seal:${anchor.n}`, version: ONCE, since: anchor.at },
+        places: [async () => ({ channelId: posted.channelId, threadTs: posted.ts })],
+        message: () => anchorMessage(anchor),
+      });
+    return undefined;
+  };
+}

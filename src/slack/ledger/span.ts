@@ -1,0 +1,24 @@
+import { DAY_MS } from '../../lib/duration.ts';
+import { isCalendarDay, utcDay } from '../../zones/calendar-day.ts';
+import { notASpanText, type Span, spanReversedText } from './audit-export.view.ts';
+
+/** Reads the days of a command. @param start the first day where it says none; the last is today then */
+export function readSpan(
+  command: 'audit' | 'ledger',
+  words: readonly string[],
+  now: Date,
+  start = now,
+): Span | { readonly problem: string } {
+  const [first, last] = [words[0] ?? utcDay(start), words[1] ?? utcDay(now)];
+  const wrong = [first, last].find((word) => !isCalendarDay(word));
+  if (words.length > 2 || wrong !== undefined) return { problem: notASpanText(command, wrong) };
+  return first > last ? { problem: spanReversedText(first, last) } : { first, last };
+}
+
+/** The first moment of a span, and the first after it. */
+export function datesOf({ first, last }: Span): { readonly from: Date; readonly to: Date } {
+  return {
+    from: new Date(`${first}T00:00:00Z`),
+    to: new Date(Date.parse(`${last}T00:00:00Z`) + DAY_MS),
+  };
+}

@@ -1,0 +1,129 @@
+import type { TeamEventOf } from '../../ledger/events.ts';
+import { lapseHash } from '../../names/portfolio.ts';
+import { calendarDay } from '../../zones/calendar-day.ts';
+import { displayName } from '../../zones/names.ts';
+import { byWhom, formatDay, formatName } from '../expiry/expiry.view.ts';
+import {
+  actions,
+  button,
+  count,
+  lines,
+  type Message,
+  mention,
+  message,
+  moment,
+  section,
+} from '../kit/blocks.ts';
+
+/* What people are told of what somebody decided: about a name in a thread, and who stands in for whom. */
+
+/** What somebody decided about a name. */
+type Decision = TeamEventOf<'lapse_requested'>;
+
+export function snoozedText({ subject, actor, until, reason }: Decision, timeZone: string): string {
+  const end = until === undefined ? 'its expiry' : formatDay(calendarDay(until, timeZone));
+  return `:zzz: ${formatName(subject.id)} is snoozed until ${end} by ${byWhom(actor, reason)}`;
+}
+
+/** A request to let a name lapse. */
+interface AskedLapse {
+  readonly name: string;
+  /** Who asked. */
+  readonly actor: string;
+  readonly reason?: string | undefined;
+}
+
+const LAPSE_BLOCK = 'lapse_';
+
+/** The hash of the request that a message showed, from the block with its button. */
+export function lapseHashIn(blockId: string): string {
+  return blockId.slice(LAPSE_BLOCK.length);
+}
+
+/** @param known what hangs on the name and what waiting costs, for the person who confirms */
+export function lapseRequest(
+  { name: asked, actor, reason }: AskedLapse,
+  { impact, waiting, keep }: KnownOfLapse,
+): Message {
+  const name = formatName(asked);
+  const hash = lapseHash(asked, { requestedBy: actor, reason: reason ?? '' });
+  return message(`${name}${keep}: let it lapse, says ${byWhom(actor, reason)}`, [
+    section(
+      `${name}: let it lapse?`,
+      `:hourglass: Somebody else has to confirm; until then reminders go on`,
+      byWhom(actor, reason),
+    ),
+    ...lines(impact),
+    waiting !== '' && section(waiting),
+    ...actions(`${LAPSE_BLOCK}${hash}`, [
+      button('lapse_confirm', 'Confirm: let it lapse', asked, {
+        style: 'danger',
+        label: `Confirm: let it lapse: ${displayName(asked)}`,
+      }),
+    ]),
+  ]);
+}
+
+/** Reminders that go to another owner or channel. */
+export function reroutedText({
+  actor,
+  names,
+  count: all,
+  confirmedBy,
+}: TeamEventOf<'notices_rerouted'>): string {
+  const to = (routing: { readonly owner?: string; readonly channel?: string }) =>
+    [
+      routing.owner === undefined ? 'no owner' : `owner ${mention(routing.owner)}`,
+      ...(routing.channel === undefined ? [] : [`channel <#${routing.channel}>`]),
+    ].join(', ');
+  const each = names.map(({ name, before, after }) => `• ${formatName(name)}: ${to(before)} → ${to(after)}`);
+  const left = all - names.length;
+  const confirmed = confirmedBy === undefined ? '' : `, confirmed by ${mention(confirmedBy)}`;
+  return [
+    `:mailbox_with_mail: ${mention(actor)} changed who is reminded of ${count(all, 'name')}${confirmed}`,
+    ...each,
+    ...(left > 0 ? [`… and ${count(left, 'other name')}`] : []),
+  ].join('\n');
+}
+
+/** What is known of a name that may lapse. */
+export interface KnownOfLapse {
+  readonly impact: readonly string[];
+  /** What waiting costs; empty where nothing is known. */
+  readonly waiting: string;
+  /** `, about €18.00`: what would keep it. */
+  readonly keep: string;
+}
+
+export function lapseConfirmedText({ subject, actor, askedBy = '', reason }: Decision): string {
+  return `:white_check_mark: Decided: ${formatName(subject.id)} lapses. Asked by ${byWhom(askedBy, reason)}, confirmed by ${mention(actor)}. No more reminders; \`/domain watch ${subject.id}\` takes it back.`;
+}
+
+/** @param standIn who stood in for somebody who is back */
+export function backText(standIn: string): string {
+  return `Welcome back. ${mention(standIn)} no longer stands in for you.`;
+}
+
+/** What each person is told when somebody is away or back, by their id. */
+export function standInTexts({
+  subject: { id: away },
+  standIn,
+  replaced,
+}: TeamEventOf<'stand_in_changed'>): ReadonlyMap<string, string> {
+  const until = standIn && moment(standIn.until);
+  return new Map([
+    ...(replaced === undefined ? [] : [[replaced, `You no longer stand in for ${mention(away)}.`] as const]),
+    ...(standIn === undefined
+      ? [[away, backText(replaced ?? '')] as const]
+      : [
+          [
+            standIn.userId,
+            `You stand in for ${mention(away)} until ${until}: what they could approve, you can approve, but nothing that either of you asked for. What waits stands in my Home tab.`,
+          ] as const,
+          [
+            away,
+            `${mention(standIn.userId)} stands in for you until ${until}. \`/domain back\` ends it earlier.`,
+          ] as const,
+        ]),
+  ]);
+}

@@ -1,0 +1,474 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { ServiceClient } from '../../service/client.ts';
+import { ServiceError } from '../../service/errors.ts';
+import { type AvailableInterfaces, taskInterfaces } from '../../service/interfaces.ts';
+import type { Interface } from '../../service/task.ts';
+import {
+  PREREG_FILTERS,
+  type Preregistration,
+  type Preregistrations,
+  preregSearch,
+} from '../../service/tasks/prereg.ts';
+import { parseDomainName } from '../../zones/names.ts';
+import { NOT_LINKED } from '../accounts/link.view.ts';
+import type { ActionCall, CommandCall, Feature, FormFeature, Interaction } from '../feature.ts';
+import { context, escapeText, type Message, message } from '../kit/blocks.ts';
+import {
+  choiceField,
+  type FieldErrors,
+  type FormValues,
+  field,
+  fieldsOf,
+  noticeView,
+  PICKED,
+  readForm,
+  TYPED,
+  TYPED_LINES,
+  typedField,
+} from '../kit/form.ts';
+import { interfaceNote } from '../orders/interface.view.ts';
+import { openFromLine } from '../orders/ordering.ts';
+import { refreshing } from '../refresh-form.ts';
+import {
+  equalAndXmlText,
+  fieldLabel,
+  GIVE_ONE_NAME,
+  LIST_OVER,
+  NO_OFFSET,
+  NO_WILDCARDS,
+  noWildcardsText,
+  PREREG_KEYS,
+  type PreregQuery,
+  preregGoneText,
+  preregPage,
+  preregRecords,
+  type SearchTie,
+  searchFailed,
+  tieText,
+  XML_HAS,
+  XML_OUT_OF_REACH,
+} from './prereg.view.ts';
+
+/* Preregistrations: a person searches with their own account, and only they see the result. */
+
+const PAGE = 20;
+/** Rows of a table in Slack. */
+const MAX_LIMIT = 100;
+/** A search only reads, so its timeout is shorter than that of an order. */
+const SEARCH_MS = 20_000;
+/** A view has to be opened within 3 seconds of the click. */
+const OPEN_MS = 2_300;
+
+const BOTH: AvailableInterfaces = { json: true, xml: true };
+
+/** Fields of a record that only the XML interface returns, when they are asked for, under its names. */
+const XML_KEYS = ['ownerc', 'zonec'] as const;
+
+/** Keys to sort by: the single values that a record has by default. The document lists none. */
+const ORDER_KEYS = [
+  ...['name', 'created', 'updated', 'status', 'phase', 'period', 'order_reference'],
+  ...['recommended', 'confirmed'],
+];
+
+const keyName = z.string().regex(/^[A-Za-z][\w.]{0,59}$/);
+const filterValue = z.string().min(1).max(253);
+
+/** The value of a paging button: the search, with another offset. It only reads. */
+const query = z.object({
+  filters: z.partialRecord(z.enum(PREREG_FILTERS), filterValue),
+  operator: z.enum(['EQUAL', 'like']).optional(),
+  order: keyName.optional(),
+  children: z.boolean(),
+  keys: z.array(keyName).max(20),
+  offset: z.int().nonnegative(),
+  limit: z.int().positive().max(MAX_LIMIT),
+});
+
+/** A part of a search that only one interface documents, and its field. */
+const tie = (field: string, what: SearchTie) => ({ field, what });
+
+function tiesOf({ operator, order, keys }: Pick<PreregQuery, 'operator' | 'order' | 'keys'>) {
+  const further = keys.find((key) => !PREREG_KEYS.some((known) => known === key));
+  return {
+    json: operator === 'EQUAL' ? [tie('operator', { code: 'equal' })] : [],
+    xml: [
+      ...(operator === 'like' ? [tie('operator', { code: 'like' })] : []),
+      ...(order === undefined ? [] : [tie('order', { code: 'order' })]),
+      ...(further === undefined ? [] : [tie('key', { code: 'key', key: further })]),
+    ],
+  };
+}
+
+const WILDCARD = /[%*]/;
+const PART = /^[\p{L}\p{M}\p{Nd}%*-]{1,63}$/u;
+const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d)?)?$/;
+/** A moment with a UTC offset, as the service writes moments over JSON. */
+const WITH_OFFSET = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)$/;
+
+/** A label as it is sent. */
+function labelOf(text: string): string | undefined {
+  if (!PART.test(text)) return undefined;
+  if (WILDCARD.test(text)) return text.toLowerCase();
+  const host = parseDomainName(`${text}.example`);
+  return host.ok ? host.value.ascii.slice(0, -'.example'.length) : undefined;
+}
+
+/** The labels of an ending. People type it with a dot in front. */
+function endingOf(text: string): string | undefined {
+  const labels = text.replace(/^\./, '').replace(/\.$/, '').split('.').map(labelOf);
+  return labels.includes(undefined) ? undefined : labels.join('.');
+}
+
+/** A moment, or the day alone. With a UTC offset it is sent as it was typed. */
+function momentOf(text: string): string | undefined {
+  if (WITH_OFFSET.test(text)) return text;
+  const [, day, time, seconds = ':00'] = MOMENT.exec(text) ?? [];
+  if (day !== undefined) return `${day} ${time === undefined ? '00:00:00' : `${time}${seconds}`}`;
+  return WILDCARD.test(text) && /^[\d :T%*-]{1,40}$/.test(text) ? text : undefined;
+}
+
+/** The value of a filter as it is sent. @param issue said of a text that {@link read} cannot read */
+function filterSchema(read: (text: string) => string | undefined, issue: string) {
+  return z.string().transform((text, context) => {
+    const value = read(text);
+    if (value !== undefined) return value;
+    context.addIssue(issue);
+    return z.NEVER;
+  });
+}
+
+/** XML for what it alone documents, and where the account does not reach JSON, unless JSON alone documents it. */
+function interfaceFor(wanted: PreregQuery, reach: AvailableInterfaces): Interface {
+  const { json, xml } = tiesOf(wanted);
+  return xml.length > 0 || (!reach.json && json.length === 0) ? 'xml' : 'json';
+}
+
+type ReadQuery = { readonly query: PreregQuery } | { readonly errors: FieldErrors };
+
+/** What is wrong with a search as a whole: whether one interface can carry it out. */
+function tieErrors(typed: PreregQuery, reach: AvailableInterfaces): FieldErrors {
+  const errors: Record<string, string> = {};
+  const ties = tiesOf(typed);
+  const [xml] = ties.xml;
+  if (xml !== undefined && ties.json.length > 0) {
+    errors['operator'] = equalAndXmlText(xml.what);
+  } else if (xml !== undefined && !reach.xml) {
+    errors[xml.field] = XML_OUT_OF_REACH;
+  }
+  const via = interfaceFor(typed, reach);
+  for (const key of PREREG_FILTERS) {
+    const value = typed.filters[key] ?? '';
+    if (via === 'json' && WILDCARD.test(value)) errors[key] = NO_WILDCARDS;
+    if (via === 'xml' && WITH_OFFSET.test(value)) errors[key] = NO_OFFSET;
+  }
+  return errors;
+}
+
+/** `cafe`, `cafe.rest`, `cafe.co.uk` or `.rest`. */
+function queryOfText(text: string, reach: AvailableInterfaces): ReadQuery {
+  const at = text.indexOf('.');
+  if (at === -1) return readQuery({ sld: text, ...EVERYBODYS }, reach);
+  const ending = text.slice(at);
+  const isLong = ending.replace(/\.$/, '').lastIndexOf('.') > 0;
+  return readQuery({ sld: text.slice(0, at), [isLong ? 'subtld' : 'tld']: ending, ...EVERYBODYS }, reach);
+}
+
+interface Searcher {
+  readonly accountId: string;
+  readonly client: ServiceClient;
+  readonly reach: AvailableInterfaces;
+}
+
+/** The interfaces of the person's active account; undefined when none is linked. */
+async function searcherOf(call: Interaction): Promise<Searcher | undefined> {
+  const account = await call.account();
+  const client = account === undefined ? undefined : await call.deps.accounts.clientFor(account.id);
+  if (account === undefined || client === undefined) return undefined;
+  const reach = taskInterfaces(preregSearch, call.deps.orders.interfacesOf(account));
+  return { accountId: account.id, client, reach };
+}
+
+/** @throws {ServiceError} */
+async function ask(
+  call: Interaction,
+  { accountId, client }: Searcher,
+  { filters, order, children, keys, offset, limit }: PreregQuery,
+  via: Interface,
+): Promise<Preregistrations> {
+  const input = {
+    view: { children, offset, limit },
+    filters: PREREG_FILTERS.flatMap((key) => {
+      const value = filters[key];
+      return value === undefined
+        ? []
+        : // An id with leading zeros is no number.
+          [{ key, value: key === 'id' && isCount(value) && !/^0\d/.test(value) ? Number(value) : value }];
+    }),
+    ...(order === undefined ? {} : { order: { key: order, mode: 'asc' as const } }),
+  };
+  // The document shows no place for it in XML.
+  const ctid = via === 'json' ? randomUUID() : undefined;
+  const { output } = await client.run(preregSearch, input, {
+    ctid,
+    keys,
+    interface: via,
+    timeoutMs: SEARCH_MS,
+  });
+  await call.deps.accounts.accepted(accountId);
+  return output;
+}
+
+function isCount(text: string): boolean {
+  return /^\d{1,15}$/.test(text);
+}
+
+/** Searches and renders the page, or explains why there is none. */
+async function search(call: Interaction, wanted: PreregQuery): Promise<Message> {
+  const searcher = await searcherOf(call);
+  if (searcher === undefined) return NOT_LINKED;
+  const via = interfaceFor(wanted, searcher.reach);
+  try {
+    return preregPage(wanted, await ask(call, searcher, wanted, via), via);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    call.deps.log.info({ err: error }, 'a search for preregistrations failed');
+    return searchFailed(error);
+  }
+}
+
+async function runPrereg(call: CommandCall): Promise<void> {
+  const [text, ...more] = call.words;
+  if (text === undefined) return openFromLine(call, preregForm, {});
+  const searcher = await searcherOf(call);
+  if (searcher === undefined) return call.respond(NOT_LINKED);
+  const read = more.length > 0 ? undefined : queryOfText(text, searcher.reach);
+  if (read !== undefined && 'query' in read) return call.respond(await search(call, read.query));
+  if (read !== undefined && Object.values(read.errors).includes(NO_WILDCARDS)) {
+    return call.respond(noWildcardsText(searcher.reach.xml));
+  }
+  await call.respond(GIVE_ONE_NAME);
+}
+
+async function turnPage(call: ActionCall): Promise<void> {
+  const wanted = readButton(call.value);
+  if (wanted === undefined) return call.respond(LIST_OVER);
+  await call.respond(await search(call, wanted), { replace: true });
+}
+
+function readButton(value: string): PreregQuery | undefined {
+  try {
+    return query.parse(JSON.parse(value));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Shows all records of a name in full. They are looked up again, because a button carries no content. */
+async function openRecord(call: ActionCall): Promise<void> {
+  const clickedAt = performance.now();
+  const name = call.value;
+  const searcher = await searcherOf(call);
+  if (searcher === undefined) return call.respond(NOT_LINKED);
+  const [label = ''] = name.split('.');
+  const via: Interface = searcher.reach.json ? 'json' : 'xml';
+  const wanted: PreregQuery = {
+    filters: { sld: label },
+    children: true,
+    keys: [...PREREG_KEYS, ...(via === 'xml' ? XML_KEYS : [])],
+    offset: 0,
+    limit: MAX_LIMIT,
+  };
+  let records: readonly Preregistration[];
+  try {
+    records = (await ask(call, searcher, wanted, via)).records.filter((record) => record['name'] === name);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return call.respond(searchFailed(error));
+  }
+  if (records.length === 0) return call.respond(preregGoneText(name));
+  const blocks = preregRecords(name, records, call.deps.now());
+  if (performance.now() - clickedAt < OPEN_MS) return call.open(noticeView('Preregistration', blocks));
+  await call.respond(message(`Preregistration ${escapeText(name)}`, blocks));
+}
+
+const moment = (label: string) =>
+  field(
+    { label, kind: 'text', placeholder: '2027-03-01 00:00:00' },
+    filterSchema(
+      momentOf,
+      'Give the moment as 2027-03-01 12:00:00, over JSON also with its UTC offset, or the day alone.',
+    ).optional(),
+  );
+
+const ending = filterSchema(endingOf, 'Give the ending alone, such as rest.');
+
+/** What a search asks for, with the options that one interface has (service API, section "Preregistration search"). */
+const searchFields = ({ json, xml }: AvailableInterfaces) =>
+  z.object({
+    sld: field(
+      { label: 'Name', kind: 'text', placeholder: 'cafe', hint: 'Without its ending. Empty: all names.' },
+      filterSchema(
+        labelOf,
+        'Give the name without its ending: letters, digits and hyphens, such as cafe.',
+      ).optional(),
+    ),
+    tld: field(
+      { label: 'Ending', kind: 'text', placeholder: 'rest' },
+      ending
+        .refine(
+          (text) => !text.includes('.'),
+          'Give the last part alone, such as uk; co.uk belongs in the field below.',
+        )
+        .optional(),
+    ),
+    subtld: typedField('Ending of several parts', { placeholder: 'co.uk' }, ending.optional()),
+    id: field(
+      { label: 'Id of the preregistration', kind: 'text' },
+      z
+        .string()
+        .regex(/^[\w%*-]{1,64}$/, 'Give the preregistration’s id.')
+        .optional(),
+    ),
+    'prereg_config.confirmation_start': moment('Confirmation starts'),
+    'prereg_config.confirmation_end': moment('Confirmation ends'),
+    'prereg_config.period_start': moment('Phase starts'),
+    'prereg_config.period_end': moment('Phase ends'),
+    operator: choiceField(
+      'How values are compared',
+      {
+        ...(json ? { EQUAL: 'EQUAL: exactly the same' } : {}),
+        ...(xml ? { like: 'like: alike, as the service sees it' } : {}),
+      },
+      z.enum(['EQUAL', 'like']).optional().catch(undefined),
+      {
+        hint: 'EQUAL is what the JSON interface shows, like what the XML interface shows. With EQUAL, % and * stand for nothing.',
+        dispatches: true,
+      },
+    ),
+    order: choiceField(
+      'Sorted by',
+      Object.fromEntries(ORDER_KEYS.map((key) => [key, fieldLabel(key)])),
+      z.enum(ORDER_KEYS).optional().catch(undefined),
+      { dispatches: true },
+    ),
+    order_mode: choiceField('Direction', { asc: 'Ascending' }, TYPED, {
+      hint: 'The document shows no other direction.',
+    }),
+    children: choiceField('Whose', { true: 'Those of sub-users too' }, TYPED_LINES, {
+      kind: 'choices',
+    }),
+    limit: field(
+      { label: 'Records a page', kind: 'number', hint: `1 to ${MAX_LIMIT}; ${PAGE} when left empty.` },
+      z
+        .string()
+        .default(String(PAGE))
+        .refine(
+          (text) => isCount(text) && Number(text) >= 1 && Number(text) <= MAX_LIMIT,
+          `Give a whole number from 1 to ${MAX_LIMIT}: a message shows no more records.`,
+        )
+        .transform(Number),
+    ),
+    keys: choiceField(
+      'Show as well',
+      {
+        ...{ tmch_mark: 'Trademark claim', extension: 'Extension data', nsentry: 'Nameserver entries' },
+        ...(xml ? { ownerc: 'Owner contact', zonec: 'Zone contact' } : {}),
+      },
+      PICKED,
+      { kind: 'choices' },
+    ),
+    key: field(
+      {
+        label: 'Other keys',
+        kind: 'lines',
+        hint: 'Further fields of a record by their names at the service, one a line.',
+      },
+      z
+        .array(z.string())
+        .default([])
+        .refine(
+          (keys) => keys.length <= 10 && keys.every((key) => keyName.safeParse(key).success),
+          'Give at most 10 keys, one a line, of letters, digits and _, such as zonec.',
+        ),
+    ),
+  });
+
+const SEARCH = searchFields(BOTH);
+/** Fields that only the XML interface has. */
+const XML_FIELDS: ReadonlySet<string> = new Set(['order', 'order_mode', 'key']);
+
+const fieldsFor = (reach: AvailableInterfaces) =>
+  fieldsOf(searchFields(reach)).filter(({ name }) => reach.xml || !XML_FIELDS.has(name));
+
+/** A search as it was typed, without the fields that cannot be read, and what is wrong with those. */
+function typedQuery(values: FormValues): { readonly typed: PreregQuery; readonly errors: FieldErrors } {
+  const read = readForm(SEARCH, values);
+  if ('errors' in read) {
+    const readable = Object.entries(values).filter(([name]) => read.errors[name] === undefined);
+    return { ...typedQuery(Object.fromEntries(readable)), errors: read.errors };
+  }
+  const { operator, order, limit, children, keys, key, ...given } = read.value;
+  const typed: PreregQuery = {
+    filters: Object.fromEntries(
+      PREREG_FILTERS.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
+    ),
+    operator,
+    order,
+    children: children?.includes('true') === true,
+    keys: [...new Set([...keys, ...key])].filter((each) => keyName.safeParse(each).success),
+    offset: 0,
+    limit,
+  };
+  return { typed, errors: {} };
+}
+
+function readQuery(values: FormValues, reach: AvailableInterfaces): ReadQuery {
+  const { typed, errors } = typedQuery(values);
+  const all = { ...errors, ...tieErrors(typed, reach) };
+  return Object.keys(all).length > 0 ? { errors: all } : { query: typed };
+}
+
+const EVERYBODYS = { children: ['true'] };
+
+const preregForm: FormFeature<'prereg'> = {
+  form: { name: 'prereg', title: 'Find preregistrations', submit: 'Search', fields: fieldsFor(BOTH) },
+  // A search is no order, so it never goes out with the team’s account.
+  refusal: async (call) => ((await call.account()) === undefined ? NOT_LINKED : undefined),
+
+  async render(call, _origin, values) {
+    const account = await call.account();
+    const reach = (await searcherOf(call))?.reach ?? BOTH;
+    const [because] = tiesOf(typedQuery(values).typed).xml;
+    return {
+      form: { ...preregForm.form, fields: fieldsFor(reach) },
+      values: { ...EVERYBODYS, ...values },
+      intro: [context(interfaceNote(account, reach, because && tieText(because.what), XML_HAS))],
+    };
+  },
+
+  async submit(call) {
+    const reach = (await searcherOf(call))?.reach ?? BOTH;
+    const read = readQuery({ ...EVERYBODYS, ...call.values }, reach);
+    return 'errors' in read ? read : { say: await search(call, read.query) };
+  },
+};
+
+export const prereg = {
+  commands: [
+    {
+      usage: 'prereg [TEXT]',
+      summary: 'Find preregistrations',
+      example: '/domain prereg cafe.rest',
+      run: runPrereg,
+    },
+  ],
+  forms: [preregForm],
+  actions: [
+    { id: 'prereg_next', run: turnPage },
+    { id: 'prereg_previous', run: turnPage },
+    { id: 'prereg_open', run: openRecord },
+    refreshing('operator', preregForm),
+    refreshing('order', preregForm),
+  ],
+} as const satisfies Feature;

@@ -1,0 +1,474 @@
+import type { KnownBlock } from '@slack/types';
+import { present } from '../../lib/collections.ts';
+import { DAY_MS } from '../../lib/duration.ts';
+import type { ServiceError } from '../../service/errors.ts';
+import type { Interface } from '../../service/task.ts';
+import type { PREREG_FILTERS, Preregistration, Preregistrations } from '../../service/tasks/prereg.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  code,
+  context,
+  count,
+  day,
+  divider,
+  escapeText,
+  facts,
+  LIMITS,
+  type Message,
+  menu,
+  message,
+  quote,
+  section,
+  table,
+  textMessage,
+} from '../kit/blocks.ts';
+import { factsOf, isMoment } from '../orders/answer.view.ts';
+import { requestIssueText } from '../orders/request-issue.view.ts';
+
+/* The results of a search for preregistrations: a table, and one record in full. */
+
+/** Data that a search adds to the records on request. Service API, section "Preregistration search". */
+export const PREREG_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
+
+/** A key by which a search filters. */
+export type PreregFilter = (typeof PREREG_FILTERS)[number];
+
+/** A search, and the record with which its page begins. */
+export interface PreregQuery {
+  readonly filters: Readonly<Partial<Record<PreregFilter, string | undefined>>>;
+  readonly operator?: 'EQUAL' | 'like' | undefined;
+  /** The key to sort by. The document shows only ascending order. */
+  readonly order?: string | undefined;
+  readonly children: boolean;
+  readonly keys: readonly string[];
+  readonly offset: number;
+  readonly limit: number;
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  name: 'Name',
+  status: 'Status',
+  phase: 'Phase',
+  period: 'Period',
+  owner: 'Owner',
+  created: 'Created',
+  updated: 'Updated',
+  updater: 'Updated by',
+  order_reference: 'Order',
+  ownerc: 'Owner contact',
+  adminc: 'Admin contact',
+  techc: 'Tech contact',
+  zonec: 'Zone contact',
+  nserver: 'Nameservers',
+  recommended: 'Recommended',
+  confirmed: 'Confirmed',
+  confirmation: 'Confirmation',
+  phase_period: 'Phase period',
+  tmch_mark: 'Trademark claim',
+  extension: 'Extension',
+  nsentry: 'Nameserver entries',
+};
+
+/** A field of a record as people read it; one that is not documented has its own name. */
+export function fieldLabel(field: string): string {
+  return LABELS[field] ?? field;
+}
+
+/** The columns that the service returns by default, in the sequence in which people read them. */
+const DEFAULT_COLUMNS = [
+  ...['name', 'status', 'phase', 'period', 'owner', 'created', 'updated', 'updater', 'order_reference'],
+  ...['adminc', 'techc', 'nserver', 'confirmation', 'phase_period', 'recommended', 'confirmed'],
+] as const;
+
+/** A table of Slack's has no more columns than this. */
+const MAX_COLUMNS = 20;
+
+/** The ways in which the service writes that something is so. */
+const FLAGS: ReadonlyMap<string, string> = new Map([
+  ['true', 'yes'],
+  ['1', 'yes'],
+  ['false', 'no'],
+  ['0', 'no'],
+]);
+
+const NAMESERVER_MEMBER = /^(?:\d+\.?)?(?:name)?$/;
+const CONTACT_MEMBER = /^(?:id)?$/;
+
+/** A record's value of a column, as text. */
+function cellOf(record: Preregistration, column: string): string {
+  const value = spellingsOf(column)
+    .map((name) => record[name])
+    .find(isGiven);
+  switch (column) {
+    case 'name':
+      return displayName(formatData(value));
+    case 'nserver':
+      return partsOf(record['nameServers'], NAMESERVER_MEMBER).join(', ');
+    case 'confirmation':
+      return spanOf(record, 'confirmation');
+    case 'phase_period':
+      return spanOf(record, 'period');
+    case 'ownerc':
+    case 'adminc':
+    case 'techc':
+    case 'zonec':
+      return partsOf(value, CONTACT_MEMBER).join(', ');
+    case 'created':
+    case 'updated':
+      return momentCell(formatData(value));
+    case 'status':
+    case 'phase':
+      return stateCell(formatData(value));
+    case 'recommended':
+      return FLAGS.get(formatData(value)) ?? formatData(value);
+    default:
+      return formatData(value);
+  }
+}
+
+/** `tmch_mark` and `tmchMark`: the interfaces spell names differently. */
+function spellingsOf(name: string): readonly string[] {
+  return [name, name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+}
+
+/** Objects of a record, with the names of the members that its columns and phases show. The others stand by themselves. */
+const OBJECTS = [
+  { label: 'Nameservers', names: ['nameServers'], documented: NAMESERVER_MEMBER },
+  ...(['ownerc', 'adminc', 'techc', 'zonec'] as const).map((name) => ({
+    label: LABELS[name] ?? name,
+    names: [name],
+    documented: CONTACT_MEMBER,
+  })),
+  {
+    label: 'Phases',
+    names: ['preregConfig'],
+    documented: /^(?:confirmation|period)(?:_start|_end|Start|End)$/,
+  },
+];
+
+const LOCAL_MOMENT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d)?$/;
+
+/**
+ * A moment of the service in a cell, which has no reader's time zone; any other text as it is. Over XML the zone of a moment is
+ * not documented, so none is said.
+ */
+function momentCell(text: string): string {
+  const [, localDay, clock] = LOCAL_MOMENT.exec(text) ?? [];
+  if (localDay !== undefined && isMoment(localDay)) return `${day(new Date(localDay))}, ${clock}`;
+  if (!isMoment(text)) return text;
+  const at = new Date(text);
+  return text.length === 'YYYY-MM-DD'.length ? day(at) : `${day(at)}, ${at.toISOString().slice(11, 16)} UTC`;
+}
+
+/** A state or a phase as a person would write it: `ON_HOLD` is `on hold`. The document does not list them. */
+function stateCell(text: string): string {
+  return /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)*$/.test(text) ? text.toLowerCase().replaceAll('_', ' ') : text;
+}
+
+/** The values of some data whose names are like this. What is no object has no name. */
+function partsOf(data: unknown, wanted: RegExp): string[] {
+  return factsOf(data).flatMap(([name, value]) => (wanted.test(name) ? [value] : []));
+}
+
+function configOf({ preregConfig }: Preregistration, name: string): string | undefined {
+  return factsOf(preregConfig).find(([key]) => spellingsOf(name).includes(key))?.[1];
+}
+
+type Phase = 'confirmation' | 'period';
+
+/** The begin and end of a phase, as the service writes moments; undefined where it tells neither. */
+function phaseOf(record: Preregistration, phase: Phase) {
+  const start = configOf(record, `${phase}_start`);
+  const end = configOf(record, `${phase}_end`);
+  return start === undefined && end === undefined ? undefined : { start, end };
+}
+
+function spanOf(record: Preregistration, phase: Phase): string {
+  const told = phaseOf(record, phase);
+  return told === undefined ? '' : `${momentCell(told.start ?? '?')} – ${momentCell(told.end ?? '?')}`;
+}
+
+/** One page of a search's results, with buttons to the pages beside it and to full records. */
+export function preregPage(query: PreregQuery, found: Preregistrations, via: Interface): Message {
+  const { records, summary } = found;
+  const what = `preregistrations${formatQuery(query)}`;
+  const buttons = actions('prereg', pageButtons(query, found));
+  if (records.length === 0) {
+    const none = `There are no ${query.offset === 0 ? '' : 'more '}${escapeText(what)}.`;
+    return message(none, [section(none), context(meaningOf(query, via)), ...buttons]);
+  }
+  const from = query.offset + 1;
+  const until = query.offset + records.length;
+  const range = `${from}–${until}${summary === undefined ? '' : ` of ${summary}`}`;
+  const title = `P${what.slice(1)}: ${range}`;
+  const { columns, left } = columnsOf(records, query.keys);
+  return message(escapeText(title), [
+    section(`*${escapeText(title)}*`),
+    table({
+      caption: title,
+      columns: columns.map(fieldLabel),
+      rows: records.map((record) => columns.map((column) => cellOf(record, column))),
+      pageSize: query.limit,
+    }),
+    left.length > 0 &&
+      context(
+        `There is no room here for ${escapeText(left.map(fieldLabel).join(', '))}: open a record to see them, or ask for fewer records.`,
+      ),
+    context(meaningOf(query, via)),
+    ...openMenu(records),
+    ...buttons,
+  ]);
+}
+
+/** The columns that were asked for and have content, as many as a table takes. The name comes first. */
+function columnsOf(
+  records: readonly Preregistration[],
+  keys: readonly string[],
+): { readonly columns: readonly string[]; readonly left: readonly string[] } {
+  const [name, ...others] = DEFAULT_COLUMNS;
+  const asked = [...new Set([name, ...keys, ...others])].filter(
+    (column) => keys.includes(column) || records.some((record) => cellOf(record, column) !== ''),
+  );
+  let room = LIMITS.tableText - 200;
+  const columns: string[] = [];
+  for (const column of asked) {
+    const length = records.reduce((sum, record) => sum + cellOf(record, column).length + 1, 0);
+    if (columns.length > 0 && (length > room || columns.length >= MAX_COLUMNS)) continue;
+    room -= length;
+    columns.push(column);
+  }
+  return { columns, left: asked.filter((column) => !columns.includes(column)) };
+}
+
+/** What else a search looks for, inside a sentence. */
+const SEARCHED: Readonly<Record<string, string>> = {
+  'prereg_config.confirmation_start': 'whose confirmation starts on',
+  'prereg_config.confirmation_end': 'whose confirmation ends on',
+  'prereg_config.period_start': 'whose phase starts on',
+  'prereg_config.period_end': 'whose phase ends on',
+};
+
+function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery): string {
+  const ending = subtld ?? tld;
+  const name =
+    sld === undefined
+      ? ending === undefined
+        ? ''
+        : ` in .${ending}`
+      : ending === undefined
+        ? ` of the name ${sld}`
+        : ` of ${sld}.${ending}`;
+  const more = Object.entries(others).map(
+    ([key, value]) => `${SEARCHED[key] ?? key} ${momentCell(value ?? '')}`,
+  );
+  return `${name}${more.length === 0 ? '' : `, ${more.join(', ')}`}`;
+}
+
+/** What the operator means on the interface that was used. */
+function meaningOf({ filters }: PreregQuery, via: Interface): string {
+  const over = `Searched over the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
+  if (Object.keys(filters).length === 0) return `${over}, without a filter.`;
+  return via === 'json'
+    ? `${over} with EQUAL: a value has to be exactly the same.`
+    : `${over} with like: what counts as alike, and which sign stands for any text, is the service’s to say; nothing documents it.${Object.keys(filters).length > 1 ? ' The document shows one filter; several are sent one after the other, and all are taken to have to match.' : ''}`;
+}
+
+function pageButtons(query: PreregQuery, { records, summary }: Preregistrations) {
+  const { offset, limit } = query;
+  const at = (place: number) => JSON.stringify({ ...query, offset: place } satisfies PreregQuery);
+  const next = offset + records.length;
+  const more = summary === undefined ? records.length === limit : records.length > 0 && next < summary;
+  const previous = Math.max(0, offset - limit);
+  return present([
+    offset > 0 && button('prereg_previous', 'Previous', at(previous)),
+    more && button('prereg_next', 'Next', at(next)),
+  ]);
+}
+
+/** The longest value of an option. */
+const MAX_OPTION = 150;
+
+/** A button for a single record, a menu for several. The record is found again by its name. */
+function openMenu(records: readonly Preregistration[]): AnyBlock[] {
+  const names = [...new Set(records.map(({ name }) => formatData(name)))].filter(
+    (name) => name !== '' && name.length <= MAX_OPTION,
+  );
+  const [only, second] = names;
+  if (only === undefined) return [];
+  if (second === undefined) {
+    return actions('prereg_records', [
+      button('prereg_open', 'Open in full', only, { label: `Open in full: ${only}` }),
+    ]);
+  }
+  return [
+    menu(
+      'prereg_records',
+      'prereg_open',
+      'Open one in full',
+      names.map((name) => ({ text: displayName(name), value: name })),
+    ),
+  ];
+}
+
+/** The most records that a view shows in full. One name hardly has more. */
+const MAX_RECORDS = 8;
+
+/** All records of one name, in full. */
+export function preregRecords(
+  name: string,
+  records: readonly Preregistration[],
+  now: Date,
+): readonly KnownBlock[] {
+  const shown = records.slice(0, MAX_RECORDS);
+  return [
+    section(
+      `*${escapeText(displayName(name))}*${records.length > 1 ? `: ${count(records.length, 'record')}` : ''}`,
+    ),
+    ...shown.flatMap((record, index) => [...(index === 0 ? [] : [divider]), ...recordBlocks(record, now)]),
+    ...(records.length > shown.length
+      ? [context(`And ${count(records.length - shown.length, 'more record')}: ask the domain service.`)]
+      : []),
+  ];
+}
+
+function recordBlocks(record: Preregistration, now: Date) {
+  const columns = [...DEFAULT_COLUMNS, 'ownerc', 'zonec', ...PREREG_KEYS].filter(
+    (column) => column !== 'name' && column !== 'confirmation' && column !== 'phase_period',
+  );
+  const phases = present([
+    phaseLine('Confirmation', record, 'confirmation', now),
+    phaseLine('Phase period', record, 'period', now),
+  ]);
+  const known = new Set(['name', 'nameServers', 'preregConfig', ...columns.flatMap(spellingsOf)]);
+  const rest = Object.fromEntries(Object.entries(record).filter(([key]) => !known.has(key)));
+  const pairs = [
+    ...columns.map((column) => [LABELS[column] ?? column, cellOf(record, column)] as const),
+    ...OBJECTS.flatMap(({ label, names, documented }) =>
+      names
+        .flatMap((name) => factsOf(record[name]))
+        .filter(([member]) => !documented.test(member))
+        .map(([member, value]) => [member === '' ? label : `${label}: ${member}`, value] as const),
+    ),
+    ...factsOf(rest),
+  ].filter(([, value]) => value !== '');
+  return present([
+    phases.length > 0 && section(...phases),
+    ...facts(pairs.map(([label, value]) => [escapeText(label), quote(value, 1_000)] as const)),
+  ]);
+}
+
+/** `Confirmation: from … until …, which is in 3 days`. */
+function phaseLine(label: string, record: Preregistration, phase: Phase, now: Date): string | undefined {
+  const phases = phaseOf(record, phase);
+  if (phases === undefined) return undefined;
+  const { start, end } = phases;
+  const told = (at: string | undefined) =>
+    at === undefined ? 'a moment that is not told' : quote(momentCell(at));
+  return `*${label}*: from ${told(start)} until ${told(end)}${formatEnd(end, now)}`;
+}
+
+/**
+ * How far away an end is, in days. Hours are left out, because the time zone of a moment over XML is not
+ * documented.
+ */
+function formatEnd(end: string | undefined, now: Date): string {
+  const at =
+    end === undefined
+      ? Number.NaN
+      : Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(end) ? end : `${end.replace(' ', 'T')}Z`);
+  if (Number.isNaN(at)) return '.';
+  const days = Math.floor((at - now.getTime()) / DAY_MS);
+  if (days < 0) return ': it has ended.';
+  return days === 0 ? ': it ends within a day.' : `: it ends in ${count(days, 'day')}.`;
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
+}
+
+/** Data whose structure is not documented: its values with their names. */
+function formatData(value: unknown): string {
+  if (!isGiven(value)) return '';
+  if (typeof value !== 'object') return String(value);
+  return factsOf(value)
+    .map(([name, inner]) => (/^(?:user|context|id|\d+)?$/.test(name) ? inner : `${name}: ${inner}`))
+    .join(', ');
+}
+
+/** Why a search found nothing out. */
+export function searchFailed(error: ServiceError): Message {
+  return textMessage(failureText(error));
+}
+
+function failureText(error: ServiceError): string {
+  const said = [error.code, error.text].filter((part) => part !== undefined && part !== '').join(' ');
+  const transaction = error.stid === undefined ? '' : ` Transaction ${code(error.stid)}.`;
+  const quoted = `${said === '' ? '' : ` It says: ${quote(said, 500)}`}${transaction}`;
+  switch (error.kind) {
+    case 'auth':
+      return `The service did not accept your linked account. Renew it with \`/domain link\`, then search again.${quoted}`;
+    case 'refused':
+      return `The service refused this search.${quoted}`;
+    case 'busy':
+      return `The service is busy. Wait a minute, then search again.${quoted}`;
+    case 'token_used':
+      return `The one-time token of this half minute is used up. Search again in ${count(Math.ceil((error.retryAfterMs ?? 0) / 1_000), 'second')}.`;
+    case 'unsupported':
+    case 'invalid_input':
+      return `This search cannot be sent. ${escapeText(requestIssueText(error.issue ?? { code: 'not_sendable' }))}`;
+    case 'not_sent':
+    case 'unknown_outcome':
+    case 'invalid_response':
+      return said === ''
+        ? `The service gave no answer that can be read. Search again in a few minutes; nothing was changed.${error.ctid === undefined ? '' : ` Client transaction ${code(error.ctid)}.`}`
+        : `The service gave no clear answer. Search again in a few minutes; nothing was changed.${quoted}`;
+  }
+}
+
+/** What only one interface documents of a search. */
+export type SearchTie =
+  | { readonly code: 'equal' | 'like' | 'order' }
+  | { readonly code: 'key'; readonly key: string };
+
+export function tieText(tie: SearchTie): string {
+  switch (tie.code) {
+    case 'equal':
+      return 'the operator EQUAL';
+    case 'like':
+      return 'the operator like';
+    case 'order':
+      return 'an order';
+    case 'key':
+      return `the key ${tie.key}`;
+  }
+}
+
+export const equalAndXmlText = (xml: SearchTie) =>
+  `EQUAL goes over the JSON interface alone, and ${tieText(xml)} over the XML interface alone. Choose like, or leave the other out.`;
+export const XML_OUT_OF_REACH =
+  'This goes over the service’s XML interface alone, whose address is not set here. Ask whoever runs me to set SERVICE_XML_URL.';
+export const NO_WILDCARDS =
+  'EQUAL finds exactly what is typed: % and * stand for nothing else. Give the whole value, or choose the operator like, which goes over XML.';
+
+export const NO_OFFSET =
+  'Over XML, which this search goes over, the document shows moments without a UTC offset: 2027-03-01 12:00:00.';
+
+/** The same for a name on a line. */
+export function noWildcardsText(reachesXml: boolean): string {
+  const advice = reachesXml
+    ? 'Give the whole name, or open the form with `/domain prereg` and choose the operator like.'
+    : 'Give the whole name.';
+  return `Nothing was searched for. Your account searches for exactly what is typed, so % and * stand for nothing. ${advice}`;
+}
+
+export const GIVE_ONE_NAME =
+  'Give one name to search for, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.';
+export const LIST_OVER = 'This list cannot be turned any more. Search again with `/domain prereg`.';
+export const preregGoneText = (name: string) =>
+  `There is no preregistration of ${code(name)} any more. Search again with \`/domain prereg\`.`;
+
+/** What only the XML interface has for a search. */
+export const XML_HAS = 'Searches with like, an order or further keys';

@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import { waitingFor } from '../../approvals/approvers.ts';
+import {
+  PRESET_FIELDS,
+  PRESET_KINDS,
+  type Preset,
+  type PresetKind,
+  readPreset,
+} from '../../names/presets.ts';
+import {
+  type ActionCall,
+  type CommandCall,
+  type Feature,
+  type FormFeature,
+  formOrigin,
+  type Interaction,
+  isAdmin,
+  renderForm,
+  type SubmissionCall,
+  type Submitted,
+} from '../feature.ts';
+import { type Message, textMessage } from '../kit/blocks.ts';
+import { formOfList } from '../kit/edited-list.ts';
+import {
+  choiceField,
+  errorTexts,
+  type FormValues,
+  field,
+  formView,
+  TYPED,
+  TYPED_LINES,
+  TYPED_OR_EMPTY,
+  typedField,
+} from '../kit/form.ts';
+import { pageActions, pageOf } from '../kit/pages.ts';
+import { FORMS_WITH_PRESETS, NAMESERVERS } from '../orders/domains.ts';
+import { openForm, opening } from '../orders/ordering.ts';
+import { afterEarlier, refreshing } from '../refresh-form.ts';
+import {
+  PRESET_GONE,
+  PRESET_NAME_TAKEN,
+  PRESETS_NOT_YOURS,
+  PRESETS_SHOWN,
+  presetIssueText,
+  presetList,
+  presetSavedText,
+} from './preset.view.ts';
+
+/*
+ * Named sets of contacts and nameservers. Everybody uses them, but only approvers and admins change them, because a
+ * preset decides which contacts and nameservers a name gets.
+ */
+
+const contact = (label: string) => typedField(label, { kind: 'number' });
+const CONTENT: Readonly<Record<PresetKind, z.ZodRawShape>> = {
+  contacts: {
+    ownerc: contact('Owner contact'),
+    adminc: contact('Admin contact'),
+    techc: contact('Tech contact'),
+  },
+  nameservers: { nameServers: field({ ...NAMESERVERS, isNeeded: true }, TYPED_LINES) },
+};
+
+/** What a preset's form asks for. What is wrong is found where presets are read. */
+const declaredFor = (kind: PresetKind) =>
+  z.object({
+    preset_name: typedField('Name', { placeholder: 'Our DNS', isNeeded: true }, TYPED_OR_EMPTY),
+    kind: choiceField('What it holds', { contacts: 'Contacts', nameservers: 'Nameservers' }, TYPED, {
+      dispatches: true,
+      isNeeded: true,
+    }),
+    ...CONTENT[kind],
+  });
+
+/**
+ * Whether a person is an admin or an approver. Only they may change what the need for approval depends on.
+ */
+async function mayDecide({ deps, person }: Interaction): Promise<boolean> {
+  if (isAdmin(deps, person)) return true;
+  return (await waitingFor(deps.orders, person.id, [])).isApprover;
+}
+
+const kindOf = (values: FormValues): PresetKind | undefined =>
+  PRESET_KINDS.find((kind) => kind === values['kind']);
+
+const presetForm: FormFeature<'preset'> = {
+  refusal: async (call) => ((await mayDecide(call)) ? undefined : textMessage(PRESETS_NOT_YOURS)),
+  ...formOfList({
+    form: { name: 'preset', title: 'Preset', submit: 'Save' },
+    fields: (edited, values) => declaredFor(kindOf(values) ?? edited?.kind ?? 'contacts'),
+    find,
+    values: (edited) =>
+      edited === undefined
+        ? { kind: 'contacts' }
+        : { preset_name: edited.name, kind: edited.kind, ...edited.fields },
+    gone: { preset_name: PRESET_GONE },
+    save,
+  }),
+};
+
+async function find({ deps }: Interaction, id: string): Promise<Preset | undefined> {
+  return (await deps.presets.list()).find((preset) => preset.id === id);
+}
+
+async function save(
+  call: SubmissionCall,
+  typed: z.output<ReturnType<typeof declaredFor>>,
+  edited: Preset | undefined,
+): Promise<Submitted> {
+  const { values, deps, person } = call;
+  // Whoever was an approver when the form opened may not be one any more.
+  if (!(await mayDecide(call))) return { errors: { preset_name: PRESETS_NOT_YOURS } };
+  const kind = kindOf(values) ?? 'contacts';
+  const content: Readonly<Record<string, unknown>> = typed;
+  const fields = Object.fromEntries(
+    PRESET_FIELDS[kind].map((name) => [name, [content[name] ?? []].flat().join('\n')]),
+  );
+  const read = readPreset({ name: typed.preset_name, kind, fields });
+  if (!read.ok) return { errors: errorTexts(read.issues, presetIssueText) };
+  const outcome =
+    edited === undefined
+      ? await deps.presets.add(read.preset, person.id, deps.now())
+      : await deps.presets.replace(edited.id, read.preset, person.id, deps.now());
+  switch (outcome) {
+    case 'saved':
+      deps.log.info({ by: person.id, preset: read.preset.name }, 'preset saved');
+      return { say: textMessage(presetSavedText(read.preset.name)) };
+    case 'taken':
+      return { errors: { preset_name: PRESET_NAME_TAKEN } };
+    case 'gone':
+      return { errors: { preset_name: PRESET_GONE } };
+  }
+}
+
+async function presetsPage(call: Interaction, offset: number): Promise<Message> {
+  const [presets, mayEdit] = await Promise.all([call.deps.presets.list(), mayDecide(call)]);
+  return presetList(pageOf(presets, offset, PRESETS_SHOWN), mayEdit);
+}
+
+async function openEdit(call: ActionCall): Promise<void> {
+  if ((await find(call, call.value)) === undefined) return call.respond(PRESET_GONE);
+  await openForm(call, presetForm, formOrigin(call, call.value));
+}
+
+async function deletePreset(call: ActionCall): Promise<void> {
+  if (!(await mayDecide(call))) return call.respond(PRESETS_NOT_YOURS);
+  const { presets, now, log } = call.deps;
+  const removed = await presets.remove(call.value, call.person.id, now());
+  if (removed === undefined) return call.respond(PRESET_GONE);
+  log.info({ by: call.person.id, preset: removed.name }, 'preset deleted');
+  await call.respond(await presetsPage(call, 0), { replace: true });
+}
+
+/**
+ * Fills the open form's fields from a preset. Slack keeps the value of an input whose ids stay the same, whatever the
+ * new view says, so the view is first shown without those inputs.
+ */
+async function fillFromPreset(call: ActionCall): Promise<void> {
+  const { view } = call;
+  const feature = FORMS_WITH_PRESETS.find(({ form }) => form.name === view?.form);
+  const preset = await find(call, call.value);
+  if (view === undefined || feature === undefined || preset === undefined) return;
+  const values = { ...view.values, ...preset.fields, preset: preset.id };
+  await afterEarlier(call, view.id, async () => {
+    const filled = formView(await renderForm(feature, call, view.origin, values));
+    const emptied = filled.blocks.filter(({ block_id: id }) => id === undefined || !(id in preset.fields));
+    return [{ ...filled, blocks: emptied }, filled];
+  });
+}
+
+export const presets = {
+  commands: [
+    {
+      usage: 'presets',
+      summary: 'Show named sets of contacts and nameservers that forms offer; approvers change them',
+      example: '/domain presets',
+      run: async (call: CommandCall) => call.respond(await presetsPage(call, 0)),
+    },
+  ],
+  forms: [presetForm],
+  actions: [
+    opening('preset_add', presetForm),
+    { id: 'preset_edit', run: openEdit },
+    { id: 'preset_delete', run: deletePreset },
+    { id: 'preset', run: fillFromPreset },
+    refreshing('kind', presetForm),
+    ...pageActions('presets', async (call: ActionCall, { offset }) =>
+      call.respond(await presetsPage(call, offset), { replace: true }),
+    ),
+  ],
+} as const satisfies Feature;

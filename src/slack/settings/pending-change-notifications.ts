@@ -1,0 +1,232 @@
+import { peopleAmong } from '../../approvals/approvers.ts';
+import type { RequirementProgress } from '../../approvals/progress.ts';
+import type { TeamSettings } from '../../config/environment.ts';
+import type { FactsChange } from '../../names/ports.ts';
+import type { ProtectedChanges } from '../../names/protected-changes.ts';
+import type { MessagePlace } from '../../outbox/notifications.ts';
+import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
+import type { SlackDeps } from '../feature.ts';
+import type { Message } from '../kit/blocks.ts';
+import { announcedFacts, endedFacts, waitingFacts } from '../names/fact-changes.view.ts';
+import { directMessageTo, type NotificationPlanner } from '../outbound/notify.ts';
+import { confirmationRequest, confirmedMessage, withdrawnMessage } from '../policy/policy.view.ts';
+import { changeEnded, changeRequest, type WaitingChange } from './pending-change.view.ts';
+
+/* The question to a second person about what waits for one, and what became of it. */
+
+/** What finding out needs who may confirm changes of names. */
+export interface ApproversToAskDeps extends Pick<SlackDeps, 'directory'> {
+  readonly facts: Pick<ProtectedChanges, 'progressOf'>;
+  readonly settings: () => Promise<Pick<TeamSettings, 'approvalChannel' | 'reminderChannel'>>;
+}
+
+export interface PendingChangePlannerDeps
+  extends ApproversToAskDeps,
+    Pick<SlackDeps, 'adminsToNotify' | 'pendingChanges' | 'policies' | 'now'> {}
+
+/** What is asked, or what became of it. */
+interface Question {
+  readonly askedAt: Date;
+  /** @param userId the reader; nobody's in a channel */
+  readonly message: (userId: string) => Message | Promise<Message>;
+  /** It stands in the first that takes it. */
+  readonly channels: readonly MessagePlace[];
+  /** Who gets it where no channel takes it. Undefined when it does not wait any more. */
+  readonly asks: readonly string[] | undefined;
+  /** Where everybody sees it, and its message there. */
+  readonly announced?: { readonly channelId: string; readonly message: Message } | undefined;
+  /** Changes with what the question shows. */
+  readonly version?: string;
+  /** Who asked for it, where somebody else has decided. */
+  readonly tell: string | undefined;
+  readonly expiresAt: Date | undefined;
+}
+
+/** Who is asked. */
+interface Asked {
+  /** It stands in the first that takes it. */
+  readonly channels: readonly MessagePlace[];
+  /** Each gets it where none does. */
+  readonly people: readonly string[];
+}
+
+/** A plan that is due much later counts as written by a wrong clock. */
+const LOOK_AGAIN_MS = 3_600_000;
+/** Where no channel can be posted in, at most this many people are written to. */
+const MAX_PEOPLE = 20;
+/** Purposes begin with it; the id of the reader follows. */
+const TO = 'to:';
+/** The reader of a question in a channel. */
+const CHANNEL = 'channel';
+
+export function createPendingChangePlanner(deps: PendingChangePlannerDeps): NotificationPlanner {
+  const { directory, now } = deps;
+  return async ({ id, notifications }, send) => {
+    const question = await findQuestion(deps, id);
+    if (question === undefined) return undefined;
+    const {
+      askedAt: since,
+      asks,
+      channels,
+      tell,
+      expiresAt,
+      message,
+      announced,
+      version = 'waits',
+    } = question;
+    const announce = async (shows: string) => {
+      if (announced === undefined) return;
+      const { channelId, message: notice } = announced;
+      const places = [async () => ({ channelId })];
+      await send({ purpose: 'notice', version: shows, since, places, message: () => notice });
+    };
+    const inChannels = channels.map((channel) => async () => channel);
+    const show = (reader: string, shows: string) => {
+      const places = reader === CHANNEL ? inChannels : [directMessageTo(directory, reader)];
+      return send({
+        purpose: `${TO}${reader}`,
+        version: shows,
+        since,
+        places,
+        message: () => message(reader),
+      });
+    };
+    if (asks === undefined) {
+      const standing = notifications.flatMap((each) =>
+        each.message === undefined || !each.purpose.startsWith(TO) ? [] : each.purpose.slice(TO.length),
+      );
+      await announce('ended');
+      // Who asked sees what became of it where the question stands in a channel.
+      const told = tell === undefined || standing.includes(CHANNEL) ? [] : [tell];
+      for (const reader of new Set([...standing, ...told])) await show(reader, 'ended');
+      return undefined;
+    }
+    const { state, at } = await show(CHANNEL, version);
+    if (state === 'refused') for (const userId of asks) await show(userId, version);
+    if (at?.channelId !== announced?.channelId) await announce('waits');
+    return expiresAt && { again: new Date(Math.min(expiresAt.getTime(), now().getTime() + LOOK_AGAIN_MS)) };
+  };
+}
+
+async function findQuestion(deps: PendingChangePlannerDeps, id: string): Promise<Question | undefined> {
+  const { settings, prices, facts } = deps.pendingChanges;
+  const [ofSettings, ofPrices, ofFacts] = await Promise.all([
+    settings.read(id),
+    prices.read(id),
+    facts.read(id),
+  ]);
+  if (ofSettings !== undefined) return askAdmins(deps, { kind: 'settings', ...ofSettings }, ofSettings);
+  if (ofPrices !== undefined) return askAdmins(deps, { kind: 'prices', ...ofPrices }, ofPrices);
+  return ofFacts === undefined ? askAboutPolicy(deps, id) : askApprovers(deps, ofFacts);
+}
+
+/** What the questions about all changes have in common, with who is asked while it waits. */
+function questionOf(
+  { now }: PendingChangePlannerDeps,
+  { askedBy, askedAt, expiresAt, decided }: KnownChange<unknown>,
+  asked: Asked,
+) {
+  const tell = decided === undefined || decided.by === askedBy ? undefined : askedBy;
+  const asks = decided === undefined && expiresAt > now() ? asked.people : undefined;
+  return { askedAt, expiresAt, channels: asked.channels, tell, asks };
+}
+
+async function askAdmins(
+  deps: PendingChangePlannerDeps,
+  waiting: WaitingChange,
+  known: KnownChange<unknown>,
+): Promise<Question> {
+  const question = questionOf(deps, known, {
+    channels: [],
+    people: await otherAdmins(deps, waiting.askedBy),
+  });
+  return {
+    ...question,
+    message: async (userId) => {
+      const locale = await deps.directory.localeOf(userId);
+      return question.asks === undefined
+        ? changeEnded(waiting, known.decided, locale)
+        : changeRequest(waiting, { userId, locale });
+    },
+  };
+}
+
+async function askApprovers(
+  deps: PendingChangePlannerDeps,
+  known: KnownChange<FactsChange>,
+): Promise<Question> {
+  const { progress, ...asked } = await approversToAsk(deps, known);
+  const { reminderChannel: channelId } = await deps.settings();
+  const question = questionOf(deps, known, asked);
+  const isWaiting = question.asks !== undefined;
+  const message = isWaiting ? waitingFacts(known, progress) : endedFacts(known, known.decided);
+  return {
+    ...question,
+    message: () => message,
+    version: `waits ${known.confirmations.length}`,
+    announced:
+      channelId === undefined
+        ? undefined
+        : { channelId, message: announcedFacts(known, isWaiting ? 'waits' : known.decided) },
+  };
+}
+
+/** Who may confirm a change of names, and where they are asked: where it was asked for, else in the approvers' channel. */
+export async function approversToAsk(
+  { facts, settings, directory }: ApproversToAskDeps,
+  waiting: PendingChange<FactsChange>,
+): Promise<Asked & { readonly progress: readonly RequirementProgress[] }> {
+  const { askedBy, origin } = waiting;
+  const [progress, { approvalChannel }] = await Promise.all([facts.progressOf(waiting), settings()]);
+  const approvers = progress.flatMap(({ requirement }) => requirement.approvers);
+  const { people } = await peopleAmong(directory, approvers);
+  // Others do not see a direct message with who asked.
+  const isSeen = origin !== undefined && /^[CG]/.test(origin.channelId);
+  return {
+    progress,
+    channels: [
+      ...(isSeen ? [origin] : []),
+      ...(approvalChannel === undefined ? [] : [{ channelId: approvalChannel }]),
+    ],
+    people: people.filter((userId) => userId !== askedBy).slice(0, MAX_PEOPLE),
+  };
+}
+
+/** @param revision of a draft of the policy that was published */
+async function askAboutPolicy(deps: PendingChangePlannerDeps, revision: string): Promise<Question> {
+  const { policies, directory } = deps;
+  const draft = await policies.draft();
+  if (draft?.published !== undefined && draft.revision === revision) {
+    const { by, at } = draft.published;
+    const { rules: before } = await policies.current();
+    return {
+      askedAt: at,
+      expiresAt: undefined,
+      tell: undefined,
+      channels: [],
+      asks: await otherAdmins(deps, by),
+      message: async (userId) =>
+        confirmationRequest({ draft, before, locale: await directory.localeOf(userId) }, by),
+    };
+  }
+  const published = await policies.ofRevision(revision);
+  return {
+    askedAt: published?.policy.confirmedAt ?? new Date(0),
+    expiresAt: undefined,
+    tell: published?.policy.publishedBy,
+    channels: [],
+    asks: undefined,
+    message: async (userId) =>
+      published === undefined
+        ? withdrawnMessage()
+        : confirmedMessage(published.policy, published.before.rules, await directory.localeOf(userId)),
+  };
+}
+
+/** The admins who can confirm what one of them asks for. */
+export async function otherAdmins(
+  { adminsToNotify }: Pick<SlackDeps, 'adminsToNotify'>,
+  askedBy: string,
+): Promise<readonly string[]> {
+  return (await adminsToNotify()).filter((admin) => admin !== askedBy);
+}

@@ -1,0 +1,363 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { TeamSettings } from '../../config/environment.ts';
+import {
+  CHANNEL_SETTINGS,
+  type ChannelSetting,
+  SETTING_NAMES,
+  type SettingChange,
+  type SettingName,
+  settingsAsText,
+  teamSettings,
+} from '../../config/settings.ts';
+import { present } from '../../lib/collections.ts';
+import { type Finding, summaryOf } from '../../ops/doctor/finding.ts';
+import { DECIDING_SETTINGS, loosenedSettings } from '../../policy/loosening.ts';
+import { approverErrors, lookUpPeople, withChanges } from '../approvals/approver-errors.ts';
+import { charterNotice } from '../approvals/signing/charter.view.ts';
+import {
+  type ActionCall,
+  type Feature,
+  type FormFeature,
+  formOrigin,
+  type Interaction,
+  renderForm,
+  type SlackDeps,
+  type SubmissionCall,
+  type Submitted,
+} from '../feature.ts';
+import { context, mentionApprover, section, textMessage } from '../kit/blocks.ts';
+import {
+  type Field,
+  type FieldErrors,
+  type FieldLook,
+  type Form,
+  type FormValues,
+  field,
+  fieldsOf,
+  fingerprint,
+  formView,
+  joinErrors,
+  readForm,
+} from '../kit/form.ts';
+import { openForm } from '../orders/ordering.ts';
+import { postMessage } from '../outbound/post-message.ts';
+import { channelError } from '../outbound/slack-error.view.ts';
+import { SlackApiError } from '../outbound/web.ts';
+import { afterEarlier, updateOpenView } from '../refresh-form.ts';
+import { waitingBlocks } from './pending-change.view.ts';
+import { confirmChange, dismissChange, waitingChanges, waitWithSettings } from './pending-changes.ts';
+import {
+  ITEMS,
+  itemsIn,
+  peopleValues,
+  withGroups,
+  withoutGroups,
+  withoutMarkup,
+  withTypedIds,
+} from './people-fields.ts';
+import {
+  chosenChannelText,
+  examineBlocks,
+  examinedView,
+  moreWaitText,
+  SETTING_LOOKS,
+  SETTINGS,
+  settingLines,
+  webhookBlocks,
+  webhookTestText,
+} from './settings.view.ts';
+
+/*
+ * The team's settings: who approves, what waits for approval, when reminders go out. For admins.
+ */
+
+/** The menus of groups behind the settings that name people. */
+const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly look: FieldLook }>> = {
+  approvers: {
+    name: 'approver_groups',
+    look: { label: 'Approver groups', kind: 'groups' },
+  },
+  approval_escalate_to: {
+    name: 'approval_escalate_groups',
+    look: { label: 'Groups that are called then', kind: 'groups' },
+  },
+};
+
+const LIST = ITEMS.transform((items) => items.join(','));
+
+/**
+ * What was typed or picked, as the text of the setting's variable. Slack leaves out what may be empty and is; anything else
+ * that is left out stays as it is. What is wrong is found where the environment is read too.
+ */
+function textOfSetting(name: SettingName, { kind }: FieldLook): z.ZodType<string | undefined> {
+  if (kind === 'people' || kind === 'picks') return LIST;
+  if (kind === 'channel') return z.string().default('').transform(withoutMarkup);
+  return z
+    .string()
+    .transform((text) => (name === 'reminder_days' ? itemsIn(text).join(',') : withoutMarkup(text)))
+    .optional();
+}
+
+const declared = z.object(
+  Object.fromEntries(
+    SETTING_NAMES.flatMap((name): [string, z.ZodType<string | undefined>][] => {
+      const [look, groups] = [SETTING_LOOKS[name], GROUPS[name]];
+      const schema = textOfSetting(name, look);
+      const isNeeded = schema.parse(undefined) === undefined;
+      return [
+        [name, field({ ...look, isNeeded }, schema)],
+        ...present([groups && ([groups.name, field(groups.look, LIST)] as [string, typeof LIST])]),
+      ];
+    }),
+  ),
+);
+
+/** What cards of waiting orders say. */
+const CARD_SETTINGS: ReadonlySet<string> = new Set(['approvers', 'approvals_required', 'approval_tasks']);
+
+const FIELDS = fieldsOf(declared);
+const form: Form<'settings'> = {
+  name: 'settings',
+  title: 'Settings',
+  submit: 'Save',
+  fields: withoutGroups(FIELDS),
+};
+
+/** Used where Slack refuses the pickers. */
+const plainForm: Form = {
+  ...form,
+  fields: withTypedIds(FIELDS).map(
+    (field): Field =>
+      field.kind === 'channel'
+        ? { ...field, kind: 'text', hint: `The channel’s id. ${field.hint ?? ''}`.trim() }
+        : field,
+  ),
+};
+
+/** The same people or tasks in another order are no change. */
+function keepOrder<Each extends string>(chosen: readonly Each[], before: readonly Each[]): readonly Each[] {
+  const same = new Set([...chosen, ...before]).size === before.length && chosen.length === before.length;
+  return same ? before : chosen;
+}
+
+/** The settings that a form asks for, or what is wrong, by field. */
+function readSettings(
+  values: FormValues,
+  current: TeamSettings,
+): { readonly settings: TeamSettings } | { readonly errors: FieldErrors } {
+  const read = readForm(declared, values);
+  if ('errors' in read) return read;
+  const before = settingsAsText(current);
+  const typed = Object.fromEntries(
+    SETTING_NAMES.map((name) => {
+      const texts = [read.value[name] ?? before[name], read.value[GROUPS[name]?.name ?? '']];
+      return [name, texts.filter((text) => text !== undefined && text !== '').join(',')];
+    }),
+  );
+  const { data: settings, error } = teamSettings.safeParse(typed);
+  if (settings === undefined)
+    return {
+      errors: joinErrors(
+        (error?.issues ?? []).map(({ path, message }) => [String(path[0]), `This ${message}.`]),
+      ),
+    };
+  return {
+    settings: {
+      ...settings,
+      approvers: keepOrder(settings.approvers, current.approvers),
+      approvalTasks: keepOrder(settings.approvalTasks, current.approvalTasks),
+      approvalEscalateTo: keepOrder(settings.approvalEscalateTo, current.approvalEscalateTo),
+    },
+  };
+}
+
+/** Posts in a new channel what it is used for from now on. */
+async function channelErrors(
+  { web }: SlackDeps,
+  name: ChannelSetting,
+  channelId: string,
+  by: string,
+): Promise<FieldErrors> {
+  try {
+    await postMessage(web, { channelId }, textMessage(chosenChannelText(name, by)));
+    return {};
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    return { [name]: channelError(error) };
+  }
+}
+
+async function saveSettings(call: SubmissionCall): Promise<Submitted> {
+  const { deps, person } = call;
+  const current = await deps.settings();
+  if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(settingsAsText(current))) {
+    return { errors: { approvers: SETTINGS.changedMeanwhile } };
+  }
+  const read = readSettings(call.values, current);
+  if ('errors' in read) return read;
+  const before = settingsAsText(current);
+  const after = settingsAsText(read.settings);
+  const changes = SETTING_NAMES.filter((name) => before[name] !== after[name]).map((name) => ({
+    name,
+    before: before[name],
+    after: after[name],
+  }));
+  const changed = new Set(changes.map(({ name }) => name));
+  if (changes.length === 0) return { say: textMessage(SETTINGS.same) };
+  if (changed.has('approvers') || changed.has('approvals_required')) {
+    const errors = await approverErrors(deps, read.settings);
+    if (Object.keys(errors).length > 0) return { errors };
+  }
+  if (changed.has('approval_escalate_to')) {
+    const people = await lookUpPeople(deps, read.settings.approvalEscalateTo);
+    if (typeof people === 'string') return { errors: { approval_escalate_to: people } };
+  }
+  for (const name of CHANNEL_SETTINGS) {
+    if (!changed.has(name) || after[name] === '') continue;
+    const errors = await channelErrors(deps, name, after[name], person.id);
+    if (Object.keys(errors).length > 0) return { errors };
+  }
+  // Where keys are in use, whatever decides takes effect with a signature.
+  const loosened =
+    deps.orders.signing.use === undefined
+      ? loosenedSettings(current, read.settings)
+      : new Set(DECIDING_SETTINGS.filter((name) => changed.has(name)));
+  const atOnce = changes.filter(({ name }) => !loosened.has(name));
+  const waiting = changes.filter(({ name }) => loosened.has(name));
+  if (loosened.has('approvers') && changed.has('approvals_required')) {
+    // Until the new approvers are confirmed, the former ones alone have to be enough.
+    const [error] = Object.values(await approverErrors(deps, withChanges(current, atOnce)));
+    if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
+  }
+  if (atOnce.length > 0) await saveAtOnce(call, atOnce);
+  const waits = waiting.length === 0 ? [] : await waitWithSettings(call, waiting);
+  const saved = atOnce.length === 0 ? [] : [SETTINGS.saved, ...settingLines(atOnce)];
+  return { say: textMessage([...saved, ...waits].join('\n')) };
+}
+
+async function saveAtOnce(
+  { deps, person }: SubmissionCall,
+  changes: readonly (SettingChange & { readonly name: SettingName })[],
+): Promise<void> {
+  await deps.settingsStore.save(changes, person.id, deps.now());
+  deps.log.info({ by: person.id, changes }, 'settings changed');
+  if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await deps.refreshWaitingCards();
+}
+
+/** So many changes that wait fit into the form, with its fields. */
+const WAITING_SHOWN = 3;
+
+const settingsForm: FormFeature<'settings'> = {
+  form,
+
+  async render(call, origin, values) {
+    const { deps, person } = call;
+    const [current, waiting, locale, inForce] = await Promise.all([
+      deps.settings(),
+      waitingChanges(deps),
+      deps.directory.localeOf(person.id),
+      deps.orders.policy.current(),
+    ]);
+    const notice = charterNotice(inForce);
+    const shown = {
+      ...settingsAsText(current),
+      ...peopleValues('approvers', 'approver_groups', current.approvers),
+      ...peopleValues('approval_escalate_to', 'approval_escalate_groups', current.approvalEscalateTo),
+      approval_tasks: current.approvalTasks,
+      ...values,
+    };
+    return {
+      form: { ...form, fields: await withGroups(deps, FIELDS, shown) },
+      origin: { ...origin, subject: origin.subject ?? fingerprint(settingsAsText(current)) },
+      values: shown,
+      intro: present([
+        notice !== undefined && section(notice),
+        section(`Approvers now: ${current.approvers.map(mentionApprover).join(', ')}`),
+        context(SETTINGS.intro),
+        ...waiting
+          .slice(0, WAITING_SHOWN)
+          .flatMap((each) => waitingBlocks(each, { userId: person.id, locale })),
+        waiting.length > WAITING_SHOWN && context(moreWaitText(waiting.length - WAITING_SHOWN)),
+        ...webhookBlocks(deps.webhooks.endpoints.map(({ host }) => host)),
+        ...examineBlocks(),
+      ]),
+    };
+  },
+
+  submit: saveSettings,
+};
+
+async function openSettings(call: Interaction): Promise<void> {
+  const origin = formOrigin(call);
+  try {
+    await openForm(call, settingsForm, origin);
+  } catch (error) {
+    if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
+    call.deps.log.warn({ err: error }, 'Slack does not take the settings with their pickers: shown as texts');
+    const current = await call.deps.settings();
+    const { approvers, approval_escalate_to } = settingsAsText(current);
+    const view = await renderForm(settingsForm, call, origin, { approvers, approval_escalate_to });
+    await call.open(formView({ ...view, form: plainForm }));
+  }
+}
+
+/** Decides about a change that waits; the open form shows what holds then. */
+function deciding(decide: (call: ActionCall) => Promise<void>) {
+  return async (call: ActionCall): Promise<void> => {
+    await decide(call);
+    if (call.view?.form !== form.name) return;
+    const { id, origin } = call.view;
+    await afterEarlier(call, id, async () => [
+      formView(await renderForm(settingsForm, call, { ...origin, subject: undefined }, {})),
+    ]);
+  };
+}
+
+async function testWebhooks(call: ActionCall): Promise<void> {
+  const { endpoints, test } = call.deps.webhooks;
+  if (endpoints.length > 0) await test();
+  await call.respond(textMessage(webhookTestText(endpoints.map(({ host }) => host))));
+}
+
+/** How often the page is shown again while settings are tried. */
+const SHOW_MS = 2_000;
+
+/** Tries every setting in a page of its own, which shows what is found as it comes. */
+async function examineSettings(call: ActionCall): Promise<void> {
+  const { deps } = call;
+  const found: Finding[] = [];
+  let isOver = false;
+  const examine = async () => {
+    for await (const finding of deps.examine()) found.push(finding);
+    isOver = true;
+  };
+  await call.open(examinedView([], undefined), {
+    async done(viewId) {
+      const examining = examine();
+      while (!isOver) {
+        await Promise.race([examining, sleep(SHOW_MS, undefined, { ref: false })]);
+        await updateOpenView(deps.web, viewId, examinedView(found, isOver ? summaryOf(found) : undefined));
+      }
+    },
+  });
+}
+
+export const settings = {
+  commands: [
+    {
+      usage: 'settings',
+      summary: 'Change who approves, what waits for approval and when reminders go out',
+      example: '/domain settings',
+      run: openSettings,
+    },
+  ],
+  forms: [settingsForm],
+  actions: [
+    { id: 'home_settings', run: openSettings },
+    { id: 'settings_confirm', run: deciding(confirmChange) },
+    { id: 'settings_dismiss', run: deciding(dismissChange) },
+    { id: 'webhook_test', run: testWebhooks },
+    { id: 'settings_check', run: examineSettings },
+  ],
+} as const satisfies Feature;

@@ -1,0 +1,244 @@
+import type { ActionsBlock, ContextBlock, ModalView } from '@slack/types';
+import type { ChannelSetting, SettingChange, SettingName } from '../../config/settings.ts';
+import { present } from '../../lib/collections.ts';
+import type { Finding } from '../../ops/doctor/finding.ts';
+import { ORDER_TASK_NAMES, type OrderTaskName, taskNamed } from '../../orders/tasks.ts';
+import {
+  actions,
+  button,
+  code,
+  context,
+  count,
+  escapeText,
+  lines,
+  mention,
+  mentionApprover,
+  section,
+} from '../kit/blocks.ts';
+import { type FieldLook, noticeView, optionsOf } from '../kit/form.ts';
+
+/* Settings as people read them. */
+
+/** What a channel that is left empty means. */
+const EMPTY_CHANNELS = {
+  approval_channel: 'Empty: orders are shown only where they were asked for.',
+  alert_channel: 'Empty: the channel of the expiry reminders.',
+  report_channel: 'Empty: the channel of the expiry reminders.',
+  reminder_channel: 'Empty: no reminders.',
+} satisfies Readonly<Record<ChannelSetting, string>>;
+
+/** How the form asks for each setting. */
+export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
+  approvers: { label: 'Approvers', kind: 'people' },
+  approvals_required: {
+    label: 'Approvals needed for an order',
+    kind: 'number',
+    hint: 'What waits already needs the larger of this and the number that it was asked with.',
+  },
+  approval_tasks: {
+    label: 'Tasks that wait for approval',
+    kind: 'picks',
+    options: ORDER_TASK_NAMES.map((name) => ({
+      value: name,
+      text: `${name}: ${taskNamed(name).words.title}`,
+    })),
+    hint: 'The others are carried out at once, unless a rule of /domain policy says otherwise.',
+  },
+  approval_ttl: {
+    label: 'An order expires after',
+    kind: 'text',
+    placeholder: '72h',
+    hint: 'A number with s, m, h or d, such as 72h or 7d.',
+  },
+  approval_remind_after: {
+    label: 'Approvers are reminded after',
+    kind: 'text',
+    placeholder: '4h',
+    hint: 'Once an order, with the same units.',
+  },
+  allow_self_approval: {
+    label: 'May an approver approve their own order?',
+    kind: 'choice',
+    options: optionsOf({ false: 'No, somebody else has to', true: 'Yes' }),
+  },
+  approval_channel: {
+    label: 'Channel where approvers find every order',
+    kind: 'channel',
+    hint: EMPTY_CHANNELS.approval_channel,
+  },
+  approval_escalate_after: {
+    label: 'Others are called after',
+    kind: 'text',
+    placeholder: '24h',
+    hint: 'Once an order that still waits, with the same units.',
+  },
+  approval_escalate_to: {
+    label: 'Who is called then',
+    kind: 'people',
+    hint: 'Nobody, and no group: the admins.',
+  },
+  alert_channel: {
+    label: 'Channel of alarms about names',
+    kind: 'channel',
+    hint: EMPTY_CHANNELS.alert_channel,
+  },
+  report_channel: {
+    label: 'Channel of the monthly report on money',
+    kind: 'channel',
+    hint: EMPTY_CHANNELS.report_channel,
+  },
+  reminder_channel: {
+    label: 'Channel of the expiry reminders',
+    kind: 'channel',
+    hint: EMPTY_CHANNELS.reminder_channel,
+  },
+  reminder_days: {
+    label: 'Remind this many days before expiry',
+    kind: 'text',
+    placeholder: '60,30,14,7,3,1',
+    hint: 'Whole numbers, separated by commas.',
+  },
+  reminder_cron: {
+    label: 'When reminders go out',
+    kind: 'text',
+    placeholder: '0 9 * * *',
+    hint: 'A cron line: minute, hour, day of the month, month, day of the week. 0 9 * * 1-5 is 9:00 from Monday to Friday.',
+  },
+  reminder_timezone: { label: 'In which time zone', kind: 'text', placeholder: 'Europe/Berlin' },
+};
+
+const LOOKS: ReadonlyMap<string, FieldLook> = new Map(Object.entries(SETTING_LOOKS));
+
+function formatValue(name: string, value: string): string {
+  if (value === '') return 'empty';
+  switch (LOOKS.get(name)?.kind) {
+    case 'people':
+      return value.split(',').map(mentionApprover).join(', ');
+    case 'channel':
+      return `<#${value}>`;
+    default:
+      return code(value);
+  }
+}
+
+/** What each setting changes from and to, and the consequences that may not be intended; mrkdwn. */
+export function settingLines(changes: readonly SettingChange[]): string[] {
+  return [
+    ...changes.map(
+      ({ name, before, after }) =>
+        `• ${LOOKS.get(name)?.label ?? code(name)}: ${formatValue(name, before)} → ${formatValue(name, after)}`,
+    ),
+    ...changes.filter(({ name }) => name === 'approval_tasks').flatMap(freedTasks),
+  ];
+}
+
+const DANGERS: readonly {
+  readonly of: (task: ReturnType<typeof taskNamed>) => boolean;
+  readonly words: string;
+}[] = [
+  { of: ({ effect }) => effect === 'charge', words: 'this costs money' },
+  { of: ({ effect, risk }) => effect !== 'charge' && risk === 'loses_name', words: 'this can lose a name' },
+  { of: ({ risk }) => risk === 'takes_down', words: 'this can take a name’s web and mail down' },
+];
+
+/** Warns of tasks that nobody approves any more. */
+function freedTasks({ before, after }: SettingChange): string[] {
+  const [waited, waits] = [new Set(before.split(',')), new Set(after.split(','))];
+  const freed: readonly OrderTaskName[] = ORDER_TASK_NAMES.filter(
+    (task) => waited.has(task) && !waits.has(task),
+  );
+  return DANGERS.flatMap(({ of, words }) => {
+    const tasks = freed.filter((task) => of(taskNamed(task)));
+    return tasks.length === 0
+      ? []
+      : [`:warning: ${tasks.join(', ')}: ${words} and no longer waits for approval.`];
+  });
+}
+
+export function noMemberText(name: string): string {
+  return `${name} is not a member of this workspace. Take them out.`;
+}
+
+export const NO_APPROVERS = 'These groups have no members, so nobody could approve. Name somebody.';
+
+/** Said of more approvals than there are people. */
+export function tooFewText(people: number, needed: number): string {
+  return `There ${people === 1 ? 'is' : 'are'} ${count(people, 'approver')}: an order that needs ${needed} could never go out.`;
+}
+
+/** What a channel is told when it is chosen, which also shows whether the bot may post there. */
+const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
+  approval_channel: ':ballot_box_with_check: Orders that wait for approval are shown here from now on',
+  alert_channel: ':rotating_light: Alarms about names come here from now on',
+  report_channel: ':moneybag: The report on each month’s money comes here from now on',
+  reminder_channel: ':calendar: Reminders of expiring domains come here from now on',
+};
+
+export function chosenChannelText(name: ChannelSetting, by: string): string {
+  return `${CHANNEL_PURPOSES[name]}, set by ${mention(by)}.`;
+}
+
+/** What is said about saving. */
+export const SETTINGS = {
+  intro:
+    'What you save here wins over the environment. Who changed what stands in the audit log. I have to be in each channel that you choose: `/invite @Domain Steward`.',
+  changedMeanwhile: 'Somebody changed the settings meanwhile. Close this and open it again.',
+  same: 'Nothing was changed.',
+  saved: ':white_check_mark: Saved. It holds from now on, over what the environment says.',
+  /** More approvals are asked for than there are approvers before the new ones are confirmed. */
+  apart: 'The new approvers wait for another admin: save them first, and raise this once they are confirmed.',
+} as const;
+
+export function moreWaitText(left: number): string {
+  return `${count(left, 'more change')} waits; decide about these first.`;
+}
+
+/** Where what matters is told besides Slack, with a button that tries it. @param hosts of the addresses */
+export function webhookBlocks(hosts: readonly string[]): (ActionsBlock | ContextBlock)[] {
+  if (hosts.length === 0)
+    return [context(`Nothing is told besides Slack: ${code('WEBHOOK_URLS')} is not set where I run.`)];
+  return [
+    context(`What matters is told besides Slack at ${hosts.map(code).join(', ')}.`),
+    ...actions('webhooks', [button('webhook_test', 'Send a test', 'all')]),
+  ];
+}
+
+/** What `doctor` finds, with a button that lets it look. */
+export function examineBlocks(): (ActionsBlock | ContextBlock)[] {
+  return [
+    context(
+      'Every setting, those of the environment too, can be tried for real, as `doctor` does where I run.',
+    ),
+    ...actions('examine', [button('settings_check', 'Try all settings', 'all')]),
+  ];
+}
+
+const EXAMINED = 'Settings tried';
+const OUTCOMES: Readonly<Record<Finding['outcome'], string>> = {
+  wrong: ':x:',
+  warning: ':warning:',
+  ok: ':white_check_mark:',
+};
+
+/**
+ * What was found of the settings: what is wrong first.
+ * @param summary when all has been tried
+ */
+export function examinedView(found: readonly Finding[], summary: string | undefined): ModalView {
+  const all = (outcome: Finding['outcome']) => found.filter((finding) => finding.outcome === outcome);
+  const shown = [...all('wrong'), ...all('warning'), ...all('ok')].map(
+    ({ subject, outcome, found: text, action }) =>
+      `${OUTCOMES[outcome]} *${escapeText(subject)}*: ${escapeText([text, ...present([action])].join(' '))}`,
+  );
+  return noticeView(EXAMINED, [
+    section(summary ?? 'Every setting is being tried. It may take a minute; this page shows what is found.'),
+    ...lines(shown),
+  ]);
+}
+
+/** @param hosts of the addresses that get a test */
+export function webhookTestText(hosts: readonly string[]): string {
+  return hosts.length === 0
+    ? `There is nothing to test: ${code('WEBHOOK_URLS')} is not set where I run.`
+    : `A test is on its way to ${hosts.map(code).join(', ')}. Look whether it arrived; where it is not taken, I write to the admins.`;
+}

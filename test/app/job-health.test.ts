@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { createJobHealth } from '../../src/app/job-health.ts';
+
+test('a job that has failed for ten minutes is named until it succeeds, and each failure is counted', () => {
+  let now = new Date('2026-11-26T09:00:00Z');
+  const counted: string[] = [];
+  const health = createJobHealth(
+    () => now,
+    (job) => void counted.push(job),
+  );
+  const failAfter = (minutes: number) => {
+    now = new Date(now.getTime() + minutes * 60_000);
+    health.ended('mandates', 'failed');
+  };
+  failAfter(0);
+  health.ended('digest', 'succeeded');
+  failAfter(9);
+  expect(health.lastingFailures()).toBeUndefined();
+  failAfter(1);
+  expect(health.lastingFailures()).toBe('mandates failed 3 times since 2026-11-26T09:00:00.000Z');
+  expect(counted).toEqual(['mandates', 'mandates', 'mandates']);
+  health.ended('mandates', 'succeeded');
+  failAfter(30);
+  expect(health.lastingFailures()).toBeUndefined();
+});

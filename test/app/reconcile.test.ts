@@ -1,0 +1,345 @@
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createLoop, createReconciler, type Loop, type Reconciler, repeat } from '../../src/app/reconcile.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { gate } from '../orders/rig.ts';
+import { at, newOrder, type Rig, startRig, T0, underWay } from '../store/order-rig.ts';
+import { until } from '../support/demo.ts';
+import { WITNESS } from '../support/witness.ts';
+
+/*
+ * The loops over what is due: what a process does at once, and what it finds.
+ */
+
+const log = pino({ level: 'silent' });
+/** Longer than any test takes. */
+const NEVER_MS = 1e9;
+
+describe('a loop', () => {
+  let loop: Loop;
+  afterEach(() => loop.stop());
+
+  /** A loop over what is in a list. @param claimable what it finds when it looks */
+  const over = (
+    work: (id: string, isClaimed: boolean) => Promise<void>,
+    { parallel = 8, periodMs = NEVER_MS, claimable = [] as string[] } = {},
+  ) => {
+    loop = createLoop({
+      name: 'test',
+      parallel,
+      periodMs,
+      claim: async (limit) => claimable.splice(0, limit),
+      work,
+      failed: () => undefined,
+      log,
+    });
+    return loop;
+  };
+
+  test('begins at once with what it is given, and finds the rest when it starts', async () => {
+    const done: string[] = [];
+    const work = async (id: string, isClaimed: boolean) => void done.push(`${id} ${isClaimed}`);
+    over(work, { claimable: ['found'] }).add('given');
+    await loop.idle();
+    expect(done).toEqual(['given false']);
+    loop.start();
+    await until('the other is found', () => done.length === 2);
+    expect(done[1]).toBe('found true');
+  });
+
+  test('finds within a period what nobody told it of', async () => {
+    const done: string[] = [];
+    const claimable: string[] = [];
+    over(async (id) => void done.push(id), { claimable, periodMs: 20 }).start();
+    claimable.push('lost wake-up');
+    await until('it is found', () => done.length === 1);
+  });
+
+  test('works off a backlog without waiting for its period', async () => {
+    const done = new Set<string>();
+    const claimable = Array.from({ length: 600 }, (_, n) => `${n}`);
+    over(async (id) => void done.add(id), { claimable }).start();
+    await until('all are done', () => done.size === 600);
+  });
+
+  test('begins with no more than it has room for, the same one twice is one, and again while it is done is again', async () => {
+    const begun: string[] = [];
+    const ends: (() => void)[] = [];
+    const work = (id: string) => {
+      begun.push(id);
+      return new Promise<void>((resolve) => ends.push(resolve));
+    };
+    over(work);
+    for (const id of [...Array.from({ length: 8 }, (_, n) => `${n}`), 'next', 'next', 'last']) loop.add(id);
+    expect(begun).toHaveLength(8);
+    ends.shift()?.();
+    await until('the next one has begun', () => begun.includes('next'));
+    loop.add('next');
+    for (const end of ends.splice(0)) end();
+    await until('all have begun', () => begun.length === 11);
+    expect(begun.slice(8)).toEqual(['next', 'last', 'next']);
+    for (const end of ends.splice(0)) end();
+    await loop.idle();
+  });
+
+  test('claims one at least, however much it has been given', async () => {
+    const ends: (() => void)[] = [];
+    const begun: string[] = [];
+    const work = (id: string) => {
+      begun.push(id);
+      return new Promise<void>((resolve) => ends.push(resolve));
+    };
+    over(work, { parallel: 2, claimable: ['abandoned', 'later'] });
+    for (const id of ['a', 'b', 'c']) loop.add(id);
+    await loop.look();
+    while (!begun.includes('abandoned')) {
+      for (const end of ends.splice(0)) end();
+      await until('others have begun', () => ends.length > 0);
+    }
+    for (const end of ends.splice(0)) end();
+  });
+
+  test('goes on after one that fails, and after a look that fails', async () => {
+    const done: string[] = [];
+    let looks = 0;
+    let failures = 0;
+    loop = createLoop({
+      name: 'test',
+      parallel: 1,
+      periodMs: 10,
+      claim: async () => {
+        looks += 1;
+        if (looks === 1) throw new Error('the database is away');
+        return looks === 2 ? ['bad', 'good'] : [];
+      },
+      work: async (id) => {
+        if (id === 'bad') throw new Error('no');
+        done.push(id);
+      },
+      failed: () => {
+        failures += 1;
+      },
+      log,
+    });
+    loop.start();
+    await until('the good one is done', () => done.includes('good'));
+    expect(failures).toBe(2);
+  });
+
+  test('stops: what is under way ends, and nothing else is begun', async () => {
+    const begun: string[] = [];
+    const held = gate();
+    over(
+      async (id) => {
+        begun.push(id);
+        await held.opened;
+      },
+      { parallel: 1, claimable: ['found'] },
+    );
+    loop.add('first');
+    loop.add('second');
+    loop.stop();
+    loop.add('third');
+    await loop.look();
+    held.open();
+    await loop.idle();
+    expect(begun).toEqual(['first']);
+  });
+});
+
+describe('what is repeated', () => {
+  test('is done at start, once at a time, and once more when it is wanted meanwhile', async () => {
+    const ends: (() => void)[] = [];
+    let begun = 0;
+    const work = () => {
+      begun += 1;
+      return new Promise<void>((resolve) => ends.push(resolve));
+    };
+    const repeated = repeat({ name: 'test', everyMs: 5, work, ended: () => undefined, log });
+    void repeated.now();
+    void repeated.now();
+    expect(begun).toBe(1);
+    ends.shift()?.();
+    await until('it is done once more', () => begun === 2);
+    repeated.stop();
+    ends.shift()?.();
+    await repeated.idle();
+    expect(begun).toBe(2);
+  });
+
+  test('goes on after a failure', async () => {
+    let tries = 0;
+    const work = async () => {
+      tries += 1;
+      throw new Error('no');
+    };
+    const outcomes: string[] = [];
+    const ended = (outcome: string) => void outcomes.push(outcome);
+    const repeated = repeat({ name: 'test', everyMs: 1, work, ended, log });
+    await until('it is tried again', () => tries > 2);
+    expect(outcomes.slice(0, 2)).toEqual(['failed', 'failed']);
+    repeated.stop();
+  });
+});
+
+describe('two processes on one database', () => {
+  const LEASE_MS = 20_000;
+  let rig: Rig;
+  const running: Reconciler[] = [];
+  beforeAll(async () => {
+    rig = await startRig();
+  });
+  afterEach(async () => {
+    for (const each of running) each.stop();
+    await Promise.all(running.splice(0).map((each) => each.idle()));
+    await rig.sql('TRUNCATE orders, notifications CASCADE');
+  });
+  afterAll(() => rig.end());
+
+  /** A process that notes what it does. */
+  const start = (
+    { advance, show }: Partial<Record<'advance' | 'show', (orderId: string) => Promise<void>>> = {},
+    periodMs = 50,
+  ) => {
+    let reconciler: Reconciler | undefined;
+    const store = createOrderStore(rig.database, WITNESS, (order) => reconciler?.changed(order));
+    const nothing = async () => undefined;
+    reconciler = createReconciler({
+      store,
+      notifications: rig.notifications,
+      advance: advance ?? nothing,
+      notify: async ({ id }) => show?.(id),
+      mayRefresh: () => true,
+      leaseMs: LEASE_MS,
+      notificationLeaseMs: LEASE_MS,
+      periodMs,
+      failed: () => undefined,
+      now: () => at(10),
+      log,
+    });
+    running.push(reconciler);
+    reconciler.start();
+    return store;
+  };
+  const approved = () => newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
+
+  test('share one order only once, and so with telling of it', async () => {
+    const orders = await Promise.all(Array.from({ length: 20 }, () => rig.keep(approved())));
+    const advanced: string[] = [];
+    const shown: string[] = [];
+    for (let process = 0; process < 3; process += 1)
+      start({
+        advance: async (id) => void advanced.push(id),
+        show: async (id) => void shown.push(id),
+      });
+    await until('all are taken', () => advanced.length >= 20 && shown.length >= 20);
+    for (const { id } of orders) {
+      expect(advanced.filter((each) => each === id)).toEqual([id]);
+      expect(shown.filter((each) => each === id)).toEqual([id]);
+    }
+  });
+
+  test('a change is gone on with at once by the process that made it', async () => {
+    const done: string[] = [];
+    const store = start(
+      {
+        advance: async (id) => void done.push(`advanced ${id}`),
+        show: async (id) => void done.push(`shown ${id}`),
+      },
+      NEVER_MS,
+    );
+    const { id } = approved();
+    await store.create({ order: newOrder({ ...approved(), id, deliveryId: id }), log: [] });
+    await until('it is done', () => done.length === 2);
+    expect(done.toSorted()).toEqual([`advanced ${id}`, `shown ${id}`]);
+  });
+
+  test('what a killed one carried out is taken over when its lease is over, by the database’s clock', async () => {
+    const order = newOrder();
+    await underWay(rig, order);
+    const taken: string[] = [];
+    start({ advance: async (id) => void taken.push(id) });
+    await rig.keep(approved());
+    await until('it has looked', () => taken.length === 1);
+    expect(taken).not.toContain(order.id);
+    await rig.passLeases(20);
+    await until('it is taken over', () => taken.includes(order.id));
+    expect(await rig.read(order.id)).toMatchObject({ claim: undefined });
+  });
+
+  test('a Slack that does not answer holds up no execution', async () => {
+    const held = gate();
+    const advanced: string[] = [];
+    const shown: string[] = [];
+    start({
+      advance: async (id) => void advanced.push(id),
+      show: async (id) => {
+        shown.push(id);
+        await held.opened;
+      },
+    });
+    for (let n = 0; n < 60; n += 1) await rig.keep(approved());
+    await until('all are carried out', () => advanced.length >= 60);
+    expect(shown).toHaveLength(8);
+    held.open();
+  });
+
+  test('orders that are carried out for long hold up none that runs out', async () => {
+    const held = gate();
+    const over: string[] = [];
+    let executing = 0;
+    start({
+      advance: async (id) => {
+        if ((await rig.read(id)).state === 'PENDING') over.push(id);
+        else {
+          executing += 1;
+          await held.opened;
+        }
+      },
+    });
+    for (let n = 0; n < 60; n += 1) await rig.keep(approved());
+    await until('there is no room for more', () => executing === 48);
+    const { id } = await rig.keep(newOrder({ remindAt: undefined, expiresAt: at(9) }));
+    await until('it runs out', () => over.includes(id));
+    held.open();
+  });
+
+  test('registries that do not answer hold up no execution', async () => {
+    const held = gate();
+    const advanced: string[] = [];
+    start({
+      advance: async (id) => {
+        if ((await rig.read(id)).state === 'UNKNOWN') await held.opened;
+        else advanced.push(id);
+      },
+    });
+    for (let n = 0; n < 60; n += 1) {
+      const { id } = await rig.keep(
+        newOrder({ ...approved(), id: `unknown-${n}`, deliveryId: `u${n}`, state: 'UNKNOWN' }),
+      );
+      await rig.sql('UPDATE orders SET due_at = $2 WHERE id = $1', [id, T0]);
+    }
+    await rig.keep(approved());
+    await until('it is carried out', () => advanced.length === 1);
+    held.open();
+  });
+
+  test('one that fails again and again is put off, in its row', async () => {
+    const { id } = await rig.keep(approved());
+    let tries = 0;
+    start({
+      advance: async () => {
+        tries += 1;
+        throw new Error('its row cannot be read');
+      },
+    });
+    await until('it is put off', async () => {
+      const [row] = await rig.sql(
+        'SELECT failed_attempts, lease_until > now() AS rests FROM orders WHERE id = $1',
+        [id],
+      );
+      return row?.['failed_attempts'] === 1 && row['rests'] === true;
+    });
+    expect(tries).toBe(1);
+  });
+});

@@ -1,0 +1,60 @@
+import { connect } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { bolt, SIGNED, serve } from '../support/http-server.ts';
+
+describe('connections that come to nothing', () => {
+  /** Opens connections that say `text` and nothing more. @returns how many of them are still open, and an end to them */
+  async function open(url: string, count: number, text: string) {
+    const { port } = new URL(url);
+    const sockets = Array.from({ length: count }, () => connect(Number(port), '127.0.0.1'));
+    await Promise.all(
+      sockets.map((socket) => {
+        socket.on('error', () => undefined);
+        return new Promise<void>((resolve) => {
+          socket.once('connect', () => socket.write(text, () => resolve())).once('close', () => resolve());
+        });
+      }),
+    );
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    return sockets;
+  }
+
+  const deliver = (url: string) =>
+    fetch(`${url}/slack/events`, { method: 'POST', body: '{"a":1}', headers: SIGNED });
+
+  test.each([
+    ['that say nothing', ''],
+    ['whose headers never end', 'POST /slack/events HTTP/1.1\r\nhost: x\r\nx-slack-'],
+    [
+      'whose bodies never end',
+      `POST /slack/events HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\nx-slack-signature: v0=0\r\n\r\n{`,
+    ],
+    [
+      'that were refused and stay',
+      `POST /slack/events HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n${'x'.repeat(1_001)}`,
+    ],
+  ])('%s keep no delivery out, however many they are', async (_what, text) => {
+    const url = await serve({ slack: () => bolt });
+    const sockets = await open(url, 1_200, text);
+    const response = await deliver(url);
+    expect(response.status).toBe(200);
+    await new Promise<void>((resolve) => {
+      const look = () => {
+        if (sockets.filter(({ closed }) => !closed).length <= 501) resolve();
+      };
+      for (const socket of sockets) socket.resume().once('close', look);
+      look();
+    });
+  });
+
+  test('are closed after seconds, when they are few', { timeout: 20_000 }, async () => {
+    const url = await serve({ slack: () => bolt });
+    const [socket] = await open(url, 1, 'POST /slack/events HTTP/1.1\r\nhost: x\r\n');
+    const openedAt = performance.now();
+    await new Promise((resolve) => socket?.resume().once('close', resolve));
+    expect(performance.now() - openedAt).toBeGreaterThan(3_000);
+    expect((await deliver(url)).status).toBe(200);
+  });
+});

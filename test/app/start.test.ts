@@ -1,0 +1,117 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { checkSettingsLater, identify, retryAtStart, StartError } from '../../src/app/start.ts';
+import { readConfig } from '../../src/config/environment.ts';
+import { withSaved } from '../../src/config/settings.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { createSlackWeb } from '../../src/slack/outbound/web.ts';
+import { until } from '../support/demo.ts';
+
+let workspace: Workspace;
+beforeAll(async () => {
+  workspace = await startWorkspace();
+});
+afterAll(() => workspace.close());
+afterEach(() => workspace.faults.clear());
+
+function start(signal = new AbortController().signal) {
+  let text = '';
+  const log = createLog('debug', {
+    write: (line) => {
+      text += line;
+    },
+  });
+  const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+  const identified = retryAtStart('Slack', log, signal, () => identify(web));
+  identified.catch(() => undefined); // told when it is awaited
+  return { identified, logged: () => text };
+}
+
+describe('when Slack asks to wait', () => {
+  test('it is asked again when that time is over, and not before', { timeout: 30_000 }, async () => {
+    const calls = () => workspace.calls.filter(({ method }) => method === 'auth.test').length;
+    const before = calls();
+    workspace.faults.set({ method: 'auth.test', kind: 'ratelimited', retryAfter: 3, times: 1 });
+    const begun = performance.now();
+    const { identified, logged } = start();
+    expect(await identified).toMatchObject({ teamId: workspace.teamId });
+    expect(performance.now() - begun, 'ms until it was asked').toBeGreaterThan(2_900);
+    expect(calls() - before, 'calls').toBe(2);
+    expect(logged()).toContain('"waitMs":3000');
+  });
+
+  test('a signal ends the waiting', async () => {
+    const ending = new AbortController();
+    workspace.faults.set({ method: 'auth.test', kind: 'ratelimited', retryAfter: 600 });
+    const { identified, logged } = start(ending.signal);
+    await until('it waits', () => logged().includes('"waitMs":600000'));
+    ending.abort();
+    await expect(identified).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});
+
+test('a token that Slack does not take is not tried again', async () => {
+  workspace.faults.set({ method: 'auth.test', kind: 'error', code: 'token_revoked' });
+  await expect(start().identified).rejects.toThrow(StartError);
+});
+
+describe('half a minute after the start', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  /** Starts with settings, and lets the time pass. @returns what is warned of, and gives it up */
+  async function started(settings: Readonly<Record<string, string>>, ms = 30_000) {
+    const config = readConfig({
+      ...{ SLACK_BOT_TOKEN: workspace.botToken, SLACK_SIGNING_SECRET: workspace.signingSecret },
+      ...{ SERVICE_JSON_URL: 'https://service.example/v1', CREDENTIALS_KEYS: `a:${'A'.repeat(43)}=` },
+      ...settings,
+    });
+    const lines: string[] = [];
+    const log = createLog('info', { write: (line) => void lines.push(line) });
+    const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+    const bot = await identify(web);
+    const teamSettings = vi.fn(async () => withSaved(config.team, {}));
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const giveUp = checkSettingsLater({ config, log }, { web, bot, orgId: undefined }, teamSettings);
+    vi.advanceTimersByTime(ms);
+    vi.useRealTimers();
+    return { lines, teamSettings, giveUp };
+  }
+
+  test('approvers who do not exist, and channels that are not there, are warned of with what to do', async () => {
+    const { lines } = await started({
+      APPROVERS: 'U0BOB,U0NOBODY,S0NOBODY',
+      REMINDER_CHANNEL: 'C0NOWHERE',
+      ALERT_CHANNEL: 'C0EXPIRY',
+    });
+    await until('all is warned of', () => lines.length === 3);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      {
+        level: 40,
+        setting: 'APPROVERS',
+        found: expect.stringContaining('U0NOBODY'),
+        action: 'Take U0NOBODY off APPROVERS, or correct it.',
+      },
+      { level: 40, setting: 'APPROVERS', found: expect.stringContaining('the group S0NOBODY') },
+      {
+        level: 40,
+        setting: 'REMINDER_CHANNEL',
+        found: expect.stringContaining('C0NOWHERE'),
+        action: expect.stringContaining('/invite'),
+      },
+    ]);
+  });
+
+  test('nothing is said of what is right, and no sooner', async () => {
+    const right = { APPROVERS: 'U0BOB', REMINDER_CHANNEL: 'C0EXPIRY' };
+    const early = await started(right, 29_999);
+    expect(early.teamSettings).not.toHaveBeenCalled();
+    early.giveUp();
+    const before = workspace.calls.length;
+    const { lines } = await started(right);
+    await until('all was looked at', () =>
+      workspace.calls.slice(before).some(({ method }) => method === 'chat.deleteScheduledMessage'),
+    );
+    expect(lines).toEqual([]);
+  });
+});

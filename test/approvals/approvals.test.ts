@@ -1,0 +1,342 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type ApprovalContext,
+  approvalProgress,
+  type People,
+  type Progress,
+} from '../../src/approvals/progress.ts';
+import type { Demand } from '../../src/policy/evaluate.ts';
+import { GROUPS, groups, ids, PEOPLE, people } from '../policy/arbitraries.ts';
+import fc, { runs } from '../support/properties.ts';
+
+const NOW = new Date('2026-11-02T10:00:00Z');
+const LATER = new Date('2026-11-09T10:00:00Z');
+
+function demand(...requirements: readonly (readonly [needed: number, ...approvers: string[]])[]): Demand {
+  return {
+    outcome: 'approve',
+    requirements: requirements.map(([needed, ...approvers], index) => ({
+      rule: { kind: 'rule', version: 1, index, name: `rule ${index}` },
+      names: ['cafe.rest'],
+      needed,
+      approvers,
+      signed: false,
+    })),
+    refusedBy: [],
+    ttlMs: 1,
+    remindAfterMs: 1,
+    escalateAfterMs: 1,
+    escalateTo: [],
+    escalateToAdmins: true,
+    breakGlass: false,
+  };
+}
+
+const EVERYBODY: People = {
+  groups: new Map([['S0LEGAL', new Set(['U0BOB', 'U0CAROL'])]]),
+  membership: new Map(PEOPLE.map((userId) => [userId, 'member'])),
+  standIns: new Map(),
+};
+
+function context(fields: Partial<ApprovalContext> & { readonly with?: Partial<People> }): ApprovalContext {
+  return {
+    requesters: new Set(['U0ANNA']),
+    approvals: [],
+    signers: new Set(),
+    people: { ...EVERYBODY, ...fields.with },
+    allowSelfApproval: false,
+    now: NOW,
+    ...fields,
+  };
+}
+
+/** How many approvals each requirement still needs. */
+const missingOf = (requirements: Progress['requirements']) =>
+  requirements.map(({ requirement, counted }) => Math.max(0, requirement.needed - counted.length));
+
+const away = (...entries: readonly (readonly [away: string, standIn: string, until?: Date])[]) => ({
+  standIns: new Map(entries.map(([who, userId, until = LATER]) => [who, { userId, until }])),
+});
+
+describe('approvals', () => {
+  test('of listed people and of members of listed groups count', () => {
+    const needs = demand([2, 'U0DAVE', 'S0LEGAL']);
+    const one = approvalProgress(needs, context({ approvals: ['U0BOB', 'U0BOB', 'U0EVE'] }));
+    expect(one.isApproved).toBe(false);
+    expect(one.requirements[0]?.counted).toEqual([{ userId: 'U0BOB', standsInFor: undefined }]);
+    expect(approvalProgress(needs, context({ approvals: ['U0BOB', 'U0DAVE'] })).isApproved).toBe(true);
+  });
+
+  test('of one person count for several requirements, and all have to be met', () => {
+    const needs = demand([1, 'U0BOB', 'U0DAVE'], [2, 'S0LEGAL']);
+    const { isApproved, requirements } = approvalProgress(needs, context({ approvals: ['U0BOB'] }));
+    expect(isApproved).toBe(false);
+    expect(missingOf(requirements)).toEqual([0, 1]);
+    expect(approvalProgress(needs, context({ approvals: ['U0BOB', 'U0CAROL'] })).isApproved).toBe(true);
+  });
+
+  test('of who asked do not count unless that is allowed', () => {
+    const needs = demand([1, 'U0ANNA', 'U0BOB']);
+    const own = { approvals: ['U0ANNA'] };
+    expect(approvalProgress(needs, context(own)).isApproved).toBe(false);
+    expect(approvalProgress(needs, context({ ...own, allowSelfApproval: true })).isApproved).toBe(true);
+    const again = { approvals: ['U0BOB'], requesters: new Set(['U0ANNA', 'U0BOB']) };
+    expect(approvalProgress(needs, context(again)).isApproved).toBe(false);
+  });
+
+  test('of who has left do not count, and neither do those of whom nobody knows', () => {
+    const membership = new Map(EVERYBODY.membership).set('U0BOB', 'left');
+    membership.delete('U0CAROL');
+    const { requirements } = approvalProgress(
+      demand([1, 'S0LEGAL']),
+      context({ approvals: ['U0BOB', 'U0CAROL'], with: { membership } }),
+    );
+    expect(requirements[0]?.counted).toEqual([]);
+  });
+
+  test('of members of a group that cannot be read do not count', () => {
+    const { requirements } = approvalProgress(
+      demand([1, 'S0LEGAL', 'U0DAVE']),
+      context({ approvals: ['U0BOB'], with: { groups: new Map() } }),
+    );
+    expect(requirements[0]?.counted).toEqual([]);
+  });
+
+  test('what needs nobody is approved, what is refused never is', () => {
+    expect(approvalProgress({ ...demand(), outcome: 'free' }, context({})).isApproved).toBe(true);
+    expect(approvalProgress({ ...demand(), outcome: 'refuse' }, context({})).isApproved).toBe(false);
+    expect(approvalProgress(demand(), context({})).isApproved).toBe(false);
+  });
+});
+
+describe('a stand-in', () => {
+  const needs = demand([1, 'U0BOB', 'U0DAVE']);
+  const carolForBob = away(['U0BOB', 'U0CAROL']);
+
+  test('approves in place of who is away, and is named so', () => {
+    const { isApproved, requirements } = approvalProgress(
+      needs,
+      context({ approvals: ['U0CAROL'], with: carolForBob }),
+    );
+    expect(isApproved).toBe(true);
+    expect(requirements[0]?.counted).toEqual([{ userId: 'U0CAROL', standsInFor: 'U0BOB' }]);
+  });
+
+  test.each<[string, Partial<ApprovalContext> & { readonly with: Partial<People> }]>([
+    ['ends by itself', { with: away(['U0BOB', 'U0CAROL', NOW]) }],
+    ['is never passed on', { with: away(['U0BOB', 'U0EVE'], ['U0EVE', 'U0CAROL']) }],
+    ['stands in for approvers alone', { with: away(['U0EVE', 'U0CAROL']) }],
+    ['never approves what they asked for', { with: carolForBob, requesters: new Set(['U0CAROL']) }],
+    [
+      'never approves what they asked for, whatever is allowed',
+      { with: carolForBob, requesters: new Set(['U0CAROL']), allowSelfApproval: true },
+    ],
+    [
+      'never approves what the one who is away asked for',
+      { with: carolForBob, requesters: new Set(['U0BOB']) },
+    ],
+    [
+      'is a member',
+      { with: { ...carolForBob, membership: new Map(EVERYBODY.membership).set('U0CAROL', 'left') } },
+    ],
+    [
+      'stands in for members',
+      { with: { ...carolForBob, membership: new Map(EVERYBODY.membership).set('U0BOB', 'left') } },
+    ],
+  ])('%s', (_name, fields) => {
+    const progress = approvalProgress(needs, context({ ...fields, approvals: ['U0CAROL'] }));
+    expect(progress.isApproved).toBe(false);
+  });
+
+  test('and who is away are one voice', () => {
+    const both = context({ approvals: ['U0CAROL', 'U0BOB'], with: carolForBob });
+    expect(approvalProgress(demand([2, 'U0BOB', 'U0DAVE']), both).isApproved).toBe(false);
+  });
+
+  test('for two is one voice', () => {
+    const forBoth = away(['U0BOB', 'U0CAROL'], ['U0DAVE', 'U0CAROL']);
+    const needsBoth = demand([2, 'U0BOB', 'U0DAVE']);
+    expect(approvalProgress(needsBoth, context({ approvals: ['U0CAROL'], with: forBoth })).isApproved).toBe(
+      false,
+    );
+    const withBob = context({ approvals: ['U0CAROL', 'U0BOB'], with: forBoth });
+    expect(approvalProgress(needsBoth, withBob).isApproved).toBe(true);
+  });
+
+  test('who is an approver counts as themself', () => {
+    const { requirements } = approvalProgress(
+      demand([2, 'U0BOB', 'U0CAROL']),
+      context({ approvals: ['U0CAROL'], with: carolForBob }),
+    );
+    expect(requirements[0]?.counted).toEqual([{ userId: 'U0CAROL', standsInFor: undefined }]);
+  });
+});
+
+/* Random people, requirements and approvals. */
+
+const requirement = fc
+  .tuple(fc.integer({ min: 1, max: 3 }), ids(1))
+  .map(([needed, approvers]) => [needed, ...approvers] as const);
+const needs = fc.array(requirement, { minLength: 1, maxLength: 3 }).map((all) => demand(...all));
+const standIns = fc
+  .array(
+    fc.tuple(fc.constantFrom(...PEOPLE), fc.constantFrom(...PEOPLE), fc.constantFrom(LATER, LATER, NOW)),
+    { maxLength: 5 },
+  )
+  .map((entries) => new Map(entries.map(([who, userId, until]) => [who, { userId, until }])));
+const membership = fc
+  .tuple(...PEOPLE.map(() => fc.constantFrom('member', 'member', 'member', 'left', undefined)))
+  .map(
+    (states) =>
+      new Map(
+        PEOPLE.flatMap((userId, index) => {
+          const state = states[index];
+          return state === undefined ? [] : [[userId, state] as const];
+        }),
+      ),
+  );
+const contexts: fc.Arbitrary<ApprovalContext> = fc.record({
+  requesters: people.map((list) => new Set<string>(list.slice(0, 2))),
+  approvals: fc.array(fc.constantFrom(...PEOPLE), { maxLength: 6 }),
+  signers: fc.constant(new Set<string>()),
+  people: fc.record({ groups, membership, standIns }),
+  allowSelfApproval: fc.boolean(),
+  now: fc.constant(NOW),
+});
+
+/**
+ * What the policy forbids, said as plainly as possible: there is a way to give each of `needed` different seats of
+ * approvers to a different person who approved, and each of those people may have that seat.
+ */
+function allows(approvers: readonly string[], needed: number, world: ApprovalContext): boolean {
+  const { people: known, requesters, allowSelfApproval } = world;
+  const seats = new Set(
+    approvers.flatMap((id) => (id.startsWith('S') ? [...(known.groups.get(id) ?? [])] : [id])),
+  );
+  const members = (userId: string) => known.membership.get(userId) === 'member';
+  const mayHave = (userId: string, seat: string) => {
+    if (!members(userId) || !members(seat)) return false;
+    if (userId === seat) return allowSelfApproval || !requesters.has(userId);
+    const standIn = known.standIns.get(seat);
+    if (standIn === undefined || standIn.userId !== userId || standIn.until.getTime() <= NOW.getTime())
+      return false;
+    return !requesters.has(userId) && !requesters.has(seat);
+  };
+  const place = (voters: readonly string[], free: readonly string[], left: number): boolean => {
+    if (left <= 0) return true;
+    const [voter, ...others] = voters;
+    if (voter === undefined) return false;
+    return (
+      place(others, free, left) ||
+      free.some(
+        (seat) =>
+          mayHave(voter, seat) &&
+          place(
+            others,
+            free.filter((each) => each !== seat),
+            left - 1,
+          ),
+      )
+    );
+  };
+  return place([...new Set(world.approvals)], [...seats], needed);
+}
+
+describe('for random people and approvals', () => {
+  test('no stand-in makes an approval possible that the policy forbids', () => {
+    fc.assert(
+      fc.property(needs, contexts, (order, world) => {
+        if (!approvalProgress(order, world).isApproved) return;
+        for (const { approvers, needed } of order.requirements) {
+          expect(allows(approvers, needed, world)).toBe(true);
+        }
+      }),
+      { numRuns: runs(10_000) },
+    );
+  });
+
+  test('without stand-ins, what the policy allows is approved', () => {
+    fc.assert(
+      fc.property(needs, contexts, (order, any) => {
+        const world = { ...any, people: { ...any.people, standIns: new Map() } };
+        const allowed = order.requirements.every(({ approvers, needed }) => allows(approvers, needed, world));
+        expect(approvalProgress(order, world).isApproved).toBe(allowed);
+      }),
+      { numRuns: runs(3_000) },
+    );
+  });
+
+  test('who asked never approves alone unless that is allowed', () => {
+    fc.assert(
+      fc.property(needs, contexts, (order, any) => {
+        const approvals = any.approvals.filter((userId) => any.requesters.has(userId));
+        const world = { ...any, approvals, allowSelfApproval: false };
+        expect(approvalProgress(order, world).isApproved).toBe(false);
+      }),
+      { numRuns: runs(5_000) },
+    );
+  });
+
+  test('taking a requirement away, or asking for less of it, is the only way to need less', () => {
+    const narrower = fc.constantFrom('add', 'raise', 'narrow', 'refuse');
+    fc.assert(
+      fc.property(needs, contexts, narrower, requirement, fc.nat(), (order, world, how, extra, at) => {
+        const before = order.requirements;
+        const index = at % before.length;
+        const changed: Demand = {
+          ...order,
+          outcome: how === 'refuse' ? 'refuse' : order.outcome,
+          requirements:
+            how === 'add'
+              ? [...before, ...demand(extra).requirements]
+              : before.map((each, position) => {
+                  if (position !== index) return each;
+                  if (how === 'raise') return { ...each, needed: each.needed + 1 };
+                  return how === 'narrow' ? { ...each, approvers: each.approvers.slice(1) } : each;
+                }),
+        };
+        if (approvalProgress(changed, world).isApproved) {
+          expect(approvalProgress(order, world).isApproved).toBe(true);
+        }
+      }),
+      { numRuns: runs(5_000) },
+    );
+  });
+
+  test('one approval more never takes anything back', () => {
+    fc.assert(
+      fc.property(needs, contexts, fc.constantFrom(...PEOPLE), (order, world, userId) => {
+        const more = { ...world, approvals: [...world.approvals, userId] };
+        const missing = missingOf(approvalProgress(order, world).requirements);
+        const left = missingOf(approvalProgress(order, more).requirements);
+        for (const [index, count] of left.entries()) expect(count).toBeLessThanOrEqual(missing[index] ?? 0);
+      }),
+      { numRuns: runs(5_000) },
+    );
+  });
+
+  test('the order in which people approve does not matter', () => {
+    fc.assert(
+      fc.property(needs, contexts, (order, world) => {
+        const backwards = { ...world, approvals: world.approvals.toReversed() };
+        expect(approvalProgress(order, backwards).isApproved).toBe(approvalProgress(order, world).isApproved);
+      }),
+      { numRuns: runs(3_000) },
+    );
+  });
+
+  test('groups that nobody can read never help', () => {
+    fc.assert(
+      fc.property(needs, contexts, fc.constantFrom(...GROUPS), (order, world, group) => {
+        const fewer = new Map(world.people.groups);
+        fewer.delete(group);
+        const blind = { ...world, people: { ...world.people, groups: fewer, standIns: new Map() } };
+        const seeing = { ...world, people: { ...world.people, standIns: new Map() } };
+        if (approvalProgress(order, blind).isApproved) {
+          expect(approvalProgress(order, seeing).isApproved).toBe(true);
+        }
+      }),
+      { numRuns: runs(3_000) },
+    );
+  });
+});

@@ -1,0 +1,282 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Account } from '../../src/accounts/account.ts';
+import { approveOrder, cancelOrder } from '../../src/approvals/decide.ts';
+import { confirmOrder, inputOwner, newOrderId, resultOwner } from '../../src/orders/request-order.ts';
+import { retryOrder } from '../../src/orders/retry.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
+import { DONE, fails } from '../orders/scripted-service.ts';
+
+/*
+ * How orders come to be: asked for, confirmed, asked for again.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const RENEWAL = { names: ['cafe.rest'], period: 2 };
+const AT_ONCE = () => ({ work: rig.now, notifications: rig.now });
+
+describe('ids', () => {
+  test('are twelve letters and digits that cannot be mistaken for each other, and differ', () => {
+    const ids = Array.from({ length: 1_000 }, newOrderId);
+    expect(ids.filter((id) => !/^[0-9a-hjkmnp-tv-z]{12}$/.test(id))).toEqual([]);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(new Set(ids.join('')).size, 'signs in use').toBe(32);
+  });
+
+  test('bind what is sealed to the order, the person and the item', () => {
+    const order = { id: 'a', requesterId: 'U0ALICE' };
+    const owners = [
+      inputOwner(order),
+      inputOwner({ ...order, id: 'b' }),
+      inputOwner({ ...order, requesterId: 'U0BOB' }),
+      resultOwner(order, 1),
+      resultOwner(order, 2),
+      resultOwner({ ...order, requesterId: 'U0BOB' }, 1),
+    ];
+    expect(new Set(owners.map((owner) => JSON.stringify(owner))).size).toBe(owners.length);
+  });
+});
+
+describe('asking', () => {
+  test('for what costs money makes an order that waits', async () => {
+    const order = await rig.ask('renew', RENEWAL, { reason: 'client paid', threadTs: '1.2' });
+    expect(await rig.read(order.id)).toEqual(order);
+    expect(order).toMatchObject({
+      task: 'renew',
+      state: 'PENDING',
+      version: 1,
+      requesterId: 'U0ALICE',
+      account: { id: 'account-alice', login: 'alice', method: 'password', context: 4 },
+      input: RENEWAL,
+      reason: 'client paid',
+      channelId: 'C0DOMAINS',
+      threadTs: '1.2',
+      approvalsRequired: 1,
+      expiresAt: new Date(rig.now.getTime() + 72 * HOUR_MS),
+      remindAt: new Date(rig.now.getTime() + 4 * HOUR_MS),
+      items: [{ n: 1, name: 'cafe.rest', ctid: order.id, state: 'WAITING', attempts: 0 }],
+    });
+    const [requested, ...more] = await rig.orders.store.history(order.id, 'system');
+    expect(more).toEqual([]);
+    expect(requested).toMatchObject({
+      kind: 'requested',
+      actor: 'U0ALICE',
+      ...{ task: 'renew', names: ['cafe.rest'], account: 'alice in context 4', reason: 'client paid' },
+    });
+  });
+
+  test('for a task that need not wait makes one that goes out at once', async () => {
+    const order = await rig.ask('authcode', { name: 'cafe.rest' });
+    expect(order).toMatchObject({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
+    expect(await rig.due(order.id)).toEqual(AT_ONCE());
+  });
+
+  test('follows the settings of the moment', async () => {
+    rig.setTeam({ approvalTasks: ['authcode'], approvalsRequired: 3, approvalTtl: HOUR_MS });
+    expect((await rig.ask('renew', RENEWAL)).state).toBe('APPROVED');
+    expect(await rig.ask('authcode', { name: 'cafe.rest' })).toMatchObject({
+      state: 'PENDING',
+      approvalsRequired: 3,
+      expiresAt: new Date(rig.now.getTime() + HOUR_MS),
+    });
+  });
+
+  test.each(['delete', 'owner-change'] as const)('to %s makes a draft that nobody hears of', async (task) => {
+    const draft = await rig.ask(task, { name: 'cafe.rest' });
+    expect(draft).toMatchObject({
+      state: 'DRAFT',
+      expiresAt: new Date(rig.now.getTime() + 15 * MINUTE_MS),
+      remindAt: undefined,
+    });
+    expect(await rig.due(draft.id)).toEqual({ work: undefined, notifications: undefined });
+  });
+
+  test('without a linked account, with one that cannot do it, or for what is wrong makes none', async () => {
+    expect(await rig.request('renew', RENEWAL, { account: undefined })).toEqual({ kind: 'not_linked' });
+    expect(await rig.request('renew', { names: ['-'], period: 1 })).toMatchObject({
+      kind: 'invalid',
+      issues: [{ field: 'names' }],
+    });
+    const twoFactor = { ...ALICE, method: 'two_factor' } as const;
+    expect(await rig.request('renew', RENEWAL, { account: twoFactor })).toEqual({
+      kind: 'unsupported',
+      issue: { code: 'json_takes_no_two_factor' },
+    });
+    expect(await rig.sql('SELECT id FROM orders')).toEqual([]);
+  });
+
+  test('once, delivered ten times, makes one order', async () => {
+    const outcomes = await atOnce(10, () => rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
+    const ids = outcomes.map((outcome) => acceptedOf(outcome).id);
+    expect(new Set(ids).size).toBe(1);
+    const again = acceptedOf(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
+    await cancelOrder(rig.orders, again.id, 'U0ALICE');
+    const late = acceptedOf(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
+    expect(late, 'the same order, cancelled by now').toMatchObject({ id: again.id, state: 'CANCELLED' });
+  });
+
+  test('ten times at once for one name makes one order, and the others learn of it', async () => {
+    const outcomes = await atOnce(10, () => rig.request('renew', RENEWAL));
+    const accepted = outcomes.filter(({ kind }) => kind === 'accepted').map(acceptedOf);
+    expect(accepted).toHaveLength(1);
+    for (const outcome of outcomes) {
+      if (outcome.kind === 'accepted') continue;
+      if (outcome.kind !== 'open_already') throw new Error(`${outcome.kind} in place of the open order`);
+      expect(outcome.order.id).toBe(accepted[0]?.id);
+    }
+  });
+
+  test('for a name with an open order is refused until that one is closed', async () => {
+    const open = await rig.ask('renew', { names: ['a.rest', 'b.rest'], period: 1 });
+    const second = { names: ['b.rest', 'c.rest'], period: 1 };
+    expect(await rig.request('renew', second)).toMatchObject({
+      kind: 'open_already',
+      order: { id: open.id },
+    });
+    expect((await rig.request('restore', { name: 'a.rest' })).kind, 'for another task').toBe('accepted');
+    await cancelOrder(rig.orders, open.id, 'U0ALICE');
+    expect((await rig.request('renew', second)).kind).toBe('accepted');
+  });
+});
+
+test('an open order that closes while it is looked at is in nobody’s way', async () => {
+  const open = await rig.ask('renew', RENEWAL);
+  rig.setOnConflict(async () => {
+    rig.setOnConflict(undefined);
+    await cancelOrder(rig.orders, open.id, 'U0ALICE');
+  });
+  const next = await rig.ask('renew', RENEWAL);
+  expect(next.id).not.toBe(open.id);
+  expect((await rig.read(next.id)).state).toBe('PENDING');
+});
+
+describe('confirming a draft', () => {
+  const draft = () => rig.ask('delete', { name: 'cafe.rest' });
+
+  test('is for the requester, and works once', async () => {
+    const order = await draft();
+    expect(await confirmOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ kind: 'refused' });
+    const outcomes = await atOnce(5, () => confirmOrder(rig.orders, order.id, 'U0ALICE'));
+    expect(outcomes.filter(({ kind }) => kind === 'confirmed')).toHaveLength(1);
+    expect(await rig.due(order.id)).toEqual(AT_ONCE());
+    await rig.runDue();
+    expect(rig.service.timesSent(order.id)).toBe(1);
+  });
+
+  test('makes an order that waits where the settings say so, with a time of its own', async () => {
+    rig.setTeam({ approvalTasks: ['delete'] });
+    const order = await draft();
+    rig.pass(10 * MINUTE_MS);
+    await confirmOrder(rig.orders, order.id, 'U0ALICE');
+    expect(await rig.read(order.id)).toMatchObject({
+      state: 'PENDING',
+      expiresAt: new Date(rig.now.getTime() + 72 * HOUR_MS),
+      remindAt: new Date(rig.now.getTime() + 4 * HOUR_MS),
+    });
+  });
+
+  test('is too late after 15 minutes, swept or not', async () => {
+    const order = await draft();
+    rig.pass(15 * MINUTE_MS);
+    const late = await confirmOrder(rig.orders, order.id, 'U0ALICE');
+    expect(late).toMatchObject({ kind: 'refused', refusal: { code: 'draft_forgotten' } });
+    await rig.recover();
+    expect(await rig.orders.store.load(order.id, 'system'), 'it is forgotten').toBeUndefined();
+    expect(await confirmOrder(rig.orders, order.id, 'U0ALICE')).toEqual(late);
+    await rig.runDue();
+    expect(rig.service.received).toEqual([]);
+  });
+
+  test('meets the order that was faster', async () => {
+    const [first, second] = [await draft(), await draft()];
+    const outcomes = await Promise.all(
+      [first, second].map(({ id }) => confirmOrder(rig.orders, id, 'U0ALICE')),
+    );
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['confirmed', 'open_already']);
+    await rig.runDue();
+    expect(rig.service.received).toHaveLength(1);
+  });
+});
+
+describe('retrying', () => {
+  const refused = async (...names: string[]) => {
+    rig.service.answer = async ({ ctid }) => {
+      if (ctid.endsWith('.2') || !ctid.includes('.')) throw fails('refused', { code: 'EF1' });
+      return DONE;
+    };
+    const order = await rig.approvedRenewal(...names);
+    await rig.runDue();
+    rig.service.answer = async () => DONE;
+    return rig.read(order.id);
+  };
+
+  test('asks for the failed names again, as a new order that waits for approval', async () => {
+    const failed = await refused('a.rest', 'b.rest', 'c.rest');
+    expect(failed.state).toBe('FAILED');
+    const retried = acceptedOf(await retryOrder(rig.orders, failed.id, 'U0ALICE'));
+    expect(retried).toMatchObject({
+      state: 'PENDING',
+      retryOf: failed.id,
+      input: { names: ['b.rest'], period: 1 },
+      items: [{ name: 'b.rest', ctid: retried.id }],
+      approvals: [],
+    });
+    await approveOrder(rig.orders, retried.id, 'U0BOB');
+    await rig.runDue();
+    expect((await rig.read(retried.id)).state).toBe('SUCCEEDED');
+    expect(await rig.read(failed.id), 'the first order stays as it was').toEqual(failed);
+  });
+
+  test('ten times at once makes one order, which can be retried in its turn', async () => {
+    const failed = await refused('a.rest');
+    const outcomes = await atOnce(10, () => retryOrder(rig.orders, failed.id, 'U0ALICE'));
+    const ids = new Set(
+      outcomes.map((outcome) => (outcome.kind === 'accepted' ? outcome.order.id : outcome.kind)),
+    );
+    expect(ids.size).toBe(1);
+    const [id = ''] = ids;
+    expect(await retryOrder(rig.orders, id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
+  });
+
+  test('is for the requester and approvers, and for orders that failed', async () => {
+    const failed = await refused('a.rest');
+    expect(await retryOrder(rig.orders, failed.id, 'U0EVE')).toMatchObject({ kind: 'refused' });
+    expect(await retryOrder(rig.orders, 'nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
+    const pending = await rig.ask('renew', { names: ['d.rest'], period: 1 });
+    expect(await retryOrder(rig.orders, pending.id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
+    expect(await rig.sql('SELECT id FROM orders')).toHaveLength(2);
+  });
+
+  test('needs the account that it was asked with', async () => {
+    const failed = await refused('a.rest');
+    rig.accounts.clear();
+    const other: Account = { ...ALICE, id: 'account-other', login: 'frontdesk' };
+    rig.accounts.set(other.id, other);
+    expect(await retryOrder(rig.orders, failed.id, 'U0ALICE')).toMatchObject({
+      kind: 'refused',
+      refusal: { code: 'retry_account_gone' },
+    });
+  });
+
+  test('needs the secret once more, for it was not kept', async () => {
+    const order = await rig.ask(
+      'user',
+      { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
+      { secret: new Secret('canary') },
+    );
+    rig.service.answer = async () => {
+      throw fails('refused');
+    };
+    await rig.runDue();
+    expect(await retryOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
+      kind: 'needs_secret',
+      order: { id: order.id },
+    });
+  });
+});

@@ -1,0 +1,328 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { approveInEmergency, signOff } from '../../src/approvals/break-glass.ts';
+import { approveOrder, type DecideDeps } from '../../src/approvals/decide.ts';
+import { costOf } from '../../src/money/prices.ts';
+import type { ChangeOutcome } from '../../src/orders/change-order.ts';
+import type { Order } from '../../src/orders/order.ts';
+import { retryOrder } from '../../src/orders/retry.ts';
+import { acceptedOf, HOUR_MS, type Rig, startRig } from '../orders/rig.ts';
+import { fails } from '../orders/scripted-service.ts';
+import { GROUPS, groups, PEOPLE, people, rules } from '../policy/arbitraries.ts';
+import fc from '../support/properties.ts';
+
+/*
+ * An admin approves alone in an emergency, and another one reviews that.
+ */
+
+let rig: Rig;
+let admins: ReadonlySet<string>;
+let deps: DecideDeps;
+beforeAll(async () => {
+  rig = await startRig();
+  deps = { ...rig.orders, isAdmin: async (userId) => admins.has(userId) };
+});
+beforeEach(async () => {
+  await rig.reset();
+  admins = new Set(['U0ADA', 'U0EVE']);
+  rig.groups.set('S0FINANCE', ['U0FAY', 'U0FRED', 'U0ALICE', 'U0ADA']);
+});
+afterAll(() => rig.end());
+
+const RULE = { decision: 'approve', approvers: ['S0FINANCE', 'U0LEA'], needed: 2, breakGlass: true } as const;
+const renewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 1 });
+const breakGlass = (order: Order, userId = 'U0ADA', reason: string | undefined = 'The shop is down') =>
+  approveInEmergency(deps, order.id, userId, reason);
+const codeOf = (outcome: ChangeOutcome) => (outcome.ok ? outcome.order.state : outcome.refusal.code);
+const openReviews = async () =>
+  (await rig.store.list({ viewer: 'system', isReviewOpen: true, limit: 10 })).map(({ id }) => id);
+
+describe('approving alone', () => {
+  test('lets the order go, keeps who could have decided, and is open for review', async () => {
+    rig.setPolicy(3, RULE);
+    const order = await renewal();
+    const standIn = { userId: 'U0CAROL', until: new Date(rig.now.getTime() + HOUR_MS) };
+    await rig.standIns.begin('U0LEA', standIn, rig.now);
+    expect(codeOf(await breakGlass(order))).toBe('APPROVED');
+    const history = await rig.store.history(order.id, 'system');
+    expect(history.at(-1)).toMatchObject({
+      kind: 'emergency_approved',
+      actor: 'U0ADA',
+      reason: 'The shop is down',
+      approvers: ['U0FAY', 'U0FRED', 'U0LEA', 'U0CAROL'],
+      unreadableGroups: [],
+      policyVersion: 3,
+    });
+    await rig.runDue();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', emergencyApprovedBy: 'U0ADA' });
+    expect(rig.service.received).toHaveLength(1);
+    expect(await openReviews()).toEqual([order.id]);
+  });
+
+  test('asks what hangs on the name only for a press that would count, and is refused once for what is new', async () => {
+    rig.setPolicy(3, RULE);
+    const order = await rig.ask('authcode', { name: 'cafe.rest' });
+    let looks = 0;
+    const impactAtApproval = async () => {
+      looks += 1;
+      return looks === 1 ? ('changed' as const) : ('known' as const);
+    };
+    const press = async (userId: string) =>
+      codeOf(await approveInEmergency({ ...deps, impactAtApproval }, order.id, userId, 'The shop is down'));
+    expect(await press('U0FAY')).toBe('not_an_admin');
+    expect(looks, 'of who may not').toBe(0);
+    expect(await press('U0ADA')).toBe('impact_changed');
+    expect(await press('U0ADA')).toBe('APPROVED');
+    expect(await press('U0EVE')).toBe('wrong_state');
+    expect(looks, 'of what does not wait any more').toBe(2);
+  });
+
+  test('is for admins who did not ask, with a reason, and as long as it waits', async () => {
+    rig.setPolicy(3, RULE);
+    rig.setTeam({ allowSelfApproval: true });
+    admins = new Set(['U0ADA', 'U0ALICE']);
+    const order = await renewal();
+    expect(codeOf(await breakGlass(order, 'U0FAY'))).toBe('not_an_admin');
+    expect(codeOf(await breakGlass(order, 'U0ALICE'))).toBe('own_emergency');
+    for (const reason of ['', ' \n']) {
+      expect(codeOf(await breakGlass(order, 'U0ADA', reason))).toBe('reason_missing');
+    }
+    expect(codeOf(await approveInEmergency(deps, order.id, 'U0ADA', undefined))).toBe('reason_missing');
+    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE']);
+    rig.pass(73 * HOUR_MS);
+    expect(codeOf(await breakGlass(order))).toBe('time_is_over');
+    await rig.runDue();
+    expect(codeOf(await breakGlass(order))).toBe('wrong_state');
+    expect(rig.service.received).toEqual([]);
+  });
+
+  test('needs every rule to allow it, when it was asked for and now', async () => {
+    const strict = { ...RULE, breakGlass: false };
+    rig.setPolicy(1, { ...RULE, names: ['cafe.rest'] }, { ...strict, names: ['bar.rest'] });
+    const both = await rig.ask('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
+    expect(codeOf(await breakGlass(both))).toBe('break_glass_not_allowed');
+
+    rig.setPolicy(2, strict);
+    const before = await rig.ask('renew', { names: ['chef.rest'], period: 1 });
+    rig.setPolicy(3, RULE);
+    expect(codeOf(await breakGlass(before)), 'it was not allowed when it was asked for').toBe(
+      'break_glass_not_allowed',
+    );
+    const after = await rig.ask('renew', { names: ['diner.rest'], period: 1 });
+    rig.setPolicy(4, strict);
+    expect(codeOf(await breakGlass(after)), 'it is not allowed any more').toBe('break_glass_not_allowed');
+    rig.setPolicy(5, { decision: 'refuse' });
+    expect(codeOf(await breakGlass(after))).toBe('policy_refuses');
+    rig.setPolicy(6);
+    const bySettings = await rig.ask('renew', { names: ['grill.rest'], period: 1 });
+    expect(codeOf(await breakGlass(bySettings)), 'the settings do not allow it').toBe(
+      'break_glass_not_allowed',
+    );
+  });
+
+  test('checks what an approval checks: people, account, rules of the zone, orders before', async () => {
+    rig.setPolicy(3, RULE);
+    const left = await renewal();
+    rig.absent.set('U0ALICE', 'unknown');
+    expect(codeOf(await breakGlass(left))).toBe('membership_unknown');
+    rig.absent.set('U0ALICE', 'left');
+    expect(codeOf(await breakGlass(left))).toBe('FAILED');
+    expect(await rig.read(left.id)).toMatchObject({
+      items: [{ result: { summary: { code: 'requester_left' } } }],
+      emergencyApprovedBy: undefined,
+    });
+    rig.absent.clear();
+
+    const unlinked = await renewal();
+    rig.accounts.clear();
+    expect(codeOf(await breakGlass(unlinked))).toBe('FAILED');
+    expect((await rig.read(unlinked.id)).items[0]?.result?.summary).toEqual({ code: 'account_gone' });
+    expect(await openReviews(), 'nobody approved these').toEqual([]);
+    expect(rig.service.received).toEqual([]);
+  });
+
+  test('of a retry is for the names that were not done meanwhile', async () => {
+    rig.setPolicy(3, RULE);
+    const first = await rig.ask('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
+    await breakGlass(first);
+    rig.service.answer = async () => {
+      throw fails('refused', { code: 'EF1' });
+    };
+    await rig.runDue();
+    const retried = acceptedOf(await retryOrder(rig.orders, first.id, 'U0ALICE'));
+    // The answer to the first request comes after all.
+    await rig.sql(
+      `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1 AND name = 'bar.rest'`,
+      first.id,
+    );
+    expect(codeOf(await breakGlass(retried))).toBe('APPROVED');
+    const { items } = await rig.read(retried.id);
+    expect(items.map(({ name, state }) => [name, state])).toEqual([
+      ['cafe.rest', 'WAITING'],
+      ['bar.rest', 'FAILED'],
+    ]);
+  });
+
+  test('reserves what it costs, an exceeded budget included, and says so', async () => {
+    rig.setPolicy(3, RULE);
+    const order = await renewal();
+    const over = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 }];
+    const reservation = {
+      ...{ teamId: 'T0STEWARD', day: '2026-03-01', items: [] },
+      ...{ agreedExcess: [], isLimited: true },
+    };
+    const reserved: unknown[] = [];
+    rig.setBeforeCommit(async (change) => void reserved.push(change.reservation));
+    const budgets = {
+      priceOf: async () => costOf([], { task: 'renew', names: ['cafe.rest'] }, '2026-03-01'),
+      lookAtBudgets: async () => ({ shares: [], over, reservation }),
+    };
+    const press = () => approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');
+    expect(codeOf(await press()), 'before the card says so').toBe('excess_unseen');
+    await rig.messages.recordShownExcess(order.id, over);
+    expect(codeOf(await press())).toBe('APPROVED');
+    expect(reserved).toEqual([{ ...reservation, agreedExcess: over }]);
+    expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({
+      overBudget: over,
+      admins: ['U0ADA'],
+    });
+  });
+
+  test('is done once, however often it is pressed at once', async () => {
+    rig.setPolicy(3, RULE);
+    const order = await renewal();
+    const outcomes = await Promise.all(['U0ADA', 'U0EVE', 'U0ADA'].map((admin) => breakGlass(order, admin)));
+    expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
+    await rig.runDue();
+    expect(rig.service.received).toHaveLength(1);
+  });
+});
+
+describe('the review', () => {
+  test('stays open when the order failed, and ends by another admin who did not ask', async () => {
+    rig.setPolicy(3, RULE);
+    rig.service.answer = async () => {
+      throw fails('refused', { code: 'EF1' });
+    };
+    const order = await renewal();
+    await breakGlass(order);
+    await rig.runDue();
+    expect((await rig.read(order.id)).state).toBe('FAILED');
+    expect(await openReviews()).toEqual([order.id]);
+    admins = new Set(['U0ADA', 'U0ALICE', 'U0EVE']);
+    expect(codeOf(await signOff(deps, order.id, 'U0FAY'))).toBe('not_an_admin');
+    expect(codeOf(await signOff(deps, order.id, 'U0ADA'))).toBe('own_emergency_approval');
+    expect(codeOf(await signOff(deps, order.id, 'U0ALICE'))).toBe('own_order_to_sign_off');
+    expect(await openReviews()).toEqual([order.id]);
+    expect(codeOf(await signOff(deps, order.id, 'U0EVE'))).toBe('FAILED');
+    expect(await openReviews()).toEqual([]);
+    expect(await rig.read(order.id)).toMatchObject({ emergencyApprovedBy: 'U0ADA', signedOffBy: 'U0EVE' });
+    expect(codeOf(await signOff(deps, order.id, 'U0EVE'))).toBe('signed_off_already');
+  });
+
+  test('does not disturb an order that is on its way', async () => {
+    rig.setPolicy(3, RULE);
+    const order = await renewal();
+    await breakGlass(order);
+    rig.service.prepare = async () => {
+      expect(codeOf(await signOff(deps, order.id, 'U0EVE'))).toBe('EXECUTING');
+    };
+    await rig.runDue();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', signedOffBy: 'U0EVE' });
+    expect(rig.service.received).toHaveLength(1);
+  });
+});
+
+describe('over random policies', () => {
+  type Act = readonly ['approve' | 'break_glass' | 'sign_off', string];
+  const act: fc.Arbitrary<Act> = fc.tuple(
+    fc.constantFrom('approve' as const, 'approve' as const, 'break_glass' as const, 'sign_off' as const),
+    fc.constantFrom(...PEOPLE),
+  );
+
+  test('nobody who asked ever approves alone, and only admins do where every rule allows it', async () => {
+    const seen = { waiting: 0, approved: 0, alone: 0, signedOff: 0 };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          rules,
+          groups,
+          admins: people,
+          asker: fc.constantFrom(...PEOPLE),
+          acts: fc.array(act, { minLength: 1, maxLength: 7 }),
+        }),
+        async (world) => {
+          await rig.reset();
+          rig.groups.clear();
+          for (const id of GROUPS) {
+            const members = world.groups.get(id);
+            if (members !== undefined) rig.groups.set(id, [...members]);
+          }
+          admins = new Set(world.admins);
+          rig.setTeam({ approvers: ['U0ANNA', 'U0BOB', 'S0LEGAL'] });
+          rig.setPolicy(1, ...world.rules.filter(({ decision }) => decision === 'approve'));
+          const outcome = await rig.request(
+            'renew',
+            { names: ['cafe.rest', 'bar.rest'], period: 1 },
+            { requesterId: world.asker },
+          );
+          if (outcome.kind !== 'accepted' || outcome.order.state !== 'PENDING') return;
+          const { id, demand } = outcome.order;
+          for (const [what, userId] of world.acts) {
+            if (what === 'approve') await approveOrder(deps, id, userId);
+            else if (what === 'break_glass') await approveInEmergency(deps, id, userId, 'Now');
+            else await signOff(deps, id, userId);
+          }
+          const order = await rig.read(id);
+          const givers = order.approvals.map(({ userId }) => userId);
+          expect(givers, 'without self-approval').not.toContain(world.asker);
+          if (order.emergencyApprovedBy === undefined) {
+            expect(order.signedOffBy).toBeUndefined();
+            if (order.state === 'PENDING') seen.waiting += 1;
+            else {
+              seen.approved += 1;
+              const most = Math.max(...(demand?.requirements ?? []).map(({ needed }) => needed));
+              expect(new Set(givers).size).toBeGreaterThanOrEqual(most);
+            }
+            return;
+          }
+          seen.alone += 1;
+          expect(order.emergencyApprovedBy).not.toBe(world.asker);
+          expect(admins.has(order.emergencyApprovedBy)).toBe(true);
+          const asking = (demand?.requirements ?? []).map(({ rule }) => rule);
+          expect(asking.length).toBeGreaterThan(0);
+          for (const rule of asking) {
+            const named =
+              rule.kind === 'rule' ? world.rules.find(({ name }) => name === rule.name) : undefined;
+            expect(named?.breakGlass).toBe(true);
+          }
+          if (order.signedOffBy === undefined) return;
+          seen.signedOff += 1;
+          expect([world.asker, order.emergencyApprovedBy]).not.toContain(order.signedOffBy);
+          expect(admins.has(order.signedOffBy)).toBe(true);
+        },
+      ),
+      { numRuns: 60 },
+    );
+    for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(0);
+  });
+
+  test('where people may approve for themselves, they still never approve alone in an emergency', async () => {
+    await fc.assert(
+      fc.asyncProperty(rules, fc.constantFrom(...PEOPLE), async (some, asker) => {
+        await rig.reset();
+        rig.setTeam({ allowSelfApproval: true, approvers: [...PEOPLE] });
+        admins = new Set(PEOPLE);
+        rig.setPolicy(1, ...some.filter(({ decision }) => decision === 'approve'));
+        const outcome = await rig.request(
+          'renew',
+          { names: ['cafe.rest'], period: 1 },
+          { requesterId: asker },
+        );
+        if (outcome.kind !== 'accepted') return;
+        await approveInEmergency(deps, outcome.order.id, asker, 'Now');
+        expect((await rig.read(outcome.order.id)).emergencyApprovedBy).toBeUndefined();
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

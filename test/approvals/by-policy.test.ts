@@ -1,0 +1,519 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { waitingDecision } from '../../src/approvals/approvers.ts';
+import { approveOrder, denyOrder, type ImpactAtApproval, noteTold } from '../../src/approvals/decide.ts';
+import { refusedNames, rulesRefusing } from '../../src/approvals/demand.ts';
+import type { ChangeOutcome } from '../../src/orders/change-order.ts';
+import { confirmOrder } from '../../src/orders/request-order.ts';
+import { resolveOrder } from '../../src/orders/resolve.ts';
+import { retryOrder } from '../../src/orders/retry.ts';
+import { stopOrder } from '../../src/orders/stop.ts';
+import { ruleNames, rulesOf } from '../../src/slack/approvals/decision.view.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
+import { orderReply } from '../../src/slack/orders/thread.view.ts';
+import { acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
+import { fails } from '../orders/scripted-service.ts';
+
+/*
+ * Orders whose rules name who decides.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(async () => {
+  await rig.reset();
+  rig.groups.set('S0FINANCE', ['U0FAY', 'U0FRED']);
+});
+afterAll(() => rig.end());
+
+const renewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 2 });
+const refusal = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
+const approve = (orderId: string, userId: string) => approveOrder(rig.orders, orderId, userId);
+const stateOf = async (orderId: string) => (await rig.read(orderId)).state;
+const standIn = (away: string, userId: string) =>
+  rig.standIns.begin(away, { userId, until: new Date(rig.now.getTime() + 48 * HOUR_MS) }, rig.now);
+
+const FINANCE = { decision: 'approve', name: 'large renewals', approvers: ['S0FINANCE'] } as const;
+
+describe('asking', () => {
+  test('what a rule refuses is not taken, and the rule is named', async () => {
+    rig.setPolicy(3, { decision: 'refuse', name: 'no renewals', tasks: ['renew'] });
+    const outcome = await rig.request('renew', { names: ['cafe.rest'], period: 2 });
+    expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'policy_refuses' } });
+    if (outcome.kind !== 'refused') return;
+    expect(refusalText(outcome.refusal)).toContain(
+      'rule “no renewals” of policy version 3. If it’s needed anyway, ask an admin.',
+    );
+    expect(await rig.store.list({ viewer: 'system', limit: 10 })).toEqual([]);
+  });
+
+  test('of many names those are told that a rule refuses, each with its rule', async () => {
+    rig.setPolicy(3, {
+      decision: 'refuse',
+      name: 'not these',
+      tasks: ['renew'],
+      names: ['bar.rest', '*.bar.rest'],
+    });
+    const names = ['cafe.rest', 'bar.rest', 'tea.bar.rest'];
+    const refused = await refusedNames(rig.orders, {
+      task: 'renew',
+      names,
+      requesterId: 'U0ALICE',
+      input: {},
+      usesTeamAccount: false,
+    });
+    expect([...refused.keys()]).toEqual(['bar.rest', 'tea.bar.rest']);
+    expect(refused.get('bar.rest')).toMatchObject([{ kind: 'rule', name: 'not these' }]);
+    rig.setPolicy(4);
+    expect(
+      await refusedNames(rig.orders, {
+        task: 'renew',
+        names,
+        requesterId: 'U0ALICE',
+        input: {},
+        usesTeamAccount: false,
+      }),
+    ).toEqual(new Map());
+  });
+
+  test('before a form, only a policy that refuses its task makes anything but the policy be read', async () => {
+    let reads = 0;
+    const orders = {
+      ...rig.orders,
+      settings: () => {
+        reads += 1;
+        return rig.orders.settings();
+      },
+    };
+    const refusing = (requesterId: string) =>
+      rulesRefusing(orders, {
+        task: 'transfer',
+        names: ['cafe.rest'],
+        requesterId,
+        input: { name: 'cafe.rest' },
+        usesTeamAccount: false,
+      });
+    rig.setPolicy(3, { decision: 'refuse', tasks: ['delete'] }, { decision: 'approve', tasks: ['transfer'] });
+    expect(await refusing('U0ALICE')).toEqual([]);
+    expect(reads).toBe(0);
+    rig.setPolicy(4, {
+      decision: 'refuse',
+      name: 'finance buys nothing',
+      tasks: ['charge'],
+      by: ['S0FINANCE'],
+    });
+    expect(await refusing('U0ALICE')).toEqual([]);
+    expect(await refusing('U0FAY')).toMatchObject([{ kind: 'rule', name: 'finance buys nothing' }]);
+    expect(reads).toBe(2);
+  });
+
+  test('what a rule makes free goes out at once', async () => {
+    rig.setPolicy(3, { decision: 'free', tasks: ['renew'] });
+    const order = await renewal();
+    expect(order).toMatchObject({ state: 'APPROVED', policyVersion: 3, demand: { outcome: 'free' } });
+    await rig.runDue();
+    expect(await stateOf(order.id)).toBe('SUCCEEDED');
+  });
+
+  test('what a rule asks for is kept with the order, with its own times', async () => {
+    rig.setPolicy(3, { ...FINANCE, needed: 2, ttlMs: 2 * HOUR_MS, remindAfterMs: 5 * MINUTE_MS });
+    const order = await renewal();
+    expect(await rig.read(order.id)).toEqual(order);
+    expect(order).toMatchObject({
+      state: 'PENDING',
+      policyVersion: 3,
+      approvalsRequired: 2,
+      expiresAt: new Date(rig.now.getTime() + 2 * HOUR_MS),
+      remindAt: new Date(rig.now.getTime() + 5 * MINUTE_MS),
+      demand: { requirements: [{ needed: 2, approvers: ['S0FINANCE'] }] },
+    });
+    rig.pass(2 * HOUR_MS);
+    await rig.runDue();
+    expect(await stateOf(order.id)).toBe('EXPIRED');
+  });
+
+  test('an amount, a tag and who asks are looked at', async () => {
+    rig.setPolicy(
+      1,
+      { ...FINANCE, over: { currency: 'EUR', minor: 50_000 } },
+      { decision: 'refuse', names: ['tag:brand'] },
+      { decision: 'refuse', by: ['S0INTERNS'] },
+      { decision: 'free' },
+    );
+    rig.groups.set('S0INTERNS', []);
+    const outcomeOf = async (name: string) => {
+      const outcome = await rig.request('renew', { names: [name], period: 1 });
+      return outcome.kind === 'accepted' ? outcome.order.state : outcome.kind;
+    };
+    rig.prices.set('cafe.rest', 50_001).set('bar.rest', 50_000).set('chef.rest', 1);
+    rig.tags.set('chef.rest', ['brand']);
+    expect(await outcomeOf('cafe.rest')).toBe('PENDING');
+    expect(await outcomeOf('bar.rest')).toBe('APPROVED');
+    expect(await outcomeOf('chef.rest')).toBe('refused');
+    expect(await outcomeOf('price-unknown.rest'), 'an unknown price counts as above').toBe('PENDING');
+    rig.prices.set('diner.rest', 1).set('grill.rest', 1);
+    rig.groups.set('S0INTERNS', ['U0ALICE']);
+    expect(await outcomeOf('diner.rest')).toBe('refused');
+    rig.groups.delete('S0INTERNS');
+    expect(await outcomeOf('grill.rest'), 'a group that cannot be read counts against it').toBe('refused');
+  });
+
+  test('a draft is decided when it is confirmed, by the policy of that moment', async () => {
+    rig.setPolicy(1, { ...FINANCE, name: 'first' });
+    const input = { name: 'cafe.rest', nameServers: ['ns1.example.com', 'ns2.example.com'] };
+    const draft = acceptedOf(await rig.request('nameservers', input));
+    expect(draft.state).toBe('DRAFT');
+    rig.setPolicy(2, { ...FINANCE, needed: 2, ttlMs: HOUR_MS });
+    const confirmed = await confirmOrder(rig.orders, draft.id, 'U0ALICE');
+    expect(confirmed).toMatchObject({ kind: 'confirmed', order: { state: 'PENDING' } });
+    expect(await rig.read(draft.id)).toMatchObject({
+      policyVersion: 2,
+      approvalsRequired: 2,
+      expiresAt: new Date(rig.now.getTime() + HOUR_MS),
+      demand: { requirements: [{ needed: 2 }] },
+    });
+    const other = acceptedOf(await rig.request('nameservers', { ...input, name: 'bar.rest' }));
+    rig.setPolicy(3, { decision: 'refuse' });
+    expect(await confirmOrder(rig.orders, other.id, 'U0ALICE')).toMatchObject({
+      kind: 'refused',
+      refusal: { code: 'policy_refuses' },
+    });
+  });
+});
+
+describe('deciding', () => {
+  test('those decide whom the rule names, and whoever else presses is told who', async () => {
+    rig.setPolicy(1, FINANCE);
+    const order = await renewal();
+    for (const outcome of [
+      await approve(order.id, 'U0BOB'),
+      await denyOrder(rig.orders, order.id, 'U0BOB', undefined),
+    ]) {
+      expect(refusal(outcome)).toContain('By the policy these can: <!subteam^S0FINANCE>.');
+    }
+    expect(refusal(await approve(order.id, 'U0FAY'))).toBe('it was done');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('everything that all names need is needed', async () => {
+    rig.setPolicy(
+      1,
+      { ...FINANCE, names: ['cafe.rest'] },
+      { decision: 'approve', approvers: ['U0LEA'], names: ['bar.rest'] },
+    );
+    const order = await rig.ask('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
+    await approve(order.id, 'U0FAY');
+    await approve(order.id, 'U0FRED');
+    expect(await stateOf(order.id), 'two of finance are not one of legal').toBe('PENDING');
+    await approve(order.id, 'U0LEA');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('who asked never approves alone, nor who asked for it before', async () => {
+    rig.setPolicy(1, { ...FINANCE, approvers: ['U0ALICE', 'U0FAY'] });
+    const order = await renewal();
+    expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/somebody else has to approve/);
+    rig.service.answer = async () => {
+      throw fails('refused');
+    };
+    await approve(order.id, 'U0FAY');
+    await rig.runDue();
+    const again = acceptedOf(await retryOrder(rig.orders, order.id, 'U0FAY'));
+    for (const userId of ['U0ALICE', 'U0FAY'])
+      expect(refusal(await approve(again.id, userId)), userId).toMatch(/somebody else has to approve/);
+  });
+
+  test('a group that cannot be read counts as empty and is named; who is listed counts', async () => {
+    rig.setPolicy(1, { ...FINANCE, approvers: ['S0FINANCE', 'U0LEA'] });
+    const order = await renewal();
+    rig.groups.delete('S0FINANCE');
+    expect(refusal(await approve(order.id, 'U0FAY'))).toMatch(
+      /could not read the group <!subteam\^S0FINANCE>/,
+    );
+    await approve(order.id, 'U0LEA');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+});
+
+test('an approval before anybody saw what hangs on the name says so', async () => {
+  rig.setPolicy(1, { ...FINANCE, needed: 2 });
+  const order = await rig.ask('authcode', { name: 'cafe.rest' });
+  const seen: string[] = [];
+  const impactAtApproval = async ({ id }: { readonly id: string }) => {
+    seen.push(id);
+    return seen.length > 1 ? ('known' as const) : ('unknown' as const);
+  };
+  await approveOrder({ ...rig.orders, impactAtApproval }, order.id, 'U0FAY');
+  await approveOrder({ ...rig.orders, impactAtApproval }, order.id, 'U0FRED');
+  const approved = (await rig.store.history(order.id, 'system')).filter((entry) => entry.kind === 'approved');
+  expect(seen).toEqual([order.id, order.id]);
+  expect(approved.map(({ isImpactUnknown }) => isImpactUnknown)).toEqual([true, undefined]);
+  const said = approved.map((entry) => orderReply(order, entry, [])?.text ?? '');
+  expect(said[0]).toContain('What hangs on the name was not known yet at this approval.');
+  expect(said[1]).toBe('');
+});
+
+test('an approval is refused once when more would be lost than the card showed', async () => {
+  rig.setPolicy(1, FINANCE);
+  const order = await rig.ask('authcode', { name: 'cafe.rest' });
+  const approveSeeing = (impact: ImpactAtApproval) =>
+    approveOrder({ ...rig.orders, impactAtApproval: async () => impact }, order.id, 'U0FAY');
+  expect(await approveSeeing('changed')).toMatchObject({ ok: false, refusal: { code: 'impact_changed' } });
+  expect(await rig.read(order.id)).toMatchObject({ state: 'PENDING', approvals: [] });
+  expect(await approveSeeing('known')).toMatchObject({ ok: true });
+});
+
+test('what appears after the first of two approvals is approved again by both', async () => {
+  rig.setPolicy(1, { ...FINANCE, needed: 2 });
+  const order = await rig.ask('authcode', { name: 'cafe.rest' });
+  let warnedAt: Date | undefined;
+  const press = (userId: string) =>
+    approveOrder({ ...rig.orders, impactWarnedAt: async () => warnedAt }, order.id, userId);
+  await press('U0FAY');
+  rig.pass(1_000);
+  warnedAt = rig.now;
+  await press('U0FRED');
+  expect(await stateOf(order.id), 'Fay had not seen it').toBe('PENDING');
+  expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({ lapsed: ['U0FAY'] });
+  rig.pass(1_000);
+  warnedAt = rig.now;
+  expect(await press('U0FAY'), 'she may say so again before anybody else').toMatchObject({ ok: true });
+  expect(await stateOf(order.id)).toBe('PENDING');
+  await press('U0FRED');
+  expect(await stateOf(order.id)).toBe('APPROVED');
+});
+
+describe('while an incident of a name is open', () => {
+  /** Shows it to each person once, as the store does. */
+  function openIncident() {
+    const shown = new Map<string, Date>();
+    return {
+      informedSince: async () => shown,
+      newTo: async (_order: unknown, userId: string, pressedAt: Date) => {
+        const knowsSince = shown.get(userId);
+        return knowsSince !== undefined && knowsSince <= pressedAt ? undefined : [{ id: 'i1', changes: 1 }];
+      },
+      told: async (_orderId: string, userId: string) => void shown.set(userId, rig.now),
+    };
+  }
+
+  /** Presses, of which the person has been told what came of them. */
+  function pressing(orderId: string) {
+    const deps = { ...rig.orders, incidents: openIncident() };
+    return async (userId: string) => {
+      const outcome = await approveOrder(deps, orderId, userId);
+      if (!outcome.ok) await noteTold(deps, orderId, userId, outcome.refusal);
+      return outcome;
+    };
+  }
+
+  test('a press that was made before the person was told of it does not count', async () => {
+    rig.setPolicy(1, FINANCE);
+    const order = await renewal();
+    const incidents = openIncident();
+    const deps = { ...rig.orders, incidents };
+    const first = await approveOrder(deps, order.id, 'U0FAY');
+    expect(first).toMatchObject({ ok: false, refusal: { code: 'incident_open' } });
+    rig.pass(200);
+    expect(await approveOrder(deps, order.id, 'U0FAY'), 'the second half of a double click').toMatchObject({
+      ok: false,
+      refusal: { code: 'incident_open' },
+    });
+    if (!first.ok) await noteTold(deps, order.id, 'U0FAY', first.refusal);
+    rig.pass(1_000);
+    expect(await approveOrder(deps, order.id, 'U0FAY')).toMatchObject({ ok: true });
+  });
+
+  test('each approver’s first press shows it, and the next one counts', async () => {
+    rig.setPolicy(1, { ...FINANCE, needed: 2 });
+    const order = await renewal();
+    const press = pressing(order.id);
+    for (const userId of ['U0FAY', 'U0FRED']) {
+      expect(await press(userId)).toMatchObject({ ok: false, refusal: { code: 'incident_open' } });
+      rig.pass(1_000);
+      expect(await press(userId)).toMatchObject({ ok: true });
+    }
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('an approval that was given before it is given again', async () => {
+    rig.setPolicy(1, { ...FINANCE, needed: 2 });
+    const order = await renewal();
+    await approve(order.id, 'U0FAY');
+    rig.pass(1_000);
+    const press = pressing(order.id);
+    await press('U0FRED');
+    rig.pass(1_000);
+    await press('U0FRED');
+    expect(await stateOf(order.id), 'Fay had not seen it').toBe('PENDING');
+    await press('U0FAY');
+    rig.pass(1_000);
+    await press('U0FAY');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('it is shown to nobody who may not approve', async () => {
+    rig.setPolicy(1, FINANCE);
+    const order = await renewal();
+    const warned: string[] = [];
+    const incidents = {
+      ...openIncident(),
+      newTo: async (_order: unknown, userId: string) => {
+        warned.push(userId);
+        return [];
+      },
+    };
+    await approveOrder({ ...rig.orders, incidents }, order.id, 'U0NINA');
+    expect(warned).toEqual([]);
+  });
+});
+
+test('a press that does not count does not ask what hangs on the name', async () => {
+  rig.setPolicy(1, FINANCE);
+  const order = await rig.ask('authcode', { name: 'cafe.rest' });
+  let looks = 0;
+  const impactAtApproval = async () => {
+    looks += 1;
+    return 'changed' as const;
+  };
+  expect(await approveOrder({ ...rig.orders, impactAtApproval }, order.id, 'U0NINA')).toMatchObject({
+    ok: false,
+    refusal: { code: 'not_an_approver' },
+  });
+  expect(looks, 'what is new is put to those who may approve').toBe(0);
+  await rig.sql(`UPDATE orders SET state = 'DENIED'`);
+  expect(await approveOrder({ ...rig.orders, impactAtApproval }, order.id, 'U0FAY')).toMatchObject({
+    ok: false,
+    refusal: { code: 'wrong_state' },
+  });
+  expect(looks, 'of what does not wait any more').toBe(0);
+});
+
+describe('a policy that changes while an order waits', () => {
+  test('asks for more: both are needed, and it is said', async () => {
+    rig.setPolicy(1, FINANCE);
+    const order = await renewal();
+    rig.setPolicy(2, { ...FINANCE, approvers: ['U0LEA'] });
+    await approve(order.id, 'U0FAY');
+    expect(await stateOf(order.id)).toBe('PENDING');
+    expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({
+      progress: { isStricter: true, policyVersion: 2 },
+    });
+    await approve(order.id, 'U0LEA');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('asks for less: what was needed is still needed', async () => {
+    rig.setPolicy(1, { ...FINANCE, needed: 2 });
+    const order = await renewal();
+    rig.setPolicy(2, { decision: 'free' });
+    await approve(order.id, 'U0FAY');
+    expect(await stateOf(order.id)).toBe('PENDING');
+    await approve(order.id, 'U0FRED');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('refuses: nobody can approve it, and it can be denied', async () => {
+    rig.setPolicy(1, FINANCE);
+    const order = await renewal();
+    rig.setPolicy(2, { decision: 'refuse', name: 'stop' });
+    expect(refusal(await approve(order.id, 'U0FAY'))).toContain('rule “stop” of policy version 2');
+    expect(await stateOf(order.id)).toBe('PENDING');
+    expect((await denyOrder(rig.orders, order.id, 'U0FAY', undefined)).ok).toBe(true);
+  });
+});
+
+test.each([
+  ['version', '9'],
+  ['name', '"other"'],
+])('a rule whose %s only the row names is not shown, and no approval records it', async (field, value) => {
+  rig.setPolicy(1, FINANCE);
+  const { id } = await renewal();
+  await rig.sql(`UPDATE orders SET demand = jsonb_set(demand, '{requirements,0,rule,${field}}', '${value}')`);
+  const order = await rig.read(id);
+  const history = await rig.store.history(id, 'system');
+  const rules = rulesOf(await waitingDecision(rig.orders, order), history);
+  expect(ruleNames(rules)).toBe('rule “large renewals” of policy version 1');
+  expect(await approve(id, 'U0FAY')).toMatchObject({ refusal: { code: 'log_differs' } });
+  expect(await rig.store.history(id, 'system')).toEqual(history);
+});
+
+describe('a stand-in', () => {
+  beforeEach(() => rig.setPolicy(1, { ...FINANCE, needed: 2 }));
+
+  test('approves in the place of a member of the group, and it is kept for whom', async () => {
+    const order = await renewal();
+    await standIn('U0FAY', 'U0CAROL');
+    await approve(order.id, 'U0FRED');
+    await approve(order.id, 'U0CAROL');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+    expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({
+      progress: {
+        requirements: [{ given: [{ userId: 'U0FRED' }, { userId: 'U0CAROL', standsInFor: 'U0FAY' }] }],
+      },
+    });
+  });
+
+  test('never approves what they or who is away asked for', async () => {
+    const order = await renewal();
+    await standIn('U0FAY', 'U0ALICE');
+    expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/You asked for this/);
+    rig.setTeam({ allowSelfApproval: true });
+    expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/You cannot approve this/);
+    const own = await rig.ask('renew', { names: ['bar.rest'], period: 1 }, { requesterId: 'U0FAY' });
+    await standIn('U0FAY', 'U0CAROL');
+    expect(refusal(await approve(own.id, 'U0CAROL'))).toMatch(/You cannot approve this/);
+  });
+
+  test('adds nothing to the approval of who is away', async () => {
+    const order = await renewal();
+    await approve(order.id, 'U0FAY');
+    await standIn('U0FAY', 'U0CAROL');
+    expect(refusal(await approve(order.id, 'U0CAROL'))).toMatch(/is there already/);
+    expect(await stateOf(order.id)).toBe('PENDING');
+  });
+
+  test('no longer counts at the last click when their time is over or who is away is back', async () => {
+    const order = await renewal();
+    await standIn('U0FAY', 'U0CAROL');
+    await approve(order.id, 'U0CAROL');
+    await rig.standIns.end('U0FAY', rig.now);
+    await approve(order.id, 'U0FRED');
+    expect(await stateOf(order.id)).toBe('PENDING');
+    await approve(order.id, 'U0FAY');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+    const other = await rig.ask('renew', { names: ['bar.rest'], period: 1 });
+    await standIn('U0FAY', 'U0CAROL');
+    rig.pass(48 * HOUR_MS);
+    expect(refusal(await approve(other.id, 'U0CAROL'))).toMatch(/You cannot approve this/);
+  });
+
+  test('settles, stops and retries as who is away could', async () => {
+    rig.setPolicy(1, FINANCE);
+    await standIn('U0FAY', 'U0CAROL');
+    rig.setTeam({ approvers: ['U0BOB'] });
+    const first = await renewal();
+    await approve(first.id, 'U0FRED');
+    expect(refusal(await stopOrder(rig.orders, first.id, 'U0BOB'))).toMatch(/By the policy these can/);
+    expect((await stopOrder(rig.orders, first.id, 'U0CAROL')).ok).toBe(true);
+    rig.service.answer = async () => {
+      throw fails('unknown_outcome');
+    };
+    for (const [name, settler] of [
+      ['bar.rest', 'U0CAROL'],
+      ['chef.rest', 'U0BOB'],
+    ] as const) {
+      const order = await rig.ask('renew', { names: [name], period: 1 });
+      await approve(order.id, 'U0FRED');
+      await rig.runDue();
+      expect(refusal(await resolveOrder(rig.orders, order.id, 'U0EVE', 'FAILED', undefined))).toMatch(
+        /cannot settle this/,
+      );
+      expect((await resolveOrder(rig.orders, order.id, settler, 'FAILED', undefined)).ok, settler).toBe(true);
+      if (settler === 'U0BOB') continue;
+      expect(await retryOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ kind: 'refused' });
+      expect(await retryOrder(rig.orders, order.id, 'U0CAROL')).toMatchObject({ kind: 'accepted' });
+    }
+  });
+});

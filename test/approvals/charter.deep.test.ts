@@ -1,0 +1,431 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createCharterWatch } from '../../src/approvals/charter-watch.ts';
+import type { OrderSigning } from '../../src/approvals/order-signing.ts';
+import { createVerifier, relyingPartyOf } from '../../src/approvals/signing/assertion.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { needsSignatures } from '../../src/policy/policy.ts';
+import { newestLink } from '../../src/store/signing-rows.ts';
+import { rule } from '../policy/sample.ts';
+import { newSigner, revoking, vouching } from './signing/sample.ts';
+import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
+
+/*
+ * The policy and the settings decide while the newest charter in the log counts and the rows are what it says. Whatever takes that
+ * away makes orders need more, never less.
+ */
+
+const FREE = rule({ name: 'all free', decision: 'free', approvers: [] });
+const AT = new Date('2026-03-01T09:00:00Z');
+
+let s: SigningRig;
+beforeEach(async () => {
+  s = await startSigningRig();
+});
+afterEach(() => s.rig.end());
+
+let count = 0;
+const newName = () => {
+  count += 1;
+  return `name-${count}.rest`;
+};
+const statusOf = async (signing: OrderSigning = s.signing) => {
+  const status = await signing.charter();
+  return status?.kind === 'lapsed' ? status.problem : status?.kind;
+};
+/** By the process that runs, and by one that starts now. */
+const statuses = async () => [await statusOf(), await statusOf(s.restarted())];
+/** What a renewal needs. */
+const demanded = async () =>
+  (await s.askFor(newName())).demand.requirements.map(({ rule: { kind }, needed, signed }) => [
+    kind,
+    needed,
+    signed,
+  ]);
+const RULED = ['rule', 2, true];
+const ENVIRONMENT = ['environment', 1, true];
+const keyOf = (who: { readonly authenticator: { readonly fingerprint: string } }) =>
+  who.authenticator.fingerprint;
+
+test('before the first charter the environment decides with signatures, and tags of the policy decide', async () => {
+  await s.publish([rule({ name: 'brand', names: ['tag:brand'], decision: 'free', approvers: [] })], 'nobody');
+  expect(await statuses()).toEqual(['none', 'none']);
+  expect(await demanded()).toEqual([['approval_tasks', 1, true]]);
+  expect((await s.signing.policy.current()).tags).toEqual(['brand']);
+});
+
+test('a charter stays good when its signer leaves or retires the key', async () => {
+  const { anna, bob, carol, dora } = s.people;
+  for (const signer of [bob, carol, dora]) await s.publish([SIGNED_RULE, rule({ name: newName() })], signer);
+  s.rig.absent.set('U0DORA', 'left');
+  expect(await statuses(), 'left a second ago').toEqual(['counts', 'counts']);
+  await s.keys.revokeOfLeaver('U0DORA', AT);
+  expect(await statuses(), 'offboarded').toEqual(['counts', 'counts']);
+  await s.publish([SIGNED_RULE], bob);
+  await s.keys.revoke('U0BOB', revoking(bob, bob), AT);
+  expect(await statuses(), 'retired').toEqual(['counts', 'counts']);
+  await s.publish([SIGNED_RULE, FREE], carol);
+  s.rig.absent.set('U0ANNA', 'left');
+  await s.keys.revoke('U0ANNA', revoking(anna, anna), AT);
+  expect(await statuses(), 'the voucher retired').toEqual(['counts', 'counts']);
+  expect(await demanded()).toEqual([RULED]);
+  expect((await s.signing.keys()).ring.counting.size, 'approvals of theirs do not count').toBe(0);
+});
+
+test('a key revoked as compromised takes its charter along: what was signed and the environment both apply', async () => {
+  await s.publish([SIGNED_RULE], s.people.bob);
+  await s.publish([FREE], s.people.carol);
+  expect((await s.askFor(newName())).state).toBe('APPROVED');
+  await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol, 'compromised'), AT);
+  expect(await statuses()).toEqual(['not_signed', 'not_signed']);
+  expect(await demanded(), 'what was signed before still limits').toEqual([RULED, ENVIRONMENT]);
+  const order = await s.askFor(newName());
+  expect(await s.click(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'signature_needed' } });
+  expect((await s.rig.read(order.id)).demand.breakGlass).toBe(false);
+  await s.signCharter(s.people.bob);
+  expect(await statuses()).toEqual(['counts', 'counts']);
+  expect((await s.askFor(newName())).state).toBe('APPROVED');
+});
+
+test('a voucher’s compromised key takes the charters of those it vouched for', async () => {
+  const eve = newSigner('U0EVE');
+  await s.enrol(eve);
+  await s.keys.vouch('U0EVE', vouching(s.people.bob, eve), AT);
+  await s.publish([SIGNED_RULE], eve);
+  expect(await statusOf()).toBe('counts');
+  await s.keys.revoke('U0BOB', revoking(s.people.anna, s.people.bob, 'compromised'), AT);
+  expect(await statuses()).toEqual(['not_signed', 'not_signed']);
+});
+
+test('a free order needs a signed approval while no charter counts, and is sent with it', async () => {
+  await s.publish([FREE], s.people.bob);
+  await s.tamper(`UPDATE policy_versions SET rules = jsonb_set(rules::jsonb, '{0,name}', '"other"')::jsonb`);
+  expect(await statuses()).toEqual(['rows_differ', 'rows_differ']);
+  const order = await s.askFor(newName());
+  expect(order.state).toBe('PENDING');
+  await s.sign(order.id, s.people.carol);
+  await s.execute(order.id);
+  expect(await s.rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+});
+
+test('an order approved before the charter stopped counting is not sent', async () => {
+  await s.publish([FREE], s.people.bob);
+  const order = await s.askFor(newName());
+  expect(order.state).toBe('APPROVED');
+  await s.keys.revoke('U0BOB', revoking(s.people.bob, s.people.bob, 'compromised'), AT);
+  await s.execute(order.id);
+  expect(s.rig.service.received).toEqual([]);
+  expect(await s.rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+});
+
+test('only an admin who did not publish it signs a charter, as the bot saw when it was signed', async () => {
+  await s.publish([SIGNED_RULE], s.people.bob);
+  await s.publish([FREE], 'nobody');
+  const cases = {
+    'nobody says that the signer was an admin': () => s.signCharter(s.people.carol, { isWitnessed: false }),
+    'the publisher': () => s.signCharter(s.people.carol, { publisher: 'U0CAROL' }),
+    'nobody vouched for the key': () => s.signCharter(s.people.mallory),
+  };
+  for (const [what, sign] of Object.entries(cases)) {
+    await sign();
+    expect(await statuses(), what).toEqual(['not_signed', 'not_signed']);
+    expect(await demanded(), what).toEqual([RULED, ENVIRONMENT]);
+  }
+});
+
+test('an older charter that was signed does not count again, whatever of it is put back', async () => {
+  const OLD = `SELECT team_id, subject_kind, subject_id, kind, actor, at, data FROM events WHERE kind = 'charter_signed' ORDER BY seq`;
+  await s.publish([FREE], s.people.bob);
+  await s.publish([SIGNED_RULE], s.people.carol);
+  const insert = (data: string) =>
+    `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+     SELECT team_id, subject_kind, subject_id, kind, actor, at, ${data} FROM (${OLD} LIMIT 1) e`;
+  await s.tamper(
+    `UPDATE policy_versions p SET rules = o.rules FROM policy_versions o WHERE p.version = 2 AND o.version = 1`,
+  );
+  expect(await statuses(), 'its rows').toEqual(['rows_differ', 'rows_differ']);
+  await s.tamper(`DELETE FROM policy_versions WHERE version = 2`);
+  expect(await statuses(), 'its version').toEqual(['rows_differ', 'rows_differ']);
+  await s.tamper(insert('data'));
+  expect(await statuses(), 'its event').toEqual(['events_missing', 'events_missing']);
+  expect(await demanded()).toEqual([RULED, ENVIRONMENT]);
+  await s.tamper(
+    `DELETE FROM events WHERE seq = (SELECT max(seq) FROM events WHERE kind = 'charter_signed')`,
+  );
+  await s.tamper(insert(`data - 'previous'`));
+  expect(await statuses(), 'as no event of the bot').toEqual(['rows_differ', 'rows_differ']);
+});
+
+test('a charter that is written into the log with the right link does not count', async () => {
+  await s.publish([FREE], s.people.bob);
+  await s.publish([SIGNED_RULE], s.people.carol);
+  const link = await newestLink(s.rig.database.run);
+  await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+    SELECT team_id, subject_kind, subject_id, kind, actor, at, jsonb_set(data, '{previous}', '"${link}"')
+    FROM events WHERE kind = 'charter_signed' ORDER BY seq LIMIT 1`);
+  await s.tamper('DELETE FROM policy_versions WHERE version = 2');
+  expect(await statuses(), 'an older one').toEqual(['not_signed', 'not_signed']);
+  expect(await demanded()).toEqual([RULED, ENVIRONMENT]);
+});
+
+test('a charter whose content was changed does not count', async () => {
+  await s.publish([FREE], s.people.bob);
+  await s.publish([SIGNED_RULE], s.people.carol);
+  const rules = `(SELECT rules FROM policy_versions WHERE version = 1)`;
+  await s.tamper(`UPDATE events SET data = jsonb_set(data, '{charter,policy,rules}', (SELECT data#>'{charter,policy,rules}' FROM events WHERE kind = 'charter_signed' ORDER BY seq LIMIT 1))
+    WHERE seq = (SELECT max(seq) FROM events WHERE kind = 'charter_signed')`);
+  await s.tamper(`UPDATE policy_versions SET rules = ${rules} WHERE version = 2`);
+  expect(await statuses()).toEqual(['not_signed', 'not_signed']);
+});
+
+test('a running process notices a removed revocation, even if its unsealed row is removed too', async () => {
+  await s.publish([SIGNED_RULE], s.people.bob);
+  await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
+  expect(await statusOf()).toBe('counts');
+  const newest = `(SELECT max(seq) FROM events WHERE kind = 'key_revoked')`;
+  await s.tamper(
+    `DELETE FROM unsealed_events WHERE event_seq = ${newest}; DELETE FROM events WHERE seq = ${newest}`,
+  );
+  expect(await statusOf()).toBe('events_missing');
+  expect((await s.signing.keys()).ring.counting.size).toBe(0);
+});
+
+test('a revocation that proves nothing takes no key away', async () => {
+  await s.publish([SIGNED_RULE], s.people.bob);
+  const { bob } = s.people;
+  for (const data of [`'{"owner": "U0BOB"}'`, `'{"owner": "U0BOB", "left": true}'`, `'{}'`])
+    await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+      VALUES ('T0STEWARD', 'key', '${keyOf(bob)}', 'key_revoked', 'U0ANNA', now(), ${data})`);
+  expect(await statuses()).toEqual(['counts', 'counts']);
+  expect((await s.signing.keys()).ring.counting.has(keyOf(bob))).toBe(true);
+});
+
+test.each(['revocation', 'vouching', 'charter'] as const)(
+  'while a %s is missing from the log no signature counts, also after a restart',
+  async (what) => {
+    await s.publish([SIGNED_RULE], s.people.bob);
+    const order = await s.signedOrder(newName());
+    await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
+    if (what !== 'revocation') {
+      const eve = newSigner('U0EVE');
+      await s.enrol(eve);
+      await s.keys.vouch('U0EVE', vouching(s.people.bob, eve), AT);
+    }
+    if (what === 'charter') await s.signCharter(s.people.bob);
+    expect(await statusOf()).toBe('counts');
+    const kind = { revocation: 'key_revoked', vouching: 'key_vouched', charter: 'charter_signed' }[what];
+    const newest = `(SELECT max(seq) FROM events WHERE kind = '${kind}')`;
+    await s.tamper(`CREATE TABLE taken AS SELECT * FROM events WHERE seq = ${newest}`);
+    await s.tamper(`DELETE FROM events WHERE seq = ${newest}`);
+    expect(await statuses(), 'taken out').toEqual(['events_missing', 'events_missing']);
+    expect((await s.restarted().keys()).ring.counting.size).toBe(0);
+    await s.execute(order.id);
+    expect(s.rig.service.received).toEqual([]);
+    await s.tamper(`INSERT INTO events SELECT * FROM taken`);
+    expect(await statuses(), 'put back').toEqual(['counts', 'counts']);
+  },
+);
+
+test('an event about keys in the middle of the log cannot be changed either', async () => {
+  await s.publish([SIGNED_RULE], s.people.bob);
+  await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
+  await s.signCharter(s.people.bob);
+  expect(await statusOf()).toBe('counts');
+  await s.tamper(`UPDATE events SET kind = 'key_vouched' WHERE kind = 'key_revoked'`);
+  expect(await statuses()).toEqual(['events_missing', 'events_missing']);
+  expect((await s.signing.keys()).ring.counting.has(keyOf(s.people.carol))).toBe(false);
+});
+
+test('where PUBLIC_URL has another host, nothing counts and nothing becomes easier', async () => {
+  await s.publish([FREE], s.people.bob);
+  const moved = s.restarted(createVerifier({ id: 'other.example', origin: 'https://other.example' }));
+  expect(await statusOf(moved)).toBe('not_signed');
+  expect((await moved.policy.current()).lapsed?.environment).toMatchObject({ needed: 1 });
+  expect((await moved.keys()).ring.counting.size).toBe(0);
+});
+
+test('where PUBLIC_URL has lost its https, nothing counts and nothing becomes easier', async () => {
+  await s.publish([FREE], s.people.bob);
+  const moved = s.restarted(createVerifier(relyingPartyOf('http://steward.example')));
+  expect(await statusOf(moved)).toBe('not_signed');
+  expect((await moved.policy.current()).lapsed?.environment).toMatchObject({ needed: 1 });
+  expect((await moved.keys()).ring.counting.size).toBe(0);
+});
+
+test('a new process notices a sealed event that was removed or changed', async () => {
+  const { anna, bob, carol } = s.people;
+  await s.publish([SIGNED_RULE], bob);
+  await s.seal();
+  await s.keys.revoke('U0CAROL', revoking(anna, carol), AT);
+  await s.seal();
+  await s.signCharter(bob);
+  await s.seal();
+  await s.askFor(newName());
+  await s.seal();
+  const revocation = `(SELECT seq FROM events WHERE kind = 'key_revoked')`;
+  const charter = `(SELECT max(seq) FROM events WHERE kind = 'charter_signed')`;
+  const remove = (seq: string) => `DELETE FROM events WHERE seq = ${seq}`;
+  const rechain = `UPDATE events SET data = jsonb_set(data, '{previous}', (SELECT data->'previous' FROM events WHERE kind = 'key_revoked')) WHERE seq = ${charter}`;
+  const unseal = (seq: string) =>
+    `INSERT INTO unsealed_events (event_seq, team_id, since) SELECT event_seq, team_id, now() FROM ledger_entries WHERE event_seq = ${seq}; DELETE FROM ledger_entries WHERE event_seq = ${seq}`;
+  const newest = `(SELECT max(seq) FROM events)`;
+  // The revocation is in the middle of the log, the charter is the newest event of its kind.
+  const attacks: Readonly<Record<string, string>> = {
+    'the newest is removed': remove(charter),
+    'with its entry': `DELETE FROM ledger_entries WHERE event_seq = ${charter}; ${remove(charter)}`,
+    'with its seal': `DELETE FROM seals WHERE n = 3; ${remove(charter)}`,
+    'it names no event before': `UPDATE events SET data = data - 'previous' WHERE seq = ${charter}`,
+    'it is an event of something else': `UPDATE events SET subject_kind = 'order', kind = 'x' WHERE seq = ${charter}`,
+    'with another leaf': `UPDATE ledger_entries SET leaf = sha256('x') WHERE event_seq = ${charter}; UPDATE events SET data = data - 'previous' WHERE seq = ${charter}`,
+    'one in the middle is removed, and the next names the one before': `${rechain}; ${remove(revocation)}`,
+    'and waits for a seal again': `${rechain}; ${remove(revocation)}; ${unseal(charter)}`,
+    'the newest seal is removed': `DELETE FROM seals WHERE n = (SELECT max(n) FROM seals); DELETE FROM events WHERE seq = ${newest}`,
+  };
+  const tables = ['events', 'ledger_entries', 'unsealed_events', 'seals'];
+  await s.tamper(tables.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`).join(';'));
+  for (const [what, attack] of Object.entries(attacks)) {
+    await s.tamper(attack);
+    expect(await statusOf(s.restarted()), what).toBe('events_missing');
+    await s.tamper(
+      tables
+        .map((table) => `DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM kept_${table}`)
+        .join(';'),
+    );
+    expect(await statusOf(s.restarted()), `${what}, put back`).toBe('counts');
+  }
+});
+
+test('a forged event keeps nobody from being told, and each process tells once', async () => {
+  await s.publish([FREE], s.people.bob);
+  const newWatch = (signing = s.signing) =>
+    createCharterWatch({
+      ...{ signing, keys: s.keys, noted: () => undefined },
+      now: () => AT,
+      log: createLog('fatal'),
+    });
+  const told = async () =>
+    (
+      await s.rig.sql(`SELECT data->>'status' AS status FROM events e JOIN notifications n ON n.subject_id = e.seq::text
+      WHERE e.kind = 'charter_status' ORDER BY e.seq`)
+    ).map(({ status }) => status);
+  const watch = newWatch();
+  await watch();
+  expect(await told(), 'it counts from the start').toEqual([]);
+  await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+    VALUES ('T0STEWARD', 'policy', 'policy', 'charter_status', 'system', now(), '{"status": "rows_differ"}')`);
+  await s.tamper(`UPDATE policy_versions SET rules = '[]'`);
+  await watch();
+  await watch();
+  expect(await told()).toEqual(['rows_differ']);
+  const restarted = newWatch(s.restarted());
+  await restarted();
+  await restarted();
+  expect(await told(), 'after a restart').toEqual(['rows_differ', 'rows_differ']);
+  await s.signCharter(s.people.carol);
+  await watch();
+  await restarted();
+  expect(await told(), 'once for both').toEqual(['rows_differ', 'rows_differ', 'counts']);
+});
+
+test('an order with a signed and an unsigned requirement takes each from those who may give it', async () => {
+  const both = rule({ name: 'signed', by: ['S0GONE'], approvers: ['U0BOB'], signed: true });
+  await s.publish([both, rule({ name: 'clicked', approvers: ['U0MALLORY', 'U0CAROL'] })]);
+  const order = await s.askFor(newName());
+  expect(order.demand.requirements.map(({ signed }) => signed)).toEqual([true, false]);
+  expect(await s.click(order.id, 'U0BOB'), 'his part is signed').toMatchObject({
+    refusal: { code: 'signature_needed' },
+  });
+  expect(await s.click(order.id, 'U0MALLORY'), 'no passkey of hers counts').toMatchObject({ ok: true });
+  expect(await s.click(order.id, 'U0MALLORY')).toMatchObject({ refusal: { code: 'approved_already' } });
+  expect((await s.rig.read(order.id)).state).toBe('PENDING');
+  await s.sign(order.id, s.people.bob);
+  expect((await s.rig.read(order.id)).state).toBe('APPROVED');
+  await s.execute(order.id);
+  expect(await s.rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+});
+
+test('a person has at most ten passkeys', async () => {
+  const keys = Array.from({ length: 10 }, () => newSigner('U0ALICE'));
+  for (const key of keys) await s.enrol(key);
+  expect(await s.enrol(newSigner('U0ALICE'))).toBe(false);
+  await s.keys.revoke('U0ALICE', revoking(s.people.anna, keys[0] ?? newSigner('')), AT);
+  expect(await s.enrol(newSigner('U0ALICE'))).toBe(true);
+});
+
+/** The tables whose rows say what decides and who signs. */
+const TABLES = ['settings', 'policy_versions', 'policy_drafts', 'passkey_counters'] as const;
+type Image = ReadonlyMap<string, string>;
+
+test('whole rows of an earlier moment make no later order need less, and each difference is told once', async () => {
+  const { bob, carol, dora } = s.people;
+  const watch = createCharterWatch({
+    ...{ signing: s.signing, keys: s.keys, noted: () => undefined },
+    now: () => AT,
+    log: createLog('fatal'),
+  });
+  const told = async () =>
+    Number(
+      (await s.rig.sql(`SELECT count(*)::int AS n FROM events WHERE kind = 'charter_status'`))[0]?.['n'],
+    );
+  const image = async (): Promise<Image> => {
+    const texts = new Map<string, string>();
+    for (const table of TABLES) {
+      const [row] = await s.rig.sql(`SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${table} t`);
+      texts.set(table, String(row?.['rows']));
+    }
+    return texts;
+  };
+  const restore = async (rows: Image, tables: readonly string[]) => {
+    for (const table of tables)
+      await s.tamper(
+        `DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $rows$${rows.get(table)}$rows$)`,
+      );
+  };
+  const settle = async (name: string, before: unknown, after: unknown) => {
+    await s.save([{ name, before: String(before), after: String(after) }], 'U0ADA', AT);
+    await s.signCharter(carol);
+  };
+  const life: readonly (() => Promise<unknown>)[] = [
+    () => s.publish([FREE], bob),
+    () => settle('approvals_required', 1, 2),
+    () => s.keys.raiseCounter(keyOf(bob), 7),
+    () => s.publish([rule({ name: 'one click', approvers: ['U0BOB'] })], dora),
+    () => settle('allow_self_approval', false, true),
+    () => s.publish([SIGNED_RULE], bob),
+    () => settle('approvals_required', 2, 1),
+  ];
+  const pairs = TABLES.flatMap((one, n) => TABLES.slice(n + 1).map((other) => [one, other]));
+  const earlier: Image[] = [];
+  for (const step of life) {
+    earlier.push(await image());
+    await step();
+    await watch();
+    const now = await image();
+    const demand = await demanded();
+    for (const before of earlier) {
+      for (const tables of [...TABLES.map((table) => [table]), ...pairs]) {
+        const differs = tables.some(
+          (table) =>
+            table !== 'policy_drafts' && table !== 'passkey_counters' && before.get(table) !== now.get(table),
+        );
+        const toldBefore = await told();
+        await restore(before, tables);
+        await watch();
+        await watch();
+        const what = `${tables.join(' and ')} of ${earlier.indexOf(before)} after ${earlier.length}`;
+        expect(await statuses(), what).toEqual(Array(2).fill(differs ? 'rows_differ' : 'counts'));
+        const restored = await s.askFor(newName());
+        const needs = restored.demand.requirements.map(({ rule: { kind }, needed, signed }) => [
+          kind,
+          needed,
+          signed,
+        ]);
+        expect(needs, what).toEqual(expect.arrayContaining(demand));
+        expect(needsSignatures(restored.demand) || !differs, what).toBe(true);
+        expect((await told()) - toldBefore, what).toBe(differs ? 1 : 0);
+        await restore(now, tables);
+        await watch();
+        expect(await statusOf(), `${what}, back`).toBe('counts');
+      }
+    }
+  }
+}, 120_000);

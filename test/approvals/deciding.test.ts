@@ -1,0 +1,439 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { approveOrder, cancelOrder, denyOrder } from '../../src/approvals/decide.ts';
+import type { ChangeOutcome } from '../../src/orders/change-order.ts';
+import { resolveOrder } from '../../src/orders/resolve.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
+import { ALICE, atOnce, gate, HOUR_MS, type Rig, startRig, until } from '../orders/rig.ts';
+import { saidOf } from '../orders/sample.ts';
+import { fails } from '../orders/scripted-service.ts';
+
+/*
+ * Approvals, refusals and what else may happen to an order that waits: by many at once, late, and without ground.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const renewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 2 });
+const refusal = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
+const done = (outcomes: readonly ChangeOutcome[]) => outcomes.filter(({ ok }) => ok).length;
+
+async function unknownRenewal() {
+  rig.service.answer = async () => {
+    throw fails('unknown_outcome');
+  };
+  const { id } = await rig.approvedRenewal('cafe.rest');
+  await rig.runDue();
+  return rig.read(id);
+}
+
+async function nothingSent(orderId: string): Promise<void> {
+  await rig.runDue();
+  expect(rig.service.timesSent(orderId), 'requests to the service').toBe(0);
+}
+
+describe('approving', () => {
+  test('of 20 approvers at once one lets the order go, and it is sent once', async () => {
+    const approvers = Array.from({ length: 20 }, (_, index) => `U0BOSS${index}`);
+    rig.setTeam({ approvers });
+    const order = await renewal();
+    const outcomes = await Promise.all(approvers.map((userId) => approveOrder(rig.orders, order.id, userId)));
+    expect(done(outcomes)).toBe(1);
+    for (const outcome of outcomes.filter(({ ok }) => !ok))
+      expect(refusal(outcome)).toMatch(/approved already/);
+    expect(await rig.isDue(order.id)).toBe(true);
+
+    // As if 20 replicas found it at once.
+    await atOnce(20, () => rig.startProcess().execute(order.id));
+    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect(await rig.story(order.id)).toEqual([
+      'requested by U0ALICE',
+      expect.stringMatching(/^approved by U0BOSS/),
+      'claimed',
+      'sending',
+      'answered',
+      'finished',
+    ]);
+  });
+
+  test('however often one person clicks, it counts once', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    const outcomes = await atOnce(10, () => approveOrder(rig.orders, order.id, 'U0BOB'));
+    expect(done(outcomes)).toBe(1);
+    for (const outcome of outcomes.filter(({ ok }) => !ok)) expect(refusal(outcome)).toMatch(/already/);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'PENDING', approvals: [{ userId: 'U0BOB' }] });
+    await nothingSent(order.id);
+  });
+
+  test('of 10 at once exactly as many count as are needed', async () => {
+    const approvers = Array.from({ length: 10 }, (_, index) => `U0BOSS${index}`);
+    rig.setTeam({ approvers, approvalsRequired: 3 });
+    const order = await renewal();
+    const outcomes = await Promise.all(approvers.map((userId) => approveOrder(rig.orders, order.id, userId)));
+    expect(done(outcomes)).toBe(3);
+    const approved = await rig.read(order.id);
+    expect(approved).toMatchObject({
+      state: 'APPROVED',
+      version: 4,
+      expiresAt: undefined,
+      remindAt: undefined,
+    });
+    expect(new Set(approved.approvals.map(({ userId }) => userId)).size).toBe(3);
+    expect(await rig.isDue(order.id)).toBe(true);
+  });
+
+  test('as many are needed as when it was asked for', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    rig.setTeam({ approvalsRequired: 1 });
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    expect((await rig.read(order.id)).state).toBe('PENDING');
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+  });
+
+  test('the approval of somebody who is no approver any more falls out at the last click', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    await approveOrder(rig.orders, order.id, 'U0DORA');
+    rig.groups.set('S0LEADS', []);
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    expect((await rig.read(order.id)).state, 'Dora’s counted though she left').toBe('PENDING');
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0DORA'))).toMatch(/Only approvers/);
+    await nothingSent(order.id);
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
+    await rig.runDue();
+    expect(rig.service.timesSent(order.id)).toBe(1);
+  });
+
+  test('two who both approved let it go when the one who had left is an approver again and presses once more', async () => {
+    rig.setTeam({ approvers: ['U0BOB', 'U0CAROL'], approvalsRequired: 2 });
+    const order = await renewal();
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    rig.setTeam({ approvers: ['U0CAROL'] });
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0CAROL'))).toMatch(/approved this already/);
+    expect((await rig.read(order.id)).state).toBe('PENDING');
+    rig.setTeam({ approvers: ['U0BOB', 'U0CAROL'] });
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
+    expect(await rig.read(order.id)).toMatchObject({
+      state: 'APPROVED',
+      approvals: [{ userId: 'U0BOB' }, { userId: 'U0CAROL' }],
+    });
+    await rig.runDue();
+    expect(rig.service.timesSent(order.id)).toBe(1);
+  });
+
+  test('one’s own order is approved only where the settings allow it', async () => {
+    rig.setTeam({ approvers: ['U0ALICE', 'U0BOB'] });
+    const order = await renewal();
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0ALICE'))).toMatch(/somebody else/);
+    rig.setTeam({ allowSelfApproval: true });
+    expect((await approveOrder(rig.orders, order.id, 'U0ALICE')).ok).toBe(true);
+  });
+
+  test('an own approval given while it was allowed does not stand when it is not any more', async () => {
+    rig.setTeam({
+      approvers: ['U0ALICE', 'U0BOB', 'U0CAROL'],
+      approvalsRequired: 2,
+      allowSelfApproval: true,
+    });
+    const order = await renewal();
+    await approveOrder(rig.orders, order.id, 'U0ALICE');
+    rig.setTeam({ allowSelfApproval: false });
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    expect((await rig.read(order.id)).state).toBe('PENDING');
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+  });
+
+  test('a group that Slack does not tell counts as empty, and bars nobody who is listed', async () => {
+    const order = await renewal();
+    rig.groups.delete('S0LEADS');
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0DORA'))).toMatch(/could not read the group/);
+    expect(await rig.read(order.id)).toEqual(order);
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
+  });
+
+  test('an approval by way of a group that cannot be read counts once more when it can', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    await approveOrder(rig.orders, order.id, 'U0DORA');
+    rig.groups.delete('S0LEADS');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    expect((await rig.read(order.id)).state, 'nobody knows that Dora is in the group').toBe('PENDING');
+    const entry = (await rig.orders.store.history(order.id, 'system')).at(-1);
+    expect(entry).toMatchObject({ lapsed: ['U0DORA'], unreadableGroups: ['S0LEADS'] });
+    rig.groups.set('S0LEADS', ['U0DORA']);
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+  });
+
+  test('an order that is not there is no order', async () => {
+    expect(refusal(await approveOrder(rig.orders, 'nothing', 'U0BOB'))).toMatch(/no such order/);
+  });
+});
+
+describe('people who have left', () => {
+  test('the approval of somebody who has left does not count', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
+    rig.absent.set('U0CAROL', 'left');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    expect((await rig.read(order.id)).state).toBe('PENDING');
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0CAROL'))).toMatch(/Only approvers/);
+    await nothingSent(order.id);
+    await approveOrder(rig.orders, order.id, 'U0DORA');
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+  });
+
+  test('while Slack does not tell of somebody who approved, the last approval is refused', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
+    const before = await rig.read(order.id);
+    rig.absent.set('U0CAROL', 'unknown');
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
+      /does not tell me whether <@U0CAROL> is still here. Try again in a minute/,
+    );
+    expect(await rig.read(order.id), 'nothing is dropped for it').toEqual(before);
+    rig.absent.clear();
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+  });
+
+  test('where others are enough, it does not matter that Slack does not tell of one', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
+    rig.absent.set('U0CAROL', 'left');
+    await approveOrder(rig.orders, order.id, 'U0DORA');
+    rig.absent.set('U0CAROL', 'unknown');
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+  });
+
+  test.each(['approve', 'deny', 'settle'] as const)(
+    'whoever Slack does not tell of cannot %s',
+    async (decision) => {
+      const order = decision === 'settle' ? await unknownRenewal() : await renewal();
+      rig.absent.set('U0BOB', 'unknown');
+      const outcome =
+        decision === 'settle'
+          ? await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined)
+          : decision === 'deny'
+            ? await denyOrder(rig.orders, order.id, 'U0BOB', undefined)
+            : await approveOrder(rig.orders, order.id, 'U0BOB');
+      expect(refusal(outcome)).toMatch(/does not tell me whether you are still here. Try again in a minute/);
+      expect(await rig.read(order.id)).toEqual(order);
+    },
+  );
+
+  test('what they asked for is stopped at the approval, before anything is sent', async () => {
+    const order = await renewal();
+    rig.absent.set('U0ALICE', 'left');
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0EVE')), 'by an approver alone').toMatch(
+      /Only approvers/,
+    );
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    const { state, items } = await rig.read(order.id);
+    expect(state).toBe('FAILED');
+    expect(saidOf(items[0])).toMatch(/no longer a full member.*nothing was sent/);
+    await nothingSent(order.id);
+  });
+
+  test('what uses their account is stopped as well', async () => {
+    const order = await rig.ask('renew', { names: ['cafe.rest'], period: 2 }, { requesterId: 'U0ERIN' });
+    rig.absent.set('U0ALICE', 'left');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    const { state, items } = await rig.read(order.id);
+    expect(state).toBe('FAILED');
+    expect(saidOf(items[0])).toMatch(/whose account it uses is no longer a full member/);
+  });
+
+  test('while Slack does not tell of who asked, nothing is approved and nothing given up', async () => {
+    const order = await renewal();
+    rig.absent.set('U0ALICE', 'unknown');
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
+      /does not tell me whether <@U0ALICE> is still here/,
+    );
+    expect(await rig.read(order.id)).toEqual(order);
+    rig.absent.clear();
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
+  });
+});
+
+describe('when several decide at once', () => {
+  /** Each has read the order as it waits before anybody's decision is kept. */
+  test.each([
+    ['approved', 'APPROVED'],
+    ['denied', 'DENIED'],
+    ['cancelled', 'CANCELLED'],
+  ] as const)('the first to be kept happens, and the others learn which: %s', async (first, state) => {
+    const order = await renewal();
+    const waiting = new Map<string, () => void>();
+    rig.setBeforeCommit(async ({ log }) => {
+      const { opened, open } = gate();
+      waiting.set(log[0]?.kind ?? '', open);
+      await opened;
+    });
+    const decisions = {
+      approved: approveOrder(rig.orders, order.id, 'U0BOB'),
+      denied: denyOrder(rig.orders, order.id, 'U0CAROL', undefined),
+      cancelled: cancelOrder(rig.orders, order.id, 'U0ALICE'),
+    };
+    await until('all three are about to be kept', () => waiting.size === 3);
+    waiting.get(first)?.();
+    expect((await decisions[first]).ok).toBe(true);
+    for (const open of waiting.values()) open();
+    const outcomes = await Promise.all(Object.values(decisions));
+    expect(done(outcomes), 'decisions that went through').toBe(1);
+    for (const outcome of outcomes) if (!outcome.ok) expect(refusal(outcome)).toMatch(/the order is /);
+    expect((await rig.read(order.id)).state).toBe(state);
+    expect(await rig.story(order.id)).toHaveLength(2);
+    expect(await rig.isDue(order.id), 'to be carried out').toBe(state === 'APPROVED');
+  });
+
+  test('an order that is approved cannot be taken back or denied', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    expect(refusal(await cancelOrder(rig.orders, order.id, 'U0ALICE'))).toMatch(/approved already/);
+    expect(refusal(await denyOrder(rig.orders, order.id, 'U0BOB', 'no'))).toMatch(/approved already/);
+  });
+
+  test('only the requester takes an order back, and only an approver denies it', async () => {
+    const order = await renewal();
+    expect(refusal(await cancelOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/Only the person who asked/);
+    expect(refusal(await denyOrder(rig.orders, order.id, 'U0EVE', undefined))).toMatch(/Only approvers/);
+    expect(await rig.read(order.id)).toEqual(order);
+    await denyOrder(rig.orders, order.id, 'U0BOB', 'too dear');
+    const [, entry] = await rig.orders.store.history(order.id, 'system');
+    expect(entry).toMatchObject({ kind: 'denied', actor: 'U0BOB', reason: 'too dear' });
+    await nothingSent(order.id);
+  });
+});
+
+describe('when the ground of an order has gone', () => {
+  test('it fails at the click, before anything is sent', async () => {
+    const order = await renewal();
+    rig.accounts.clear();
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    const failed = await rig.read(order.id);
+    expect(failed).toMatchObject({
+      state: 'FAILED',
+      approvals: [],
+      items: [{ state: 'FAILED', attempts: 0 }],
+    });
+    expect(saidOf(failed.items[0])).toMatch(/no longer linked, so nothing was sent/);
+    await nothingSent(order.id);
+  });
+
+  test('it fails after the click too, as long as nothing is sent', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    rig.accounts.clear();
+    await nothingSent(order.id);
+    expect((await rig.read(order.id)).state).toBe('FAILED');
+  });
+
+  test('it fails when another login took the account’s place', async () => {
+    const order = await renewal();
+    rig.accounts.clear();
+    rig.accounts.set('account-other', { ...ALICE, id: 'account-other', login: 'frontdesk' });
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    expect((await rig.read(order.id)).state).toBe('FAILED');
+    await nothingSent(order.id);
+  });
+
+  test('it fails when the rules have changed since it was asked for', async () => {
+    const order = await renewal();
+    await rig.askedWith(order.id, `jsonb_set(input, '{period}', '11')`);
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    const { state, items } = await rig.read(order.id);
+    expect(state).toBe('FAILED');
+    expect(saidOf(items[0])).toMatch(/rules have changed.*from 1 to 10/);
+    await nothingSent(order.id);
+  });
+
+  test('it fails after the click too when the rules have changed', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.askedWith(order.id, `jsonb_set(input, '{period}', '11')`);
+    // Rules come with a release: who knows the new ones is not the process that took the click.
+    await rig.startProcess().execute(order.id);
+    await nothingSent(order.id);
+    const { state, items } = await rig.read(order.id);
+    expect(state).toBe('FAILED');
+    expect(saidOf(items[0])).toMatch(/rules have changed/);
+  });
+
+  test('somebody who may not approve cannot make it fail', async () => {
+    const order = await renewal();
+    rig.accounts.clear();
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0EVE'))).toMatch(/Only approvers/);
+    expect(await rig.read(order.id)).toEqual(order);
+  });
+});
+
+describe('time', () => {
+  test('an order runs out at its moment, not before, and once', async () => {
+    const order = await renewal();
+    expect(order.expiresAt).toEqual(new Date(rig.now.getTime() + 72 * HOUR_MS));
+    rig.pass(72 * HOUR_MS - 1);
+    expect((await rig.main.expire(order.id)).ok).toBe(false);
+    rig.pass(1);
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/time is over/);
+    expect(done(await atOnce(5, () => rig.main.expire(order.id)))).toBe(1);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'EXPIRED', closedAt: rig.now });
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/expired/);
+    await nothingSent(order.id);
+  });
+
+  test('an approval in the last millisecond counts', async () => {
+    const order = await renewal();
+    rig.pass(72 * HOUR_MS - 1);
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
+    rig.pass(HOUR_MS);
+    expect((await rig.main.expire(order.id)).ok, 'it ran out though it was approved').toBe(false);
+  });
+
+  test('the moments are kept with the order', async () => {
+    const order = await renewal();
+    expect(await rig.due(order.id)).toEqual({ work: order.remindAt, notifications: rig.now });
+    rig.pass(4 * HOUR_MS);
+    await rig.runDue();
+    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded']);
+    expect((await rig.due(order.id)).work).toEqual(order.escalateAt);
+    rig.pass(20 * HOUR_MS);
+    await rig.runDue();
+    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded', 'escalated']);
+    expect((await rig.due(order.id)).work).toEqual(order.expiresAt);
+    rig.pass(48 * HOUR_MS);
+    await rig.runDue();
+    expect((await rig.read(order.id)).state).toBe('EXPIRED');
+  });
+
+  test('approvers are nudged once, however many remind at once', async () => {
+    const order = await renewal();
+    rig.pass(4 * HOUR_MS - 1);
+    expect((await rig.main.nudge(order.id)).ok).toBe(false);
+    rig.pass(1);
+    expect(done(await atOnce(10, () => rig.main.nudge(order.id)))).toBe(1);
+    rig.pass(HOUR_MS);
+    await rig.recover();
+    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded']);
+  });
+
+  test('are noticed once, however many processes look', async () => {
+    const order = await renewal();
+    rig.pass(4 * HOUR_MS);
+    await rig.recover();
+    rig.pass(68 * HOUR_MS);
+    await atOnce(3, () => rig.recover());
+    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded', 'expired']);
+    expect((await rig.due(order.id)).notifications).toBeInstanceOf(Date);
+  });
+});

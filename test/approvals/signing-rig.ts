@@ -1,0 +1,163 @@
+import { charterOf, hashOfCharter, witnessText } from '../../src/approvals/charter.ts';
+import { approveOrder, approveSigned } from '../../src/approvals/decide.ts';
+import { createOrderSigning, signedSubjectOf } from '../../src/approvals/order-signing.ts';
+import { challengeOf, type LoggedSignature } from '../../src/approvals/signing/approval.ts';
+import { createVerifier, hashOf, type Verifier } from '../../src/approvals/signing/assertion.ts';
+import { readConfig } from '../../src/config/environment.ts';
+import { withSaved } from '../../src/config/settings.ts';
+import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { createLedger } from '../../src/ledger/ledger.ts';
+import { createLog } from '../../src/lib/log.ts';
+import type { Order } from '../../src/orders/order.ts';
+import { type PolicyRule, versionToSign } from '../../src/policy/policy.ts';
+import { createLedgerStore } from '../../src/store/ledger.ts';
+import { createPolicyStore } from '../../src/store/policies.ts';
+import { createSettingsStore } from '../../src/store/settings.ts';
+import { createKeyStore } from '../../src/store/signing.ts';
+import { startRig } from '../orders/rig.ts';
+import { rule } from '../policy/sample.ts';
+import { addedKey, HERE, newNonce, newSigner, rootsOf, type Signer, vouching } from './signing/sample.ts';
+
+const TEAM_ID = 'T0STEWARD';
+const { team: START } = readConfig({
+  SLACK_BOT_TOKEN: 'xoxb-1',
+  SLACK_SIGNING_SECRET: 'secret-secret',
+  SERVICE_JSON_URL: 'https://service.example/v1',
+  CREDENTIALS_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+  APPROVERS: 'U0BOB,U0CAROL',
+});
+
+/** Two signatures of three people for whatever is asked for. */
+export const SIGNED_RULE = rule({
+  name: 'what is asked for',
+  approvers: ['U0BOB', 'U0CAROL', 'U0DORA'],
+  needed: 2,
+  signed: true,
+});
+
+/**
+ * The use cases with keys in use: Anna is the root, and has vouched for Bob, Carol and Dora; Mallory’s key nobody vouched for. The
+ * policy, the settings, keys and charters stand in the database.
+ */
+export async function startSigningRig() {
+  const rig = await startRig();
+  const { database } = rig;
+  await rig.sql(`INSERT INTO installation (id, team_id) VALUES (1, '${TEAM_ID}')`);
+  const keys = createKeyStore(database, TEAM_ID);
+  const policies = createPolicyStore(database, TEAM_ID, true);
+  const saved = createSettingsStore(database);
+  const people = {
+    anna: newSigner('U0ANNA'),
+    bob: newSigner('U0BOB'),
+    carol: newSigner('U0CAROL'),
+    dora: newSigner('U0DORA'),
+    mallory: newSigner('U0MALLORY'),
+  };
+  const at = new Date('2026-03-01T08:00:00Z');
+  const start = withSaved(START, {});
+  const witness = readLedgerKey(makeLedgerKey());
+  const ledger = createLedger({
+    store: createLedgerStore(database, TEAM_ID),
+    key: witness,
+    memory: { recall: async () => undefined, remember: async () => undefined },
+    now: () => rig.now,
+    log: createLog('fatal'),
+  });
+  const signingOf = ({ readRows }: typeof keys, verifier = createVerifier(HERE)) =>
+    createOrderSigning({
+      use: { roots: rootsOf(people.anna), verifier, witness },
+      readRows: () => readRows(ledger.areSigningEventsSealed),
+      directory: rig.directory,
+      policies,
+      readSettings: saved.all,
+      settingsOf: (each) => withSaved(START, each),
+      start,
+      ruleFacts: rig.orders.ruleFacts,
+      now: () => rig.now,
+    });
+  const signing = signingOf(keys);
+  const signed = { signing, settings: signing.settings, policy: signing.policy };
+  Object.assign(rig.orders, signed);
+  Object.assign(rig.mandates, signed);
+  const { orders } = rig;
+  const process = rig.startProcess(signed);
+
+  const enrol = (signer: Signer) => keys.add({ ...addedKey(signer), addedAt: at });
+  for (const signer of Object.values(people)) await enrol(signer);
+  for (const of of [people.bob, people.carol, people.dora])
+    await keys.vouch(of.owner, vouching(people.anna, of), at);
+
+  return {
+    rig,
+    signing,
+    /** After a restart, which remembers nothing. */
+    restarted: (verifier?: Verifier) => signingOf(createKeyStore({ ...database }, TEAM_ID), verifier),
+    /** Seals every event that waits. */
+    seal: () => ledger.sealAndAnchor(),
+    /** Past the triggers, as the owner of the database could. */
+    tamper: (statement: string) =>
+      rig.sql(
+        `DO $do$ BEGIN PERFORM set_config('session_replication_role', 'replica', true); ${statement}; END $do$`,
+      ),
+    save: saved.save,
+    keys,
+    people,
+    enrol,
+    /** Publishes a policy, and has it signed. */
+    async publish(rules: readonly PolicyRule[], signer: Signer | 'nobody' = people.anna) {
+      const current = await policies.current();
+      const draft = await policies.saveDraft(rules, `version ${current.version}`, 'U0ADA', at);
+      const revision = draft?.revision ?? '';
+      await policies.publish(revision, 'U0ADA', at);
+      await policies.confirm(revision, 'U0EVE', at);
+      if (signer !== 'nobody') await this.signCharter(signer);
+    },
+    /** @param more what an attacker would sign, or leave out */
+    async signCharter(
+      signer: Signer,
+      more: { readonly publisher?: string; readonly isWitnessed?: boolean } = {},
+    ) {
+      const { publisher = 'U0ADA', isWitnessed = true } = more;
+      const rules = { policy: await policies.current(), settings: withSaved(START, await saved.all()) };
+      const charter = JSON.parse(JSON.stringify(charterOf(rules, publisher)));
+      const { log } = await keys.readRows();
+      const challenge = {
+        by: signer.owner,
+        charter: hashOf(charter),
+        decision: 'publish',
+        nonce: newNonce(),
+        ...hashOfCharter(log.charters.at(-1)),
+      } as const;
+      const signature = signer.authenticator.assert(challenge);
+      const witnessed = isWitnessed ? witness.sign(witnessText(challenge)) : '';
+      await keys.signCharter({ charter, signature, witness: witnessed }, at);
+    },
+    /** Somebody signs an order as the page would have them sign it. */
+    async signature(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {
+      const order = await rig.read(orderId);
+      const version = versionToSign(await signing.policy.current());
+      const { challenge, bound } = challengeOf(owner, signedSubjectOf(order, version), newNonce());
+      return { signature: authenticator.assert(challenge), bound, chain: [] };
+    },
+    async sign(orderId: string, ...signers: readonly Signer[]) {
+      const outcomes = [];
+      for (const signer of signers)
+        outcomes.push(
+          await approveSigned(orders, orderId, signer.owner, await this.signature(orderId, signer)),
+        );
+      return outcomes.at(-1);
+    },
+    click: (orderId: string, userId: string) => approveOrder(orders, orderId, userId),
+    /** Alice asks, and Bob and Carol sign. */
+    async signedOrder(name = 'cafe.rest'): Promise<Order> {
+      const order = await this.askFor(name);
+      await this.sign(order.id, people.bob, people.carol);
+      return rig.read(order.id);
+    },
+    askFor: (name: string) => rig.ask('renew', { names: [name], period: 1 }),
+    execute: (orderId: string) => process.execute(orderId),
+    advance: (orderId: string) => process.advance(orderId, 'execution'),
+  };
+}
+
+export type SigningRig = Awaited<ReturnType<typeof startSigningRig>>;

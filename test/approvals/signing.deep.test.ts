@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { approveInEmergency } from '../../src/approvals/break-glass.ts';
+import { approveSigned } from '../../src/approvals/decide.ts';
+import { resumeOrder } from '../../src/approvals/resume.ts';
+import { confirmOrder } from '../../src/orders/request-order.ts';
+import { MINUTE_MS } from '../orders/rig.ts';
+import { DONE, fails } from '../orders/scripted-service.ts';
+import { rule } from '../policy/sample.ts';
+import { newSigner, type Signer, vouching } from './signing/sample.ts';
+import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
+
+/*
+ * Where a rule asks for signatures, nothing leaves without them.
+ */
+
+let s: SigningRig;
+beforeAll(async () => {
+  s = await startSigningRig();
+  await s.publish([SIGNED_RULE]);
+});
+beforeEach(() => {
+  s.rig.service.received.length = 0;
+});
+afterAll(() => s.rig.end());
+
+let count = 0;
+const newName = () => {
+  count += 1;
+  return `name-${count}.rest`;
+};
+const sent = () => s.rig.service.received.length;
+
+test('what two people have signed is sent', async () => {
+  const order = await s.signedOrder(newName());
+  expect(order.state).toBe('APPROVED');
+  await s.execute(order.id);
+  expect(await s.rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+  expect(sent()).toBe(1);
+  const approved = (await s.rig.store.history(order.id, 'system')).filter(({ kind }) => kind === 'approved');
+  expect(approved).toMatchObject([
+    { actor: 'U0BOB', signature: { challenge: { approver: 'U0BOB', statement: order.statementHash } } },
+    { actor: 'U0CAROL', signature: { challenge: { approver: 'U0CAROL', policy: 1 } } },
+  ]);
+});
+
+test('a click takes no signature’s place, and one signature is not two', async () => {
+  const order = await s.askFor(newName());
+  expect(await s.click(order.id, 'U0BOB')).toMatchObject({
+    ok: false,
+    refusal: { code: 'signature_needed' },
+  });
+  await s.sign(order.id, s.people.bob);
+  expect(await s.click(order.id, 'U0CAROL')).toMatchObject({ refusal: { code: 'signature_needed' } });
+  expect(await s.sign(order.id, s.people.bob)).toMatchObject({ refusal: { code: 'approved_already' } });
+  expect((await s.rig.read(order.id)).state).toBe('PENDING');
+});
+
+test('a key that nobody vouched for does not count', async () => {
+  const order = await s.askFor(newName());
+  await s.sign(order.id, s.people.bob);
+  const impostor = newSigner('U0CAROL');
+  await s.enrol(impostor);
+  await s.sign(order.id, impostor);
+  expect((await s.rig.read(order.id)).state).toBe('PENDING');
+  // Her own key does afterwards.
+  await s.sign(order.id, s.people.carol);
+  expect((await s.rig.read(order.id)).state).toBe('APPROVED');
+});
+
+test('a signature of another order does not count', async () => {
+  const [one, other] = [await s.askFor(newName()), await s.askFor(newName())];
+  const signature = await s.signature(one.id, s.people.bob);
+  await approveSigned(s.rig.orders, other.id, 'U0BOB', signature);
+  await s.sign(other.id, s.people.carol);
+  expect((await s.rig.read(other.id)).state).toBe('PENDING');
+});
+
+test('a key that was revoked meanwhile stops what waits to be sent', async () => {
+  const order = await s.signedOrder(newName());
+  const { dora, anna } = s.people;
+  const second = newSigner('U0CAROL');
+  await s.enrol(second);
+  const { fingerprint } = s.people.carol.authenticator;
+  await s.keys.revoke(
+    'U0CAROL',
+    anna.authenticator.assert({
+      ...{ by: 'U0ANNA', decision: 'revoke', key: fingerprint, of: 'U0CAROL' },
+      nonce: 'a'.repeat(64),
+      reason: 'retired',
+    }),
+    s.rig.now,
+  );
+  await s.execute(order.id);
+  expect(sent()).toBe(0);
+  expect(await s.rig.read(order.id)).toMatchObject({
+    state: 'FAILED',
+    items: [{ sentAt: undefined, result: { summary: { code: 'not_signed', differs: ['key'] } } }],
+  });
+  // Vouched for again with another key, she signs again.
+  await s.keys.vouch('U0CAROL', vouching(dora, second), s.rig.now);
+  s.people.carol = second;
+  const next = await s.signedOrder(newName());
+  await s.execute(next.id);
+  expect(sent()).toBe(1);
+});
+
+test('who left a minute ago has signed nothing', async () => {
+  const order = await s.signedOrder(newName());
+  s.rig.absent.set('U0BOB', 'left');
+  await s.execute(order.id);
+  expect(sent()).toBe(0);
+  expect((await s.rig.read(order.id)).state).toBe('FAILED');
+  s.rig.absent.clear();
+});
+
+test('while Slack does not tell of a signer it waits', async () => {
+  const order = await s.signedOrder(newName());
+  s.rig.absent.set('U0BOB', 'unknown');
+  await s.execute(order.id);
+  expect(sent()).toBe(0);
+  expect((await s.rig.read(order.id)).state).toBe('APPROVED');
+  s.rig.absent.clear();
+  await s.execute(order.id);
+  expect(sent()).toBe(1);
+});
+
+test('a request that goes out again is looked at again', async () => {
+  const order = await s.signedOrder(newName());
+  s.rig.service.answer = async () => {
+    throw fails('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
+  };
+  await s.execute(order.id);
+  expect(sent()).toBe(1);
+  await s.rig.sql(`DELETE FROM approvals WHERE order_id = $1 AND user_id = 'U0BOB'`, order.id);
+  s.rig.pass(MINUTE_MS);
+  await s.execute(order.id);
+  expect(sent(), 'the first one alone').toBe(1);
+  expect(await s.rig.read(order.id)).toMatchObject({
+    items: [{ result: { summary: { code: 'not_signed', differs: ['count'] } } }],
+  });
+  s.rig.service.answer = async () => DONE;
+});
+
+test('a paused order of many rows goes on with new signatures alone', async () => {
+  const rows = Array.from({ length: 60 }, (_, n) => {
+    const name = newName();
+    return { name, input: { names: [name], period: 1 }, secret: undefined, n };
+  });
+  const bulk = { rows: rows.map(({ n: _, ...row }) => row), findings: [], leftOut: 0 };
+  const asked = await s.rig.request('renew', {}, { bulk });
+  if (asked.kind !== 'accepted') throw new Error(asked.kind);
+  const { id } = asked.order;
+  await confirmOrder(s.rig.orders, id, 'U0ALICE');
+  await s.sign(id, s.people.bob, s.people.carol);
+  s.rig.service.answer = async () => {
+    throw fails('refused', { code: 'EF01055', httpStatus: 400 });
+  };
+  await s.execute(id);
+  expect((await s.rig.read(id)).bulk?.pause).toBeDefined();
+  s.rig.service.answer = async () => DONE;
+  const sentBefore = sent();
+  // Neither who asked nor an approver lets it go on with a click.
+  for (const userId of ['U0ALICE', 'U0BOB'])
+    expect(await resumeOrder(s.rig.orders, id, userId)).toMatchObject({
+      refusal: { code: 'signature_needed' },
+    });
+  const resume = async (signer: Signer) =>
+    resumeOrder(s.rig.orders, id, signer.owner, await s.signature(id, signer));
+  // One new signature is not two: those from before the pause are for what came before it.
+  expect(await resume(s.people.bob)).toMatchObject({ ok: true });
+  expect((await s.rig.read(id)).bulk?.pause).toBeDefined();
+  expect(await resume(s.people.carol)).toMatchObject({ ok: true });
+  await s.execute(id);
+  const after = await s.rig.read(id);
+  expect(after.bulk?.pause).toBeUndefined();
+  expect(sent() - sentBefore).toBe(after.items.filter(({ state }) => state === 'SUCCEEDED').length);
+  expect(sent() - sentBefore).toBeGreaterThan(40);
+});
+
+test('nobody breaks the glass', async () => {
+  const order = await s.askFor(newName());
+  const deps = { ...s.rig.orders, isAdmin: async () => true };
+  expect(await approveInEmergency(deps, order.id, 'U0EVE', 'it burns')).toMatchObject({
+    refusal: { code: 'break_glass_not_allowed' },
+  });
+});
+
+test('approvals of another version of the policy do not count', async () => {
+  const order = await s.askFor(newName());
+  await s.sign(order.id, s.people.bob);
+  await s.publish([SIGNED_RULE, rule({ name: 'more' })]);
+  await s.sign(order.id, s.people.carol);
+  expect((await s.rig.read(order.id)).state).toBe('PENDING');
+  // He signs again, under the version that is in force.
+  await s.sign(order.id, s.people.bob);
+  expect((await s.rig.read(order.id)).state).toBe('APPROVED');
+  await s.execute(order.id);
+  expect(sent()).toBe(1);
+});

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type Assertion,
+  createVerifier,
+  type RelyingParty,
+  type RevokeChallenge,
+  type VouchChallenge,
+} from '../../../src/approvals/signing/assertion.ts';
+import type { AddedKey, KeyLog } from '../../../src/approvals/signing/key-ring.ts';
+import { Authenticator } from '../../support/authenticator.ts';
+
+/** Where sample keys are used. */
+export const HERE: RelyingParty = { id: 'steward.example', origin: 'https://steward.example' };
+export const VERIFIER = createVerifier(HERE);
+
+/** 64 hex digits that were never used before. */
+export const newNonce = () => randomBytes(32).toString('hex');
+
+/** A person with a passkey. */
+export interface Signer {
+  readonly owner: string;
+  readonly authenticator: Authenticator;
+}
+
+export function newSigner(owner: string, relyingParty = HERE): Signer {
+  return { owner, authenticator: new Authenticator(relyingParty) };
+}
+
+/** The key of a person as it was added. */
+export function addedKey({ owner, authenticator }: Signer): AddedKey {
+  const { fingerprint, publicKey, credential } = authenticator;
+  return {
+    ...{ fingerprint, owner, publicKey, credential },
+    label: `key of ${owner}`,
+    host: HERE.id,
+    addedAt: new Date('2026-03-01T09:00:00Z'),
+  };
+}
+
+/** One person vouches for the key of another. */
+export function vouching(voucher: Signer, of: Signer): Assertion<VouchChallenge> {
+  return voucher.authenticator.assert({
+    by: voucher.owner,
+    decision: 'vouch',
+    key: of.authenticator.fingerprint,
+    nonce: newNonce(),
+    of: of.owner,
+  });
+}
+
+/** A log of keys that were added, and of who vouched for whom. */
+export function newLog(
+  signers: readonly Signer[],
+  vouched: readonly (readonly [voucher: Signer, of: Signer])[],
+  more: Partial<KeyLog> = {},
+): KeyLog {
+  return {
+    added: signers.map(addedKey),
+    vouched: vouched.map(([voucher, of]) => ({
+      key: of.authenticator.fingerprint,
+      signature: vouching(voucher, of),
+    })),
+    revoked: [],
+    isWhole: true,
+    ...more,
+  };
+}
+
+/** One person revokes the key of another. */
+export function revoking(
+  by: Signer,
+  of: Signer,
+  reason: 'retired' | 'compromised' = 'retired',
+): Assertion<RevokeChallenge> {
+  return by.authenticator.assert({
+    by: by.owner,
+    decision: 'revoke',
+    key: of.authenticator.fingerprint,
+    nonce: newNonce(),
+    of: of.owner,
+    reason,
+  });
+}
+
+/** The roots that the operator has set. */
+export function rootsOf(...signers: readonly Signer[]): ReadonlySet<string> {
+  return new Set(signers.map(({ authenticator }) => authenticator.fingerprint));
+}

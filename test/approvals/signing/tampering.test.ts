@@ -1,0 +1,155 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type ApprovalSignature,
+  approvalSignature,
+  challengeOf,
+  differenceOf,
+} from '../../../src/approvals/signing/approval.ts';
+import { createVerifier, vouchAssertion } from '../../../src/approvals/signing/assertion.ts';
+import { type KeyLog, keyRingOf } from '../../../src/approvals/signing/key-ring.ts';
+import { coseOfSpki, fingerprintOf, spkiOfCose } from '../../../src/approvals/signing/public-key.ts';
+import type { Misbehaviour } from '../../support/authenticator.ts';
+import { HERE, newLog, newNonce, newSigner, rootsOf } from './sample.ts';
+
+/*
+ * Signatures and chains with something changed in them: none counts.
+ */
+
+const [anna, bob, carol] = [newSigner('U0ANNA'), newSigner('U0BOB'), newSigner('U0CAROL')];
+const roots = rootsOf(anna);
+const subject = {
+  statement: 'c'.repeat(64),
+  policy: 3,
+  bound: { order: 'zr0gsgvnnxvt', requesters: ['U0ALICE'] },
+};
+const log = newLog(
+  [anna, bob, carol],
+  [
+    [anna, bob],
+    [bob, carol],
+  ],
+);
+const { challenge, bound } = challengeOf('U0CAROL', subject, newNonce());
+const signed: ApprovalSignature = { signature: carol.authenticator.assert(challenge), bound };
+
+/** Whether Carol's approval counts. The verifier is new, so that it remembers nothing. */
+async function counts(approval: ApprovalSignature, keys: KeyLog = log, userId = 'U0CAROL'): Promise<boolean> {
+  const verifier = createVerifier(HERE);
+  const ring = await keyRingOf(keys, { roots, verifier, left: new Set() });
+  return (await differenceOf({ userId, signed: approval }, subject, ring, verifier)) === undefined;
+}
+
+test('as it was signed, it counts', async () => {
+  expect(await counts(signed)).toBe(true);
+  expect(approvalSignature.parse(JSON.parse(JSON.stringify(signed)))).toEqual(signed);
+});
+
+test('with bytes behind its end, it does not', async () => {
+  const { signature } = signed.signature;
+  const longer = Buffer.concat([Buffer.from(signature, 'base64url'), Buffer.of(7)]).toString('base64url');
+  expect(await counts({ ...signed, signature: { ...signed.signature, signature: longer } })).toBe(false);
+});
+
+type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+/** Every text and number in a value, as paths. */
+function leaves(value: Json, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  return entries.flatMap(([key, inner]) => leaves(inner as Json, [...path, key]));
+}
+
+/** A value with something else at a path. */
+function withChange(
+  value: Json,
+  [key, ...rest]: readonly (string | number)[],
+  change: (leaf: Json) => Json,
+): Json {
+  if (key === undefined) return change(value);
+  if (Array.isArray(value))
+    return value.map((each, index) => (index === key ? withChange(each, rest, change) : each));
+  const inner = value as { readonly [key: string]: Json };
+  return { ...inner, [key]: withChange(inner[String(key)] as Json, rest, change) };
+}
+
+/** A text with one character replaced, removed or added, or a number that is another one. */
+function changed(leaf: Json, at: number, by: number): Json {
+  if (typeof leaf !== 'string') return Number(leaf) + 1 + by;
+  const position = leaf.length === 0 ? 0 : at % leaf.length;
+  const other = 'ABCabc019-_'[by % 11] ?? 'A';
+  if (by % 3 === 0) return leaf.slice(0, position) + leaf.slice(position + 1);
+  if (by % 3 === 1) return leaf.slice(0, position) + other + leaf.slice(position);
+  return leaf.slice(0, position) + (leaf[position] === other ? 'Z' : other) + leaf.slice(position + 1);
+}
+
+const tampering = fc.record({ path: fc.nat(), at: fc.nat(), by: fc.nat() });
+
+test('of 1,000 random tamperings of a signature none counts', async () => {
+  const all = leaves(signed as unknown as Json);
+  await fc.assert(
+    fc.asyncProperty(tampering, async ({ path, at, by }) => {
+      const changedValue = withChange(signed as unknown as Json, all[path % all.length] ?? [], (leaf) =>
+        changed(leaf, at, by),
+      );
+      const read = approvalSignature.safeParse(changedValue);
+      expect(read.success && (await counts(read.data))).toBe(false);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('of 1,000 random tamperings of a chain none leaves it whole', async () => {
+  const links = log.vouched as unknown as Json;
+  const all = leaves(links);
+  await fc.assert(
+    fc.asyncProperty(tampering, async ({ path, at, by }) => {
+      const changedLinks = withChange(links, all[path % all.length] ?? [], (leaf) =>
+        changed(leaf, at, by),
+      ) as unknown;
+      const vouched = (changedLinks as KeyLog['vouched']).filter(
+        ({ signature }) => vouchAssertion.safeParse(signature).success,
+      );
+      expect(await counts(signed, { ...log, vouched })).toBe(false);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('an approval is for its approver, statement, version and order alone', async () => {
+  const verifier = createVerifier(HERE);
+  const ring = await keyRingOf(log, { roots, verifier, left: new Set() });
+  const differs = (changes: Partial<typeof subject>, userId = 'U0CAROL') =>
+    differenceOf({ userId, signed }, { ...subject, ...changes }, ring, verifier);
+  expect(await differs({})).toBeUndefined();
+  expect(await differs({ statement: 'd'.repeat(64) })).toBe('statement');
+  expect(await differs({ policy: 4 })).toBe('policy');
+  expect(await differs({ bound: { ...subject.bound, requesters: ['U0BOB'] } })).toBe('order');
+  expect(await differs({}, 'U0BOB')).toBe('approver');
+  expect(await differenceOf({ userId: 'U0CAROL', signed: undefined }, subject, ring, verifier)).toBe(
+    'unsigned',
+  );
+});
+
+test.each<[string, Misbehaviour]>([
+  ['without a look at who it is', { isUserVerified: false }],
+  ['at another origin', { origin: 'https://steward.example.evil.example' }],
+  ['for another host', { rpId: 'evil.example' }],
+  ['of another challenge', { challenge: Buffer.alloc(32, 1).toString('base64url') }],
+  ['of another kind', { type: 'webauthn.create' }],
+])('a signature %s does not count', async (_what, otherwise) => {
+  expect(await counts({ signature: carol.authenticator.assert(challenge, otherwise), bound })).toBe(false);
+});
+
+test('somebody else’s key does not sign for Carol', async () => {
+  expect(await counts({ signature: bob.authenticator.assert(challenge), bound })).toBe(false);
+  expect(await counts({ signature: newSigner('U0CAROL').authenticator.assert(challenge), bound })).toBe(
+    false,
+  );
+});
+
+test('public keys come back from COSE as they were', () => {
+  const { publicKey, fingerprint } = anna.authenticator;
+  expect(spkiOfCose(coseOfSpki(publicKey))).toBe(publicKey);
+  expect(fingerprintOf(publicKey)).toBe(fingerprint);
+});

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { approveOrder } from '../../src/approvals/decide.ts';
+import type { Order } from '../../src/orders/order.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { ALICE, acceptedOf, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
+import { DONE, fails } from '../orders/scripted-service.ts';
+
+/*
+ * Somebody writes into the rows of an approved order: nothing is sent.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const TRANSFER = {
+  name: 'cafe.rest',
+  ownerc: 1,
+  adminc: 2,
+  techc: 3,
+  nameServers: ['ns1.example.com', 'ns2.example.net'],
+};
+
+const asked = () => rig.ask('transfer', TRANSFER, { secret: new Secret('auth code') });
+
+async function approved(): Promise<Order> {
+  const order = await asked();
+  await approveOrder(rig.orders, order.id, 'U0BOB');
+  return order;
+}
+
+async function change(sql: string, orderId: string): Promise<void> {
+  await rig.sql('ALTER TABLE orders DISABLE TRIGGER orders_statement_kept');
+  await rig.sql(sql, orderId);
+  await rig.sql('ALTER TABLE orders ENABLE TRIGGER orders_statement_kept');
+}
+
+const CHANGES: readonly [what: string, parts: readonly string[], sql: string][] = [
+  [
+    'a field',
+    ['input'],
+    `UPDATE orders SET input = jsonb_set(input, '{nameServers,1}', '"ns.evil.example"') WHERE id = $1`,
+  ],
+  ['the name', ['input'], `UPDATE orders SET input = jsonb_set(input, '{name}', '"bar.rest"') WHERE id = $1`],
+  ['the name of its item', ['names'], `UPDATE order_items SET name = 'bar.rest' WHERE order_id = $1`],
+  ['the task', ['task'], `UPDATE orders SET task = 'create' WHERE id = $1`],
+  ['the account', ['account'], `UPDATE orders SET account_id = 'account-eve' WHERE id = $1`],
+  ['the login', ['account'], `UPDATE orders SET account_login = 'eve' WHERE id = $1`],
+  ['the context', ['account'], `UPDATE orders SET context = 1 WHERE id = $1`],
+  ['how it signs in', [], `UPDATE orders SET account_method = 'two_factor' WHERE id = $1`],
+  ['whose account it is', [], `UPDATE orders SET uses_team_account = true WHERE id = $1`],
+  [
+    'the item’s own input',
+    [],
+    `UPDATE order_items SET input = '{"name":"bar.rest","ownerc":1,"adminc":2,"techc":3,"nameServers":["ns1.a.net","ns2.a.net"]}' WHERE order_id = $1`,
+  ],
+  ['the transaction id', [], `UPDATE order_items SET client_tid = 'another' WHERE order_id = $1`],
+  ['what stands for the secret', [], `UPDATE orders SET secret_hash = NULL WHERE id = $1`],
+  [
+    'the sealed secret',
+    ['secret'],
+    `UPDATE orders SET sealed_input = set_byte(sealed_input, 20, get_byte(sealed_input, 20) # 1) WHERE id = $1`,
+  ],
+  ['nothing left of it', ['secret'], `UPDATE orders SET sealed_input = NULL WHERE id = $1`],
+  ['the hash', ['hash'], `UPDATE orders SET statement_hash = repeat('0', 64) WHERE id = $1`],
+  [
+    'another item',
+    ['names'],
+    `INSERT INTO order_items (order_id, n, name, client_tid, state) VALUES ($1, 2, 'bar.rest', 'more', 'WAITING')`,
+  ],
+];
+
+test.each(CHANGES)('%s: after its approval', async (_what, parts, sql) => {
+  rig.accounts.set('account-eve', { ...ALICE, id: 'account-eve', login: 'eve' });
+  const order = await approved();
+  await change(sql, order.id);
+  await rig.runDue();
+  expect(rig.service.received).toEqual([]);
+  const after = await rig.read(order.id);
+  expect(after.state).toBe('FAILED');
+  expect(after.items[0]?.result?.summary).toEqual({ code: 'statement_changed', parts });
+});
+
+// What is sealed, and who signs in, is looked at when it is sent.
+const SEEN_AT_APPROVAL = CHANGES.filter(
+  ([what]) => !['the sealed secret', 'nothing left of it', 'the account'].includes(what),
+);
+
+test.each(SEEN_AT_APPROVAL)('%s: before its approval', async (_what, parts, sql) => {
+  const order = await asked();
+  await change(sql, order.id);
+  await approveOrder(rig.orders, order.id, 'U0BOB');
+  const after = await rig.read(order.id);
+  expect(after.state).toBe('FAILED');
+  expect(after.items[0]?.result?.summary).toEqual({ code: 'statement_changed', parts });
+});
+
+test.each(CHANGES)('%s: while a request waits to be repeated', async (_what, parts, sql) => {
+  rig.accounts.set('account-eve', { ...ALICE, id: 'account-eve', login: 'eve' });
+  rig.service.answer = async () => {
+    throw fails('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
+  };
+  const order = await approved();
+  await rig.runDue();
+  expect(rig.service.received).toHaveLength(1);
+  await change(sql, order.id);
+  rig.service.answer = async () => DONE;
+  rig.pass(MINUTE_MS);
+  await rig.runDue();
+  expect(rig.service.received, 'the first one alone').toHaveLength(1);
+  const after = await rig.read(order.id);
+  expect(after.state).toBe('FAILED');
+  expect(after.items[0]?.result?.summary).toEqual({ code: 'statement_changed', parts });
+});
+
+test('right before a request leaves, when its worker has the order already', async () => {
+  const order = await rig.approvedRenewal('cafe.rest');
+  rig.service.prepare = async () => {
+    await change(`UPDATE orders SET input = jsonb_set(input, '{period}', '9') WHERE id = $1`, order.id);
+  };
+  await rig.runDue();
+  expect(rig.service.received).toEqual([]);
+  expect(await rig.read(order.id)).toMatchObject({
+    state: 'FAILED',
+    items: [{ sentAt: undefined, result: { summary: { code: 'statement_changed', parts: ['input'] } } }],
+  });
+});
+
+test('of several names those that were sent stay as they are', async () => {
+  const names = Array.from({ length: 8 }, (_, index) => `n${index + 1}.rest`);
+  const order = await rig.approvedRenewal(...names);
+  let changed: Promise<void> | undefined;
+  rig.service.answer = async ({ ctid }) => {
+    changed ??= change(`UPDATE order_items SET name = 'evil.rest' WHERE order_id = $1 AND n = 8`, order.id);
+    await changed;
+    return { ...DONE, stid: ctid };
+  };
+  await rig.runDue();
+  const sent = new Set(rig.service.received.map(({ ctid }) => ctid));
+  expect(sent.size).toBeLessThan(8);
+  const { state, items } = await rig.read(order.id);
+  expect(state).toBe('FAILED');
+  for (const item of items) expect(item.state).toBe(sent.has(item.ctid) ? 'SUCCEEDED' : 'FAILED');
+});
+
+test('the database refuses that the hash is written again', async () => {
+  const order = await asked();
+  await expect(
+    rig.sql(`UPDATE orders SET statement_hash = repeat('0', 64) WHERE id = $1`, order.id),
+  ).rejects.toThrow(/never changes/);
+});
+
+test('an order that is as it was asked for is sent', async () => {
+  const order = await approved();
+  await rig.runDue();
+  expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+});
+
+test('nothing can be asked for that cannot be stated', async () => {
+  const outcome = await rig.request('transfer', TRANSFER);
+  expect(outcome).toMatchObject({ kind: 'unsupported' });
+  expect(() => acceptedOf(outcome)).toThrow();
+});

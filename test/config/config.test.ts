@@ -1,0 +1,472 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect, parseEnv } from 'node:util';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  ConfigError,
+  loadConfig,
+  readConfig,
+  readDatabaseSettings,
+  VARIABLES,
+} from '../../src/config/environment.ts';
+
+const key = randomBytes(32).toString('base64');
+const least = {
+  SLACK_BOT_TOKEN: 'xoxb-canary-bot',
+  SLACK_SIGNING_SECRET: 'canary-signing-secret',
+  SERVICE_JSON_URL: 'https://service.example/v1/',
+  CREDENTIALS_KEYS: `2026-11:${key}`,
+  APPROVERS: 'U0BOB, S0APPROVERS',
+};
+
+/** Its example says how to make one. */
+const webhookSecret = { WEBHOOK_SECRET: `whsec_${randomBytes(24).toString('base64')}` };
+
+/** What of an address would be ignored. */
+const UNUSED_PARAMETERS = [
+  ...['schema=bot', 'sslmode=require&schema=bot', 'options=-csearch_path%3Dbot', 'pgbouncer=true'],
+  ...['connection_limit=1', 'statement_timeout=9', 'unheard=of', '#fragment'],
+];
+
+function problemsOf(env: Record<string, string>): string {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error('these settings were taken');
+}
+
+describe('the settings', () => {
+  it('have the defaults of the README', () => {
+    const config = readConfig(least);
+    expect(config).toMatchObject({
+      port: 3000,
+      metricsPort: undefined,
+      service: {
+        jsonUrl: 'https://service.example/v1',
+        xmlUrl: undefined,
+        headerPrefix: 'X-Service-',
+        jsonAuth: 'basic',
+        xmlAuth: 'auth',
+        sessionPlace: 'header',
+        sessionMinutes: 10,
+        timeoutMs: 30_000,
+        replyTo: undefined,
+        defaultContext: 4,
+      },
+      databaseUrl: undefined,
+      admins: [],
+      currency: 'EUR',
+      team: {
+        approvers: ['U0BOB', 'S0APPROVERS'],
+        approvals_required: 1,
+        // What costs money, and what can lose a name.
+        approval_tasks: [
+          'create',
+          'transfer',
+          'renew',
+          'restore',
+          'delete',
+          'nameservers',
+          'owner-change',
+          'authcode',
+        ],
+        approval_ttl: 72 * 3_600_000,
+        approval_remind_after: 4 * 3_600_000,
+        allow_self_approval: false,
+        approval_channel: undefined,
+        approval_escalate_after: 24 * 3_600_000,
+        approval_escalate_to: [],
+        alert_channel: undefined,
+        report_channel: undefined,
+        reminder_channel: undefined,
+        reminder_days: [60, 30, 14, 7, 3, 1],
+        reminder_cron: '0 9 * * *',
+        reminder_timezone: 'UTC',
+      },
+      logLevel: 'info',
+    });
+    expect(config.dataDir).toMatch(/\/data$/);
+  });
+
+  it.each([
+    [{ METRICS_PORT: '3000' }, false],
+    [{ PORT: '8080', METRICS_PORT: '8080' }, false],
+    [{ PORT: '8080', METRICS_PORT: '08080' }, false],
+    [{ PORT: '8080', METRICS_PORT: '3000' }, true],
+    // Both take any free port.
+    [{ PORT: '0', METRICS_PORT: '0' }, true],
+  ])('keep the metrics on a port of their own: %j', (ports, good) => {
+    if (good) expect(readConfig({ ...least, ...ports }).metricsPort).toBe(Number(ports.METRICS_PORT));
+    else expect(problemsOf({ ...least, ...ports })).toContain('METRICS_PORT must be another port than PORT');
+  });
+
+  it('keep secrets out of sight', () => {
+    const config = readConfig({ ...least, DATABASE_URL: 'postgresql://steward:canary-password@db/steward' });
+    expect(inspect({ ...config, credentialsKeys: undefined }, { depth: 9 })).not.toContain('canary');
+  });
+
+  it('need nothing but an app token beside the bot token for Socket Mode', () => {
+    const { SLACK_SIGNING_SECRET: _left, ...rest } = least;
+    expect(readConfig({ ...rest, SLACK_APP_TOKEN: 'xapp-1' }).slack.signingSecret).toBeUndefined();
+    expect(problemsOf(rest)).toMatch(/SLACK_SIGNING_SECRET is required unless SLACK_APP_TOKEN/);
+  });
+
+  it('take several keys, the first to seal', () => {
+    const older = randomBytes(32).toString('base64');
+    const config = readConfig({ ...least, CREDENTIALS_KEYS: `new:${key}, old:${older}` });
+    expect(config.credentialsKeys.map(({ id }) => id)).toEqual(['new', 'old']);
+  });
+
+  it('list everything that is missing, with an example each', () => {
+    const message = problemsOf({});
+    for (const name of [
+      'SLACK_BOT_TOKEN',
+      'SLACK_SIGNING_SECRET',
+      'SERVICE_JSON_URL',
+      'CREDENTIALS_KEYS',
+      'APPROVERS',
+    ]) {
+      expect(message).toContain(`  ${name} is required`);
+    }
+    expect(message.match(/example:/g)).toHaveLength(5);
+  });
+
+  it('list everything that is wrong in one message, and never a value', () => {
+    const wrong: Record<keyof typeof VARIABLES, string> = {
+      SLACK_BOT_TOKEN: 'canary-1',
+      SLACK_SIGNING_SECRET: 'canary',
+      SLACK_APP_TOKEN: 'canary-2',
+      SLACK_API_URL: 'https://slack.com/canary',
+      PORT: '70000',
+      METRICS_PORT: 'canary',
+      PUBLIC_URL: 'canary',
+      WEBHOOK_URLS: 'https://alerts.example,canary',
+      WEBHOOK_SECRET: 'whsec_canary',
+      SIGNING_ROOTS: 'canary',
+      SERVICE_JSON_URL: 'ftp://canary',
+      LEDGER_KEY: 'canary',
+      LEDGER_TSA_URL: 'canary',
+      SERVICE_XML_URL: 'canary',
+      SERVICE_HEADER_PREFIX: 'canary: ',
+      SERVICE_AUTH: 'canary',
+      SERVICE_XML_AUTH: 'canary',
+      SERVICE_SESSION_PLACE: 'canary',
+      SERVICE_SESSION_TIMEOUT: 'canary',
+      SERVICE_TIMEOUT: 'canary',
+      SERVICE_REPLY_TO: 'canary',
+      SERVICE_DEFAULT_CONTEXT: 'canary',
+      CREDENTIALS_KEYS: 'id:canary',
+      DATABASE_URL: 'mysql://root:canary@db',
+      DATA_DIR: '/tmp/anything',
+      BACKUP_DIR: '/tmp/anything',
+      ADMINS: 'canary',
+      APPROVERS: 'canary',
+      APPROVALS_REQUIRED: '0',
+      APPROVAL_TASKS: 'canary',
+      APPROVAL_TTL: 'canary',
+      APPROVAL_REMIND_AFTER: 'canary',
+      ALLOW_ORG_MEMBERS: 'canary',
+      ALLOW_SELF_APPROVAL: 'canary',
+      APPROVAL_CHANNEL: '#canary',
+      APPROVAL_ESCALATE_AFTER: 'canary',
+      APPROVAL_ESCALATE_TO: 'canary',
+      ALERT_CHANNEL: '#canary',
+      REPORT_CHANNEL: '#canary',
+      CURRENCY: 'canary',
+      REMINDER_CHANNEL: '#canary',
+      REMINDER_DAYS: 'canary',
+      REMINDER_CRON: 'canary',
+      REMINDER_TIMEZONE: 'Canary/Canary',
+      RDAP_BOOTSTRAP_URL: 'canary',
+      DNS_SERVERS: 'canary',
+      LOG_FORMAT: 'canary',
+      LOG_LEVEL: 'canary',
+    };
+    const message = problemsOf(wrong);
+    for (const name of Object.keys(wrong)) {
+      if (!/^(DATA|BACKUP)_DIR$/.test(name))
+        expect(message).toMatch(new RegExp(`^  ${name} .+ \\(example: .+\\)$`, 'm'));
+    }
+    expect(message.toLowerCase()).not.toContain('canary');
+  });
+
+  it.each([
+    ['a key of the wrong length', `a:${key},b:c2hvcnQ=`, /keys of 32 bytes, but key 2 has 5/],
+    ['a key id twice', `a:${key},a:${key}`, /names key 2 like another one/],
+    ['no key', ',', /at least one key/],
+    ['a key without id', key, /must be id:base64 for each key/],
+    ['what is no base64', 'a:canary!', /else than base64 in key 1/],
+    ['a key before its id', 'CanaryCanaryCanaryCanaryCanary==:a', /must be id:base64 for each key/],
+    ['a short key before its id', 'canarycanary:a', /keys of 32 bytes/],
+  ])('refuse %s', (_name, keys, problem) => {
+    const message = problemsOf({ ...least, CREDENTIALS_KEYS: keys });
+    expect(message).toMatch(problem);
+    expect(message.toLowerCase()).not.toContain('canary');
+  });
+
+  it.each([
+    ['PORT', ['0', '65535'], ['65536', '-1', '80a', '1e3', ' ,']],
+    ['SERVICE_JSON_URL', ['http://127.0.0.1:8080/v1'], ['service.example/v1', 'https://me:secret@x.example']],
+    ['SERVICE_HEADER_PREFIX', ['X-Acme-', 'acme.'], ['X Acme-', 'X-Acme:', 'X-Ácme-', 'x\r\ny: z']],
+    ['SERVICE_AUTH', ['session'], ['Session', 'cookie']],
+    [
+      'WEBHOOK_SECRET',
+      [webhookSecret.WEBHOOK_SECRET, `whsec_${randomBytes(64).toString('base64')}`],
+      [key, 'whsec_c2hvcnQ=', `whsec_${randomBytes(65).toString('base64')}`, `whsec_${'a'.repeat(33)}`],
+    ],
+    [
+      'DNS_SERVERS',
+      ['192.0.2.53', '192.0.2.53:5353, [2001:db8::53]:53', '::1'],
+      ['resolver.example', '192.0.2.53:0', '192.0.2.53,,192.0.2.54'],
+    ],
+    ['SERVICE_XML_AUTH', ['session'], ['basic', 'Auth']],
+    ['SERVICE_SESSION_PLACE', ['cookie'], ['body', 'Header']],
+    ['SERVICE_SESSION_TIMEOUT', ['1', '1440'], ['0', '1441', '10m', '1.5']],
+    ['SERVICE_TIMEOUT', ['1s', '10m'], ['0s', '11m', '30', '30 seconds']],
+    ['SERVICE_REPLY_TO', ['a@example.com'], ['a', 'a@b', 'A <a@example.com>']],
+    ['SERVICE_DEFAULT_CONTEXT', ['1', '2147483647'], ['0', '2147483648', 'live']],
+    [
+      'DATABASE_URL',
+      [
+        'postgres://db/steward',
+        'postgresql://db:5433/steward',
+        'postgresql://u:p%3F%23@db/steward?sslmode=verify-full&sslrootcert=/ca.pem&application_name=bot',
+        'postgresql://u@/steward?host=/run/postgresql',
+      ],
+      ['mysql://db', 'steward', ...UNUSED_PARAMETERS.map((unused) => `postgresql://db/steward?${unused}`)],
+    ],
+    ['ADMINS', ['U0ADA', 'U0ADA,W0BOB'], ['S0LEADS', 'ada', '@U0ADA']],
+    ['ALLOW_ORG_MEMBERS', ['true', 'no'], ['E0ORG', 'all']],
+    ['APPROVERS', ['U0BOB', 'S0LEADS, W0BOB'], [',', '<@U0BOB>', 'C0DOMAINS']],
+    ['APPROVALS_REQUIRED', ['1', '20'], ['0', '21', '1.5', 'two']],
+    ['APPROVAL_TASKS', ['renew', ' create , owner-change ', ','], ['renewal', 'create renew']],
+    ['APPROVAL_TTL', ['90s', '72h', '7d'], ['0h', '72', '1w', '4000d']],
+    ['ALLOW_SELF_APPROVAL', ['true', 'NO', '1'], ['maybe', 'on']],
+    ['APPROVAL_CHANNEL', ['C0DOMAINS', 'G0PRIVATE'], ['#domains', 'D0ALICE', 'U0ALICE']],
+    ['APPROVAL_ESCALATE_AFTER', ['90s', '7d'], ['soon', '0h']],
+    ['APPROVAL_ESCALATE_TO', ['U0ADA', 'S0BOARD, U0ADA'], ['ada', '@board', 'C0DOMAINS']],
+    ['ALERT_CHANNEL', ['C0DOMAINS', 'G0PRIVATE'], ['#domains', 'D0ALICE', 'U0ALICE']],
+    ['REPORT_CHANNEL', ['C0DOMAINS', 'G0PRIVATE'], ['#domains', 'D0ALICE', 'U0ALICE']],
+    ['REMINDER_CHANNEL', ['C0DOMAINS', 'G0PRIVATE'], ['#domains', 'D0ALICE', 'U0ALICE']],
+    ['REMINDER_DAYS', ['30', '1, 7,30', '0'], ['3651', '-1', '7.5', 'weekly']],
+    ['REMINDER_CRON', ['*/5 * * * *', '0 9 * * 1-5'], ['0 9 * *', '0 0 9 * * *', '0 25 * * *', '0 0 31 2 *']],
+    ['REMINDER_TIMEZONE', ['Europe/Berlin', 'UTC'], ['Berlin', 'GMT+25']],
+    ['LOG_LEVEL', ['silent', 'trace'], ['verbose', 'INFO']],
+    ['LOG_FORMAT', ['json', 'pretty'], ['text', 'JSON']],
+  ])('%s takes %j and nothing like %j', (name, good, bad) => {
+    for (const value of good) expect(() => readConfig({ ...least, [name]: value }), value).not.toThrow();
+    for (const value of bad) {
+      expect(problemsOf({ ...least, [name]: value }), value).toMatch(
+        new RegExp(`1 to mend:\\n  ${name} (must|holds) .+ \\(example: .+\\)\\n`),
+      );
+    }
+  });
+
+  it.each([
+    ['SERVICE_JSON_URL', 'https://service.example/v1?key=canary'],
+    ['SERVICE_JSON_URL', 'https://service.example/v1#canary'],
+    ['SERVICE_XML_URL', 'https://service.example/xml#canary'],
+    ['PUBLIC_URL', 'https://bot.example/?canary'],
+    ['SLACK_API_URL', 'https://slack.example/?canary=/api/'],
+    ['RDAP_BOOTSTRAP_URL', 'https://rdap.example/dns.json#canary'],
+    ['SERVICE_XML_URL', 'https://:canary@service.example/xml'],
+    ['DATABASE_URL', 'postgresql://bot:1?canary@db/steward'],
+    ['DATABASE_URL', 'postgresql://bot:1#canary@db/steward'],
+  ])('%s is refused where a part of it would be ignored, and not repeated: %s', (name, value) => {
+    const problems = problemsOf({ ...least, [name]: value });
+    expect(problems).toMatch(new RegExp(`1 to mend:\\n  ${name} must`));
+    expect(problems).not.toContain('canary');
+  });
+
+  it('takes a query where requests carry it', () => {
+    const given = {
+      SERVICE_XML_URL: 'https://service.example/xml?a=b',
+      RDAP_BOOTSTRAP_URL: 'https://r.example/?a',
+    };
+    expect(readConfig({ ...least, ...given }).service.xmlUrl).toBe(given.SERVICE_XML_URL);
+  });
+
+  it('names what of a database’s address is not used, and the reason', () => {
+    const url = 'postgresql://db/steward?pgbouncer=true&connection_limit=1';
+    expect(problemsOf({ ...least, DATABASE_URL: url })).toContain('pgbouncer, connection_limit');
+    expect(() => readDatabaseSettings({ DATABASE_URL: 'postgresql://db/steward?schema=bot' })).toThrow(
+      /“public”/,
+    );
+  });
+
+  it('come from files where those are named, and are checked alike', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'domain-steward-secrets-'));
+    const file = async (name: string, text: string) => {
+      await writeFile(join(folder, name), text);
+      return join(folder, name);
+    };
+    const { SLACK_BOT_TOKEN: _token, ...rest } = least;
+    const token = await file('token', 'xoxb-from-a-file\n');
+    expect(readConfig({ ...rest, SLACK_BOT_TOKEN_FILE: token }).slack.botToken.reveal()).toBe(
+      'xoxb-from-a-file',
+    );
+    expect(readConfig({ ...least, LOG_LEVEL_FILE: await file('level', 'debug') }).logLevel).toBe('debug');
+    expect(
+      readDatabaseSettings({ DATABASE_URL_FILE: await file('url', 'postgres://db/x') }).databaseUrl?.reveal(),
+    ).toBe('postgres://db/x');
+    expect(problemsOf({ ...least, SLACK_BOT_TOKEN_FILE: token })).toContain(
+      'is given twice, by SLACK_BOT_TOKEN_FILE too',
+    );
+    expect(problemsOf({ ...rest, SLACK_BOT_TOKEN_FILE: await file('canary', 'canary') })).toContain(
+      'must be a bot token',
+    );
+    expect(problemsOf({ ...rest, SLACK_BOT_TOKEN_FILE: await file('empty', '\n') })).toContain(
+      'is empty in the file',
+    );
+    const missing = problemsOf({ ...rest, SLACK_BOT_TOKEN_FILE: 'xoxb-canary' });
+    expect(missing).toMatch(
+      /SLACK_BOT_TOKEN cannot be read from the file that SLACK_BOT_TOKEN_FILE names \(ENOENT\)/,
+    );
+    expect(missing).not.toContain('canary');
+    await rm(folder, { recursive: true });
+  });
+
+  it('refuse every placeholder that .env.example leaves, by name', () => {
+    const example = parseEnv(readFileSync(new URL('../../.env.example', import.meta.url), 'utf8'));
+    const names = Object.keys(example);
+    expect(names).toEqual(expect.arrayContaining(['SLACK_BOT_TOKEN', 'CREDENTIALS_KEYS', 'APPROVERS']));
+    const message = problemsOf(Object.fromEntries(names.map((name) => [name, example[name] ?? ''])));
+    for (const name of names)
+      expect(message).toContain(`  ${name} still has the placeholder of .env.example (`);
+    expect(message).toContain(`${names.length} to mend`);
+  });
+
+  it('say which variables may be mistyped', () => {
+    const env = {
+      SLACK_BOT_TOKN: 'x',
+      slack_app_token: 'x',
+      APPROVER: 'x',
+      SLACK_TOKEN_FILE: 'x',
+      REMINDER_CRONS: 'x',
+    };
+    const innocent = {
+      ...least,
+      PATH: '/bin',
+      HOME: '/',
+      NODE_ENV: 'x',
+      PORT_FILE: '',
+      TZ: 'UTC',
+      npm_config_port: 'x',
+      LANG: 'C',
+    };
+    expect(readConfig({ ...least, ...env, ...innocent }).mistyped).toEqual([
+      ['SLACK_BOT_TOKN', 'SLACK_BOT_TOKEN'],
+      ['slack_app_token', 'SLACK_APP_TOKEN'],
+      ['APPROVER', 'APPROVERS'],
+      ['SLACK_TOKEN_FILE', 'SLACK_BOT_TOKEN_FILE'],
+      ['REMINDER_CRONS', 'REMINDER_CRON'],
+    ]);
+  });
+
+  it('read lists without blanks and repetitions, thresholds from the most distant', () => {
+    const { team } = readConfig({ ...least, REMINDER_DAYS: '1, 30,7,30', APPROVAL_TASKS: 'renew, user' });
+    expect(team.reminder_days).toEqual([30, 7, 1]);
+    expect(team.approval_tasks).toEqual(['renew', 'user']);
+  });
+
+  it('count what is empty or blank as not set', () => {
+    const config = readConfig({ ...least, PORT: ' ', REMINDER_CHANNEL: '', LOG_LEVEL: ' debug ' });
+    expect(config.port).toBe(3000);
+    expect(config.team.reminder_channel).toBeUndefined();
+    expect(config.logLevel).toBe('debug');
+    expect(problemsOf({ ...least, APPROVERS: '  ' })).toMatch(/APPROVERS is required/);
+  });
+
+  it('give examples that can be used as they are', () => {
+    const usable = Object.fromEntries(
+      Object.entries(VARIABLES).filter(
+        ([name]) => !(name in least) && name !== 'SLACK_APP_TOKEN' && name !== 'LEDGER_KEY',
+      ),
+    );
+    expect(() => readConfig({ ...least, ...usable, ...webhookSecret })).not.toThrow();
+    for (const name of ['SERVICE_JSON_URL', 'APPROVERS', 'SLACK_BOT_TOKEN'] as const) {
+      expect(() => readConfig({ ...least, [name]: VARIABLES[name] }), name).not.toThrow();
+    }
+  });
+
+  it('are all in .env.example and in the README', () => {
+    const example = readFileSync('.env.example', 'utf8');
+    const named = [...example.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name);
+    expect(named.sort()).toEqual(Object.keys(VARIABLES).sort());
+    const readme = readFileSync('README.md', 'utf8');
+    for (const name of Object.keys(VARIABLES)) expect(readme, name).toContain(`\`${name}\``);
+  });
+
+  it('are shown in .env.example as they are when nothing is set', () => {
+    const example = readFileSync('.env.example', 'utf8');
+    const shown = Object.fromEntries(
+      [...example.matchAll(/^#([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+    );
+    const optional = [
+      'WEBHOOK_URLS',
+      'WEBHOOK_SECRET',
+      'SLACK_APP_TOKEN',
+      'SLACK_API_URL',
+      'SERVICE_XML_URL',
+      'SERVICE_REPLY_TO',
+      'LEDGER_KEY',
+      'LEDGER_TSA_URL',
+      'DATABASE_URL',
+      'ADMINS',
+      'APPROVAL_CHANNEL',
+      'APPROVAL_ESCALATE_TO',
+      'ALERT_CHANNEL',
+      'REPORT_CHANNEL',
+      'REMINDER_CHANNEL',
+      'PUBLIC_URL',
+      'METRICS_PORT',
+      'SIGNING_ROOTS',
+      'DNS_SERVERS',
+    ];
+    const defaults = Object.fromEntries(Object.entries(shown).filter(([name]) => !optional.includes(name)));
+    expect(Object.keys(defaults).length).toBeGreaterThan(10);
+    expect(readConfig({ ...least, ...defaults })).toEqual(readConfig(least));
+  });
+});
+
+describe('a .env file', () => {
+  const before = { cwd: process.cwd(), env: { ...process.env } };
+  afterEach(() => {
+    process.chdir(before.cwd);
+    for (const name of Object.keys(VARIABLES)) delete process.env[name];
+    Object.assign(process.env, before.env);
+  });
+
+  it('is read where it lies, and what the environment sets wins', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'domain-steward-env-'));
+    const lines = Object.entries({ ...least, PORT: '4001', LOG_LEVEL: 'debug' });
+    await writeFile(join(folder, '.env'), lines.map(([name, value]) => `${name}=${value}`).join('\n'));
+    for (const name of Object.keys(VARIABLES)) delete process.env[name];
+    process.chdir(folder);
+    process.env['PORT'] = '4002';
+    const config = loadConfig();
+    expect(config).toMatchObject({
+      port: 4002,
+      logLevel: 'debug',
+      dataDir: join(await realpath(folder), 'data'),
+    });
+    process.chdir(before.cwd);
+    await rm(folder, { recursive: true });
+  });
+
+  it('that cannot be read is said to be one, such as the folder that Docker makes of a file that is not there', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'domain-steward-env-'));
+    await mkdir(join(folder, '.env'));
+    process.chdir(folder);
+    expect(loadConfig).toThrow(ConfigError);
+    expect(loadConfig).toThrow(/^The file \.env is there and cannot be read: EISDIR/);
+    process.chdir(before.cwd);
+    await rm(folder, { recursive: true });
+  });
+});

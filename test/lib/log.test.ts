@@ -1,0 +1,126 @@
+import { Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { createLog, newReference } from '../../src/lib/log.ts';
+import { Secret } from '../../src/service/secret.ts';
+
+function captured(): { readonly log: ReturnType<typeof createLog>; text(): string } {
+  let text = '';
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      text += String(chunk);
+      done();
+    },
+  });
+  return { log: createLog('trace', sink), text: () => text };
+}
+
+describe('the log', () => {
+  it('holds no secret, wherever one stands', () => {
+    const { log, text } = captured();
+    const secret = new Secret('canary');
+    log.info({ secret, deep: { deeper: { deepest: [secret] } } }, 'with %s', secret);
+    log.info({
+      password: 'canary',
+      account: { token: 'canary' },
+      request: { headers: { authorization: 'canary' } },
+      tried: [{ way: { by: { login: 'alice', password: 'canary', totpSecret: 'canary' } } }],
+    });
+    log.error({ err: Object.assign(new Error('calling'), { secret, details: { secret } }) });
+    expect(text()).not.toContain('canary');
+    expect(text()).toContain('[secret]');
+    expect(text(), 'what is no secret is said').toContain('"login":"alice"');
+  });
+
+  it('tells times as people and machines read them', () => {
+    const { log, text } = captured();
+    log.info('now');
+    expect(text()).toMatch(/"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/);
+  });
+
+  it('changes nothing of what it was given, and ends where values hold each other', () => {
+    const { log, text } = captured();
+    const ring: Record<string, unknown> = { at: new Date(0), token: 'canary' };
+    ring['ring'] = ring;
+    log.info({ ring });
+    expect(text()).toContain('1970-01-01');
+    expect(ring['token']).toBe('canary');
+  });
+
+  it('says of a database error its code alone, for its message quotes values', () => {
+    const { log, text } = captured();
+    const cause = Object.assign(new Error('Invalid value: canary'), { code: 'P2002' });
+    cause.name = 'PrismaClientKnownRequestError';
+    log.error({ err: new Error('keeping an order', { cause }) });
+    expect(text()).not.toContain('canary');
+    expect(text()).toContain('P2002');
+    expect(text()).toContain('keeping an order');
+  });
+
+  it('names the cause of an error, and its cause', () => {
+    const { log, text } = captured();
+    log.error({ err: new Error('a', { cause: new Error('b', { cause: new Error('c') }) }) });
+    expect(JSON.parse(text()).err).toMatchObject({
+      message: 'a',
+      cause: { message: 'b', cause: { message: 'c' } },
+    });
+  });
+
+  it.each([
+    'PrismaClientKnownRequestError',
+    'PrismaClientValidationError',
+    'PrismaClientUnknownRequestError',
+    'PrismaClientInitializationError',
+  ])('says nothing of what %s quotes, wherever it stands in a chain of causes', (name) => {
+    const { log, text } = captured();
+    const quoting = Object.assign(new Error('Invalid `create()`:\n    at password: "canary"\n  at canary'), {
+      name,
+      meta: { target: 'canary' },
+    });
+    log.error({ err: quoting }, 'one');
+    log.error(quoting, 'two');
+    log.error({ orderId: 'x', err: new Error('a', { cause: new Error('b', { cause: quoting }) }) });
+    expect(text()).not.toContain('canary');
+    expect(text().match(/a database error/g)).toHaveLength(3);
+  });
+
+  it('names the place of an error', () => {
+    const { log, text } = captured();
+    log.error({ err: new Error('here') });
+    expect(JSON.parse(text()).err.stack).toMatch(/^\s+at .*log\.test\.ts/);
+  });
+
+  it('ends where a chain of causes does not', () => {
+    const { log, text } = captured();
+    const ring = new Error('round');
+    ring.cause = new Error('and', { cause: ring });
+    log.error({ err: ring });
+    expect(text().match(/"round"/g)?.length).toBeLessThan(5);
+  });
+
+  it.each([['canary'], [{ canary: true }], [null], [new Map([['canary', 1]])]])(
+    'copes with what is no error: %j',
+    (thrown) => {
+      const { log, text } = captured();
+      log.error({ err: thrown });
+      log.error({ err: new Error('calling', { cause: thrown }) });
+      expect(text()).not.toContain('canary');
+      expect(text()).toContain('calling');
+    },
+  );
+
+  it('writes one JSON object a line, from its level on', () => {
+    const written: string[] = [];
+    const log = createLog('warn', { write: (line) => void written.push(line) });
+    log.info('too quiet');
+    log.warn({ orderId: 'x' }, 'a line\nthat breaks');
+    log.error('loud');
+    const lines = written.join('').trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['a line\nthat breaks', 'loud']);
+  });
+
+  it('gives references that differ', () => {
+    const references = Array.from({ length: 100 }, newReference);
+    expect(new Set(references).size).toBe(100);
+    for (const reference of references) expect(reference).toMatch(/^[0-9a-f]{8}$/);
+  });
+});

@@ -1,0 +1,82 @@
+import { approveOrder } from '../../src/approvals/decide.ts';
+import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
+import type { MandateAct } from '../../src/mandates/ports.ts';
+import { runMandates } from '../../src/mandates/run.ts';
+import type { MandateTerms } from '../../src/mandates/terms.ts';
+import type { Order } from '../../src/orders/order.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
+import { utcDay } from '../../src/zones/calendar-day.ts';
+import type { Rig } from '../orders/rig.ts';
+
+/** What tests of mandates do with the rig of orders. */
+export function mandatesOn(rig: Rig) {
+  return {
+    /** A watched name that ends in some days, and what it costs in cents; undefined: the list does not tell. */
+    async watch(
+      name: string,
+      inDays: number,
+      price: number | undefined = 2_000,
+      tags: readonly string[] = [],
+    ) {
+      const ends = new Date(rig.now.getTime() + inDays * DAY_MS);
+      await rig.sql(
+        `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, looked_at, tags)
+         VALUES ($1, $2, 'rdap', 'U0ALICE', $3, $3, $3, $3, $4)`,
+        name,
+        ends,
+        rig.now,
+        [...tags],
+      );
+      rig.tags.set(name, tags);
+      if (price !== undefined) rig.prices.set(name, price);
+    },
+    /** Alice asks for a mandate. */
+    ask(changes: Partial<MandateTerms> = {}): Promise<Order> {
+      return rig.ask('mandate', {
+        mandate_names: ['*.rest'],
+        max_price: { currency: 'EUR', minor: 2_000 },
+        max_total: { currency: 'EUR', minor: 10_000 },
+        span: 'month',
+        until: utcDay(new Date(rig.now.getTime() + 300 * DAY_MS)),
+        notice: 14,
+        ...changes,
+      });
+    },
+    /** One that Bob has approved. */
+    async inForce(changes: Partial<MandateTerms> = {}): Promise<Order> {
+      const { id } = await this.ask(changes);
+      const outcome = await approveOrder(rig.orders, id, 'U0BOB');
+      if (!outcome.ok) throw new Error(refusalText(outcome.refusal));
+      await rig.runDue();
+      return rig.read(id);
+    },
+    run: () => runMandates(rig.mandates),
+    async acts(): Promise<readonly MandateAct[]> {
+      const rows = await rig.sql('SELECT DISTINCT day::text AS day FROM mandate_acts ORDER BY 1');
+      const days = rows.map(({ day }) => String(day));
+      return (await Promise.all(days.map((day) => rig.mandates.mandates.actsOf(day)))).flat();
+    },
+    /** Runs, and returns what a mandate did for a name. */
+    async actFor(name: string): Promise<MandateAct> {
+      await this.run();
+      const act = (await this.acts()).find((each) => each.name === name);
+      if (act === undefined) throw new Error(`no mandate has acted for ${name}`);
+      return act;
+    },
+    /** As if the message of the day was posted. */
+    async announce(): Promise<void> {
+      const ids = (await this.acts()).map(({ id }) => id);
+      await rig.mandates.mandates.announced(ids, rig.now, { channelId: 'C0REMINDERS', ts: '1.1' });
+    },
+    /** The registry was asked again and shows the same. */
+    async look(): Promise<void> {
+      await rig.sql('UPDATE domains SET looked_at = $1', rig.now);
+    },
+    /** A day and a half later everything is sent that may be. */
+    async nextDay(): Promise<void> {
+      rig.pass(DAY_MS + 12 * HOUR_MS);
+      await this.look();
+      await rig.runDue();
+    },
+  };
+}

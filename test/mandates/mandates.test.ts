@@ -1,0 +1,843 @@
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { approveOrder, denyOrder } from '../../src/approvals/decide.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
+import { endMandate } from '../../src/mandates/life.ts';
+import { mandateOfName, mandatesInTime, mandatesStanding, outlookOf } from '../../src/mandates/overview.ts';
+import { runMandates } from '../../src/mandates/run.ts';
+import { clearForMandate } from '../../src/mandates/sending.ts';
+import type { OrderStore } from '../../src/orders/ports.ts';
+import { markUnsentUnknown } from '../../src/orders/restore-guard.ts';
+import { statementOf } from '../../src/orders/statement.ts';
+import { stopOrder } from '../../src/orders/stop.ts';
+import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
+import { utcDay } from '../../src/zones/calendar-day.ts';
+import { ALICE, type Rig, startRig } from '../orders/rig.ts';
+import { PLACES } from '../orders/sample.ts';
+import { fails } from '../orders/scripted-service.ts';
+import { mandatesOn } from './mandate-rig.ts';
+
+/*
+ * Mandates on the real store: how they come into force, what they make, why they do not act, and how they end.
+ */
+
+const ADA = { id: 'U0ADA', isAdmin: true };
+
+let rig: Rig;
+let on: ReturnType<typeof mandatesOn>;
+beforeAll(async () => {
+  rig = await startRig();
+  on = mandatesOn(rig);
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const orderOf = async (name: string) => rig.read((await on.actFor(name)).orderId ?? 'none');
+const sent = () => rig.service.received.length;
+/** As if an order had been asked for as a deletion. */
+async function asAnotherTask(id: string): Promise<void> {
+  await rig.sql(`UPDATE orders SET task = 'delete' WHERE id = $1`, id);
+  await rig.askedWith(id, `jsonb_build_object('name', 'cafe.rest')`);
+}
+
+describe('a mandate', () => {
+  test('is an order whose names are its patterns, and states its terms', async () => {
+    await on.watch('cafe.rest', 100);
+    const order = await on.ask();
+    expect(order).toMatchObject({ task: 'mandate', state: 'PENDING', items: [{ name: '*.rest' }] });
+    expect(statementOf(order, PLACES).items).toEqual([
+      {
+        n: 1,
+        name: '*.rest',
+        ctid: order.id,
+        request: {
+          interface: 'none',
+          terms: {
+            max_price: '20.00 EUR',
+            max_total: '100.00 EUR',
+            span: 'month',
+            until: '2026-12-26',
+            notice: 14,
+          },
+        },
+      },
+    ]);
+  });
+
+  test('is in force when it is approved, and nothing was sent', async () => {
+    await on.watch('cafe.rest', 100);
+    const order = await on.inForce();
+    expect(order).toMatchObject({ state: 'SUCCEEDED', mandateEnd: undefined });
+    expect(sent()).toBe(0);
+    expect(await rig.story(order.id)).toEqual([
+      'requested by U0ALICE',
+      'approved by U0BOB',
+      'in_force',
+      'finished',
+    ]);
+  });
+
+  test('is not approved by who asked for it, even where they may approve and every rule is free', async () => {
+    await on.watch('cafe.rest', 100);
+    rig.setTeam({ allowSelfApproval: true, approvers: ['U0ALICE', 'U0BOB'] });
+    rig.setPolicy(1, { decision: 'free' });
+    const order = await on.ask();
+    expect(order.state).toBe('PENDING');
+    expect(await approveOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
+      ok: false,
+      refusal: { code: 'own_order' },
+    });
+    expect(await approveOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ ok: true });
+  });
+
+  test('is decided like the renewal of the names that it covers', async () => {
+    await on.watch('brand.rest', 100, 2_000, ['brand']);
+    rig.setPolicy(1, {
+      tasks: ['renew'],
+      names: ['tag:brand'],
+      decision: 'approve',
+      approvers: ['U0CAROL', 'U0DORA'],
+      needed: 2,
+    });
+    const order = await on.ask();
+    expect(order.demand.requirements).toMatchObject([
+      { names: ['*.rest'], needed: 2, approvers: ['U0CAROL', 'U0DORA'] },
+    ]);
+    expect(order.demand.breakGlass).toBe(false);
+  });
+
+  test('can be refused by a rule about mandates', async () => {
+    await on.watch('cafe.rest', 100);
+    rig.setPolicy(1, { tasks: ['mandate'], decision: 'refuse' });
+    const outcome = await rig.request('mandate', (await on.ask().catch(() => undefined))?.input ?? TERMS);
+    expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'policy_refuses' } });
+  });
+
+  test('that was denied makes nothing', async () => {
+    await on.watch('cafe.rest', 10);
+    const { id } = await on.ask();
+    await denyOrder(rig.orders, id, 'U0BOB', undefined);
+    await on.run();
+    expect(await on.acts()).toEqual([]);
+  });
+
+  test('that was written to past the bot comes into no force', async () => {
+    await on.watch('cafe.rest', 10);
+    const { id } = await on.ask();
+    await rig.sql(
+      `UPDATE orders SET input = jsonb_set(input, '{max_price,minor}', '999999') WHERE id = $1`,
+      id,
+    );
+    await approveOrder(rig.orders, id, 'U0BOB');
+    await rig.runDue();
+    expect(await rig.read(id)).toMatchObject({ state: 'FAILED' });
+  });
+});
+
+const TERMS = {
+  mandate_names: ['*.rest'],
+  max_price: { currency: 'EUR', minor: 2_000 },
+  max_total: { currency: 'EUR', minor: 10_000 },
+  span: 'month',
+  until: '2026-12-26',
+  notice: 14,
+};
+
+describe('acting', () => {
+  test('makes an order for each due name, says so, and sends it a day later', async () => {
+    await on.watch('soon.rest', 13);
+    await on.watch('later.rest', 40);
+    const mandate = await on.inForce();
+    const order = await orderOf('soon.rest');
+    expect(order).toMatchObject({
+      task: 'renew',
+      state: 'APPROVED',
+      requesterId: 'U0ALICE',
+      mandated: { id: mandate.id },
+      input: { names: ['soon.rest'], period: 1 },
+    });
+    expect((await on.acts()).map(({ name }) => name)).toEqual(['soon.rest']);
+    await on.announce();
+    rig.pass(DAY_MS - 60_000);
+    await on.look();
+    await rig.runDue();
+    expect(sent()).toBe(0);
+    await on.nextDay();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+    expect(sent()).toBe(1);
+    await on.run();
+    expect(await on.acts()).toHaveLength(1);
+  });
+
+  test('waits while nobody was told', async () => {
+    await on.watch('soon.rest', 13);
+    await on.inForce();
+    const order = await orderOf('soon.rest');
+    await on.nextDay();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED' });
+    await on.announce();
+    await on.nextDay();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+  });
+
+  test('waits while the registry was not asked since', async () => {
+    await on.watch('soon.rest', 13);
+    await on.inForce();
+    const order = await orderOf('soon.rest');
+    await on.announce();
+    rig.pass(2 * DAY_MS);
+    await rig.runDue();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED' });
+    await on.nextDay();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+  });
+
+  test('leaves a name alone that somebody asks for already, or lets go', async () => {
+    await on.watch('asked.rest', 10);
+    await on.watch('lapsing.rest', 10);
+    await rig.sql(`UPDATE domains SET lapse_confirmed_at = $1 WHERE name = 'lapsing.rest'`, rig.now);
+    await on.inForce();
+    await rig.ask('renew', { names: ['asked.rest'], period: 1 });
+    await on.run();
+    expect(await on.acts()).toEqual([]);
+  });
+
+  test('is stopped for one name by who asked or an approver, and makes no other order for it', async () => {
+    await on.watch('soon.rest', 13);
+    await on.inForce();
+    const order = await orderOf('soon.rest');
+    await on.announce();
+    expect(await stopOrder(rig.orders, order.id, 'U0CAROL')).toMatchObject({ ok: true });
+    await on.nextDay();
+    await on.run();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'CANCELLED' });
+    expect(await on.acts()).toHaveLength(1);
+    expect(sent()).toBe(0);
+  });
+
+  test('acts once on two replicas', async () => {
+    for (const n of [1, 2, 3, 4]) await on.watch(`name${n}.rest`, 10);
+    await on.inForce();
+    await Promise.all([on.run(), on.run(), on.run()]);
+    const rows = await rig.sql('SELECT name, count(*)::int AS n FROM mandate_acts GROUP BY 1 ORDER BY 1');
+    expect(rows.map(({ n }) => n)).toEqual([1, 1, 1, 1]);
+    const orders = await rig.sql(`SELECT id FROM orders WHERE mandate_id IS NOT NULL`);
+    expect(orders).toHaveLength(4);
+  });
+
+  test.each([3, 30])(
+    'begins %i days before the end where the terms say so, and not before',
+    async (notice) => {
+      await on.watch('cafe.rest', notice);
+      await on.watch('day-after.rest', notice + 0.001);
+      await on.inForce({ notice });
+      await on.run();
+      expect((await on.acts()).map(({ name }) => name)).toEqual(['cafe.rest']);
+    },
+  );
+
+  test('of a mandate that ends before it could send leaves the name to another, and does not count as covering it', async () => {
+    await on.watch('cafe.rest', 20);
+    const soon = await on.inForce({ until: utcDay(new Date(rig.now.getTime() + 6 * DAY_MS)) });
+    const end = { name: 'cafe.rest', expiresAt: new Date(rig.now.getTime() + 20 * DAY_MS) };
+    const { namesFitting } = rig.mandates.mandates;
+    const isRenewed = async () =>
+      (await mandatesInTime({ store: rig.store, namesFitting, now: () => rig.now }))(end);
+    expect(await isRenewed()).toBe(false);
+    expect(await mandateOfName(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
+      given: { order: { id: soon.id } },
+      isOverBefore: true,
+    });
+    expect((await mandatesStanding(rig.mandates, ADA)).shown.map(({ coming }) => coming)).toEqual([[]]);
+    expect((await outlookOf(rig.mandates, [end], 'system')).uncovered).toEqual(['cafe.rest']);
+    rig.pass(1_000);
+    const long = await on.inForce();
+    expect(await isRenewed()).toBe(true);
+    expect(await mandateOfName(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
+      given: { order: { id: long.id } },
+      isOverBefore: false,
+    });
+    expect((await outlookOf(rig.mandates, [end], 'system')).uncovered).toEqual([]);
+    const coming = (await mandatesStanding(rig.mandates, ADA)).shown.map(({ order, coming: names }) => [
+      order.id,
+      names.length,
+    ]);
+    expect(coming).toEqual([
+      [soon.id, 0],
+      [long.id, 1],
+    ]);
+    rig.pass(6.5 * DAY_MS);
+    await on.run();
+    expect(await on.acts(), 'it ends too soon to send anything').toEqual([]);
+    rig.pass(2 * DAY_MS);
+    expect(await on.actFor('cafe.rest')).toMatchObject({ mandateId: long.id, held: undefined });
+  });
+
+  test('the oldest of two that fit acts', async () => {
+    await on.watch('soon.rest', 10);
+    const first = await on.inForce({ mandate_names: ['soon.rest'] });
+    rig.pass(1_000);
+    await on.inForce();
+    expect((await on.actFor('soon.rest')).mandateId).toBe(first.id);
+  });
+});
+
+describe('ceilings', () => {
+  test('are included', async () => {
+    await on.watch('a.rest', 10, 2_000);
+    await on.watch('b.rest', 11, 2_001);
+    await on.inForce({ max_total: { currency: 'EUR', minor: 2_000 } });
+    expect(await on.actFor('a.rest')).toMatchObject({ held: undefined });
+    expect(await on.actFor('b.rest')).toMatchObject({ held: 'price_above' });
+  });
+
+  test('of a span hold over orders that wait, and give back what was stopped', async () => {
+    for (const [n, name] of ['a.rest', 'b.rest', 'c.rest'].entries()) await on.watch(name, 10 + n);
+    await on.inForce({ max_total: { currency: 'EUR', minor: 4_000 } });
+    expect(await on.actFor('c.rest')).toMatchObject({ held: 'total_spent' });
+    await stopOrder(rig.orders, (await orderOf('a.rest')).id, 'U0ALICE');
+    await on.watch('d.rest', 10);
+    expect(await on.actFor('d.rest')).toMatchObject({ held: undefined });
+  });
+
+  test('keep what is unknown', async () => {
+    await on.watch('a.rest', 10);
+    await on.inForce({ max_total: { currency: 'EUR', minor: 2_000 } });
+    const order = await orderOf('a.rest');
+    await on.announce();
+    rig.service.answer = async () => {
+      throw fails('unknown_outcome');
+    };
+    await on.nextDay();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
+    await on.watch('b.rest', 10);
+    expect(await on.actFor('b.rest')).toMatchObject({ held: 'total_spent' });
+  });
+
+  test('hold when the price has grown meanwhile: nothing is sent, and it is asked for', async () => {
+    await on.watch('a.rest', 10);
+    await on.inForce();
+    const order = await orderOf('a.rest');
+    await on.announce();
+    rig.prices.set('a.rest', 2_500);
+    await on.nextDay();
+    expect(sent()).toBe(0);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+    const act = await on.actFor('a.rest');
+    expect(act).toMatchObject({ held: 'price_above' });
+    expect(await orderOf('a.rest')).toMatchObject({
+      state: 'PENDING',
+      mandated: undefined,
+      requesterId: 'U0ALICE',
+    });
+  });
+
+  test('share the budgets: what a budget does not have is asked for', async () => {
+    await rig.budgets.add(
+      { tag: undefined, span: 'month', amount: { currency: 'EUR', minor: 3_000 } },
+      'U0ADMIN',
+      rig.now,
+    );
+    await on.watch('a.rest', 10);
+    await on.watch('b.rest', 11);
+    await on.inForce();
+    expect(await on.actFor('a.rest')).toMatchObject({ held: undefined });
+    expect(await on.actFor('b.rest')).toMatchObject({ held: 'budget_empty' });
+    for (const { id } of await rig.budgets.list()) await rig.budgets.remove(id, 'U0ADMIN', rig.now);
+  });
+
+  describe('with a budget of the month', () => {
+    const budgetOf = (minor: number) =>
+      rig.budgets.add(
+        { tag: undefined, span: 'month', amount: { currency: 'EUR', minor } },
+        'U0ADMIN',
+        rig.now,
+      );
+    const dropBudgets = async () => {
+      for (const { id } of await rig.budgets.list()) await rig.budgets.remove(id, 'U0ADMIN', rig.now);
+    };
+    afterEach(dropBudgets);
+
+    test('a name goes out for which there is just enough: what is reserved for it is not in its own way', async () => {
+      await budgetOf(2_000);
+      await on.watch('a.rest', 10);
+      await on.inForce();
+      const order = await orderOf('a.rest');
+      await on.announce();
+      await on.nextDay();
+      expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+    });
+
+    test('a name is asked for when the budget has been lowered since it was said', async () => {
+      await budgetOf(2_000);
+      await on.watch('a.rest', 10);
+      await on.inForce();
+      const order = await orderOf('a.rest');
+      await on.announce();
+      await dropBudgets();
+      await budgetOf(1_999);
+      await on.nextDay();
+      expect(sent()).toBe(0);
+      expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+      expect(await on.actFor('a.rest')).toMatchObject({ held: 'budget_empty' });
+      expect(await orderOf('a.rest')).toMatchObject({ state: 'PENDING', mandated: undefined });
+    });
+  });
+
+  test('are looked at again when midnight comes between the look and the mark of sending', async () => {
+    await on.watch('a.rest', 10);
+    const mandate = await on.inForce();
+    const { id } = await orderOf('a.rest');
+    await on.announce();
+    rig.pass(DAY_MS + 12 * 60 * 60_000);
+    await on.look();
+    const cleared = await clearForMandate(rig.mandates, await rig.read(id));
+    if (cleared.kind !== 'clear') throw new Error(`it is ${cleared.kind}`);
+    const read = {
+      name: 'a.rest',
+      touched: [],
+      actedFor: (await on.actFor('a.rest')).expiresAt,
+      expiresAt: (await on.actFor('a.rest')).expiresAt,
+      isLapsing: false,
+      announcedAt: (await on.actFor('a.rest')).announcedAt,
+      amount: { currency: 'EUR', minor: 2_000 },
+      taken: { byDay: [], countOn: () => 0 },
+    };
+    expect(cleared.sending.refusal(mandate, read)).toBeUndefined();
+    rig.pass(Date.parse(`${cleared.sending.reservation.day}T00:00:00Z`) + DAY_MS - rig.now.getTime());
+    expect(cleared.sending.refusal(mandate, read)).toBe('day_full');
+  });
+
+  test('of a year count by the day in UTC on which it goes out, also at the turn of the year', async () => {
+    rig.pass(Date.parse('2026-12-30T01:00:00Z') - rig.now.getTime());
+    const year = { span: 'year', max_total: { currency: 'EUR', minor: 2_000 } } as const;
+    await on.watch('a.rest', 10);
+    await on.inForce(year);
+    const first = await orderOf('a.rest');
+    const dayOfSending = async (id: string) =>
+      (await rig.sql(`SELECT day::text AS day FROM budget_reservations WHERE order_id = $1`, id))[0]?.['day'];
+    expect(await dayOfSending(first.id)).toBe('2026-12-31');
+    await on.announce();
+    await on.watch('b.rest', 10);
+    expect(await on.actFor('b.rest'), 'the old year has no more').toMatchObject({ held: 'total_spent' });
+    rig.pass(DAY_MS);
+    await on.watch('c.rest', 10);
+    expect(await on.actFor('c.rest'), 'it goes out in the new year').toMatchObject({ held: undefined });
+    const second = await orderOf('c.rest');
+    expect(await dayOfSending(second.id)).toBe('2027-01-01');
+    // The first one is late, so that it goes out in the new year, whose sum is taken.
+    rig.pass(12 * 60 * 60_000 + DAY_MS / 2);
+    await on.look();
+    await rig.runDue();
+    expect(sent()).toBe(0);
+    expect(await rig.read(first.id)).toMatchObject({ state: 'FAILED' });
+    expect(await on.actFor('a.rest')).toMatchObject({ held: 'total_spent' });
+  });
+});
+
+const HINDRANCES: readonly (readonly [code: string, happens: () => unknown])[] = [
+  ['price_unknown', () => void rig.prices.delete('cafe.rest')],
+  ['incident_open', () => void rig.incidents.add('cafe.rest')],
+  ['date_in_doubt', async () => void (await rig.sql(`UPDATE domains SET expiry_source = 'order'`))],
+  [
+    'owner_left',
+    async () => {
+      await rig.sql(`UPDATE domains SET owner_id = 'U0GONE'`);
+      rig.absent.set('U0GONE', 'left');
+    },
+  ],
+  [
+    'policy_asks_more',
+    () => rig.setPolicy(1, { tasks: ['renew'], decision: 'approve', approvers: ['U0CAROL'] }),
+  ],
+];
+
+describe('where it does not act', () => {
+  test.each(HINDRANCES)('%s: the name is asked for in the ordinary way at once', async (code, happens) => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    await happens();
+    expect(await on.actFor('cafe.rest')).toMatchObject({ held: code });
+    const order = await orderOf('cafe.rest');
+    expect(order).toMatchObject({ task: 'renew', state: 'PENDING', mandated: undefined });
+    await on.run();
+    expect(await on.acts()).toHaveLength(1);
+    const events = await rig.sql(`SELECT data FROM events WHERE kind = 'mandate_held' ORDER BY seq`);
+    expect(events.at(-1)?.['data']).toMatchObject({ because: code });
+  });
+
+  test('too_late: a name that ends before it could go out is asked for', async () => {
+    await on.watch('late.example', 1);
+    await on.inForce({ mandate_names: ['*.example'] });
+    expect(await on.actFor('late.example')).toMatchObject({ held: 'too_late' });
+    expect(await orderOf('late.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
+  });
+
+  test('day_full: a name whose days have as many as may go is asked for', async () => {
+    await on.watch('first.example', 3);
+    await on.inForce({ mandate_names: ['*.example'], max_total: { currency: 'EUR', minor: 100_000_000 } });
+    const { orderId } = await on.actFor('first.example');
+    // As if mandates had made so many more for that day.
+    for (const [table, key, others] of [
+      ['orders', 'id', `'delivery_id', copy`],
+      ['order_items', 'order_id', `'client_tid', copy, 'open_key', copy, 'name', copy || '.example'`],
+      ['budget_reservations', 'order_id', ''],
+    ])
+      await rig.sql(
+        `INSERT INTO ${table} SELECT (jsonb_populate_record(NULL::${table},
+           to_jsonb(t) || jsonb_build_object('${key}', copy) || jsonb_build_object(${others}))).*
+         FROM ${table} t, LATERAL (SELECT 'copy-' || i AS copy FROM generate_series(2, 200) i) copies
+         WHERE t.${key} = $1`,
+        orderId,
+      );
+    await on.watch('full.example', 3);
+    expect(await on.actFor('full.example')).toMatchObject({ held: 'day_full' });
+    expect(await orderOf('full.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
+    await on.watch('later.example', 5);
+    expect(await on.actFor('later.example'), 'the day after has room').toMatchObject({ held: undefined });
+  });
+
+  test('not_announced: where nobody could be told a day before, it is asked for while there is a day left', async () => {
+    await on.watch('cafe.example', 4);
+    await on.inForce({ mandate_names: ['*.example'] });
+    const order = await orderOf('cafe.example');
+    // Slack takes nothing.
+    rig.pass(2 * DAY_MS);
+    await on.look();
+    await rig.runDue();
+    expect(await rig.read(order.id), 'it may still be told').toMatchObject({ state: 'APPROVED' });
+    rig.pass(DAY_MS + 60_000);
+    await on.look();
+    await rig.runDue();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+    expect(sent()).toBe(0);
+    expect(await on.actFor('cafe.example')).toMatchObject({ held: 'not_announced' });
+    expect(await orderOf('cafe.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
+  });
+
+  test('earlier_unknown: while nobody knows whether a name was renewed, nobody is asked to renew it again', async () => {
+    await on.watch('cafe.rest', 10);
+    const former = await rig.ask('renew', { names: ['cafe.rest'], period: 1 });
+    await approveOrder(rig.orders, former.id, 'U0BOB');
+    rig.service.answer = async () => {
+      throw fails('unknown_outcome');
+    };
+    await rig.runDue();
+    expect(await rig.read(former.id)).toMatchObject({ state: 'UNKNOWN' });
+    await on.inForce();
+    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'earlier_unknown', orderId: undefined });
+    expect([...(await rig.store.openOrders('renew', ['cafe.rest'])).values()]).toEqual([former.id]);
+  });
+
+  test('where the policy refuses, it only says so', async () => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    rig.setPolicy(1, { tasks: ['renew'], decision: 'refuse' });
+    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'policy_refuses', orderId: undefined });
+  });
+
+  test('what is asked for waits for somebody even where the policy would be free', async () => {
+    await on.watch('cafe.rest', 10, 9_999);
+    await on.inForce();
+    rig.setPolicy(1, { tasks: ['renew'], decision: 'free' });
+    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'price_above' });
+    expect(await orderOf('cafe.rest')).toMatchObject({ state: 'PENDING' });
+  });
+
+  test('with an account that is gone, it asks with another', async () => {
+    await on.watch('cafe.rest', 10);
+    const mandate = await on.inForce();
+    rig.accounts.set('other', { ...ALICE, id: 'other' });
+    rig.accounts.delete(mandate.account.id);
+    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'account_gone' });
+    rig.accounts.delete('other');
+  });
+
+  test('asking that fails is tried again after pauses that double, and is reported meanwhile', async () => {
+    await on.watch('broken.rest', 10, 3_000);
+    await on.watch('cafe.rest', 10, 3_000);
+    await on.inForce();
+    let tries = 0;
+    const create: OrderStore['create'] = async (creation) => {
+      if (creation.order.items[0]?.name !== 'broken.rest') return rig.store.create(creation);
+      tries += 1;
+      throw new Error('it cannot be asked for');
+    };
+    const deps = { ...rig.mandates, store: { ...rig.store, create } };
+    let reported = 0;
+    for (let minutes = 0; minutes <= 120; minutes += 10) {
+      await runMandates(deps).catch(() => (reported += 1));
+      const due = await rig.mandates.mandates.toAskFor(rig.now, 500);
+      expect(due, 'others come first').toEqual([]);
+      rig.pass(10 * MINUTE_MS);
+    }
+    expect(tries, 'after 0, 10, 30 and 70 minutes').toBe(4);
+    expect(reported).toBe(13);
+    const orders = (await on.acts()).map(({ name, orderId }) => [name, orderId !== undefined]);
+    expect(orders).toEqual([
+      ['broken.rest', false],
+      ['cafe.rest', true],
+    ]);
+    rig.pass(DAY_MS);
+    await runMandates(rig.mandates);
+    expect((await on.acts()).every(({ orderId }) => orderId !== undefined)).toBe(true);
+    await runMandates(rig.mandates);
+  });
+
+  test('a name that was renewed last with another account is in two accounts, and is asked for', async () => {
+    await on.watch('cafe.rest', 10);
+    rig.accounts.set('other', { ...ALICE, id: 'other', login: 'alice-2' });
+    const former = await rig.ask(
+      'renew',
+      { names: ['cafe.rest'], period: 1 },
+      { account: rig.accounts.get('other') },
+    );
+    await approveOrder(rig.orders, former.id, 'U0BOB');
+    await rig.runDue();
+    await on.inForce();
+    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'other_account' });
+    rig.accounts.delete('other');
+  });
+
+  test('a name that has moved out by the time is not sent', async () => {
+    await on.watch('cafe.rest', 10, 2_000, ['brand']);
+    await on.inForce({ mandate_names: ['tag:brand'] });
+    const order = await orderOf('cafe.rest');
+    await on.announce();
+    await rig.sql(`UPDATE domains SET tags = '{}'`);
+    rig.tags.set('cafe.rest', []);
+    await on.nextDay();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+    expect(sent()).toBe(0);
+    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'moved_out' });
+  });
+
+  test.each([
+    ['another period', (id: string) => rig.askedWith(id, `jsonb_set(input, '{period}', '9')`)],
+    ['another task', (id: string) => asAnotherTask(id)],
+  ])('an order with %s than a mandate asks for is not sent', async (_what, change) => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    const order = await orderOf('cafe.rest');
+    await change(order.id);
+    await on.announce();
+    await on.nextDay();
+    expect(sent()).toBe(0);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'moved_out' });
+  });
+
+  test('a name that somebody renewed meanwhile is not sent, and nobody is asked', async () => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    const order = await orderOf('cafe.rest');
+    await on.announce();
+    await rig.sql(`UPDATE domains SET expires_at = expires_at + interval '1 year'`);
+    await on.nextDay();
+    expect(sent()).toBe(0);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+    expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
+  });
+
+  test('a name whose price list was there when it was said, and is gone when it goes out, is asked for', async () => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    await orderOf('cafe.rest');
+    await on.announce();
+    rig.prices.delete('cafe.rest');
+    await on.nextDay();
+    expect(sent()).toBe(0);
+    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'price_unknown' });
+    expect(await orderOf('cafe.rest')).toMatchObject({ state: 'PENDING', mandated: undefined });
+  });
+
+  test('a name that two people let go after it was said is not sent, and nobody is asked', async () => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    const order = await orderOf('cafe.rest');
+    await on.announce();
+    await rig.sql(`UPDATE domains SET lapse_confirmed_at = $1`, rig.now);
+    await on.nextDay();
+    await on.run();
+    expect(sent()).toBe(0);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+    expect(await on.acts()).toMatchObject([{ held: 'let_go', orderId: undefined }]);
+    expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
+  });
+
+  test('when who asked for the mandate leaves between the message and the request, nothing is sent', async () => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    const order = await orderOf('cafe.rest');
+    await on.announce();
+    rig.absent.set('U0ALICE', 'left');
+    await on.nextDay();
+    expect(sent()).toBe(0);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+  });
+
+  test('when the clock is set 40 days forward, what ended meanwhile is not sent, and is asked for', async () => {
+    await on.watch('cafe.example', 10);
+    await on.inForce({ mandate_names: ['*.example'] });
+    const order = await orderOf('cafe.example');
+    await on.announce();
+    rig.pass(40 * DAY_MS);
+    await on.look();
+    await rig.runDue();
+    await on.run();
+    expect(sent()).toBe(0);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+    expect((await on.acts()).map(({ held }) => held)).toEqual(['too_late']);
+  });
+
+  test('a name that was stopped is left alone when a better date of the same end comes', async () => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    const order = await orderOf('cafe.rest');
+    await stopOrder(rig.orders, order.id, 'U0CAROL');
+    await rig.sql(`UPDATE domains SET expires_at = expires_at + interval '2 days'`);
+    await on.run();
+    expect(await on.acts()).toHaveLength(1);
+    expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
+  });
+
+  test('a row of the mandate that was written to lets nothing go', async () => {
+    await on.watch('cafe.rest', 10);
+    const mandate = await on.inForce();
+    const order = await orderOf('cafe.rest');
+    await on.announce();
+    await rig.sql(
+      `UPDATE orders SET input = jsonb_set(input, '{max_total,minor}', '99999999') WHERE id = $1`,
+      mandate.id,
+    );
+    await on.nextDay();
+    expect(sent()).toBe(0);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+  });
+});
+
+test('that it did not act is queued for webhooks in the same transaction', async () => {
+  await rig.sql(
+    `INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, version) VALUES ('', 'webhook_endpoint', 'e', 'plan', 1)`,
+  );
+  await on.watch('cafe.rest', 10, 9_999);
+  const { id } = await on.inForce();
+  await on.actFor('cafe.rest');
+  const rows = await rig.sql(
+    `SELECT body FROM notifications WHERE subject_kind = 'webhook_queue' AND purpose <> 'plan'`,
+  );
+  expect(rows.map(({ body }) => webhookBody.parse(JSON.parse(String(body))))).toMatchObject([
+    { type: 'mandate.held', data: { name: 'cafe.rest', mandate: id, code: 'price_above' } },
+  ]);
+});
+
+describe('a database that may have been put back', () => {
+  const startAfter = (ms: number) => {
+    const last = {
+      seenAt: new Date(rig.now.getTime() - ms),
+      database: 'd',
+      server: 's',
+      count: 1,
+      isOriginal: true,
+      atWork: [],
+      version: '1',
+    };
+    return markUnsentUnknown({
+      store: rig.store,
+      heartbeat: {
+        look: async () => ({ database: 'd', server: 's', position: 1, isBehind: false, last }),
+        beat: async () => 2,
+        verify: async () => undefined,
+        suspend: () => undefined,
+        onOtherServer: () => undefined,
+      },
+      now: () => rig.now,
+      log: pino({ level: 'silent' }),
+      processId: 'p',
+    });
+  };
+
+  test('keeps what nobody can have sent yet, and the mandate, after an hour', async () => {
+    await on.watch('cafe.rest', 10);
+    const mandate = await on.inForce();
+    const order = await orderOf('cafe.rest');
+    await startAfter(60 * 60_000);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED' });
+    expect(await rig.read(mandate.id)).toMatchObject({ mandateEnd: undefined });
+  });
+
+  test('makes unknown what may have gone out', async () => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    const order = await orderOf('cafe.rest');
+    rig.pass(2 * DAY_MS);
+    await startAfter(60 * 60_000);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
+  });
+
+  test('ends mandates after more than a day, for nobody knows what they have spent', async () => {
+    await on.watch('cafe.rest', 10);
+    const mandate = await on.inForce();
+    await startAfter(25 * 60 * 60_000);
+    expect(await rig.read(mandate.id)).toMatchObject({ mandateEnd: { because: 'database_restored' } });
+    await on.run();
+    expect(await on.acts()).toEqual([]);
+  });
+});
+
+describe('ending', () => {
+  test('by who asked or an approver stops what was not sent; others may not', async () => {
+    await on.watch('cafe.rest', 10);
+    const { id } = await on.inForce();
+    const order = await orderOf('cafe.rest');
+    expect(await endMandate(rig.mandates, id, 'U0NOBODY')).toMatchObject({
+      ok: false,
+      refusal: { code: 'not_an_approver' },
+    });
+    expect(await endMandate(rig.mandates, id, 'U0CAROL')).toMatchObject({ ok: true });
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+    expect(await endMandate(rig.mandates, id, 'U0CAROL')).toMatchObject({
+      ok: false,
+      refusal: { code: 'not_in_force' },
+    });
+    expect(await rig.read(id)).toMatchObject({
+      state: 'SUCCEEDED',
+      mandateEnd: { because: 'person', by: 'U0CAROL' },
+    });
+  });
+
+  test('lets another mandate act for what it had not sent', async () => {
+    await on.watch('cafe.rest', 10);
+    const first = await on.inForce();
+    await orderOf('cafe.rest');
+    rig.pass(1_000);
+    const second = await on.inForce();
+    await endMandate(rig.mandates, first.id, 'U0ALICE');
+    expect(await on.actFor('cafe.rest')).toMatchObject({ mandateId: second.id, held: undefined });
+  });
+
+  test.each([
+    ['U0ALICE', 'requester_left'],
+    ['U0BOB', 'approver_left'],
+  ])('when %s leaves', async (userId, because) => {
+    await on.watch('cafe.rest', 10);
+    const { id } = await on.inForce();
+    const order = await orderOf('cafe.rest');
+    rig.absent.set(userId, 'left');
+    await on.run();
+    expect(await rig.read(id)).toMatchObject({ mandateEnd: { because, by: userId } });
+    expect((await rig.read(order.id)).state).toBe('FAILED');
+  });
+
+  test('by itself, a week after it said so', async () => {
+    await on.watch('cafe.rest', 100);
+    const { id } = await on.inForce({ until: '2026-03-31' });
+    rig.pass(24 * DAY_MS);
+    await rig.store.claimDue('observation', rig.now, 1, 10);
+    await rig.main.advance(id, 'observation');
+    expect(await rig.story(id)).toContain('mandate_ending');
+    rig.pass(8 * DAY_MS);
+    await rig.main.advance(id, 'observation');
+    expect(await rig.read(id)).toMatchObject({ mandateEnd: { because: 'over' } });
+  });
+});

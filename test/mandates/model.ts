@@ -1,0 +1,441 @@
+import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
+import {
+  type ActingFacts,
+  ANNOUNCED_MS,
+  decideActing,
+  decideSending,
+  type HeldCode,
+  isAskedFor,
+  isDueFor,
+  isSameEnd,
+  refusalToSend,
+  type Taken,
+} from '../../src/mandates/acting.ts';
+import { type Mandate, mandateFor, mandateOf } from '../../src/mandates/mandate.ts';
+import { endOfMandate, type MandateTerms } from '../../src/mandates/terms.ts';
+import { periodOf } from '../../src/money/budget.ts';
+import { utcDay } from '../../src/zones/calendar-day.ts';
+import { newOrder } from '../orders/sample.ts';
+
+/*
+ * A year of a team with mandates, as a model: what the database holds, what the service and the registry know, and what
+ * goes wrong. The pure core decides; this only plays the world around it.
+ */
+
+const STEP_MS = 12 * HOUR_MS;
+const YEAR_MS = 365 * DAY_MS;
+const START = Date.parse('2026-01-01T00:00:00Z');
+
+export type Random = () => number;
+
+interface Name {
+  readonly name: string;
+  /** When its registration really ends, and since when. */
+  trueEnd: number;
+  changedAt: number;
+  tags: readonly string[];
+  price: number | undefined;
+  hasOwnerLeft: boolean;
+  hasIncident: boolean;
+  asksMore: boolean;
+}
+
+type State = 'APPROVED' | 'SENT' | 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | 'STOPPED' | 'ENDED' | 'HELD';
+
+interface ModelOrder {
+  readonly id: number;
+  readonly mandateId: string;
+  readonly name: string;
+  readonly actedFor: number;
+  readonly madeAt: number;
+  sendAfter: number;
+  day: string;
+  minor: number;
+  announcedAt: number | undefined;
+  state: State;
+}
+
+interface Act {
+  readonly name: string;
+  readonly end: number;
+  held: HeldCode | undefined;
+  orderId: number | undefined;
+}
+
+/** What the bot's database holds: a backup is a copy of it. */
+interface Database {
+  known: Record<string, { end: number; isCertain: boolean; lookedAt: number }>;
+  orders: ModelOrder[];
+  acts: Act[];
+  ended: Record<string, boolean>;
+}
+
+/** One request that the service has carried out. */
+interface Charge {
+  readonly mandateId: string;
+  readonly orderId: number;
+  readonly name: string;
+  readonly minor: number;
+  readonly day: string;
+  readonly at: number;
+  readonly end: number;
+  readonly announcedAt: number | undefined;
+  /** When the name got the end that it had. */
+  readonly changedAt: number;
+}
+
+/** What came of a year. */
+export interface Year {
+  readonly charges: readonly Charge[];
+  readonly terms: ReadonlyMap<string, MandateTerms>;
+  /** Orders that a person stopped, and when. */
+  readonly stoppedAt: ReadonlyMap<number, number>;
+  readonly lost: readonly string[];
+  /** Names that ended although a mandate covered them, without anybody having been told in time. */
+  readonly lapsed: readonly string[];
+  /** What became of the names that a mandate covered when they were due: renewed by it, or why not. */
+  readonly ends: readonly (State | HeldCode | 'RENEWED')[];
+  readonly held: readonly HeldCode[];
+}
+
+export function simulateYear(random: Random): Year {
+  const chance = (share: number) => random() < share;
+  const between = (least: number, most: number) => least + Math.floor(random() * (most - least + 1));
+  const names: Name[] = Array.from({ length: between(2, 7) }, (_, index) => ({
+    name: `name-${index}.rest`,
+    trueEnd: START + between(5, 360) * DAY_MS + between(0, 23) * HOUR_MS,
+    changedAt: 0,
+    tags: chance(0.5) ? ['brand'] : [],
+    price: chance(0.1) ? undefined : between(5, 40) * 100,
+    hasOwnerLeft: false,
+    hasIncident: false,
+    asksMore: false,
+  }));
+  const terms = new Map<string, MandateTerms>();
+  const mandates = new Map<string, Mandate>();
+  const give = (now: number) => {
+    const id = `mandate-${mandates.size}`;
+    const given: MandateTerms = {
+      mandate_names: [chance(0.5) ? '*.rest' : chance(0.5) ? 'tag:brand' : 'name-0.rest'],
+      max_price: { currency: 'EUR', minor: between(20, 50) * 100 },
+      max_total: { currency: 'EUR', minor: between(25, 90) * 100 },
+      span: chance(0.5) ? 'month' : 'year',
+      until: utcDay(new Date(now + between(120, 400) * DAY_MS)),
+      notice: between(3, 30),
+    };
+    const order = newOrder(given.mandate_names, {
+      id,
+      task: 'mandate',
+      state: 'SUCCEEDED',
+      input: given,
+      closedAt: new Date(now),
+      expiresAt: endOfMandate(given),
+    });
+    const mandate = mandateOf(order);
+    if (mandate === undefined) throw new Error('the model gives a mandate that is none');
+    terms.set(id, given);
+    mandates.set(id, mandate);
+  };
+  give(START);
+  if (chance(0.4)) give(START + 1);
+
+  let db: Database = { known: {}, orders: [], acts: [], ended: {} };
+  for (const { name, trueEnd } of names) db.known[name] = { end: trueEnd, isCertain: true, lookedAt: START };
+  let backup: { readonly at: number; readonly db: Database } = { at: START, db: structuredClone(db) };
+  const charges: Charge[] = [];
+  const stoppedAt = new Map<number, number>();
+  const lost: string[] = [];
+  const lapsed: string[] = [];
+  const ends: Year['ends'][number][] = [];
+  const held: HeldCode[] = [];
+  /** Names that a mandate covered at one moment at least when they were due, by their true end. */
+  const covered = new Set<string>();
+  let lastId = 0;
+  let clockOff = 0;
+  let slackBackAt = 0;
+  let registryBackAt = 0;
+  let botBackAt = 0;
+  let lastSeen = START;
+
+  const inForce = () => [...mandates.values()].filter(({ id }) => db.ended[id] !== true);
+  const takenBy = (mandateId: string, without?: number): Taken => {
+    const counting = db.orders.filter(
+      ({ id, state }) => id !== without && ['APPROVED', 'SENT', 'SUCCEEDED', 'UNKNOWN'].includes(state),
+    );
+    return {
+      byDay: counting
+        .filter((order) => order.mandateId === mandateId)
+        .map(({ day, minor }) => ({ day, minor: BigInt(minor) })),
+      countOn: (day) => counting.filter((order) => order.day === day).length,
+    };
+  };
+  const knownOf = (name: string) => db.known[name] ?? { end: 0, isCertain: false, lookedAt: 0 };
+  const endOf = (name: string) => {
+    const expiresAt = new Date(knownOf(name).end);
+    return { name, expiresAt, renewableUntil: expiresAt };
+  };
+  const factsOf = ({ name, price, ...each }: Name): ActingFacts => ({
+    end: endOf(name),
+    isDateCertain: knownOf(name).isCertain,
+    hasOwnerLeft: each.hasOwnerLeft,
+    hasOpenIncident: each.hasIncident,
+    isAccountLinked: true,
+    isInOtherAccount: false,
+    hasUnknownRenewal: db.orders.some((order) => order.name === name && order.state === 'UNKNOWN'),
+    policy: each.asksMore ? 'asks_more' : 'satisfied',
+    amount: price === undefined ? undefined : { currency: 'EUR', minor: price },
+  });
+  const hold = (act: Act, code: HeldCode) => {
+    act.held = code;
+    held.push(code);
+  };
+
+  const actAll = (now: Date) => {
+    for (const name of names) {
+      const end = knownOf(name.name).end;
+      const isActedFor = db.acts.some((act) => {
+        const order = db.orders.find(({ id }) => id === act.orderId);
+        return (
+          act.name === name.name && isSameEnd(new Date(act.end), new Date(end)) && order?.state !== 'ENDED'
+        );
+      });
+      if (isActedFor || end <= now.getTime()) continue;
+      const mandate = mandateFor(inForce(), name.name, name.tags, now);
+      if (mandate === undefined || !isDueFor(mandate, endOf(name.name), now)) continue;
+      const plan = decideActing(mandate, factsOf(name), takenBy(mandate.id), now);
+      if (plan === 'mandate_ended') continue;
+      const act: Act = { name: name.name, end, held: undefined, orderId: undefined };
+      db.acts.push(act);
+      if (typeof plan === 'string') {
+        hold(act, plan);
+        continue;
+      }
+      lastId += 1;
+      act.orderId = lastId;
+      db.orders.push({
+        id: lastId,
+        mandateId: mandate.id,
+        name: name.name,
+        actedFor: end,
+        madeAt: now.getTime(),
+        sendAfter: plan.sendAfter.getTime(),
+        day: plan.day,
+        minor: plan.amount.minor,
+        announcedAt: undefined,
+        state: 'APPROVED',
+      });
+    }
+  };
+
+  const carryOut = (order: ModelOrder, name: Name, now: number) => {
+    const isTaken = chance(0.85);
+    const isLost = chance(0.08);
+    if (isTaken) {
+      if (covered.has(keyOf(name))) ends.push('RENEWED');
+      charges.push({
+        mandateId: order.mandateId,
+        orderId: order.id,
+        name: order.name,
+        minor: order.minor,
+        day: order.day,
+        at: now,
+        end: name.trueEnd,
+        announcedAt: order.announcedAt,
+        changedAt: name.changedAt + clockOff,
+      });
+      name.trueEnd += YEAR_MS;
+      name.changedAt = now - clockOff;
+    }
+    // The process is killed, or no answer comes.
+    if (isLost) order.state = 'UNKNOWN';
+    else if (isTaken) {
+      order.state = 'SUCCEEDED';
+      const known = knownOf(order.name);
+      db.known[order.name] = { ...known, end: known.end + YEAR_MS, isCertain: false };
+    } else order.state = 'FAILED';
+  };
+
+  const sendAll = (now: Date) => {
+    for (const order of db.orders) {
+      if (order.state !== 'APPROVED' || order.sendAfter > now.getTime()) continue;
+      const name = names.find((each) => each.name === order.name);
+      const act = db.acts.find(({ orderId }) => orderId === order.id);
+      if (name === undefined || act === undefined) throw new Error('an order of the model has lost its name');
+      const { amount, ...facts } = factsOf(name);
+      const sending = {
+        mandate: inForce().find(({ id }) => id === order.mandateId),
+        isUnchanged: true,
+        name: order.name,
+        touched: name.tags,
+        actedFor: new Date(order.actedFor),
+        expiresAt: new Date(knownOf(order.name).end),
+        isLapsing: false,
+        announcedAt: order.announcedAt === undefined ? undefined : new Date(order.announcedAt),
+        amount,
+        taken: takenBy(order.mandateId, order.id),
+      };
+      const cleared = decideSending(
+        {
+          ...facts,
+          ...sending,
+          fitsBudgets: !chance(0.02),
+          madeAt: new Date(order.madeAt),
+          lookedAt: new Date(knownOf(order.name).lookedAt),
+        },
+        now,
+      );
+      if (cleared.kind === 'later') order.sendAfter = cleared.until.getTime();
+      if (cleared.kind === 'held') {
+        order.state = cleared.code === 'mandate_ended' ? 'ENDED' : 'HELD';
+        if (cleared.code !== 'mandate_ended') hold(act, cleared.code);
+      }
+      // A press of Stop between the look and the mark: the mark is refused, because the order has changed.
+      if (cleared.kind === 'clear' && chance(0.05)) {
+        order.state = 'STOPPED';
+        stoppedAt.set(order.id, now.getTime());
+      }
+      if (cleared.kind !== 'clear' || order.state !== 'APPROVED') continue;
+      if (refusalToSend(sending, now) !== undefined) continue;
+      order.state = 'SENT';
+      order.day = utcDay(now);
+      order.minor = amount?.minor ?? 0;
+      carryOut(order, name, now.getTime());
+    }
+  };
+
+  const keyOf = ({ name, trueEnd }: Name) => `${name} ${trueEnd}`;
+  /** Notes what a mandate has to act for: covered, due, and known with the end that it really has. */
+  const noteCovered = (now: Date) => {
+    for (const name of names) {
+      if (Math.abs(knownOf(name.name).end - name.trueEnd) > HOUR_MS) continue;
+      const mandate = mandateFor(inForce(), name.name, name.tags, now);
+      if (mandate === undefined || !isDueFor(mandate, endOf(name.name), now)) continue;
+      if (decideActing(mandate, factsOf(name), takenBy(mandate.id), now) === 'mandate_ended') continue;
+      covered.add(keyOf(name));
+    }
+  };
+  const orderOf = (name: Name) =>
+    db.orders.findLast(
+      (order) => order.name === name.name && isSameEnd(new Date(order.actedFor), new Date(name.trueEnd)),
+    );
+  /** What became of a name at its end, by what people were told; undefined: nothing, so that it is lost. */
+  const endAt = (name: Name): Year['ends'][number] | undefined => {
+    const acts = db.acts.filter(
+      (act) => act.name === name.name && isSameEnd(new Date(act.end), new Date(name.trueEnd)),
+    );
+    const told = acts.find(
+      ({ held: code }) => code !== undefined && (isAskedFor(code) || code === 'earlier_unknown'),
+    );
+    if (told?.held !== undefined) return told.held;
+    const order = orderOf(name);
+    // Its card says that it was stopped, refused, or is unknown; a mandate that ends says so.
+    return order !== undefined && ['STOPPED', 'FAILED', 'UNKNOWN', 'ENDED'].includes(order.state)
+      ? order.state
+      : undefined;
+  };
+  /** Looks at the names that end before the next step. */
+  const noteEnds = (real: number) => {
+    for (const name of names) {
+      if (name.trueEnd > real + STEP_MS || name.trueEnd <= real || !covered.has(keyOf(name))) continue;
+      const { trueEnd } = name;
+      // What is due until then is looked at when it is due.
+      for (
+        let order = orderOf(name);
+        order?.state === 'APPROVED' && order.sendAfter < trueEnd;
+        order = orderOf(name)
+      )
+        sendAll(new Date(order.sendAfter));
+      if (name.trueEnd !== trueEnd) continue;
+      const isCovered = mandateFor(inForce(), name.name, name.tags, new Date(real)) !== undefined;
+      // That a database was put back ends the mandates, and says so.
+      const end = endAt(name) ?? (isCovered ? undefined : 'ENDED');
+      if (end === undefined) lapsed.push(`${name.name} at ${new Date(name.trueEnd).toISOString()}`);
+      else ends.push(end);
+    }
+  };
+
+  const restore = (now: number) => {
+    const { at } = backup;
+    db = structuredClone(backup.db);
+    for (const order of db.orders)
+      if (order.state === 'APPROVED' && order.sendAfter <= now) order.state = 'UNKNOWN';
+      else if (order.state === 'SENT') order.state = 'UNKNOWN';
+    if (now - at >= ANNOUNCED_MS) for (const id of mandates.keys()) db.ended[id] = true;
+  };
+
+  for (let real = START; real < START + YEAR_MS; real += STEP_MS) {
+    if (chance(0.01)) slackBackAt = real + between(1, 6) * DAY_MS;
+    if (chance(0.01)) registryBackAt = real + between(1, 6) * DAY_MS;
+    if (chance(0.002)) botBackAt = real + between(0, 2) * DAY_MS;
+    if (chance(0.003)) clockOff = chance(0.6) ? 0 : between(-3, 3) * DAY_MS;
+    if (chance(0.004) && mandates.size < 6) give(real + clockOff);
+    if (chance(0.0006)) db.ended[`mandate-${between(0, mandates.size - 1)}`] = true;
+    const some = names[between(0, names.length - 1)];
+    if (some !== undefined && chance(0.02)) some.price = chance(0.1) ? undefined : between(5, 45) * 100;
+    if (some !== undefined && chance(0.01)) some.tags = chance(0.5) ? [] : ['brand'];
+    if (some !== undefined && chance(0.004)) some.hasOwnerLeft = chance(0.2);
+    if (some !== undefined && chance(0.004)) some.hasIncident = chance(0.2);
+    if (some !== undefined && chance(0.0005)) some.asksMore = true;
+    // Somebody renews a name past the bot.
+    if (some !== undefined && chance(0.001)) {
+      some.trueEnd += YEAR_MS;
+      some.changedAt = real;
+    }
+    const now = new Date(real + clockOff);
+    if (real < botBackAt) continue;
+    // A bot that was away for long cannot know whether its database is the one that it left.
+    if (real - lastSeen > STEP_MS) {
+      backup = { at: lastSeen + clockOff, db: structuredClone(db) };
+      restore(now.getTime());
+    }
+    if (chance(0.001)) restore(now.getTime());
+    if (chance(0.15)) backup = { at: now.getTime(), db: structuredClone(db) };
+    lastSeen = real;
+    if (real >= registryBackAt)
+      for (const { name, trueEnd, changedAt } of names)
+        if (real - changedAt >= DAY_MS)
+          db.known[name] = { end: trueEnd, isCertain: true, lookedAt: now.getTime() };
+    noteCovered(now);
+    actAll(now);
+    if (real >= slackBackAt)
+      for (const order of db.orders) if (order.state === 'APPROVED') order.announcedAt ??= now.getTime();
+    for (const order of db.orders)
+      if (order.state === 'APPROVED' && order.announcedAt !== undefined && chance(0.02)) {
+        order.state = 'STOPPED';
+        stoppedAt.set(order.id, now.getTime());
+      }
+    sendAll(now);
+    // While the clock is days off, nothing is in time.
+    if (clockOff === 0) noteEnds(real);
+  }
+
+  // A name that ended although a mandate had an order for it must have been said in some way.
+  const finish = START + YEAR_MS + Math.min(0, clockOff);
+  for (const order of db.orders)
+    if (order.state === 'APPROVED' && order.actedFor + DAY_MS < finish - 6 * DAY_MS) lost.push(order.name);
+  for (const act of db.acts)
+    if (
+      act.held !== undefined &&
+      !isAskedFor(act.held) &&
+      act.held !== 'earlier_unknown' &&
+      act.held !== 'renewed_meanwhile'
+    )
+      lost.push(act.name);
+  return { charges, terms, stoppedAt, lost, lapsed, ends, held };
+}
+
+/** What a year has spent over the ceilings of its mandates. */
+export function overCeilings({ charges, terms }: Year): string[] {
+  const sums = new Map<string, number>();
+  const found: string[] = [];
+  for (const { mandateId, minor, day } of charges) {
+    const given = terms.get(mandateId);
+    if (given === undefined) continue;
+    if (minor > given.max_price.minor) found.push(`${mandateId}: a price of ${minor}`);
+    const key = `${mandateId} ${periodOf(given.span, day)}`;
+    const sum = (sums.get(key) ?? 0) + minor;
+    sums.set(key, sum);
+    if (sum > given.max_total.minor) found.push(`${key}: ${sum} of ${given.max_total.minor}`);
+  }
+  return found;
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { outlookOf } from '../../src/mandates/overview.ts';
+import { stopOrder } from '../../src/orders/stop.ts';
+import { type Rig, startRig } from '../orders/rig.ts';
+import { mandatesOn } from './mandate-rig.ts';
+
+/* What becomes of names if nobody presses anything: what a digest tells of them is what the mandates then do. */
+
+let rig: Rig;
+let on: ReturnType<typeof mandatesOn>;
+beforeAll(async () => {
+  rig = await startRig();
+  on = mandatesOn(rig);
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+async function outlook(...names: readonly string[]) {
+  const { renewals, uncovered } = await outlookOf(
+    rig.mandates,
+    names.map((name) => ({ name })),
+    'system',
+  );
+  return { renewed: [...renewals.keys()].sort(), uncovered: [...uncovered].sort(), renewals };
+}
+
+test('a mandate renews what it will act for and what it has acted for, on the day that it says', async () => {
+  await on.watch('soon.rest', 13);
+  await on.watch('later.rest', 40);
+  await on.watch('other.example', 13);
+  await on.inForce();
+  const before = await outlook('soon.rest', 'later.rest', 'other.example');
+  expect(before).toMatchObject({ renewed: ['later.rest', 'soon.rest'], uncovered: ['other.example'] });
+  const order = await rig.read((await on.actFor('soon.rest')).orderId ?? 'none');
+  const after = await outlook('soon.rest', 'later.rest', 'other.example');
+  expect(after).toEqual(before);
+  expect(after.renewals.get('soon.rest')).toEqual(order.mandated?.sendAfter);
+});
+
+test('what is in its way, or was stopped, is for people', async () => {
+  await on.watch('dear.rest', 40, 2_001);
+  await on.watch('unpriced.rest', 40);
+  rig.prices.delete('unpriced.rest');
+  await on.watch('doubtful.rest', 40);
+  await rig.sql(`UPDATE domains SET expiry_source = 'person' WHERE name = 'doubtful.rest'`);
+  await on.watch('tomorrow.rest', 1);
+  await on.watch('stopped.rest', 13);
+  await on.watch('asked.rest', 13);
+  const names = [
+    'dear.rest',
+    'unpriced.rest',
+    'doubtful.rest',
+    'tomorrow.rest',
+    'stopped.rest',
+    'asked.rest',
+  ];
+  await rig.ask('renew', { names: ['asked.rest'], period: 1 });
+  await on.inForce();
+  expect(await outlook(...names)).toMatchObject({ renewed: ['stopped.rest'] });
+  await stopOrder(rig.orders, (await on.actFor('stopped.rest')).orderId ?? 'none', 'U0ALICE');
+  const { renewed, uncovered } = await outlook(...names);
+  expect(renewed).toEqual([]);
+  expect(uncovered, 'but for what was asked for').not.toContain('asked.rest');
+  expect(uncovered).toEqual(expect.arrayContaining(['stopped.rest']));
+});
+
+test('together they fit under the ceiling', async () => {
+  for (const [n, name] of ['a.rest', 'b.rest', 'c.rest'].entries()) await on.watch(name, 13 + n / 10);
+  await on.inForce({ max_total: { currency: 'EUR', minor: 4_000 } });
+  expect((await outlook('c.rest', 'b.rest', 'a.rest')).renewed).toEqual(['a.rest', 'b.rest']);
+});

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
+import { stopOrder } from '../../src/orders/stop.ts';
+import { type Rig, startRig } from '../orders/rig.ts';
+import { seeded } from '../support/seeded.ts';
+import { mandatesOn } from './mandate-rig.ts';
+
+/*
+ * Stop against sending, a thousand times on a real database: whoever was first wins, and there is nothing in between.
+ */
+
+const RACES = 1_000;
+const AT_ONCE = 20;
+/** Stops are pressed over the time in which the orders of a round go out. */
+const SPREAD_MS = 700;
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.end());
+
+test('of Stop and sending one wins, and the name is charged exactly when it was not stopped', async () => {
+  const on = mandatesOn(rig);
+  const random = seeded(1_000);
+  let [stopped, sent] = [0, 0];
+  for (let round = 0; round < RACES / AT_ONCE; round += 1) {
+    await rig.reset();
+    for (let n = 0; n < AT_ONCE; n += 1) await on.watch(`name${n}.rest`, 10, 100);
+    await on.inForce();
+    await on.run();
+    await on.announce();
+    rig.pass(DAY_MS + 12 * HOUR_MS);
+    await on.look();
+    const orders = (await on.acts()).map(({ orderId }) => orderId ?? '');
+    expect(orders).toHaveLength(AT_ONCE);
+    const pause = () => new Promise((done) => setTimeout(done, random() * SPREAD_MS));
+    await Promise.all(
+      orders.flatMap((id) => [rig.main.execute(id), pause().then(() => stopOrder(rig.orders, id, 'U0BOB'))]),
+    );
+    await rig.runDue();
+    for (const id of orders) {
+      const order = await rig.read(id);
+      const requests = rig.service.received.filter(({ ctid }) => ctid === id).length;
+      expect([order.state, requests]).toEqual(
+        order.state === 'CANCELLED' ? ['CANCELLED', 0] : ['SUCCEEDED', 1],
+      );
+      if (requests === 0) stopped += 1;
+      else sent += 1;
+    }
+  }
+  expect(stopped + sent).toBe(RACES);
+  expect(
+    [stopped, sent].every((count) => count > RACES / 20),
+    `${stopped} stopped, ${sent} sent`,
+  ).toBe(true);
+}, 240_000);

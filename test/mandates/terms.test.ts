@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../src/lib/duration.ts';
+import { MAX_SENT_A_DAY, planSending, type Taken } from '../../src/mandates/acting.ts';
+import { mandateFor, mandateOf } from '../../src/mandates/mandate.ts';
+import { type MandateTerms, readTerms, type TypedTerms } from '../../src/mandates/terms.ts';
+import { newOrder } from '../orders/sample.ts';
+
+/* What people type into the form of a mandate, and what follows from its terms alone. */
+
+const TYPED: TypedTerms = {
+  mandate_names: '*.rest, tag:Brand\nCAFÉ.rest',
+  max_price: '20.00',
+  max_total: '600',
+  span: 'year',
+  until: '2027-03-01',
+  notice: '',
+};
+const read = (changes: Partial<TypedTerms> = {}) => readTerms({ ...TYPED, ...changes }, 'EUR', '2026-03-01');
+const issuesOf = (changes: Partial<TypedTerms>) => {
+  const terms = read(changes);
+  return terms.ok ? [] : terms.issues;
+};
+
+test('terms are read with what a person may leave out', () => {
+  expect(read()).toEqual({
+    ok: true,
+    terms: {
+      mandate_names: ['*.rest', 'tag:brand', 'xn--caf-dma.rest'],
+      max_price: { currency: 'EUR', minor: 2_000 },
+      max_total: { currency: 'EUR', minor: 60_000 },
+      span: 'year',
+      until: '2027-03-01',
+      notice: 14,
+    },
+  });
+});
+
+describe('what is wrong with terms is said at its field', () => {
+  test.each([
+    [{ mandate_names: ' ' }, { field: 'mandate_names', code: 'no_names' }],
+    [{ mandate_names: '*' }, { field: 'mandate_names', code: 'fits_everything' }],
+    [{ mandate_names: 'not a name!' }, { field: 'mandate_names', code: 'unreadable_pattern', given: 'not' }],
+    [{ max_price: '0.00' }, { field: 'max_price', code: 'zero' }],
+    [{ max_total: '0' }, { field: 'max_total', code: 'zero' }],
+    [{ max_price: '20.00 USD' }, { field: 'max_price', code: 'other_currency', currency: 'EUR' }],
+    [{ max_price: '20.001' }, { field: 'max_price', code: 'too_precise' }],
+    [{ max_price: 'much' }, { field: 'max_price', code: 'not_an_amount' }],
+    [{ max_total: '99999999999999' }, { field: 'max_total', code: 'too_large' }],
+    [{ max_total: '10' }, { field: 'max_total', code: 'below_max_price' }],
+    [{ span: 'week' }, { field: 'span', code: 'span_unknown' }],
+    [{ until: 'soon' }, { field: 'until', code: 'not_a_day' }],
+    [{ until: '01/03/2027' }, { field: 'until', code: 'not_a_day' }],
+    [{ until: '2026-03-01' }, { field: 'until', code: 'day_past' }],
+    [{ until: '2027-04-06' }, { field: 'until', code: 'too_far_ahead', max: 400 }],
+    [{ notice: '2' }, { field: 'notice', code: 'notice_out_of_range', min: 3, max: 30 }],
+    [{ notice: '31' }, { field: 'notice', code: 'notice_out_of_range', min: 3, max: 30 }],
+  ] as const)('%j', (changes, issue) => {
+    expect(issuesOf(changes)).toContainEqual(issue);
+  });
+
+  test('400 days ahead is not too far, and an amount may name the team’s currency', () => {
+    expect(issuesOf({ until: '2027-04-05', max_price: '20 eur' })).toEqual([]);
+  });
+});
+
+const NOW = new Date('2026-03-01T09:00:00Z');
+
+function given(id: string, names: readonly string[], changes: Partial<MandateTerms> = {}, since = NOW) {
+  const terms = read();
+  if (!terms.ok) throw new Error('the sample is not readable');
+  const input = { ...terms.terms, mandate_names: [...names], ...changes };
+  const mandate = mandateOf(
+    newOrder(names, { id, task: 'mandate', state: 'SUCCEEDED', input, closedAt: since }),
+  );
+  if (mandate === undefined) throw new Error('the sample is no mandate');
+  return mandate;
+}
+
+test('of overlapping mandates the oldest acts; one that has ended does not', () => {
+  const old = given('b', ['tag:brand'], {}, new Date(NOW.getTime() - 1));
+  const young = given('a', ['*.rest']);
+  expect(mandateFor([young, old], 'cafe.rest', ['brand'], NOW)?.id).toBe('b');
+  expect(mandateFor([young, old], 'cafe.rest', [], NOW)?.id).toBe('a');
+  const end = { at: NOW, because: 'over' } as const;
+  expect(mandateFor([young, { ...old, end }], 'cafe.rest', ['brand'], NOW)?.id).toBe('a');
+  expect(mandateFor([young, old], 'cafe.example', [], NOW)).toBeUndefined();
+});
+
+describe('the plan of sending', () => {
+  const mandate = given('a', ['*.rest']);
+  const endIn = (days: number) => {
+    const at = new Date(NOW.getTime() + days * DAY_MS);
+    return { name: 'cafe.rest', expiresAt: at, renewableUntil: at };
+  };
+  const price = { currency: 'EUR', minor: 2_000 };
+  const taken = (full: readonly string[]): Taken => ({
+    byDay: [],
+    countOn: (day) => (full.includes(day) ? MAX_SENT_A_DAY : 0),
+  });
+
+  test('is a day later at the earliest, and the same for a name at all times', () => {
+    const plan = planSending(mandate, endIn(14), price, taken([]), NOW);
+    if (typeof plan === 'string') throw new Error(plan);
+    expect(plan.sendAfter.getTime()).toBeGreaterThanOrEqual(NOW.getTime() + DAY_MS);
+    expect(plan.sendAfter.getTime()).toBeLessThan(NOW.getTime() + 2 * DAY_MS);
+    expect(planSending(mandate, endIn(14), price, taken([]), NOW)).toEqual(plan);
+  });
+
+  test('goes on to the next day while a day is full, as long as a day is left', () => {
+    expect(planSending(mandate, endIn(14), price, taken(['2026-03-02']), NOW)).toMatchObject({
+      day: '2026-03-03',
+    });
+    expect(planSending(mandate, endIn(2), price, taken(['2026-03-02']), NOW)).toBe('day_full');
+    expect(planSending(mandate, endIn(1), price, taken([]), NOW)).toBe('too_late');
+  });
+});

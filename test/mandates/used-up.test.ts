@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { cancelOrder } from '../../src/approvals/decide.ts';
+import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
+import { endMandate } from '../../src/mandates/life.ts';
+import { mandatesStanding } from '../../src/mandates/overview.ts';
+import { sinceAsked } from '../../src/slack/approvals/signing/page-words.view.ts';
+import { mandatesMessage } from '../../src/slack/mandates/mandate.view.ts';
+import { purge } from '../../src/store/purge.ts';
+import { withSession } from '../../src/store/session.ts';
+import { type Rig, startRig } from '../orders/rig.ts';
+import { fails } from '../orders/scripted-service.ts';
+import { mandatesOn } from './mandate-rig.ts';
+
+/*
+ * What a mandate has used up is read from the log. Siblings: an ended mandate, its stopped order, its ceilings, a mandate that never
+ * came into force, an order that is made twice for one end of a name.
+ */
+
+let rig: Rig;
+let on: ReturnType<typeof mandatesOn>;
+beforeAll(async () => {
+  rig = await startRig();
+  on = mandatesOn(rig);
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const sent = () => rig.service.received.length;
+const contradictions = async (id: string) =>
+  (await rig.store.history(id, 'system')).filter(({ kind }) => kind === 'contradicted');
+
+test('an ended mandate whose row says that it goes on makes nothing, and ends again', async () => {
+  await on.watch('cafe.rest', 10);
+  const { id } = await on.inForce();
+  await endMandate(rig.mandates, id, 'U0ALICE');
+  await rig.sql('UPDATE orders SET mandate_end = NULL WHERE id = $1', id);
+  await on.run();
+  await on.run();
+  expect(await on.acts()).toEqual([]);
+  expect(await rig.read(id)).toMatchObject({ state: 'SUCCEEDED', mandateEnd: { because: 'log_differs' } });
+  expect(await contradictions(id)).toMatchObject([{ found: 'ended' }]);
+});
+
+test('the order of an ended mandate is not sent when both rows are set back', async () => {
+  await on.watch('cafe.rest', 10);
+  const { id } = await on.inForce();
+  const { orderId = 'none' } = await on.actFor('cafe.rest');
+  await on.announce();
+  await rig.sql('CREATE TABLE before AS SELECT * FROM orders');
+  await rig.sql('CREATE TABLE before_items AS SELECT * FROM order_items');
+  await endMandate(rig.mandates, id, 'U0ALICE');
+  await rig.sql('UPDATE orders SET mandate_end = NULL WHERE id = $1', id);
+  await rig.sql(
+    'UPDATE orders o SET state = b.state, due_at = b.due_at, closed_at = NULL FROM before b WHERE b.id = o.id',
+  );
+  await rig.sql(
+    'UPDATE order_items o SET state = b.state, result = NULL FROM before_items b WHERE b.order_id = o.order_id',
+  );
+  await rig.sql('DROP TABLE before, before_items');
+  await on.nextDay();
+  expect(sent()).toBe(0);
+  expect(await rig.read(orderId)).toMatchObject({ state: 'FAILED' });
+  expect(await contradictions(orderId)).toHaveLength(1);
+});
+
+test('the end of a mandate is seen in the transaction that sends', async () => {
+  await on.watch('cafe.rest', 10);
+  const { id } = await on.inForce();
+  const { orderId = 'none' } = await on.actFor('cafe.rest');
+  await on.announce();
+  rig.pass(DAY_MS + 12 * HOUR_MS);
+  await on.look();
+  // The mandate ends, and its row is set back, while its order is about to be sent.
+  rig.service.prepare = async () => {
+    await rig.sql(
+      `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+       VALUES ('order', $1, 'mandate_ended', 'U0ALICE', now(), '{"version": 4, "state": "SUCCEEDED", "because": "person"}')`,
+      id,
+    );
+  };
+  await rig.runDue();
+  expect(sent()).toBe(0);
+  expect(await rig.read(orderId)).toMatchObject({ state: 'FAILED' });
+});
+
+test('a mandate that was stopped does not come into force by an added event', async () => {
+  await on.watch('cafe.rest', 10);
+  const { id } = await on.ask();
+  expect(await cancelOrder(rig.orders, id, 'U0ALICE')).toMatchObject({ ok: true });
+  await rig.sql(
+    `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+     SELECT 'order', id, 'in_force', 'system', now(), jsonb_build_object('version', version, 'state', 'SUCCEEDED', 'until', now() + '1 year')
+     FROM orders WHERE id = $1`,
+    id,
+  );
+  await rig.sql(`UPDATE orders SET state = 'SUCCEEDED', closed_at = now() WHERE id = $1`, id);
+  await on.run();
+  expect(await on.acts()).toEqual([]);
+});
+
+test('a mandate that somebody wrote into the rows makes nothing', async () => {
+  await on.watch('cafe.rest', 10);
+  const { id } = await on.ask();
+  await rig.sql(`UPDATE orders SET state = 'SUCCEEDED', closed_at = now() WHERE id = $1`, id);
+  await on.run();
+  expect(await on.acts()).toEqual([]);
+});
+
+test('a mandate is shown with those who approved it by the log', async () => {
+  const order = await on.inForce();
+  await rig.sql(`UPDATE approvals SET user_id = 'U0EVE'`);
+  const { shown } = await mandatesStanding(rig.mandates, { id: 'U0ADA', isAdmin: true });
+  const text = JSON.stringify(mandatesMessage({ shown, total: 1, offset: 0 }, []));
+  expect(text).toContain('<@U0BOB> approved');
+  expect(text).not.toContain('U0EVE');
+  const history = await rig.store.history(order.id, 'system');
+  expect(sinceAsked(history, false)).toEqual(['1 approval so far: <@U0BOB>.']);
+});
+
+test.each([
+  ['their reservations are gone', 'DELETE FROM budget_reservations'],
+  ['they cost nothing by the rows', 'UPDATE budget_reservations SET amount_minor = 0'],
+  ['they are of no mandate by the rows', 'UPDATE orders SET mandate_id = NULL WHERE mandate_id IS NOT NULL'],
+  [
+    'they failed by the rows',
+    `UPDATE order_items SET state = 'FAILED' WHERE order_id IN (SELECT id FROM orders WHERE task = 'renew')`,
+  ],
+  [
+    'a later event, which anybody can add, says that they cost nothing',
+    `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+     SELECT team_id, subject_kind, subject_id, kind, actor, at, jsonb_set(data, '{amount,minor}', '0')
+     FROM events WHERE kind = 'sending'`,
+  ],
+  [
+    'a later event, which anybody can add, says that they were sent long ago',
+    `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+     SELECT team_id, subject_kind, subject_id, kind, actor, at - interval '1 year', data
+     FROM events WHERE kind = 'sending'`,
+  ],
+])('requests count against the ceilings although %s', async (_what, change) => {
+  await on.watch('cafe.rest', 8);
+  await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 } });
+  await on.run();
+  await on.announce();
+  await on.nextDay();
+  expect(sent()).toBe(1);
+  await rig.sql(change);
+  await on.watch('bar.rest', 10);
+  expect(await on.actFor('bar.rest')).toMatchObject({ held: 'total_spent' });
+});
+
+test.each([
+  [
+    'an added event says that they failed',
+    `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+     SELECT team_id, subject_kind, subject_id, 'answered', actor, at, data || jsonb_build_object(
+       'outcome', 'FAILED', 'result', '{"summary": {"code": "stopped"}}'::jsonb, 'witness', 'AAAA', 'version', 99)
+     FROM events WHERE kind = 'sending'`,
+  ],
+  [
+    'an added event says that they are sent again',
+    `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+     SELECT team_id, subject_kind, subject_id, 'retry_scheduled', actor, at, data || jsonb_build_object(
+       'why', '{"code": "busy"}'::jsonb, 'until', at, 'version', 99) FROM events WHERE kind = 'sending'`,
+  ],
+])('requests without an answer count against the ceilings although %s', async (_what, change) => {
+  rig.service.answer = async () => {
+    throw fails('unknown_outcome');
+  };
+  await on.watch('cafe.rest', 8);
+  await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 } });
+  await on.run();
+  await on.announce();
+  await on.nextDay();
+  expect(sent()).toBe(1);
+  await rig.sql(`UPDATE order_items SET state = 'FAILED', result = NULL WHERE state = 'UNKNOWN'`);
+  await rig.sql(change);
+  await on.watch('bar.rest', 10);
+  expect(await on.actFor('bar.rest')).toMatchObject({ held: 'total_spent' });
+});
+
+test('an order is made again when its requester was away for a moment', async () => {
+  await on.watch('cafe.rest', 10);
+  await on.inForce();
+  const { orderId: first = 'none' } = await on.actFor('cafe.rest');
+  await on.announce();
+  rig.absent.set('U0ALICE', 'left');
+  await on.nextDay();
+  expect(await rig.read(first)).toMatchObject({ state: 'FAILED' });
+  rig.absent.delete('U0ALICE');
+  const { orderId: second = 'none' } = await on.actFor('cafe.rest');
+  expect(second).not.toBe(first);
+  await on.announce();
+  await on.nextDay();
+  expect(await rig.read(second)).toMatchObject({ state: 'SUCCEEDED' });
+  expect(sent()).toBe(1);
+});
+
+test('what is old is deleted without a mandate in force and what it has sent', async () => {
+  await on.watch('cafe.rest', 8);
+  const { id } = await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 }, span: 'year' });
+  await on.run();
+  await on.announce();
+  await on.nextDay();
+  expect(sent()).toBe(1);
+  const before = new Date(rig.now.getTime() + DAY_MS);
+  await purged(before);
+  await on.watch('bar.rest', 10);
+  expect(await on.actFor('bar.rest')).toMatchObject({ held: 'total_spent' });
+  await endMandate(rig.mandates, id, 'U0ALICE');
+  await purged(before);
+  expect(await rig.store.load(id, 'system')).toBeUndefined();
+});
+
+async function purged(before: Date): Promise<void> {
+  const [{ name } = {}] = await rig.sql('SELECT current_database() AS name');
+  const url = new URL(inject('postgresUrl'));
+  url.pathname = `/${name}`;
+  await withSession(url.href, (client) => purge(client, before, { dryRun: false }));
+}

@@ -1,0 +1,270 @@
+import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
+import { type Actor, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { type Bot, startBot } from '../../src/app/bot.ts';
+import { readConfig } from '../../src/config/environment.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { takeBackup } from '../../src/store/backup.ts';
+import { restoreBackup } from '../../src/store/restore.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { link, textOf, until } from '../support/demo.ts';
+import { ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { giveReason } from '../support/people.ts';
+
+/*
+ * A database that is put back from a backup tells of orders as they were. What went out since must not go out again.
+ */
+
+const MINUTE_MS = 60_000;
+
+let service: SandboxService;
+let workspace: Workspace;
+let database: TestDatabase;
+let admin: pg.Client;
+let alice: Actor;
+let bob: Actor;
+let bot: Bot | undefined;
+const credentialsKeys = `test:${randomBytes(32).toString('base64')}`;
+
+beforeAll(async () => {
+  service = await startSandboxService();
+  workspace = await startWorkspace();
+  database = await createTestDatabase();
+  admin = new pg.Client({ connectionString: inject('postgresUrl') });
+  await admin.connect();
+  alice = workspace.as('U0ALICE');
+  bob = workspace.as('U0BOB');
+  await startAt(0);
+  await link(workspace, alice);
+});
+afterEach(() => service.faults.clear());
+afterAll(async () => {
+  await bot?.stop();
+  await workspace.close();
+  await service.close();
+  await admin.query(`DROP DATABASE IF EXISTS ${backupName} WITH (FORCE)`);
+  await admin.end();
+  await database.drop();
+});
+
+const nameOf = (url: string) => new URL(url).pathname.slice(1);
+const backupName = `backup_${randomBytes(6).toString('hex')}`;
+
+/** Starts the bot with a clock that is ahead. */
+async function startAt(aheadMs: number): Promise<void> {
+  const config = readConfig({
+    SLACK_BOT_TOKEN: workspace.botToken,
+    SLACK_SIGNING_SECRET: workspace.signingSecret,
+    SLACK_API_URL: workspace.apiUrl,
+    PORT: '0',
+    SERVICE_JSON_URL: service.jsonUrl,
+    CREDENTIALS_KEYS: credentialsKeys,
+    DATABASE_URL: database.url,
+    APPROVERS: 'U0BOB',
+    ADMINS: 'U0ADA',
+    RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+    // Nothing listens there: what tests do stays on this machine.
+    DNS_SERVERS: '127.0.0.1:9',
+  });
+  bot = await startBot(config, {
+    log: createLog('silent'),
+    seams: { now: () => new Date(Date.now() + aheadMs) },
+  });
+  workspace.setRequestUrl(`http://127.0.0.1:${bot.port}/slack/events`);
+}
+
+async function stop(): Promise<void> {
+  await bot?.stop();
+  bot = undefined;
+}
+
+/** One database as a copy of another; both without connections. */
+async function copyDatabase(from: string, to: string): Promise<void> {
+  await admin.query(`DROP DATABASE IF EXISTS ${to} WITH (FORCE)`);
+  await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [from]);
+  await admin.query(`CREATE DATABASE ${to} TEMPLATE ${from}`);
+}
+
+/** Whether an order was tried once and given back. */
+async function isRetryScheduled(order: SeenOrder): Promise<boolean> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    const held = await client.query(
+      `SELECT FROM orders o JOIN order_items i ON i.order_id = o.id
+       WHERE o.id = $1 AND o.state = 'APPROVED' AND i.attempts = 1 AND i.not_before IS NOT NULL`,
+      [order.id],
+    );
+    return held.rowCount === 1;
+  } finally {
+    await client.end();
+  }
+}
+
+/** An approved order that the service has held off, so that it waits to go out. */
+async function approvedAndUnsent(name: string): Promise<SeenOrder> {
+  const order = await ask(workspace, alice, `/domain renew ${name}`);
+  service.faults.set({ kind: 'status_429', retryAfter: 30, match: { task: 'domain.renew', name } });
+  await bob.click(order.card, 'order_approve');
+  await until('it was tried and given back', () => isRetryScheduled(order));
+  expect(requestsOf(service, order)).toHaveLength(1);
+  return order;
+}
+
+test('a backup that is put back sends nothing that may have gone out since; what waits needs its approval', async () => {
+  const order = await approvedAndUnsent('cafe.rest');
+  const waiting = await ask(workspace, alice, '/domain renew tapas.rest');
+  await stop();
+  await copyDatabase(nameOf(database.url), backupName);
+
+  // After the backup was made it goes out.
+  service.faults.clear();
+  await startAt(MINUTE_MS);
+  await order.ends('SUCCEEDED', 15_000);
+  expect(chargesFor(service, 'cafe.rest')).toBe(1);
+  await stop();
+
+  await copyDatabase(backupName, nameOf(database.url));
+  await startAt(2 * MINUTE_MS);
+  const reply = await order.ends('UNKNOWN');
+  expect(textOf(reply)).toContain('put back from a backup');
+  await bob.click(waiting.card, 'order_approve');
+  await waiting.ends('SUCCEEDED');
+  // Whatever was waiting in the queue before it has had its turn.
+  expect(chargesFor(service, 'cafe.rest'), 'charges for the order of the backup').toBe(1);
+
+  await giveReason(workspace, bob, reply, 'order_resolve_done', 'The service shows it');
+  await order.becomes('SUCCEEDED');
+  await stop();
+});
+
+test('after a short stop an approved order goes on; after a long one it is a person’s to settle', async () => {
+  await startAt(2 * MINUTE_MS);
+  const short = await approvedAndUnsent('sushi.rest');
+  await stop();
+  service.faults.clear();
+  await startAt(12 * MINUTE_MS);
+  await short.ends('SUCCEEDED');
+  expect(chargesFor(service, 'sushi.rest')).toBe(1);
+
+  const long = await approvedAndUnsent('olive.rest');
+  await stop();
+  service.faults.clear();
+  await startAt(40 * MINUTE_MS);
+  expect(textOf(await long.ends('UNKNOWN'))).toContain('slept for long');
+  expect(chargesFor(service, 'olive.rest')).toBe(0);
+});
+
+test('a backup taken while people work is put back whole, and the promises hold on it', async () => {
+  await startAt(40 * MINUTE_MS);
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-backup-'));
+  const file = join(folder, 'backup.sql.gz');
+  const held = await approvedAndUnsent('noodle.rest');
+  // Orders are asked for, approved and carried out while the backup is taken.
+  const names = Array.from(
+    { length: 12 },
+    (_, n) => service.state.addDomain({ name: `load${n}.rest`, context: 4 }).name,
+  );
+  const asked = names.map(async (name) => {
+    const order = await ask(workspace, alice, `/domain renew ${name}`, undefined, name);
+    await bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED', 20_000);
+  });
+  const [manifest] = await Promise.all([takeBackup(database.url, file), ...asked]);
+  expect(manifest.orders.underWay).toBeGreaterThan(0);
+  expect(manifest.keys).toEqual(['test']);
+  const before = charges();
+  service.faults.clear();
+  await stop();
+
+  const restored = await createTestDatabase('empty');
+  const { ledgers } = await restoreBackup(restored.url, createReadStream(file), () => undefined);
+  await expect(restoreBackup(restored.url, createReadStream(file), () => undefined)).rejects.toThrow(
+    'is not empty',
+  );
+  expect(await inconsistent(restored.url)).toEqual([]);
+  const former = database;
+  database = restored;
+  await startAt(41 * MINUTE_MS);
+  expect(textOf(await held.ends('UNKNOWN'))).toContain('put back from a backup');
+  const { rows } = await onDatabase((client) =>
+    client.query("SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING')"),
+  );
+  expect(rows, 'orders that might go out again').toEqual([]);
+  const [{ data: told }] = (
+    await onDatabase((client) => client.query("SELECT data FROM events WHERE kind = 'database_restored'"))
+  ).rows;
+  expect(told).toEqual({ takenAt: manifest.takenAt.toISOString(), seal: ledgers[0]?.seal });
+  await workspace.waitFor(
+    () => workspace.messages('D0ADA').find((message) => textOf(message).includes('goes on after seal')),
+    { what: 'what admins are told' },
+  );
+  expect(charges(), 'requests that cost money since').toEqual(before);
+  // New events follow the old ones, and what was asked for before the backup can be approved.
+  await ask(workspace, alice, '/domain renew bistro.rest');
+  await stop();
+  await former.drop();
+  await rm(folder, { recursive: true });
+});
+
+test('a backup that was cut or changed leaves nothing behind', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-backup-'));
+  const file = join(folder, 'backup.sql.gz');
+  await takeBackup(database.url, file);
+  const bytes = await readFile(file);
+  const text = gunzipSync(bytes).toString('latin1');
+  const spoiled: Record<string, Buffer> = {
+    cut: bytes.subarray(0, Math.floor(bytes.length / 2)),
+    'one letter is another': gzipSync(Buffer.from(text.replace('U0ALICE', 'U0ALICF'), 'latin1')),
+    'a row is missing': gzipSync(
+      Buffer.from(text.replace(/(COPY public\."events"[^\n]*\n)[^\n]*\n/, '$1'), 'latin1'),
+    ),
+    'the end is missing': gzipSync(Buffer.from(text.slice(0, text.indexOf('-- end of backup')), 'latin1')),
+  };
+  for (const [what, content] of Object.entries(spoiled)) {
+    const empty = await createTestDatabase('empty');
+    const loading = restoreBackup(empty.url, Readable.from([content]), () => undefined);
+    await expect(loading, what).rejects.toThrow('cut short or was changed');
+    const client = new pg.Client(empty.url);
+    await client.connect();
+    expect((await client.query('SELECT FROM orders UNION ALL SELECT FROM events')).rowCount, what).toBe(0);
+    await client.end();
+    await empty.drop();
+  }
+  await rm(folder, { recursive: true });
+});
+
+async function onDatabase<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Rows that contradict each other: an order whose last event tells of another state, or rows without their order. */
+async function inconsistent(url: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(
+    `SELECT o.id, o.state FROM orders o WHERE (SELECT count(*) FROM order_items i WHERE i.order_id = o.id) = 0
+       OR (o.state = 'SUCCEEDED' AND NOT EXISTS (SELECT FROM events e WHERE e.subject_id = o.id AND e.data::text LIKE '%SUCCEEDED%'))`,
+  );
+  await client.end();
+  return rows;
+}
+
+/** How many requests that cost money the service has seen. */
+function charges(): number {
+  return service.requests.filter(({ task }) => task === 'domain.renew').length;
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Bot, startBot } from '../../src/app/bot.ts';
+import { readConfig } from '../../src/config/environment.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { link, textOf, until } from '../support/demo.ts';
+import { approvedBy, ask, chargesFor, requestsOf } from '../support/orders.ts';
+import { OwnServer } from '../support/own-server.ts';
+
+/*
+ * The bot lives, and its server comes back without what was committed last.
+ */
+
+const MAX_WAIT_MS = 120_000;
+
+let server: OwnServer;
+let service: SandboxService;
+let workspace: Workspace;
+let databaseUrl: string;
+let bot: Bot | undefined;
+let logged = '';
+const credentialsKeys = `test:${randomBytes(32).toString('base64')}`;
+
+beforeAll(async () => {
+  server = await OwnServer.open({ synchronous_commit: 'off' });
+  service = await startSandboxService();
+  workspace = await startWorkspace();
+  databaseUrl = await server.database();
+  await start();
+  await link(workspace, workspace.as('U0ALICE'));
+}, MAX_WAIT_MS);
+
+async function start(): Promise<void> {
+  const config = readConfig({
+    SLACK_BOT_TOKEN: workspace.botToken,
+    SLACK_SIGNING_SECRET: workspace.signingSecret,
+    SLACK_API_URL: workspace.apiUrl,
+    PORT: '0',
+    SERVICE_JSON_URL: service.jsonUrl,
+    CREDENTIALS_KEYS: credentialsKeys,
+    DATABASE_URL: databaseUrl,
+    APPROVERS: 'U0BOB',
+    RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+    // Nothing listens there: what tests do stays on this machine.
+    DNS_SERVERS: '127.0.0.1:9',
+  });
+  const write = (line: string) => {
+    logged += line;
+  };
+  bot = await startBot(config, { log: createLog('info', { write }) });
+  workspace.setRequestUrl(`http://127.0.0.1:${bot.port}/slack/events`);
+}
+afterAll(async () => {
+  await bot?.stop();
+  await workspace?.close();
+  await service?.close();
+  await server?.close();
+});
+
+test(
+  'a bot that was stopped goes on, though its server was started again since',
+  async () => {
+    const [alice, bob] = [workspace.as('U0ALICE'), workspace.as('U0BOB')];
+    service.faults.set({ kind: 'status_429', retryAfter: 5, times: 1, match: { name: 'sushi.rest' } });
+    const order = await approvedBy(bob, ask(workspace, alice, '/domain renew sushi.rest'));
+    await until('the service has held it off', () => requestsOf(service, order).length === 1);
+    await bot?.stop();
+    expect(await server.sql('SELECT at_work FROM heartbeats', databaseUrl)).toEqual([{ at_work: {} }]);
+    await server.stop();
+    await server.start();
+    await start();
+    await order.ends('SUCCEEDED', 20_000);
+    expect(chargesFor(service, 'sushi.rest')).toBe(1);
+  },
+  MAX_WAIT_MS,
+);
+
+test(
+  'what it had sent and what it had approved is not sent again; the answer is kept, and what is asked now goes out',
+  async () => {
+    const alice = workspace.as('U0ALICE');
+    const bob = workspace.as('U0BOB');
+    service.faults.set({ kind: 'status_429', retryAfter: 5, match: { name: 'bar.rest' } });
+    const heldOff = await approvedBy(bob, ask(workspace, alice, '/domain renew bar.rest'));
+    await until('the service has held it off', () => requestsOf(service, heldOff).length === 1);
+    const order = await ask(workspace, alice, '/domain renew cafe.rest');
+    const restore = await server.snapshot();
+
+    service.faults.set({ kind: 'slow', delayMs: 8_000, times: 1, match: { name: 'cafe.rest' } });
+    await bob.click(order.card, 'order_approve');
+    await until('its request is under way', () => requestsOf(service, order).length === 1);
+    await restore();
+    await server.start();
+
+    expect(textOf(await heldOff.ends('UNKNOWN', 20_000))).toContain('put back from a backup');
+    expect(logged).toContain('the server has lost commits');
+    // Its approval is lost as well: the row waits for it when the answer comes.
+    const reply = textOf(await order.ends('UNKNOWN', 20_000));
+    expect(reply).toMatch(/database has lost that it was.*answered that it was carried out.*S0/s);
+    expect(requestsOf(service, order), 'requests').toHaveLength(1);
+    expect(chargesFor(service, 'cafe.rest')).toBe(1);
+
+    service.faults.clear();
+    const later = await approvedBy(bob, ask(workspace, alice, '/domain renew deli.rest'));
+    await later.ends('SUCCEEDED', 20_000);
+    expect(chargesFor(service, 'bar.rest'), 'what nobody knows of').toBe(0);
+  },
+  MAX_WAIT_MS,
+);

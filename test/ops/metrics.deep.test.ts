@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { createMetrics } from '../../src/app/metrics.ts';
+import { RELEASE } from '../../src/app/release.ts';
+import { ORDER_STATES } from '../../src/orders/order.ts';
+import { until, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask } from '../support/orders.ts';
+
+const rules = z.object({
+  groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string() })) })),
+});
+
+const t = useTestDemo();
+let text: string;
+
+beforeAll(async () => {
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
+  await order.ends('SUCCEEDED');
+  await until('it is sealed', async () => {
+    text = await scrape();
+    return valuesOf('domain_steward_last_seal_timestamp_seconds').size > 0;
+  });
+});
+
+const scrape = async () => (await fetch(`${t.botUrl}/metrics`)).text();
+
+/** The values of a metric, by what stands in its braces. */
+function valuesOf(name: string): Map<string, number> {
+  const lines = [...text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))];
+  return new Map(lines.map(([, labels = '', value]) => [labels, Number(value)]));
+}
+
+test('orders are counted by state, with those that nobody is in', () => {
+  const counts = valuesOf('domain_steward_orders');
+  expect([...counts.keys()]).toEqual(ORDER_STATES.map((state) => `state="${state}"`));
+  expect(counts.get('state="SUCCEEDED"')).toBe(1);
+  expect(counts.get('state="PENDING"')).toBe(0);
+});
+
+test('acknowledgements, requests to the service and calls of Slack are timed and counted', () => {
+  const acks = valuesOf('domain_steward_ack_seconds_count');
+  expect([...acks.keys()].sort()).toEqual([
+    'kind="block_actions"',
+    'kind="command"',
+    'kind="view_submission"',
+  ]);
+  expect(acks.get('kind="command"')).toBe(2);
+  expect(
+    valuesOf('domain_steward_service_request_seconds_count').get('task="renew",outcome="SUCCEEDED"'),
+  ).toBe(1);
+  expect(
+    valuesOf('domain_steward_slack_calls_total').get('method="chat.postMessage",outcome="ok"'),
+  ).toBeGreaterThan(0);
+  expect(valuesOf('domain_steward_queue_age_seconds').get('')).toBe(0);
+  expect(valuesOf('domain_steward_database_up').get('')).toBe(1);
+});
+
+const panels = z.object({
+  panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
+});
+const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+/** What only the embedded database or backups have, and what is told when it has happened: declared all the same. */
+const DECLARED =
+  /^domain_steward_(database_disk_free|backup_disk_free|last_(backup|digest|anchor|stamp|webhook))_/;
+
+test('every metric that alerts and dashboard name is there', async () => {
+  const alerts = rules.parse(parse(await read('deploy/prometheus/alerts.yml')));
+  const { panels: shown } = panels.parse(JSON.parse(await read('deploy/grafana/dashboard.json')));
+  const all = [
+    ...alerts.groups.flatMap((group) => group.rules).map(({ alert, expr }) => [alert, expr] as const),
+    ...shown.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const)),
+  ];
+  expect(all.length).toBeGreaterThan(20);
+  for (const [where, expr] of all) {
+    const names = expr.match(/(domain_steward|process|nodejs)_\w+/g) ?? [];
+    for (const name of names) {
+      if (DECLARED.test(name)) expect(text, `${name} of ${where}`).toContain(`# TYPE ${name} gauge`);
+      else expect(valuesOf(name).size, `${name} of ${where}`).toBeGreaterThan(0);
+    }
+    for (const [, state = ''] of expr.matchAll(/state="(\w+)"/g)) expect(ORDER_STATES).toContain(state);
+  }
+});
+
+test('what the bot does by itself, and what it runs on, is told', () => {
+  expect(valuesOf('domain_steward_database_bytes').get('')).toBeGreaterThan(1_000_000);
+  expect(valuesOf('domain_steward_names').get('')).toBe(1);
+  expect(valuesOf('domain_steward_names_overdue').get('')).toBe(0);
+  expect([...valuesOf('domain_steward_build_info')]).toEqual([
+    [`version="${RELEASE}",node="${process.version}"`, 1],
+  ]);
+  expect(
+    Date.now() / 1_000 - (valuesOf('domain_steward_last_seal_timestamp_seconds').get('') ?? 0),
+  ).toBeLessThan(600);
+  expect(valuesOf('domain_steward_webhook_waiting_seconds').get('')).toBe(0);
+  // No embedded database, no backups, no endpoints and no time stamps here.
+  expect(valuesOf('domain_steward_database_disk_free_bytes').size).toBe(0);
+  for (const what of ['backup', 'anchor', 'stamp', 'webhook'])
+    expect(valuesOf(`domain_steward_last_${what}_timestamp_seconds`).size, what).toBe(0);
+});
+
+describe('without the database', () => {
+  test('the rest is told all the same, and no old figures', async () => {
+    let away = false;
+    const metrics = createMetrics();
+    metrics.watchOrders(async () => {
+      if (away) throw new Error('away');
+      return { byState: { PENDING: 3 }, unsealedSeconds: 0, queueAgeSeconds: 7 };
+    });
+    metrics.slackCall('chat.update', 'rate_limited');
+    expect(await metrics.text()).toContain('domain_steward_orders{state="PENDING"} 3');
+    away = true;
+    const said = await metrics.text();
+    expect(said).toContain('domain_steward_database_up 0');
+    expect(said).not.toContain('domain_steward_orders{');
+    expect(said).not.toMatch(/^domain_steward_queue_age_seconds/m);
+    expect(said).toContain('domain_steward_slack_calls_total{method="chat.update",outcome="rate_limited"} 1');
+  });
+});
+
+test('health, readiness and their words', async () => {
+  expect(await (await fetch(`${t.botUrl}/healthz`)).json()).toEqual({ status: 'alive' });
+  await until('the bot is ready', async () => (await fetch(`${t.botUrl}/readyz`)).status === 200);
+});

@@ -1,0 +1,438 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { approveOrder, denyOrder } from '../../../src/approvals/decide.ts';
+import { resumeOrder } from '../../../src/approvals/resume.ts';
+import { readBulkFile } from '../../../src/orders/bulk/read-csv.ts';
+import { isPaused } from '../../../src/orders/bulk/waves.ts';
+import type { Order } from '../../../src/orders/order.ts';
+import { confirmOrder } from '../../../src/orders/request-order.ts';
+import { stopOrder } from '../../../src/orders/stop.ts';
+import { Secret } from '../../../src/service/secret.ts';
+import { refusalText } from '../../../src/slack/orders/refusal.view.ts';
+import { acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from '../rig.ts';
+import { renewalOf } from '../sample.ts';
+import { DONE, fails, type ScriptedService, untilAborted } from '../scripted-service.ts';
+
+/*
+ * Orders of many rows, on the real store.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index + 1}.rest`);
+const renewals = (count: number) =>
+  names(count).map((name) => ({ name, input: { names: [name], period: 1 } }));
+
+type Row = { readonly name: string; readonly input: unknown; readonly secret?: Secret };
+
+/** A draft of Alice's for these rows. */
+async function draft(
+  rows: readonly Row[],
+  task: 'renew' | 'nameservers' | 'transfer' = 'renew',
+): Promise<Order> {
+  const bulk = { rows: rows.map(({ secret, ...row }) => ({ ...row, secret })), findings: [], leftOut: 0 };
+  return acceptedOf(await rig.request(task, {}, { bulk }));
+}
+
+async function approved(rows: readonly Row[], task?: 'renew' | 'nameservers' | 'transfer'): Promise<Order> {
+  const { id } = await draft(rows, task);
+  const confirmed = await confirmOrder(rig.orders, id, 'U0ALICE');
+  if (confirmed.kind !== 'confirmed') throw new Error(`confirming it: ${confirmed.kind}`);
+  if (confirmed.order.state === 'APPROVED') return confirmed.order;
+  const outcome = await approveOrder(rig.orders, id, 'U0BOB');
+  if (!outcome.ok) throw new Error(refusalText(outcome.refusal));
+  return outcome.order;
+}
+
+const nameOf = (ctid: string) => `n${ctid.split('.')[1]}.rest`;
+/** Refuses some names. */
+const refuse = (...refused: readonly string[]): ScriptedService['answer'] => {
+  return async ({ ctid }) => {
+    if (refused.includes(nameOf(ctid))) throw fails('refused', { code: 'EF01055', httpStatus: 400 });
+    return DONE;
+  };
+};
+const statesOf = (order: Order) => order.items.map(({ state }) => state);
+const tally = (order: Order) =>
+  Object.fromEntries(
+    [...new Set(statesOf(order))].map((state) => [
+      state,
+      statesOf(order).filter((each) => each === state).length,
+    ]),
+  );
+
+describe('a plan', () => {
+  it('starts as a draft, keeps its rows and their hash, and is approved by that hash', async () => {
+    const order = await draft(renewals(3));
+    expect(order.state).toBe('DRAFT');
+    const kept = await rig.read(order.id);
+    expect(kept.items.map(({ ctid, name, input }) => [ctid, name, input])).toEqual(
+      names(3).map((name, index) => [`${order.id}.${index + 1}`, name, { names: [name], period: 1 }]),
+    );
+    expect(kept.statementHash).toMatch(/^[0-9a-f]{64}$/);
+    expect(kept.bulk).toMatchObject({ waveSize: 20, judgedFrom: 1 });
+    await confirmOrder(rig.orders, order.id, 'U0ALICE');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    const history = await rig.store.history(order.id, 'system');
+    const statement = kept.statementHash;
+    expect(history[0]).toMatchObject({ statement, rows: 3 });
+    expect(history.find(({ kind }) => kind === 'approved')).toMatchObject({ statement });
+  });
+
+  it('is refused as a whole when one of its names has an open order by then', async () => {
+    const order = await draft(renewals(3));
+    const open = await rig.ask('renew', { names: ['n2.rest'], period: 1 });
+    expect(await confirmOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
+      kind: 'open_already',
+      order: { id: open.id },
+    });
+  });
+
+  it('is not sent when a row is another one than was approved', async () => {
+    const order = await approved(renewals(3));
+    await rig.sql(
+      `UPDATE order_items SET input = '{"names":["n2.rest"],"period":10}' WHERE order_id = $1 AND n = 2`,
+      order.id,
+    );
+    await rig.runDue();
+    const after = await rig.read(order.id);
+    expect(rig.service.received).toEqual([]);
+    expect(after.state).toBe('FAILED');
+    expect(after.items.map(({ result }) => result?.summary)).toEqual(
+      Array(3).fill({ code: 'statement_changed', parts: [] }),
+    );
+  });
+
+  it('is not approved when a row is another one than was asked for', async () => {
+    const order = await draft(renewals(3));
+    await confirmOrder(rig.orders, order.id, 'U0ALICE');
+    await rig.sql(`UPDATE order_items SET name = 'other.rest' WHERE order_id = $1 AND n = 1`, order.id);
+    await approveOrder(rig.orders, order.id, 'U0BOB');
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+  });
+});
+
+describe('its rows', () => {
+  it('are read again before each wave: one that was changed meanwhile stops the rest', async () => {
+    const order = await approved(renewals(45));
+    rig.service.answer = async ({ ctid }) => {
+      if (ctid === `${order.id}.3`)
+        await rig.sql(
+          `UPDATE order_items SET input = '{"names":["n25.rest"],"period":9}' WHERE order_id = $1 AND n = 25`,
+          order.id,
+        );
+      return DONE;
+    };
+    await rig.runDue();
+    expect(rig.service.received).toHaveLength(20);
+    const after = await rig.read(order.id);
+    expect(after.state).toBe('FAILED');
+    expect(after.items.map(({ state }) => state)).toEqual([
+      ...Array(20).fill('SUCCEEDED'),
+      ...Array(25).fill('FAILED'),
+    ]);
+    expect(after.items[44]?.result?.summary).toEqual({ code: 'statement_changed', parts: [] });
+  });
+
+  it('each go out once with their own input, four at a time', async () => {
+    let out = 0;
+    let most = 0;
+    const four = gate();
+    rig.service.answer = async () => {
+      out += 1;
+      most = Math.max(most, out);
+      if (out === 4) four.open();
+      await four.opened;
+      out -= 1;
+      return DONE;
+    };
+    const rows = names(45).map((name, index) => ({
+      name,
+      input: { names: [name], period: (index % 3) + 1 },
+    }));
+    const order = await approved(rows);
+    await rig.runDue();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+    expect(most).toBe(4);
+    expect(rig.service.received).toHaveLength(45);
+    for (const [index, { name, input }] of rows.entries()) {
+      const sent = rig.service.received.filter(({ ctid }) => ctid === `${order.id}.${index + 1}`);
+      expect(sent.map(({ description }) => description)).toEqual([renewalOf(name, input.period)]);
+    }
+  });
+
+  it('go out wave by wave', async () => {
+    const began: number[] = [];
+    const ended: number[] = [];
+    rig.service.answer = async ({ ctid }) => {
+      const n = Number(ctid.split('.')[1]);
+      began.push(n);
+      expect(ended.length, `row ${n} waits for the waves before its own`).toBeGreaterThanOrEqual(
+        Math.floor((n - 1) / 20) * 20,
+      );
+      await new Promise((resolve) => setImmediate(resolve));
+      ended.push(n);
+      return DONE;
+    };
+    await approved(renewals(61));
+    await rig.runDue();
+    expect(began).toHaveLength(61);
+  });
+
+  it('carry auth codes of their own, sealed until their row ends and wiped then', async () => {
+    const read = await readBulkFile(
+      'transfer',
+      `name,auth,ownerc,adminc,techc,nameservers\n${names(6)
+        .map((name, index) => `${name},CANARY-${index + 1},1,2,3,ns1.example.net ns2.example.net`)
+        .join('\n')}`,
+    );
+    if (!read.ok) throw new Error(JSON.stringify(read.issues));
+    rig.service.answer = refuse('n2.rest');
+    const order = await approved(
+      read.rows.map(({ name, input, secret }) => ({ name, input, ...(secret && { secret }) })),
+      'transfer',
+    );
+    const sealed = () =>
+      rig.sql(
+        'SELECT n FROM order_items WHERE order_id = $1 AND sealed_input IS NOT NULL ORDER BY n',
+        order.id,
+      );
+    expect(await sealed()).toHaveLength(6);
+    expect(await rig.everything()).not.toContain('CANARY');
+    await rig.runDue();
+    const sent = rig.service.received.map(({ description }) =>
+      'body' in description ? description.body : undefined,
+    );
+    expect(sent).toHaveLength(6);
+    for (const [index, name] of names(6).entries()) {
+      const wire = sent.find((each) => JSON.stringify(each).includes(`"${name}"`));
+      const auth = typeof wire === 'object' && wire !== null && 'auth' in wire ? wire['auth'] : undefined;
+      expect(auth instanceof Secret && auth.reveal()).toBe(`CANARY-${index + 1}`);
+    }
+    expect(await sealed()).toEqual([]);
+    expect(rig.logged() + (await rig.everything())).not.toContain('CANARY');
+  });
+
+  it('lose their auth codes when the order is denied, or forgotten as a draft', async () => {
+    const rows = [{ name: 'a.rest', secret: new Secret('CANARY') }].map(({ name, secret }) => ({
+      name,
+      secret,
+      input: { name, ownerc: 1, adminc: 2, techc: 3, nameServers: ['ns1.example.net', 'ns2.example.net'] },
+    }));
+    const order = await draft(rows, 'transfer');
+    await confirmOrder(rig.orders, order.id, 'U0ALICE');
+    await denyOrder(rig.orders, order.id, 'U0BOB', undefined);
+    const sealed = () => rig.sql('SELECT n FROM order_items WHERE sealed_input IS NOT NULL');
+    expect(await sealed()).toEqual([]);
+    await draft(rows, 'transfer');
+    expect(await sealed()).toHaveLength(1);
+    rig.pass(16 * MINUTE_MS);
+    await rig.recover();
+    expect(await sealed()).toEqual([]);
+  });
+});
+
+describe('when too much goes wrong', () => {
+  it('three refusals in a row pause it, and it goes on when a person says so', async () => {
+    rig.service.answer = refuse('n3.rest', 'n4.rest', 'n5.rest', 'n6.rest', 'n7.rest', 'n8.rest');
+    const order = await approved(renewals(30));
+    await rig.runDue();
+    const paused = await rig.read(order.id);
+    expect(paused).toMatchObject({ state: 'APPROVED', bulk: { pause: { code: 'refusals' } } });
+    const { FAILED: failed = 0 } = tally(paused);
+    expect(failed, 'four were on their way at most').toBeLessThanOrEqual(6);
+    expect(paused.items.filter(({ state }) => state === 'WAITING').length).toBeGreaterThanOrEqual(22);
+    expect(await rig.due(order.id), 'when the pause ends').toMatchObject({
+      work: new Date(rig.now.getTime() + 72 * HOUR_MS),
+    });
+
+    const sent = rig.service.received.length;
+    await rig.runDue();
+    await rig.main.execute(order.id);
+    expect(rig.service.received, 'nothing more is sent').toHaveLength(sent);
+
+    expect(await resumeOrder(rig.orders, order.id, 'U0EVE')).toMatchObject({
+      ok: false,
+      refusal: { code: 'not_an_approver', wanted: 'resume' },
+    });
+    rig.service.answer = async () => DONE;
+    expect(await resumeOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ ok: true });
+    await rig.runDue();
+    const after = await rig.read(order.id);
+    expect(after.state).toBe('FAILED');
+    expect(tally(after)).toEqual({ SUCCEEDED: 30 - failed, FAILED: failed });
+    expect(new Set(rig.service.received.map(({ ctid }) => ctid)).size).toBe(30);
+    expect(rig.service.received).toHaveLength(30);
+    expect(await resumeOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({
+      refusal: { code: 'not_paused' },
+    });
+  });
+
+  /** An order of 30 rows that Bob approved, and that is paused after three refusals. */
+  async function pausedOrder(): Promise<Order> {
+    rig.service.answer = refuse('n3.rest', 'n4.rest', 'n5.rest');
+    const { id } = await approved(renewals(30));
+    await rig.runDue();
+    const order = await rig.read(id);
+    expect(isPaused(order)).toBe(true);
+    rig.service.answer = async () => DONE;
+    return order;
+  }
+  const resume = (orderId: string, userId: string) => resumeOrder(rig.orders, orderId, userId);
+  /** Carries on, and says what became of what waited. */
+  async function sentAfter(order: Order): Promise<number> {
+    const before = rig.service.received.length;
+    await rig.runDue();
+    await rig.main.execute(order.id);
+    return rig.service.received.length - before;
+  }
+
+  it('its requester lets it go on alone while the approvals that it has are enough', async () => {
+    const order = await pausedOrder();
+    expect(await resume(order.id, 'U0ALICE')).toMatchObject({
+      ok: true,
+      order: { approvals: [{ userId: 'U0BOB' }] },
+    });
+    expect(await sentAfter(order)).toBe(tally(order)['WAITING']);
+  });
+
+  it('an approver who has left counts no more: it waits for another one, who presses Go on', async () => {
+    const order = await pausedOrder();
+    rig.absent.set('U0BOB', 'left');
+    const outcome = await resume(order.id, 'U0ALICE');
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'approvals_missing' } });
+    expect(outcome.ok ? '' : refusalText(outcome.refusal)).toMatch(
+      /it needs 1 of .*<@U0CAROL>.* presses \*Go on\*, too/,
+    );
+    expect(await sentAfter(order)).toBe(0);
+    expect(await resume(order.id, 'U0CAROL')).toMatchObject({ ok: true });
+    expect(await sentAfter(order)).toBe(tally(order)['WAITING']);
+    const [last] = (await rig.store.history(order.id, 'system')).filter(({ kind }) => kind === 'resumed');
+    expect(last).toMatchObject({
+      actor: 'U0CAROL',
+      statement: order.statementHash,
+      lapsed: ['U0BOB'],
+      progress: { isApproved: true },
+    });
+  });
+
+  it('a policy that has become stricter is asked anew: each approval that is missing is given by Go on', async () => {
+    const order = await pausedOrder();
+    rig.setPolicy(5, { decision: 'approve', approvers: ['U0DORA', 'U0FAY'], needed: 2 });
+    expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'approvals_missing' } });
+    expect(await resume(order.id, 'U0EVE')).toMatchObject({ refusal: { code: 'not_an_approver' } });
+    const first = await resume(order.id, 'U0DORA');
+    expect(first.ok && isPaused(first.order), 'kept, and not enough').toBe(true);
+    expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'approvals_missing' } });
+    expect(await resume(order.id, 'U0DORA')).toMatchObject({ ok: false });
+    expect(await sentAfter(order)).toBe(0);
+    await resume(order.id, 'U0FAY');
+    expect(await sentAfter(order)).toBe(tally(order)['WAITING']);
+  });
+
+  it('a policy that refuses it by now lets nobody resume it', async () => {
+    const order = await pausedOrder();
+    rig.setPolicy(5, { decision: 'refuse' });
+    for (const person of ['U0ALICE', 'U0BOB'])
+      expect(await resume(order.id, person)).toMatchObject({ refusal: { code: 'policy_refuses' } });
+    expect(await sentAfter(order)).toBe(0);
+  });
+
+  it('an account that has gone, or a requester who has left, ends it', async () => {
+    const unlinked = await pausedOrder();
+    rig.accounts.clear();
+    await resume(unlinked.id, 'U0BOB');
+    expect(await rig.read(unlinked.id)).toMatchObject({ state: 'FAILED' });
+    expect(await sentAfter(unlinked)).toBe(0);
+  });
+
+  it('nobody who lets it go on in time ends it: what was sent keeps its result, the rest is not sent', async () => {
+    const order = await pausedOrder();
+    rig.pass(72 * HOUR_MS - 1);
+    expect(await sentAfter(order)).toBe(0);
+    expect(isPaused(await rig.read(order.id))).toBe(true);
+    rig.pass(1);
+    expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'time_is_over' } });
+    expect(await sentAfter(order)).toBe(0);
+    const after = await rig.read(order.id);
+    expect(after).toMatchObject({ state: 'FAILED', closedAt: rig.now });
+    for (const [index, was] of order.items.entries())
+      expect(after.items[index]).toMatchObject(
+        was.state === 'WAITING' ? { state: 'FAILED', result: { summary: { code: 'pause_over' } } } : was,
+      );
+    expect(await resume(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'not_paused' } });
+  });
+
+  it('a wave with more than a tenth unknown pauses it; what is left can be stopped', async () => {
+    const lost = ['n5.rest', 'n9.rest', 'n13.rest'];
+    rig.service.answer = async ({ ctid }) => {
+      if (lost.includes(nameOf(ctid))) throw fails('unknown_outcome');
+      return DONE;
+    };
+    const order = await approved(renewals(40));
+    await rig.runDue();
+    const paused = await rig.read(order.id);
+    expect(paused.bulk?.pause).toMatchObject({ code: 'unknown', wave: 1, rows: 20 });
+    expect(tally(paused)['UNKNOWN']).toBe(3);
+    await stopOrder(rig.orders, order.id, 'U0ALICE');
+    const after = await rig.read(order.id);
+    expect(after.state).toBe('UNKNOWN');
+    expect(tally(after)['WAITING']).toBeUndefined();
+  });
+
+  it('two of twenty unknown do not', async () => {
+    rig.service.answer = async ({ ctid }) => {
+      if (['n5.rest', 'n9.rest'].includes(nameOf(ctid))) throw fails('unknown_outcome');
+      return DONE;
+    };
+    const order = await approved(renewals(40));
+    await rig.runDue();
+    expect(tally(await rig.read(order.id))).toEqual({ SUCCEEDED: 38, UNKNOWN: 2 });
+  });
+
+  it('a service that is busy holds the wave up, and nothing is lost', async () => {
+    let busy = 3;
+    rig.service.answer = async () => {
+      busy -= 1;
+      if (busy >= 0) throw fails('busy', { retryAfterMs: 5_000 });
+      return DONE;
+    };
+    const order = await approved(renewals(25));
+    await rig.runDue();
+    expect(tally(await rig.read(order.id))['SUCCEEDED'], 'the second wave waits for the first').toBe(17);
+    rig.pass(MINUTE_MS);
+    await rig.runDue();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+  });
+});
+
+describe('a process that dies', () => {
+  it('leaves what it had sent unknown; another one goes on with the rest, or waits for a person', async () => {
+    const dying = rig.startProcess();
+    const started = dying.execute.bind(dying);
+    rig.service.answer = async ({ ctid }, signal) =>
+      nameOf(ctid) === 'n6.rest' ? untilAborted(signal) : DONE;
+    const order = await approved(renewals(30));
+    // Its commits are lost with it: whoever takes over finds what it had marked.
+    const running = started(order.id);
+    await until('all of the first wave but one have ended', async () => {
+      const { SENT: sent, SUCCEEDED: done } = tally(await rig.read(order.id));
+      return sent === 1 && done === 19;
+    });
+    rig.pass(2 * MINUTE_MS);
+    await rig.recover();
+    expect((await rig.read(order.id)).items[5]).toMatchObject({ state: 'UNKNOWN' });
+    rig.service.answer = async () => DONE;
+    await rig.runDue();
+    const after = await rig.read(order.id);
+    expect(tally(after)).toEqual({ SUCCEEDED: 29, UNKNOWN: 1 });
+    expect(rig.service.received).toHaveLength(30);
+    dying.shutDown();
+    await running;
+    expect(rig.service.received).toHaveLength(30);
+  });
+});

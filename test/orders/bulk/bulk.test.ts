@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { planBulk, type RowFacts } from '../../../src/orders/bulk/bulk.ts';
+import type { BulkTask } from '../../../src/orders/bulk/columns.ts';
+import { readBulkFile } from '../../../src/orders/bulk/read-csv.ts';
+import { hoursLater, START } from '../sample.ts';
+
+const WATCHED: RowFacts = { isWatched: true, isLetGo: false };
+
+async function plan(task: BulkTask, text: string, facts: Readonly<Record<string, Partial<RowFacts>>> = {}) {
+  const read = await readBulkFile(task, text);
+  if (!read.ok) throw new Error(JSON.stringify(read.issues));
+  return planBulk(task, read, (name) => ({ ...WATCHED, ...facts[name] }), START);
+}
+
+const file = (count: number, more = '') =>
+  `name,period\n${Array.from({ length: count }, (_, index) => `n${index}.rest,1`).join('\n')}\n${more}`;
+const price = (minor: number) => ({ price: { currency: 'EUR', minor } });
+
+describe('what cannot be asked for', () => {
+  it('is left out with its reason, in the sequence of the file', async () => {
+    const { rows, leftOut } = await plan(
+      'renew',
+      'name,period\nopen.rest,1\nbad,1\nno.rest,1\ngone.rest,1\nfine.rest,1',
+      {
+        'open.rest': { openOrderId: '7k2m9qx4h1ab' },
+        'no.rest': { refusedBy: 'nobody renews these' },
+        'gone.rest': { deletedAt: START },
+      },
+    );
+    expect(rows.map(({ name }) => name)).toEqual(['fine.rest']);
+    expect(leftOut.map(({ line, issues }) => [line, issues[0]?.code])).toEqual([
+      [2, 'open_order'],
+      [3, 'zone_issue'],
+      [4, 'refused_by_policy'],
+      [5, 'deleted_already'],
+    ]);
+  });
+
+  it('does not hold a registration back because the name was deleted once', async () => {
+    const text = 'name,ownerc,adminc,techc,nameservers\nnew.rest,1,2,3,ns1.example.net ns2.example.net';
+    expect((await plan('create', text, { 'new.rest': { deletedAt: START } })).rows).toHaveLength(1);
+  });
+});
+
+describe('what people should look at', () => {
+  const codes = (found: Awaited<ReturnType<typeof plan>>) =>
+    found.findings.map(({ code, names }) => [code, names]);
+
+  it('a period far from the others, that hardly any row has', async () => {
+    const found = await plan('renew', file(30, 'slip.rest,10\nalmost.rest,2'));
+    expect(codes(found)).toContainEqual(['far_period', ['slip.rest']]);
+    const many = Array.from({ length: 20 }, (_, index) => `long${index}.rest,10`).join('\n');
+    expect(codes(await plan('renew', file(30, many))).map(([code]) => code)).not.toContain('far_period');
+  });
+
+  it('a price far above the median, and one that nobody knows', async () => {
+    const prices = Object.fromEntries(
+      Array.from({ length: 9 }, (_, index) => [`n${index}.rest`, price(1_800)]),
+    );
+    const found = await plan('renew', file(9, 'dear.rest,1\nunknown.rest,1'), {
+      ...prices,
+      'dear.rest': price(9_000),
+    });
+    expect(codes(found)).toContainEqual(['far_price', ['dear.rest']]);
+    expect(codes(found)).toContainEqual(['price_unknown', ['unknown.rest']]);
+  });
+
+  it('a name that nobody watches, that is let go, that something lives on, or of which nothing was seen', async () => {
+    expect(
+      codes(await plan('renew', file(1), { 'n0.rest': { isWatched: false, isLetGo: true, ...price(1) } })),
+    ).toEqual([
+      ['not_watched', ['n0.rest']],
+      ['let_go', ['n0.rest']],
+    ]);
+    const facts = {
+      'a.rest': { isInUse: 'yes', expiresAt: hoursLater(24) },
+      'b.rest': { isInUse: 'unknown' },
+    } as const;
+    expect(codes(await plan('delete', 'name\na.rest\nb.rest', facts))).toEqual([
+      ['lives_on_it', ['a.rest']],
+      ['unseen', ['b.rest']],
+      ['expires_soon', ['a.rest']],
+    ]);
+  });
+});

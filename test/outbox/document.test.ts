@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { type WebhookType, webhookBody, webhookOf } from '../../src/outbox/webhooks/messages.ts';
+
+const document = readFileSync('docs/webhooks.md', 'utf8');
+const examples = [...document.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, json = '']) =>
+  webhookBody.parse(JSON.parse(json)),
+);
+
+test('the document shows a body of each type of webhook', () => {
+  const types = webhookBody.options.map(({ shape }): WebhookType => shape.type.value);
+  expect(examples.map(({ type }) => type).toSorted()).toEqual(types.toSorted());
+});
+
+test.each(examples.map((example) => [example.type, example] as const))(
+  '%s is shown as it is sent',
+  (_type, example) => {
+    const { text, ...data } = example.data;
+    // The union cannot be taken apart and put together again without losing which data belongs to which type.
+    const event = { type: example.type, at: new Date(example.timestamp), data } as Parameters<
+      typeof webhookOf
+    >[0];
+    expect(JSON.parse(webhookOf(event).body)).toEqual(example);
+  },
+);

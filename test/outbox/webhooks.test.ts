@@ -1,0 +1,472 @@
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { WebhookEvent } from '../../src/outbox/webhooks/messages.ts';
+import { createWebhooks, type Webhooks } from '../../src/outbox/webhooks/webhooks.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { createNotificationStore } from '../../src/store/notifications.ts';
+import { createWebhookStore, queueWebhooks } from '../../src/store/webhooks.ts';
+import { at, newOrder, type Rig, startRig, underWay } from '../store/order-rig.ts';
+import { type Receiver, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
+
+let rig: Rig;
+let receiver: Receiver;
+let other: Receiver;
+let seconds: number;
+let shutdown: AbortController;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.end());
+beforeEach(async () => {
+  [receiver, other] = await Promise.all([startReceiver(), startReceiver()]);
+  seconds = 0;
+  shutdown = new AbortController();
+});
+afterEach(async () => {
+  await rig.sql("DELETE FROM notifications WHERE subject_kind LIKE 'webhook%'");
+  await Promise.all([receiver.close(), other.close()]);
+});
+
+type Answer = Parameters<Receiver['answers']>[0];
+
+const DAY = 86_400;
+const store = () => createWebhookStore(rig.database, '');
+const logged: string[] = [];
+const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
+
+/** Webhooks of a process that was started with these addresses. */
+async function open(urls: readonly string[]): Promise<Webhooks> {
+  const webhooks = createWebhooks({
+    urls: urls.map((url) => new Secret(url)),
+    secret: new Secret(WEBHOOK_SECRET),
+    store: store(),
+    now: () => at(seconds),
+    log,
+    signal: shutdown.signal,
+    timeoutMs: 300,
+  });
+  await webhooks.serve();
+  return webhooks;
+}
+
+async function queue(...events: WebhookEvent[]): Promise<void> {
+  await rig.database.run({ ...sql(events) });
+}
+const sql = (events: readonly WebhookEvent[]) => {
+  const { text, values } = queueWebhooks(events, { teamId: '' });
+  return { text: `WITH ${text} SELECT`, values };
+};
+
+const opened = (name: string, code: 'ds' | 'registrar' = 'ds'): WebhookEvent => ({
+  type: 'incident.opened',
+  at: at(seconds),
+  data: { name, incident_id: 'i1', code },
+});
+
+/** What the loops of a process do in one turn. */
+async function deliverDue({ endpoints }: Webhooks): Promise<void> {
+  await Promise.all(
+    endpoints.map(async ({ claimDue, deliver }) =>
+      Promise.all((await claimDue(100)).map((each) => deliver(each))),
+    ),
+  );
+}
+
+/** Turns of a process until a moment, every five minutes, and at least one. */
+async function runUntil(webhooks: Webhooks, end: number): Promise<void> {
+  for (;;) {
+    await deliverDue(webhooks);
+    if (seconds >= end) return;
+    seconds = Math.min(seconds + 300, end);
+  }
+}
+
+const typesAt = ({ received }: Receiver) => received.map(({ body }) => `${body.type}:${body.data.code}`);
+const namesAt = ({ received }: Receiver) =>
+  received.map(({ body }) => ('name' in body.data ? body.data.name : body.type));
+const waiting = async () =>
+  (await rig.sql("SELECT 1 FROM notifications WHERE subject_kind = 'webhook_queue'")).length;
+
+const status =
+  (code: number, headers: Record<string, string> = {}): Answer =>
+  (response) => {
+    response.writeHead(code, headers).end();
+  };
+
+test('every endpoint gets what happened, signed, with one id, and is not asked again', async () => {
+  const webhooks = await open([receiver.url, other.url, receiver.url]);
+  await queue(opened('cafe.rest'));
+  await deliverDue(webhooks);
+  await deliverDue(webhooks);
+  expect(receiver.received).toEqual([
+    {
+      id: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
+      path: '/hook?key=canary',
+      body: {
+        type: 'incident.opened',
+        timestamp: at(0).toISOString(),
+        data: {
+          name: 'cafe.rest',
+          incident_id: 'i1',
+          code: 'ds',
+          text: 'cafe.rest: its DS records changed, and no order explains it.',
+        },
+      },
+    },
+  ]);
+  expect(other.received).toEqual(receiver.received);
+  expect(await waiting()).toBe(0);
+});
+
+test('without an endpoint nothing is kept', async () => {
+  await open([]);
+  await queue(opened('cafe.rest'));
+  expect(await waiting()).toBe(0);
+});
+
+test('what is rolled back is not told', async () => {
+  const webhooks = await open([receiver.url]);
+  const rolledBack = rig.database.transaction(async (run) => {
+    await run(sql([opened('cafe.rest')]));
+    throw new Error('rolled back');
+  });
+  await expect(rolledBack).rejects.toThrow('rolled back');
+  await deliverDue(webhooks);
+  expect(receiver.received).toEqual([]);
+});
+
+test('a receiver that answers 500 for two days gets each webhook with its id, in its sequence', async () => {
+  const webhooks = await open([receiver.url]);
+  receiver.answers(status(500));
+  await queue(opened('cafe.rest'), opened('bar.rest'));
+  await deliverDue(webhooks);
+  await queue(opened('cafe.rest', 'registrar'));
+  await runUntil(webhooks, 2 * DAY);
+  const tries = receiver.received.length;
+  expect(tries).toBeGreaterThan(40);
+  expect(tries, 'hourly at last').toBeLessThan(140);
+  expect(new Set(receiver.received.map(({ id }) => id)).size, 'the second one waits for the first').toBe(2);
+  receiver.answers((response) => response.end());
+  receiver.received.length = 0;
+  await runUntil(webhooks, 2 * DAY + 3_600);
+  expect(typesAt(receiver).toSorted()).toEqual([
+    'incident.opened:ds',
+    'incident.opened:ds',
+    'incident.opened:registrar',
+  ]);
+  const ofCafe = receiver.received.filter(
+    ({ body }) => 'name' in body.data && body.data.name === 'cafe.rest',
+  );
+  expect(ofCafe.map(({ body }) => body.data.code)).toEqual(['ds', 'registrar']);
+  expect(await waiting()).toBe(0);
+});
+
+test('a webhook that nobody takes for three days is given up, and the next one follows', async () => {
+  const webhooks = await open([receiver.url]);
+  receiver.answers(status(500));
+  await queue(opened('cafe.rest'));
+  await runUntil(webhooks, 3 * DAY - 600);
+  expect(await waiting()).toBe(2);
+  await queue(opened('cafe.rest', 'registrar'));
+  await runUntil(webhooks, 3 * DAY + 3_600);
+  expect(typesAt(receiver).at(-1)).toBe('incident.opened:registrar');
+  expect(logged.join()).toContain('it is given up');
+  receiver.answers((response) => response.end());
+  await runUntil(webhooks, 3 * DAY + 7_200);
+  expect(await waiting()).toBe(0);
+});
+
+describe('a receiver that', () => {
+  test.each<[string, Answer, string]>([
+    ['hangs', () => undefined, 'timeout'],
+    ['hangs up', (response) => void response.destroy(), 'connection'],
+    ['is not there any more', status(410), 'http_410'],
+  ])('%s gets it again, and another one at once', async (_name, answer, code) => {
+    const webhooks = await open([receiver.url, other.url]);
+    receiver.answers(answer);
+    logged.length = 0;
+    await queue(opened('cafe.rest'));
+    await deliverDue(webhooks);
+    expect(other.received).toHaveLength(1);
+    expect(logged.join()).toContain(`"code":"${code}"`);
+    await queue(opened('cafe.rest', 'registrar'), opened('bar.rest'));
+    receiver.answers((response) => response.end());
+    await deliverDue(webhooks);
+    expect(namesAt(receiver), 'another subject does not wait').toEqual(['cafe.rest', 'bar.rest']);
+    seconds += 5;
+    await deliverDue(webhooks);
+    expect(namesAt(receiver)).toEqual(['cafe.rest', 'bar.rest', 'cafe.rest', 'cafe.rest']);
+    expect(receiver.received[2]).toEqual(receiver.received[0]);
+    expect(typesAt(receiver).at(-1)).toBe('incident.opened:registrar');
+  });
+
+  const huge: Answer = (response) => {
+    let left = 1_600;
+    const write = () => {
+      while (left > 0 && response.writable) {
+        left -= 1;
+        if (response.write(Buffer.alloc(64 * 1024))) continue;
+        response.once('drain', write);
+        return;
+      }
+      response.end();
+    };
+    response.writeHead(200);
+    write();
+  };
+  test.each<[string, Answer]>([
+    ['a page of 100 kB', (response) => void response.end('x'.repeat(100_000))],
+    ['100 MB', huge],
+    ['byte by byte', (response) => void response.write('o')],
+    ['a page that breaks off', (response) => void response.write('o', () => response.destroy())],
+    [
+      'an unknown coding',
+      (response) => void response.writeHead(202, { 'content-encoding': 'zstd' }).end('x'),
+    ],
+  ])('answers 2xx with %s has taken it', async (_what, answer) => {
+    const webhooks = await open([receiver.url]);
+    receiver.answers(answer);
+    await queue(opened('cafe.rest'), opened('cafe.rest', 'registrar'));
+    await deliverDue(webhooks);
+    expect(typesAt(receiver)).toEqual(['incident.opened:ds', 'incident.opened:registrar']);
+    await runUntil(webhooks, 3_600);
+    expect(receiver.received).toHaveLength(2);
+    expect(await waiting()).toBe(0);
+  });
+
+  test.each([301, 302, 307, 308])('redirects with %i is not followed', async (code) => {
+    const webhooks = await open([receiver.url]);
+    receiver.answers(status(code, { location: other.url }));
+    await queue(opened('cafe.rest'));
+    await deliverDue(webhooks);
+    expect([receiver.received.length, other.received.length]).toEqual([1, 0]);
+    expect(await waiting()).toBe(2);
+  });
+
+  test('asks to wait is left alone for that long', async () => {
+    const webhooks = await open([receiver.url]);
+    receiver.answers(status(429, { 'retry-after': '1800' }));
+    await queue(opened('cafe.rest'));
+    await runUntil(webhooks, 1_795);
+    expect(receiver.received).toHaveLength(1);
+    await runUntil(webhooks, 1_800);
+    expect(receiver.received).toHaveLength(2);
+  });
+});
+
+test('a process that dies leaves a queue to the next, with the id; one that stops, at once', async () => {
+  const webhooks = await open([receiver.url]);
+  await queue(opened('cafe.rest'));
+  const [claimed = ''] = (await webhooks.endpoints[0]?.claimDue(10)) ?? [];
+  await deliverDue(webhooks);
+  expect(receiver.received, 'another process has it').toEqual([]);
+  // It was taken, and the process died before it noted that.
+  const first = await store().read(claimed);
+  await rig.passLeases(60);
+  await deliverDue(webhooks);
+  expect(receiver.received.map(({ id }) => id)).toEqual([first?.first?.id]);
+
+  receiver.answers(() => shutdown.abort());
+  await queue(opened('bar.rest'));
+  await deliverDue(webhooks);
+  receiver.answers((response) => response.end());
+  shutdown = new AbortController();
+  await deliverDue(await open([receiver.url]));
+  expect(namesAt(receiver)).toEqual(['cafe.rest', 'bar.rest', 'bar.rest']);
+});
+
+test('a queue does not end with a webhook that came since it was found empty', async () => {
+  const webhooks = await open([receiver.url]);
+  await queue(opened('cafe.rest'));
+  const [id = ''] = (await webhooks.endpoints[0]?.claimDue(10)) ?? [];
+  await store().remove(id, (await store().read(id))?.first?.id ?? '', 1_000);
+  const empty = await store().read(id);
+  expect(empty).toMatchObject({ version: 1, first: undefined });
+  await queue(opened('cafe.rest', 'registrar'));
+  expect(await store().close(id, 1)).toBe(false);
+  await webhooks.endpoints[0]?.deliver(id);
+  expect(typesAt(receiver)).toEqual(['incident.opened:registrar']);
+});
+
+test('of 40 webhooks that are queued while others are delivered none is lost', async () => {
+  const webhooks = await open([receiver.url]);
+  await Promise.all([
+    ...Array.from({ length: 40 }, async (_, n) => queue({ ...opened('cafe.rest'), at: at(-n) })),
+    ...Array.from({ length: 60 }, () => deliverDue(webhooks)),
+  ]);
+  seconds = 1;
+  await rig.passLeases(60);
+  await deliverDue(webhooks);
+  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(40);
+  expect(await waiting()).toBe(0);
+});
+
+test('a process that starts with another address leaves the queue of the first one alone, as in a rolling restart', async () => {
+  const first = await open([receiver.url]);
+  await queue(opened('cafe.rest'));
+  seconds = 60;
+  const second = await open([other.url]);
+  await queue(opened('bar.rest'));
+  await Promise.all([deliverDue(first), deliverDue(second)]);
+  expect([namesAt(receiver).toSorted(), namesAt(other)]).toEqual([['bar.rest', 'cafe.rest'], ['bar.rest']]);
+});
+
+test('an address that no process has served for three days is forgotten with its queue', async () => {
+  await open([receiver.url]);
+  await queue(opened('cafe.rest'));
+  seconds = 3 * DAY;
+  await open([other.url]);
+  expect(await waiting()).toBe(2);
+  seconds += 1;
+  await open([other.url]);
+  expect(await waiting()).toBe(0);
+});
+
+test('nothing of the address but its host is logged or kept', async () => {
+  const webhooks = await open([receiver.url]);
+  receiver.answers(status(500));
+  logged.length = 0;
+  await queue(opened('cafe.rest'));
+  await deliverDue(webhooks);
+  expect(logged.join()).toContain(new URL(receiver.url).host);
+  expect(logged.join()).not.toContain('canary');
+  expect(JSON.stringify(await rig.sql('SELECT * FROM notifications'))).not.toContain('canary');
+});
+
+describe('an endpoint', () => {
+  const standing = () =>
+    rig.sql(
+      "SELECT refused, due_at AS due FROM notifications WHERE subject_kind = 'webhook_endpoint' AND purpose = 'plan'",
+    );
+
+  test('that fails for an hour is due to be told, once; one that fails between is not', async () => {
+    const webhooks = await open([receiver.url]);
+    receiver.answers(status(500));
+    await queue(opened('cafe.rest'));
+    await deliverDue(webhooks);
+    expect(await standing()).toEqual([{ refused: 'http_500', due: at(3_600) }]);
+    await runUntil(webhooks, 600);
+    expect(await standing()).toEqual([{ refused: 'http_500', due: at(3_600) }]);
+    receiver.answers((response) => response.end());
+    await runUntil(webhooks, 3_600);
+    expect(await standing()).toEqual([{ refused: null, due: null }]);
+  });
+
+  test('of whose failure was told is not due again before it took something', async () => {
+    const webhooks = await open([receiver.url]);
+    receiver.answers(status(500));
+    await queue(opened('cafe.rest'));
+    await runUntil(webhooks, 3_600);
+    await rig.sql("UPDATE notifications SET due_at = NULL WHERE subject_kind = 'webhook_endpoint'");
+    receiver.answers(status(503));
+    await runUntil(webhooks, 9_000);
+    expect(await standing()).toEqual([{ refused: 'http_503', due: null }]);
+  });
+
+  test('that does not take a test is due at once', async () => {
+    const webhooks = await open([receiver.url]);
+    receiver.answers(status(500));
+    await queue(opened('cafe.rest'));
+    await deliverDue(webhooks);
+    seconds = 10;
+    await queue({ type: 'test', at: at(seconds), data: { code: 'asked' } });
+    await deliverDue(webhooks);
+    expect(await standing()).toEqual([{ refused: 'http_500', due: at(10) }]);
+  });
+
+  test('is tested once a month', async () => {
+    const webhooks = await open([receiver.url]);
+    await webhooks.testMonthly();
+    await deliverDue(webhooks);
+    expect(receiver.received).toEqual([]);
+    for (const days of [30, 30, 61]) {
+      seconds = days * DAY;
+      await Promise.all([webhooks.testMonthly(), webhooks.testMonthly()]);
+      await deliverDue(webhooks);
+    }
+    expect(typesAt(receiver)).toEqual(['test:monthly', 'test:monthly']);
+  });
+
+  test('is told of a Slack that is out of reach for an hour, once an outage', async () => {
+    const webhooks = await open([receiver.url]);
+    const since = at(0);
+    const tick = async (after: number, outage?: { since: Date; code: string }) => {
+      seconds = after;
+      await webhooks.noteSlack(outage);
+      await deliverDue(webhooks);
+      return typesAt(receiver);
+    };
+    expect(await tick(60, { since, code: 'unreachable' })).toEqual([]);
+    // Another process, started since.
+    expect(await tick(3_599, { since: at(1_800), code: 'unreachable' })).toEqual([]);
+    const once = ['slack.unreachable:token_revoked'];
+    expect(await tick(3_600, { since: at(1_800), code: 'token_revoked' })).toEqual(once);
+    expect(receiver.received[0]?.body.data).toMatchObject({ since: since.toISOString() });
+    expect(await tick(9_000, { since, code: 'unreachable' })).toEqual(once);
+    expect(await tick(9_060)).toEqual(once);
+    expect(await tick(9_120, { since: at(9_100), code: 'unreachable' })).toEqual(once);
+    expect(await tick(12_700, { since: at(9_100), code: 'unreachable' })).toHaveLength(2);
+  });
+});
+
+describe('an order whose outcome is not known', () => {
+  const unknown = async (order: ReturnType<typeof newOrder>) => {
+    await underWay(rig, order);
+    await rig.apply(
+      order.id,
+      {
+        type: 'answered',
+        n: 1,
+        outcome: 'UNKNOWN',
+        result: { summary: { code: 'no_answer' } },
+      },
+      at(4),
+    );
+  };
+
+  test('is told once, by the change that made it so', async () => {
+    const webhooks = await open([receiver.url]);
+    const order = newOrder({ reason: 'canary' }, ['cafe.rest']);
+    await unknown(order);
+    seconds = 10;
+    await deliverDue(webhooks);
+    expect(receiver.received.map(({ body }) => body)).toEqual([
+      {
+        type: 'order.unknown',
+        timestamp: at(4).toISOString(),
+        data: {
+          order_id: order.id,
+          code: 'unknown',
+          task: order.task,
+          names: ['cafe.rest'],
+          text: `Renew cafe.rest: the outcome of order ${order.id} is not known, and an approver has to settle it.`,
+        },
+      },
+    ]);
+    await rig.apply(
+      order.id,
+      { type: 'resolved', by: 'U0BOB', outcome: 'FAILED', reason: undefined },
+      at(11),
+    );
+    await deliverDue(webhooks);
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test('has no names where it is private', async () => {
+    const webhooks = await open([receiver.url]);
+    await unknown(newOrder({ isPrivate: true }, ['secret.rest']));
+    seconds = 10;
+    await deliverDue(webhooks);
+    expect(receiver.received).toHaveLength(1);
+    expect(JSON.stringify(receiver.received)).not.toContain('secret.rest');
+  });
+});
+
+test('the outbox of Slack takes none of it', async () => {
+  await open([receiver.url]);
+  await queue(opened('cafe.rest'));
+  seconds = 10;
+  const notifications = createNotificationStore(rig.database, '');
+  const due = await notifications.claimDue(at(DAY), 1_000, 1_000);
+  expect(due.filter(({ kind }) => !['order'].includes(kind))).toEqual([]);
+});

@@ -1,0 +1,79 @@
+import { encode } from 'dns-packet';
+import { describe, expect, test } from 'vitest';
+import { encodeQuestion, type Question, readResponse } from '../../../src/registry/dns/message.ts';
+import fc, { runs } from '../../support/properties.ts';
+
+const QUESTION: Question = { name: 'cafe.rest', type: 'A', recursive: true, dnssec: false };
+const ID = 4_711;
+const HEADER_BYTES = 12;
+const QUESTION_BYTES = 15;
+
+const RESPONSE = encode({
+  type: 'response',
+  id: ID,
+  questions: [{ name: 'cafe.rest', type: 'A', class: 'IN' }],
+  answers: [{ name: 'cafe.rest', type: 'A', class: 'IN', ttl: 60, data: '198.51.100.7' }],
+});
+
+describe('a packet', () => {
+  test('that answers the question is read', () => {
+    expect(readResponse(RESPONSE, ID, QUESTION)).toMatchObject({
+      kind: 'response',
+      response: { code: 0, truncated: false, answers: [{ data: '198.51.100.7' }] },
+    });
+  });
+
+  test('that is a question itself is none', () => {
+    expect(readResponse(encodeQuestion(ID, QUESTION, true), ID, QUESTION).kind).toBe('foreign');
+  });
+
+  test.each<[string, Question]>([
+    ['another type', { ...QUESTION, type: 'MX' }],
+    ['another name', { ...QUESTION, name: 'cafe.example' }],
+  ])('that answers a question for %s is none', (_case, question) => {
+    expect(readResponse(RESPONSE, ID, question).kind).toBe('foreign');
+  });
+
+  test('that repeats no question, or two, is none', () => {
+    for (const questions of [[], [QUESTION, QUESTION]]) {
+      expect(readResponse(encode({ type: 'response', id: ID, questions }), ID, QUESTION).kind).toBe(
+        'foreign',
+      );
+    }
+  });
+
+  test('with any bytes in it is read without an error', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
+        const packet = Buffer.from(bytes);
+        expect(readResponse(packet, ID, QUESTION).kind).not.toBe('response');
+        if (packet.length >= 2) packet.writeUInt16BE(ID);
+        readResponse(packet, ID, QUESTION);
+        readResponse(
+          Buffer.concat([RESPONSE.subarray(0, HEADER_BYTES + QUESTION_BYTES), packet]),
+          ID,
+          QUESTION,
+        );
+      }),
+    );
+  });
+
+  test('whose id or question was changed is never taken for the response', () => {
+    const at = fc.oneof(
+      fc.constantFrom(0, 1),
+      fc.integer({ min: HEADER_BYTES, max: HEADER_BYTES + QUESTION_BYTES - 1 }),
+    );
+    fc.assert(
+      fc.property(at, fc.integer({ min: 1, max: 255 }), (position, change) => {
+        const packet = Buffer.from(RESPONSE);
+        packet[position] = (packet[position] ?? 0) ^ change;
+        const wasLetterOfOtherCase =
+          change === 0x20 && /[a-z]/.test(String.fromCharCode(RESPONSE[position] ?? 0));
+        const read = readResponse(packet, ID, QUESTION);
+        if (!wasLetterOfOtherCase) expect(read.kind).not.toBe('response');
+        else expect(read.kind).toBe('response');
+      }),
+      { numRuns: runs(1_000) },
+    );
+  });
+});

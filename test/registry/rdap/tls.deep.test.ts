@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import http, { type RequestListener, type Server } from 'node:http';
+import https from 'node:https';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startChild } from '../../support/child.ts';
+import { TRUSTS_REGISTRY } from '../../support/registry.ts';
+
+/*
+ * An answer is secure when nobody on the way could have changed it: neither the list of registries, nor a redirect, nor
+ * the record.
+ */
+
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../../support/tls/${name}`, import.meta.url));
+
+const RECORD = {
+  objectClassName: 'domain',
+  ldhName: 'cafe.rest',
+  events: [{ eventAction: 'expiration', eventDate: '2027-03-01T12:00:00Z' }],
+};
+/** Where the registry is, by the bootstrap file. */
+const REGISTRIES: Readonly<Record<string, () => string>> = {
+  '/to-secure': () => `${secure()}/rdap/`,
+  '/to-plain': () => `${plain()}/rdap/`,
+  '/to-moved': () => `${plain()}/moved/`,
+  '/to-none': () => `${secure()}/none/`,
+};
+
+const answer: RequestListener = ({ url = '' }, response) => {
+  const registry = REGISTRIES[url];
+  if (url.startsWith('/moved/')) {
+    response.writeHead(302, { location: `${secure()}/rdap/domain/cafe.rest` }).end();
+  } else if (url.startsWith('/none/')) response.writeHead(404).end('{}');
+  else
+    response.end(JSON.stringify(registry === undefined ? RECORD : { services: [[['rest'], [registry()]]] }));
+};
+
+const servers = {
+  plain: http.createServer(answer),
+  secure: https.createServer(
+    { key: readFileSync(fixture('tls-test-key.pem')), cert: readFileSync(fixture('tls-test-cert.pem')) },
+    answer,
+  ),
+};
+const plain = () => `http://localhost:${portOf(servers.plain)}`;
+const secure = () => `https://localhost:${portOf(servers.secure)}`;
+
+function portOf(server: Server | https.Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return address.port;
+}
+
+beforeAll(async () => {
+  for (const server of Object.values(servers)) {
+    server.listen(0);
+    await once(server, 'listening');
+  }
+});
+afterAll(() => {
+  for (const server of Object.values(servers)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** How answers come by way of these bootstrap files. */
+async function lookups(...bootstrapUrls: string[]): Promise<string[]> {
+  const child = startChild(new URL('../../support/children/rdap-client.ts', import.meta.url), {
+    args: bootstrapUrls,
+    env: TRUSTS_REGISTRY,
+  });
+  expect(await child.ended, child.output()).toBe(0);
+  return child.output().trim().split('\n');
+}
+
+test('all the way over https', async () => {
+  const server = new URL(secure()).host;
+  expect(await lookups(`${secure()}/to-secure`, `${secure()}/to-none`)).toEqual([
+    `/to-secure answered secure: true from ${server}`,
+    `/to-none not_found secure: true from ${server}`,
+  ]);
+});
+
+test('with plain http anywhere on the way', async () => {
+  const [withPlainList, plainRecord, throughPlain, plainNone] = await lookups(
+    `${plain()}/to-secure`,
+    `${secure()}/to-plain`,
+    `${secure()}/to-moved`,
+    `${plain()}/to-none`,
+  );
+  expect(withPlainList, 'the list of registries').toMatch(/answered secure: false/);
+  expect(plainRecord, 'the record').toMatch(/answered secure: false/);
+  expect(throughPlain, 'a redirect from http to https').toMatch(/answered secure: false/);
+  expect(plainNone).toMatch(/not_found secure: false/);
+});

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import type { Order } from '../../../src/orders/order.ts';
+import {
+  emergencyNotice,
+  emergencyReply,
+  signedOffReply,
+  toldOfEmergency,
+} from '../../../src/slack/approvals/emergency.view.ts';
+import { NOBODY_CALLED } from '../../../src/slack/orders/order.view.ts';
+import { refusalText } from '../../../src/slack/orders/refusal.view.ts';
+import { newOrder } from '../../orders/sample.ts';
+import { orderEvent } from '../../support/log.ts';
+
+const order: Order = newOrder(['cafe.rest'], { state: 'APPROVED', emergencyApprovedBy: 'U0ADA' });
+const event = (said: object = {}) =>
+  orderEvent('emergency_approved', 'APPROVED', { actor: 'U0ADA', reason: 'The <shop> is down', ...said });
+const people = Array.from({ length: 23 }, (_, n) => `U0P${n + 1}`);
+
+test('twenty are told by direct message, and the thread calls the others and groups that cannot be read', () => {
+  const many = event({ approvers: people, unreadableGroups: ['S0LEGAL'] });
+  expect(toldOfEmergency(many)).toEqual(people.slice(0, 20));
+  const { text } = emergencyReply(order, many, { reached: ['U0P1'], waiting: ['U0P2'] });
+  expect(text).toContain('<@U0P21>, <@U0P22>, <@U0P23>, <!subteam^S0LEGAL>: you could have approved it too.');
+  expect(text).not.toContain('<@U0P20>');
+  expect(text).toContain('I messaged <@U0P1>. <@U0P2> will get a message later.');
+  const { text: alone } = emergencyReply(order, event(), NOBODY_CALLED);
+  expect(alone).not.toContain('could have');
+  expect(alone).toContain('No admin could be reached.');
+});
+
+test('the reason is quoted and pings nobody, and what was not known is said', () => {
+  const said = emergencyReply(order, event({ isImpactUnknown: true }), NOBODY_CALLED).text;
+  expect(said).toContain('“The &lt;shop&gt; is down”');
+  expect(said).toContain('What hangs on the name was not known yet');
+  expect(emergencyNotice(order, event()).text).toContain('“The &lt;shop&gt; is down”');
+  expect(emergencyNotice(order, event()).text).toContain('open for review until another admin signs it off');
+});
+
+test('the review is closed by who signs it off', () => {
+  const signed = orderEvent('signed_off', 'APPROVED', { actor: 'U0EVE' });
+  expect(signedOffReply(newOrder(['cafe.rest']), signed).text).toContain(
+    '<@U0EVE> signed off the emergency approval',
+  );
+});
+
+test('each refusal says what to do', () => {
+  for (const refusal of [
+    { code: 'not_an_admin', wanted: 'break_glass' },
+    { code: 'not_an_admin', wanted: 'sign_off' },
+    { code: 'own_emergency' },
+    { code: 'break_glass_not_allowed' },
+    { code: 'reason_missing' },
+    { code: 'own_emergency_approval' },
+    { code: 'own_order_to_sign_off' },
+  ] as const) {
+    expect(refusalText(refusal)).toMatch(/ask |Ask |has to sign it off|Say why/);
+  }
+});

@@ -1,0 +1,299 @@
+import { type Message, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { waitingDecision } from '../../../src/approvals/approvers.ts';
+import { readConfig, type TeamSettings } from '../../../src/config/environment.ts';
+import { withSaved } from '../../../src/config/settings.ts';
+import type { Order } from '../../../src/orders/order.ts';
+import { peopleWhoMayApprove } from '../../../src/orders/visibility.ts';
+import { Secret } from '../../../src/service/secret.ts';
+import { createOrderPlanner, type OrderPlannerDeps } from '../../../src/slack/orders/order-messages.ts';
+import { createDirectory } from '../../../src/slack/outbound/directory.ts';
+import { notify as notifySubject } from '../../../src/slack/outbound/notify.ts';
+import { createSlackWeb, type SlackWeb } from '../../../src/slack/outbound/web.ts';
+import { Prisma } from '../../../src/store/database.ts';
+import { ENOUGH } from '../../orders/sample.ts';
+import { newOrder, startRig } from '../../store/order-rig.ts';
+import { buttonsOf, textOf } from '../../support/demo.ts';
+import { NO_MONEY } from '../../support/money.ts';
+import { NOTHING_KNOWN } from '../../support/nothing-known.ts';
+import { notifierDeps } from '../../support/notifier.ts';
+import { orderOf } from '../../support/orders.ts';
+import { statedBy } from '../orders/samples.ts';
+
+/*
+ * Who is told by direct message that an order still waits, and when. Bob lives in London, Carol in New York.
+ */
+
+let rig: Awaited<ReturnType<typeof startRig>>;
+let workspace: Workspace;
+let web: SlackWeb;
+
+beforeAll(async () => {
+  [rig, workspace] = await Promise.all([startRig(), startWorkspace()]);
+  web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+});
+afterAll(async () => {
+  await workspace.close();
+  await rig.end();
+});
+
+const { team } = readConfig({
+  SLACK_BOT_TOKEN: 'xoxb-1',
+  SLACK_SIGNING_SECRET: 'secret-secret',
+  SERVICE_JSON_URL: 'https://service.example/v1',
+  CREDENTIALS_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+  APPROVERS: 'U0BOB,S0APPROVERS',
+});
+
+const RESERVED = { teamId: 'T0STEWARD', day: '2026-11-24', items: [], agreedExcess: [] };
+const at = (moment: string) => new Date(moment);
+const NIGHT_IN_LONDON = at('2026-11-24T02:00:00Z');
+const MORNING_IN_LONDON = at('2026-11-24T07:00:00Z');
+
+function notify(
+  order: Order,
+  now: Date,
+  changes: Partial<OrderPlannerDeps> = {},
+  settings: Partial<TeamSettings> = {},
+): Promise<void> {
+  const directory = createDirectory(web, workspace.teamId);
+  const deciding = {
+    settings: async () => ({ ...withSaved(team, {}), ...settings }),
+    policy: {
+      current: async () => ({ version: 0, rules: [], signsSettings: false, tags: [], lapsed: undefined }),
+    },
+    ruleFacts: {
+      currency: 'EUR',
+      pricesOf: async () => new Map(),
+      tagsOf: async () => new Map(),
+      namesFitting: async () => [],
+    },
+    standIns: { current: async () => new Map() },
+    directory,
+    now: () => now,
+  };
+  const planner = createOrderPlanner({
+    web,
+    directory,
+    decisionOf: (each) => waitingDecision(deciding, each),
+    peopleWhoMayApprove: (each) => peopleWhoMayApprove(deciding, each),
+    orders: rig.store,
+    settings: deciding.settings,
+    ...NOTHING_KNOWN,
+    ...NO_MONEY,
+    statementOf: statedBy,
+    adminsToNotify: async () => ['U0ADA'],
+    now: () => now,
+    log: pino({ level: 'silent' }),
+    ...changes,
+  });
+  return notifySubject(
+    notifierDeps({ notifications: rig.notifications, web, now: () => now }, { order: planner }),
+    { kind: 'order', id: order.id },
+  );
+}
+
+const waiting = (changes: Partial<Order> = {}) =>
+  rig.keep(
+    newOrder({
+      channelId: 'D0ALICE',
+      isPrivate: true,
+      createdAt: at('2026-11-23T20:00:00Z'),
+      remindAt: at('2026-11-24T00:00:00Z'),
+      escalateAt: at('2026-11-24T01:00:00Z'),
+      expiresAt: at('2026-11-26T20:00:00Z'),
+      ...changes,
+    }),
+  );
+
+const remind = (order: Order, now: Date) => rig.apply(order.id, { type: 'reminded' }, now);
+const escalate = (order: Order, now: Date, to: readonly string[]) =>
+  rig.apply(order.id, { type: 'escalated', to, toAdmins: to.length === 0 }, now);
+
+const about = (order: Order, channel: string): Message[] =>
+  workspace.messages(channel).filter((message) => orderOf(message)?.id === order.id);
+const told = (order: Order, channel: string): string[] =>
+  about(order, channel)
+    .map(textOf)
+    .filter((text) => /still waits|has waited/.test(text));
+
+test('approvers who have the card by direct message are reminded there, at 7:00 of their own morning', async () => {
+  const order = await waiting();
+  await notify(order, NIGHT_IN_LONDON);
+  expect([...about(order, 'D0BOB'), ...about(order, 'D0CAROL')], 'the first card does not wait').toHaveLength(
+    2,
+  );
+  await remind(order, NIGHT_IN_LONDON);
+  await notify(order, NIGHT_IN_LONDON);
+  expect(told(order, 'D0BOB'), 'at 2:00 in London').toEqual([]);
+  expect(told(order, 'D0CAROL'), 'at 21:00 in New York').toHaveLength(1);
+  expect((await rig.due(order.id)).notifications).toEqual(MORNING_IN_LONDON);
+
+  expect(await rig.notifications.claimDue(at('2026-11-24T06:59:59Z'), 1, 10)).not.toContainEqual({
+    kind: 'order',
+    id: order.id,
+  });
+  await notify(order, MORNING_IN_LONDON);
+  const [card, reminder, ...more] = about(order, 'D0BOB');
+  expect(more).toEqual([]);
+  expect(reminder?.thread_ts).toBe(card?.ts);
+  expect(told(order, 'D0CAROL'), 'told before').toHaveLength(1);
+  expect((await rig.due(order.id)).notifications).toBeUndefined();
+});
+
+test('a person who has approved by the log is not reminded, whatever the rows say', async () => {
+  const order = await waiting();
+  await notify(order, NIGHT_IN_LONDON);
+  const approved = { type: 'approved', ...ENOUGH, by: 'U0CAROL', validApprovers: ['U0CAROL'] } as const;
+  const isApproved = false;
+  await rig.apply(order.id, { ...approved, progress: { ...ENOUGH.progress, isApproved } }, NIGHT_IN_LONDON);
+  await rig.database.run(Prisma.sql`UPDATE approvals SET user_id = 'U0BOB' WHERE order_id = ${order.id}`);
+  await remind(order, MORNING_IN_LONDON);
+  await notify(order, MORNING_IN_LONDON);
+  expect([told(order, 'D0BOB').length, told(order, 'D0CAROL').length]).toEqual([1, 0]);
+});
+
+const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 };
+
+test('an order over a budget is brought to the admins, and calls no admin who asked for it', async () => {
+  const look = { shares: [], over: [OVER], reservation: { ...RESERVED, isLimited: true } };
+  const changes = {
+    adminsToNotify: async () => ['U0ADA', 'U0ALICE', 'U0DAVE'],
+    priceOf: async () => undefined,
+    lookAtBudgets: async () => look,
+  };
+  const order = await waiting();
+  await rig.apply(
+    order.id,
+    {
+      type: 'approved',
+      ...ENOUGH,
+      by: 'U0CAROL',
+      validApprovers: ['U0CAROL'],
+      budget: { over: [OVER], admins: [] },
+    },
+    NIGHT_IN_LONDON,
+  );
+  await notify(order, NIGHT_IN_LONDON, changes);
+  const [card, ...more] = about(order, 'D0ADA');
+  expect(card && buttonsOf(card)).toContain('order_approve');
+  expect(more).toEqual([]);
+  const thread = about(order, 'D0ALICE').map(textOf).join('\n');
+  expect(thread).toContain('<@U0ADA> or <@U0DAVE> has to approve it besides.');
+
+  const noon = at('2026-11-24T12:00:00Z');
+  await remind(order, noon);
+  await notify(order, noon, changes);
+  expect(told(order, 'D0ADA')).toHaveLength(1);
+  expect([...told(order, 'D0BOB'), ...told(order, 'D0CAROL')], 'theirs is not missing').toEqual([]);
+  expect(about(order, 'D0ALICE').map(textOf).join('\n')).toContain(
+    'still waits for approval. <@U0ADA>, <@U0DAVE>',
+  );
+
+  const crowded = await waiting();
+  const many = Array.from({ length: 20 }, (_, n) => `U0NOBODY${n}`);
+  await notify(crowded, noon, { ...changes, peopleWhoMayApprove: async () => many });
+  expect(about(crowded, 'D0ADA'), 'behind as many approvers as are written to').toHaveLength(1);
+
+  const fitting = await waiting();
+  await notify(fitting, NIGHT_IN_LONDON, { ...changes, lookAtBudgets: async () => ({ ...look, over: [] }) });
+  expect(about(fitting, 'D0ADA')).toEqual([]);
+});
+
+test('who has approved is not reminded to approve', async () => {
+  const order = await waiting({ approvalsRequired: 2 });
+  await notify(order, MORNING_IN_LONDON);
+  await rig.apply(
+    order.id,
+    { type: 'approved', by: 'U0CAROL', ...ENOUGH, validApprovers: ['U0CAROL'] },
+    MORNING_IN_LONDON,
+  );
+  await remind(order, MORNING_IN_LONDON);
+  await notify(order, at('2026-11-24T15:00:00Z'));
+  expect(told(order, 'D0BOB')).toHaveLength(1);
+  expect(told(order, 'D0CAROL')).toEqual([]);
+});
+
+test('what is decided by morning is not told any more', async () => {
+  const order = await waiting();
+  await remind(order, NIGHT_IN_LONDON);
+  await notify(order, NIGHT_IN_LONDON);
+  await rig.apply(order.id, { type: 'denied', by: 'U0CAROL', reason: undefined }, NIGHT_IN_LONDON);
+  expect((await rig.due(order.id)).notifications, 'the decision does not wait for the morning').toEqual(
+    NIGHT_IN_LONDON,
+  );
+  await notify(order, NIGHT_IN_LONDON);
+  expect(orderOf(about(order, 'D0BOB')[0] ?? fail())?.state).toBe('DENIED');
+  await notify(order, MORNING_IN_LONDON);
+  expect(told(order, 'D0BOB')).toEqual([]);
+});
+
+function fail(): never {
+  throw new Error('there is no card');
+}
+
+test('at night too, when a name expires tomorrow', async () => {
+  const order = await waiting();
+  await remind(order, NIGHT_IN_LONDON);
+  await notify(order, NIGHT_IN_LONDON, { firstExpiry: async () => at('2026-11-25T12:00:00Z') });
+  expect(told(order, 'D0BOB')).toHaveLength(1);
+});
+
+test('those who are named are called once, people and members of groups, but not who asked', async () => {
+  const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
+  const noon = at('2026-11-24T15:00:00Z');
+  await escalate(order, noon, ['U0ADA', 'U0ALICE', 'S0APPROVERS']);
+  await notify(order, noon);
+  await notify(order, noon);
+  expect(told(order, 'D0ADA')).toHaveLength(1);
+  expect(told(order, 'D0ADA')[0]).toMatch(
+    /asked by <@U0ALICE>, has waited for approval since .*\. <@U0BOB>, <!subteam\^S0APPROVERS> can approve it\. See it with `\/domain order/,
+  );
+  expect(told(order, 'D0CAROL')).toHaveLength(1);
+  expect([...told(order, 'D0ALICE'), ...told(order, 'D0BOB')]).toEqual([]);
+  expect(told(order, 'C0DOMAINS')).toHaveLength(1);
+  expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain(
+    'still waits for approval. <@U0ADA>, <@U0ALICE>, <!subteam^S0APPROVERS> should know. I messaged <@U0ADA>, <@U0CAROL>.',
+  );
+});
+
+test('admins are called where nobody is named', async () => {
+  const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
+  const noon = at('2026-11-24T15:00:00Z');
+  await escalate(order, noon, []);
+  await notify(order, noon);
+  expect(told(order, 'D0ADA')).toHaveLength(1);
+  expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain('I messaged <@U0ADA>.');
+});
+
+test('nobody is said to be called when Slack names no admin, or takes no message to one', async () => {
+  const noon = at('2026-11-24T15:00:00Z');
+  for (const adminsToNotify of [async () => [], async () => ['U0GONE']]) {
+    const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
+    await escalate(order, noon, []);
+    await notify(order, noon, { adminsToNotify });
+    const thread = about(order, 'C0DOMAINS').map(textOf).join('\n');
+    expect(thread).toContain('No admin could be reached.');
+    expect(thread).not.toContain('I messaged');
+  }
+});
+
+test('one person who cannot be written to, or a Slack that is away, loses nobody’s call', async () => {
+  const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
+  const noon = at('2026-11-24T15:00:00Z');
+  await escalate(order, noon, ['U0BOB', 'U0CAROL', 'U0ADA']);
+  workspace.faults.set({
+    method: 'chat.postMessage',
+    channel: 'D0BOB',
+    kind: 'error',
+    code: 'user_disabled',
+  });
+  workspace.faults.set({ method: 'chat.postMessage', channel: 'D0CAROL', kind: 'http_500' });
+  await notify(order, noon);
+  workspace.faults.clear();
+  expect(told(order, 'D0ADA')).toHaveLength(1);
+  await notify(order, at('2026-11-24T15:01:00Z'));
+  expect(told(order, 'D0CAROL')).toHaveLength(1);
+  expect(told(order, 'D0ADA')).toHaveLength(1);
+});

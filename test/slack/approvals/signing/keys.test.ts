@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { keysMessage, type ShownKey } from '../../../../src/slack/approvals/signing/keys.view.ts';
+import { visibleText } from '../../../../src/slack/kit/blocks.ts';
+
+const key = (n: number, more: Partial<ShownKey>): ShownKey => ({
+  ...{ fingerprint: `SHA256:${String(n).padStart(43, 'x')}`, owner: `U0PERSON${n}`, label: 'Laptop' },
+  ...{ publicKey: '', credential: '', host: 'localhost', addedAt: new Date('2026-11-25T12:00:00Z') },
+  ...{ counts: 'yes', through: ['U0ADA'], mayVouch: false, mayRevoke: true },
+  ...more,
+});
+
+const pageFrom = (keys: readonly ShownKey[], offset: number) =>
+  keysMessage({ keys, offset, hasRoots: true, maySignCharter: false, notice: undefined }).blocks;
+
+test('of many keys each is on one page, and the one that waits is the first with its button', () => {
+  const revoked = Array.from({ length: 25 }, (_, n) => key(n, { counts: 'revoked', mayRevoke: false }));
+  const counting = Array.from({ length: 25 }, (_, n) => key(100 + n, {}));
+  const waiting = key(999, { counts: 'not_vouched', mayVouch: true });
+  const keys = [...revoked, ...counting, waiting];
+  const pages = [0, 20, 40].map((offset) => pageFrom(keys, offset));
+  for (const blocks of pages) expect(blocks.length).toBeLessThanOrEqual(50);
+  const said = pages.map(visibleText);
+  for (const { fingerprint } of keys)
+    expect(said.filter((text) => text.includes(fingerprint))).toHaveLength(1);
+  const elements = (blocks: ReturnType<typeof pageFrom> = []) =>
+    blocks.flatMap((block) => (block.type === 'actions' ? block.elements : []));
+  const vouching = { action_id: 'key_vouch', value: waiting.fingerprint };
+  expect(elements(pages[0])[0]).toMatchObject(vouching);
+  const turns = pages.map((blocks) =>
+    elements(blocks).flatMap((each) =>
+      'action_id' in each && /^keys_/.test(each.action_id ?? '') ? each.action_id : [],
+    ),
+  );
+  expect(turns).toEqual([['keys_next'], ['keys_previous', 'keys_next'], ['keys_previous']]);
+  expect(
+    elements(pageFrom(keys.slice(0, 20), 0)).map((each) => 'action_id' in each && each.action_id),
+  ).not.toContain('keys_next');
+});

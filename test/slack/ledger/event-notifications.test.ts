@@ -1,0 +1,153 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { MessagePlace } from '../../../src/outbox/notifications.ts';
+import { Secret } from '../../../src/service/secret.ts';
+import { createEventPlanner } from '../../../src/slack/ledger/event-notifications.ts';
+import { createDirectory } from '../../../src/slack/outbound/directory.ts';
+import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
+import { type Database, openDatabase } from '../../../src/store/database.ts';
+import { createWatchListStore } from '../../../src/store/domains.ts';
+import { createEventLog } from '../../../src/store/events.ts';
+import { createInstallationStore } from '../../../src/store/installation.ts';
+import { createNotificationStore } from '../../../src/store/notifications.ts';
+import { createPortfolioStore } from '../../../src/store/portfolio.ts';
+import { createPriceStore } from '../../../src/store/prices.ts';
+import { createStandInStore } from '../../../src/store/stand-ins.ts';
+import { silent } from '../../expiry/rig.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { buttonsOf, DOMAINS, textOf } from '../../support/demo.ts';
+import { notifierDeps, notifyDue } from '../../support/notifier.ts';
+import { confirmLapse, requestLapse, snoozeName, watchName } from '../../support/unprotected.ts';
+
+/* What somebody decides is told whatever breaks after the commit, and once. */
+
+const TEAM = 'T0TEAM';
+const HOUR_MS = 3_600_000;
+const CHANNELS = ['D0ALICE', 'D0BOB', 'D0CAROL', 'D0ADA', DOMAINS];
+
+let database: TestDatabase;
+let db: Database;
+let workspace: Workspace;
+let nowMs = Date.parse('2027-06-14T12:00:00Z');
+let before: ReadonlyMap<string, number>;
+let origin: MessagePlace;
+const now = () => new Date(nowMs);
+
+beforeAll(async () => {
+  [database, workspace] = await Promise.all([createTestDatabase(), startWorkspace()]);
+  db = openDatabase({ url: database.url });
+  await createInstallationStore(db).serve(TEAM);
+  await watchName(watchList(), async () => undefined, 'cafe.rest', '2027-06-20', 'U0ALICE');
+});
+beforeEach(async () => {
+  workspace.faults.clear();
+  nowMs += HOUR_MS;
+  await db.prisma.notification.deleteMany();
+  const { ts } = workspace.as('U0ALICE').say(DOMAINS, 'a digest');
+  origin = { channelId: DOMAINS, threadTs: ts };
+  before = new Map(CHANNELS.map((channel) => [channel, workspace.messages(channel).length]));
+});
+afterAll(async () => {
+  await workspace.close();
+  await db.close();
+  await database.drop();
+});
+
+const shown = (channel: string) => workspace.messages(channel).slice(before.get(channel));
+const watchList = () => ({
+  portfolio: createPortfolioStore(db, TEAM),
+  store: createWatchListStore(db),
+  rdap: { lookup: async () => ({ kind: 'unavailable', reason: 'nobody is asked' }) as const },
+  now,
+  log: silent,
+});
+const standIns = () => createStandInStore(db, TEAM);
+const inADay = () => new Date(nowMs + 24 * HOUR_MS);
+
+/** A process that comes after the one that has committed. */
+function look() {
+  const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+  const planner = createEventPlanner({
+    adminsToNotify: async () => [],
+    directory: createDirectory(web, workspace.teamId),
+    events: createEventLog(db, TEAM),
+    expiry: createWatchListStore(db),
+    prices: createPriceStore(db, TEAM),
+    impacts: { ofName: () => Promise.reject(new Error('nothing is seen')) },
+    settings: async () => ({ reminderTimezone: 'UTC', alertChannel: undefined, reminderChannel: undefined }),
+    now,
+    log: silent,
+  });
+  const notifications = createNotificationStore(db, TEAM);
+  return notifyDue(notifierDeps({ notifications, web, now }, { event: planner }));
+}
+
+test('a snooze, a wish to let a name lapse and its confirmation are told in the thread, once each', async () => {
+  await snoozeName(watchList(), 'cafe.rest', 3, 'U0BOB', 'busy', origin);
+  await look();
+  await requestLapse(watchList(), 'cafe.rest', 'U0ALICE', 'not needed', origin);
+  await look();
+  await confirmLapse(watchList(), 'cafe.rest', 'U0BOB', origin);
+  await look();
+  expect(await look()).toEqual([]);
+  expect(shown(DOMAINS).map(textOf)).toEqual([
+    expect.stringMatching(/cafe\.rest is snoozed until .*17.* by <@U0BOB>: “busy”/),
+    expect.stringMatching(/let it lapse, says <@U0ALICE>: “not needed”.*could not be found out/s),
+    expect.stringMatching(/Decided: .*Asked by <@U0ALICE>: “not needed”, confirmed by <@U0BOB>/),
+  ]);
+  expect(shown(DOMAINS).map(buttonsOf)).toEqual([[], ['lapse_confirm'], []]);
+  expect(shown(DOMAINS).map(({ thread_ts }) => thread_ts)).toEqual(Array(3).fill(origin.threadTs));
+});
+
+test('who decides is told where the thread cannot be posted in', async () => {
+  workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'is_archived', times: 1 });
+  await snoozeName(watchList(), 'cafe.rest', 3, 'U0BOB', undefined, origin);
+  await look();
+  expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('cafe.rest is snoozed until')]);
+  expect(shown(DOMAINS)).toEqual([]);
+});
+
+test('what Slack does not take is told when it does', async () => {
+  workspace.faults.set({ method: 'chat.postMessage', kind: 'http_500' });
+  await snoozeName(watchList(), 'cafe.rest', 3, 'U0BOB', undefined, origin);
+  await look();
+  workspace.faults.clear();
+  nowMs += HOUR_MS;
+  await look();
+  expect(shown(DOMAINS)).toHaveLength(1);
+});
+
+test('of other decisions nobody is told', async () => {
+  await watchName(watchList(), async () => undefined, 'bar.rest', undefined, 'U0ALICE');
+  expect(await look()).toEqual([]);
+});
+
+test('who is away, who stands in and who did until then are told', async () => {
+  await standIns().begin('U0ADA', { userId: 'U0BOB', until: inADay() }, now());
+  await look();
+  await standIns().begin('U0ADA', { userId: 'U0CAROL', until: inADay() }, now());
+  await look();
+  await standIns().end('U0ADA', now());
+  await look();
+  const texts = (channel: string) => shown(channel).map(({ text }) => text);
+  expect(texts('D0BOB')).toEqual([
+    expect.stringContaining('You stand in for <@U0ADA> until'),
+    'You no longer stand in for <@U0ADA>.',
+  ]);
+  expect(texts('D0CAROL')).toEqual([
+    expect.stringContaining('You stand in for <@U0ADA> until'),
+    'You no longer stand in for <@U0ADA>.',
+  ]);
+  expect(texts('D0ADA')).toEqual([
+    expect.stringContaining('<@U0BOB> stands in for you until'),
+    expect.stringContaining('<@U0CAROL> stands in for you until'),
+    'Welcome back. <@U0CAROL> no longer stands in for you.',
+  ]);
+});
+
+test('whoever stands in for longer is not told that it ended', async () => {
+  for (const days of [1, 2])
+    await standIns().begin('U0ADA', { userId: 'U0BOB', until: new Date(nowMs + days * 24 * HOUR_MS) }, now());
+  await look();
+  expect(shown('D0BOB').map(textOf)).toEqual(Array(2).fill(expect.stringContaining('You stand in for')));
+});

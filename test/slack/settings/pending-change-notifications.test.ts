@@ -1,0 +1,232 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { MessagePlace } from '../../../src/outbox/notifications.ts';
+import { draftBase } from '../../../src/policy/drafts.ts';
+import { Secret } from '../../../src/service/secret.ts';
+import { createDirectory } from '../../../src/slack/outbound/directory.ts';
+import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
+import { createPendingChangePlanner } from '../../../src/slack/settings/pending-change-notifications.ts';
+import { type Database, openDatabase } from '../../../src/store/database.ts';
+import { createNotificationStore } from '../../../src/store/notifications.ts';
+import { createPendingChanges } from '../../../src/store/pending-changes.ts';
+import { createPolicyStore } from '../../../src/store/policies.ts';
+import { createPendingFacts } from '../../../src/store/portfolio.ts';
+import { pendingPrices } from '../../../src/store/prices.ts';
+import { pendingSettings } from '../../../src/store/settings.ts';
+import { rule } from '../../policy/sample.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { buttonsOf, DOMAINS, textOf } from '../../support/demo.ts';
+import { notifierDeps, notifyDue } from '../../support/notifier.ts';
+
+/* Who is asked to confirm a change is asked whatever breaks, and learns what became of it. */
+
+const HOUR_MS = 3_600_000;
+
+let database: TestDatabase;
+let db: Database;
+let workspace: Workspace;
+let nowMs: number;
+let before: ReadonlyMap<string, number>;
+let approvalChannel: string | undefined;
+const NOTHING_SET = { owner: undefined, tags: [], channel: undefined, note: undefined };
+const now = () => new Date(nowMs);
+const GENERAL = 'C0GENERAL';
+const CHANNELS = ['D0ADA', 'D0BOB', 'D0CAROL', GENERAL, DOMAINS];
+
+beforeAll(async () => {
+  [database, workspace] = await Promise.all([createTestDatabase(), startWorkspace()]);
+  db = openDatabase({ url: database.url });
+});
+beforeEach(async () => {
+  nowMs = Date.parse('2027-06-14T12:00:00Z');
+  workspace.faults.clear();
+  approvalChannel = undefined;
+  before = new Map(CHANNELS.map((channel) => [channel, workspace.messages(channel).length]));
+  await db.prisma.notification.deleteMany();
+  await db.prisma.pendingChange.deleteMany();
+  await db.prisma.policyDraft.deleteMany();
+});
+afterAll(async () => {
+  await workspace.close();
+  await db.close();
+  await database.drop();
+});
+
+/** What stands in a direct message since the test began. */
+const shown = (channel: string) => workspace.messages(channel).slice(before.get(channel));
+const changes = () =>
+  createPendingChanges(
+    db,
+    'T0TEAM',
+    pendingSettings(() => ({ approvals_required: '2' })),
+  );
+const ask = () =>
+  changes().request(
+    [{ name: 'approvals_required', before: '2', after: '1' }],
+    'U0ADA',
+    now(),
+    new Date(nowMs + 24 * HOUR_MS),
+  );
+
+const facts = () => createPendingFacts(db, 'T0TEAM');
+/** Ada asks, in a thread of a channel or elsewhere, to take a name off the watch list. */
+const askAboutName = (origin: MessagePlace) =>
+  facts().request(
+    { names: [{ name: 'cafe.rest', before: NOTHING_SET, after: undefined }] },
+    'U0ADA',
+    now(),
+    new Date(nowMs + 24 * HOUR_MS),
+    origin,
+  );
+const policies = () => createPolicyStore(db, 'T0TEAM', true);
+/** Ada publishes a rule. @returns the revision */
+async function publish(name: string): Promise<string> {
+  const { revision } = draftBase(await policies().current(), await policies().draft());
+  const draft = await policies().saveDraft([rule({ name })], revision, 'U0ADA', now());
+  await policies().publish(draft?.revision ?? '', 'U0ADA', now());
+  return draft?.revision ?? '';
+}
+
+function look() {
+  const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+  const pendingChanges = {
+    settings: changes(),
+    prices: createPendingChanges(db, 'T0TEAM', pendingPrices('T0TEAM')),
+    facts: facts(),
+  };
+  const planner = createPendingChangePlanner({
+    directory: createDirectory(web, workspace.teamId),
+    adminsToNotify: async () => ['U0ADA', 'U0BOB', 'U0CAROL'],
+    pendingChanges,
+    policies: policies(),
+    facts: {
+      progressOf: async () => [
+        {
+          requirement: {
+            rule: { kind: 'approval_tasks' },
+            ...{ names: ['cafe.rest'], needed: 1, signed: false },
+            approvers: ['U0BOB', 'U0CAROL', 'U0ADA'],
+          },
+          counted: [],
+        },
+      ],
+    },
+    settings: async () => ({ approvalChannel, reminderChannel: undefined }),
+    now,
+  });
+  const notifications = createNotificationStore(db, 'T0TEAM');
+  return notifyDue(notifierDeps({ notifications, web, now }, { pending_change: planner }));
+}
+
+test('every other admin is asked once, and every question says what became of it', async () => {
+  const { id } = await ask();
+  await look();
+  await ask();
+  await look();
+  expect(shown('D0ADA')).toEqual([]);
+  for (const channel of ['D0BOB', 'D0CAROL'])
+    expect(shown(channel).map(buttonsOf)).toEqual([['settings_confirm', 'settings_dismiss']]);
+  expect(await changes().confirm(id, 'U0BOB', now())).toMatchObject({ kind: 'confirmed' });
+  await look();
+  for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL']) {
+    expect(shown(channel).map(textOf)).toEqual([
+      expect.stringContaining('<@U0ADA> asked for it, <@U0BOB> confirmed it'),
+    ]);
+    expect(shown(channel).flatMap(buttonsOf)).toEqual([]);
+  }
+});
+
+test('who could not be asked is asked when Slack takes messages again', async () => {
+  workspace.faults.set({ method: 'chat.postMessage', kind: 'http_500' });
+  await ask();
+  await look();
+  expect(shown('D0BOB')).toEqual([]);
+  workspace.faults.clear();
+  nowMs += HOUR_MS;
+  await look();
+  expect(shown('D0BOB')).toHaveLength(1);
+});
+
+test('what nobody confirms in time says so', async () => {
+  await ask();
+  await look();
+  expect(await look(), 'it is not looked at all the time').toEqual([]);
+  for (let hour = 0; hour < 24; hour += 1) {
+    nowMs += HOUR_MS;
+    await look();
+  }
+  expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('Nobody confirmed it in time.')]);
+  expect(shown('D0ADA')).toEqual([]);
+});
+
+test('a change that was dropped by who asked leaves no question behind', async () => {
+  const { id } = await ask();
+  await look();
+  await changes().dismiss(id, 'U0ADA', now());
+  await look();
+  expect(shown('D0CAROL').map(textOf)).toEqual([expect.stringContaining('Dropped by <@U0ADA>.')]);
+  expect(shown('D0ADA')).toEqual([]);
+});
+
+test('a change of names is asked about where it was asked for, and there it says what became of it', async () => {
+  approvalChannel = GENERAL;
+  const { ts } = workspace.as('U0ADA').say(DOMAINS, 'cafe.rest is sold');
+  const { id } = await askAboutName({ channelId: DOMAINS, threadTs: ts });
+  await look();
+  const [, question] = shown(DOMAINS);
+  expect(question).toMatchObject({ thread_ts: ts });
+  expect(shown(DOMAINS).flatMap(buttonsOf)).toEqual(['facts_confirm', 'facts_dismiss']);
+  await facts().dismiss(id, 'U0BOB', now());
+  await look();
+  expect(shown(DOMAINS).slice(1).map(textOf)).toEqual([
+    expect.stringContaining('Not changed: cafe.rest. Asked by <@U0ADA>, dropped by <@U0BOB>.'),
+  ]);
+  expect(['D0ADA', 'D0BOB', 'D0CAROL', GENERAL].flatMap(shown)).toEqual([]);
+});
+
+test('where no channel takes the question about a name, each of the approvers is asked', async () => {
+  workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'not_in_channel', times: 2 });
+  approvalChannel = GENERAL;
+  await askAboutName({ channelId: DOMAINS });
+  await look();
+  nowMs += 24 * HOUR_MS;
+  await look();
+  expect([DOMAINS, GENERAL, 'D0ADA'].flatMap(shown)).toEqual([]);
+  for (const channel of ['D0BOB', 'D0CAROL'])
+    expect(shown(channel).map(textOf)).toEqual([expect.stringContaining('nobody confirmed it in time')]);
+});
+
+test('what is asked for in a direct message is asked about in the approvers’ channel', async () => {
+  approvalChannel = GENERAL;
+  await askAboutName({ channelId: 'D0ADA' });
+  await look();
+  expect(shown(GENERAL).map(buttonsOf)).toEqual([['facts_confirm', 'facts_dismiss']]);
+  expect(['D0ADA', 'D0BOB'].flatMap(shown)).toEqual([]);
+});
+
+test('the other admins are asked about a published policy, and all learn that it is in force', async () => {
+  const revision = await publish('large renewals');
+  await look();
+  expect(shown('D0ADA')).toEqual([]);
+  for (const channel of ['D0BOB', 'D0CAROL'])
+    expect(shown(channel).map(buttonsOf)).toEqual([['policy_confirm']]);
+  expect(await policies().confirm(revision, 'U0BOB', now())).toMatchObject({ kind: 'confirmed' });
+  await look();
+  for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL']) {
+    expect(shown(channel).map(textOf)).toEqual([expect.stringContaining('confirmed by <@U0BOB>')]);
+    expect(shown(channel).flatMap(buttonsOf)).toEqual([]);
+  }
+});
+
+test.each([
+  ['changed', (revision: string) => policies().saveDraft([], revision, 'U0BOB', now())],
+  ['discarded', (revision: string) => policies().discardDraft(revision, 'U0BOB', now())],
+])('the question about a published policy that was %s offers nothing any more', async (_how, withdraw) => {
+  const revision = await publish('something else');
+  await look();
+  await withdraw(revision);
+  await look();
+  expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('It does not wait any more')]);
+  expect(shown('D0BOB').flatMap(buttonsOf)).toEqual([]);
+  expect(shown('D0ADA')).toEqual([]);
+});
