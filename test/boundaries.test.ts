@@ -363,11 +363,10 @@ test('the demo reaches the bot and the packages by their names', () => {
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
-test('no module imports itself by a detour', () => {
+test('there are no import circles, types included', () => {
   const edges = new Map<string, string[]>();
-  // Types that name each other are gone when it runs.
-  for (const { from, to, ours, type } of IMPORTS) {
-    if (ours && !type) edges.set(from, [...(edges.get(from) ?? []), to]);
+  for (const { from, to, ours } of IMPORTS) {
+    if (ours) edges.set(from, [...(edges.get(from) ?? []), to]);
   }
   const cycles: string[] = [];
   const done = new Set<string>();

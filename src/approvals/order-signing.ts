@@ -3,9 +3,7 @@ import { distinct } from '../lib/collections.ts';
 import { isPaused, resumedBulk } from '../orders/bulk/waves.ts';
 import { isSameRequest } from '../orders/check-statement.ts';
 import type { Order } from '../orders/order.ts';
-import type { Directory } from '../orders/ports.ts';
-import type { SendingDifference } from '../orders/summary.ts';
-import type { Policy } from '../policy/policy.ts';
+import type { Directory, SendingGuard, SigningRows } from '../orders/ports.ts';
 import { needsSignatures, versionToSign } from '../policy/policy.ts';
 import type { DecidingPolicy, PolicySource } from '../policy/ports.ts';
 import { readPeople, requestersOf } from './approvers.ts';
@@ -47,31 +45,6 @@ export interface KeyUse {
   /** Undefined while the ledger's key can't be opened: then no charter counts. */
   readonly witness: Witness | undefined;
 }
-
-/** What signatures are compared with besides the order, read at one moment. */
-export interface SigningRows {
-  readonly log: SigningLog;
-  readonly policy: Policy;
-  /** What `/domain settings` has saved. */
-  readonly saved: Readonly<Record<string, unknown>>;
-}
-
-/** Everything that decides whether a request may leave, read in the transaction that marks it as sent. */
-export interface SendingRows extends SigningRows {
-  readonly order: Order;
-}
-
-/** Why a request must not leave. `changed`: what it was checked with is not so any more, so that it is checked again. */
-export type SendingObstacle =
-  | { readonly kind: 'changed' }
-  | { readonly kind: 'not_signed'; readonly differs: readonly SendingDifference[] };
-
-/**
- * What has to hold when a request is marked as sent. `no_signatures`: no key is in use, and the order was not to be signed.
- */
-export type SendingGuard =
-  | 'no_signatures'
-  | { readonly verify: (rows: SendingRows) => Promise<SendingObstacle | undefined> };
 
 /** The signatures of orders, as decisions and the sending need them. */
 export interface OrderSigning {

@@ -3,23 +3,22 @@ import { boundTo } from '../approvals/signing/approval.ts';
 import { approvalAssertion, vouchAssertion } from '../approvals/signing/assertion.ts';
 import { CHARTER_PROBLEMS } from '../approvals/signing/difference.ts';
 import { charterSigned, keyAdded, keyRevoked, keyVouched } from '../approvals/signing/key-ring.ts';
-import { heldCode } from '../mandates/acting.ts';
-import { storedMandateEnd } from '../mandates/mandate.ts';
+import { heldCode, storedMandateEnd } from '../mandates/codes.ts';
 import { BUDGET_SPANS, storedShortfall } from '../money/budget.ts';
 import { PRICED_TASKS, storedCost } from '../money/prices.ts';
 import { FACT_NAMES } from '../names/facts.ts';
 import { INCIDENT_KINDS } from '../names/unexplained-changes.ts';
-import { storedPauseReason } from '../orders/bulk/waves.ts';
+import { storedPauseReason } from '../orders/bulk/stored-bulk.ts';
 import {
   type ApprovalsGiven,
   DELEGATIONS,
   ORDER_STATES,
+  ORDER_TASK_NAMES,
   type Order,
   storedItemResult,
 } from '../orders/order.ts';
 import { recordFinding } from '../orders/record-finding.ts';
 import { itemSummary, LOG_DIFFERENCES, retryReason } from '../orders/summary.ts';
-import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { messagePlace } from '../outbox/notifications.ts';
 import { loggedChange } from '../policy/change-log.ts';
 import { storedRule } from '../policy/stored-demand.ts';

@@ -1,7 +1,7 @@
 import type { Vault } from '../accounts/vault.ts';
 import type { Log } from '../lib/log.ts';
 import type { Order } from '../orders/order.ts';
-import type { Statement } from '../orders/statement.ts';
+import type { Statement } from '../orders/statement-shape.ts';
 import type { AnchorMemory } from './anchor-file.ts';
 import { areSigningEventsSealed, checkLedger, historyDifference } from './check.ts';
 import { type LedgerKey, makeLedgerKey, readLedgerKey } from './key.ts';

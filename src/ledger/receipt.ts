@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Order } from '../orders/order.ts';
-import { hashOfStatement, type Statement } from '../orders/statement.ts';
+import { hashOfStatement } from '../orders/statement.ts';
+import type { Statement } from '../orders/statement-shape.ts';
 import type { LedgerKey } from './key.ts';
 import type { Anchor, LedgerStore, SealedEvent } from './ports.ts';
 import type { EventLine, ForgottenLine, Seal } from './seal.ts';

@@ -1,8 +1,8 @@
-import { z } from 'zod';
 import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
 import type { Amount } from '../money/amount.ts';
 import { type BudgetSpan, periodOf } from '../money/budget.ts';
 import { utcDay } from '../zones/calendar-day.ts';
+import type { HeldCode } from './codes.ts';
 import { covers, isInForce, type Mandate } from './mandate.ts';
 import type { MandateTerms } from './terms.ts';
 
@@ -19,36 +19,6 @@ export const ANNOUNCED_MS = DAY_MS;
 const SPREAD_MS = 8 * HOUR_MS;
 /** Two ends of one name lie further apart than this. Nearer together they are the same end, of which a better date came. */
 export const SAME_END_MS = 180 * DAY_MS;
-
-/** Why a mandate does not act for a name. */
-const HELD_CODES = [
-  'price_unknown',
-  'price_above',
-  'total_spent',
-  'day_full',
-  'budget_empty',
-  'owner_left',
-  'incident_open',
-  'account_gone',
-  'other_account',
-  'date_in_doubt',
-  'policy_asks_more',
-  'policy_refuses',
-  'earlier_unknown',
-  'too_late',
-  /** At the time of sending: nobody could be told a day before. */
-  'not_announced',
-  /** At the time of sending: its patterns do not fit the name any more. */
-  'moved_out',
-  /** At the time of sending: the name has another end by now. */
-  'renewed_meanwhile',
-  /** At the time of sending: two people have decided to let it go. */
-  'let_go',
-  /** At the time of sending: it is over. */
-  'mandate_ended',
-] as const;
-export const heldCode = z.enum(HELD_CODES);
-export type HeldCode = z.output<typeof heldCode>;
 
 /** What became of a name that needs nobody any more, so that it is not asked for when its order is stopped. */
 const NEEDS_NOBODY: ReadonlySet<HeldCode> = new Set<HeldCode>([

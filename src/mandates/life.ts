@@ -10,7 +10,8 @@ import type { Order } from '../orders/order.ts';
 import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from '../orders/parties.ts';
 import type { Directory, OrderStore, SystemViewer } from '../orders/ports.ts';
 import { type ServicePlaces, verifiedStatement } from '../orders/statement.ts';
-import { isInForce, type MandateEnd, type MandateInForce, mandateOf } from './mandate.ts';
+import type { MandateEnd } from './codes.ts';
+import { isInForce, type MandateInForce, mandateOf } from './mandate.ts';
 import type { MandateStore } from './ports.ts';
 import { endOfMandate, mandateTerms } from './terms.ts';
 

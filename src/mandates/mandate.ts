@@ -1,43 +1,13 @@
-import { z } from 'zod';
 import type { Order } from '../orders/order.ts';
 import { fitsPatterns, type NamePatterns, sortPatterns } from '../policy/name-patterns.ts';
 import { subjectOf } from '../policy/subject.ts';
+import type { MandateEnd } from './codes.ts';
 import { endOfMandate, type MandateTerms, mandateTerms } from './terms.ts';
 
 /*
  * A mandate: an order that sends nothing itself and is `SUCCEEDED` while it is in force. Its approvals let renewals go
  * that it makes, each an order of its own. Pure.
  */
-
-/** Why a mandate ended before its last day, or with it. */
-const MANDATE_ENDS = [
-  'person',
-  'over',
-  'requester_left',
-  'owner_left',
-  'approver_left',
-  /** What it has spent is not certain: the database may lack more than a day. */
-  'database_restored',
-  /** Its rows differ from its log. */
-  'log_differs',
-] as const;
-
-/** How a mandate ended. */
-export const storedMandateEnd = z.object({
-  at: z.coerce.date(),
-  because: z.enum(MANDATE_ENDS),
-  /** Slack user id of who ended it, or who has left. */
-  by: z.string().exactOptional(),
-});
-export type MandateEnd = Readonly<z.output<typeof storedMandateEnd>>;
-
-/** That an order was made by a mandate, kept with the order. */
-export interface Mandated {
-  /** The order of the mandate. */
-  readonly id: string;
-  /** It is not sent before: a day after it was said at the earliest. */
-  readonly sendAfter: Date;
-}
 
 /** A mandate that has been in force, out of its order. */
 export interface Mandate {

@@ -6,14 +6,8 @@ import type { Order } from '../orders/order.ts';
 import type { SystemViewer } from '../orders/ports.ts';
 import { maySee, type PersonViewer, visibleIds } from '../orders/visibility.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import {
-  decideActing,
-  type HeldCode,
-  isInTimeFor,
-  overCeiling,
-  type SendPlan,
-  type Taken,
-} from './acting.ts';
+import { decideActing, isInTimeFor, overCeiling, type SendPlan, type Taken } from './acting.ts';
+import type { HeldCode } from './codes.ts';
 import { knownName, type MandateDeps, reservationFor } from './facts.ts';
 import { mandatesInForce } from './life.ts';
 import { type Mandate, type MandateInForce, mandateFor } from './mandate.ts';

@@ -1,6 +1,7 @@
 import type { Amount } from '../money/amount.ts';
 import type { OrderCreation } from '../orders/ports.ts';
-import type { HeldCode, Taken } from './acting.ts';
+import type { Taken } from './acting.ts';
+import type { HeldCode } from './codes.ts';
 
 /** A watched name as mandates look at it. */
 export interface MandateName {

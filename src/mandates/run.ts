@@ -4,7 +4,8 @@ import { present, settleEach, throwAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { Order } from '../orders/order.ts';
 import { checkRequest, decisionOf, requestOrder, statedOrder } from '../orders/request-order.ts';
-import { decideActing, type HeldCode, isDueFor, type SendPlan } from './acting.ts';
+import { decideActing, isDueFor, type SendPlan } from './acting.ts';
+import type { HeldCode } from './codes.ts';
 import {
   endOfName,
   type KnownName,

@@ -9,7 +9,7 @@ import type { RequirementProgress } from '../approvals/progress.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import { slicesOf } from '../lib/collections.ts';
 import { covers, type MandateInForce } from '../mandates/mandate.ts';
-import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
+import { ORDER_TASK_NAMES } from '../orders/order.ts';
 import {
   type Demand,
   evaluate,

@@ -1,7 +1,6 @@
-import type { SendingGuard } from '../approvals/order-signing.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import type { Order, OrderEvent } from './order.ts';
-import type { CommitOutcome, OrderCommit, OrderStore } from './ports.ts';
+import type { CommitOutcome, OrderCommit, OrderStore, SendingGuard } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { transition } from './state-machine.ts';
 

@@ -1,6 +1,7 @@
 import { groupBy } from '../lib/collections.ts';
 import { type ItemState, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
 import type { OrderStore } from './ports.ts';
+import type { EarlierFinding } from './refusal.ts';
 
 /*
  * What a retry has to know of the orders that it asks for again: one of them may turn out to have been carried out,
@@ -14,13 +15,6 @@ export interface EarlierItem {
   readonly state: ItemState;
   /** What the service answered after the item had been settled. */
   readonly late: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined;
-}
-
-/** A name that may not be asked for again: an earlier order has done it, or may still do it. */
-export interface EarlierFinding {
-  readonly orderId: string;
-  readonly name: string;
-  readonly found: 'done' | 'open';
 }
 
 /** Which of some names the earlier items have done, or may still do. Pure. */

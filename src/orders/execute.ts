@@ -6,7 +6,7 @@ import type { OrderSigning } from '../approvals/order-signing.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import { HOUR_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
-import type { HeldCode } from '../mandates/acting.ts';
+import type { HeldCode } from '../mandates/codes.ts';
 import type { MandateStore } from '../mandates/ports.ts';
 import type { Cleared } from '../mandates/sending.ts';
 import type { ServiceClient } from '../service/client.ts';
@@ -41,7 +41,8 @@ import {
 } from './result.ts';
 import { unsaltSecret } from './salted-secret.ts';
 import { transition } from './state-machine.ts';
-import { type ServicePlaces, type Statement, type StatementItem, verifiedStatement } from './statement.ts';
+import { type ServicePlaces, verifiedStatement } from './statement.ts';
+import type { Statement, StatementItem } from './statement-shape.ts';
 import { stopEarlier } from './stop.ts';
 import type { SendingDifference } from './summary.ts';
 import { taskNamed } from './tasks.ts';

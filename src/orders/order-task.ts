@@ -5,10 +5,10 @@ import type { CallOptions, ServiceClient } from '../service/client.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { Envelope } from '../service/envelope.ts';
 import { type AvailableInterfaces, chooseInterface, taskInterfaces } from '../service/interfaces.ts';
-import { describeRequest, type RequestDescription, withSecrets } from '../service/request-description.ts';
+import { describeRequest, withSecrets } from '../service/request-description.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret, SecretCommitment } from '../service/secret.ts';
-import type { Effect, Interface, ServiceTask, TaskOutline } from '../service/task.ts';
+import type { Effect, Interface, RequestDescription, ServiceTask, TaskOutline } from '../service/task.ts';
 import { parseDomainName, zoneOfUnreadable } from '../zones/names.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
@@ -25,7 +25,7 @@ import {
 import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint, InterfaceConstraints } from './interface-constraint.ts';
 import type { OrderTaskName } from './order.ts';
-import type { StatedRequest, StatementItem } from './statement.ts';
+import type { StatedRequest, StatementItem } from './statement-shape.ts';
 
 /** What an item of an order asks for. */
 export interface AskedItem {

@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import type { Seat } from '../approvals/progress.ts';
 import type { ApprovalSignature, LoggedSignature } from '../approvals/signing/approval.ts';
-import type { Mandated, MandateEnd } from '../mandates/mandate.ts';
+import type { Mandated, MandateEnd } from '../mandates/codes.ts';
 import type { Amount } from '../money/amount.ts';
 import type { Shortfall } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Demand, Requirement } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
-import type { Bulk, PauseReason } from './bulk/waves.ts';
+import type { Bulk, PauseReason } from './bulk/stored-bulk.ts';
 import type { WaitingMoments } from './deadlines.ts';
 import { type RecordProof, recordFinding } from './record-finding.ts';
 import { itemSummary, type LogDifference, type PlainSummary, type RetryReason } from './summary.ts';
-import type { OrderTaskName } from './tasks.ts';
 
 /**
  * What an order is, and what may happen to it; `state-machine.ts` says what each event makes of it.
@@ -28,7 +27,22 @@ import type { OrderTaskName } from './tasks.ts';
  * - **requester**: who asked. **Approver**: who may let a waiting order go.
  */
 
-export type { OrderTaskName };
+/** The tasks that become orders, by their subcommands, in the sequence in which people see them. */
+export const ORDER_TASK_NAMES = [
+  'create',
+  'transfer',
+  'renew',
+  'restore',
+  'delete',
+  'nameservers',
+  'owner-change',
+  'authcode',
+  'redirect',
+  'ssl-contact',
+  'user',
+  'mandate',
+] as const;
+export type OrderTaskName = (typeof ORDER_TASK_NAMES)[number];
 
 /** The tasks whose success changes what the watch list knows of a name. */
 export const FOLLOWED_TASKS: readonly OrderTaskName[] = ['create', 'transfer', 'renew', 'restore', 'delete'];

@@ -1,14 +1,16 @@
 import type { Sealed } from '../accounts/vault.ts';
-import type { SendingGuard } from '../approvals/order-signing.ts';
+import type { SigningLog } from '../approvals/charter.ts';
 import type { OrderLogEntry } from '../ledger/events.ts';
 import type { Log } from '../lib/log.ts';
-import type { HeldCode, SendingFacts } from '../mandates/acting.ts';
+import type { SendingFacts } from '../mandates/acting.ts';
+import type { HeldCode } from '../mandates/codes.ts';
 import type { Reservation, Shortfall } from '../money/budget.ts';
 import type { PricedOrder } from '../money/order-cost.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
-import type { EarlierFinding } from './earlier.ts';
+import type { Policy } from '../policy/policy.ts';
 import type { IsWitnessed } from './log-limits.ts';
 import type { Order, OrderState, OrderTaskName } from './order.ts';
+import type { EarlierFinding } from './refusal.ts';
 import type { LogDifference, SendingDifference } from './summary.ts';
 
 /** A change to commit: all of it or nothing. */
@@ -226,3 +228,28 @@ export interface Directory {
   /** @returns undefined while Slack does not tell; then nobody may be taken for an approver */
   membersOf(groupId: string): Promise<readonly string[] | undefined>;
 }
+
+/** What signatures are compared with besides the order, read at one moment. */
+export interface SigningRows {
+  readonly log: SigningLog;
+  readonly policy: Policy;
+  /** What `/domain settings` has saved. */
+  readonly saved: Readonly<Record<string, unknown>>;
+}
+
+/** Everything that decides whether a request may leave, read in the transaction that marks it as sent. */
+export interface SendingRows extends SigningRows {
+  readonly order: Order;
+}
+
+/** Why a request must not leave. `changed`: what it was checked with is not so any more, so that it is checked again. */
+export type SendingObstacle =
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'not_signed'; readonly differs: readonly SendingDifference[] };
+
+/**
+ * What has to hold when a request is marked as sent. `no_signatures`: no key is in use, and the order was not to be signed.
+ */
+export type SendingGuard =
+  | 'no_signatures'
+  | { readonly verify: (rows: SendingRows) => Promise<SendingObstacle | undefined> };

@@ -1,7 +1,6 @@
-import type { HeldCode } from '../mandates/acting.ts';
+import type { HeldCode } from '../mandates/codes.ts';
 import type { Shortfall } from '../money/budget.ts';
 import type { RuleReference } from '../policy/policy.ts';
-import type { EarlierFinding } from './earlier.ts';
 import type { ApprovalsGiven, OrderEvent, OrderState } from './order.ts';
 import type { SendingDifference } from './summary.ts';
 
@@ -119,3 +118,10 @@ export type Refusal =
   | { readonly code: 'reveal_over' }
   | { readonly code: 'reveal_key_missing' }
   | { readonly code: 'reveal_unopened' };
+
+/** A name that may not be asked for again: an earlier order has done it, or may still do it. */
+export interface EarlierFinding {
+  readonly orderId: string;
+  readonly name: string;
+  readonly found: 'done' | 'open';
+}

@@ -10,7 +10,7 @@ import {
 } from '../approvals/demand.ts';
 import type { OrderLogEntry } from '../ledger/events.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
-import type { Mandated } from '../mandates/mandate.ts';
+import type { Mandated } from '../mandates/codes.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { ServiceClient } from '../service/client.ts';
@@ -37,13 +37,8 @@ import type { OrderTask } from './order-task.ts';
 import type { FirstExpiry, OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { type SaltedSecret, saltSecret } from './salted-secret.ts';
-import {
-  hashOfStatement,
-  type ServicePlaces,
-  type StatableOrder,
-  type Statement,
-  statementOf,
-} from './statement.ts';
+import { hashOfStatement, type ServicePlaces, type StatableOrder, statementOf } from './statement.ts';
+import type { Statement } from './statement-shape.ts';
 import { taskNamed } from './tasks.ts';
 
 /** A draft that is not confirmed is forgotten after this. */

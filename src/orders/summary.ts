@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SIGNATURE_DIFFERENCES } from '../approvals/signing/difference.ts';
-import { heldCode } from '../mandates/acting.ts';
+import { heldCode } from '../mandates/codes.ts';
 import { requestIssue } from '../service/request-issue.ts';
 import { inputIssue } from './input-issue.ts';
 

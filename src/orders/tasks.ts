@@ -35,6 +35,7 @@ import {
 } from './fields.ts';
 import type { InputIssue, limitIssueCode, PlainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint } from './interface-constraint.ts';
+import { ORDER_TASK_NAMES, type OrderTaskName } from './order.ts';
 import { defineOrderTask, type OrderTask } from './order-task.ts';
 import { isWebAddress, readRedirectSource } from './redirect-address.ts';
 
@@ -547,12 +548,7 @@ export const ORDER_TASKS = {
   'ssl-contact': sslContact,
   user,
   mandate,
-} as const;
-
-/** The name of a task that becomes an order, which is that of its subcommand. */
-export type OrderTaskName = keyof typeof ORDER_TASKS;
-
-export const ORDER_TASK_NAMES: readonly OrderTaskName[] = Object.values(ORDER_TASKS).map(({ name }) => name);
+} as const satisfies Record<OrderTaskName, unknown>;
 
 /** The name of a task whose orders ask the service for something. */
 export type SentTaskName = Exclude<OrderTaskName, 'mandate'>;

@@ -1,10 +1,6 @@
 import { Agent } from 'undici';
-import {
-  type AuthenticatorOptions,
-  createAuthenticator,
-  type LoginExtras,
-  type Verification,
-} from './authenticator/authenticator.ts';
+import { createAuthenticator, type Verification } from './authenticator/authenticator.ts';
+import type { AuthenticatorOptions, LoginExtras } from './authenticator/options.ts';
 import {
   accountOf,
   type CredentialAccount,
@@ -27,9 +23,8 @@ import {
   send,
   serviceError,
 } from './request.ts';
-import type { RequestDescription } from './request-description.ts';
 import type { RequestIssue } from './request-issue.ts';
-import type { AnsweredTask, Effect, Interface, ServiceTask } from './task.ts';
+import type { AnsweredTask, Effect, Interface, RequestDescription, ServiceTask } from './task.ts';
 
 export type { Verification } from './authenticator/authenticator.ts';
 export type { CallResult } from './request.ts';

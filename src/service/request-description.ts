@@ -2,26 +2,7 @@ import { InvalidInputError } from './codec/codec-errors.ts';
 import { encodeSegment } from './codec/json.ts';
 import { isWireList, type WireObject, type WireValue } from './codec/wire.ts';
 import { Secret, secretCommitment } from './secret.ts';
-import type { Interface, JsonShape, ServiceTask } from './task.ts';
-
-/** What a task asks of the service, apart from address, signature and general parameters: data alone. */
-export type RequestDescription =
-  | {
-      readonly interface: 'json';
-      readonly method: JsonShape<never>['method'];
-      /** Behind `{base_url}`, percent-encoded. */
-      readonly path: string;
-      /** Of this route, in order. */
-      readonly query?: readonly (readonly [name: string, value: string])[];
-      readonly body?: WireValue;
-    }
-  | {
-      readonly interface: 'xml';
-      /** Task code, a string: `0502` keeps its zero. */
-      readonly code: string;
-      /** What stands after the code. */
-      readonly element: WireObject;
-    };
+import type { Interface, RequestDescription, ServiceTask } from './task.ts';
 
 /**
  * Checks an input and says what it asks for over an interface. Pure.

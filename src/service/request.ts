@@ -34,9 +34,9 @@ import {
 } from './errors.ts';
 import { isRecord } from './record.ts';
 import { createMask, MAX_BYTES, type Mask, maskEnvelope } from './redact.ts';
-import { describeRequest, type RequestDescription } from './request-description.ts';
+import { describeRequest } from './request-description.ts';
 import { MASK, Secret } from './secret.ts';
-import type { AnsweredTask, Interface, Reading, ServiceTask } from './task.ts';
+import type { AnsweredTask, Interface, Reading, RequestDescription, ServiceTask } from './task.ts';
 
 /** What the calls of one client share. */
 export interface ClientContext {

@@ -98,3 +98,22 @@ export function defineTask<I, O>(
   const successCode = task.successCode ?? (task.xml === undefined ? undefined : `S${task.xml.code}`);
   return { ...task, idempotent: task.idempotent ?? task.effect === 'read', successCode };
 }
+
+/** What a task asks of the service, apart from address, signature and general parameters: data alone. */
+export type RequestDescription =
+  | {
+      readonly interface: 'json';
+      readonly method: JsonShape<never>['method'];
+      /** Behind `{base_url}`, percent-encoded. */
+      readonly path: string;
+      /** Of this route, in order. */
+      readonly query?: readonly (readonly [name: string, value: string])[];
+      readonly body?: WireValue;
+    }
+  | {
+      readonly interface: 'xml';
+      /** Task code, a string: `0502` keeps its zero. */
+      readonly code: string;
+      /** What stands after the code. */
+      readonly element: WireObject;
+    };

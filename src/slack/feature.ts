@@ -20,7 +20,7 @@ import type { ProtectedChanges } from '../names/protected-changes.ts';
 import type { Finding } from '../ops/doctor/finding.ts';
 import type { Order } from '../orders/order.ts';
 import type { RequestDeps } from '../orders/request-order.ts';
-import type { Statement } from '../orders/statement.ts';
+import type { Statement } from '../orders/statement-shape.ts';
 import type { PersonViewer } from '../orders/visibility.ts';
 import type { NotificationStore } from '../outbox/notifications.ts';
 import type { Webhooks } from '../outbox/webhooks/webhooks.ts';

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Witness } from '../approvals/charter.ts';
-import { heldCode, type Taken } from '../mandates/acting.ts';
+
+import type { Taken } from '../mandates/acting.ts';
+import { heldCode } from '../mandates/codes.ts';
 import type { MandateAct, MandateName } from '../mandates/ports.ts';
 import { doneByLog, MANDATE_LIMIT_KINDS, witnessedBy } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';

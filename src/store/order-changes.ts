@@ -1,11 +1,17 @@
 import { z } from 'zod';
 import type { Witness } from '../approvals/charter.ts';
-import type { SendingGuard, SendingObstacle } from '../approvals/order-signing.ts';
 import type { Reservation } from '../money/budget.ts';
 import { findingsIn } from '../orders/earlier.ts';
 import { limitOf, signLog, witnessedBy } from '../orders/log-limits.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
-import type { CommitOutcome, OrderCommit, OrderCreation, OrderStore } from '../orders/ports.ts';
+import type {
+  CommitOutcome,
+  OrderCommit,
+  OrderCreation,
+  OrderStore,
+  SendingGuard,
+  SendingObstacle,
+} from '../orders/ports.ts';
 import type { LogDifference } from '../orders/summary.ts';
 import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, storeOf } from './database.ts';

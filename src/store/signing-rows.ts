@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { LoggedCharter } from '../approvals/charter.ts';
-import type { SigningRows } from '../approvals/order-signing.ts';
 import {
   charterAssertion,
   fingerprint,
@@ -9,7 +8,8 @@ import {
   vouchAssertion,
 } from '../approvals/signing/assertion.ts';
 import { charterSigned, type KeyLog, keyAdded } from '../approvals/signing/key-ring.ts';
-import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
+import { ORDER_TASK_NAMES } from '../orders/order.ts';
+import type { SigningRows } from '../orders/ports.ts';
 import { Prisma, type RunStatement } from './database.ts';
 import { policyRow } from './policy-rows.ts';
 

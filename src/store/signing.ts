@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { hashOfCharter } from '../approvals/charter.ts';
-import type { SigningRows } from '../approvals/order-signing.ts';
 import { activeKeys, isAtKeyLimit } from '../approvals/signing/key-ring.ts';
 import {
   type KeyStore,
@@ -9,6 +8,7 @@ import {
   type SignedCharter,
 } from '../approvals/signing/ports.ts';
 import type { TeamEventOf } from '../ledger/events.ts';
+import type { SigningRows } from '../orders/ports.ts';
 import { exclusiveChanges, lockChanges, runIn, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
 import { newestLink, readLastPublisher, readSigningRows } from './signing-rows.ts';

@@ -42,7 +42,8 @@ import type { FactsRefusal, ProtectedChanges } from '../names/protected-changes.
 import { isPaused } from '../orders/bulk/waves.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { type ServicePlaces, type Statement, verifiedStatement } from '../orders/statement.ts';
+import { type ServicePlaces, verifiedStatement } from '../orders/statement.ts';
+import type { Statement } from '../orders/statement-shape.ts';
 import { loadVisible } from '../orders/visibility.ts';
 import type { PendingChange, PendingChanges } from '../policy/pending-changes.ts';
 import { versionToSign } from '../policy/policy.ts';

@@ -1,7 +1,7 @@
 import { type AddedKey, MAX_KEYS } from '../approvals/signing/key-ring.ts';
 import type { FactsChange } from '../names/ports.ts';
 import type { Order } from '../orders/order.ts';
-import type { Statement, StatementItem } from '../orders/statement.ts';
+import type { Statement, StatementItem } from '../orders/statement-shape.ts';
 import type { Finished, Problem, Shown, ToSign } from './ceremony.ts';
 import { type Html, html, jsonScript } from './html.ts';
 

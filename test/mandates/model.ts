@@ -4,13 +4,13 @@ import {
   ANNOUNCED_MS,
   decideActing,
   decideSending,
-  type HeldCode,
   isAskedFor,
   isDueFor,
   isSameEnd,
   refusalToSend,
   type Taken,
 } from '../../src/mandates/acting.ts';
+import type { HeldCode } from '../../src/mandates/codes.ts';
 import { type Mandate, mandateFor, mandateOf } from '../../src/mandates/mandate.ts';
 import { endOfMandate, type MandateTerms } from '../../src/mandates/terms.ts';
 import { periodOf } from '../../src/money/budget.ts';

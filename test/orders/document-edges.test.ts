@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type OrderTaskName, taskNamed } from '../../src/orders/tasks.ts';
+import type { OrderTaskName } from '../../src/orders/order.ts';
+import { taskNamed } from '../../src/orders/tasks.ts';
 
 /* What the service's document leaves to whoever asks. */
 

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { type StatedRequest, statementOf } from '../../src/orders/statement.ts';
-import { type OrderTaskName, taskNamed } from '../../src/orders/tasks.ts';
+import type { OrderTaskName } from '../../src/orders/order.ts';
+import { statementOf } from '../../src/orders/statement.ts';
+import type { StatedRequest } from '../../src/orders/statement-shape.ts';
+import { taskNamed } from '../../src/orders/tasks.ts';
 import { subjectOf } from '../../src/policy/subject.ts';
 import { orderTitle } from '../../src/slack/orders/order.view.ts';
 import { commonFacts } from '../../src/slack/orders/statement.view.ts';

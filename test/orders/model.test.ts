@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isPaused, type PauseReason } from '../../src/orders/bulk/waves.ts';
+import type { PauseReason } from '../../src/orders/bulk/stored-bulk.ts';
+import { isPaused } from '../../src/orders/bulk/waves.ts';
 import {
   isFinal,
   ORDER_STATES,

@@ -1,4 +1,4 @@
-import type { Bulk } from '../../src/orders/bulk/waves.ts';
+import type { Bulk } from '../../src/orders/bulk/stored-bulk.ts';
 import {
   type ApprovalWeight,
   ctidOf,
@@ -8,7 +8,7 @@ import {
 } from '../../src/orders/order.ts';
 import type { ServicePlaces } from '../../src/orders/statement.ts';
 import type { Demand } from '../../src/policy/evaluate.ts';
-import type { RequestDescription } from '../../src/service/request-description.ts';
+import type { RequestDescription } from '../../src/service/task.ts';
 import { summaryText } from '../../src/slack/orders/summary.view.ts';
 
 /** The moment at which sample orders are asked for. */

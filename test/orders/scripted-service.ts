@@ -1,7 +1,7 @@
 import type { ServiceClient } from '../../src/service/client.ts';
 import type { Envelope } from '../../src/service/envelope.ts';
 import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/service/errors.ts';
-import type { RequestDescription } from '../../src/service/request-description.ts';
+import type { RequestDescription } from '../../src/service/task.ts';
 
 /** A request that has left for the service. */
 export interface Request {

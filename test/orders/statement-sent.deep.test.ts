@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { approveOrder } from '../../src/approvals/decide.ts';
+import type { OrderTaskName } from '../../src/orders/order.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
-import { type StatedRequest, type StatedValue, statementOf } from '../../src/orders/statement.ts';
-import { type OrderTaskName, SENT_TASK_NAMES, type SentTaskName } from '../../src/orders/tasks.ts';
+import { statementOf } from '../../src/orders/statement.ts';
+import type { StatedRequest, StatedValue } from '../../src/orders/statement-shape.ts';
+import { SENT_TASK_NAMES, type SentTaskName } from '../../src/orders/tasks.ts';
 import { accountOf, type Credential } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { Secret } from '../../src/service/secret.ts';

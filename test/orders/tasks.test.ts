@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import type { OrderTaskName } from '../../src/orders/order.ts';
 import { saltSecret } from '../../src/orders/salted-secret.ts';
 import { statementOf } from '../../src/orders/statement.ts';
 import {
   MAX_NAMES,
   ORDER_TASKS,
-  type OrderTaskName,
   SENT_TASK_NAMES,
   type SentTaskName,
   taskNamed,
 } from '../../src/orders/tasks.ts';
 import type { WireValue } from '../../src/service/codec/wire.ts';
-import type { RequestDescription } from '../../src/service/request-description.ts';
 import { Secret } from '../../src/service/secret.ts';
+import type { RequestDescription } from '../../src/service/task.ts';
 import { type FieldProblem, fieldProblems } from '../../src/slack/orders/input-issue.view.ts';
 import { formatTaskNote } from '../../src/slack/orders/task-notes.view.ts';
 import fc from '../support/properties.ts';

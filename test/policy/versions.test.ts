@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ORDER_TASK_NAMES, ORDER_TASKS, taskNamed } from '../../src/orders/tasks.ts';
+import { ORDER_TASK_NAMES } from '../../src/orders/order.ts';
+import { ORDER_TASKS, taskNamed } from '../../src/orders/tasks.ts';
 import { diffPolicies } from '../../src/policy/diff.ts';
 import { evaluate, type PolicySettings } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type HttpRequest, serve } from '../../bench/http.ts';
 import { type Delivery, press, SlackLoad } from '../../bench/slack-load.ts';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
-import type { Statement } from '../../src/orders/statement.ts';
+import type { Statement } from '../../src/orders/statement-shape.ts';
 import { link, until } from './demo.ts';
 import { type RunningBot, type Surroundings, startSurroundings } from './harness.ts';
 import { BEHIND } from './notifier.ts';

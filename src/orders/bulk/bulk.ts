@@ -4,7 +4,7 @@ import type { Amount } from '../../money/amount.ts';
 import { periodOf } from '../order.ts';
 import type { BulkTask } from './columns.ts';
 import type { BadRow, BulkRow, RowIssue } from './read-csv.ts';
-import type { PlanFinding } from './waves.ts';
+import type { PlanFinding } from './stored-bulk.ts';
 
 /*
  * The plan of a file: what of it can be asked for, what cannot and why, and what people should look at first. Pure: what is

@@ -2,7 +2,8 @@ import type { Secret } from '../../service/secret.ts';
 import type { InputIssue } from '../input-issue.ts';
 import type { OrderTask } from '../order-task.ts';
 import { bulkInput } from './bulk.ts';
-import { type Bulk, type PlanFinding, WAVE_SIZE } from './waves.ts';
+import type { Bulk, PlanFinding } from './stored-bulk.ts';
+import { WAVE_SIZE } from './waves.ts';
 
 /** What is asked for with a file of rows. */
 export interface BulkRequest {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type HeldCode, heldCode } from '../../mandates/acting.ts';
+import { type HeldCode, heldCode } from '../../mandates/codes.ts';
 import { INCIDENT_KINDS, type IncidentKind } from '../../names/unexplained-changes.ts';
-import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
+import { ORDER_TASK_NAMES } from '../../orders/order.ts';
+import { taskNamed } from '../../orders/tasks.ts';
 import type { LifePhase } from '../../zones/lifecycle.ts';
 
 /*

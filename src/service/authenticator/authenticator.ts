@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientContext, Deadline, PreparedRequest } from '../request.ts';
 import type { Secret } from '../secret.ts';
+import type { AuthenticatorOptions, LoginExtras } from './options.ts';
 import { createSessionCalls } from './session-calls.ts';
 import { waitForSession } from './session-wait.ts';
 import { createSessions } from './sessions.ts';
 import type { Session } from './shared-session.ts';
-import type { Credential, SessionPlace } from './signature.ts';
-import { createSigner, type SignedRequest } from './signer.ts';
+import { createSigner } from './signer.ts';
+import type { SignedRequest } from './task-signature.ts';
 import { tokenSource } from './token-source.ts';
-import { createTokenSteps, type TokenSteps } from './token-steps.ts';
+import { createTokenSteps } from './token-steps.ts';
 
 /** Signs requests with one credential, keeps the sessions that this takes, and checks the credential itself. */
 export interface Authenticator {
@@ -25,13 +26,6 @@ export interface Authenticator {
   logout(sessions: 'own' | 'all'): Promise<void>;
 }
 
-/** What a login is asked to add to the user's record. */
-export interface LoginExtras {
-  readonly acl?: boolean | undefined;
-  readonly profile?: boolean | undefined;
-  readonly customer?: boolean | undefined;
-}
-
 export type Verification =
   | {
       readonly verified: true;
@@ -46,32 +40,6 @@ export type Verification =
    * The document shows no check of a trusted application; a session that was handed in was checked when it was opened.
    */
   | { readonly verified: false };
-
-/** Waits so many milliseconds, or rejects as soon as it is given up. */
-export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
-
-export interface AuthenticatorOptions {
-  readonly credential: Credential;
-  /** How a password credential signs JSON requests. A trusted application always signs with Basic. */
-  readonly jsonAuth: 'basic' | 'session';
-  /** Time limit of one call in milliseconds, from opening a session to the answer's last byte. */
-  readonly timeoutMs: number;
-  /** Address for system replies, sent with every JSON request; the document shows no place for it in XML. */
-  readonly replyTo?: string | undefined;
-  /**
-   * How a password credential signs XML requests, with `auth` when left out. Two-factor accounts always use a session,
-   * because a token is good once; a trusted application never does.
-   */
-  readonly xmlAuth?: 'auth' | 'session' | undefined;
-  /** Where JSON requests carry the session id; the header when left out. Service API, section "JSON interface". */
-  readonly sessionPlace?: SessionPlace | undefined;
-  /** Lifetime asked for at JSON logins, in minutes; the service's default is 10. */
-  readonly sessionMinutes?: number | undefined;
-  /** Waits for the next token; as long as that takes when left out. */
-  readonly sleep?: Sleep | undefined;
-  /** Remembers which tokens were used; this client alone when left out. */
-  readonly tokenSteps?: TokenSteps | undefined;
-}
 
 /** The share of a call's time that may pass until the next token; the requests need the rest. */
 const TOKEN_WAIT_SHARE = 1 / 2;

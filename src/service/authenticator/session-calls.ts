@@ -10,9 +10,9 @@ import {
   sessionLogin,
   sessionLogout,
 } from '../tasks/session.ts';
-import type { AuthenticatorOptions, LoginExtras } from './authenticator.ts';
+import type { AuthenticatorOptions, LoginExtras } from './options.ts';
 import type { PasswordCredential } from './signature.ts';
-import { signByTask } from './signer.ts';
+import { signByTask } from './task-signature.ts';
 
 /** The requests that open and end sessions. */
 export interface SessionCalls {

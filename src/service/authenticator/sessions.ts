@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../codec/codec-errors.ts';
 import { ServiceError } from '../errors.ts';
-import type { AuthenticatorOptions } from './authenticator.ts';
+import type { AuthenticatorOptions } from './options.ts';
 import { deadlineAfter, type SessionCalls } from './session-calls.ts';
 import { type Session, type SharedSession, shareSession } from './shared-session.ts';
 import type { Credential } from './signature.ts';

@@ -1,39 +1,14 @@
-import {
-  type Activity,
-  type Deadline,
-  orInvalidInput,
-  type PreparedRequest,
-  type Signed,
-} from '../request.ts';
-import type { AuthenticatorOptions } from './authenticator.ts';
+import { type Activity, type Deadline, orInvalidInput, type PreparedRequest } from '../request.ts';
+import type { AuthenticatorOptions } from './options.ts';
 import { waitForSession } from './session-wait.ts';
 import type { Sessions } from './sessions.ts';
 import type { Session } from './shared-session.ts';
-import type { Credential, JsonSignature, XmlSignature } from './signature.ts';
-
-export interface SignedRequest extends Signed {
-  /** The shared session that signs, if one does. */
-  readonly session?: Session | undefined;
-}
+import type { JsonSignature, XmlSignature } from './signature.ts';
+import { type SignedRequest, signByTask } from './task-signature.ts';
 
 interface SignatureWithSession<S> {
   readonly signature: S;
   readonly session?: Session;
-}
-
-/** Signs a request whose task brings its own signature: those that open and end sessions. */
-export function signByTask<O>(
-  { activity, unsigned, signature: ofTask }: PreparedRequest<O>,
-  credential: Credential,
-): SignedRequest | undefined {
-  if (unsigned.via === 'json') {
-    const signature = ofTask?.json();
-    if (signature === undefined) return undefined;
-    return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature };
-  }
-  const signature = orInvalidInput(activity, () => ofTask?.xml(credential));
-  if (signature === undefined) return undefined;
-  return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature };
 }
 
 /** Signs requests; opens a session first, when the credential needs one and there is none. */

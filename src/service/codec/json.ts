@@ -2,8 +2,8 @@ import type { HttpRequest } from '../../http/exchange.ts';
 import { jsonText, parseJson } from '../../http/text.ts';
 import { type Envelope, readEnvelope } from '../envelope.ts';
 import { assertDepth, assertSize } from '../redact.ts';
-import type { RequestDescription } from '../request-description.ts';
 import { Secret } from '../secret.ts';
+import type { RequestDescription } from '../task.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import { isWireList, type WireValue } from './wire.ts';
 

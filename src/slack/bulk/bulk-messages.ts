@@ -2,7 +2,7 @@ import { DECIDING_KINDS, type OrderLogEntry } from '../../ledger/events.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderStore } from '../../orders/ports.ts';
-import type { Statement } from '../../orders/statement.ts';
+import type { Statement } from '../../orders/statement-shape.ts';
 import { textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { createNamer } from '../ledger/actor-names.ts';

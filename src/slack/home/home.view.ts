@@ -13,7 +13,7 @@ import type { SpendSum } from '../../money/spend.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { ListedIncident } from '../../names/incident.ts';
 import type { Order } from '../../orders/order.ts';
-import type { Statement } from '../../orders/statement.ts';
+import type { Statement } from '../../orders/statement-shape.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { needsSignatures } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';

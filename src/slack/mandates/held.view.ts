@@ -1,4 +1,4 @@
-import type { HeldCode } from '../../mandates/acting.ts';
+import type { HeldCode } from '../../mandates/codes.ts';
 
 /* Why a mandate does not renew a name. */
 

@@ -11,7 +11,7 @@ import type { ListedIncident } from '../../names/incident.ts';
 import type { OrderImpact } from '../../names/ports.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import { accountOwner, isFinal, type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
-import type { Statement } from '../../orders/statement.ts';
+import type { Statement } from '../../orders/statement-shape.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
 import { needsSignatures, takesClicks } from '../../policy/policy.ts';

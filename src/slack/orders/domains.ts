@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { OrderTaskName } from '../../orders/order.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
-import { ORDER_TASKS, type OrderTaskName, taskNamed } from '../../orders/tasks.ts';
+import { ORDER_TASKS, taskNamed } from '../../orders/tasks.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
 import {

@@ -25,7 +25,7 @@ import {
 } from '../../orders/order.ts';
 import { budgetedItems } from '../../orders/order-budget.ts';
 import type { FirstExpiry, OrderStore } from '../../orders/ports.ts';
-import type { Statement } from '../../orders/statement.ts';
+import type { Statement } from '../../orders/statement-shape.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import type { AdminsToNotify } from '../admins/admins.ts';

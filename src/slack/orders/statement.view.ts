@@ -1,5 +1,5 @@
 import type { SectionBlock } from '@slack/types';
-import type { StatedObject, StatedValue, Statement, StatementItem } from '../../orders/statement.ts';
+import type { StatedObject, StatedValue, Statement, StatementItem } from '../../orders/statement-shape.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatDay } from '../expiry/expiry.view.ts';

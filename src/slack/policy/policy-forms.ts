@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
+import { ORDER_TASK_NAMES } from '../../orders/order.ts';
+import { taskNamed } from '../../orders/tasks.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import { type PolicyIssue, parseRules, type RuleField, ruleToText } from '../../policy/rule-text.ts';
 import {

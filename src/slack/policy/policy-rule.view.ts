@@ -1,6 +1,7 @@
 import { present } from '../../lib/collections.ts';
 import { formatAmount } from '../../money/amount.ts';
-import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
+import { ORDER_TASK_NAMES } from '../../orders/order.ts';
+import { taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
 import { isGroup, type PolicyRule, type RuleReference } from '../../policy/policy.ts';

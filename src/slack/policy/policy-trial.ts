@@ -3,7 +3,8 @@ import { decidedOrder, evaluateUnder, factOrderOf, factSourcesOf } from '../../a
 import { DAY_MS } from '../../lib/duration.ts';
 import { amountsByName } from '../../money/order-cost.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
-import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
+import { ORDER_TASK_NAMES } from '../../orders/order.ts';
+import { taskNamed } from '../../orders/tasks.ts';
 import type { Policy, PolicyInForce } from '../../policy/policy.ts';
 import { type PastOrder, replay } from '../../policy/replay.ts';
 import { type FactOrder, type FactSources, gatherFacts } from '../../policy/rule-facts.ts';

@@ -2,7 +2,8 @@ import type { ActionsBlock, ContextBlock, ModalView } from '@slack/types';
 import type { ChannelSetting, SettingChange, SettingName } from '../../config/settings.ts';
 import { present } from '../../lib/collections.ts';
 import type { Finding } from '../../ops/doctor/finding.ts';
-import { ORDER_TASK_NAMES, type OrderTaskName, taskNamed } from '../../orders/tasks.ts';
+import { ORDER_TASK_NAMES, type OrderTaskName } from '../../orders/order.ts';
+import { taskNamed } from '../../orders/tasks.ts';
 import {
   actions,
   button,

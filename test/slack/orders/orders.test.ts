@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { isFinal, ORDER_STATES, type Order, type OrderState } from '../../../src/orders/order.ts';
-import type { StatedObject, Statement } from '../../../src/orders/statement.ts';
-import { ORDER_TASK_NAMES, taskNamed } from '../../../src/orders/tasks.ts';
+import {
+  isFinal,
+  ORDER_STATES,
+  ORDER_TASK_NAMES,
+  type Order,
+  type OrderState,
+} from '../../../src/orders/order.ts';
+import type { StatedObject, Statement } from '../../../src/orders/statement-shape.ts';
+import { taskNamed } from '../../../src/orders/tasks.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { type Message, message } from '../../../src/slack/kit/blocks.ts';
 import { answersOf } from '../../../src/slack/orders/answer.view.ts';

@@ -1,6 +1,7 @@
 import type { Order, OrderItem, OrderState, OrderTaskName } from '../../../src/orders/order.ts';
 import { ctidOf } from '../../../src/orders/order.ts';
-import { type Statement, statementOf } from '../../../src/orders/statement.ts';
+import { statementOf } from '../../../src/orders/statement.ts';
+import type { Statement } from '../../../src/orders/statement-shape.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
 import { type CardExtras, orderCard } from '../../../src/slack/orders/card.view.ts';
 import { newDemand, PLACES } from '../../orders/sample.ts';

@@ -1,8 +1,9 @@
 import type { ModalView } from '@slack/types';
 import { expect, test } from 'vitest';
 import type { Order } from '../../../src/orders/order.ts';
-import type { StatedRequest, StatedValue, Statement } from '../../../src/orders/statement.ts';
-import { ORDER_TASK_NAMES, type OrderTaskName, taskNamed } from '../../../src/orders/tasks.ts';
+import { ORDER_TASK_NAMES, type OrderTaskName } from '../../../src/orders/order.ts';
+import type { StatedRequest, StatedValue, Statement } from '../../../src/orders/statement-shape.ts';
+import { taskNamed } from '../../../src/orders/tasks.ts';
 import { planCells } from '../../../src/slack/bulk/bulk.view.ts';
 import { type HomeData, homeBlocks } from '../../../src/slack/home/home.view.ts';
 import type { AnyBlock } from '../../../src/slack/kit/blocks.ts';

@@ -1,0 +1,43 @@
+import type { SecretCommitment } from '../service/secret.ts';
+import type { RequestDescription } from '../service/task.ts';
+import type { OrderTaskName } from './order.ts';
+/** A value of a request; a secret is a {@link SecretCommitment}. */
+export type StatedValue = string | number | boolean | readonly StatedValue[] | StatedObject;
+
+export interface StatedObject {
+  readonly [field: string]: StatedValue;
+}
+
+export type StatedRequest =
+  /** Nothing is sent: the item lets other orders go, under these terms. */
+  | { readonly interface: 'none'; readonly terms: StatedObject }
+  | (Omit<Extract<RequestDescription, { interface: 'json' }>, 'body'> & { readonly body?: StatedValue })
+  | (Omit<Extract<RequestDescription, { interface: 'xml' }>, 'element'> & {
+      readonly element: StatedObject;
+    });
+
+export interface StatementItem {
+  readonly n: number;
+  readonly name: string;
+  readonly ctid: string;
+  readonly request: StatedRequest;
+}
+
+/** Everything that leaves for the service when an order is carried out, without its secrets. */
+export interface Statement {
+  readonly version: 1;
+  readonly order: string;
+  readonly task: OrderTaskName;
+  /** The address that the requests go to: that of the XML interface where all of them are XML requests. */
+  readonly service: string;
+  /** `SERVICE_REPLY_TO`, which JSON requests carry. */
+  readonly replyTo?: string;
+  readonly account: {
+    readonly method: string;
+    readonly login: string;
+    /** Absent for a trusted application. */
+    readonly context?: number;
+    readonly team: boolean;
+  };
+  readonly items: readonly StatementItem[];
+}
