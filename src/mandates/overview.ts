@@ -1,8 +1,8 @@
-import type { OrderLogEntry } from '../ledger/events.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import { type BudgetSpan, periodOf } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Order } from '../orders/order.ts';
+import type { OrderLogEntry } from '../orders/order-events.ts';
 import type { SystemViewer } from '../orders/ports.ts';
 import { maySee, type PersonViewer, visibleIds } from '../orders/visibility.ts';
 import { utcDay } from '../zones/calendar-day.ts';

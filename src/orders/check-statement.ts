@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { accountName } from '../accounts/account.ts';
-import type { OrderLogEntry } from '../ledger/events.ts';
 import type { Decision } from './change-order.ts';
 import { contradictionOf } from './log-limits.ts';
 import type { Order } from './order.ts';
+import type { OrderLogEntry } from './order-events.ts';
 import type { OrderStore } from './ports.ts';
 import { type ServicePlaces, verifiedStatement } from './statement.ts';
 import type { StatementPart } from './summary.ts';

@@ -1,7 +1,7 @@
 import type { Witness } from '../approvals/charter.ts';
-import type { AnyOrderLogEntry, OrderLogEntry } from '../ledger/events.ts';
 import { hashOf } from '../lib/canonical-json.ts';
 import { isFinal, type Order, type OrderItem } from './order.ts';
+import type { AnyOrderLogEntry, OrderLogEntry } from './order-events.ts';
 import type { LogDifference } from './summary.ts';
 
 /*

@@ -1,6 +1,5 @@
 import type { Sealed } from '../accounts/vault.ts';
 import type { SigningLog } from '../approvals/charter.ts';
-import type { OrderLogEntry } from '../ledger/events.ts';
 import type { Log } from '../lib/log.ts';
 import type { SendingFacts } from '../mandates/acting.ts';
 import type { HeldCode } from '../mandates/codes.ts';
@@ -10,6 +9,7 @@ import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { IsWitnessed } from './log-limits.ts';
 import type { Order, OrderState, OrderTaskName } from './order.ts';
+import type { OrderLogEntry } from './order-events.ts';
 import type { EarlierFinding } from './refusal.ts';
 import type { LogDifference, SendingDifference } from './summary.ts';
 

@@ -8,7 +8,6 @@ import {
   type EvaluatedOrder,
   evaluateOrder,
 } from '../approvals/demand.ts';
-import type { OrderLogEntry } from '../ledger/events.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { Mandated } from '../mandates/codes.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
@@ -33,6 +32,7 @@ import {
   type OrderTaskName,
 } from './order.ts';
 import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from './order-budget.ts';
+import type { OrderLogEntry } from './order-events.ts';
 import type { OrderTask } from './order-task.ts';
 import type { FirstExpiry, OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { OrderLogEntry } from '../ledger/events.ts';
 import { isAgreedTo } from '../money/budget.ts';
 import { isPaused, mayBeSentNext, resumedBulk } from './bulk/waves.ts';
 import {
@@ -17,6 +16,7 @@ import {
   outcomeOf,
   waitingItems,
 } from './order.ts';
+import type { OrderLogEntry } from './order-events.ts';
 import type { Refusal } from './refusal.ts';
 import type { ItemSummary } from './summary.ts';
 

@@ -1,13 +1,7 @@
 import { z } from 'zod';
-import {
-  DECIDING_KINDS,
-  type EventLog,
-  type OrderLogEntry,
-  orderLogEntry,
-  type TeamEvent,
-  teamEvent,
-} from '../ledger/events.ts';
+import { type EventLog, type TeamEvent, teamEvent } from '../ledger/events.ts';
 import { LIMIT_KINDS } from '../orders/log-limits.ts';
+import { DECIDING_KINDS, type OrderLogEntry, orderLogEntry } from '../orders/order-events.ts';
 import { storableJson } from './columns.ts';
 import { type Database, Prisma, type Statement, withStoreError } from './database.ts';
 import { ORDER_COLUMNS, orderColumns, orderOf, orderRows, selectOrders } from './rows.ts';

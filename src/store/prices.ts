@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { loggedPrice } from '../ledger/events.ts';
+import { loggedPrice } from '../money/money-events.ts';
 import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from '../money/prices.ts';
 import { utcDay } from '../zones/calendar-day.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { OrderLogEntry } from '../../src/ledger/events.ts';
+import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { differenceFromLog, itemInLog, limitOf, signLog, witnessedBy } from '../../src/orders/log-limits.ts';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';

@@ -1,4 +1,4 @@
-import type { OrderLogEntry } from '../../src/ledger/events.ts';
+import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
 import type { NotificationStore } from '../../src/outbox/notifications.ts';
 

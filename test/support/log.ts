@@ -1,5 +1,6 @@
-import { type OrderLogEntry, orderLogEntry, type TeamEvent } from '../../src/ledger/events.ts';
+import type { TeamEvent } from '../../src/ledger/events.ts';
 import type { Order, OrderState } from '../../src/orders/order.ts';
+import { type OrderLogEntry, orderLogEntry } from '../../src/orders/order-events.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createEventLog } from '../../src/store/events.ts';
 

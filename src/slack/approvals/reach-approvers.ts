@@ -1,6 +1,6 @@
 import { peopleAmong } from '../../approvals/approvers.ts';
-import type { OrderLogEntry } from '../../ledger/events.ts';
 import type { Order } from '../../orders/order.ts';
+import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { FirstExpiry } from '../../orders/ports.ts';
 import type { PostedMessage } from '../../outbox/notifications.ts';
 import type { AdminsToNotify } from '../admins/admins.ts';

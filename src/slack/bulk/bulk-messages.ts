@@ -1,6 +1,6 @@
-import { DECIDING_KINDS, type OrderLogEntry } from '../../ledger/events.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Order } from '../../orders/order.ts';
+import { DECIDING_KINDS, type OrderLogEntry } from '../../orders/order-events.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { Statement } from '../../orders/statement-shape.ts';
 import { textMessage } from '../kit/blocks.ts';

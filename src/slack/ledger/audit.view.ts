@@ -1,12 +1,7 @@
 import { accountName } from '../../accounts/account.ts';
-import type {
-  AnyOrderLogEntry,
-  AuditedEvent,
-  OrderLogEntry,
-  TeamEvent,
-  TeamEventOf,
-} from '../../ledger/events.ts';
+import type { AuditedEvent, TeamEvent, TeamEventOf } from '../../ledger/events.ts';
 import { hasSecretInput, type Order, type OrderItem } from '../../orders/order.ts';
+import type { AnyOrderLogEntry, OrderLogEntry } from '../../orders/order-events.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { RuleReference } from '../../policy/policy.ts';

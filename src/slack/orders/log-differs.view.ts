@@ -1,5 +1,5 @@
-import type { AnyOrderLogEntry } from '../../ledger/events.ts';
 import type { Order } from '../../orders/order.ts';
+import type { AnyOrderLogEntry } from '../../orders/order-events.ts';
 import type { LogDifference } from '../../orders/summary.ts';
 import { code, escapeText, type Message, textMessage } from '../kit/blocks.ts';
 import { orderTitle } from './order.view.ts';

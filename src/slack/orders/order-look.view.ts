@@ -1,6 +1,6 @@
 import type { ModalView, SectionBlock } from '@slack/types';
-import type { OrderLogEntry } from '../../ledger/events.ts';
 import type { Order } from '../../orders/order.ts';
+import type { OrderLogEntry } from '../../orders/order-events.ts';
 import { takesClicks } from '../../policy/policy.ts';
 import { breakGlassButtons } from '../approvals/emergency.view.ts';
 import { findingBlocks, pauseButtons } from '../bulk/bulk.view.ts';

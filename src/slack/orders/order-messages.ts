@@ -3,7 +3,6 @@ import { isDemoContext } from '../../accounts/account.ts';
 import type { WaitingDecision } from '../../approvals/approvers.ts';
 import type { TeamSettings } from '../../config/environment.ts';
 import type { Expiry } from '../../expiry/expiry.ts';
-import type { OrderLogEntry } from '../../ledger/events.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import type { Log } from '../../lib/log.ts';
 import type { MandatePreview } from '../../mandates/overview.ts';
@@ -24,6 +23,7 @@ import {
   undoableUntil,
 } from '../../orders/order.ts';
 import { budgetedItems } from '../../orders/order-budget.ts';
+import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { FirstExpiry, OrderStore } from '../../orders/ports.ts';
 import type { Statement } from '../../orders/statement-shape.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';

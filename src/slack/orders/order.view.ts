@@ -1,6 +1,5 @@
 import type { Button, DataTableBlock } from '@slack/types';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
-import type { OrderLogEntry } from '../../ledger/events.ts';
 import { present } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
@@ -16,6 +15,7 @@ import {
   retryableItems,
   waitingItems,
 } from '../../orders/order.ts';
+import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { NextStep } from '../../orders/order-task.ts';
 import type { RecordFinding } from '../../orders/record-finding.ts';
 import { taskNamed } from '../../orders/tasks.ts';

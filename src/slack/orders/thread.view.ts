@@ -1,8 +1,8 @@
 import type { SectionBlock } from '@slack/types';
 import { accountName } from '../../accounts/account.ts';
-import type { AnyOrderLogEntry, OrderLogEntry } from '../../ledger/events.ts';
 import { groupBy, present } from '../../lib/collections.ts';
 import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
+import type { AnyOrderLogEntry, OrderLogEntry } from '../../orders/order-events.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import {
   approverName,

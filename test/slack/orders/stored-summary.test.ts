@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { OrderLogEntry } from '../../../src/ledger/events.ts';
 import type { OrderItem } from '../../../src/orders/order.ts';
+import type { OrderLogEntry } from '../../../src/orders/order-events.ts';
 import { AUDIT_COLUMNS, orderRow } from '../../../src/slack/ledger/audit.view.ts';
 
 import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { amount, confirmedBy, event } from '../ledger/event.ts';
+import { BUDGET_SPANS } from './budget.ts';
+import { PRICED_TASKS } from './prices.ts';
+
+/* The events of prices and budgets, as schemas. */
+
+/** A price in the log, and in a change that waits. */
+export const loggedPrice = z.object({
+  zone: z.string(),
+  task: z.enum(PRICED_TASKS),
+  period: z.number(),
+  amount,
+  validFrom: z.string(),
+  source: z.string(),
+});
+const budget = z.object({ id: z.string(), tag: z.string().optional(), span: z.enum(BUDGET_SPANS), amount });
+
+export const moneyEvents = [
+  event('price', ['price_changed'], { before: loggedPrice.optional(), after: loggedPrice, confirmedBy }),
+  event('budget', ['budget_changed'], { before: budget.optional(), after: budget.optional() }),
+] as const;

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { at, changedValues, confirmedBy, event, texts } from '../ledger/event.ts';
+import { heldCode } from '../mandates/codes.ts';
+import { messagePlace } from '../outbox/notifications.ts';
+import { FACT_NAMES } from './facts.ts';
+import { INCIDENT_KINDS } from './unexplained-changes.ts';
+
+/* The events of names, as schemas. */
+
+const routing = z.object({ owner: z.string().exactOptional(), channel: z.string().exactOptional() });
+const incident = z.enum(INCIDENT_KINDS);
+
+export const nameEvents = [
+  /** What people decide about names of the watch list. */
+  event(
+    'name',
+    ['name_watched', 'name_dated', 'name_unwatched', 'name_snoozed', 'lapse_requested', 'lapse_confirmed'],
+    {
+      /** The end of a snooze, or the expiry that was given. */
+      until: at.optional(),
+      reason: z.string().optional(),
+      confirmedBy,
+      /** Who asked for what is confirmed. */
+      askedBy: z.string().optional(),
+      /** Where it is told. */
+      origin: messagePlace.optional(),
+    },
+  ),
+  /** A change that no order explains; joined: of an incident that was there. */
+  event('name', ['incident_opened', 'incident_joined'], {
+    incident,
+    fact: z.enum(FACT_NAMES),
+    before: texts,
+    after: texts,
+  }),
+  /** Proposed: the first of two people says that the change is the team's. Over: everything is as it was. */
+  event('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
+    incidents: z.array(incident).readonly(),
+    reason: z.string().optional(),
+  }),
+  /** A mandate does not act for a name: `orderId` asks for it in the ordinary way, or was made by the mandate and is not sent. */
+  event('name', ['mandate_held'], { mandate: z.string(), because: heldCode, orderId: z.string().optional() }),
+  event('name', ['name_changed'], changedValues),
+  /** Names whose reminders go to another owner or channel: the first ones, and how many there are. */
+  event('name', ['notices_rerouted'], {
+    count: z.int(),
+    names: z.array(z.object({ name: z.string(), before: routing, after: routing })).readonly(),
+    confirmedBy,
+  }),
+] as const;

@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import { boundTo } from '../approvals/signing/approval.ts';
+import { approvalAssertion, vouchAssertion } from '../approvals/signing/assertion.ts';
+import { actor, amount, at, texts } from '../ledger/event.ts';
+import { storedMandateEnd } from '../mandates/codes.ts';
+import { storedShortfall } from '../money/budget.ts';
+import { storedCost } from '../money/prices.ts';
+import { storedRule } from '../policy/stored-demand.ts';
+import { storedPauseReason } from './bulk/stored-bulk.ts';
+import {
+  type ApprovalsGiven,
+  DELEGATIONS,
+  ORDER_STATES,
+  ORDER_TASK_NAMES,
+  storedItemResult,
+} from './order.ts';
+import { recordFinding } from './record-finding.ts';
+import { itemSummary, LOG_DIFFERENCES, retryReason } from './summary.ts';
+
+/* The events of an order, as schemas: the store reads rows with them. */
+
+/** An event of an order. `state` and `version` are those after it, `witness` is the bot's signature. */
+function orderEvent<Kind extends string, Data extends z.ZodRawShape>(kind: Kind, data: Data) {
+  const state = z.enum(ORDER_STATES);
+  const witness = z.string().exactOptional();
+  return z.object({ kind: z.literal(kind), actor, at, state, version: z.int(), witness, ...data });
+}
+
+const rules = z.array(storedRule).readonly();
+const progress: z.ZodType<ApprovalsGiven> = z.object({
+  isApproved: z.boolean(),
+  policyVersion: z.int(),
+  isStricter: z.boolean(),
+  requirements: z.array(
+    z.object({
+      rule: storedRule,
+      needed: z.int(),
+      approvers: z.array(z.string()),
+      given: z.array(z.object({ userId: z.string(), standsInFor: z.string().optional() })),
+    }),
+  ),
+});
+
+const price = storedCost.exactOptional();
+const statement = z.string();
+const isImpactUnknown = z.literal(true).exactOptional();
+/** The budgets that the order exceeds. */
+const overBudget = z.array(storedShortfall).readonly().exactOptional();
+/** The admins who have agreed to that. */
+const admins = texts.exactOptional();
+const reason = z.string().nullable();
+const item = { n: z.int(), name: z.string() };
+const sentItem = { ...item, ctid: z.string() };
+const outcome = z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
+/** The claim that sent a request. An answer that names one is about requests of that claim only. */
+const worker = z.string().exactOptional();
+const answer = { ...sentItem, outcome, result: storedItemResult, worker };
+
+/** The approvals that count after somebody has approved, and those that do not any more. */
+const approvals = {
+  standing: z.int(),
+  lapsed: texts,
+  required: z.int(),
+  /** Groups of approvers whose members Slack did not tell: it is not certain that an approval has lapsed. */
+  unreadableGroups: texts.exactOptional(),
+  price,
+  statement,
+  progress: progress.exactOptional(),
+  overBudget,
+  admins,
+  /** Of a signed approval: the signature, what its nonce is a hash of, and who has vouched for the key, up to a root. */
+  signature: approvalAssertion.exactOptional(),
+  bound: boundTo.exactOptional(),
+  chain: z.array(vouchAssertion).readonly().exactOptional(),
+};
+
+/** An event of an order. */
+export const orderLogEntry = z.discriminatedUnion('kind', [
+  orderEvent('requested', {
+    task: z.enum(ORDER_TASK_NAMES),
+    /** Left out for an order made from a file, of which `rows` is the number of its rows. */
+    names: texts.exactOptional(),
+    input: z.unknown().optional(),
+    rows: z.int().exactOptional(),
+    statement,
+    service: z.string(),
+    replyTo: z.string().exactOptional(),
+    account: z.string(),
+    usesTeamAccount: z.literal(true).exactOptional(),
+    reason,
+    policyVersion: z.int(),
+    decidedBy: rules,
+    price,
+    overBudget,
+    retryOf: z.string().exactOptional(),
+    accountOwner: z.string().exactOptional(),
+    /** The order of the mandate that made it. */
+    mandate: z.string().exactOptional(),
+  }),
+  orderEvent('confirmed', { policyVersion: z.int().exactOptional(), decidedBy: rules.exactOptional() }),
+  orderEvent('approved', {
+    ...approvals,
+    reason: z.string().exactOptional(),
+    isImpactUnknown,
+    /** The items that wait, for an approval of a paused order. */
+    waiting: z.int().exactOptional(),
+  }),
+  orderEvent('emergency_approved', {
+    statement,
+    reason: z.string(),
+    approvers: texts,
+    unreadableGroups: texts,
+    policyVersion: z.int(),
+    price,
+    isImpactUnknown,
+    overBudget,
+    admins,
+  }),
+  orderEvent('signed_off', { emergencyApprovedBy: z.string() }),
+  orderEvent('denied', { reason, progress: progress.exactOptional() }),
+  orderEvent('cancelled', {}),
+  orderEvent('expired', { names: texts.exactOptional(), summary: itemSummary.exactOptional() }),
+  orderEvent('reminded', {}),
+  orderEvent('escalated', { to: texts, toAdmins: z.boolean() }),
+  orderEvent('asked', { question: z.string() }),
+  orderEvent('claimed', { worker: z.string() }),
+  orderEvent('sending', {
+    ...sentItem,
+    worker,
+    why: retryReason.exactOptional(),
+    /** The mandate that made the order, and what the request takes out of its ceilings. */
+    mandate: z.string().exactOptional(),
+    amount: amount.exactOptional(),
+  }),
+  orderEvent('retry_scheduled', { ...item, worker, why: retryReason, until: at }),
+  orderEvent('answered', answer),
+  orderEvent('answered_late', { ...answer, resolvedBy: z.string().exactOptional(), agrees: z.boolean() }),
+  orderEvent('shown', item),
+  orderEvent('overdue', { ...item, days: z.int() }),
+  orderEvent('delegation_seen', {
+    ...item,
+    delegation: z.enum(DELEGATIONS),
+    hosts: texts,
+    hours: z.int(),
+  }),
+  orderEvent('stopped', { summary: itemSummary, names: texts, doneIn: z.string().exactOptional() }),
+  orderEvent('paused', { pause: storedPauseReason, waiting: z.int() }),
+  orderEvent('resumed', { ...approvals, waiting: z.int() }),
+  orderEvent('hinted', { ...sentItem, hint: recordFinding, source: z.string() }),
+  orderEvent('invalidated', {
+    summary: itemSummary,
+    ...z.object(answer).partial().shape,
+  }),
+  /** The rows of the order differ from its log. */
+  orderEvent('contradicted', { found: z.enum(LOG_DIFFERENCES) }),
+  orderEvent('released', { lost: texts }),
+  orderEvent('resolved', {
+    outcome: z.enum(['SUCCEEDED', 'FAILED']),
+    reason,
+    seen: recordFinding.exactOptional(),
+    ctids: texts,
+  }),
+  /** A mandate is in force, or ends soon: until then. */
+  orderEvent('in_force', { until: at }),
+  orderEvent('mandate_ending', { until: at }),
+  /** `by` is who ended it, or who has left. */
+  orderEvent('mandate_ended', { because: storedMandateEnd.shape.because, by: z.string().exactOptional() }),
+  /** The last item has ended, `through` the kind of event. */
+  orderEvent('finished', { through: z.string() }),
+]);
+
+/** What happened to an order, as its log has it. */
+export type OrderLogEntry = Readonly<z.output<typeof orderLogEntry>>;
+
+type KeysOf<Union> = Union extends unknown ? keyof Union : never;
+type ValueOf<Union, Key> = Union extends unknown ? (Key extends keyof Union ? Union[Key] : never) : never;
+/** An event of any kind, for readers of what several kinds have in common. */
+export type AnyOrderLogEntry = {
+  readonly [Key in KeysOf<OrderLogEntry>]?: ValueOf<OrderLogEntry, Key> | undefined;
+};
+
+/** Events that say what was asked for, and who let it go. */
+export const DECIDING_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
+  'requested',
+  'confirmed',
+  'approved',
+  'emergency_approved',
+  'resumed',
+]);

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { at, confirmedBy, event } from '../ledger/event.ts';
+import { loggedChange } from './change-log.ts';
+
+/* The events of rules, settings and stand-ins, as schemas. */
+
+export const policyEvents = [
+  event('setting', ['setting_changed'], { before: z.string(), after: z.string(), confirmedBy }),
+  /** The person is away; without a stand-in they are back. */
+  event('person', ['stand_in_changed'], {
+    standIn: z.object({ userId: z.string(), until: at }).optional(),
+    /** Who stood in until then. */
+    replaced: z.string().optional(),
+  }),
+  event(
+    'policy',
+    ['policy_draft_changed', 'policy_draft_discarded', 'policy_published', 'policy_confirmed'],
+    {
+      /** The version that came into force. */
+      version: z.int().optional(),
+      changes: z.array(loggedChange).readonly(),
+    },
+  ),
+] as const;
