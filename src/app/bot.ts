@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Account } from '../accounts/account.ts';
 import type { Witness } from '../approvals/charter.ts';
-import type { KeyUse } from '../approvals/order-signing.ts';
 import { createVerifier, relyingPartyOf } from '../approvals/signing/assertion.ts';
 import { activeKeys } from '../approvals/signing/key-ring.ts';
 import type { Config } from '../config/environment.ts';
@@ -9,17 +8,17 @@ import { withSaved } from '../config/settings.ts';
 import { createExpiry, type Expiry } from '../expiry/expiry.ts';
 import { createLog, type Log } from '../lib/log.ts';
 import { mandatesInTime } from '../mandates/overview.ts';
-import { clearForMandate } from '../mandates/sending.ts';
 import type { PriceStore } from '../money/ports.ts';
 import type { ProtectedChanges } from '../names/protected-changes.ts';
-import type { AdvanceDeps } from '../orders/advance.ts';
+import type { SendingContext } from '../orders/context.ts';
 import { createDepartureCheck, offboard } from '../orders/offboarding.ts';
+import type { KeyUse } from '../orders/ports.ts';
 import { markUnsentUnknown, startHeartbeat } from '../orders/restore-guard.ts';
 import { createWebhooks, WEBHOOK_TIMEOUT_MS } from '../outbox/webhooks/webhooks.ts';
 import { departureOf } from '../slack/admins/admins.ts';
 import { pageWords } from '../slack/approvals/signing/page-words.ts';
 import { formatCalendarEvent } from '../slack/expiry/calendar.view.ts';
-import type { SlackDeps } from '../slack/feature.ts';
+import type { SlackContext } from '../slack/feature.ts';
 import { isSignedBySlack } from '../slack/inbound/slack-signature.ts';
 import { createNotifier } from '../slack/planners.ts';
 import { shareRead } from '../store/batch.ts';
@@ -46,7 +45,7 @@ import {
   startApp,
   startServers,
 } from './start.ts';
-import { buildNames, featureDeps, openAccounts, openLedger, openVault } from './use-cases.ts';
+import { buildNames, openAccounts, openLedger, openVault, ordersContext, slackContext } from './use-cases.ts';
 import { startWork } from './work.ts';
 
 export interface BotOptions {
@@ -103,6 +102,10 @@ async function start(site: Site): Promise<Bot> {
   const keyUse = keyUseOf(config.signingRoots, publicUrl, ledgerKey);
   const processId = randomUUID();
   const names = buildNames(site, stores, processId);
+  const orders = ordersContext(site, {
+    ...{ slack, stores, vault, accounts, names, keyUse },
+    areSigningEventsSealed: shareRead(ledger.areSigningEventsSealed),
+  });
   const expiry = createExpiry({
     store: stores.watchList,
     reminders: stores.reminders,
@@ -112,7 +115,7 @@ async function start(site: Site): Promise<Bot> {
     teamId: slack.bot.teamId,
     publicUrl,
     formatEvent: formatCalendarEvent,
-    mandated: () => mandatesInTime({ store: stores.orders, namesFitting: stores.mandates.namesFitting, now }),
+    mandated: () => mandatesInTime(orders),
     settings,
     namesAdded: () => void bus.emit('namesAdded'),
     now,
@@ -120,7 +123,7 @@ async function start(site: Site): Promise<Bot> {
     signal: shutdown.looking,
   });
   // Runs before any work is taken.
-  const guard = { store: stores.orders, heartbeat: stores.heartbeat, now, log, processId };
+  const guard = { ...orders, heartbeat: stores.heartbeat, processId };
   const known = await retryAtStart('the database', log, site.signal, () => markUnsentUnknown(guard));
   const heartbeat = startHeartbeat(guard, known);
   shutdown.onClose(() => heartbeat.stop());
@@ -153,9 +156,8 @@ async function start(site: Site): Promise<Bot> {
     ...{ store: stores.links, publicUrl, now },
     relyingParty: relyingPartyOf(publicUrl),
   });
-  const deps = featureDeps(site, {
-    ...{ slack, stores, settings, vault, accounts, names, expiry, keyUse, links, webhooks, ledger, url },
-    areSigningEventsSealed: shareRead(ledger.areSigningEventsSealed),
+  const deps = slackContext(site, {
+    ...{ slack, stores, settings, vault, accounts, orders, names, expiry, links, webhooks, ledger, url },
     offboard: (userId) => offboard(leaving, userId),
   });
   const pause = pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs };
@@ -172,12 +174,8 @@ async function start(site: Site): Promise<Bot> {
     signal: shutdown.looking,
     ...pause,
   });
-  const { mandates } = deps;
-  const execution: AdvanceDeps = {
-    ...deps.orders,
-    mandates: stores.mandates,
-    clearForMandate: (order) => clearForMandate(mandates, order),
-    log,
+  const execution: SendingContext = {
+    ...orders,
     accepted: accounts.accepted,
     workerId: guard.processId,
     leaseMs: pace.leaseMs,
@@ -283,7 +281,7 @@ function openPages(
     stores,
     deps,
     publicUrl,
-  }: { readonly stores: Stores; readonly deps: SlackDeps; readonly publicUrl: string },
+  }: { readonly stores: Stores; readonly deps: SlackContext; readonly publicUrl: string },
 ): Routes['page'] {
   const relyingParty = relyingPartyOf(publicUrl);
   if (relyingParty === undefined) return async () => false;

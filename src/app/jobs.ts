@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { runMandates } from '../mandates/run.ts';
 import type { Webhooks } from '../outbox/webhooks/webhooks.ts';
-import type { SlackDeps } from '../slack/feature.ts';
+import type { SlackContext } from '../slack/feature.ts';
 import { openMoneyReport, openPriceDifferences } from '../slack/money/money-report.ts';
 import type { Stores } from '../store/stores.ts';
 import { PACE } from './seams.ts';
@@ -12,7 +12,7 @@ import type { Site, Slack } from './start.ts';
 import type { Job } from './work.ts';
 
 export interface JobParts {
-  readonly deps: SlackDeps;
+  readonly deps: SlackContext;
   readonly stores: Stores;
   readonly slack: Slack;
   readonly ledger: Ledger & { readonly stamp: () => Promise<void> };
@@ -39,7 +39,7 @@ export function jobsOf({ now, seams, bus, log }: Site, parts: JobParts): readonl
     },
   });
   return [
-    { name: 'mandates', everyMs: 10 * MINUTE_MS, run: () => runMandates(deps.mandates) },
+    { name: 'mandates', everyMs: 10 * MINUTE_MS, run: () => runMandates(deps.orders) },
     { name: 'digest', everyMs: MINUTE_MS, run: () => openDigest({ settings, reminders, now }) },
     { name: 'money_report', everyMs: MINUTE_MS, run: () => openMoneyReport(money) },
     {

@@ -1,7 +1,7 @@
 import { type Accounts, createAccounts } from '../accounts/accounts.ts';
 import { createMissingKeyLog } from '../accounts/missing-keys.ts';
 import { createVault, type Vault } from '../accounts/vault.ts';
-import { createOrderSigning, type KeyUse } from '../approvals/order-signing.ts';
+import { createOrderSigning } from '../approvals/order-signing.ts';
 import { withSaved } from '../config/settings.ts';
 import { createAnchorFile } from '../ledger/anchor-file.ts';
 import type { LedgerKey } from '../ledger/key.ts';
@@ -9,7 +9,6 @@ import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { createTimestamping } from '../ledger/timestamping.ts';
 import { MAX_CSV_BYTES } from '../lib/csv.ts';
 import { mandatesInForce } from '../mandates/life.ts';
-import type { RunDeps } from '../mandates/run.ts';
 import { createBudgetLook } from '../money/budget-look.ts';
 import { amountsByName, createOrderPricer } from '../money/order-cost.ts';
 import { costOf, zoneOf } from '../money/prices.ts';
@@ -17,6 +16,8 @@ import { createNames, type Names } from '../names/names.ts';
 import { createObservers } from '../names/observers.ts';
 import { createProtectedChanges } from '../names/protected-changes.ts';
 import { examine } from '../ops/doctor/doctor.ts';
+import type { OrdersContext } from '../orders/context.ts';
+import type { KeyUse } from '../orders/ports.ts';
 import { readStatement } from '../orders/statement.ts';
 import { readTagsTouched } from '../policy/subject.ts';
 import { createRdapClient } from '../registry/rdap/client.ts';
@@ -24,7 +25,7 @@ import { createServiceClient } from '../service/client.ts';
 import { credentialInterfaces } from '../service/interfaces.ts';
 import { limitLinkTries } from '../slack/accounts/link.ts';
 import { createAdminsToNotify } from '../slack/admins/admins.ts';
-import { isAdminNow, type SlackDeps } from '../slack/feature.ts';
+import { isAdminNow, type SlackContext } from '../slack/feature.ts';
 import { adoptCard } from '../slack/orders/order-messages.ts';
 import { createFileReader } from '../slack/outbound/download.ts';
 import { createLatest } from '../slack/outbound/latest.ts';
@@ -114,27 +115,35 @@ export function buildNames(
 /** What features are made of. */
 export interface FeatureParts
   extends Pick<
-    SlackDeps,
-    'ledger' | 'settings' | 'accounts' | 'names' | 'expiry' | 'webhooks' | 'offboard' | 'links'
+    SlackContext,
+    'ledger' | 'settings' | 'accounts' | 'orders' | 'names' | 'expiry' | 'webhooks' | 'offboard' | 'links'
   > {
   readonly slack: Slack;
   readonly stores: Stores;
   readonly vault: Vault;
   /** The database's address. */
   readonly url: string;
-  readonly keyUse: KeyUse | undefined;
-  readonly areSigningEventsSealed: () => Promise<boolean>;
 }
 
-/** What the subcommands, forms and buttons need. */
-export function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts): SlackDeps {
-  const { slack, stores, settings, vault, accounts, names, expiry, webhooks } = parts;
-  const { web, bot, orgId, directory } = slack;
-  const { prices, budgets, spending, portfolio, policies } = stores;
-  const { apiUrl, botToken } = config.slack;
+/** Builds the context of orders, approvals and mandates. */
+export function ordersContext(
+  { config, seams, log, now }: Site,
+  parts: {
+    readonly slack: Slack;
+    readonly stores: Stores;
+    readonly vault: Vault;
+    readonly accounts: Accounts;
+    readonly names: Names;
+    readonly keyUse: KeyUse | undefined;
+    readonly areSigningEventsSealed: () => Promise<boolean>;
+  },
+): OrdersContext {
+  const { slack, stores, vault, accounts, names } = parts;
+  const { bot, directory } = slack;
+  const { prices, budgets, portfolio, policies } = stores;
   const tagsOf = readTagsTouched(portfolio.tagsOf);
   const priceOf = createOrderPricer({ prices, now });
-  const ruleFacts: SlackDeps['orders']['ruleFacts'] = {
+  const ruleFacts: OrdersContext['ruleFacts'] = {
     currency: config.currency,
     pricesOf: async (order) => amountsByName(await priceOf(order)),
     tagsOf: portfolio.tagsOf,
@@ -151,40 +160,46 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
     ruleFacts,
     now,
   });
-  const orders: SlackDeps['orders'] = {
+  const budgetLook = { teamId: bot.teamId, budgets, tagsOf };
+  return {
     store: stores.orders,
     vault,
     settings: signing.settings,
     signing,
-    directory,
-    now,
-    priceOf,
-    firstExpiry: stores.watchList.firstExpiry,
     policy: signing.policy,
+    directory,
     ruleFacts,
     standIns: stores.standIns,
+    priceOf,
+    costOn: async (names, day) =>
+      costOf(await prices.listOf([...new Set(names.map(zoneOf))]), { task: 'renew', names }, day),
+    lookAtBudgets: createBudgetLook({ ...budgetLook, now }),
+    budgetsOn: (day) => createBudgetLook({ ...budgetLook, now: () => new Date(day) }),
+    isAdmin: (userId) => isAdminNow({ admins: config.admins, directory, log }, userId),
+    firstExpiry: stores.watchList.firstExpiry,
     impactAtApproval: names.impacts.atApproval,
     impactTold: names.impacts.told,
     impactWarnedAt: names.impacts.warnedAt,
     incidents: names.orderIncidents,
-    lookAtBudgets: createBudgetLook({ teamId: bot.teamId, budgets, tagsOf, now }),
-    isAdmin: (userId) => isAdminNow({ admins: config.admins, directory, log }, userId),
-    interfacesOf: ({ method }) => credentialInterfaces(method, config.service.xmlUrl !== undefined),
-    servicePlaces: config.service,
-    clientFor: accounts.clientFor,
-    findAccount: accounts.find,
-  };
-  const mandates: RunDeps = {
-    ...orders,
-    mandates: stores.mandates,
-    budgetsOn: (day) => createBudgetLook({ teamId: bot.teamId, budgets, tagsOf, now: () => new Date(day) }),
     hasOpenIncident: async (name) => (await stores.incidents.openOf([name])).length > 0,
-    costOn: async (names, day) =>
-      costOf(await prices.listOf([...new Set(names.map(zoneOf))]), { task: 'renew', names }, day),
+    mandates: stores.mandates,
     tagsTouched: tagsOf,
+    findAccount: accounts.find,
     accountOf: accounts.forOrders,
+    interfacesOf: ({ method }) => credentialInterfaces(method, config.service.xmlUrl !== undefined),
+    clientFor: accounts.clientFor,
+    servicePlaces: config.service,
+    now,
     log,
   };
+}
+
+/** Builds the context of features. */
+export function slackContext({ config, log, now, bus }: Site, parts: FeatureParts): SlackContext {
+  const { slack, stores, settings, vault, accounts, orders, names, expiry, webhooks } = parts;
+  const { web, bot, orgId, directory } = slack;
+  const { prices, budgets, spending, portfolio, policies } = stores;
+  const { apiUrl, botToken } = config.slack;
   const cards = { orders: stores.orders, notifications: stores.notifications, now };
   return {
     web,
@@ -213,14 +228,13 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
     events: stores.events,
     ledger: parts.ledger,
     prices,
-    priceOf,
+    priceOf: orders.priceOf,
     standIns: stores.standIns,
     policies,
     pendingChanges: stores.pendingChanges,
-    mandates,
     budgets,
     spending,
-    tagsOf,
+    tagsOf: orders.tagsTouched,
     currency: config.currency,
     notifyDue: () => void bus.emit('notificationsDue'),
     refreshWaitingCards: () =>

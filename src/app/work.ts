@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
 import type { Names } from '../names/names.ts';
-import { type AdvanceDeps, advance } from '../orders/advance.ts';
+import { advance } from '../orders/advance.ts';
+import type { SendingContext } from '../orders/context.ts';
 import type { NotificationStore, Subject } from '../outbox/notifications.ts';
 import type { Webhooks } from '../outbox/webhooks/webhooks.ts';
 import type { Bus } from './bus.ts';
@@ -33,7 +34,7 @@ export interface Job {
 
 export interface WorkDeps {
   readonly bus: Bus;
-  readonly execution: AdvanceDeps;
+  readonly execution: SendingContext;
   readonly notifications: NotificationStore;
   /** Tells people of a subject. */
   readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;

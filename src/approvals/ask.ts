@@ -1,20 +1,15 @@
 import { type ChangeOutcome, changeOrder } from '../orders/change-order.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import { waitingMoments } from '../orders/deadlines.ts';
 import { isRequester, type Order } from '../orders/order.ts';
-import type { FirstExpiry } from '../orders/ports.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
-import type { DecideDeps } from './decide.ts';
 import { currentDemand } from './demand.ts';
-
-export interface AskDeps extends DecideDeps {
-  readonly firstExpiry: FirstExpiry;
-}
 
 /** An approver asks the requester something about a waiting order. The time that is left starts anew. */
 export async function askRequester(
-  deps: AskDeps,
+  deps: OrdersContext,
   orderId: string,
   userId: string,
   question: string,
@@ -32,7 +27,7 @@ export async function askRequester(
 
 /** Why a person may not ask the requester. It is checked before the form for the question opens, too. */
 export async function refusalToAsk(
-  deps: DecideDeps,
+  deps: OrdersContext,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {

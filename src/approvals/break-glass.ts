@@ -1,8 +1,9 @@
 import { type ChangeOutcome, changeOrder } from '../orders/change-order.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import { isRequester, type Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { peopleAmong, requestersOf, type WaitingDecision, waitingDecision } from './approvers.ts';
-import { clearForSending, type DecideDeps, moneyOf, withImpact } from './decide.ts';
+import { clearForSending, moneyOf, withImpact } from './decide.ts';
 
 /*
  * Break glass: an admin approves a waiting order alone where every rule that asks for approval allows it in an emergency.
@@ -14,7 +15,7 @@ import { clearForSending, type DecideDeps, moneyOf, withImpact } from './decide.
  * @param reason why; it is needed
  */
 export async function approveInEmergency(
-  deps: DecideDeps,
+  deps: OrdersContext,
   orderId: string,
   userId: string,
   reason: string | undefined,
@@ -43,7 +44,7 @@ export async function approveInEmergency(
 
 /** Why a person may not approve an order alone at this moment, asked before the form for the reason opens. */
 export async function refusalToBreakGlass(
-  deps: DecideDeps,
+  deps: OrdersContext,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
@@ -53,7 +54,7 @@ export async function refusalToBreakGlass(
 
 /** What the order needs, by which a person may approve it alone; or why they may not. */
 async function emergencyGrounds(
-  deps: DecideDeps,
+  deps: OrdersContext,
   order: Order,
   userId: string,
 ): Promise<WaitingDecision | { readonly refusal: Refusal }> {
@@ -69,7 +70,7 @@ async function emergencyGrounds(
 
 /** Who could have decided about a waiting order, besides those who asked for it and the person who does. */
 async function decidersOf(
-  { directory }: Pick<DecideDeps, 'directory'>,
+  { directory }: OrdersContext,
   order: Order,
   userId: string,
   { demand, standIns }: WaitingDecision,
@@ -83,11 +84,7 @@ async function decidersOf(
 }
 
 /** Another admin has reviewed that an order was approved alone. */
-export function signOff(
-  deps: Pick<DecideDeps, 'store' | 'now' | 'isAdmin'>,
-  orderId: string,
-  userId: string,
-): Promise<ChangeOutcome> {
+export function signOff(deps: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, async () =>
     (await deps.isAdmin(userId))
       ? { event: { type: 'signed_off', by: userId } }

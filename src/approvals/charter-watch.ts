@@ -1,5 +1,5 @@
 import type { Log } from '../lib/log.ts';
-import type { OrderSigning } from './order-signing.ts';
+import type { OrderSigning } from '../orders/ports.ts';
 import type { KeyStore } from './signing/ports.ts';
 
 export interface CharterWatchDeps {

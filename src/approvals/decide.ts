@@ -1,8 +1,8 @@
-import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change-order.ts';
 import { stopIfChanged } from '../orders/check-statement.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import { findEarlier, stopForEarlier } from '../orders/earlier.ts';
 import {
   type Approval,
@@ -13,64 +13,17 @@ import {
   type OrderItem,
   waitingItems,
 } from '../orders/order.ts';
-import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from '../orders/order-budget.ts';
-import { accountGone, checkMembers, type FindAccount, partiesOf } from '../orders/parties.ts';
-import type { Directory, OrderStore } from '../orders/ports.ts';
-import type { Refusal, ShownIncident } from '../orders/refusal.ts';
-import type { ServicePlaces } from '../orders/statement.ts';
+import { type BudgetCheck, budgetedItems, checkBudgets } from '../orders/order-budget.ts';
+import { accountGone, checkMembers, partiesOf } from '../orders/parties.ts';
+import type { Refusal } from '../orders/refusal.ts';
 import type { PlainSummary } from '../orders/summary.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import { dropUnknownRules, loggedRules, needsSignatures } from '../policy/policy.ts';
 import { type ApprovalPolicy, refusalToDecide } from './approval-rights.ts';
-import {
-  type ApproverDeps,
-  approvalPolicyOf,
-  deciders,
-  type KnownPeople,
-  readPeople,
-  requestersOf,
-} from './approvers.ts';
-import { askedDemand, type CurrentDemand, currentDemand, type DemandDeps, settingsFor } from './demand.ts';
-import type { OrderSigning } from './order-signing.ts';
+import { approvalPolicyOf, deciders, type KnownPeople, readPeople, requestersOf } from './approvers.ts';
+import { askedDemand, type CurrentDemand, currentDemand, settingsFor } from './demand.ts';
 import { approvalProgress } from './progress.ts';
 import type { LoggedSignature } from './signing/approval.ts';
-
-/**
- * What an approver knows of the impact on an order's name. `none`: the task puts nothing at risk. `changed`: since it was
- * asked for something has appeared, or can be seen no longer, and nobody was told so at a press yet.
- */
-export type ImpactAtApproval = 'none' | 'known' | 'unknown' | 'changed';
-
-/** The open incidents of the names of orders, and who among the approvers knows of them. */
-export interface IncidentsOfOrders {
-  /** From when on each person's approval knows of all of them; undefined while none is open. */
-  readonly informedSince: (order: Order) => Promise<ReadonlyMap<string, Date> | undefined>;
-  /** What is open, where a person did not know all of it when they pressed; undefined when they did. */
-  readonly newTo: (
-    order: Order,
-    userId: string,
-    pressedAt: Date,
-  ) => Promise<readonly ShownIncident[] | undefined>;
-  /** A person has been told of these. */
-  readonly told: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
-}
-
-export interface DecideDeps extends BudgetDeps, DemandDeps, ApproverDeps {
-  readonly signing: OrderSigning;
-  readonly store: OrderStore;
-  readonly directory: Directory;
-  readonly servicePlaces: ServicePlaces;
-  readonly priceOf: PriceOrder;
-  /** Looks what hangs on an order's name; may take a moment. */
-  readonly impactAtApproval: (order: Order, pressedAt: Date) => Promise<ImpactAtApproval>;
-  /** Who pressed has been told that a look at an approval found something new. */
-  readonly impactTold: (orderId: string) => Promise<void>;
-  /** When a press was last refused because of what such a look had found; undefined when none was. */
-  readonly impactWarnedAt: (order: Order) => Promise<Date | undefined>;
-  readonly incidents: IncidentsOfOrders;
-  /** The account an order is bound to, or undefined when it is no longer linked. */
-  readonly findAccount: FindAccount;
-}
 
 /** What a decision about an order is based on, read anew. */
 interface Grounds {
@@ -81,7 +34,7 @@ interface Grounds {
 }
 
 /** @param userIds the people concerned */
-async function groundsOf(deps: DecideDeps, order: Order, userIds: readonly string[]): Promise<Grounds> {
+async function groundsOf(deps: OrdersContext, order: Order, userIds: readonly string[]): Promise<Grounds> {
   const at = deps.now();
   const [current, away] = await Promise.all([demandOf(deps, order), deps.standIns.current(at)]);
   const { settings } = current;
@@ -95,7 +48,7 @@ async function groundsOf(deps: DecideDeps, order: Order, userIds: readonly strin
 }
 
 /** An order that does not wait for people is not evaluated again. */
-async function demandOf(deps: DecideDeps, order: Order): Promise<CurrentDemand> {
+async function demandOf(deps: OrdersContext, order: Order): Promise<CurrentDemand> {
   if (order.state === 'PENDING' || isPaused(order)) return currentDemand(deps, order);
   const settings = settingsFor(order, await deps.settings());
   const asked = askedDemand(order, settings);
@@ -114,7 +67,7 @@ async function demandOf(deps: DecideDeps, order: Order): Promise<CurrentDemand> 
  * Names of a retry that turned out to be done already are stopped; the approval counts for the others.
  */
 export function approveOrder(
-  deps: DecideDeps,
+  deps: OrdersContext,
   orderId: string,
   userId: string,
   reason?: string,
@@ -124,7 +77,7 @@ export function approveOrder(
 
 /** An approver approves with a signature, which was verified where it was made and is again whenever it counts. */
 export function approveSigned(
-  deps: DecideDeps,
+  deps: OrdersContext,
   orderId: string,
   userId: string,
   signed: LoggedSignature,
@@ -133,7 +86,7 @@ export function approveSigned(
 }
 
 function approve(
-  deps: DecideDeps,
+  deps: OrdersContext,
   orderId: string,
   { userId, signed }: Omit<Press, 'agreedExcess'>,
   reason: string | undefined,
@@ -156,7 +109,7 @@ function approve(
  * is put to those who may approve, once.
  */
 export async function withImpact(
-  deps: Pick<DecideDeps, 'impactAtApproval' | 'incidents'>,
+  deps: OrdersContext,
   order: Order,
   who: Pressed,
   decide: (isImpactUnknown: boolean) => Promise<Decision>,
@@ -166,7 +119,7 @@ export async function withImpact(
 
 /** Puts the open incidents of an order's names to a person whose press would count, once each. */
 export async function withIncidents(
-  deps: Pick<DecideDeps, 'incidents'>,
+  deps: OrdersContext,
   order: Order,
   { userId, pressedAt }: Pressed,
   decision: Decision,
@@ -181,7 +134,7 @@ export async function withIncidents(
  * which came before that, does not.
  */
 export async function noteTold(
-  deps: Pick<DecideDeps, 'incidents' | 'impactTold'>,
+  deps: OrdersContext,
   orderId: string,
   userId: string,
   refusal: Refusal,
@@ -191,7 +144,7 @@ export async function noteTold(
 }
 
 async function withImpactAlone(
-  deps: Pick<DecideDeps, 'impactAtApproval'>,
+  deps: OrdersContext,
   order: Order,
   { pressedAt }: Pressed,
   decide: (isImpactUnknown: boolean) => Promise<Decision>,
@@ -208,10 +161,7 @@ async function withImpactAlone(
 const APPROVALS: ReadonlySet<OrderEvent['type']> = new Set(['approved', 'emergency_approved', 'resumed']);
 
 /** An order without the approvals that were given before something about its name was put to the approvers. */
-async function withoutUnwarned(
-  deps: Pick<DecideDeps, 'impactWarnedAt' | 'incidents'>,
-  order: Order,
-): Promise<Order> {
+async function withoutUnwarned(deps: OrdersContext, order: Order): Promise<Order> {
   if (order.approvals.length === 0) return order;
   const [warnedAt, informed] = await Promise.all([
     taskNamed(order.task).risk === 'none' ? undefined : deps.impactWarnedAt(order),
@@ -230,7 +180,7 @@ async function withoutUnwarned(
  * @param signed how they approve now
  */
 export async function withoutStale(
-  deps: DecideDeps,
+  deps: OrdersContext,
   order: Order,
   userId: string,
   signed: LoggedSignature | undefined,
@@ -247,7 +197,7 @@ export async function withoutStale(
 
 /** What a press to approve makes of an order, by everything that decides at this moment but the impact. */
 async function decisionOfApproval(
-  deps: DecideDeps,
+  deps: OrdersContext,
   order: Order,
   press: Press,
   findObstacle: FindObstacle,
@@ -297,7 +247,7 @@ interface WeighedPress {
  * @returns what is decided without it, or what it counts for
  */
 export async function weighPress(
-  deps: DecideDeps,
+  deps: OrdersContext,
   order: Order,
   { userId, agreedExcess, signed }: Press,
   findObstacle: FindObstacle,
@@ -341,7 +291,7 @@ interface MoneyCheck extends BudgetCheck {
 
 /** @param given the approvals so far, with that of who presses now */
 export async function moneyOf(
-  deps: DecideDeps,
+  deps: OrdersContext,
   order: Order,
   given: readonly Omit<Press, 'signed'>[],
 ): Promise<MoneyCheck> {
@@ -362,7 +312,7 @@ export async function moneyOf(
  * point at which it may be said to the person
  */
 export async function clearForSending(
-  deps: Pick<DecideDeps, 'store' | 'findAccount' | 'directory' | 'servicePlaces' | 'now'>,
+  deps: OrdersContext,
   orderId: string,
   decide: (order: Order, known: KnownAtPress, findObstacle: FindObstacle) => Promise<Decision>,
   pressedAt = deps.now(),
@@ -401,7 +351,7 @@ const NOBODY: ReadonlySet<string> = new Set();
 
 /** Counts the approvals of an order, with that of a person; or says why they cannot be counted at this moment. */
 async function countApprovals(
-  deps: Pick<DecideDeps, 'now' | 'signing'>,
+  deps: OrdersContext,
   order: Order,
   userId: string,
   { current, known, policy }: Grounds,
@@ -445,7 +395,7 @@ async function countApprovals(
 
 /** An approver denies. */
 export async function denyOrder(
-  deps: DecideDeps,
+  deps: OrdersContext,
   orderId: string,
   userId: string,
   reason: string | undefined,
@@ -464,7 +414,7 @@ export async function denyOrder(
 
 /** Why a person may not deny at this moment. It is checked before the form for the reason opens, too. */
 export async function refusalToDeny(
-  deps: DecideDeps,
+  deps: OrdersContext,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
@@ -474,7 +424,7 @@ export async function refusalToDeny(
 
 /** Why a person may not approve at this moment. It is checked before the form for a comment opens. */
 export async function refusalToApprove(
-  deps: DecideDeps,
+  deps: OrdersContext,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
@@ -484,11 +434,7 @@ export async function refusalToApprove(
 }
 
 /** The requester takes a waiting order back. */
-export function cancelOrder(
-  deps: Pick<DecideDeps, 'store' | 'now'>,
-  orderId: string,
-  userId: string,
-): Promise<ChangeOutcome> {
+export function cancelOrder(deps: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, (order) =>
     order.requesterId === userId
       ? { event: { type: 'cancelled', by: userId } }
@@ -497,18 +443,12 @@ export function cancelOrder(
 }
 
 /** Expires a waiting order. Does nothing when it is not time yet, or the order was decided. */
-export function expireOrder(
-  deps: Pick<DecideDeps, 'store' | 'now'>,
-  orderId: string,
-): Promise<ChangeOutcome> {
+export function expireOrder(deps: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, () => ({ event: { type: 'expired' } }));
 }
 
 /** Reminds the approvers, once. Does nothing when it is not time yet, or they were reminded. */
-export function remindApprovers(
-  deps: Pick<DecideDeps, 'store' | 'now'>,
-  orderId: string,
-): Promise<ChangeOutcome> {
+export function remindApprovers(deps: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, () => ({ event: { type: 'reminded' } }));
 }
 
@@ -516,10 +456,7 @@ export function remindApprovers(
  * How an order ends that is not what was asked for, or lacks what it needs: its account, the zone’s permission, and members of
  * the workspace as its people. Undefined when everything is there.
  */
-async function unmetPrecondition(
-  deps: Pick<DecideDeps, 'store' | 'findAccount' | 'directory' | 'servicePlaces'>,
-  order: Order,
-): Promise<Decision | undefined> {
+async function unmetPrecondition(deps: OrdersContext, order: Order): Promise<Decision | undefined> {
   const changed = await stopIfChanged(deps, order);
   if (changed !== undefined) return changed;
   const { people, isLinked } = await partiesOf(deps.findAccount, order);

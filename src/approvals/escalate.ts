@@ -1,17 +1,12 @@
 import { type ChangeOutcome, changeOrder } from '../orders/change-order.ts';
-import type { OrderStore } from '../orders/ports.ts';
-import { currentDemand, type DemandDeps } from './demand.ts';
-
-export interface EscalateDeps extends DemandDeps {
-  readonly store: OrderStore;
-  readonly now: () => Date;
-}
+import type { OrdersContext } from '../orders/context.ts';
+import { currentDemand } from './demand.ts';
 
 /**
  * Calls others about an order that still waits, once. Does nothing when it is not time yet, or they were called. For a
  * private order only admins are called.
  */
-export async function escalateOrder(deps: EscalateDeps, orderId: string): Promise<ChangeOutcome> {
+export async function escalateOrder(deps: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, async (order) => {
     if (order.isPrivate) return { event: { type: 'escalated', to: [], toAdmins: true } };
     const { escalateTo: to, escalateToAdmins } = (await currentDemand(deps, order)).demand;

@@ -3,31 +3,23 @@ import { distinct } from '../lib/collections.ts';
 import { isPaused, resumedBulk } from '../orders/bulk/waves.ts';
 import { isSameRequest } from '../orders/check-statement.ts';
 import type { Order } from '../orders/order.ts';
-import type { Directory, SendingGuard, SigningRows } from '../orders/ports.ts';
+import type { Directory, KeyUse, OrderSigning, SigningRows } from '../orders/ports.ts';
 import { needsSignatures, versionToSign } from '../policy/policy.ts';
-import type { DecidingPolicy, PolicySource } from '../policy/ports.ts';
+import type { PolicySource } from '../policy/ports.ts';
 import { readPeople, requestersOf } from './approvers.ts';
 import {
-  type CharterStatus,
   charterOf,
   charterStatus,
-  type Deciding,
   type DecidingSettings,
   decidingWithKeys,
   decidingWithoutKeys,
   type LoggedCharter,
   lastSigned,
   type SigningLog,
-  type Witness,
 } from './charter.ts';
 import { currentDemand, type DemandDeps } from './demand.ts';
 import { approvalProgress } from './progress.ts';
-import {
-  type ApprovalSignature,
-  type BoundTo,
-  differenceOf,
-  type SignedSubject,
-} from './signing/approval.ts';
+import { type BoundTo, differenceOf, type SignedSubject } from './signing/approval.ts';
 import { hashOf, type Verifier } from './signing/assertion.ts';
 import type { SignatureDifference } from './signing/difference.ts';
 import { activeKeys, type KeyLog, type KeyRing, keyRingOf } from './signing/key-ring.ts';
@@ -36,44 +28,6 @@ import { activeKeys, type KeyLog, type KeyRing, keyRingOf } from './signing/key-
  * Whose signed approvals of an order count, and whether it may leave with them. Nothing of it is believed because a row says so: it
  * is computed from `SIGNING_ROOTS` and from signatures each time.
  */
-
-/** What keys are measured by; undefined where none can be used. */
-export interface KeyUse {
-  /** `SIGNING_ROOTS`. */
-  readonly roots: ReadonlySet<string>;
-  readonly verifier: Verifier;
-  /** Undefined while the ledger's key can't be opened: then no charter counts. */
-  readonly witness: Witness | undefined;
-}
-
-/** The signatures of orders, as decisions and the sending need them. */
-export interface OrderSigning {
-  /** Undefined while nothing can be signed. */
-  readonly use: KeyUse | undefined;
-  /** The policy and the settings that decide at this moment. */
-  deciding(): Promise<Deciding>;
-  /** The settings of {@link deciding}. */
-  settings(): Promise<TeamSettings>;
-  /** The policy of {@link deciding}. */
-  readonly policy: DecidingPolicy;
-  /** The keys and charters in the log, and the active keys. */
-  keys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
-  /** Whether a charter counts; undefined while nothing can be signed. */
-  charter(): Promise<CharterStatus | undefined>;
-  /** Those whose signed approvals of an order count at this moment. @param policyVersion that is in force */
-  signersOf(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
-  /** The people whose signatures count now. */
-  signersAmong(
-    approvals: readonly { readonly userId: string; readonly signed?: ApprovalSignature | undefined }[],
-    subject: SignedSubject,
-  ): Promise<ReadonlySet<string>>;
-  /**
-   * What has to hold for a request of an order to leave.
-   * @param order as it was claimed, whose rows gave its statement
-   * @returns undefined while Slack does not tell of the people whom it depends on
-   */
-  guardOf(order: Order): Promise<SendingGuard | undefined>;
-}
 
 export interface OrderSigningDeps {
   readonly use: KeyUse | undefined;

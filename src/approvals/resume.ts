@@ -1,8 +1,9 @@
 import { isPaused } from '../orders/bulk/waves.ts';
 import type { ChangeOutcome, Decision } from '../orders/change-order.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { refusalOfNonApprover, refusalToDecide } from './approval-rights.ts';
-import { clearForSending, type DecideDeps, weighPress, withIncidents, withoutStale } from './decide.ts';
+import { clearForSending, weighPress, withIncidents, withoutStale } from './decide.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 
 /**
@@ -10,7 +11,7 @@ import type { LoggedSignature } from './signing/approval.ts';
  * gone wrong so far does not pause it again. An approval that is not enough is kept until the others have been given.
  */
 export function resumeOrder(
-  deps: DecideDeps,
+  deps: OrdersContext,
   orderId: string,
   userId: string,
   signed?: LoggedSignature,

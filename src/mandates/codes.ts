@@ -1,6 +1,7 @@
 import { z } from 'zod';
+
 /** Why a mandate does not act for a name. */
-export const HELD_CODES = [
+const HELD_CODES = [
   'price_unknown',
   'price_above',
   'total_spent',
@@ -32,7 +33,7 @@ export const heldCode = z.enum(HELD_CODES);
 export type HeldCode = z.output<typeof heldCode>;
 
 /** Why a mandate ended before its last day, or with it. */
-export const MANDATE_ENDS = [
+const MANDATE_ENDS = [
   'person',
   'over',
   'requester_left',

@@ -1,37 +1,20 @@
 import { isTeamAccount } from '../accounts/account.ts';
-import { type ApproverDeps, readPeople, requestersOf } from '../approvals/approvers.ts';
+import { readPeople, requestersOf } from '../approvals/approvers.ts';
 import { type EvaluatedOrder, evaluateOrder } from '../approvals/demand.ts';
-import type { OrderSigning } from '../approvals/order-signing.ts';
 import { approvalProgress, type StandIn } from '../approvals/progress.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { Reservation } from '../money/budget.ts';
-import type { LookAtBudgets } from '../money/budget-look.ts';
 import type { OrderCost } from '../money/prices.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
-import type { RequestDeps } from '../orders/request-order.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { ActingFacts, NameEnd } from './acting.ts';
-import type { LifeDeps } from './life.ts';
-import type { MandateName, MandateStore } from './ports.ts';
+import type { MandateName } from './ports.ts';
 
 /*
  * What a mandate has to know of a name: all that an approval looks at, read anew each time.
  */
-
-export interface MandateDeps extends Omit<LifeDeps, 'mandates'>, RequestDeps, ApproverDeps {
-  readonly mandates: MandateStore;
-  readonly signing: Pick<OrderSigning, 'signersOf'>;
-  /** The budgets of a day (UTC, YYYY-MM-DD). */
-  readonly budgetsOn: (day: string) => LookAtBudgets;
-  /** What renewing names for a year costs by the prices of a day (UTC, YYYY-MM-DD). */
-  readonly costOn: (names: readonly string[], day: string) => Promise<OrderCost>;
-  /** The tags that names touch. */
-  readonly tagsTouched: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
-  /** Whether something happened to a name that nobody has explained yet. */
-  readonly hasOpenIncident: (name: string) => Promise<boolean>;
-  readonly directory: LifeDeps['directory'] & ApproverDeps['directory'];
-}
 
 /** The end of a name, with the last moment at which a renewal keeps it. */
 export function endOfName({ name, expiresAt }: Pick<MandateName, 'name' | 'expiresAt'>): NameEnd {
@@ -62,7 +45,7 @@ export interface KnownName {
  * @returns undefined while Slack does not tell of somebody on whom it depends
  */
 export async function knownName(
-  deps: MandateDeps,
+  deps: OrdersContext,
   mandate: Order,
   name: MandateName,
   without?: string,
@@ -105,7 +88,7 @@ export async function knownName(
  * mandate go: who has left, or may not approve it any more, does not count.
  */
 async function policyFor(
-  deps: MandateDeps,
+  deps: OrdersContext,
   mandate: Order,
   { demand, policyVersion }: EvaluatedOrder,
 ): Promise<ActingFacts['policy'] | 'unknown'> {
@@ -128,10 +111,7 @@ async function policyFor(
 }
 
 /** Those who stood in for somebody when they approved the mandate: that goes on for its renewals. */
-async function standInsOf(
-  deps: Pick<MandateDeps, 'store' | 'now'>,
-  mandate: Order,
-): Promise<ReadonlyMap<string, StandIn>> {
+async function standInsOf(deps: OrdersContext, mandate: Order): Promise<ReadonlyMap<string, StandIn>> {
   const approved = (await deps.store.history(mandate.id, 'system')).flatMap((entry) =>
     entry.kind === 'approved' ? (entry.progress?.requirements ?? []) : [],
   );
@@ -150,7 +130,7 @@ async function standInsOf(
  * @param orderId its order, if there is one: what is reserved for it is reserved anew
  */
 export async function reservationFor(
-  deps: Pick<MandateDeps, 'budgetsOn'>,
+  deps: OrdersContext,
   name: string,
   { cost }: Pick<KnownName, 'cost'>,
   day: string,

@@ -1,18 +1,17 @@
 import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
-import { type ApproverDeps, approversOf } from '../approvals/approvers.ts';
+import { approversOf } from '../approvals/approvers.ts';
 import { settleEach, throwAny } from '../lib/collections.ts';
 import { WEEK_MS } from '../lib/duration.ts';
-import type { Log } from '../lib/log.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change-order.ts';
 import { stopChanged, stopContradicted } from '../orders/check-statement.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import { differenceFromLog } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
-import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from '../orders/parties.ts';
-import type { Directory, OrderStore, SystemViewer } from '../orders/ports.ts';
-import { type ServicePlaces, verifiedStatement } from '../orders/statement.ts';
+import { accountGone, checkMembers, type Party, partiesOf } from '../orders/parties.ts';
+import type { OrderStore, SystemViewer } from '../orders/ports.ts';
+import { verifiedStatement } from '../orders/statement.ts';
 import type { MandateEnd } from './codes.ts';
 import { isInForce, type MandateInForce, mandateOf } from './mandate.ts';
-import type { MandateStore } from './ports.ts';
 import { endOfMandate, mandateTerms } from './terms.ts';
 
 /*
@@ -22,21 +21,11 @@ import { endOfMandate, mandateTerms } from './terms.ts';
 /** People are told of the end of a mandate this long before it. */
 const ENDING_SOON_MS = WEEK_MS;
 
-export interface LifeDeps {
-  readonly store: OrderStore;
-  readonly mandates: Pick<MandateStore, 'unsentOf'>;
-  readonly findAccount: FindAccount;
-  readonly directory: Pick<Directory, 'membership'>;
-  readonly servicePlaces: ServicePlaces;
-  readonly now: () => Date;
-  readonly log: Log;
-}
-
 /**
  * Puts an approved mandate into force, if it is what was approved and its people are there. Nothing is sent.
  * @returns false when Slack does not tell of its people, so that it has to be tried again
  */
-export async function putInForce(deps: LifeDeps, orderId: string): Promise<boolean> {
+export async function putInForce(deps: OrdersContext, orderId: string): Promise<boolean> {
   let isKnown = true;
   await changeOrder(deps, orderId, async (order): Promise<Decision> => {
     isKnown = true;
@@ -61,7 +50,7 @@ export async function putInForce(deps: LifeDeps, orderId: string): Promise<boole
 }
 
 /** Tells people that a mandate ends soon, and ends it when it is over. */
-export async function advanceMandate(deps: LifeDeps, order: Order): Promise<void> {
+export async function advanceMandate(deps: OrdersContext, order: Order): Promise<void> {
   const now = deps.now();
   if (order.mandateEnd !== undefined) return;
   if (order.expiresAt !== undefined && order.expiresAt <= now) await end(deps, order.id, { because: 'over' });
@@ -71,7 +60,7 @@ export async function advanceMandate(deps: LifeDeps, order: Order): Promise<void
 
 /** Who asked for a mandate, or an approver, ends it at once. What it has not sent is stopped. */
 export async function endMandate(
-  deps: LifeDeps & ApproverDeps,
+  deps: OrdersContext,
   orderId: string,
   userId: string,
 ): Promise<ChangeOutcome> {
@@ -85,7 +74,7 @@ export async function endMandate(
 }
 
 /** Ends a mandate of which one of the people has left. @returns whether it goes on */
-export async function endIfLeft(deps: LifeDeps, order: Order): Promise<boolean> {
+export async function endIfLeft(deps: OrdersContext, order: Order): Promise<boolean> {
   const { people } = await partiesOf(deps.findAccount, order);
   const [asker, owner] = people;
   const parties: (Party & { readonly because: MandateEnd['because'] })[] = [
@@ -106,17 +95,14 @@ export async function endIfLeft(deps: LifeDeps, order: Order): Promise<boolean> 
 }
 
 /** Ends every mandate that is in force: what they have spent is not certain any more. */
-export async function endAfterRestore(deps: Pick<LifeDeps, 'store' | 'now'>): Promise<void> {
+export async function endAfterRestore(deps: OrdersContext): Promise<void> {
   for (const { id, mandateEnd } of await mandatesOf(deps.store, 'system'))
     if (mandateEnd === undefined)
       await changeOrder(deps, id, () => ({ event: { type: 'mandate_ended', because: 'database_restored' } }));
 }
 
 /** Ends a mandate whose rows differ from its log. @returns whether they do */
-export async function endIfContradicted(
-  deps: Pick<LifeDeps, 'store' | 'mandates' | 'now'>,
-  order: Order,
-): Promise<boolean> {
+export async function endIfContradicted(deps: OrdersContext, order: Order): Promise<boolean> {
   const history = await deps.store.history(order.id, 'system');
   if (differenceFromLog(order, history, deps.store.isWitnessed) === undefined) return false;
   await changeOrder(deps, order.id, (current) => stopContradicted(deps, current));
@@ -145,7 +131,7 @@ export async function mandatesInForce(
 }
 
 async function end(
-  deps: LifeDeps,
+  deps: OrdersContext,
   orderId: string,
   how: Pick<MandateEnd, 'because' | 'by'>,
 ): Promise<ChangeOutcome> {
@@ -159,10 +145,7 @@ async function end(
 }
 
 /** Stops what an ended mandate has not sent. Its mark of sending is refused in any case; this says so at once. */
-export async function stopUnsent(
-  deps: Pick<LifeDeps, 'store' | 'mandates' | 'now'>,
-  mandateId: string,
-): Promise<void> {
+export async function stopUnsent(deps: OrdersContext, mandateId: string): Promise<void> {
   const stopped = await settleEach(await deps.mandates.unsentOf(mandateId), (orderId) =>
     changeOrder(deps, orderId, () => ({
       event: { type: 'stopped', summary: { code: 'mandate_held', because: 'mandate_ended' } },

@@ -1,6 +1,7 @@
 import { DAY_MS } from '../lib/duration.ts';
 import { type BudgetSpan, periodOf } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import type { SystemViewer } from '../orders/ports.ts';
@@ -8,10 +9,10 @@ import { maySee, type PersonViewer, visibleIds } from '../orders/visibility.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { decideActing, isInTimeFor, overCeiling, type SendPlan, type Taken } from './acting.ts';
 import type { HeldCode } from './codes.ts';
-import { knownName, type MandateDeps, reservationFor } from './facts.ts';
+import { knownName, reservationFor } from './facts.ts';
 import { mandatesInForce } from './life.ts';
 import { type Mandate, type MandateInForce, mandateFor } from './mandate.ts';
-import type { MandateAct, MandateName, MandateStore } from './ports.ts';
+import type { MandateAct, MandateName } from './ports.ts';
 import type { MandateTerms } from './terms.ts';
 
 /* How mandates stand: what is shown of them before they are decided, and while they are in force. */
@@ -36,7 +37,7 @@ const MAX_COMING = 1_000;
 
 /** The mandates in force that a person may see, the oldest first, with how they stand, and how many others there are. */
 export async function mandatesStanding(
-  deps: MandateDeps,
+  deps: OrdersContext,
   viewer: PersonViewer,
 ): Promise<{ readonly shown: readonly MandateStanding[]; readonly hidden: number }> {
   const now = deps.now();
@@ -76,7 +77,7 @@ function boundsOf(span: BudgetSpan, day: string) {
 
 /** The names for which each mandate acts within 30 days. */
 async function comingNames(
-  deps: MandateDeps,
+  deps: OrdersContext,
   mandates: readonly Mandate[],
 ): Promise<ReadonlyMap<string, readonly MandateName[]>> {
   const now = deps.now();
@@ -103,7 +104,7 @@ interface EndingName {
 
 /** The mandates in force that cover some names, and are still in force when they have to act. */
 async function mandatesCovering(
-  deps: Pick<MandateDeps, 'store' | 'tagsTouched' | 'now'>,
+  deps: OrdersContext,
   names: readonly EndingName[],
   viewer: SystemViewer,
 ): Promise<ReadonlyMap<string, MandateInForce>> {
@@ -137,7 +138,7 @@ export interface MandatePreview {
 
 /** What a mandate that waits would cover, and what it would not act on. */
 export async function previewOf(
-  deps: MandateDeps,
+  deps: OrdersContext,
   order: Pick<Order, 'id'>,
   terms: MandateTerms,
 ): Promise<MandatePreview> {
@@ -172,12 +173,12 @@ export async function previewOf(
 
 /** Tells of names and their ends whether a mandate renews them that is in force now, and still is when it has to act. */
 export async function mandatesInTime(
-  deps: Pick<MandateDeps, 'store' | 'now'> & Pick<MandateStore, 'namesFitting'>,
+  deps: OrdersContext,
 ): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
   const now = deps.now();
   const covering = await Promise.all(
     (await mandatesInForce(deps, 'system')).map(async ({ mandate }) => {
-      const names = new Set(await deps.namesFitting(mandate.terms.mandate_names));
+      const names = new Set(await deps.mandates.namesFitting(mandate.terms.mandate_names));
       return { mandate, names };
     }),
   );
@@ -195,7 +196,7 @@ export interface CoveringMandate {
 
 /** The mandate that covers one name, of several the one that acts; undefined when none does. */
 export async function mandateOfName(
-  deps: MandateDeps,
+  deps: OrdersContext,
   name: string,
   viewer: PersonViewer,
 ): Promise<CoveringMandate | undefined> {
@@ -209,7 +210,7 @@ export async function mandateOfName(
 
 /** Mandates in force that a person asked for or gave. */
 export async function mandatesOfPerson(
-  deps: Pick<MandateDeps, 'store' | 'now'>,
+  deps: OrdersContext,
   userId: string,
 ): Promise<readonly MandateInForce[]> {
   return (await mandatesInForce(deps, 'system')).filter(
@@ -228,7 +229,7 @@ export interface Outlook {
 
 /** What becomes of some names if nobody presses anything. */
 export async function outlookOf(
-  deps: MandateDeps,
+  deps: OrdersContext,
   watched: readonly (EndingName & { readonly owner?: string | undefined })[],
   viewer: SystemViewer,
 ): Promise<Outlook> {
@@ -254,7 +255,7 @@ export async function outlookOf(
 
 /** When the orders go out that mandates have made. @param open the open order of each name */
 async function renewalsUnderWay(
-  { store, now }: Pick<MandateDeps, 'store' | 'now'>,
+  { store, now }: OrdersContext,
   open: ReadonlyMap<string, string>,
   viewer: SystemViewer,
 ): Promise<readonly (readonly [string, Date])[]> {
@@ -269,7 +270,7 @@ async function renewalsUnderWay(
 
 /** When mandates renew names for which they have not acted yet, decided as it will be then. */
 async function renewalsAhead(
-  deps: MandateDeps,
+  deps: OrdersContext,
   covering: ReadonlyMap<string, MandateInForce>,
 ): Promise<readonly (readonly [string, Date])[]> {
   const now = deps.now().getTime();

@@ -1,7 +1,7 @@
 import { type Account, isDemoContext } from '../accounts/account.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import { type OrderRequest, type RequestOutcome, requestOrder } from '../orders/request-order.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import type { MandateDeps } from './facts.ts';
 import { type MandateIssue, readTerms, type TypedTerms } from './terms.ts';
 
 /** What a person asks a mandate with. */
@@ -21,7 +21,7 @@ export type MandateRequested =
 
 /** Asks for a mandate, if its terms are good and each of its patterns fits a name today. */
 export async function requestMandate(
-  deps: MandateDeps,
+  deps: OrdersContext,
   { typed, account, ...request }: MandateRequest,
 ): Promise<MandateRequested> {
   const read = readTerms(typed, deps.ruleFacts.currency, utcDay(deps.now()));
@@ -32,10 +32,7 @@ export async function requestMandate(
   return requestOrder(deps, { ...request, task: 'mandate', input: read.terms, secret: undefined, account });
 }
 
-async function unfitting(
-  { ruleFacts }: Pick<MandateDeps, 'ruleFacts'>,
-  patterns: readonly string[],
-): Promise<MandateIssue[]> {
+async function unfitting({ ruleFacts }: OrdersContext, patterns: readonly string[]): Promise<MandateIssue[]> {
   const found = await Promise.all(patterns.map((pattern) => ruleFacts.namesFitting([pattern])));
   return patterns.flatMap((given, index) =>
     found[index]?.length === 0 ? [{ field: 'mandate_names', code: 'fits_nothing', given }] : [],

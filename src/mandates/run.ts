@@ -1,19 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Account } from '../accounts/account.ts';
 import { present, settleEach, throwAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import { checkRequest, decisionOf, requestOrder, statedOrder } from '../orders/request-order.ts';
 import { decideActing, isDueFor, type SendPlan } from './acting.ts';
 import type { HeldCode } from './codes.ts';
-import {
-  endOfName,
-  type KnownName,
-  knownName,
-  type MandateDeps,
-  renewalOf,
-  reservationFor,
-} from './facts.ts';
+import { endOfName, type KnownName, knownName, renewalOf, reservationFor } from './facts.ts';
 import { endIfContradicted, endIfLeft, mandatesOf, stopUnsent } from './life.ts';
 import { isInForce, type MandateInForce, mandateFor, mandateOf } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
@@ -23,11 +16,6 @@ import { MAX_NOTICE_DAYS } from './terms.ts';
  * What mandates do by themselves: they make an order for each name that is due, or have it asked for in the ordinary way. Safe to
  * repeat, also on several replicas at once: of each end of a name one act is kept.
  */
-
-export interface RunDeps extends MandateDeps {
-  /** The account that somebody's orders go out with; undefined when there is none. */
-  readonly accountOf: (userId: string) => Promise<Account | undefined>;
-}
 
 /** Names that are read at once. */
 const PAGE = 200;
@@ -40,7 +28,7 @@ const MAX_ASKED = 500;
  * Has mandates act for what is due. Each mandate and each name fails alone.
  * @throws {AggregateError} after everything was tried
  */
-export async function runMandates(deps: RunDeps): Promise<void> {
+export async function runMandates(deps: OrdersContext): Promise<void> {
   const tended = await settleEach(await mandatesOf(deps.store, 'system'), (order) =>
     tendMandate(deps, order),
   );
@@ -49,7 +37,7 @@ export async function runMandates(deps: RunDeps): Promise<void> {
 }
 
 /** Has held names asked for that are due. @returns what failed; a name that waits after a failure is one of them */
-async function askForHeldNames(deps: RunDeps): Promise<readonly unknown[]> {
+async function askForHeldNames(deps: OrdersContext): Promise<readonly unknown[]> {
   const due = await deps.mandates.toAskFor(deps.now(), MAX_ASKED);
   const { errors } = await settleEach(due, async (act) => {
     try {
@@ -66,7 +54,7 @@ async function askForHeldNames(deps: RunDeps): Promise<readonly unknown[]> {
 }
 
 /** Ends a mandate whose people have left, or stops what an ended one hasn't sent. @returns it if it stays in force */
-async function tendMandate(deps: RunDeps, order: Order): Promise<MandateInForce | undefined> {
+async function tendMandate(deps: OrdersContext, order: Order): Promise<MandateInForce | undefined> {
   const mandate = mandateOf(order);
   if (mandate === undefined || (await endIfContradicted(deps, order))) return undefined;
   if (isInForce(mandate, deps.now())) return (await endIfLeft(deps, order)) ? { order, mandate } : undefined;
@@ -74,7 +62,7 @@ async function tendMandate(deps: RunDeps, order: Order): Promise<MandateInForce 
   return undefined;
 }
 
-async function actForDueNames(deps: RunDeps, given: readonly MandateInForce[]) {
+async function actForDueNames(deps: OrdersContext, given: readonly MandateInForce[]) {
   const errors: unknown[] = [];
   if (given.length === 0) return { errors };
   const mandates = given.map(({ mandate }) => mandate);
@@ -100,7 +88,11 @@ async function actForDueNames(deps: RunDeps, given: readonly MandateInForce[]) {
   }
 }
 
-async function actFor(deps: RunDeps, { order, mandate }: MandateInForce, name: MandateName): Promise<void> {
+async function actFor(
+  deps: OrdersContext,
+  { order, mandate }: MandateInForce,
+  name: MandateName,
+): Promise<void> {
   const known = await knownName(deps, order, name);
   // While somebody else asks for it, or Slack does not tell of people, there is nothing to decide.
   if (known === undefined || known.isAskedFor) return;
@@ -128,7 +120,7 @@ interface PlannedAct {
 }
 
 /** Makes the order of a mandate for a name. @returns why the mandate does not act after all */
-async function orderFor(deps: RunDeps, planned: PlannedAct): Promise<HeldCode | undefined> {
+async function orderFor(deps: OrdersContext, planned: PlannedAct): Promise<HeldCode | undefined> {
   const { order: mandate, name, known, plan } = planned;
   const reservation = await reservationFor(deps, name.name, known, plan.day);
   if (reservation === undefined) return 'budget_empty';
@@ -160,14 +152,14 @@ async function orderFor(deps: RunDeps, planned: PlannedAct): Promise<HeldCode | 
  * The renewal of a name for who asked for its mandate. People are told in the channel of reminders, or where the mandate was asked
  * for.
  */
-async function renewalRequest({ settings }: Pick<RunDeps, 'settings'>, mandate: Order, name: string) {
+async function renewalRequest({ settings }: OrdersContext, mandate: Order, name: string) {
   const { task, input, requesterId } = renewalOf(mandate, name);
   const channelId = (await settings()).reminderChannel ?? mandate.channelId;
   return { task, input, requesterId, channelId, secret: undefined, reason: undefined, threadTs: undefined };
 }
 
 /** Asks for a name in the ordinary way that its mandate does not renew. */
-async function askFor(deps: RunDeps, act: MandateAct): Promise<void> {
+async function askFor(deps: OrdersContext, act: MandateAct): Promise<void> {
   const mandate = await deps.store.load(act.mandateId, 'system');
   if (mandate === undefined) return;
   const account = (await deps.findAccount(mandate.account.id)) ?? (await deps.accountOf(mandate.requesterId));

@@ -1,12 +1,13 @@
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { MandatedSending, SendingRead } from '../orders/ports.ts';
 import { verifiedStatement } from '../orders/statement.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type Clearance, decideSending, refusalToSend } from './acting.ts';
-import { knownName, type MandateDeps, renewalOf, reservationFor } from './facts.ts';
+import { knownName, renewalOf, reservationFor } from './facts.ts';
 import { mandateOf } from './mandate.ts';
 
 /*
@@ -20,7 +21,7 @@ export type Cleared =
   | Exclude<Clearance, { kind: 'clear' }>;
 
 /** Looks whether an order of a mandate may go out at this moment. @param order of a mandate */
-export async function clearForMandate(deps: MandateDeps, order: Order): Promise<Cleared> {
+export async function clearForMandate(deps: OrdersContext, order: Order): Promise<Cleared> {
   const [item] = order.items;
   const held = (code: Extract<Clearance, { kind: 'held' }>['code']): Cleared => ({ kind: 'held', code });
   const [act, kept] = await Promise.all([
@@ -72,7 +73,7 @@ function isRenewalOf(mandate: Order, order: Order, name: string): boolean {
 const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
 
 /** @param day for which the sum was looked at and is reserved: past midnight it is looked at again */
-function refusalAtMark({ servicePlaces, now }: MandateDeps, day: string): MandatedSending['refusal'] {
+function refusalAtMark({ servicePlaces, now }: OrdersContext, day: string): MandatedSending['refusal'] {
   return (kept: Order | undefined, read: SendingRead) => {
     const mandate = kept && mandateOf(kept);
     const isUnchanged = kept !== undefined && verifiedStatement(kept, servicePlaces) !== undefined;

@@ -1,10 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
-import type { LookAtRegistry } from '../orders/accepted.ts';
-import type { LookForEvidence } from '../orders/evidence.ts';
 import { isOpen, type Order } from '../orders/order.ts';
-import type { OrderStore } from '../orders/ports.ts';
+import type { LookAtRegistry, LookForEvidence, OrderStore } from '../orders/ports.ts';
 import type { DnsClient } from '../registry/dns/client.ts';
 import type { ParentZones } from '../registry/dns/parent-zones.ts';
 import type { RdapClient } from '../registry/rdap/client.ts';

@@ -1,8 +1,7 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import type { RegistryLook as Confirmation } from '../orders/accepted.ts';
-import type { Evidence } from '../orders/evidence.ts';
 import { type Order, type OrderItem, periodOf } from '../orders/order.ts';
+import type { RegistryLook as Confirmation, Evidence } from '../orders/ports.ts';
 import type { RecordHint, RecordProof, RecordProofCode } from '../orders/record-finding.ts';
 import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
 import { isDeleted } from '../registry/rdap/status.ts';

@@ -1,9 +1,8 @@
 import { isDemoContext } from '../accounts/account.ts';
-import type { ImpactAtApproval } from '../approvals/decide.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
-import type { DelegationLook } from '../orders/delegation.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
+import type { DelegationLook, ImpactAtApproval } from '../orders/ports.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import type { FormerNameServers } from '../orders/undo.ts';
 import { subjectOf } from '../policy/subject.ts';

@@ -1,5 +1,5 @@
-import type { IncidentsOfOrders } from '../approvals/decide.ts';
 import type { Order } from '../orders/order.ts';
+import type { IncidentsOfOrders } from '../orders/ports.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import { subjectOf } from '../policy/subject.ts';
 import type { ListedIncident } from './incident.ts';

@@ -1,12 +1,11 @@
 import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
 import { type ApproverDeps, approvalPolicyOf, readPeople } from '../approvals/approvers.ts';
-import type { OrderSigning } from '../approvals/order-signing.ts';
 import { countedApprovals, type RequirementProgress } from '../approvals/progress.ts';
 import type { SignedSubject } from '../approvals/signing/approval.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import type { MandateInForce } from '../mandates/mandate.ts';
 import type { BudgetStore } from '../money/ports.ts';
-import type { OrderStore } from '../orders/ports.ts';
+import type { OrderSigning, OrderStore } from '../orders/ports.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import type { Requirement } from '../policy/evaluate.ts';

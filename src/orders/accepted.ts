@@ -1,16 +1,10 @@
 import { DAY_MS } from '../lib/duration.ts';
 import { changeOrder } from './change-order.ts';
+import type { SendingContext } from './context.ts';
 import { unconfirmedItems } from './due.ts';
 import type { Order, OrderItem } from './order.ts';
 import type { NextStep } from './order-task.ts';
-import type { LookDeps } from './ports.ts';
 import { taskNamed } from './tasks.ts';
-
-/** What the registry shows of a task that the service has accepted; `not_shown`: that it has not happened yet. */
-export type RegistryLook = 'shown' | 'not_shown' | 'unknown';
-
-/** Looks whether what the service accepted has happened. Implemented by expiry. */
-export type LookAtRegistry = (order: Order, item: OrderItem) => Promise<RegistryLook>;
 
 /** What the registry does not show this long after it was accepted is told, while there is time to ask the service. */
 const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
@@ -25,14 +19,11 @@ const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
  * Checks whether the registry shows that a task has ended which the service had only accepted, and records that, or that
  * it is overdue, with the order, so that its thread says so. Safe to repeat, also on several replicas at once.
  */
-export async function recordRegistryConfirmations(
-  deps: LookDeps<LookAtRegistry>,
-  order: Order,
-): Promise<void> {
-  const { look, log, signal } = deps;
+export async function recordRegistryConfirmations(deps: SendingContext, order: Order): Promise<void> {
+  const { lookAtRegistry, log, stopLooking } = deps;
   for (const item of unconfirmedItems(order)) {
-    if (signal.aborted) return;
-    const seen = await look(order, item).catch((err: unknown) => {
+    if (stopLooking.aborted) return;
+    const seen = await lookAtRegistry(order, item).catch((err: unknown) => {
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking whether the registry shows a result');
       return 'unknown';
     });

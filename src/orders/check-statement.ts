@@ -36,24 +36,24 @@ function requestOf({ task, account, input, secretHash, statementHash, items }: O
   ];
 }
 
-interface CheckDeps {
+interface OrdersContext {
   readonly store: OrderStore;
   readonly servicePlaces: ServicePlaces;
 }
 
 /** Stops an order that no longer gives its statement; undefined when it does. */
-export async function stopIfChanged(deps: CheckDeps, order: Order): Promise<Decision | undefined> {
+export async function stopIfChanged(deps: OrdersContext, order: Order): Promise<Decision | undefined> {
   return verifiedStatement(order, deps.servicePlaces) === undefined ? stopChanged(deps, order) : undefined;
 }
 
 /** How an order is stopped that no longer gives its statement. */
-export async function stopChanged(deps: CheckDeps, order: Order): Promise<Decision> {
+export async function stopChanged(deps: OrdersContext, order: Order): Promise<Decision> {
   const parts = changedParts(order, await deps.store.history(order.id, 'system'), deps.servicePlaces);
   return { event: { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } } };
 }
 
 /** Stops an order whose rows differ from its log. */
-export async function stopContradicted(deps: Pick<CheckDeps, 'store'>, order: Order): Promise<Decision> {
+export async function stopContradicted(deps: OrdersContext, order: Order): Promise<Decision> {
   const history = await deps.store.history(order.id, 'system');
   const event = contradictionOf(order, history, deps.store.isWitnessed);
   return event === undefined ? { refusal: { code: 'not_due' } } : { event };

@@ -1,18 +1,9 @@
 import { HOUR_MS } from '../lib/duration.ts';
 import { changeOrder } from './change-order.ts';
+import type { SendingContext } from './context.ts';
 import { delegatedItems } from './due.ts';
 import { type Order, type OrderItem, UNDO_HOURS, undoableUntil } from './order.ts';
-import type { LookDeps, OrderStore } from './ports.ts';
-
-/** What the nameservers that an order has set answer for its name. Implemented by names. */
-export type DelegationLook =
-  | { readonly kind: 'answering' }
-  /** These nameservers do not know the name, or do not answer. */
-  | { readonly kind: 'not_answering'; readonly hosts: readonly string[] }
-  /** Nobody can say. */
-  | { readonly kind: 'unknown' };
-
-export type LookAtDelegation = (order: Order, item: OrderItem) => Promise<DelegationLook>;
+import type { DelegationLook, OrderStore } from './ports.ts';
 
 /** Nameservers that have just been set up get this long before they are reported as not answering. */
 const SETTLING_MS = HOUR_MS;
@@ -22,10 +13,10 @@ const SETTLING_MS = HOUR_MS;
  * that its thread says so. At the end the card is shown again, without the undo button. Safe to repeat, also on several
  * replicas at once.
  */
-export async function recordDelegations(deps: LookDeps<LookAtDelegation>, order: Order): Promise<void> {
-  const { look, log, signal, now } = deps;
+export async function recordDelegations(deps: SendingContext, order: Order): Promise<void> {
+  const { lookAtDelegation, log, stopLooking, now } = deps;
   for (const item of delegatedItems(order)) {
-    if (signal.aborted) return;
+    if (stopLooking.aborted) return;
     const until = undoableUntil(order, item);
     if (until === undefined) continue;
     if (until <= now()) {
@@ -33,7 +24,7 @@ export async function recordDelegations(deps: LookDeps<LookAtDelegation>, order:
       continue;
     }
     if (await isReplaced(deps.store, order, item)) continue;
-    const found = await look(order, item).catch((err: unknown): DelegationLook => {
+    const found = await lookAtDelegation(order, item).catch((err: unknown): DelegationLook => {
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking whether new nameservers answer');
       return { kind: 'unknown' };
     });

@@ -2,13 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Sealed, UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
-import type { OrderSigning } from '../approvals/order-signing.ts';
-import type { TeamSettings } from '../config/environment.ts';
 import { HOUR_MS } from '../lib/duration.ts';
-import type { Log } from '../lib/log.ts';
 import type { HeldCode } from '../mandates/codes.ts';
-import type { MandateStore } from '../mandates/ports.ts';
-import type { Cleared } from '../mandates/sending.ts';
+import { clearForMandate } from '../mandates/sending.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
@@ -24,11 +20,12 @@ import {
   stopIfChanged,
 } from './check-statement.ts';
 import { isOver } from './clock.ts';
+import type { SendingContext } from './context.ts';
 import { type ItemResult, type Order, type OrderItem, waitingItems } from './order.ts';
 import type { CompletedRequest, OrderTask, OutgoingRequest } from './order-task.ts';
 import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
-import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
-import type { Directory, MandatedSending, OrderStore } from './ports.ts';
+import { accountGone, checkMembers, type Party, partiesOf } from './parties.ts';
+import type { MandatedSending } from './ports.ts';
 import { inputOwner, itemInputOwner, resultOwner } from './request-order.ts';
 import {
   decideRetry,
@@ -41,44 +38,11 @@ import {
 } from './result.ts';
 import { unsaltSecret } from './salted-secret.ts';
 import { transition } from './state-machine.ts';
-import { type ServicePlaces, verifiedStatement } from './statement.ts';
+import { verifiedStatement } from './statement.ts';
 import type { Statement, StatementItem } from './statement-shape.ts';
 import { stopEarlier } from './stop.ts';
 import type { SendingDifference } from './summary.ts';
 import { taskNamed } from './tasks.ts';
-
-export interface ExecuteDeps {
-  readonly store: OrderStore;
-  readonly vault: Vault;
-  readonly settings: () => Promise<TeamSettings>;
-  readonly now: () => Date;
-  readonly log: Log;
-  /** Whose signatures count, looked at before each request. */
-  readonly signing: OrderSigning;
-  /** The client that carries an account's credential, or undefined when the account is gone. */
-  readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
-  readonly findAccount: FindAccount;
-  readonly directory: Pick<Directory, 'membership'>;
-  readonly servicePlaces: ServicePlaces;
-  /** Looks whether the mandate that made an order lets it go at this moment. */
-  readonly clearForMandate: (order: Order) => Promise<Cleared>;
-  readonly mandates: Pick<MandateStore, 'hold'>;
-  /** Called when the service has accepted an account's credential. */
-  readonly accepted: (accountId: string) => Promise<void>;
-  /** Names this process among all that share the database; new at every start. */
-  readonly workerId: string;
-  /** How long this worker may be silent before its order is taken for abandoned; {@link LEASE_MS} when left out. */
-  readonly leaseMs?: number;
-  /** How long after its mark a request may leave; {@link SEND_WITHIN_MS} when left out. */
-  readonly sendWithinMs?: number;
-  /**
-   * Measures how long a request waits between its mark and its first byte, in milliseconds since 1970; `Date.now` when
-   * left out. A monotonic clock stops while a virtual machine is frozen.
-   */
-  readonly wallClock?: () => number;
-  /** Called after every request to the service. */
-  readonly observe: (task: string, outcome: string, seconds: number) => void;
-}
 
 /** How long a worker may be silent before its order is taken for abandoned. */
 export const LEASE_MS = 20_000;
@@ -95,7 +59,7 @@ const PARALLEL_ITEMS = 4;
 const REVEAL_MS = HOUR_MS;
 
 /** One claim of an order. */
-interface Worker extends ExecuteDeps {
+interface Worker extends SendingContext {
   /** The order as this worker's last change left it. */
   latest: Order;
   /** Ends when the last change that was begun has ended: the items of an order are sent side by side, and changed in turn. */
@@ -126,7 +90,7 @@ async function change(
 
 const NOT_DUE: Decision = { refusal: { code: 'not_due' } };
 
-function warnOfMembership({ log }: ExecuteDeps, orderId: string, userId: string): void {
+function warnOfMembership({ log }: SendingContext, orderId: string, userId: string): void {
   log.warn(
     { orderId, userId },
     'Slack does not tell whether the people of an order are still members: it is not sent yet',
@@ -144,7 +108,7 @@ class ClaimLostError extends Error {
  * @param known the order as it has just been read
  * @param signal aborts requests under way at shutdown; what was sent becomes `UNKNOWN`
  */
-export async function executeOrder(deps: ExecuteDeps, known: Order, signal: AbortSignal): Promise<void> {
+export async function executeOrder(deps: SendingContext, known: Order, signal: AbortSignal): Promise<void> {
   const { leaseMs = LEASE_MS } = deps;
   const orderId = known.id;
   let people: readonly Party[] = [];
@@ -173,7 +137,7 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
     const statement = verifiedStatement(order, deps.servicePlaces);
     if (statement === undefined) return stopChanged(deps, order);
     if (order.mandated !== undefined) {
-      const cleared = await deps.clearForMandate(order);
+      const cleared = await clearForMandate(deps, order);
       if (cleared.kind === 'held') return holdForMandate(deps, order, cleared.code);
       if (cleared.kind === 'later') {
         later = { order, until: cleared.until };
@@ -225,7 +189,7 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
 
 /** The mandate does not let an order go. That is kept first, so that its mark is refused whatever happens in between. */
 async function holdForMandate(
-  { mandates, now }: Pick<ExecuteDeps, 'mandates' | 'now'>,
+  { mandates, now }: SendingContext,
   { id }: Order,
   because: HeldCode,
 ): Promise<Decision> {
@@ -290,7 +254,7 @@ async function sendItems(
   });
 }
 
-function pauseEndOf({ settings, now }: ExecuteDeps): PauseEnd {
+function pauseEndOf({ settings, now }: SendingContext): PauseEnd {
   return async () => new Date(now().getTime() + (await settings()).approvalTtl);
 }
 
@@ -329,7 +293,7 @@ interface ExecutionContext {
 }
 
 /** The context of one request, with what its mark is checked by. */
-interface SendingContext extends ExecutionContext {
+interface RequestContext extends ExecutionContext {
   readonly mandated: MandatedSending | undefined;
 }
 
@@ -339,7 +303,7 @@ interface PreparedExecution {
   readonly error?: unknown;
 }
 
-async function prepare(deps: ExecuteDeps, order: Order, statement: Statement): Promise<PreparedExecution> {
+async function prepare(deps: SendingContext, order: Order, statement: Statement): Promise<PreparedExecution> {
   try {
     return { context: await executionContext(deps, order, statement) };
   } catch (error) {
@@ -352,7 +316,7 @@ async function prepare(deps: ExecuteDeps, order: Order, statement: Statement): P
  * @throws when the credential is not of the stated account, what is sealed cannot be opened, or the database fails
  */
 async function executionContext(
-  deps: ExecuteDeps,
+  deps: SendingContext,
   order: Order,
   statement: Statement,
 ): Promise<ExecutionContext | undefined> {
@@ -365,7 +329,7 @@ async function executionContext(
 }
 
 /** @throws when one of them is not what was stated */
-async function secretsOf(deps: ExecuteDeps, order: Order): Promise<ReadonlyMap<string, Secret>> {
+async function secretsOf(deps: SendingContext, order: Order): Promise<ReadonlyMap<string, Secret>> {
   const secrets = new Map<string, Secret>();
   const open = (hash: string, sealed: Sealed | undefined, owner: readonly string[]): void => {
     const secret = sealed && unsaltSecret(openSealed(deps.vault, sealed, owner), hash);
@@ -392,7 +356,7 @@ function openSealed(vault: Vault, sealed: Sealed, owner: readonly string[]): Sec
   }
 }
 
-async function sendItem(execution: ItemExecution, context: SendingContext): Promise<void> {
+async function sendItem(execution: ItemExecution, context: RequestContext): Promise<void> {
   const { worker, order } = execution;
   const startedAt = performance.now();
   const outcome = await requestItem(execution, context);
@@ -403,7 +367,7 @@ async function sendItem(execution: ItemExecution, context: SendingContext): Prom
 }
 
 /** @returns undefined when the claim was lost before the request left: the item belongs to another worker now */
-async function requestItem(execution: ItemExecution, context: SendingContext): Promise<Outcome | undefined> {
+async function requestItem(execution: ItemExecution, context: RequestContext): Promise<Outcome | undefined> {
   const { worker, task, order, item, signal } = execution;
   const { client, statement, secrets, mandated } = context;
   const progress: SendProgress = { sent: undefined, mayBeDone: false };
@@ -662,7 +626,7 @@ async function release(worker: Worker): Promise<void> {
  * process ends before that, whoever takes the order over makes it `UNKNOWN`.
  */
 async function retryUntilCommitted<T>(
-  deps: ExecuteDeps,
+  deps: SendingContext,
   signal: AbortSignal,
   commit: () => Promise<T>,
 ): Promise<T> {

@@ -1,20 +1,15 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { isAgreedTo, type Reservation, type Shortfall } from '../money/budget.ts';
-import type { BudgetedItems, LookAtBudgets } from '../money/budget-look.ts';
+import type { BudgetedItems } from '../money/budget-look.ts';
 import type { OrderCost } from '../money/prices.ts';
 import { isPaused } from './bulk/waves.ts';
+import type { OrdersContext } from './context.ts';
 import { type Approval, isRequester, type Order, waitingItems } from './order.ts';
 
 /*
  * What the team's budgets say about an order. An order that exceeds one needs an admin's approval, besides
  * everybody else's that it needs.
  */
-
-export interface BudgetDeps {
-  readonly lookAtBudgets: LookAtBudgets;
-  /** Whether a person is an admin at this moment; false where Slack does not tell. */
-  readonly isAdmin: (userId: string) => Promise<boolean>;
-}
 
 export interface BudgetCheck {
   /** Budgets that do not have what the order takes. */
@@ -44,7 +39,7 @@ export function budgetedItems(order: Order): BudgetedItems {
  * @param approvals of those who agree
  */
 export async function checkBudgets(
-  { lookAtBudgets, isAdmin }: BudgetDeps,
+  { lookAtBudgets, isAdmin }: OrdersContext,
   order: BudgetedOrder,
   cost: OrderCost | undefined | Promise<OrderCost | undefined>,
   approvals: readonly Pick<Approval, 'userId' | 'agreedExcess'>[],

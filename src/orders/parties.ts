@@ -1,14 +1,11 @@
-import type { Account } from '../accounts/account.ts';
 import type { Order } from './order.ts';
-import type { Directory } from './ports.ts';
+import type { Directory, FindAccount } from './ports.ts';
 import type { PlainSummary } from './summary.ts';
 
 /*
  * The people an order depends on. Once one of them has left the workspace, nothing more of it is
  * sent.
  */
-
-export type FindAccount = (accountId: string) => Promise<Account | undefined>;
 
 export interface Party {
   readonly userId: string;

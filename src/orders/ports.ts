@@ -1,16 +1,22 @@
+import type { Account } from '../accounts/account.ts';
 import type { Sealed } from '../accounts/vault.ts';
-import type { SigningLog } from '../approvals/charter.ts';
-import type { Log } from '../lib/log.ts';
+import type { CharterStatus, Deciding, SigningLog, Witness } from '../approvals/charter.ts';
+import type { ApprovalSignature, SignedSubject } from '../approvals/signing/approval.ts';
+import type { Verifier } from '../approvals/signing/assertion.ts';
+import type { KeyLog, KeyRing } from '../approvals/signing/key-ring.ts';
+import type { TeamSettings } from '../config/environment.ts';
 import type { SendingFacts } from '../mandates/acting.ts';
 import type { HeldCode } from '../mandates/codes.ts';
 import type { Reservation, Shortfall } from '../money/budget.ts';
 import type { PricedOrder } from '../money/order-cost.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { Policy } from '../policy/policy.ts';
+import type { DecidingPolicy } from '../policy/ports.ts';
 import type { IsWitnessed } from './log-limits.ts';
-import type { Order, OrderState, OrderTaskName } from './order.ts';
+import type { Order, OrderItem, OrderState, OrderTaskName } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
-import type { EarlierFinding } from './refusal.ts';
+import type { RecordHint, RecordProof } from './record-finding.ts';
+import type { EarlierFinding, ShownIncident } from './refusal.ts';
 import type { LogDifference, SendingDifference } from './summary.ts';
 
 /** A change to commit: all of it or nothing. */
@@ -209,15 +215,6 @@ export interface OrderStore {
   returnRevealable(orderId: string, n: number, sealed: Sealed): Promise<void>;
 }
 
-/** What it takes to look at public records for an order, and to record what they show. */
-export interface LookDeps<Look> {
-  readonly store: OrderStore;
-  readonly look: Look;
-  readonly now: () => Date;
-  readonly log: Log;
-  readonly signal: AbortSignal;
-}
-
 /** Whether somebody is a full member of the workspace; `unknown` while Slack does not tell. */
 export type Membership = 'member' | 'left' | 'unknown';
 
@@ -253,3 +250,90 @@ export type SendingObstacle =
 export type SendingGuard =
   | 'no_signatures'
   | { readonly verify: (rows: SendingRows) => Promise<SendingObstacle | undefined> };
+
+/**
+ * What an approver knows of the impact on an order's name. `none`: the task puts nothing at risk. `changed`: since it was
+ * asked for something has appeared, or can be seen no longer, and nobody was told so at a press yet.
+ */
+export type ImpactAtApproval = 'none' | 'known' | 'unknown' | 'changed';
+
+/** The open incidents of the names of orders, and who among the approvers knows of them. */
+export interface IncidentsOfOrders {
+  /** From when on each person's approval knows of all of them; undefined while none is open. */
+  readonly informedSince: (order: Order) => Promise<ReadonlyMap<string, Date> | undefined>;
+  /** What is open, where a person did not know all of it when they pressed; undefined when they did. */
+  readonly newTo: (
+    order: Order,
+    userId: string,
+    pressedAt: Date,
+  ) => Promise<readonly ShownIncident[] | undefined>;
+  /** A person has been told of these. */
+  readonly told: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
+}
+
+/** What keys are measured by; undefined where none can be used. */
+export interface KeyUse {
+  /** `SIGNING_ROOTS`. */
+  readonly roots: ReadonlySet<string>;
+  readonly verifier: Verifier;
+  /** Undefined while the ledger's key can't be opened: then no charter counts. */
+  readonly witness: Witness | undefined;
+}
+
+/** The signatures of orders, as decisions and the sending need them. */
+export interface OrderSigning {
+  /** Undefined while nothing can be signed. */
+  readonly use: KeyUse | undefined;
+  /** The policy and the settings that decide at this moment. */
+  deciding(): Promise<Deciding>;
+  /** The settings of {@link deciding}. */
+  settings(): Promise<TeamSettings>;
+  /** The policy of {@link deciding}. */
+  readonly policy: DecidingPolicy;
+  /** The keys and charters in the log, and the active keys. */
+  keys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
+  /** Whether a charter counts; undefined while nothing can be signed. */
+  charter(): Promise<CharterStatus | undefined>;
+  /** Those whose signed approvals of an order count at this moment. @param policyVersion that is in force */
+  signersOf(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
+  /** The people whose signatures count now. */
+  signersAmong(
+    approvals: readonly { readonly userId: string; readonly signed?: ApprovalSignature | undefined }[],
+    subject: SignedSubject,
+  ): Promise<ReadonlySet<string>>;
+  /**
+   * What has to hold for a request of an order to leave.
+   * @param order as it was claimed, whose rows gave its statement
+   * @returns undefined while Slack does not tell of the people whom it depends on
+   */
+  guardOf(order: Order): Promise<SendingGuard | undefined>;
+}
+
+export type FindAccount = (accountId: string) => Promise<Account | undefined>;
+
+/** Asks public records about an item. Implemented by expiry. */
+export type LookForEvidence = (order: Order, item: OrderItem) => Promise<Evidence>;
+
+/** Looks whether what the service accepted has happened. Implemented by expiry. */
+export type LookAtRegistry = (order: Order, item: OrderItem) => Promise<RegistryLook>;
+
+/** What the nameservers that an order has set answer for its name. Implemented by names. */
+export type DelegationLook =
+  | { readonly kind: 'answering' }
+  /** These nameservers do not know the name, or do not answer. */
+  | { readonly kind: 'not_answering'; readonly hosts: readonly string[] }
+  /** Nobody can say. */
+  | { readonly kind: 'unknown' };
+
+export type LookAtDelegation = (order: Order, item: OrderItem) => Promise<DelegationLook>;
+
+/** What the registry shows of a task that the service has accepted; `not_shown`: that it has not happened yet. */
+export type RegistryLook = 'shown' | 'not_shown' | 'unknown';
+
+/** What public records tell of a request whose answer was lost. */
+export type Evidence =
+  /** It was carried out: nothing else can have caused what is seen. */
+  | { readonly kind: 'done'; readonly seen: RecordProof }
+  /** Proves nothing, but helps the person who settles it. `source` is the server that said so. */
+  | { readonly kind: 'hint'; readonly seen: RecordHint; readonly source: string }
+  | { readonly kind: 'nothing' };

@@ -3,22 +3,20 @@ import { type Account, accountName, isTeamAccount } from '../accounts/account.ts
 import type { Sealed, Vault } from '../accounts/vault.ts';
 import {
   approvalsRequiredBy,
-  type DemandDeps,
   decidedOrder,
   type EvaluatedOrder,
   evaluateOrder,
 } from '../approvals/demand.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { Mandated } from '../mandates/codes.ts';
-import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
-import type { ServiceClient } from '../service/client.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { AvailableInterfaces } from '../service/interfaces.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import { type BulkRequest, checkRows, newBulk } from './bulk/request-bulk.ts';
 import { changeOrder } from './change-order.ts';
+import type { OrdersContext } from './context.ts';
 import { type WaitingMoments, waitingMoments } from './deadlines.ts';
 import type { InputIssue } from './input-issue.ts';
 import {
@@ -31,10 +29,9 @@ import {
   type OrderItem,
   type OrderTaskName,
 } from './order.ts';
-import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from './order-budget.ts';
+import { type BudgetCheck, budgetedItems, checkBudgets } from './order-budget.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import type { OrderTask } from './order-task.ts';
-import type { FirstExpiry, OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { type SaltedSecret, saltSecret } from './salted-secret.ts';
 import { hashOfStatement, type ServicePlaces, type StatableOrder, statementOf } from './statement.ts';
@@ -43,19 +40,6 @@ import { taskNamed } from './tasks.ts';
 
 /** A draft that is not confirmed is forgotten after this. */
 const DRAFT_LIFE_MS = 15 * MINUTE_MS;
-
-export interface RequestDeps extends BudgetDeps, DemandDeps {
-  readonly store: OrderStore;
-  readonly vault: Vault;
-  readonly now: () => Date;
-  readonly priceOf: PriceOrder;
-  readonly firstExpiry: FirstExpiry;
-  readonly servicePlaces: ServicePlaces;
-  /** The interfaces that an account reaches. */
-  readonly interfacesOf: (account: Account) => AvailableInterfaces;
-  /** The client of a linked account. It is only opened; nothing is sent. */
-  readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
-}
 
 export interface OrderRequest {
   readonly task: OrderTaskName;
@@ -101,7 +85,7 @@ export function newOrderId(): string {
 }
 
 /** Turns what a person asked for into an order: a draft, a waiting one, or one that goes out at once. */
-export async function requestOrder(deps: RequestDeps, request: OrderRequest): Promise<RequestOutcome> {
+export async function requestOrder(deps: OrdersContext, request: OrderRequest): Promise<RequestOutcome> {
   const { account } = request;
   if (account === undefined) return { kind: 'not_linked' };
   const checked = checkRequest(deps.interfacesOf(account), request);
@@ -145,7 +129,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
 
 /** A new order with its statement, and its first line in the log; or why it cannot be sent. */
 export function statedOrder(
-  { servicePlaces }: Pick<RequestDeps, 'servicePlaces'>,
+  { servicePlaces }: OrdersContext,
   wanted: WantedOrder,
   start: Start,
   secrets: SaltedSecrets = NO_SECRETS,
@@ -207,7 +191,7 @@ export interface Start {
 
 /** Only an order that nobody has to confirm or approve is held against the budgets now. */
 async function startOf(
-  deps: RequestDeps,
+  deps: OrdersContext,
   { request, account, checked, decision, price, firstExpiry }: WantedOrder,
 ): Promise<Start> {
   const at = deps.now();
@@ -360,7 +344,7 @@ function requestedEntry(
  * @param conflictingOrderId undefined when other orders have reserved what was left of the budgets
  */
 async function settleConflict(
-  deps: RequestDeps,
+  deps: OrdersContext,
   request: OrderRequest,
   conflictingOrderId: string | undefined,
 ): Promise<RequestOutcome> {
@@ -418,7 +402,7 @@ const FORGOTTEN: Refusal = { code: 'draft_forgotten' };
  * @returns why not; undefined when it is gone
  */
 export async function dropDraft(
-  { store }: Pick<RequestDeps, 'store'>,
+  { store }: OrdersContext,
   orderId: string,
   userId: string,
 ): Promise<Refusal | undefined> {
@@ -437,7 +421,7 @@ export type ConfirmOutcome =
 
 /** The requester confirms a draft: it becomes an order that others see. */
 export async function confirmOrder(
-  deps: RequestDeps,
+  deps: OrdersContext,
   orderId: string,
   userId: string,
 ): Promise<ConfirmOutcome> {

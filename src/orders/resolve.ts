@@ -1,13 +1,13 @@
 import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
 import { approversOf } from '../approvals/approvers.ts';
-import type { DecideDeps } from '../approvals/decide.ts';
 import { type ChangeOutcome, changeOrder } from './change-order.ts';
+import type { OrdersContext } from './context.ts';
 import type { Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
 
 /** Why a person may not settle an unknown outcome, or undefined when they may. */
 export async function refusalToResolve(
-  deps: DecideDeps,
+  deps: OrdersContext,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
@@ -22,7 +22,7 @@ export async function refusalToResolve(
 
 /** An approver says what became of an order whose outcome nobody knew. */
 export function resolveOrder(
-  deps: DecideDeps,
+  deps: OrdersContext,
   orderId: string,
   userId: string,
   outcome: 'SUCCEEDED' | 'FAILED',

@@ -1,10 +1,9 @@
 import { MINUTE_MS } from '../lib/duration.ts';
-import type { Log } from '../lib/log.ts';
 import { ANNOUNCED_MS } from '../mandates/acting.ts';
 import { endAfterRestore } from '../mandates/life.ts';
 import { changeOrder } from './change-order.ts';
+import type { OrdersContext } from './context.ts';
 import type { Order } from './order.ts';
-import type { OrderStore } from './ports.ts';
 
 /*
  * A database may hold less than was committed: a backup was restored, a standby took over, or a disk did not keep what
@@ -66,11 +65,8 @@ export interface Heartbeat {
   onOtherServer(listener: () => void): void;
 }
 
-export interface GuardDeps {
-  readonly store: OrderStore;
+export interface GuardContext extends OrdersContext {
   readonly heartbeat: Heartbeat;
-  readonly now: () => Date;
-  readonly log: Log;
   /** Names this process among all that share the database. */
   readonly processId: string;
   /** {@link BEAT_MS} when left out. */
@@ -104,7 +100,7 @@ export interface Known {
  * work for long. Runs at start, before any work is taken.
  * @returns what is known of the database, for {@link startHeartbeat}
  */
-export async function markUnsentUnknown(deps: GuardDeps): Promise<Known> {
+export async function markUnsentUnknown(deps: GuardContext): Promise<Known> {
   const seen = await deps.heartbeat.look();
   const why = restoreSignAtStart(seen, deps.now());
   if (why !== undefined) await invalidateUnsent(deps, why, seen.last?.seenAt);
@@ -132,7 +128,7 @@ function rewindSign(known: Known, { database, isBehind, last }: Sighting): strin
 }
 
 /** Runs after the orders are marked: a process that starts before this must come to the same conclusion. */
-async function verify(deps: GuardDeps, seen: Sighting, isLast: boolean): Promise<Known> {
+async function verify(deps: GuardContext, seen: Sighting, isLast: boolean): Promise<Known> {
   const { heartbeat, now, processId } = deps;
   const count = await heartbeat.beat({ at: now(), seen, processId, isLast });
   await heartbeat.verify(seen);
@@ -140,7 +136,7 @@ async function verify(deps: GuardDeps, seen: Sighting, isLast: boolean): Promise
 }
 
 /** @param lastSeen up to when the database is known to hold everything; undefined: nothing tells */
-async function invalidateUnsent(deps: GuardDeps, why: string, lastSeen: Date | undefined): Promise<void> {
+async function invalidateUnsent(deps: GuardContext, why: string, lastSeen: Date | undefined): Promise<void> {
   const now = deps.now();
   for (const orderId of await deps.store.unsent()) {
     const outcome = await changeOrder(deps, orderId, (order) =>
@@ -171,7 +167,7 @@ export interface RunningHeartbeat {
  * Writes a heartbeat periodically and checks each time whether the database still holds what this process has seen. It
  * does so at once when a connection leads to another server; until then nothing is claimed or sent there.
  */
-export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat {
+export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbeat {
   const { heartbeat, log, processId, beatMs = BEAT_MS, othersMs = OTHERS_MS } = deps;
   let known = start;
   let isStopped = false;

@@ -1,7 +1,7 @@
 import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
 import { approversOf } from '../approvals/approvers.ts';
-import type { DecideDeps } from '../approvals/decide.ts';
 import type { BulkRow } from './bulk/read-csv.ts';
+import type { OrdersContext } from './context.ts';
 import { findEarlier } from './earlier.ts';
 import {
   accountOwner,
@@ -15,7 +15,7 @@ import {
   retryableItems,
 } from './order.ts';
 import type { Refusal } from './refusal.ts';
-import { type OrderRequest, type RequestDeps, type RequestOutcome, requestOrder } from './request-order.ts';
+import { type OrderRequest, type RequestOutcome, requestOrder } from './request-order.ts';
 import { taskNamed } from './tasks.ts';
 
 export type RetryOutcome =
@@ -31,14 +31,12 @@ export type RetryInput = Pick<
   'input' | 'secret' | 'reason' | 'account' | 'deliveryId' | 'bulk'
 >;
 
-type RetryDeps = RequestDeps & DecideDeps;
-
 /**
  * Makes a new order of the names that failed, with the same account. The person who retries becomes the requester; their
  * approval does not count, nor does that of anybody who asked for it before.
  */
 export async function retryOrder(
-  deps: RetryDeps,
+  deps: OrdersContext,
   orderId: string,
   userId: string,
   given?: RetryInput,
@@ -81,7 +79,11 @@ export async function retryOrder(
   });
 }
 
-async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): Promise<Refusal | undefined> {
+async function refusalOfPerson(
+  deps: OrdersContext,
+  order: Order,
+  userId: string,
+): Promise<Refusal | undefined> {
   if (!isRequester(order, userId)) {
     const refusal = refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'retry');
     if (refusal !== undefined) return refusal;
@@ -92,7 +94,7 @@ async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): 
   return taskNamed(order.task).secretResult ? { code: 'secret_answer_of', ownerId: owner } : undefined;
 }
 
-async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<Refusal | undefined> {
+async function refusalOfOrder(deps: OrdersContext, order: Order): Promise<Refusal | undefined> {
   if (hasRowSecrets(order)) return { code: 'retry_bulk' };
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryOver(order, deps.now())) return undefined;
@@ -103,7 +105,7 @@ async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<Refusal | 
 
 /** The names that failed, except those that an earlier order turned out to have done. */
 async function namesToRetry(
-  deps: Pick<RetryDeps, 'store'>,
+  deps: OrdersContext,
   order: Order,
 ): Promise<{ readonly failed: readonly string[] } | { readonly refusal: Refusal }> {
   const items = retryableItems(order);

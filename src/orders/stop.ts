@@ -1,7 +1,7 @@
 import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
 import { approversOf } from '../approvals/approvers.ts';
-import type { DecideDeps } from '../approvals/decide.ts';
 import { type ChangeOutcome, changeOrder } from './change-order.ts';
+import type { OrdersContext } from './context.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import { isFinal, type Order, waitingItems } from './order.ts';
 import type { OrderStore } from './ports.ts';
@@ -11,7 +11,7 @@ import type { Refusal } from './refusal.ts';
  * Stops the items that wait to be sent, for the requester or an approver. A request under way goes on, and its answer is
  * kept.
  */
-export function stopOrder(deps: DecideDeps, orderId: string, userId: string): Promise<ChangeOutcome> {
+export function stopOrder(deps: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, async (order) => {
     const refusal = await refusalToStop(deps, order, userId);
     if (refusal !== undefined) return { refusal };
@@ -19,7 +19,11 @@ export function stopOrder(deps: DecideDeps, orderId: string, userId: string): Pr
   });
 }
 
-async function refusalToStop(deps: DecideDeps, order: Order, userId: string): Promise<Refusal | undefined> {
+async function refusalToStop(
+  deps: OrdersContext,
+  order: Order,
+  userId: string,
+): Promise<Refusal | undefined> {
   if (order.requesterId !== userId) {
     const refusal = refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'stop');
     if (refusal !== undefined) return refusal;

@@ -1,9 +1,9 @@
 import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
 import { approversOf } from '../approvals/approvers.ts';
-import type { DecideDeps } from '../approvals/decide.ts';
+import type { OrdersContext } from './context.ts';
 import { isRequester, type Order, UNDO_HOURS, undoableUntil } from './order.ts';
 import type { Refusal } from './refusal.ts';
-import { type RequestDeps, type RequestOutcome, requestOrder } from './request-order.ts';
+import { type RequestOutcome, requestOrder } from './request-order.ts';
 
 /** The nameservers that a name had before an order changed them, as far as it is known. */
 export type FormerNameServers =
@@ -25,10 +25,7 @@ export interface UndoRequest {
  * Asks for a new order with the former nameservers, with the account of the order that it undoes. It is confirmed
  * and approved like any other; whoever presses the button is its requester.
  */
-export async function undoOrder(
-  deps: RequestDeps & DecideDeps,
-  request: UndoRequest,
-): Promise<RequestOutcome> {
+export async function undoOrder(deps: OrdersContext, request: UndoRequest): Promise<RequestOutcome> {
   const { orderId, userId } = request;
   const refused = (refusal: Refusal): RequestOutcome => ({ kind: 'refused', refusal });
   const order = await deps.store.load(orderId, 'system');

@@ -20,7 +20,7 @@ export interface PersonViewer {
   readonly isAdmin: boolean;
 }
 
-type VisibilityDeps = ApproverDeps & DemandDeps;
+type OrdersContext = ApproverDeps & DemandDeps;
 
 /**
  * Whether somebody sees private orders of other people in lists: admins do, and approvers of the settings. Who cannot be
@@ -45,7 +45,7 @@ export async function visibleOrders(
 }
 
 /** Whether a person may see an order. */
-export async function maySee(deps: VisibilityDeps, order: Order, viewer: PersonViewer): Promise<boolean> {
+export async function maySee(deps: OrdersContext, order: Order, viewer: PersonViewer): Promise<boolean> {
   const { id, isAdmin } = viewer;
   if (order.state === 'DRAFT') return order.requesterId === id;
   if (!order.isPrivate || isAdmin || isRequester(order, id)) return true;
@@ -56,7 +56,7 @@ export async function maySee(deps: VisibilityDeps, order: Order, viewer: PersonV
 
 /** An order for a person; undefined when there is none, or they may not see it. */
 export async function loadVisible(
-  deps: VisibilityDeps & { readonly store: Pick<OrderStore, 'load'> },
+  deps: OrdersContext & { readonly store: Pick<OrderStore, 'load'> },
   viewer: PersonViewer,
   id: string,
 ): Promise<Order | undefined> {
@@ -66,7 +66,7 @@ export async function loadVisible(
 
 /** Those of some orders that a person may see. Of the others nothing is shown to them but that they are. */
 export async function visibleIds(
-  deps: VisibilityDeps & { readonly store: Pick<OrderStore, 'load'> },
+  deps: OrdersContext & { readonly store: Pick<OrderStore, 'load'> },
   viewer: PersonViewer,
   ids: Iterable<string>,
 ): Promise<ReadonlySet<string>> {
@@ -88,7 +88,7 @@ export async function privateIds(
 }
 
 /** The people who may approve a waiting order at this moment, including stand-ins. */
-export async function peopleWhoMayApprove(deps: VisibilityDeps, order: Order): Promise<readonly string[]> {
+export async function peopleWhoMayApprove(deps: OrdersContext, order: Order): Promise<readonly string[]> {
   const { demand, standIns } = await waitingDecision(deps, order);
   const { people } = await peopleAmong(deps.directory, [
     ...demand.requirements.flatMap(({ approvers }) => approvers),

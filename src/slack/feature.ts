@@ -1,7 +1,6 @@
 import type { ModalView } from '@slack/types';
 import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import type { DecideDeps } from '../approvals/decide.ts';
 import type { LinkPurpose } from '../approvals/signing/ports.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import type { SettingChange, SettingsStore } from '../config/settings.ts';
@@ -9,7 +8,6 @@ import type { Expiry } from '../expiry/expiry.ts';
 import type { EventLog } from '../ledger/events.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../lib/log.ts';
-import type { RunDeps } from '../mandates/run.ts';
 import type { TagsOf } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
@@ -18,8 +16,8 @@ import type { Names } from '../names/names.ts';
 import type { PendingFacts, PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { ProtectedChanges } from '../names/protected-changes.ts';
 import type { Finding } from '../ops/doctor/finding.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
-import type { RequestDeps } from '../orders/request-order.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import type { PersonViewer } from '../orders/visibility.ts';
 import type { NotificationStore } from '../outbox/notifications.ts';
@@ -37,10 +35,10 @@ import type { Latest } from './outbound/latest.ts';
 import { SlackApiError, type SlackWeb } from './outbound/web.ts';
 
 /** What the features need. Built once in `app/bot.ts`. */
-export interface SlackDeps extends HomeWorkspace {
+export interface SlackContext extends HomeWorkspace {
   readonly accounts: Accounts;
   /** What the use cases of orders need. Features read orders from its `store`. */
-  readonly orders: RequestDeps & DecideDeps;
+  readonly orders: OrdersContext;
   /** What an order sends; undefined when its rows give no request any more. */
   readonly statementOf: (order: Order) => Statement | undefined;
   /** Has people told at once of what has changed. */
@@ -74,8 +72,6 @@ export interface SlackDeps extends HomeWorkspace {
     readonly prices: PendingChanges<readonly PriceEdit[]>;
     readonly facts: PendingFacts;
   };
-  /** What mandates act with. */
-  readonly mandates: RunDeps;
   /** The team's budgets. */
   readonly budgets: BudgetStore;
   /** What was bought, and the renewals ahead. */
@@ -126,7 +122,7 @@ export interface SlackDeps extends HomeWorkspace {
 
 /** Something that a person does, and the ways to answer. */
 export interface Interaction {
-  readonly deps: SlackDeps;
+  readonly deps: SlackContext;
   readonly person: Person;
   /** The channel where it happened; undefined in the Home tab. */
   readonly channelId: string | undefined;
@@ -263,13 +259,13 @@ export type Permitted<Thing> = Thing & { readonly needs: Needs };
 export type NamedCommand = Permitted<Command> & { readonly name: string };
 
 /** Whether a person may change the settings and read the audit log. */
-export function isAdmin(deps: Pick<SlackDeps, 'admins'>, person: Person): boolean {
+export function isAdmin(deps: Pick<SlackContext, 'admins'>, person: Person): boolean {
   return person.isConfirmed && person.isMember && (person.isAdmin || deps.admins.includes(person.id));
 }
 
 /** Whether a person is an admin at this moment. Nobody is while Slack does not tell. */
 export async function isAdminNow(
-  deps: Pick<SlackDeps, 'admins' | 'directory' | 'log'>,
+  deps: Pick<SlackContext, 'admins' | 'directory' | 'log'>,
   userId: string,
 ): Promise<boolean> {
   try {

@@ -15,7 +15,7 @@ import {
   createPlacePlanner,
 } from './admins/admins.ts';
 import { createDigestPlanner, createDigestViews } from './expiry/digest-notifications.ts';
-import type { SlackDeps } from './feature.ts';
+import type { SlackContext } from './feature.ts';
 import { createEventPlanner } from './ledger/event-notifications.ts';
 import { createAnchorPlanner } from './ledger/ledger-notifications.ts';
 import { createMandateDayPlanner, mandatePreview } from './mandates/mandate-day.ts';
@@ -26,7 +26,7 @@ import { type NotificationPlanner, notify } from './outbound/notify.ts';
 import { createPendingChangePlanner } from './settings/pending-change-notifications.ts';
 
 /** What telling people needs beside what features need. */
-export interface ToldFrom {
+export interface NotificationSources {
   readonly notifications: NotificationStore;
   /** How long the messages of a subject belong to a process without a sign of life. */
   readonly leaseMs: number;
@@ -46,8 +46,8 @@ export interface ToldFrom {
 
 /** The function that tells people of a subject. */
 export function createNotifier(
-  deps: SlackDeps,
-  from: ToldFrom,
+  deps: SlackContext,
+  from: NotificationSources,
 ): (subject: Subject, isClaimed: boolean) => Promise<void> {
   const { web, directory, now, log } = deps;
   const { notifications, leaseMs } = from;
@@ -57,8 +57,8 @@ export function createNotifier(
 
 /** Which messages there are to be, by the kind of what they tell. */
 function createPlanners(
-  deps: SlackDeps,
-  from: ToldFrom,
+  deps: SlackContext,
+  from: NotificationSources,
 ): Readonly<Record<Subject['kind'], NotificationPlanner>> {
   const {
     web,
@@ -93,7 +93,7 @@ function createPlanners(
       adminsToNotify,
       decisionOf: (order) => waitingDecision(orders, order),
       peopleWhoMayApprove: (order) => peopleWhoMayApprove(orders, order),
-      previewOf: (order) => mandatePreview(deps.mandates, order),
+      previewOf: (order) => mandatePreview(deps.orders, order),
       now,
       log,
     }),
@@ -121,7 +121,7 @@ function createPlanners(
     digest: createDigestPlanner({
       store: from.watchList,
       reminders: from.reminders,
-      outlookOf: (watched) => outlookOf(deps.mandates, watched, 'system'),
+      outlookOf: (watched) => outlookOf(deps.orders, watched, 'system'),
       directory,
       settings,
       views: createDigestViews({ settings, prices, now }),
@@ -155,7 +155,7 @@ function createPlanners(
       now,
     }),
     webhook_endpoint: createEndpointPlanner({ directory, adminsToNotify, webhooks: deps.webhooks }),
-    mandate_day: createMandateDayPlanner({ ...deps.mandates, orders: orders.store, settings, now }),
+    mandate_day: createMandateDayPlanner({ ...orders, settings }),
     departure: createDeparturePlanner({ directory, adminsToNotify, teamAccount: from.teamAccount }),
   };
 }

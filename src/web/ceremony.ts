@@ -14,7 +14,7 @@ import {
   type Rules,
   witnessText,
 } from '../approvals/charter.ts';
-import { approveSigned, type DecideDeps, noteTold, refusalToApprove } from '../approvals/decide.ts';
+import { approveSigned, noteTold, refusalToApprove } from '../approvals/decide.ts';
 import { signedSubjectOf } from '../approvals/order-signing.ts';
 import { resumeOrder } from '../approvals/resume.ts';
 import { type BoundTo, challengeOf } from '../approvals/signing/approval.ts';
@@ -40,6 +40,7 @@ import type { SettingChange } from '../config/settings.ts';
 import type { FactsChange } from '../names/ports.ts';
 import type { FactsRefusal, ProtectedChanges } from '../names/protected-changes.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { type ServicePlaces, verifiedStatement } from '../orders/statement.ts';
@@ -59,7 +60,7 @@ export interface CeremonyDeps {
   readonly links: LinkStore;
   readonly keys: KeyStore;
   readonly relyingParty: RelyingParty;
-  readonly orders: DecideDeps & { readonly servicePlaces: ServicePlaces };
+  readonly orders: OrdersContext & { readonly servicePlaces: ServicePlaces };
   readonly policies: PolicyStore;
   readonly pendingSettings: PendingChanges<readonly SettingChange[]>;
   readonly facts: Pick<ProtectedChanges, 'find' | 'signedSubject' | 'confirm'>;

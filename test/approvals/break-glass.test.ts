@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { approveInEmergency, signOff } from '../../src/approvals/break-glass.ts';
-import { approveOrder, type DecideDeps } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/decide.ts';
 import { costOf } from '../../src/money/prices.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
+import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { acceptedOf, HOUR_MS, type Rig, startRig } from '../orders/rig.ts';
@@ -16,7 +17,7 @@ import fc from '../support/properties.ts';
 
 let rig: Rig;
 let admins: ReadonlySet<string>;
-let deps: DecideDeps;
+let deps: OrdersContext;
 beforeAll(async () => {
   rig = await startRig();
   deps = { ...rig.orders, isAdmin: async (userId) => admins.has(userId) };

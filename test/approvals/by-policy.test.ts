@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { waitingDecision } from '../../src/approvals/approvers.ts';
-import { approveOrder, denyOrder, type ImpactAtApproval, noteTold } from '../../src/approvals/decide.ts';
+import { approveOrder, denyOrder, noteTold } from '../../src/approvals/decide.ts';
 import { refusedNames, rulesRefusing } from '../../src/approvals/demand.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
+import type { ImpactAtApproval } from '../../src/orders/ports.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';

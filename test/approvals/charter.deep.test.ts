@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createCharterWatch } from '../../src/approvals/charter-watch.ts';
-import type { OrderSigning } from '../../src/approvals/order-signing.ts';
 import { createVerifier, relyingPartyOf } from '../../src/approvals/signing/assertion.ts';
 import { createLog } from '../../src/lib/log.ts';
+import type { OrderSigning } from '../../src/orders/ports.ts';
 import { needsSignatures } from '../../src/policy/policy.ts';
 import { newestLink } from '../../src/store/signing-rows.ts';
 import { rule } from '../policy/sample.ts';

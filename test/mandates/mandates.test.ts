@@ -1,4 +1,3 @@
-import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { approveOrder, denyOrder } from '../../src/approvals/decide.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
@@ -240,9 +239,7 @@ describe('acting', () => {
     await on.watch('cafe.rest', 20);
     const soon = await on.inForce({ until: utcDay(new Date(rig.now.getTime() + 6 * DAY_MS)) });
     const end = { name: 'cafe.rest', expiresAt: new Date(rig.now.getTime() + 20 * DAY_MS) };
-    const { namesFitting } = rig.mandates.mandates;
-    const isRenewed = async () =>
-      (await mandatesInTime({ store: rig.store, namesFitting, now: () => rig.now }))(end);
+    const isRenewed = async () => (await mandatesInTime(rig.mandates))(end);
     expect(await isRenewed()).toBe(false);
     expect(await mandateOfName(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
       given: { order: { id: soon.id } },
@@ -743,7 +740,7 @@ describe('a database that may have been put back', () => {
       version: '1',
     };
     return markUnsentUnknown({
-      store: rig.store,
+      ...rig.orders,
       heartbeat: {
         look: async () => ({ database: 'd', server: 's', position: 1, isBehind: false, last }),
         beat: async () => 2,
@@ -751,8 +748,6 @@ describe('a database that may have been put back', () => {
         suspend: () => undefined,
         onOtherServer: () => undefined,
       },
-      now: () => rig.now,
-      log: pino({ level: 'silent' }),
       processId: 'p',
     });
   };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { approveOrder } from '../../src/approvals/decide.ts';
-import type { RegistryLook } from '../../src/orders/accepted.ts';
 import type { Order } from '../../src/orders/order.ts';
+import type { RegistryLook } from '../../src/orders/ports.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { textOf } from '../support/demo.ts';

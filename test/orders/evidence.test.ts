@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createLog } from '../../src/lib/log.ts';
-import { type Evidence, resolveByEvidence } from '../../src/orders/evidence.ts';
+import { resolveByEvidence } from '../../src/orders/evidence.ts';
+import type { Evidence } from '../../src/orders/ports.ts';
 import type { RecordHint } from '../../src/orders/record-finding.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { orderRow } from '../../src/slack/ledger/audit.view.ts';
 import { seenInRecords } from '../../src/slack/orders/order.view.ts';
 import { orderHistory, orderReply } from '../../src/slack/orders/thread.view.ts';
 import { cardOf } from '../slack/orders/samples.ts';
+import { contextWith } from '../support/context.ts';
 import { HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { fails } from './scripted-service.ts';
 
@@ -21,7 +22,6 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const log = createLog('silent');
 const SEEN = 'No registration of the name was seen.';
 const hint = (seen: RecordHint = { code: 'not_registered' }, source = 'rdap.example'): Evidence => ({
   kind: 'hint',
@@ -41,13 +41,11 @@ const unknown = async (...names: string[]) => {
 };
 const look = async (orderId: string, found: (name: string) => Evidence) =>
   resolveByEvidence(
-    {
-      store: rig.store,
-      look: async (_order, { name }) => found(name),
-      now: () => rig.now,
-      log,
-      signal: new AbortController().signal,
-    },
+    contextWith({
+      ...rig.orders,
+      lookForEvidence: async (_order, { name }) => found(name),
+      stopLooking: new AbortController().signal,
+    }),
     await rig.read(orderId),
   );
 const card = async (orderId: string) =>
@@ -150,16 +148,13 @@ test('of several names each has its own', async () => {
 
 test('a registry that cannot be asked changes nothing', async () => {
   const order = await unknown('away.rest');
-  const { store } = rig;
-  const asked = {
-    store,
-    now: () => rig.now,
-    log,
-    signal: new AbortController().signal,
-    look: async (): Promise<Evidence> => {
+  const asked = contextWith({
+    ...rig.orders,
+    stopLooking: new AbortController().signal,
+    lookForEvidence: async (): Promise<Evidence> => {
       throw new Error('it is away');
     },
-  };
+  });
   await resolveByEvidence(asked, order);
   expect(await rig.read(order.id)).toEqual(order);
 });

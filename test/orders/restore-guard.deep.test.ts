@@ -10,6 +10,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createHeartbeat } from '../../src/store/heartbeat.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newOrder } from '../store/order-rig.ts';
+import { contextWith } from '../support/context.ts';
 import { OwnServer } from '../support/own-server.ts';
 import { WITNESS } from '../support/witness.ts';
 import { saidOf } from './sample.ts';
@@ -58,7 +59,7 @@ class Process {
       this.logged += String(chunk);
       done();
     };
-    this.#deps = {
+    this.#deps = contextWith({
       store: this.store,
       heartbeat: createHeartbeat(this.#database),
       now: this.now,
@@ -66,7 +67,7 @@ class Process {
       processId: randomUUID(),
       beatMs,
       othersMs: 2_000,
-    };
+    });
     processes.push(this);
   }
 

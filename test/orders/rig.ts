@@ -4,16 +4,15 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import type { Account, PersonAccount } from '../../src/accounts/account.ts';
 import { createVault } from '../../src/accounts/vault.ts';
-import { approveOrder, type DecideDeps, expireOrder, remindApprovers } from '../../src/approvals/decide.ts';
+import { approveOrder, expireOrder, remindApprovers } from '../../src/approvals/decide.ts';
 import { createOrderSigning } from '../../src/approvals/order-signing.ts';
 import type { TeamSettings } from '../../src/config/environment.ts';
 import { createLog } from '../../src/lib/log.ts';
-import type { RunDeps } from '../../src/mandates/run.ts';
-import { clearForMandate } from '../../src/mandates/sending.ts';
 import { sumByCurrency } from '../../src/money/amount.ts';
 import { createBudgetLook } from '../../src/money/budget-look.ts';
 import type { OrderCost } from '../../src/money/prices.ts';
-import { type AdvanceDeps, advance } from '../../src/orders/advance.ts';
+import { advance } from '../../src/orders/advance.ts';
+import type { OrdersContext, SendingContext } from '../../src/orders/context.ts';
 import { unfollowedItems } from '../../src/orders/due.ts';
 import { executeOrder } from '../../src/orders/execute.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
@@ -21,7 +20,6 @@ import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '..
 import {
   confirmOrder,
   type OrderRequest,
-  type RequestDeps,
   type RequestOutcome,
   requestOrder,
 } from '../../src/orders/request-order.ts';
@@ -63,7 +61,7 @@ export const ALICE: PersonAccount = {
   verifiedAt: START,
 };
 
-const TEAM = newTeamSettings({
+export const TEAM = newTeamSettings({
   approvers: ['U0BOB', 'U0CAROL', 'S0LEADS'],
   approvalTasks: ['create', 'transfer', 'renew', 'restore'],
   approvalTtl: 72 * HOUR_MS,
@@ -193,7 +191,7 @@ export async function startRig(
     return { ...(options.client?.(id) ?? service.client), account: { method, login, context } };
   };
   const accepted: string[] = [];
-  const ruleFacts: RequestDeps['ruleFacts'] = {
+  const ruleFacts: OrdersContext['ruleFacts'] = {
     currency: 'EUR',
     tagsOf: async (names) => new Map(names.map((name) => [name, tags.get(name) ?? []])),
     namesFitting: (patterns) => mandateStore.namesFitting(patterns),
@@ -220,7 +218,11 @@ export async function startRig(
     ruleFacts,
     now,
   });
-  const orders: RequestDeps & DecideDeps = {
+  const mandateStore = createMandateStore(database, '', WITNESS);
+  /** Names with an incident that nobody has explained. */
+  const incidents = new Set<string>();
+  const budgets = createBudgetStore(database, '');
+  const orders: OrdersContext = {
     store,
     vault,
     settings: async () => state.team,
@@ -247,47 +249,28 @@ export async function startRig(
       newTo: async () => undefined,
       told: async () => undefined,
     },
-  };
-
-  const mandateStore = createMandateStore(database, '', WITNESS);
-  /** Names with an incident that nobody has explained. */
-  const incidents = new Set<string>();
-  const budgets = createBudgetStore(database, '');
-  const mandates: RunDeps = {
-    ...orders,
     mandates: mandateStore,
-    priceOf: async ({ names }) => costOfNames(names, prices),
     costOn: async (names) => costOfNames(names, prices),
     budgetsOn: (day) =>
-      createBudgetLook({ teamId: '', budgets, tagsOf: orders.ruleFacts.tagsOf, now: () => new Date(day) }),
+      createBudgetLook({ teamId: '', budgets, tagsOf: ruleFacts.tagsOf, now: () => new Date(day) }),
     hasOpenIncident: async (name) => incidents.has(name),
-    tagsTouched: orders.ruleFacts.tagsOf,
+    tagsTouched: ruleFacts.tagsOf,
     accountOf: async () => accounts.get(ALICE.id),
     log,
   };
 
+  /** The same with prices. */
+  const mandates: OrdersContext = { ...orders, priceOf: async ({ names }) => costOfNames(names, prices) };
+
   let processes = 0;
   /** A process of the bot: what it can do with orders besides what people ask of it. */
-  const startProcess = (overrides: Partial<AdvanceDeps> = {}) => {
+  const startProcess = (overrides: Partial<SendingContext> = {}) => {
     processes += 1;
     const shutdown = new AbortController();
     // Every request under way listens to it.
     setMaxListeners(0, shutdown.signal);
-    const deps: AdvanceDeps = {
-      store,
-      vault,
-      settings: async () => state.team,
-      now,
-      log,
-      clientFor,
-      findAccount,
-      directory,
-      servicePlaces: places,
-      policy: orders.policy,
-      signing,
-      ruleFacts: orders.ruleFacts,
-      mandates: mandateStore,
-      clearForMandate: (order) => clearForMandate(mandates, order),
+    const deps: SendingContext = {
+      ...mandates,
       accepted: async (id) => void accepted.push(id),
       workerId: `process-${processes}`,
       observe: () => undefined,

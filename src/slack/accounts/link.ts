@@ -12,7 +12,7 @@ import {
   formOrigin,
   type Interaction,
   isAdmin,
-  type SlackDeps,
+  type SlackContext,
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
@@ -263,7 +263,7 @@ async function unlinkTeam({ deps, person, respond }: CommandCall): Promise<void>
 }
 
 /** The orders that use accounts which were forgotten. */
-function unsentOrders({ orders }: SlackDeps, gone: readonly Account[]): Promise<readonly string[]> {
+function unsentOrders({ orders }: SlackContext, gone: readonly Account[]): Promise<readonly string[]> {
   return orders.store.unfinishedOf(gone.map(({ id }) => id));
 }
 

@@ -1,7 +1,7 @@
 import type { TeamSettings } from '../../config/environment.ts';
 import { type SettingChange, settingsAsText, teamSettings } from '../../config/settings.ts';
 import { isGroup } from '../../policy/policy.ts';
-import type { SlackDeps } from '../feature.ts';
+import type { SlackContext } from '../feature.ts';
 import { approverError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { NO_APPROVERS, noMemberText, tooFewText } from '../settings/settings.view.ts';
@@ -21,7 +21,7 @@ export function withChanges(settings: TeamSettings, changes: readonly SettingCha
  * @returns the people they stand for, or what is wrong with one of them
  */
 export async function lookUpPeople(
-  { directory }: SlackDeps,
+  { directory }: SlackContext,
   ids: readonly string[],
 ): Promise<ReadonlySet<string> | string> {
   const people = new Set<string>();
@@ -48,7 +48,7 @@ export async function lookUpPeople(
  * @returns what is wrong with the approvers, by field
  */
 export async function approverErrors(
-  deps: SlackDeps,
+  deps: SlackContext,
   settings: TeamSettings,
 ): Promise<Readonly<Record<string, string>>> {
   const people = await lookUpPeople(deps, settings.approvers);

@@ -5,7 +5,7 @@ import { type Outlook, outlookOf } from '../../mandates/overview.ts';
 import type { PriceStore } from '../../money/ports.ts';
 import { costOfWaiting, type WaitingStep } from '../../money/waiting.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
-import type { SlackDeps } from '../feature.ts';
+import type { SlackContext } from '../feature.ts';
 
 /** The dates of a watched name. */
 type Dated = Pick<
@@ -59,13 +59,10 @@ export function renewalDays({ renewals }: Pick<Outlook, 'renewals'>, timeZone: s
 
 /** The same for the names of a list, at this moment. */
 export async function renewalDaysOf(
-  { mandates, settings }: Pick<SlackDeps, 'mandates' | 'settings'>,
+  { orders, settings }: Pick<SlackContext, 'orders' | 'settings'>,
   listed: readonly { readonly domain: Pick<WatchedDomain, 'name' | 'expiry'> }[],
 ): Promise<RenewalDays> {
   const names = listed.map(({ domain: { name, expiry } }) => ({ name, expiresAt: expiry?.at }));
-  const [outlook, { reminderTimezone }] = await Promise.all([
-    outlookOf(mandates, names, 'system'),
-    settings(),
-  ]);
+  const [outlook, { reminderTimezone }] = await Promise.all([outlookOf(orders, names, 'system'), settings()]);
   return renewalDays(outlook, reminderTimezone);
 }

@@ -6,7 +6,7 @@ import { readSpan, spendOf } from '../../money/spend.ts';
 import { isRequester, type Order } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { renewalDaysOf } from '../approvals/waiting.ts';
-import { isAdmin, type SlackDeps } from '../feature.ts';
+import { isAdmin, type SlackContext } from '../feature.ts';
 import { MAX_LISTED } from '../names/incident.view.ts';
 import { budgetsNow, costNow } from '../orders/order-messages.ts';
 import { withPlainView } from '../outbound/fallback.ts';
@@ -30,11 +30,11 @@ import {
 const READ = 100;
 
 /** Publishes a person's Home tab; again later where Slack does not take it now. */
-export function publishHome(deps: SlackDeps, userId: string): Promise<void> {
+export function publishHome(deps: SlackContext, userId: string): Promise<void> {
   return deps.homeTabs.run(userId, () => publish(deps, userId));
 }
 
-async function publish(deps: SlackDeps, userId: string): Promise<void> {
+async function publish(deps: SlackContext, userId: string): Promise<void> {
   const blocks = await blocksFor(deps, userId).catch((err: unknown) => {
     const reference = newReference();
     deps.log.error({ err, reference }, 'reading what the Home tab shows');
@@ -45,12 +45,12 @@ async function publish(deps: SlackDeps, userId: string): Promise<void> {
   );
 }
 
-async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly KnownBlock[]> {
+async function blocksFor(deps: SlackContext, userId: string): Promise<readonly KnownBlock[]> {
   const person = await deps.directory.person(userId, undefined);
   return person.isMember ? homeBlocks(await homeData(deps, userId, isAdmin(deps, person))) : strangerBlocks();
 }
 
-async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {
+async function homeData(deps: SlackContext, userId: string, admin: boolean): Promise<HomeData> {
   const [
     account,
     incidents,
@@ -81,7 +81,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     expiringNext(deps),
     deps.expiry.countsByMonth(),
     admin ? moneyOf(deps, userId) : undefined,
-    mandatesOfPerson(deps.mandates, userId),
+    mandatesOfPerson(deps.orders, userId),
   ]);
   // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
   const waiting = await waitingFor(deps.orders, userId, [...pending, ...unknown], { allGroups: admin });
@@ -113,14 +113,14 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
 }
 
 /** The names that expire next, and which of them a mandate renews. */
-async function expiringNext(deps: SlackDeps): Promise<Pick<HomeData, 'next' | 'renewals'>> {
+async function expiringNext(deps: SlackContext): Promise<Pick<HomeData, 'next' | 'renewals'>> {
   const next = await deps.expiry.expiringNext(HOME_LENGTH);
   return { next, renewals: await renewalDaysOf(deps, next) };
 }
 
 /** What an approver has to know of orders besides what they hold: what they cost, and what hangs on their names. */
 async function knownOf(
-  deps: SlackDeps,
+  deps: SlackContext,
   orders: readonly Order[],
 ): Promise<ReadonlyMap<string, KnownOfOrder>> {
   const known = orders.map(async (order) => {
@@ -137,7 +137,7 @@ async function knownOf(
 }
 
 /** What was spent this month and how the budgets stand, for admins. */
-async function moneyOf({ prices, spending, budgets, directory, now }: SlackDeps, userId: string) {
+async function moneyOf({ prices, spending, budgets, directory, now }: SlackContext, userId: string) {
   const today = utcDay(now());
   const span = readSpan(today.slice(0, 7));
   if (span === undefined) return undefined;

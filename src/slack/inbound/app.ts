@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { App } from '@slack/bolt';
 import type { Secret } from '../../service/secret.ts';
-import type { SlackDeps } from '../feature.ts';
+import type { SlackContext } from '../feature.ts';
 import { publishHome } from '../home/home.ts';
 import { isFullMember } from '../outbound/directory.ts';
 import { webClientOptions } from '../outbound/web.ts';
@@ -13,7 +13,7 @@ import { boltLogger, createReceiver, type SlackMode } from './receiver.ts';
 import { createWorkTracker, type WorkTracker } from './work-tracker.ts';
 
 export interface SlackAppOptions {
-  readonly deps: SlackDeps;
+  readonly deps: SlackContext;
   readonly botToken: Secret;
   readonly botUserId: string;
   readonly apiUrl: string | undefined;
@@ -96,7 +96,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
 }
 
 /** Handles an event about people and groups. Resolves when it is committed, or has taken too long. */
-async function takeIn(deps: SlackDeps, { track }: WorkTracker, body: unknown): Promise<void> {
+async function takeIn(deps: SlackContext, { track }: WorkTracker, body: unknown): Promise<void> {
   const announced = announcement.safeParse(body).data;
   if (announced?.team_id !== deps.teamId) return;
   const { event } = announced;
@@ -112,7 +112,7 @@ async function takeIn(deps: SlackDeps, { track }: WorkTracker, body: unknown): P
 }
 
 /** Shows the Home tab to whoever opened it. */
-function showHome(deps: SlackDeps, { track }: WorkTracker, event: unknown): void {
+function showHome(deps: SlackContext, { track }: WorkTracker, event: unknown): void {
   void track('home', async () => {
     const payload = homePayload.parse(event);
     if (payload.tab === 'messages') return;

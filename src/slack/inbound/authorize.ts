@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModalView } from '@slack/types';
 import { z } from 'zod';
 import { NOT_LINKED, NOT_LINKED_ADMIN, NOT_LINKED_BUT_MAY_ORDER } from '../accounts/link.view.ts';
-import { type Interaction, isAdmin, type Needs, type SlackDeps } from '../feature.ts';
+import { type Interaction, isAdmin, type Needs, type SlackContext } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { asSections, noticeView } from '../kit/form.ts';
 import type { Person } from '../outbound/directory.ts';
@@ -51,7 +51,7 @@ function notAMember(userId: string): Person {
  * do.
  */
 export function interaction(
-  deps: SlackDeps,
+  deps: SlackContext,
   delivery: Delivery,
   person: Person = notAMember(delivery.userId),
 ): Interaction {
@@ -154,7 +154,7 @@ async function notLinked({ deps, person, orderAccount }: Interaction): Promise<M
 
 /** Finds out who somebody is and whether they may do something that has needs; else what to say to them. */
 export async function authorize(
-  deps: SlackDeps,
+  deps: SlackContext,
   delivery: Delivery,
   needs: Needs,
 ): Promise<{ readonly call: Interaction } | { readonly refused: Message }> {
@@ -170,7 +170,7 @@ export async function authorize(
  * @param activity for the log
  */
 export async function handle(
-  deps: SlackDeps,
+  deps: SlackContext,
   delivery: Delivery,
   { needs, activity }: { readonly needs: Needs; readonly activity: string },
   run: (call: Interaction) => Promise<void>,

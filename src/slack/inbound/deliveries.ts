@@ -2,7 +2,7 @@ import type { SlackViewMiddlewareArgs, ViewSubmitAction } from '@slack/bolt';
 import type { z } from 'zod';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import { isDirect } from '../approvals/reach-approvers.ts';
-import type { Interaction, Needs, SlackDeps } from '../feature.ts';
+import type { Interaction, Needs, SlackContext } from '../feature.ts';
 import { unknownCommand } from '../help/help.view.ts';
 import { publishHome } from '../home/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../index.ts';
@@ -42,7 +42,7 @@ const COMMANDS_PER_MINUTE = 600;
 
 /** @param commandsPerMinute commands, shortcuts and presses per person */
 export function createDeliveryHandlers(
-  deps: SlackDeps,
+  deps: SlackContext,
   { track, runInBackground }: WorkTracker,
   commandsPerMinute = COMMANDS_PER_MINUTE,
 ) {
@@ -88,7 +88,7 @@ export function createDeliveryHandlers(
  * where it stands, and brings it up to date from now on.
  */
 async function adoptShownCard(
-  { adoptCard }: SlackDeps,
+  { adoptCard }: SlackContext,
   { user, channel, message }: z.infer<typeof actionPayload> | z.infer<typeof shortcutPayload>,
 ): Promise<void> {
   const [orderId] = message?.blocks?.flatMap(({ block_id = '' }) => orderOfCardBlock(block_id) ?? []) ?? [];
@@ -127,7 +127,7 @@ type Runner<Result> = (
   acknowledgement: Acknowledgement,
 ) => Promise<Result>;
 
-function createLimitedHandler(deps: SlackDeps, commandsPerMinute: number): HandleLimited {
+function createLimitedHandler(deps: SlackContext, commandsPerMinute: number): HandleLimited {
   const commands = createLimiter(commandsPerMinute, MINUTE_MS);
 
   /** @returns what to say to somebody over the limit; undefined below it */

@@ -8,7 +8,7 @@ import {
   type NextView,
   type Permitted,
   renderForm,
-  type SlackDeps,
+  type SlackContext,
   type Submitted,
 } from '../feature.ts';
 import { publishHome } from '../home/home.ts';
@@ -49,7 +49,7 @@ const ownAcknowledgement = (): Acknowledgement => ({
 
 /** Passes a submitted form to its feature, and shows the outcome to the person. */
 export async function submitForm(
-  deps: SlackDeps,
+  deps: SlackContext,
   feature: Permitted<FormFeature>,
   payload: z.infer<typeof viewPayload>,
   origin: FormOrigin,
@@ -87,7 +87,7 @@ export async function submitForm(
 
 /** Never throws: whoever filled in a form gets the answer in it. */
 async function submitted(
-  deps: SlackDeps,
+  deps: SlackContext,
   feature: Permitted<FormFeature>,
   delivery: Delivery,
   values: FormValues,
@@ -105,7 +105,7 @@ async function submitted(
   }
 }
 
-async function withPlainErrors({ directory }: SlackDeps, outcome: Submitted): Promise<Submitted> {
+async function withPlainErrors({ directory }: SlackContext, outcome: Submitted): Promise<Submitted> {
   if (!('errors' in outcome)) return outcome;
   const errors = Object.entries(outcome.errors).map(
     async ([field, problem]) => [field, await withPlainNames(directory, problem)] as const,

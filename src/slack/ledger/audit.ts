@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../lib/duration.ts';
-import type { CommandCall, Feature, SlackDeps } from '../feature.ts';
+import type { CommandCall, Feature, SlackContext } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../kit/csv-file.ts';
 import { withProgress } from '../outbound/progress.ts';
@@ -24,7 +24,7 @@ import { datesOf, readSpan } from './span.ts';
 const DEFAULT_DAYS = 30;
 
 async function* csvOf(
-  deps: SlackDeps,
+  deps: SlackContext,
   from: Date,
   to: Date,
   onRow: (at: Date) => void,

@@ -3,7 +3,7 @@ import type { TeamEvent } from '../../ledger/events.ts';
 import type { Impact } from '../../names/impact.ts';
 import { charterStatusMessage } from '../approvals/signing/charter.view.ts';
 import { type WaitingDeps, waitingNow } from '../approvals/waiting.ts';
-import type { SlackDeps } from '../feature.ts';
+import type { SlackContext } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { quoteText, waitingText } from '../money/price.view.ts';
 import { impactLines } from '../orders/impact.view.ts';
@@ -20,16 +20,16 @@ import {
 
 /* What people are told of an event, once. */
 
-interface LapseDeps extends WaitingDeps, Pick<SlackDeps, 'log'> {
-  readonly expiry: Pick<SlackDeps['expiry'], 'find'>;
+interface LapseDeps extends WaitingDeps, Pick<SlackContext, 'log'> {
+  readonly expiry: Pick<SlackContext['expiry'], 'find'>;
 }
 
-export interface EventPlannerDeps extends LapseDeps, Pick<SlackDeps, 'directory' | 'adminsToNotify'> {
+export interface EventPlannerDeps extends LapseDeps, Pick<SlackContext, 'directory' | 'adminsToNotify'> {
   readonly settings: () => Promise<
     Pick<TeamSettings, 'alertChannel' | 'reminderChannel' | 'reminderTimezone'>
   >;
-  readonly events: Pick<SlackDeps['events'], 'find'>;
-  readonly impacts: Pick<SlackDeps['names']['impacts'], 'ofName'>;
+  readonly events: Pick<SlackContext['events'], 'find'>;
+  readonly impacts: Pick<SlackContext['names']['impacts'], 'ofName'>;
 }
 
 export function createEventPlanner(deps: EventPlannerDeps): NotificationPlanner {

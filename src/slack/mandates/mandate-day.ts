@@ -1,11 +1,8 @@
-import type { TeamSettings } from '../../config/environment.ts';
 import { chunksOf } from '../../lib/collections.ts';
-import type { MandateDeps } from '../../mandates/facts.ts';
 import { type MandatePreview, previewOf } from '../../mandates/overview.ts';
-import type { MandateStore } from '../../mandates/ports.ts';
 import { mandateTerms } from '../../mandates/terms.ts';
+import type { OrdersContext } from '../../orders/context.ts';
 import type { Order } from '../../orders/order.ts';
-import type { OrderStore } from '../../orders/ports.ts';
 import type { NotificationPlanner, WantedNotification } from '../outbound/notify.ts';
 import { ACTS_PER_MESSAGE, dayMessage, type ToldAct } from './mandate.view.ts';
 
@@ -14,14 +11,7 @@ import { ACTS_PER_MESSAGE, dayMessage, type ToldAct } from './mandate.view.ts';
  * there may go out a day later, so that is recorded at once.
  */
 
-export interface MandateDayDeps {
-  readonly mandates: Pick<MandateStore, 'actsOf' | 'announced'>;
-  readonly orders: Pick<OrderStore, 'load'>;
-  readonly settings: () => Promise<Pick<TeamSettings, 'reminderChannel'>>;
-  readonly now: () => Date;
-}
-
-export function createMandateDayPlanner(deps: MandateDayDeps): NotificationPlanner {
+export function createMandateDayPlanner(deps: OrdersContext): NotificationPlanner {
   return async ({ id: day }, send) => {
     const told = await toldActs(deps, day);
     const parts = chunksOf(told, ACTS_PER_MESSAGE);
@@ -41,7 +31,7 @@ export function createMandateDayPlanner(deps: MandateDayDeps): NotificationPlann
 }
 
 async function wantedPart(
-  deps: MandateDayDeps,
+  deps: OrdersContext,
   day: string,
   acts: readonly ToldAct[],
   {
@@ -70,12 +60,12 @@ async function wantedPart(
   };
 }
 
-async function toldActs({ mandates, orders }: MandateDayDeps, day: string): Promise<readonly ToldAct[]> {
+async function toldActs({ mandates, store }: OrdersContext, day: string): Promise<readonly ToldAct[]> {
   const acts = await mandates.actsOf(day);
   return Promise.all(
     acts.map(async (act) => ({
       act,
-      order: act.orderId === undefined ? undefined : await orders.load(act.orderId, 'system'),
+      order: act.orderId === undefined ? undefined : await store.load(act.orderId, 'system'),
     })),
   );
 }
@@ -86,7 +76,7 @@ export function waitsForItsDay({ mandated, threadTs }: Order): boolean {
 }
 
 /** What a mandate would cover while it waits; undefined for other orders. */
-export async function mandatePreview(deps: MandateDeps, order: Order): Promise<MandatePreview | undefined> {
+export async function mandatePreview(deps: OrdersContext, order: Order): Promise<MandatePreview | undefined> {
   if (order.task !== 'mandate' || order.state !== 'PENDING') return undefined;
   const terms = mandateTerms.safeParse(order.input).data;
   return terms && previewOf(deps, order, terms);

@@ -106,9 +106,9 @@ async function save(
   call: SubmissionCall,
   { account, reason, mandate_names, ...typed }: z.output<typeof declared>,
 ): Promise<Submitted> {
-  const { accounts, mandates } = call.deps;
+  const { accounts, orders } = call.deps;
   const { channelId, threadTs } = call.origin;
-  const outcome = await requestMandate(mandates, {
+  const outcome = await requestMandate(orders, {
     typed: { ...typed, mandate_names: mandate_names.join('\n') },
     account: account === 'mine' ? await accounts.active(call.person.id) : await accounts.team.current(),
     reason,
@@ -126,25 +126,25 @@ async function save(
 const runMandates = async (call: CommandCall) => call.respond(await mandatesPage(call, 0));
 
 async function mandatesPage(call: Interaction, offset: number): Promise<Message> {
-  const { orders, mandates } = call.deps;
+  const { orders } = call.deps;
   const viewer = viewerOf(call);
   const [{ shown, hidden }, waiting] = await Promise.all([
-    mandatesStanding(mandates, viewer),
+    mandatesStanding(orders, viewer),
     visibleOrders(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
   ]);
   return mandatesMessage(pageOf(shown, offset, MANDATES_SHOWN), waiting, hidden);
 }
 
 async function end(call: ActionCall): Promise<void> {
-  const outcome = await endMandate(call.deps.mandates, call.value, call.person.id);
+  const outcome = await endMandate(call.deps.orders, call.value, call.person.id);
   if (outcome.ok) call.deps.notifyDue();
   await call.respond(textMessage(outcome.ok ? endedText(call.value) : refusalText(outcome.refusal)));
 }
 
 /** Stops all that was said in the message of a day and is not sent yet, as far as the person may. */
 async function stopAll(call: ActionCall): Promise<void> {
-  const { orders, mandates, notifyDue } = call.deps;
-  const acts = await mandates.mandates.actsOf(call.value);
+  const { orders, notifyDue } = call.deps;
+  const acts = await orders.mandates.actsOf(call.value);
   let [asked, stopped] = [0, 0];
   let refused: string | undefined;
   for (const { held, orderId } of acts) {

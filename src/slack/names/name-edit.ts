@@ -8,7 +8,7 @@ import {
   type Feature,
   type FormFeature,
   formOrigin,
-  type SlackDeps,
+  type SlackContext,
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
@@ -215,7 +215,7 @@ async function save(
 
 /** Why the bot can't post in the first of some channels where it can't. */
 export async function channelIssueOf(
-  { web }: SlackDeps,
+  { web }: SlackContext,
   channelIds: Iterable<string>,
 ): Promise<{ readonly channelId: string; readonly text: string } | undefined> {
   for (const channelId of channelIds) {

@@ -35,7 +35,7 @@ async function runName(call: CommandCall): Promise<void> {
       settings(),
       portfolio.find(ascii),
       names.incidents.openOf([ascii]),
-      mandateOfName(call.deps.mandates, ascii, viewerOf(call)),
+      mandateOfName(call.deps.orders, ascii, viewerOf(call)),
       waitingChanges(call, ascii),
     ]);
   // A registry has no record of a host.

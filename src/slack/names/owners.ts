@@ -1,4 +1,4 @@
-import type { SlackDeps } from '../feature.ts';
+import type { SlackContext } from '../feature.ts';
 import type { OwnersIssue } from './portfolio.view.ts';
 
 /** People who are asked about at a time. It stays below the share that look-ups have of Slack's limit. */
@@ -10,7 +10,7 @@ const MAX_NEW_OWNERS = 30;
  * @param given of each name: a person, null for nobody, undefined where it stays
  */
 export async function ownersIssue(
-  { portfolio, directory }: Pick<SlackDeps, 'portfolio' | 'directory'>,
+  { portfolio, directory }: Pick<SlackContext, 'portfolio' | 'directory'>,
   given: readonly (string | null | undefined)[],
 ): Promise<OwnersIssue | undefined> {
   const named = new Set(given.flatMap((owner) => owner ?? []));

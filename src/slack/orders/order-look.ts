@@ -29,7 +29,7 @@ export async function readExtras({ deps }: Interaction, order: Order) {
     isWaiting ? deps.names.impacts.forCard(order) : undefined,
     isWaiting ? deps.names.orderIncidents.openOf(order) : [],
     pastNow({ orders: deps.orders.store, priceOf: deps.priceOf }, order),
-    mandatePreview(deps.mandates, order),
+    mandatePreview(deps.orders, order),
   ]);
   return {
     statement: deps.statementOf(order),

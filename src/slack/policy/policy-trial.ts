@@ -10,7 +10,7 @@ import { type PastOrder, replay } from '../../policy/replay.ts';
 import { type FactOrder, type FactSources, gatherFacts } from '../../policy/rule-facts.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';
-import { type CommandCall, isAdmin, type SlackDeps } from '../feature.ts';
+import { type CommandCall, isAdmin, type SlackContext } from '../feature.ts';
 import { count, escapeText, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { nearest } from '../kit/parse.ts';
@@ -143,7 +143,7 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
   );
 }
 
-async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): Promise<ShownReplay> {
+async function replayed(deps: SlackContext, days: number, rules: Policy['rules']): Promise<ShownReplay> {
   const to = deps.now();
   const from = new Date(to.getTime() - days * DAY_MS);
   const [settings, current, inForce] = await Promise.all([

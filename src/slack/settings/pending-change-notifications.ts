@@ -5,7 +5,7 @@ import type { FactsChange } from '../../names/ports.ts';
 import type { ProtectedChanges } from '../../names/protected-changes.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
-import type { SlackDeps } from '../feature.ts';
+import type { SlackContext } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import { announcedFacts, endedFacts, waitingFacts } from '../names/fact-changes.view.ts';
 import { directMessageTo, type NotificationPlanner } from '../outbound/notify.ts';
@@ -15,14 +15,14 @@ import { changeEnded, changeRequest, type WaitingChange } from './pending-change
 /* The question to a second person about what waits for one, and what became of it. */
 
 /** What finding out needs who may confirm changes of names. */
-export interface ApproversToAskDeps extends Pick<SlackDeps, 'directory'> {
+export interface ApproversToAskDeps extends Pick<SlackContext, 'directory'> {
   readonly facts: Pick<ProtectedChanges, 'progressOf'>;
   readonly settings: () => Promise<Pick<TeamSettings, 'approvalChannel' | 'reminderChannel'>>;
 }
 
 export interface PendingChangePlannerDeps
   extends ApproversToAskDeps,
-    Pick<SlackDeps, 'adminsToNotify' | 'pendingChanges' | 'policies' | 'now'> {}
+    Pick<SlackContext, 'adminsToNotify' | 'pendingChanges' | 'policies' | 'now'> {}
 
 /** What is asked, or what became of it. */
 interface Question {
@@ -225,7 +225,7 @@ async function askAboutPolicy(deps: PendingChangePlannerDeps, revision: string):
 
 /** The admins who can confirm what one of them asks for. */
 export async function otherAdmins(
-  { adminsToNotify }: Pick<SlackDeps, 'adminsToNotify'>,
+  { adminsToNotify }: Pick<SlackContext, 'adminsToNotify'>,
   askedBy: string,
 ): Promise<readonly string[]> {
   return (await adminsToNotify()).filter((admin) => admin !== askedBy);

@@ -1,7 +1,7 @@
 import type { PendingChanges } from '../../policy/pending-changes.ts';
 import { approverErrors, withChanges } from '../approvals/approver-errors.ts';
 import { offerCharterLink } from '../approvals/signing/offer-link.ts';
-import type { ActionCall, Interaction, SlackDeps } from '../feature.ts';
+import type { ActionCall, Interaction, SlackContext } from '../feature.ts';
 import {
   askedText,
   changeEnded,
@@ -20,7 +20,7 @@ type Change<Kind extends WaitingChange['kind']> = Extract<WaitingChange, { kind:
 export async function waitingChanges({
   pendingChanges,
   now,
-}: Pick<SlackDeps, 'pendingChanges' | 'now'>): Promise<readonly WaitingChange[]> {
+}: Pick<SlackContext, 'pendingChanges' | 'now'>): Promise<readonly WaitingChange[]> {
   const [settings, prices] = await Promise.all([
     pendingChanges.settings.list(now()),
     pendingChanges.prices.list(now()),
@@ -60,7 +60,7 @@ async function toldOf({ deps, person }: Interaction, waiting: WaitingChange): Pr
   return [...waitsText(waiting, await deps.directory.localeOf(person.id)), asked];
 }
 
-async function findWaiting(deps: SlackDeps, id: string): Promise<WaitingChange | undefined> {
+async function findWaiting(deps: SlackContext, id: string): Promise<WaitingChange | undefined> {
   return (await waitingChanges(deps)).find((waiting) => waiting.id === id);
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { isGroup } from '../../policy/policy.ts';
-import type { SlackDeps } from '../feature.ts';
+import type { SlackContext } from '../feature.ts';
 import { type Field, type FormValues, linesIn } from '../kit/form.ts';
 import { SlackApiError } from '../outbound/web.ts';
 
@@ -55,7 +55,7 @@ const GROUPS_MS = 1_000;
 
 /** The fields with the workspace's groups in their menus, those that are chosen first. */
 export async function withGroups(
-  deps: SlackDeps,
+  deps: SlackContext,
   fields: readonly Field[],
   values: FormValues,
 ): Promise<Field[]> {
@@ -67,7 +67,7 @@ export async function withGroups(
 }
 
 /** The workspace's groups by name. A group that Slack does not name is shown by id. */
-async function groupOptions({ directory, log }: SlackDeps, chosen: readonly string[]) {
+async function groupOptions({ directory, log }: SlackContext, chosen: readonly string[]) {
   const names = await Promise.race([
     directory.groupNames().catch((err: unknown) => {
       if (!(err instanceof SlackApiError)) throw err;

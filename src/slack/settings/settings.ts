@@ -22,7 +22,7 @@ import {
   formOrigin,
   type Interaction,
   renderForm,
-  type SlackDeps,
+  type SlackContext,
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
@@ -174,7 +174,7 @@ function readSettings(
 
 /** Posts in a new channel what it is used for from now on. */
 async function channelErrors(
-  { web }: SlackDeps,
+  { web }: SlackContext,
   name: ChannelSetting,
   channelId: string,
   by: string,

@@ -9,8 +9,8 @@ import { evidenceOf } from '../../../src/names/order-evidence.ts';
 import type { SeenAtRegistry } from '../../../src/names/ports.ts';
 import { isUnanswered, type RegistryLook, readRegistryAnswer } from '../../../src/names/registry-record.ts';
 import { explainChanges, type KnownChange, type NameOrder } from '../../../src/names/unexplained-changes.ts';
-import type { Evidence } from '../../../src/orders/evidence.ts';
 import type { Order, OrderItem } from '../../../src/orders/order.ts';
+import type { Evidence } from '../../../src/orders/ports.ts';
 import { newOrder } from '../../orders/sample.ts';
 import type { Sequence, Step } from './sequence.ts';
 

@@ -7,6 +7,8 @@ import { createMandateDayPlanner } from '../../../src/slack/mandates/mandate-day
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
 import { createNotificationStore } from '../../../src/store/notifications.ts';
+import { TEAM } from '../../orders/rig.ts';
+import { contextWith } from '../../support/context.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { DOMAINS, textOf } from '../../support/demo.ts';
 import { notifierDeps, notifyDue } from '../../support/notifier.ts';
@@ -64,19 +66,21 @@ async function acted(name: string): Promise<void> {
 }
 
 async function tellDue(): Promise<void> {
-  const planner = createMandateDayPlanner({
-    mandates: {
-      actsOf: async () => acts,
-      announced: async (ids, _at, at) => {
-        const names = acts.filter(({ id, announcedAt }) => ids.includes(id) && announcedAt === undefined);
-        if (names.length > 0) announced.push({ names: names.map(({ name }) => name), at });
-        acts = acts.map((each) => (ids.includes(each.id) ? { ...each, announcedAt: now() } : each));
+  const planner = createMandateDayPlanner(
+    contextWith({
+      mandates: {
+        actsOf: async () => acts,
+        announced: async (ids, _at, at) => {
+          const names = acts.filter(({ id, announcedAt }) => ids.includes(id) && announcedAt === undefined);
+          if (names.length > 0) announced.push({ names: names.map(({ name }) => name), at });
+          acts = acts.map((each) => (ids.includes(each.id) ? { ...each, announcedAt: now() } : each));
+        },
       },
-    },
-    orders: { load: async () => undefined },
-    settings: async () => ({ reminderChannel: DOMAINS }),
-    now,
-  });
+      store: { load: async () => undefined },
+      settings: async () => ({ ...TEAM, reminderChannel: DOMAINS }),
+      now,
+    }),
+  );
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   await notifyDue(notifierDeps({ notifications: store(), web, now }, { mandate_day: planner }));
 }

@@ -4,7 +4,7 @@ import type { Order } from '../../../orders/order.ts';
 import type { PolicyRule } from '../../../policy/policy.ts';
 import { policyToYaml } from '../../../policy/yaml.ts';
 import { findingLines } from '../../bulk/bulk.view.ts';
-import type { SlackDeps } from '../../feature.ts';
+import type { SlackContext } from '../../feature.ts';
 import { asText, plain } from '../../kit/blocks.ts';
 import { coveredNamesText, previewLines } from '../../mandates/mandate.view.ts';
 import { mandatePreview } from '../../mandates/mandate-day.ts';
@@ -28,7 +28,7 @@ function unmarked(mrkdwn: string): string {
     .replaceAll('&amp;', '&');
 }
 
-export function pageWords({ directory, currency, orders, names, mandates }: SlackDeps) {
+export function pageWords({ directory, currency, orders, names }: SlackContext) {
   const unmarkedWithNames = async (mrkdwn: string) => unmarked(await withPlainNames(directory, mrkdwn));
   return {
     words: {
@@ -45,7 +45,7 @@ export function pageWords({ directory, currency, orders, names, mandates }: Slac
     fileOf: (rules: readonly PolicyRule[]) => policyToYaml(rules, currency),
     /** What a waiting mandate would cover, whole. */
     async coverageOf(order: Order): Promise<readonly string[]> {
-      const preview = await mandatePreview(mandates, order);
+      const preview = await mandatePreview(orders, order);
       return preview === undefined
         ? []
         : [...previewLines(preview, preview.names.length), coveredNamesText(preview)].map(unmarked);

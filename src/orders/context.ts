@@ -1,0 +1,99 @@
+import type { Account } from '../accounts/account.ts';
+import type { Vault } from '../accounts/vault.ts';
+import type { TeamSettings } from '../config/environment.ts';
+import type { Log } from '../lib/log.ts';
+import type { MandateStore } from '../mandates/ports.ts';
+import type { LookAtBudgets } from '../money/budget-look.ts';
+import type { PriceOrder } from '../money/order-cost.ts';
+import type { OrderCost } from '../money/prices.ts';
+import type { DecidingPolicy, StandInSource } from '../policy/ports.ts';
+import type { ServiceClient } from '../service/client.ts';
+import type { AvailableInterfaces } from '../service/interfaces.ts';
+import type { Order } from './order.ts';
+import type {
+  Directory,
+  FindAccount,
+  FirstExpiry,
+  ImpactAtApproval,
+  IncidentsOfOrders,
+  LookAtDelegation,
+  LookAtRegistry,
+  LookForEvidence,
+  OrderSigning,
+  OrderStore,
+  RuleFacts,
+} from './ports.ts';
+import type { ServicePlaces } from './statement.ts';
+
+/** Reads and asks for everything that requests, approvals and mandates need. Built once, passed whole. */
+export interface OrdersContext {
+  readonly store: OrderStore;
+  readonly vault: Vault;
+  /** The settings in force. */
+  readonly settings: () => Promise<TeamSettings>;
+  readonly signing: OrderSigning;
+  /** The policy in force. */
+  readonly policy: DecidingPolicy;
+  readonly directory: Directory;
+  readonly ruleFacts: RuleFacts;
+  readonly standIns: StandInSource;
+  readonly priceOf: PriceOrder;
+  /** What renewing names for a year costs by the prices of a day (UTC, YYYY-MM-DD). */
+  readonly costOn: (names: readonly string[], day: string) => Promise<OrderCost>;
+  readonly lookAtBudgets: LookAtBudgets;
+  /** The budgets of a day (UTC, YYYY-MM-DD). */
+  readonly budgetsOn: (day: string) => LookAtBudgets;
+  /** Whether a person is an admin now; false if Slack can't say. */
+  readonly isAdmin: (userId: string) => Promise<boolean>;
+  readonly firstExpiry: FirstExpiry;
+  /** Looks up what depends on an order's name; may take a moment. */
+  readonly impactAtApproval: (order: Order, pressedAt: Date) => Promise<ImpactAtApproval>;
+  /** The person was told that a lookup at their approval found something new. */
+  readonly impactTold: (orderId: string) => Promise<void>;
+  /** When an approval was last refused because of such a lookup; undefined if never. */
+  readonly impactWarnedAt: (order: Order) => Promise<Date | undefined>;
+  readonly incidents: IncidentsOfOrders;
+  readonly hasOpenIncident: (name: string) => Promise<boolean>;
+  readonly mandates: MandateStore;
+  /** The tags that names touch. */
+  readonly tagsTouched: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
+  /** The account an order is bound to; undefined when it is no longer linked. */
+  readonly findAccount: FindAccount;
+  /** The account that a person's orders use; undefined when there is none. */
+  readonly accountOf: (userId: string) => Promise<Account | undefined>;
+  /** The interfaces that an account reaches. */
+  readonly interfacesOf: (account: Account) => AvailableInterfaces;
+  /** The client with an account's credential; undefined when the account is gone. */
+  readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
+  readonly servicePlaces: ServicePlaces;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** Adds what a worker needs to send orders and to follow them up. */
+export interface SendingContext extends OrdersContext {
+  /** Called when the service has accepted an account's credential. */
+  readonly accepted: (accountId: string) => Promise<void>;
+  /** Names this process among all that share the database; new at every start. */
+  readonly workerId: string;
+  /** How long this worker may be silent before its order counts as abandoned; `LEASE_MS` when left out. */
+  readonly leaseMs?: number;
+  /** How long after its mark a request may leave; `SEND_WITHIN_MS` when left out. */
+  readonly sendWithinMs?: number;
+  /**
+   * Measures how long a request waits between its mark and its first byte, in milliseconds since 1970; `Date.now` when
+   * left out. A monotonic clock stops while a virtual machine is frozen.
+   */
+  readonly wallClock?: () => number;
+  /** Reports a request's duration to the metrics. */
+  readonly observe: (task: string, outcome: string, seconds: number) => void;
+  /** Takes the success of an item into the watch list, once however often it is called. */
+  readonly follow: (order: Order, n: number) => Promise<void>;
+  readonly lookForEvidence: LookForEvidence;
+  readonly lookAtRegistry: LookAtRegistry;
+  readonly lookAtDelegation: LookAtDelegation;
+  /** Aborts requests to the service at shutdown. */
+  readonly stopSending: AbortSignal;
+  /** Aborts lookups at shutdown. */
+  readonly stopLooking: AbortSignal;
+}
