@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { differenceFromLog, itemInLog, limitOf, signLog, witnessedBy } from '../../src/orders/log-limits.ts';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
+import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { WITNESS } from '../support/witness.ts';
 import { newOrder } from './sample.ts';
