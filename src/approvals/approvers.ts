@@ -1,12 +1,18 @@
 import type { TeamSettings } from '../config/environment.ts';
 import { isRequester, type Order } from '../orders/order.ts';
 import type { Directory } from '../orders/ports.ts';
-import type { Demand, Requirement } from '../policy/evaluate.ts';
+import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import { isGroup, type RuleReference } from '../policy/policy.ts';
 import type { StandInSource } from '../policy/ports.ts';
 import type { ApprovalPolicy } from './approval-rights.ts';
-import { askedDemand, currentDemand, type DemandDeps, implicitRequirement, settingsFor } from './demand.ts';
 import { countedApprovals, type People, type StandIn } from './progress.ts';
+import {
+  askedRequirements,
+  currentRequirements,
+  defaultRequirement,
+  type RequirementSources,
+  settingsFor,
+} from './requirements.ts';
 
 /* Who may decide about an order. It is read anew for every decision, and only for the people concerned. */
 
@@ -165,26 +171,26 @@ export async function approversOf(
 ): Promise<ApprovalPolicy> {
   const at = deps.now();
   const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
-  const requirements = deciders(askedDemand(order, settings), settings, order, also);
+  const requirements = deciders(askedRequirements(order, settings), settings, order, also);
   const known = await readPeople({ ...deps, away, at }, requirements, userIds);
   return approvalPolicyOf({ requirements, requesters: requestersOf(order), userIds }, known, settings, at);
 }
 
 /** The requirements whose approvers decide. Where nobody had to approve, they are those of the settings. */
 export function deciders(
-  { requirements }: Demand,
+  { requirements }: Requirements,
   settings: TeamSettings,
   order: Pick<Order, 'items'>,
   also?: 'general',
 ): readonly Requirement[] {
   if (requirements.length > 0 && also === undefined) return requirements;
   const names = order.items.map(({ name }) => name);
-  return [...requirements, implicitRequirement(settings, names)];
+  return [...requirements, defaultRequirement(settings, names)];
 }
 
 /** What a waiting order needs at one moment, to be shown to those who decide. */
 export interface WaitingDecision {
-  readonly demand: Demand;
+  readonly demand: Requirements;
   /** It needs more than when it was asked for. */
   readonly isStricter: boolean;
   /** The version of the policy that is in force. */
@@ -197,10 +203,13 @@ export interface WaitingDecision {
 
 /** Says what a waiting order needs, and who stands in for its approvers. */
 export async function waitingDecision(
-  deps: DemandDeps & Pick<ApproverDeps, 'standIns' | 'now'>,
+  deps: RequirementSources & Pick<ApproverDeps, 'standIns' | 'now'>,
   order: Order,
 ): Promise<WaitingDecision> {
-  const [current, away] = await Promise.all([currentDemand(deps, order), deps.standIns.current(deps.now())]);
+  const [current, away] = await Promise.all([
+    currentRequirements(deps, order),
+    deps.standIns.current(deps.now()),
+  ]);
   // Slack is not asked about groups while nobody is away.
   if (away.size === 0) return { ...current, standIns: away };
   const { people } = await peopleAmong(
@@ -244,10 +253,10 @@ export async function waitingFor(
 ): Promise<WaitingFor> {
   const at = deps.now();
   const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
-  const general = [implicitRequirement(settings, [])];
+  const general = [defaultRequirement(settings, [])];
   const asked = orders.map((order) => {
     const also = order.state === 'UNKNOWN' ? 'general' : undefined;
-    return { order, requirements: deciders(askedDemand(order, settings), settings, order, also) };
+    return { order, requirements: deciders(askedRequirements(order, settings), settings, order, also) };
   });
   const all = [...general, ...asked.flatMap(({ requirements }) => requirements)];
   const known = await readPeople({ ...deps, away, at }, all, [userId], options);

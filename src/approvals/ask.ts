@@ -5,7 +5,7 @@ import { isRequester, type Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
-import { currentDemand } from './demand.ts';
+import { currentRequirements } from './requirements.ts';
 
 /** An approver asks the requester something about a waiting order. The time that is left starts anew. */
 export async function askRequester(
@@ -19,7 +19,7 @@ export async function askRequester(
     if (refusal !== undefined) return { refusal };
     const now = deps.now();
     const firstExpiry = await deps.firstExpiry(order.items.map(({ name }) => name));
-    const { demand } = await currentDemand(deps, order);
+    const { demand } = await currentRequirements(deps, order);
     const moments = waitingMoments(demand, now, firstExpiry);
     return { event: { type: 'asked', by: userId, question, ...moments } };
   });

@@ -21,13 +21,18 @@ import { taskNamed } from '../orders/tasks.ts';
 import { dropUnknownRules, loggedRules, needsSignatures } from '../policy/policy.ts';
 import { type ApprovalPolicy, refusalToDecide } from './approval-rights.ts';
 import { approvalPolicyOf, deciders, type KnownPeople, readPeople, requestersOf } from './approvers.ts';
-import { askedDemand, type CurrentDemand, currentDemand, settingsFor } from './demand.ts';
 import { approvalProgress } from './progress.ts';
+import {
+  askedRequirements,
+  type CurrentRequirements,
+  currentRequirements,
+  settingsFor,
+} from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 
 /** What a decision about an order is based on, read anew. */
 interface Grounds {
-  readonly current: CurrentDemand;
+  readonly current: CurrentRequirements;
   readonly known: KnownPeople;
   /** Which of the people concerned may decide. */
   readonly policy: ApprovalPolicy;
@@ -48,10 +53,10 @@ async function groundsOf(deps: OrdersContext, order: Order, userIds: readonly st
 }
 
 /** An order that does not wait for people is not evaluated again. */
-async function demandOf(deps: OrdersContext, order: Order): Promise<CurrentDemand> {
-  if (order.state === 'PENDING' || isPaused(order)) return currentDemand(deps, order);
+async function demandOf(deps: OrdersContext, order: Order): Promise<CurrentRequirements> {
+  if (order.state === 'PENDING' || isPaused(order)) return currentRequirements(deps, order);
   const settings = settingsFor(order, await deps.settings());
-  const asked = askedDemand(order, settings);
+  const asked = askedRequirements(order, settings);
   return {
     settings,
     demand: asked,
@@ -188,7 +193,7 @@ export async function withoutStale(
   const former = order.approvals.find((approval) => approval.userId === userId);
   // A second click adds nothing to the first.
   if (former === undefined || (former.signed === undefined && signed === undefined)) return order;
-  const { demand, policyVersion } = await currentDemand(deps, order);
+  const { demand, policyVersion } = await currentRequirements(deps, order);
   if (!needsSignatures(demand)) return order;
   const signers = await deps.signing.signersOf(order, policyVersion);
   if (signers.has(userId)) return order;
@@ -377,7 +382,7 @@ async function countApprovals(
     validApprovers:
       demand.outcome === 'free'
         ? givers
-        : [...new Set(requirements.flatMap(({ counted }) => counted.map((seat) => seat.userId)))],
+        : [...new Set(requirements.flatMap(({ counted }) => counted.map((slot) => slot.userId)))],
     progress: {
       isApproved,
       policyVersion,

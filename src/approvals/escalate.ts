@@ -1,6 +1,6 @@
 import { type ChangeOutcome, changeOrder } from '../orders/change-order.ts';
 import type { OrdersContext } from '../orders/context.ts';
-import { currentDemand } from './demand.ts';
+import { currentRequirements } from './requirements.ts';
 
 /**
  * Calls others about an order that still waits, once. Does nothing when it is not time yet, or they were called. For a
@@ -9,7 +9,7 @@ import { currentDemand } from './demand.ts';
 export async function escalateOrder(deps: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, async (order) => {
     if (order.isPrivate) return { event: { type: 'escalated', to: [], toAdmins: true } };
-    const { escalateTo: to, escalateToAdmins } = (await currentDemand(deps, order)).demand;
+    const { escalateTo: to, escalateToAdmins } = (await currentRequirements(deps, order)).demand;
     return { event: { type: 'escalated', to, toAdmins: escalateToAdmins || to.length === 0 } };
   });
 }

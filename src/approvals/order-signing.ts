@@ -17,8 +17,8 @@ import {
   lastSigned,
   type SigningLog,
 } from './charter.ts';
-import { currentDemand, type DemandDeps } from './demand.ts';
 import { approvalProgress } from './progress.ts';
+import { currentRequirements, type RequirementSources } from './requirements.ts';
 import { type BoundTo, differenceOf, type SignedSubject } from './signing/approval.ts';
 import { hashOf, type Verifier } from './signing/assertion.ts';
 import type { SignatureDifference } from './signing/difference.ts';
@@ -38,7 +38,7 @@ export interface OrderSigningDeps {
   readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => TeamSettings;
   /** The settings of the environment. */
   readonly start: DecidingSettings;
-  readonly ruleFacts: DemandDeps['ruleFacts'];
+  readonly ruleFacts: RequirementSources['ruleFacts'];
   readonly now: () => Date;
 }
 
@@ -130,7 +130,7 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
       const [deciding, { left, unknown }] = await Promise.all([decidingNow(), keys()]);
       const { settings, policy, mark } = deciding;
       const fixed = { settings: async () => settings, policy: { current: async () => policy } };
-      const { demand } = await currentDemand({ ...deps, ...fixed }, order);
+      const { demand } = await currentRequirements({ ...deps, ...fixed }, order);
       const requirements = demand.requirements.filter(({ signed }) => signed);
       const givers = order.approvals.map(({ userId }) => userId);
       const at = deps.now();

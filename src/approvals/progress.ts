@@ -1,12 +1,12 @@
-import type { Demand, Requirement } from '../policy/evaluate.ts';
+import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import { isGroup } from '../policy/policy.ts';
 
 /*
  * Whether the given approvals are what an order needs. Groups, members and stand-ins are those of the moment of the
  * decision.
  *
- * A requirement has as many seats as it has approvers. One approval takes at most one seat of a requirement, and each
- * seat is taken once. An approver takes their own seat. Anybody else takes the seat of an absent approver for whom they
+ * A requirement has as many slots as it has approvers. One approval takes at most one slot of a requirement, and each
+ * slot is taken once. An approver takes their own slot. Anybody else takes the slot of an absent approver for whom they
  * stand in, so a stand-in is never passed on.
  */
 
@@ -28,7 +28,7 @@ export interface People {
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
-export interface ApprovalContext {
+export interface GivenApprovals {
   /** Everybody who asked for the order, including those who asked for it first when it is a retry. */
   readonly requesters: ReadonlySet<string>;
   /** The user ids of those who approved, in any order. */
@@ -41,7 +41,7 @@ export interface ApprovalContext {
 }
 
 /** Somebody's approval. */
-export interface Seat {
+export interface Slot {
   readonly userId: string;
   /** The approver who is away and whose place this person takes. */
   readonly standsInFor?: string | undefined;
@@ -50,7 +50,7 @@ export interface Seat {
 export interface RequirementProgress {
   readonly requirement: Requirement;
   /** The approvals that count for it, which may be more than needed. */
-  readonly counted: readonly Seat[];
+  readonly counted: readonly Slot[];
 }
 
 export interface Progress {
@@ -60,7 +60,7 @@ export interface Progress {
 }
 
 /** Says whether an order has what it needs, and which approvals count for it. */
-export function approvalProgress(demand: Demand, context: ApprovalContext): Progress {
+export function approvalProgress(demand: Requirements, context: GivenApprovals): Progress {
   const requirements = demand.requirements.map((requirement) => ({
     requirement,
     counted: countedApprovals(requirement, {
@@ -84,10 +84,7 @@ export function approvalProgress(demand: Demand, context: ApprovalContext): Prog
  * The approvals that count for a requirement, signed or not. Who stands in for whom is said by a click, which does not take the place
  * of a signature.
  */
-export function countedApprovals(
-  requirement: Requirement,
-  context: Omit<ApprovalContext, 'signers'>,
-): Seat[] {
+export function countedApprovals(requirement: Requirement, context: Omit<GivenApprovals, 'signers'>): Slot[] {
   const { people, approvals, requesters, allowSelfApproval } = context;
   // A group whose members Slack does not tell counts as empty.
   const listed = requirement.approvers.flatMap((id) =>
@@ -99,7 +96,7 @@ export function countedApprovals(
     (userId) => approvers.has(userId) && (allowSelfApproval || !requesters.has(userId)),
   );
   const taken = new Set(own);
-  const counted: Seat[] = own.map((userId) => ({ userId, standsInFor: undefined }));
+  const counted: Slot[] = own.map((userId) => ({ userId, standsInFor: undefined }));
   if (requirement.signed) return counted;
   for (const userId of given) {
     const away = freeSeatFor(approvers, taken, userId, context);
@@ -114,12 +111,12 @@ function isMember({ membership }: People, userId: string): boolean {
   return membership.get(userId) === 'member';
 }
 
-/** The approver whose seat a stand-in can take; undefined when there is none. */
+/** The approver whose slot a stand-in can take; undefined when there is none. */
 function freeSeatFor(
   approvers: ReadonlySet<string>,
   taken: ReadonlySet<string>,
   userId: string,
-  context: Omit<ApprovalContext, 'signers'>,
+  context: Omit<GivenApprovals, 'signers'>,
 ): string | undefined {
   // An approver counts as themselves or not at all.
   if (approvers.has(userId) || !isMember(context.people, userId)) return undefined;
@@ -129,7 +126,7 @@ function freeSeatFor(
 function standsIn(
   userId: string,
   away: string,
-  { people, requesters, now }: Omit<ApprovalContext, 'signers'>,
+  { people, requesters, now }: Omit<GivenApprovals, 'signers'>,
 ): boolean {
   const standIn = people.standIns.get(away);
   if (standIn?.userId !== userId || standIn.until <= now) return false;

@@ -1,7 +1,7 @@
 import { isTeamAccount } from '../accounts/account.ts';
 import { readPeople, requestersOf } from '../approvals/approvers.ts';
-import { type EvaluatedOrder, evaluateOrder } from '../approvals/demand.ts';
 import { approvalProgress, type StandIn } from '../approvals/progress.ts';
+import { type EvaluatedOrder, evaluateOrder } from '../approvals/requirements.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { Reservation } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';

@@ -1,20 +1,20 @@
+import type { RequirementProgress } from '../approvals/progress.ts';
 import {
+  defaultRequirement,
   environmentRequirement,
   factOrderOf,
-  implicitRequirement,
   mergeRequirements,
   policySettings,
-} from '../approvals/demand.ts';
-import type { RequirementProgress } from '../approvals/progress.ts';
+} from '../approvals/requirements.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import { slicesOf } from '../lib/collections.ts';
 import { covers, type MandateInForce } from '../mandates/mandate.ts';
 import { ORDER_TASK_NAMES } from '../orders/order.ts';
 import {
-  type Demand,
   evaluate,
   type PolicyFacts,
   type Requirement,
+  type Requirements,
   requirementKey,
 } from '../policy/evaluate.ts';
 import { fitsPatterns, sortPatterns } from '../policy/name-patterns.ts';
@@ -151,7 +151,7 @@ function withEnvironment(
 
 /** One other person who may approve. */
 function anyApprover({ settings, policy }: Protection, names: readonly string[]): Requirement {
-  return { ...implicitRequirement(settings, names), needed: 1, signed: policy.signsSettings };
+  return { ...defaultRequirement(settings, names), needed: 1, signed: policy.signsSettings };
 }
 
 /** One person who could approve the mandate. */
@@ -267,7 +267,7 @@ function demandIn(
   name: string,
   tags: readonly string[],
   { task, requester, price }: Scenario,
-): Demand {
+): Requirements {
   const order = { task, names: [name], requesterId: requester, input: undefined, usesTeamAccount: false };
   const { hosts } = subjectOf(name, 'host');
   const groups = policy.rules.flatMap(({ by }) => by.filter(isGroup));
@@ -281,14 +281,14 @@ function demandIn(
   return evaluate(policy, policySettings(settings, policy), asked, facts).demand;
 }
 
-function demandKey({ outcome, requirements }: Demand): string {
+function demandKey({ outcome, requirements }: Requirements): string {
   return JSON.stringify([outcome, requirements.map(requirementKey).toSorted()]);
 }
 
 const STRICTNESS = { free: 0, approve: 1, refuse: 2 } as const;
 
 /** Whether something that was needed isn't needed any more. */
-function asksLess(before: Demand, after: Demand): boolean {
+function asksLess(before: Requirements, after: Requirements): boolean {
   if (before.outcome !== after.outcome) return STRICTNESS[after.outcome] < STRICTNESS[before.outcome];
   const isKept = (was: Requirement) =>
     after.requirements.some((is) => {

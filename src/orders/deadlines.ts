@@ -1,5 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
-import type { Demand } from '../policy/evaluate.ts';
+import type { Requirements } from '../policy/evaluate.ts';
 
 /*
  * How long an order waits: when approvers are reminded, when others are called, when it expires. Pure.
@@ -18,7 +18,7 @@ export interface WaitingMoments {
 }
 
 /** How long an order waits by what decides about it, in milliseconds. */
-export type Waits = Pick<Demand, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
+export type Waits = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
 
 /**
  * The moments of an order that begins to wait now.

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Seat } from '../approvals/progress.ts';
+import type { Slot } from '../approvals/progress.ts';
 import type { ApprovalSignature, LoggedSignature } from '../approvals/signing/approval.ts';
 import type { Mandated, MandateEnd } from '../mandates/codes.ts';
 import type { Amount } from '../money/amount.ts';
 import type { Shortfall } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';
-import type { Demand, Requirement } from '../policy/evaluate.ts';
+import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { Bulk, PauseReason } from './bulk/stored-bulk.ts';
 import type { WaitingMoments } from './deadlines.ts';
@@ -209,7 +209,7 @@ export interface Order {
   /** The version of the policy that decided what it needs. */
   readonly policyVersion: number;
   /** What it needed when it was asked for. */
-  readonly demand: Demand;
+  readonly demand: Requirements;
   /**
    * When a DRAFT is forgotten, a PENDING order expires, the rest of a paused one is not sent any more, one of a mandate
    * would come too late, or a mandate in force is over.
@@ -261,7 +261,7 @@ export const EVIDENCE = 'evidence';
 /** What an order needs by the policy, when it is asked for or confirmed. */
 export interface DecisionByPolicy {
   readonly policyVersion: number;
-  readonly demand: Demand;
+  readonly demand: Requirements;
   readonly approvalsRequired: number;
   readonly decidedBy: readonly RuleReference[];
 }
@@ -274,7 +274,7 @@ export interface ApprovalsGiven {
   /** It needs more than when it was asked for. */
   readonly isStricter: boolean;
   readonly requirements: readonly (Pick<Requirement, 'rule' | 'needed' | 'approvers'> & {
-    readonly given: readonly Seat[];
+    readonly given: readonly Slot[];
   })[];
 }
 

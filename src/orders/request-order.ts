@@ -6,7 +6,7 @@ import {
   decidedOrder,
   type EvaluatedOrder,
   evaluateOrder,
-} from '../approvals/demand.ts';
+} from '../approvals/requirements.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { Mandated } from '../mandates/codes.ts';
 import type { OrderCost } from '../money/prices.ts';

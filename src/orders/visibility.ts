@@ -6,7 +6,7 @@ import {
   waitingDecision,
   waitingFor,
 } from '../approvals/approvers.ts';
-import type { DemandDeps } from '../approvals/demand.ts';
+import type { RequirementSources } from '../approvals/requirements.ts';
 import { isRequester, type Order } from './order.ts';
 import type { OrderFilter, OrderStore } from './ports.ts';
 
@@ -20,7 +20,7 @@ export interface PersonViewer {
   readonly isAdmin: boolean;
 }
 
-type OrdersContext = ApproverDeps & DemandDeps;
+type OrdersContext = ApproverDeps & RequirementSources;
 
 /**
  * Whether somebody sees private orders of other people in lists: admins do, and approvers of the settings. Who cannot be

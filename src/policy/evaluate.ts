@@ -91,12 +91,12 @@ export interface NameEvaluation {
 }
 
 /** Everything that an order needs. */
-export type Demand = Readonly<z.output<typeof storedDemand>>;
+export type Requirements = Readonly<z.output<typeof storedDemand>>;
 /** So many approvals of these people. An order with several requirements needs all of them. */
 export type Requirement = Readonly<z.output<typeof storedRequirement>>;
 
 export interface Evaluation {
-  readonly demand: Demand;
+  readonly demand: Requirements;
   readonly names: readonly NameEvaluation[];
   /** Everything that could not be evaluated, each once. */
   readonly unknowns: readonly Unknown[];
@@ -335,7 +335,7 @@ function addApproval(
   else approval.names.push(name);
 }
 
-function demandOf({ approvals, refusals }: Collected, settings: PolicySettings): Demand {
+function demandOf({ approvals, refusals }: Collected, settings: PolicySettings): Requirements {
   const asking = [...approvals.values()].map(({ reference, rule, names }) => {
     const escalateTo = rule.escalateTo.length > 0 ? rule.escalateTo : settings.escalateTo;
     const { approvers, signed } = rule;
@@ -357,19 +357,19 @@ function demandOf({ approvals, refusals }: Collected, settings: PolicySettings):
  * The demand that includes everything that two demands ask for, what both do twice. It applies to an order that was
  * asked for under one version of the policy and waits under another.
  */
-export function stricter(a: Demand, b: Demand): Demand {
+export function stricter(a: Requirements, b: Requirements): Requirements {
   const asking = [a, b].filter(({ outcome }) => outcome === 'approve');
   return allOf([...a.refusedBy, ...b.refusedBy], asking, [a, b]);
 }
 
-type Moments = Pick<Demand, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
+type Moments = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
 
 /** Everything that several ask for. @param behind the moments where none asks for anything */
 function allOf(
-  refusedBy: Demand['refusedBy'],
-  all: readonly Omit<Demand, 'outcome' | 'refusedBy'>[],
+  refusedBy: Requirements['refusedBy'],
+  all: readonly Omit<Requirements, 'outcome' | 'refusedBy'>[],
   behind: readonly Moments[],
-): Demand {
+): Requirements {
   const isRefused = refusedBy.length > 0;
   const asking = isRefused ? [] : all;
   const least = (of: keyof Moments) =>

@@ -1,4 +1,4 @@
-import { type Demand, type PolicyFacts, type PolicyOrder, requirementKey } from './evaluate.ts';
+import { type PolicyFacts, type PolicyOrder, type Requirements, requirementKey } from './evaluate.ts';
 
 /*
  * What past orders would have needed under a draft. Pure: the caller provides the orders with today's facts, or with
@@ -10,7 +10,7 @@ export interface PastOrder<Asked extends PolicyOrder = PolicyOrder> {
   readonly order: Asked;
   readonly facts: PolicyFacts;
   /** What it needed when it was asked for. */
-  readonly demand: Demand;
+  readonly demand: Requirements;
 }
 
 /** `other`: it needs other people, and neither more nor fewer. */
@@ -18,8 +18,8 @@ export type ReplayChange = 'stricter' | 'looser' | 'other';
 
 export interface ReplayedOrder {
   readonly orderId: string;
-  readonly before: Demand;
-  readonly after: Demand;
+  readonly before: Requirements;
+  readonly after: Requirements;
   readonly change: ReplayChange;
 }
 
@@ -35,7 +35,7 @@ export interface Replay {
 
 /** Compares what past orders needed with what they would need. @param demandOf what an order would need */
 export function replay<Past extends PastOrder>(
-  demandOf: (order: Past) => Demand,
+  demandOf: (order: Past) => Requirements,
   past: readonly Past[],
 ): Replay {
   const changed = past.flatMap((order): ReplayedOrder[] => {
@@ -56,7 +56,7 @@ export function replay<Past extends PastOrder>(
 }
 
 /** How two demands differ; undefined when they ask for the same, whichever rule says so. */
-function changeBetween(before: Demand, after: Demand): ReplayChange | undefined {
+function changeBetween(before: Requirements, after: Requirements): ReplayChange | undefined {
   const isStricter = asksForAllOf(after, before);
   const isLooser = asksForAllOf(before, after);
   if (isStricter && isLooser) return undefined;
@@ -64,7 +64,7 @@ function changeBetween(before: Demand, after: Demand): ReplayChange | undefined 
 }
 
 /** Whether everything that meets one demand meets the other too. */
-function asksForAllOf(demand: Demand, other: Demand): boolean {
+function asksForAllOf(demand: Requirements, other: Requirements): boolean {
   if (demand.outcome === 'refuse' || other.outcome === 'refuse') return demand.outcome === 'refuse';
   return other.requirements.every((wanted) =>
     demand.requirements.some(

@@ -6,7 +6,7 @@ import {
   peopleAmong,
   readPeople,
 } from '../../src/approvals/approvers.ts';
-import { askedDemand, implicitRequirement } from '../../src/approvals/demand.ts';
+import { askedRequirements, defaultRequirement } from '../../src/approvals/requirements.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { newOrder } from '../orders/sample.ts';
@@ -87,8 +87,8 @@ describe('the policy of the moment', () => {
     userIds: readonly string[],
   ) => {
     const now = new Date();
-    const requirement = implicitRequirement(await settings(), ['cafe.rest']);
-    const { requirements } = askedDemand(order, await settings());
+    const requirement = defaultRequirement(await settings(), ['cafe.rest']);
+    const { requirements } = askedRequirements(order, await settings());
     const known = await readPeople({ directory, away: new Map(), at: now }, [requirement], userIds);
     return approvalPolicyOf({ requirements, requesters: new Set(), userIds }, known, await settings(), now);
   };

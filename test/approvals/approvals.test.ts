@@ -1,18 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import {
-  type ApprovalContext,
   approvalProgress,
+  type GivenApprovals,
   type People,
   type Progress,
 } from '../../src/approvals/progress.ts';
-import type { Demand } from '../../src/policy/evaluate.ts';
+import type { Requirements } from '../../src/policy/evaluate.ts';
 import { GROUPS, groups, ids, PEOPLE, people } from '../policy/arbitraries.ts';
 import fc, { runs } from '../support/properties.ts';
 
 const NOW = new Date('2026-11-02T10:00:00Z');
 const LATER = new Date('2026-11-09T10:00:00Z');
 
-function demand(...requirements: readonly (readonly [needed: number, ...approvers: string[]])[]): Demand {
+function demand(
+  ...requirements: readonly (readonly [needed: number, ...approvers: string[]])[]
+): Requirements {
   return {
     outcome: 'approve',
     requirements: requirements.map(([needed, ...approvers], index) => ({
@@ -38,7 +40,7 @@ const EVERYBODY: People = {
   standIns: new Map(),
 };
 
-function context(fields: Partial<ApprovalContext> & { readonly with?: Partial<People> }): ApprovalContext {
+function context(fields: Partial<GivenApprovals> & { readonly with?: Partial<People> }): GivenApprovals {
   return {
     requesters: new Set(['U0ANNA']),
     approvals: [],
@@ -122,7 +124,7 @@ describe('a stand-in', () => {
     expect(requirements[0]?.counted).toEqual([{ userId: 'U0CAROL', standsInFor: 'U0BOB' }]);
   });
 
-  test.each<[string, Partial<ApprovalContext> & { readonly with: Partial<People> }]>([
+  test.each<[string, Partial<GivenApprovals> & { readonly with: Partial<People> }]>([
     ['ends by itself', { with: away(['U0BOB', 'U0CAROL', NOW]) }],
     ['is never passed on', { with: away(['U0BOB', 'U0EVE'], ['U0EVE', 'U0CAROL']) }],
     ['stands in for approvers alone', { with: away(['U0EVE', 'U0CAROL']) }],
@@ -195,7 +197,7 @@ const membership = fc
         }),
       ),
   );
-const contexts: fc.Arbitrary<ApprovalContext> = fc.record({
+const contexts: fc.Arbitrary<GivenApprovals> = fc.record({
   requesters: people.map((list) => new Set<string>(list.slice(0, 2))),
   approvals: fc.array(fc.constantFrom(...PEOPLE), { maxLength: 6 }),
   signers: fc.constant(new Set<string>()),
@@ -208,7 +210,7 @@ const contexts: fc.Arbitrary<ApprovalContext> = fc.record({
  * What the policy forbids, said as plainly as possible: there is a way to give each of `needed` different seats of
  * approvers to a different person who approved, and each of those people may have that seat.
  */
-function allows(approvers: readonly string[], needed: number, world: ApprovalContext): boolean {
+function allows(approvers: readonly string[], needed: number, world: GivenApprovals): boolean {
   const { people: known, requesters, allowSelfApproval } = world;
   const seats = new Set(
     approvers.flatMap((id) => (id.startsWith('S') ? [...(known.groups.get(id) ?? [])] : [id])),
@@ -283,7 +285,7 @@ describe('for random people and approvals', () => {
       fc.property(needs, contexts, narrower, requirement, fc.nat(), (order, world, how, extra, at) => {
         const before = order.requirements;
         const index = at % before.length;
-        const changed: Demand = {
+        const changed: Requirements = {
           ...order,
           outcome: how === 'refuse' ? 'refuse' : order.outcome,
           requirements:

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { waitingDecision } from '../../src/approvals/approvers.ts';
 import { approveOrder, denyOrder, noteTold } from '../../src/approvals/decide.ts';
-import { refusedNames, rulesRefusing } from '../../src/approvals/demand.ts';
+import { refusedNames, rulesRefusing } from '../../src/approvals/requirements.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import type { ImpactAtApproval } from '../../src/orders/ports.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';

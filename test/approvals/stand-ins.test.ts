@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readPeople } from '../../src/approvals/approvers.ts';
 import { approveOrder } from '../../src/approvals/decide.ts';
-import { type ApprovalContext, approvalProgress, type StandIn } from '../../src/approvals/progress.ts';
+import { approvalProgress, type GivenApprovals, type StandIn } from '../../src/approvals/progress.ts';
 import type { Directory, Membership } from '../../src/orders/ports.ts';
-import type { Demand } from '../../src/policy/evaluate.ts';
+import type { Requirements } from '../../src/policy/evaluate.ts';
 import { HOUR_MS, type Rig, startRig } from '../orders/rig.ts';
 import { GROUPS, groups, ids, PEOPLE, people } from '../policy/arbitraries.ts';
 import fc, { runs } from '../support/properties.ts';
@@ -51,7 +51,7 @@ const world: fc.Arbitrary<World> = fc.record({
   allowSelfApproval: fc.boolean(),
 });
 
-function demandOf({ requirements }: Pick<World, 'requirements'>): Demand {
+function demandOf({ requirements }: Pick<World, 'requirements'>): Requirements {
   return {
     outcome: 'approve',
     requirements: requirements.map((each, index) => ({
@@ -114,7 +114,7 @@ test('what is read of those who approve decides as if everything was known', asy
   await fc.assert(
     fc.asyncProperty(world, async (all) => {
       const demand = demandOf(all);
-      const base: Omit<ApprovalContext, 'people'> = {
+      const base: Omit<GivenApprovals, 'people'> = {
         requesters: new Set(all.requesters),
         approvals: all.approvals,
         signers: new Set(),

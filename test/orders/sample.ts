@@ -7,7 +7,7 @@ import {
   type OrderItem,
 } from '../../src/orders/order.ts';
 import type { ServicePlaces } from '../../src/orders/statement.ts';
-import type { Demand } from '../../src/policy/evaluate.ts';
+import type { Requirements } from '../../src/policy/evaluate.ts';
 import type { RequestDescription } from '../../src/service/task.ts';
 import { summaryText } from '../../src/slack/orders/summary.view.ts';
 
@@ -33,7 +33,7 @@ export function newBulk(waveSize: number): Bulk {
 }
 
 /** What an order needs by the settings alone. */
-export function newDemand(names: readonly string[], needed = 1): Demand {
+export function newDemand(names: readonly string[], needed = 1): Requirements {
   return {
     outcome: 'approve',
     requirements: [{ rule: { kind: 'approval_tasks' }, names, needed, approvers: ['U0BOB'], signed: false }],

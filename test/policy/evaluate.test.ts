@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
-  type Demand,
   evaluate,
   type PolicyFacts,
   type PolicyOrder,
   type PolicySettings,
+  type Requirements,
   requirementKey,
   stricter,
 } from '../../src/policy/evaluate.ts';
@@ -55,7 +55,7 @@ function run(
   return evaluate({ version: 3, rules }, SETTINGS, { ...ORDER, ...order }, { ...FACTS, ...facts });
 }
 
-const keysOf = ({ requirements }: Demand) => requirements.map(requirementKey);
+const keysOf = ({ requirements }: Requirements) => requirements.map(requirementKey);
 
 describe('without rules', () => {
   test('a task of the setting needs the approvers of the settings', () => {

@@ -1,7 +1,7 @@
 import type { WaitingDecision } from '../../approvals/approvers.ts';
-import type { Seat } from '../../approvals/progress.ts';
+import type { Slot } from '../../approvals/progress.ts';
 import type { ApprovalsGiven, Order } from '../../orders/order.ts';
-import type { Demand, Requirement } from '../../policy/evaluate.ts';
+import type { Requirement, Requirements } from '../../policy/evaluate.ts';
 import { dropUnknownRules, loggedRules, type RuleReference } from '../../policy/policy.ts';
 import { count } from '../kit/blocks.ts';
 import { mention, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
@@ -83,7 +83,7 @@ function withoutLapsed(userIds: readonly string[], history: readonly HistoryEven
 }
 
 /** An approver, with the person in whose place they approved: `@Carol for @Bob`. */
-function seatName({ userId, standsInFor }: Seat): string {
+function slotName({ userId, standsInFor }: Slot): string {
   return standsInFor === undefined ? mention(userId) : `${mention(userId)} for ${mention(standsInFor)}`;
 }
 
@@ -91,11 +91,11 @@ function seatName({ userId, standsInFor }: Seat): string {
 export function approverName(userId: string, history: readonly HistoryEvent[]): string {
   const given = lastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
   const own = given.find((each) => each.userId === userId && each.standsInFor === undefined);
-  return seatName(own ?? given.find((each) => each.userId === userId) ?? { userId });
+  return slotName(own ?? given.find((each) => each.userId === userId) ?? { userId });
 }
 
 /** What each requirement still needs and from whom, one line each. */
-export function requirementLines(demand: Demand, history: readonly HistoryEvent[]): string[] {
+export function requirementLines(demand: Requirements, history: readonly HistoryEvent[]): string[] {
   const progress = lastProgress(history);
   return demand.requirements.map(({ needed, approvers }) => {
     const same = progress?.requirements.find(
@@ -103,7 +103,7 @@ export function requirementLines(demand: Demand, history: readonly HistoryEvent[
     );
     const given = same?.given ?? [];
     const missing = Math.max(0, needed - given.length);
-    const by = given.length === 0 ? '' : ` (${given.map(seatName).join(', ')})`;
+    const by = given.length === 0 ? '' : ` (${given.map(slotName).join(', ')})`;
     const whom = approvers.map(mentionApprover).join(', ');
     return missing === 0
       ? `${count(needed, 'approval')} of ${whom}: given${by}`

@@ -1,5 +1,5 @@
 import { isTeamAccount } from '../../accounts/account.ts';
-import { refusedNames } from '../../approvals/demand.ts';
+import { refusedNames } from '../../approvals/requirements.ts';
 import { sumByCurrency } from '../../money/amount.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
 import { bulkInput, planBulk, type RowFacts } from '../../orders/bulk/bulk.ts';

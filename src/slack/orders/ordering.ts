@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, isTeamAccount } from '../../accounts/account.ts';
-import { rulesRefusing } from '../../approvals/demand.ts';
+import { rulesRefusing } from '../../approvals/requirements.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { BulkRequest } from '../../orders/bulk/request-bulk.ts';
 import type { Order, OrderTaskName } from '../../orders/order.ts';

@@ -1,4 +1,4 @@
-import { policySettings } from '../../approvals/demand.ts';
+import { policySettings } from '../../approvals/requirements.ts';
 import { draftBase } from '../../policy/drafts.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';

@@ -1,5 +1,5 @@
 import { isTeamAccount } from '../../accounts/account.ts';
-import { decidedOrder, evaluateUnder, factOrderOf, factSourcesOf } from '../../approvals/demand.ts';
+import { decidedOrder, evaluateUnder, factOrderOf, factSourcesOf } from '../../approvals/requirements.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { amountsByName } from '../../money/order-cost.ts';
 import type { OrderTaskName } from '../../orders/order.ts';

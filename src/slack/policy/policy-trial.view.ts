@@ -4,9 +4,9 @@ import type { OrderTaskName } from '../../orders/order.ts';
 import type {
   Condition,
   DecidingRule,
-  Demand,
   Evaluation,
   NameEvaluation,
+  Requirements,
   SkippedRule,
   Unknown,
 } from '../../policy/evaluate.ts';
@@ -63,7 +63,7 @@ const MISFITS: Readonly<Record<Condition, string>> = {
 };
 
 /** What an order needs, in a few words. */
-function demandText({ outcome, requirements, refusedBy }: Demand): string {
+function demandText({ outcome, requirements, refusedBy }: Requirements): string {
   switch (outcome) {
     case 'free':
       return 'needs *nobody*';
@@ -227,7 +227,7 @@ export function replayCells({ changed, title, requester, askedAt }: ReplayedLine
   ];
 }
 
-function demandCell({ outcome, requirements }: Demand): string {
+function demandCell({ outcome, requirements }: Requirements): string {
   return outcome === 'approve'
     ? requirements.map(({ needed, approvers }) => `${needed} of ${approvers.join(' ')}`).join(' and ')
     : outcome;

@@ -4,7 +4,7 @@ import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact } from '../../../src/names/impact.ts';
 import { afterLook } from '../../../src/names/incident.ts';
 import type { Order } from '../../../src/orders/order.ts';
-import type { Demand } from '../../../src/policy/evaluate.ts';
+import type { Requirements } from '../../../src/policy/evaluate.ts';
 import {
   type HomeData,
   homeBlocks,
@@ -174,7 +174,7 @@ it('with a hundred orders in each part it stays within the limits and counts the
   expect(text.match(/And 90 more/g)).toHaveLength(3);
 });
 
-const APPROVED_BY: Demand = {
+const APPROVED_BY: Requirements = {
   outcome: 'approve',
   requirements: [
     {

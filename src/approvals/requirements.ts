@@ -4,13 +4,13 @@ import type { Order, OrderTaskName } from '../orders/order.ts';
 import type { Directory, RuleFacts } from '../orders/ports.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import {
-  type Demand,
   type Evaluation,
   evaluate,
   fitsTask,
   type PolicyFacts,
   type PolicySettings,
   type Requirement,
+  type Requirements,
   requirementKey,
   stricter,
 } from '../policy/evaluate.ts';
@@ -21,7 +21,7 @@ import { type FactOrder, type FactSources, gatherFacts } from '../policy/rule-fa
 /* What an order needs by the policy and the settings, when it is asked for and at each decision about it. */
 
 /** What is read to say what an order needs. */
-export interface DemandDeps {
+export interface RequirementSources {
   readonly settings: () => Promise<TeamSettings>;
   /** Who decides what. */
   readonly policy: DecidingPolicy;
@@ -69,13 +69,13 @@ export function decidedOrder({ task, items, requesterId, input, account }: Order
 export interface EvaluatedOrder {
   readonly settings: TeamSettings;
   readonly policyVersion: number;
-  readonly demand: Demand;
+  readonly demand: Requirements;
   /** The rules that decided, each once. */
   readonly decidedBy: readonly RuleReference[];
 }
 
 /** Says what an order needs at this moment. Slack is asked about those groups alone that rules name as who asks. */
-export async function evaluateOrder(deps: DemandDeps, order: DecidedOrder): Promise<EvaluatedOrder> {
+export async function evaluateOrder(deps: RequirementSources, order: DecidedOrder): Promise<EvaluatedOrder> {
   const [question, ...others] = await questionsOf(deps, order);
   const [first, more] = await Promise.all([
     evaluationNow(deps, question),
@@ -101,7 +101,7 @@ export function settingsFor({ task }: Pick<Order, 'task'>, settings: TeamSetting
 
 /** What the policy is asked about an order. A mandate is decided as the renewal of all its names, and as what it is. */
 async function questionsOf(
-  { ruleFacts }: DemandDeps,
+  { ruleFacts }: RequirementSources,
   order: DecidedOrder,
 ): Promise<readonly [DecidedOrder, ...DecidedOrder[]]> {
   if (order.task !== 'mandate') return [order];
@@ -119,18 +119,18 @@ function isOthersToDecide({ task, isHeld }: DecidedOrder): boolean {
 
 /** The same demand with one approval of the settings' approvers at least. A mandate is no emergency, and says its patterns. */
 function decidedByAnother(
-  demand: Demand,
+  demand: Requirements,
   settings: TeamSettings,
   { signsSettings }: Pick<PolicyInForce, 'signsSettings'>,
   { task, names }: DecidedOrder,
-): Demand {
+): Requirements {
   if (demand.outcome === 'refuse') return demand;
   const isMandate = task === 'mandate';
   const needed =
     demand.outcome === 'approve'
       ? demand
       : askingFor(settings, demand, {
-          ...implicitRequirement(settings, names),
+          ...defaultRequirement(settings, names),
           rule: { kind: 'mandate' },
           signed: signsSettings,
         });
@@ -143,7 +143,7 @@ function decidedByAnother(
     : needed;
 }
 
-async function evaluationNow(deps: DemandDeps, order: DecidedOrder) {
+async function evaluationNow(deps: RequirementSources, order: DecidedOrder) {
   const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
   const asked = factOrderOf(order);
   const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
@@ -164,11 +164,11 @@ export function evaluateUnder(
 
 /** Requirements of an order while no charter counts: the environment's settings apply too, and at least one approval is signed. */
 function withEnvironment(
-  demand: Demand,
+  demand: Requirements,
   { task, names }: Pick<DecidedOrder, 'task' | 'names'>,
   settings: TeamSettings,
   { lapsed }: Pick<PolicyInForce, 'lapsed'>,
-): Demand {
+): Requirements {
   if (lapsed === undefined) return demand;
   const { approvers, needed, tasks } = lapsed.environment;
   const isListed = tasks.includes(task);
@@ -198,9 +198,9 @@ export function environmentRequirement(
 /** A demand for one requirement. */
 function askingFor(
   { approvalEscalateTo: escalateTo }: TeamSettings,
-  demand: Demand,
+  demand: Requirements,
   requirement: Requirement,
-): Demand {
+): Requirements {
   return {
     ...demand,
     outcome: 'approve',
@@ -212,7 +212,7 @@ function askingFor(
 
 /** The names of an order that the policy refuses at this moment, each with the rules that do. */
 export async function refusedNames(
-  deps: DemandDeps,
+  deps: RequirementSources,
   order: DecidedOrder,
 ): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
   const { evaluation } = await evaluationNow(deps, order);
@@ -232,7 +232,7 @@ export async function refusedNames(
  * that refuses the task.
  */
 export async function rulesRefusing(
-  deps: DemandDeps,
+  deps: RequirementSources,
   order: DecidedOrder & { readonly names: readonly [string] },
 ): Promise<readonly RuleReference[]> {
   const { facts } = factOrderOf(order);
@@ -260,7 +260,7 @@ export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
 export function factSourcesOf({
   directory,
   ruleFacts,
-}: Pick<DemandDeps, 'directory' | 'ruleFacts'>): FactSources<OrderTaskName> {
+}: Pick<RequirementSources, 'directory' | 'ruleFacts'>): FactSources<OrderTaskName> {
   return {
     groupsOf: (groupId) => directory.membersOf(groupId),
     pricesOf: (order) => ruleFacts.pricesOf(order),
@@ -269,7 +269,7 @@ export function factSourcesOf({
 }
 
 /** What `APPROVERS` and `APPROVALS_REQUIRED` ask for. */
-export function implicitRequirement(settings: TeamSettings, names: readonly string[]): Requirement {
+export function defaultRequirement(settings: TeamSettings, names: readonly string[]): Requirement {
   return {
     rule: { kind: 'approval_tasks' },
     names,
@@ -280,7 +280,7 @@ export function implicitRequirement(settings: TeamSettings, names: readonly stri
 }
 
 /** What an order needed when it was asked for. Requirements of the settings name the approvers of this moment. */
-export function askedDemand({ demand }: Order, settings: TeamSettings): Demand {
+export function askedRequirements({ demand }: Order, settings: TeamSettings): Requirements {
   return {
     ...demand,
     requirements: demand.requirements.map((requirement) =>
@@ -292,12 +292,12 @@ export function askedDemand({ demand }: Order, settings: TeamSettings): Demand {
 }
 
 /** What a waiting order needs at one moment. */
-export interface CurrentDemand {
+export interface CurrentRequirements {
   readonly settings: TeamSettings;
   /** Everything that was needed when it was asked for, and everything that is needed now. */
-  readonly demand: Demand;
+  readonly demand: Requirements;
   /** What was needed when it was asked for. */
-  readonly asked: Demand;
+  readonly asked: Requirements;
   /** The version of the policy that is in force. */
   readonly policyVersion: number;
   /** The rules that decide now. */
@@ -307,10 +307,13 @@ export interface CurrentDemand {
 }
 
 /** Says what a waiting order needs: the stricter of what it needed when it was asked for and what it needs now. */
-export async function currentDemand(deps: DemandDeps, order: Order): Promise<CurrentDemand> {
+export async function currentRequirements(
+  deps: RequirementSources,
+  order: Order,
+): Promise<CurrentRequirements> {
   const now = await evaluateOrder(deps, decidedOrder(order));
   const { settings, policyVersion, decidedBy } = now;
-  const asked = withoutWeaker(askedDemand(order, settings));
+  const asked = withoutWeaker(askedRequirements(order, settings));
   const demand = withoutWeaker(stricter(asked, now.demand));
   const before = new Set(asked.requirements.map(requirementKey));
   const isStricter =
@@ -320,7 +323,7 @@ export async function currentDemand(deps: DemandDeps, order: Order): Promise<Cur
 }
 
 /** The same demand without the requirements that another one of the same people includes. */
-function withoutWeaker(demand: Demand): Demand {
+function withoutWeaker(demand: Requirements): Requirements {
   return { ...demand, requirements: mergeRequirements(demand.requirements) };
 }
 
@@ -338,7 +341,7 @@ export function mergeRequirements(requirements: readonly Requirement[]): readonl
 }
 
 /** The least number of approvals that can be enough. */
-export function approvalsRequiredBy(demand: Demand, settings: TeamSettings): number {
+export function approvalsRequiredBy(demand: Requirements, settings: TeamSettings): number {
   return demand.outcome === 'approve'
     ? Math.max(1, ...demand.requirements.map(({ needed }) => needed))
     : settings.approvalsRequired;
