@@ -69,14 +69,14 @@ export interface NameEnd {
 }
 
 /** Whether a mandate has to act for a name by now. */
-export function isDueFor({ terms }: Pick<Mandate, 'terms'>, { expiresAt }: NameEnd, now: Date): boolean {
+export function isDueFor({ terms }: Mandate, { expiresAt }: NameEnd, now: Date): boolean {
   return expiresAt.getTime() - now.getTime() <= terms.notice * DAY_MS;
 }
 
 /** Whether a mandate still sends something for an end of a name before it is over itself. */
 export function isInTimeFor(
-  { terms, endsAt }: Pick<Mandate, 'terms' | 'endsAt'>,
-  { name, expiresAt }: Pick<NameEnd, 'name' | 'expiresAt'>,
+  { terms, endsAt }: Mandate,
+  { name, expiresAt }: Omit<NameEnd, 'renewableUntil'>,
   now: Date,
 ): boolean {
   const actsAt = Math.max(now.getTime(), expiresAt.getTime() - terms.notice * DAY_MS);

@@ -17,13 +17,13 @@ import type { MandateName } from './ports.ts';
  */
 
 /** The end of a name, with the last moment at which a renewal keeps it. */
-export function endOfName({ name, expiresAt }: Pick<MandateName, 'name' | 'expiresAt'>): NameEnd {
+export function endOfName({ name, expiresAt }: MandateName): NameEnd {
   const graceDays = zoneFor(name).lifecycle?.autoRenewGraceDays ?? 0;
   return { name, expiresAt, renewableUntil: new Date(expiresAt.getTime() + graceDays * DAY_MS) };
 }
 
 /** The renewal of one name for one year, as the policy and the price list look at it. */
-export function renewalOf({ requesterId, account }: Pick<Order, 'requesterId' | 'account'>, name: string) {
+export function renewalOf({ requesterId, account }: Order, name: string) {
   const input = { names: [name], period: 1 };
   const usesTeamAccount = account.isTeamAccount ?? false;
   return { task: 'renew', names: [name], requesterId, input, usesTeamAccount } as const;
@@ -132,7 +132,7 @@ async function standInsOf(deps: OrdersContext, mandate: Order): Promise<Readonly
 export async function reservationFor(
   deps: OrdersContext,
   name: string,
-  { cost }: Pick<KnownName, 'cost'>,
+  { cost }: KnownName,
   day: string,
   orderId?: string,
 ): Promise<Reservation | undefined> {

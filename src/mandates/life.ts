@@ -114,13 +114,13 @@ export async function endIfContradicted(deps: OrdersContext, order: Order): Prom
 const MAX_MANDATES = 500;
 
 /** The orders of all mandates that came into force, the newest first. */
-export function mandatesOf(store: Pick<OrderStore, 'list'>, viewer: SystemViewer): Promise<readonly Order[]> {
+export function mandatesOf(store: OrderStore, viewer: SystemViewer): Promise<readonly Order[]> {
   return store.list({ viewer, tasks: ['mandate'], states: ['SUCCEEDED'], limit: MAX_MANDATES });
 }
 
 /** The mandates that are in force, the oldest first. */
 export async function mandatesInForce(
-  { store, now }: { readonly store: Pick<OrderStore, 'list'>; readonly now: () => Date },
+  { store, now }: { readonly store: OrderStore; readonly now: () => Date },
   viewer: SystemViewer,
 ): Promise<readonly MandateInForce[]> {
   const at = now();
@@ -133,7 +133,7 @@ export async function mandatesInForce(
 async function end(
   deps: OrdersContext,
   orderId: string,
-  how: Pick<MandateEnd, 'because' | 'by'>,
+  how: Omit<MandateEnd, 'at'>,
 ): Promise<ChangeOutcome> {
   const outcome = await changeOrder(deps, orderId, (order) =>
     order.mandateEnd === undefined && order.task === 'mandate' && order.state === 'SUCCEEDED'

@@ -27,9 +27,7 @@ export interface MandateInForce {
 }
 
 /** @returns undefined for an order that is none, or that has not come into force */
-export function mandateOf(
-  order: Pick<Order, 'id' | 'task' | 'state' | 'input' | 'closedAt' | 'mandateEnd'>,
-): Mandate | undefined {
+export function mandateOf(order: Order): Mandate | undefined {
   if (order.task !== 'mandate' || order.state !== 'SUCCEEDED' || order.closedAt === undefined)
     return undefined;
   const terms = mandateTerms.safeParse(order.input).data;
@@ -45,16 +43,12 @@ export function mandateOf(
 }
 
 /** Whether a mandate lets something go at a moment. */
-export function isInForce({ end, endsAt }: Pick<Mandate, 'end' | 'endsAt'>, at: Date): boolean {
+export function isInForce({ end, endsAt }: Mandate, at: Date): boolean {
   return end === undefined && at < endsAt;
 }
 
 /** Whether a mandate speaks of a name. @param touched the tags that the name touches */
-export function covers(
-  { patterns }: Pick<Mandate, 'patterns'>,
-  name: string,
-  touched: readonly string[],
-): boolean {
+export function covers({ patterns }: Mandate, name: string, touched: readonly string[]): boolean {
   return fitsPatterns(patterns, subjectOf(name, 'host'), touched) === 'yes';
 }
 

@@ -139,7 +139,7 @@ export interface MandatePreview {
 /** What a mandate that waits would cover, and what it would not act on. */
 export async function previewOf(
   deps: OrdersContext,
-  order: Pick<Order, 'id'>,
+  order: Order,
   terms: MandateTerms,
 ): Promise<MandatePreview> {
   const now = deps.now();

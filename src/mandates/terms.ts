@@ -37,7 +37,7 @@ export const mandateTerms = z.object({
 export type MandateTerms = Readonly<z.output<typeof mandateTerms>>;
 
 /** First moment at which a mandate is over. */
-export function endOfMandate({ until }: Pick<MandateTerms, 'until'>): Date {
+export function endOfMandate({ until }: MandateTerms): Date {
   return new Date(Date.parse(until) + DAY_MS);
 }
 

@@ -41,11 +41,7 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
 }
 
 /** Whether a later order has set other nameservers for the name, such as an undo. What these answer is no news then. */
-async function isReplaced(
-  store: Pick<OrderStore, 'list'>,
-  order: Order,
-  { name }: OrderItem,
-): Promise<boolean> {
+async function isReplaced(store: OrderStore, order: Order, { name }: OrderItem): Promise<boolean> {
   const [latest] = await store.list({
     viewer: 'system',
     tasks: ['nameservers'],

@@ -84,7 +84,7 @@ export function notificationDueAt(order: Order, at: Date): Date | undefined {
 }
 
 /** The successes that are not on the watch list yet. */
-export function unfollowedItems({ task, items }: Pick<Order, 'task' | 'items'>): readonly OrderItem[] {
+export function unfollowedItems({ task, items }: Order): readonly OrderItem[] {
   return FOLLOWED_TASKS.includes(task)
     ? items.filter(({ state, isFollowed }) => state === 'SUCCEEDED' && !isFollowed)
     : [];

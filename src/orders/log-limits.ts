@@ -76,7 +76,7 @@ interface LoggedItem {
 /** An item's state by the log. An ended item stays ended. */
 export function itemInLog(
   history: readonly OrderLogEntry[],
-  item: Pick<OrderItem, 'n' | 'name' | 'ctid'>,
+  item: OrderItem,
   isWitnessed: ReturnType<IsWitnessed>,
 ): LoggedItem {
   const own = history.filter(({ n, names, lost, ctids }: AnyOrderLogEntry) => {
@@ -122,7 +122,7 @@ function endsOrder({ kind, state }: OrderLogEntry): boolean {
 
 /** Why the log does not let a request of an item leave; undefined when it does. @param order before the request */
 export function limitOf(
-  order: Pick<Order, 'id' | 'version'>,
+  order: Order,
   item: OrderItem,
   history: readonly OrderLogEntry[],
   isWitnessed: IsWitnessed,

@@ -11,7 +11,7 @@ import type { Directory, OrderStore } from './ports.ts';
  * People who are no longer full members of the workspace: deactivated, made guests, or moved to another workspace.
  */
 
-export interface OffboardingDeps {
+export interface OffboardingContext {
   readonly store: OrderStore;
   readonly accounts: Pick<Accounts, 'list' | 'people' | 'unlink'> & {
     readonly team: Pick<Accounts['team'], 'current'>;
@@ -28,7 +28,7 @@ export interface OffboardingDeps {
     owners(): Promise<readonly string[]>;
     revoke(userId: string): Promise<unknown>;
   };
-  readonly directory: Pick<Directory, 'membership'>;
+  readonly directory: Directory;
   readonly now: () => Date;
   readonly log: Log;
 }
@@ -37,7 +37,7 @@ export interface OffboardingDeps {
  * Wipes everything that is sealed for a person, revokes their passkeys, ends the sessions held with it, and stops what they asked for and
  * what uses their accounts. Safe to repeat.
  */
-export async function offboard(deps: OffboardingDeps, userId: string): Promise<void> {
+export async function offboard(deps: OffboardingContext, userId: string): Promise<void> {
   const accounts = await deps.accounts.list(userId);
   const accountIds = accounts.map(({ id }) => id);
   const orderIds = await deps.store.unfinishedOf(accountIds, userId);
@@ -55,7 +55,7 @@ export async function offboard(deps: OffboardingDeps, userId: string): Promise<v
     deps.log.info({ userId, accountIds, orderIds }, 'a person has left: credentials wiped, orders stopped');
 }
 
-async function stopOrder(deps: OffboardingDeps, orderId: string, userId: string): Promise<void> {
+async function stopOrder(deps: OffboardingContext, orderId: string, userId: string): Promise<void> {
   await changeOrder(deps, orderId, (order) => ({
     event: {
       type: 'stopped',
@@ -64,7 +64,7 @@ async function stopOrder(deps: OffboardingDeps, orderId: string, userId: string)
   }));
 }
 
-export interface OffboardingLook extends OffboardingDeps {
+export interface OffboardingLook extends OffboardingContext {
   /** The pause between two people, in milliseconds. */
   readonly pauseMs?: number;
   readonly signal: AbortSignal;

@@ -508,12 +508,12 @@ export function retryableItems(order: Order): readonly OrderItem[] {
 }
 
 /** Whether the rows of a file came with auth codes, which are wiped row by row, so that they cannot be asked for again. */
-export function hasRowSecrets(order: Pick<Order, 'bulk' | 'secretHash' | 'items'>): boolean {
+export function hasRowSecrets(order: Order): boolean {
   return order.bulk !== undefined && hasSecretInput(order);
 }
 
 /** Whether the input has a secret part (an auth code, a password), in the rows of a file too. */
-export function hasSecretInput({ secretHash, items }: Pick<Order, 'secretHash' | 'items'>): boolean {
+export function hasSecretInput({ secretHash, items }: Order): boolean {
   return secretHash !== undefined || items.some((item) => item.secretHash !== undefined);
 }
 
@@ -521,7 +521,7 @@ export function hasSecretInput({ secretHash, items }: Pick<Order, 'secretHash' |
 export const RETRY_DAYS = 7;
 
 /** Whether it is too late to retry an order that has ended. */
-export function isRetryOver(order: Pick<Order, 'closedAt' | 'createdAt'>, now: Date): boolean {
+export function isRetryOver(order: Order, now: Date): boolean {
   return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * 86_400_000;
 }
 
@@ -530,8 +530,8 @@ export const UNDO_HOURS = 48;
 
 /** Until when the nameservers that an item has set can be undone; undefined for everything else. */
 export function undoableUntil(
-  { task, closedAt, bulk }: Pick<Order, 'task' | 'closedAt' | 'bulk'>,
-  { state, answeredAt }: Pick<OrderItem, 'state' | 'answeredAt'>,
+  { task, closedAt, bulk }: Order,
+  { state, answeredAt }: OrderItem,
 ): Date | undefined {
   // Of hundreds of names each had others before: a new file sets them back.
   if (bulk !== undefined) return undefined;
@@ -549,22 +549,22 @@ export function isRequester(
 }
 
 /** The person with whose account an order is carried out: who asked first, however often it was retried. */
-export function accountOwner(order: Pick<Order, 'requesterId' | 'earlierRequesters'>): string {
+export function accountOwner(order: Order): string {
   return order.earlierRequesters[0] ?? order.requesterId;
 }
 
 /** Somebody approved it alone in an emergency, and no other admin has reviewed that yet. */
-export function isReviewOpen(order: Pick<Order, 'emergencyApprovedBy' | 'signedOffBy'>): boolean {
+export function isReviewOpen(order: Order): boolean {
   return order.emergencyApprovedBy !== undefined && order.signedOffBy === undefined;
 }
 
 /** The items that wait to be sent, or sent again. */
-export function waitingItems(order: Pick<Order, 'items'>): readonly OrderItem[] {
+export function waitingItems(order: Order): readonly OrderItem[] {
   return order.items.filter((item) => item.state === 'WAITING');
 }
 
 /** What an item asks of the service, without secrets. */
-export function inputOfItem(order: Pick<Order, 'input'>, item: Pick<OrderItem, 'input'>): unknown {
+export function inputOfItem(order: { readonly input: unknown }, item: { readonly input?: unknown }): unknown {
   return item.input ?? order.input;
 }
 

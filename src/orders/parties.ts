@@ -33,7 +33,7 @@ export async function partiesOf(findAccount: FindAccount, order: Order): Promise
 }
 
 /** What becomes of an order whose account is no longer linked. */
-export function accountGone({ account }: Pick<Order, 'account'>): PlainSummary {
+export function accountGone({ account }: Order): PlainSummary {
   return { code: account.isTeamAccount === true ? 'team_account_gone' : 'account_gone' };
 }
 
@@ -44,10 +44,7 @@ export type MemberCheck =
   | ({ readonly kind: 'unknown' } & Party);
 
 /** Whether all of an order’s people are still full members of the workspace. */
-export async function checkMembers(
-  directory: Pick<Directory, 'membership'>,
-  parties: readonly Party[],
-): Promise<MemberCheck> {
+export async function checkMembers(directory: Directory, parties: readonly Party[]): Promise<MemberCheck> {
   const checks = await Promise.all(
     parties.map(async (party) => ({ party, membership: await directory.membership(party.userId) })),
   );

@@ -190,7 +190,7 @@ export interface OrderStore {
    * An order was looked at and has not changed: sets when it is due again, if at all. Does nothing when the order has
    * changed.
    */
-  reschedule(order: Pick<Order, 'id' | 'version'>, due: Date | undefined): Promise<void>;
+  reschedule(order: { readonly id: string; readonly version: number }, due: Date | undefined): Promise<void>;
   /** Has its notifications brought up to date, although it has not changed. */
   requestNotification(id: string, now: Date): Promise<void>;
   /** Has the notifications of all pending orders refreshed in the background, after those for which somebody waits. */

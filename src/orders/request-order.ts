@@ -64,7 +64,7 @@ export interface OrderRequest {
   /** The mandate that makes it. */
   readonly mandated?: Mandated;
   /** The order that is asked for again. */
-  readonly retries?: Pick<Order, 'id' | 'requesterId' | 'earlierRequesters'>;
+  readonly retries?: Order;
   /** Identifies the command, form or click. Delivered again, it is the same order. */
   readonly deliveryId: string;
 }
@@ -364,10 +364,10 @@ function orderAccount(account: Account): OrderAccount {
 }
 
 /** What the sealed input of one item is bound to. */
-export function itemInputOwner(
-  order: Pick<Order, 'id' | 'requesterId'>,
-  item: Pick<OrderItem, 'n' | 'name'>,
-): readonly string[] {
+/** What every sealed value of an order is bound to. */
+type Sealable = { readonly id: string; readonly requesterId: string };
+
+export function itemInputOwner(order: Sealable, item: OrderItem): readonly string[] {
   return ['order-item-input', order.id, String(item.n), item.name, order.requesterId];
 }
 
@@ -386,12 +386,12 @@ export function decisionOf({ policyVersion, demand, settings, decidedBy }: Evalu
 }
 
 /** What the sealed input of an order is bound to. */
-export function inputOwner(order: Pick<Order, 'id' | 'requesterId'>): readonly string[] {
+export function inputOwner(order: Sealable): readonly string[] {
   return ['order-input', order.id, order.requesterId];
 }
 
 /** What the sealed result of an order is bound to. */
-export function resultOwner(order: Pick<Order, 'id' | 'requesterId'>, n: number): readonly string[] {
+export function resultOwner(order: Sealable, n: number): readonly string[] {
   return ['order-result', order.id, String(n), order.requesterId];
 }
 

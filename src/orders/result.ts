@@ -4,9 +4,10 @@ import { MINUTE_MS } from '../lib/duration.ts';
 import type { DescribedObject, Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
 import { NOT_SENDABLE } from '../service/request-issue.ts';
+import type { Effect } from '../service/task.ts';
 import { StatementChangedError } from './check-statement.ts';
 import type { ItemResult, OrderAccount, ResultObject } from './order.ts';
-import type { CompletedRequest, OrderTask } from './order-task.ts';
+import type { CompletedRequest } from './order-task.ts';
 import type { PlainSummary, RetryReason } from './summary.ts';
 
 /** Retries where the service provably did not carry the task out, or repeating it is harmless. */
@@ -55,7 +56,7 @@ export type RetryDecision =
  */
 export function decideRetry(
   error: unknown,
-  task: Pick<OrderTask, 'effect' | 'idempotent'>,
+  task: { readonly effect: Effect; readonly idempotent: boolean },
   attempts: number,
   sent: boolean,
 ): RetryDecision {
@@ -156,13 +157,13 @@ export function failedResponse({ envelope, unread }: ServiceError): unknown {
 /** What is kept of a successful answer. */
 export function resultOfResponse(
   answer: CompletedRequest,
-  task: Pick<OrderTask, 'secretResult'>,
+  { secretResult }: { readonly secretResult: boolean },
 ): ItemResult & { readonly summary: PlainSummary } {
   return {
     ...fromEnvelope(answer.envelope),
     httpStatus: answer.httpStatus,
     summary: { code: 'done' },
-    ...(task.secretResult && answer.secret !== undefined ? { hasSecret: true } : {}),
+    ...(secretResult && answer.secret !== undefined ? { hasSecret: true } : {}),
   };
 }
 
@@ -170,7 +171,7 @@ export function resultOfResponse(
 export function resultOfError(
   error: unknown,
   outcome: 'FAILED' | 'UNKNOWN',
-  account: Pick<OrderAccount, 'login' | 'context' | 'isTeamAccount'>,
+  account: NamedAccount,
 ): ItemResult & { readonly summary: PlainSummary } {
   if (error instanceof VaultError) return { summary: { code: 'sealed_unopened' } };
   if (error instanceof SuspendedError) return { summary: { code: 'suspended' } };
@@ -194,11 +195,10 @@ export function resultOfError(
   };
 }
 
-function summaryOf(
-  error: ServiceError,
-  outcome: 'FAILED' | 'UNKNOWN',
-  account: Pick<OrderAccount, 'login' | 'context' | 'isTeamAccount'>,
-): PlainSummary {
+/** What messages say of an order's account. */
+type NamedAccount = Omit<OrderAccount, 'id' | 'method'>;
+
+function summaryOf(error: ServiceError, outcome: 'FAILED' | 'UNKNOWN', account: NamedAccount): PlainSummary {
   switch (error.kind) {
     case 'auth':
       return {

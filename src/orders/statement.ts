@@ -27,7 +27,7 @@ export interface ServicePlaces {
 }
 
 /** What a statement is made of. */
-export type StatableOrder = Pick<Order, 'id' | 'task' | 'account' | 'items' | 'input' | 'secretHash'>;
+export type StatableOrder = Omit<Order, 'statementHash'>;
 
 /** SHA-256 of a statement in canonical form, in hex. */
 export function hashOfStatement(statement: Statement): string {
@@ -38,10 +38,7 @@ export function hashOfStatement(statement: Statement): string {
  * What an order sends, if that still is what it was made with.
  * @returns undefined when its rows do not give the statement that people were shown
  */
-export function verifiedStatement(
-  order: StatableOrder & Pick<Order, 'statementHash'>,
-  places: ServicePlaces,
-): Statement | undefined {
+export function verifiedStatement(order: Order, places: ServicePlaces): Statement | undefined {
   const statement = readStatement(order, places);
   return statement !== undefined && hashOfStatement(statement) === order.statementHash
     ? statement

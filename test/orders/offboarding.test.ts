@@ -49,6 +49,7 @@ async function start() {
     feeds: { people: async () => ['U0FEED', 'U0BOB'], remove: async () => undefined },
     keys: { owners: async () => [], revoke: async () => 0 },
     directory: {
+      ...rig.directory,
       membership: async (userId) => {
         looked.push(userId);
         const membership = memberships.get(userId) ?? 'member';

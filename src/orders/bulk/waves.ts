@@ -13,10 +13,10 @@ const MAX_REFUSALS = 3;
 /** More than this share of a wave with an outcome that nobody knows pauses it. */
 const MAX_UNKNOWN_SHARE = 0.1;
 
-type Waves = Pick<Order, 'items' | 'bulk'>;
+type Waves = Order;
 
 /** The wave that a row belongs to, from 1. */
-export function waveOf(n: number, { waveSize }: Pick<Bulk, 'waveSize'>): number {
+export function waveOf(n: number, { waveSize }: { readonly waveSize: number }): number {
   return Math.ceil(n / waveSize);
 }
 
@@ -34,7 +34,7 @@ export function nextItems({ items, bulk }: Waves): readonly OrderItem[] {
 }
 
 /** Whether nothing more of an order is sent until a person lets it go on. */
-export function isPaused({ state, bulk }: Pick<Order, 'state' | 'bulk'>): boolean {
+export function isPaused({ state, bulk }: Order): boolean {
   return state === 'APPROVED' && bulk?.pause !== undefined;
 }
 
