@@ -17,8 +17,8 @@ import { markUnsentUnknown, startHeartbeat } from '../orders/restore-guard.ts';
 import { createWebhooks, WEBHOOK_TIMEOUT_MS } from '../outbox/webhooks/webhooks.ts';
 import { departureOf } from '../slack/admins/admins.ts';
 import { pageWords } from '../slack/approvals/signing/page-words.ts';
+import type { SlackContext } from '../slack/context.ts';
 import { formatCalendarEvent } from '../slack/expiry/calendar.view.ts';
-import type { SlackContext } from '../slack/feature.ts';
 import { isSignedBySlack } from '../slack/inbound/slack-signature.ts';
 import { createNotifier } from '../slack/planners.ts';
 import { shareRead } from '../store/batch.ts';
@@ -96,7 +96,7 @@ async function start(site: Site): Promise<Bot> {
   const canSign = config.signingRoots.length > 0 && relyingPartyOf(publicUrl) !== undefined;
   const vault = openVault(site);
   const { slack, stores, ledgerKey } = await connectSlack(site, database, { canSign, vault });
-  const settings = async () => withSaved(config.team, await stores.savedSettings.all());
+  const savedSettings = async () => withSaved(config.team, await stores.savedSettings.all());
   const accounts = openAccounts(site, stores, vault, slack.bot.teamId);
   const ledger = openLedger(site, stores, ledgerKey, slack.bot.teamId);
   const keyUse = keyUseOf(config.signingRoots, publicUrl, ledgerKey);
@@ -116,7 +116,7 @@ async function start(site: Site): Promise<Bot> {
     publicUrl,
     formatEvent: formatCalendarEvent,
     mandated: () => mandatesInTime(orders),
-    settings,
+    settings: savedSettings,
     namesAdded: () => void bus.emit('namesAdded'),
     now,
     log,
@@ -157,7 +157,7 @@ async function start(site: Site): Promise<Bot> {
     relyingParty: relyingPartyOf(publicUrl),
   });
   const deps = slackContext(site, {
-    ...{ slack, stores, settings, vault, accounts, orders, names, expiry, links, webhooks, ledger, url },
+    ...{ slack, stores, savedSettings, vault, accounts, orders, names, expiry, links, webhooks, ledger, url },
     offboard: (userId) => offboard(leaving, userId),
   });
   const pause = pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs };
@@ -233,8 +233,8 @@ async function start(site: Site): Promise<Bot> {
     isSigned: (headers, body) => signingSecret !== undefined && isSignedBySlack(signingSecret, headers, body),
     slack: () => (app.connected() ? app.requestListener : undefined),
   });
-  noteMissingChannel(log, settings);
-  shutdown.onClose(checkSettingsLater(site, slack, settings));
+  noteMissingChannel(log, savedSettings);
+  shutdown.onClose(checkSettingsLater(site, slack, savedSettings));
   warnOfMovedKeys(log, stores, relyingPartyOf(publicUrl)?.id);
   const ports = { port: server.port, metricsPort: metricsServer.port };
   log.info({ ...ports, mode: slackMode(config).kind }, 'ready');

@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { runMandates } from '../mandates/run.ts';
 import type { Webhooks } from '../outbox/webhooks/webhooks.ts';
-import type { SlackContext } from '../slack/feature.ts';
+import type { SlackContext } from '../slack/context.ts';
 import { openMoneyReport, openPriceDifferences } from '../slack/money/money-report.ts';
 import type { Stores } from '../store/stores.ts';
 import { PACE } from './seams.ts';
@@ -27,10 +27,10 @@ const OBSERVATIONS_KEPT_MS = 400 * DAY_MS;
 /** Everything that runs periodically. No job waits for another. */
 export function jobsOf({ now, seams, bus, log }: Site, parts: JobParts): readonly Job[] {
   const { deps, stores, slack, ledger, webhooks } = parts;
-  const { settings, prices, budgets, names } = deps;
+  const { savedSettings, prices, budgets, names } = deps;
   const { notifications, reminders, spending, moneyReports: reports } = stores;
   const { purgeMs, periodMs } = seams.pace ?? PACE;
-  const money = { settings, prices, spending, budgets, reports, notifications, now };
+  const money = { savedSettings, prices, spending, budgets, reports, notifications, now };
   const watchCharter = createCharterWatch({
     ...{ signing: deps.orders.signing, keys: stores.keys, now, log },
     noted: () => {
@@ -40,7 +40,11 @@ export function jobsOf({ now, seams, bus, log }: Site, parts: JobParts): readonl
   });
   return [
     { name: 'mandates', everyMs: 10 * MINUTE_MS, run: () => runMandates(deps.orders) },
-    { name: 'digest', everyMs: MINUTE_MS, run: () => openDigest({ settings, reminders, now }) },
+    {
+      name: 'digest',
+      everyMs: MINUTE_MS,
+      run: () => openDigest({ settings: savedSettings, reminders, now }),
+    },
     { name: 'money_report', everyMs: MINUTE_MS, run: () => openMoneyReport(money) },
     {
       name: 'price_differences',

@@ -11,7 +11,7 @@ import { lastBackupAt, takeDailyBackup } from '../ops/daily-backup.ts';
 import { freeBytes } from '../ops/disk.ts';
 import { checkNames } from '../ops/doctor/slack-checks.ts';
 import { noteUnreadableGroup } from '../slack/admins/admins.ts';
-import type { SlackContext } from '../slack/feature.ts';
+import type { SlackContext } from '../slack/context.ts';
 import { createSlackApp, type SlackApp } from '../slack/inbound/app.ts';
 import type { SlackMode } from '../slack/inbound/receiver.ts';
 import { createDirectory, type SlackDirectory } from '../slack/outbound/directory.ts';
@@ -363,7 +363,7 @@ const SETTINGS_CHECK_MS = 30_000;
 export function checkSettingsLater(
   { config, log }: Pick<Site, 'config' | 'log'>,
   { web, bot, orgId }: Pick<Slack, 'web' | 'bot' | 'orgId'>,
-  settings: SlackContext['settings'],
+  settings: SlackContext['savedSettings'],
 ): () => void {
   const check = async () => {
     const names = {
@@ -384,7 +384,7 @@ export function checkSettingsLater(
 }
 
 /** The bot works already, so a database that is slow at this moment must not end it. */
-export function noteMissingChannel(log: Log, settings: SlackContext['settings']): void {
+export function noteMissingChannel(log: Log, settings: SlackContext['savedSettings']): void {
   settings().then(
     ({ reminderChannel }) =>
       reminderChannel === undefined &&

@@ -25,7 +25,8 @@ import { createServiceClient } from '../service/client.ts';
 import { credentialInterfaces } from '../service/interfaces.ts';
 import { limitLinkTries } from '../slack/accounts/link.ts';
 import { createAdminsToNotify } from '../slack/admins/admins.ts';
-import { isAdminNow, type SlackContext } from '../slack/feature.ts';
+import type { SlackContext } from '../slack/context.ts';
+import { isAdminNow } from '../slack/feature.ts';
 import { adoptCard } from '../slack/orders/order-messages.ts';
 import { createFileReader } from '../slack/outbound/download.ts';
 import { createLatest } from '../slack/outbound/latest.ts';
@@ -116,7 +117,15 @@ export function buildNames(
 export interface FeatureParts
   extends Pick<
     SlackContext,
-    'ledger' | 'settings' | 'accounts' | 'orders' | 'names' | 'expiry' | 'webhooks' | 'offboard' | 'links'
+    | 'ledger'
+    | 'savedSettings'
+    | 'accounts'
+    | 'orders'
+    | 'names'
+    | 'expiry'
+    | 'webhooks'
+    | 'offboard'
+    | 'links'
   > {
   readonly slack: Slack;
   readonly stores: Stores;
@@ -196,7 +205,7 @@ export function ordersContext(
 
 /** Builds the context of features. */
 export function slackContext({ config, log, now, bus }: Site, parts: FeatureParts): SlackContext {
-  const { slack, stores, settings, vault, accounts, orders, names, expiry, webhooks } = parts;
+  const { slack, stores, savedSettings, vault, accounts, orders, names, expiry, webhooks } = parts;
   const { web, bot, orgId, directory } = slack;
   const { prices, budgets, spending, portfolio, policies } = stores;
   const { apiUrl, botToken } = config.slack;
@@ -228,13 +237,11 @@ export function slackContext({ config, log, now, bus }: Site, parts: FeaturePart
     events: stores.events,
     ledger: parts.ledger,
     prices,
-    priceOf: orders.priceOf,
     standIns: stores.standIns,
     policies,
     pendingChanges: stores.pendingChanges,
     budgets,
     spending,
-    tagsOf: orders.tagsTouched,
     currency: config.currency,
     notifyDue: () => void bus.emit('notificationsDue'),
     refreshWaitingCards: () =>
@@ -247,12 +254,12 @@ export function slackContext({ config, log, now, bus }: Site, parts: FeaturePart
     readFile: createFileReader(botToken, apiUrl, MAX_CSV_BYTES),
     isSlackAddress: (address) => isSlackAddress(address, apiUrl),
     webhooks,
-    settings,
+    savedSettings,
     settingsStore: stores.savedSettings,
     examine: async function* () {
       const database = { url: parts.url, accounts: stores.accounts };
       const site = { config, database, vault, web, now: () => new Date() };
-      yield* examine({ ...site, settings: await settings() });
+      yield* examine({ ...site, settings: await savedSettings() });
     },
     linkTries: limitLinkTries(),
     defaultContext: config.service.defaultContext,

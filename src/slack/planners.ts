@@ -14,8 +14,8 @@ import {
   createGroupPlanner,
   createPlacePlanner,
 } from './admins/admins.ts';
+import type { SlackContext } from './context.ts';
 import { createDigestPlanner, createDigestViews } from './expiry/digest-notifications.ts';
-import type { SlackContext } from './feature.ts';
 import { createEventPlanner } from './ledger/event-notifications.ts';
 import { createAnchorPlanner } from './ledger/ledger-notifications.ts';
 import { createMandateDayPlanner, mandatePreview } from './mandates/mandate-day.ts';
@@ -64,7 +64,7 @@ function createPlanners(
     web,
     directory,
     adminsToNotify,
-    settings,
+    savedSettings,
     prices,
     budgets,
     spending,
@@ -75,16 +75,16 @@ function createPlanners(
     log,
   } = deps;
   const { reports } = from;
-  const month = createMoneyReportPlanner({ settings, prices, spending, budgets, reports, now });
+  const month = createMoneyReportPlanner({ savedSettings, prices, spending, budgets, reports, now });
   const day = createPriceDifferencePlanner({ directory, adminsToNotify, prices, reports });
   return {
     order: createOrderPlanner({
       web,
       directory,
       orders: orders.store,
-      settings,
+      settings: savedSettings,
       statementOf: deps.statementOf,
-      priceOf: deps.priceOf,
+      priceOf: deps.orders.priceOf,
       lookAtBudgets: orders.lookAtBudgets,
       impacts: names.impacts,
       incidents: names.orderIncidents,
@@ -101,7 +101,7 @@ function createPlanners(
       incidents: from.incidents,
       store: orders.store,
       directory,
-      settings,
+      savedSettings,
       adminsToNotify,
       nameOf: async (name) => {
         const [watched, details, record] = await Promise.all([
@@ -123,23 +123,23 @@ function createPlanners(
       reminders: from.reminders,
       outlookOf: (watched) => outlookOf(deps.orders, watched, 'system'),
       directory,
-      settings,
-      views: createDigestViews({ settings, prices, now }),
+      savedSettings,
+      views: createDigestViews({ savedSettings, prices, now }),
       records: from.records,
       signal: from.signal,
       now,
       ...(from.pauseMs === undefined ? {} : { pauseMs: from.pauseMs }),
     }),
     report: (claim, send) => (claim.id.length === 'YYYY-MM'.length ? month : day)(claim, send),
-    place: createPlacePlanner({ directory, adminsToNotify, settings }),
+    place: createPlacePlanner({ directory, adminsToNotify, savedSettings }),
     group: createGroupPlanner({ directory, adminsToNotify }),
-    anchors: createAnchorPlanner({ settings, ledger: from.ledger }),
+    anchors: createAnchorPlanner({ savedSettings, ledger: from.ledger }),
     event: createEventPlanner({
       directory,
       adminsToNotify,
       events: deps.events,
       impacts: names.impacts,
-      settings,
+      savedSettings,
       prices,
       expiry,
       now,
@@ -148,14 +148,14 @@ function createPlanners(
     pending_change: createPendingChangePlanner({
       directory,
       adminsToNotify,
-      settings,
+      savedSettings,
       facts: deps.facts,
       pendingChanges: deps.pendingChanges,
       policies: deps.policies,
       now,
     }),
     webhook_endpoint: createEndpointPlanner({ directory, adminsToNotify, webhooks: deps.webhooks }),
-    mandate_day: createMandateDayPlanner({ ...orders, settings }),
+    mandate_day: createMandateDayPlanner(deps),
     departure: createDeparturePlanner({ directory, adminsToNotify, teamAccount: from.teamAccount }),
   };
 }

@@ -14,7 +14,8 @@ import type {
 import { createLog } from '../../src/lib/log.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
 import type { NotificationStore } from '../../src/outbox/notifications.ts';
-import { type AdminsToNotify, createPlacePlanner } from '../../src/slack/admins/admins.ts';
+import { createPlacePlanner } from '../../src/slack/admins/admins.ts';
+import type { AdminsToNotify } from '../../src/slack/context.ts';
 import { createDigestPlanner } from '../../src/slack/expiry/digest-notifications.ts';
 import { type Message, textMessage } from '../../src/slack/kit/blocks.ts';
 import type { SlackDirectory } from '../../src/slack/outbound/directory.ts';
@@ -222,14 +223,14 @@ export class Rig {
       store: arrangedList(this.database),
       reminders,
       directory,
-      settings,
+      savedSettings: settings,
       views,
       now,
       pauseMs: 0,
       ...(this.collectMs === undefined ? {} : { collectMs: this.collectMs }),
       signal: new AbortController().signal,
     });
-    const place = createPlacePlanner({ directory, adminsToNotify, settings });
+    const place = createPlacePlanner({ directory, adminsToNotify, savedSettings: settings });
     return { reminders, notifier: notifierDeps({ notifications, web, now }, { digest, place }) };
   }
 

@@ -1,4 +1,5 @@
 import type { SendingContext } from '../../src/orders/context.ts';
+import type { SlackContext } from '../../src/slack/context.ts';
 
 /** Members that a test uses; of stores and the like, the functions that it uses. */
 type Known = {
@@ -13,10 +14,29 @@ type Known = {
 export function contextWith<Given extends Known>(
   given: Given,
 ): SendingContext & Omit<Given, keyof SendingContext> {
+  return throwing(given, 'orders') as SendingContext & Omit<Given, keyof SendingContext>;
+}
+
+/** The members of a member that a test uses. */
+type Part<Member> = Member extends (...args: never) => unknown
+  ? Member
+  : Member extends object
+    ? { readonly [Key in keyof Member]?: Part<Member[Key]> }
+    : Member;
+
+/** A context of Slack with the members that a test uses; another one throws when it is read. */
+export function slackContextWith({
+  orders = {},
+  ...given
+}: Omit<Part<SlackContext>, 'orders'> & { readonly orders?: Known }): SlackContext {
+  return throwing({ ...given, orders: contextWith(orders) }, 'slack') as SlackContext;
+}
+
+function throwing<Given extends object>(given: Given, context: string): Given {
   return new Proxy(given, {
     get(target, name) {
       if (name in target) return Reflect.get(target, name);
-      throw new Error(`this test has no context.${String(name)}`);
+      throw new Error(`this test has no ${String(name)} in its context of ${context}`);
     },
-  }) as SendingContext & Omit<Given, keyof SendingContext>;
+  });
 }

@@ -4,6 +4,7 @@ import type { LinkOutcome } from '../../accounts/accounts.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
 import type { Credential } from '../../service/authenticator/signature.ts';
 import { Secret } from '../../service/secret.ts';
+import type { SlackContext } from '../context.ts';
 import {
   type ActionCall,
   type CommandCall,
@@ -12,7 +13,6 @@ import {
   formOrigin,
   type Interaction,
   isAdmin,
-  type SlackContext,
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';

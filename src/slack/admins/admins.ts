@@ -4,6 +4,7 @@ import type { Log } from '../../lib/log.ts';
 import type { Subject } from '../../outbox/notifications.ts';
 import type { Webhooks } from '../../outbox/webhooks/webhooks.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
+import type { AdminsToNotify } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import {
@@ -20,9 +21,6 @@ import {
   unreachableAlert,
   unreadableGroupAlert,
 } from './unreachable.view.ts';
-
-/** User ids of the people who are told what admins have to know. Empty if Slack doesn't name any. */
-export type AdminsToNotify = () => Promise<readonly string[]>;
 
 /** `ADMINS`, or without them the workspace's admins and owners. */
 export function createAdminsToNotify(
@@ -112,10 +110,10 @@ export function createDeparturePlanner(
 
 /** Tells admins, once, of a place where nothing can be posted. It is forgotten when something can. */
 export function createPlacePlanner(
-  deps: AdminPlannerDeps & { readonly settings: () => Promise<TeamSettings> },
+  deps: AdminPlannerDeps & { readonly savedSettings: () => Promise<TeamSettings> },
 ): NotificationPlanner {
   return async ({ id, refused = '' }, send) => {
-    const { approvalChannel, reminderChannel } = await deps.settings();
+    const { approvalChannel, reminderChannel } = await deps.savedSettings();
     const use = id === approvalChannel ? 'approvals' : id === reminderChannel ? 'reminders' : 'other';
     await notifyAdmins(deps, send, unreachableAlert(id, refused, use));
     return undefined;

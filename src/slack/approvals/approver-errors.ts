@@ -1,7 +1,7 @@
 import type { TeamSettings } from '../../config/environment.ts';
 import { type SettingChange, settingsAsText, teamSettings } from '../../config/settings.ts';
 import { isGroup } from '../../policy/policy.ts';
-import type { SlackContext } from '../feature.ts';
+import type { SlackContext } from '../context.ts';
 import { approverError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { NO_APPROVERS, noMemberText, tooFewText } from '../settings/settings.view.ts';

@@ -3,7 +3,7 @@ import type { Order } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { FirstExpiry } from '../../orders/ports.ts';
 import type { PostedMessage } from '../../outbox/notifications.ts';
-import type { AdminsToNotify } from '../admins/admins.ts';
+import type { AdminsToNotify } from '../context.ts';
 import type { CalledPeople } from '../orders/order.view.ts';
 import { metadataOf, type PlannedOrder } from '../orders/order-posts.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';

@@ -5,7 +5,7 @@ import { type Outlook, outlookOf } from '../../mandates/overview.ts';
 import type { PriceStore } from '../../money/ports.ts';
 import { costOfWaiting, type WaitingStep } from '../../money/waiting.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
-import type { SlackContext } from '../feature.ts';
+import type { SlackContext } from '../context.ts';
 
 /** The dates of a watched name. */
 type Dated = Pick<
@@ -14,14 +14,14 @@ type Dated = Pick<
 >;
 
 export interface WaitingDeps {
-  readonly settings: () => Promise<Pick<TeamSettings, 'reminderTimezone'>>;
+  readonly savedSettings: () => Promise<Pick<TeamSettings, 'reminderTimezone'>>;
   readonly prices: Pick<PriceStore, 'list'>;
   readonly now: () => Date;
 }
 
 /** What waiting costs for watched names at this moment; nothing while the price list is empty. */
 export async function waitingCosts(deps: WaitingDeps): Promise<(watched: Dated) => readonly WaitingStep[]> {
-  const [{ reminderTimezone }, list] = await Promise.all([deps.settings(), deps.prices.list()]);
+  const [{ reminderTimezone }, list] = await Promise.all([deps.savedSettings(), deps.prices.list()]);
   const now = deps.now();
   return ({ name, expiresAt, source, renewedUntil, deletedAt, deletionPhase }) => {
     // A renewal that the registry does not show yet is no danger to the name.
@@ -59,10 +59,13 @@ export function renewalDays({ renewals }: Pick<Outlook, 'renewals'>, timeZone: s
 
 /** The same for the names of a list, at this moment. */
 export async function renewalDaysOf(
-  { orders, settings }: Pick<SlackContext, 'orders' | 'settings'>,
+  { orders, savedSettings }: Pick<SlackContext, 'orders' | 'savedSettings'>,
   listed: readonly { readonly domain: Pick<WatchedDomain, 'name' | 'expiry'> }[],
 ): Promise<RenewalDays> {
   const names = listed.map(({ domain: { name, expiry } }) => ({ name, expiresAt: expiry?.at }));
-  const [outlook, { reminderTimezone }] = await Promise.all([outlookOf(orders, names, 'system'), settings()]);
+  const [outlook, { reminderTimezone }] = await Promise.all([
+    outlookOf(orders, names, 'system'),
+    savedSettings(),
+  ]);
   return renewalDays(outlook, reminderTimezone);
 }

@@ -45,7 +45,7 @@ async function factsOf(
     deps.orders.store.openOrders(task, names),
     deps.expiry.findMany(names),
     impactTaskOf(task) === undefined ? undefined : deps.names.impacts.inUse(names),
-    deps.priceOf(order),
+    deps.orders.priceOf(order),
     refusedNames(deps.orders, order),
   ]);
   const visible = await visibleIds(deps.orders, viewerOf(call), open.values());

@@ -50,7 +50,7 @@ export interface DigestPlannerDeps {
   readonly store: Pick<WatchListStore, 'findMany' | 'countByMonth' | 'countUndated'>;
   readonly reminders: ReminderStore;
   readonly directory: Pick<SlackDirectory, 'membership' | 'directMessage'>;
-  readonly settings: () => Promise<TeamSettings>;
+  readonly savedSettings: () => Promise<TeamSettings>;
   /** What becomes of some names if nobody presses anything. */
   readonly outlookOf: (watched: readonly WatchedReminder[]) => Promise<Outlook>;
   readonly views: DigestViews;
@@ -84,7 +84,7 @@ const COLLECT_MS = 60_000;
 /** Posts digests, batch by batch. */
 export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanner {
   return async (claim, send) => {
-    const settings = await deps.settings();
+    const settings = await deps.savedSettings();
     const options = {
       now: deps.now(),
       thresholds: settings.reminderDays,

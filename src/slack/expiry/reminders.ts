@@ -60,7 +60,7 @@ const MAX_PICK = 150;
  * The channel of the order's card: the name's own channel, else the reminder channel, wherever the button was pressed.
  */
 async function cardOrigin(call: Interaction, ownChannel: string | undefined): Promise<FormOrigin> {
-  const { reminderChannel } = await call.deps.settings();
+  const { reminderChannel } = await call.deps.savedSettings();
   return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
 }
 
@@ -98,7 +98,7 @@ async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
 async function renewedSince(call: ActionCall): Promise<Message | undefined> {
   const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
     call.deps.expiry.find(call.value),
-    call.deps.settings(),
+    call.deps.savedSettings(),
   ]);
   if (domain?.expiry === undefined) return undefined;
   const { at, source } = domain.expiry;

@@ -25,7 +25,7 @@ async function runWatch(call: Interaction, words: readonly string[]): Promise<vo
   if (!outcome.ok) return call.respond(notWatchedMessage(outcome.refusal, date));
   const { domain, known, dateNotTaken, waiting } = outcome;
   if (waiting !== undefined) return call.respond(await askSecondPerson(call, waiting));
-  const { reminderTimezone, reminderChannel } = await call.deps.settings();
+  const { reminderTimezone, reminderChannel } = await call.deps.savedSettings();
   const { expiry } = domain;
   await call.respond(
     watchedText({

@@ -6,7 +6,8 @@ import { readSpan, spendOf } from '../../money/spend.ts';
 import { isRequester, type Order } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { renewalDaysOf } from '../approvals/waiting.ts';
-import { isAdmin, type SlackContext } from '../feature.ts';
+import type { SlackContext } from '../context.ts';
+import { isAdmin } from '../feature.ts';
 import { MAX_LISTED } from '../names/incident.view.ts';
 import { budgetsNow, costNow } from '../orders/order-messages.ts';
 import { withPlainView } from '../outbound/fallback.ts';
@@ -124,7 +125,7 @@ async function knownOf(
   orders: readonly Order[],
 ): Promise<ReadonlyMap<string, KnownOfOrder>> {
   const known = orders.map(async (order) => {
-    const pricing = costNow(deps, order);
+    const pricing = costNow(deps.orders, order);
     const [cost, impact, budgets] = await Promise.all([
       pricing,
       deps.names.impacts.found(order),

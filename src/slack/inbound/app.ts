@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { App } from '@slack/bolt';
 import type { Secret } from '../../service/secret.ts';
-import type { SlackContext } from '../feature.ts';
+import type { SlackContext } from '../context.ts';
 import { publishHome } from '../home/home.ts';
 import { isFullMember } from '../outbound/directory.ts';
 import { webClientOptions } from '../outbound/web.ts';

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AckFn, ViewResponseAction } from '@slack/bolt';
 import type { ModalView } from '@slack/types';
 import type { z } from 'zod';
+import type { SlackContext } from '../context.ts';
 import {
   type FormFeature,
   type Interaction,
   type NextView,
   type Permitted,
   renderForm,
-  type SlackContext,
   type Submitted,
 } from '../feature.ts';
 import { publishHome } from '../home/home.ts';

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../lib/duration.ts';
-import type { CommandCall, Feature, SlackContext } from '../feature.ts';
+import type { SlackContext } from '../context.ts';
+import type { CommandCall, Feature } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../kit/csv-file.ts';
 import { withProgress } from '../outbound/progress.ts';

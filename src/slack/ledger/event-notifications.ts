@@ -3,7 +3,7 @@ import type { TeamEvent } from '../../ledger/events.ts';
 import type { Impact } from '../../names/impact.ts';
 import { charterStatusMessage } from '../approvals/signing/charter.view.ts';
 import { type WaitingDeps, waitingNow } from '../approvals/waiting.ts';
-import type { SlackContext } from '../feature.ts';
+import type { SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { quoteText, waitingText } from '../money/price.view.ts';
 import { impactLines } from '../orders/impact.view.ts';
@@ -25,7 +25,7 @@ interface LapseDeps extends WaitingDeps, Pick<SlackContext, 'log'> {
 }
 
 export interface EventPlannerDeps extends LapseDeps, Pick<SlackContext, 'directory' | 'adminsToNotify'> {
-  readonly settings: () => Promise<
+  readonly savedSettings: () => Promise<
     Pick<TeamSettings, 'alertChannel' | 'reminderChannel' | 'reminderTimezone'>
   >;
   readonly events: Pick<SlackContext['events'], 'find'>;
@@ -50,7 +50,7 @@ export function createEventPlanner(deps: EventPlannerDeps): NotificationPlanner 
       return undefined;
     }
     if (event.kind === 'notices_rerouted') {
-      const { reminderChannel } = await deps.settings();
+      const { reminderChannel } = await deps.savedSettings();
       const places = [
         async () => (reminderChannel === undefined ? undefined : { channelId: reminderChannel }),
       ];
@@ -71,7 +71,7 @@ export function createEventPlanner(deps: EventPlannerDeps): NotificationPlanner 
 async function decisionMessage(deps: EventPlannerDeps, event: TeamEvent): Promise<Message> {
   switch (event.kind) {
     case 'name_snoozed':
-      return textMessage(snoozedText(event, (await deps.settings()).reminderTimezone));
+      return textMessage(snoozedText(event, (await deps.savedSettings()).reminderTimezone));
     case 'lapse_requested': {
       const { id } = event.subject;
       const known = await knownOfLapse(deps, id, deps.impacts.ofName(id, 'lapse'));

@@ -21,14 +21,14 @@ import {
 /* What people are told of the ledger: what does not fit, and the anchors of a day. */
 
 interface AlertDeps {
-  readonly settings: () => Promise<Pick<TeamSettings, 'alertChannel' | 'reminderChannel'>>;
+  readonly savedSettings: () => Promise<Pick<TeamSettings, 'alertChannel' | 'reminderChannel'>>;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
 
 /** Where alarms go. */
-async function alertPlace({ settings }: AlertDeps) {
-  const { alertChannel, reminderChannel } = await settings();
+async function alertPlace({ savedSettings }: AlertDeps) {
+  const { alertChannel, reminderChannel } = await savedSettings();
   const channelId = alertChannel ?? reminderChannel;
   return channelId === undefined ? undefined : { channelId };
 }
@@ -59,7 +59,7 @@ export function createAnchorPlanner(
   deps: AlertDeps & { readonly ledger: Pick<LedgerStore, 'anchorsBetween'> },
 ): NotificationPlanner {
   return async ({ id: day }, send) => {
-    const { alertChannel: channelId } = await deps.settings();
+    const { alertChannel: channelId } = await deps.savedSettings();
     if (channelId === undefined) return undefined;
     const from = new Date(`${day}T00:00:00Z`);
     const anchors = await deps.ledger.anchorsBetween(from, new Date(from.getTime() + DAY_MS));

@@ -3,6 +3,7 @@ import { type MandatePreview, previewOf } from '../../mandates/overview.ts';
 import { mandateTerms } from '../../mandates/terms.ts';
 import type { OrdersContext } from '../../orders/context.ts';
 import type { Order } from '../../orders/order.ts';
+import type { SlackContext } from '../context.ts';
 import type { NotificationPlanner, WantedNotification } from '../outbound/notify.ts';
 import { ACTS_PER_MESSAGE, dayMessage, type ToldAct } from './mandate.view.ts';
 
@@ -11,9 +12,9 @@ import { ACTS_PER_MESSAGE, dayMessage, type ToldAct } from './mandate.view.ts';
  * there may go out a day later, so that is recorded at once.
  */
 
-export function createMandateDayPlanner(deps: OrdersContext): NotificationPlanner {
+export function createMandateDayPlanner(deps: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
-    const told = await toldActs(deps, day);
+    const told = await toldActs(deps.orders, day);
     const parts = chunksOf(told, ACTS_PER_MESSAGE);
     let first: { readonly channelId: string; readonly ts: string } | undefined;
     for (const [part, acts] of parts.entries()) {
@@ -24,14 +25,14 @@ export function createMandateDayPlanner(deps: OrdersContext): NotificationPlanne
       first ??= at;
       if (state !== 'current') continue;
       const ids = acts.filter(({ act }) => act.held === undefined).map(({ act }) => act.id);
-      await deps.mandates.announced(ids, deps.now(), first);
+      await deps.orders.mandates.announced(ids, deps.now(), first);
     }
     return undefined;
   };
 }
 
 async function wantedPart(
-  deps: OrdersContext,
+  deps: SlackContext,
   day: string,
   acts: readonly ToldAct[],
   {
@@ -40,7 +41,7 @@ async function wantedPart(
     first,
   }: { part: number; isLast: boolean; first: { channelId: string; ts: string } | undefined },
 ): Promise<WantedNotification> {
-  const { reminderChannel } = await deps.settings();
+  const { reminderChannel } = await deps.savedSettings();
   const channelId = reminderChannel ?? acts[0]?.order?.channelId;
   return {
     purpose: part === 0 ? 'day' : `day:${part + 1}`,

@@ -13,7 +13,7 @@ import { differencesMessage, type MoneyReport, moneyReport } from './money-repor
 
 /** What the monthly report needs. */
 export interface MoneyReportDeps {
-  readonly settings: () => Promise<TeamSettings>;
+  readonly savedSettings: () => Promise<TeamSettings>;
   readonly prices: Pick<PriceStore, 'list'>;
   readonly spending: SpendStore;
   readonly budgets: Pick<BudgetStore, 'standings'>;
@@ -55,8 +55,8 @@ export function createMoneyReportPlanner(deps: MoneyReportDeps): NotificationPla
 }
 
 /** The month whose report is due, and where it is posted. */
-async function reportDue({ settings, now }: MoneyReportDeps) {
-  const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await settings();
+async function reportDue({ savedSettings, now }: MoneyReportDeps) {
+  const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await savedSettings();
   const channelId = reportChannel ?? reminderChannel;
   if (channelId === undefined) return undefined;
   const today = lastScheduledThisMonth(reminderCron, reminderTimezone, now());

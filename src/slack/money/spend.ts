@@ -46,9 +46,9 @@ async function runSpend(call: CommandCall): Promise<void> {
 
 async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> {
   const { deps, person } = call;
-  const { prices, budgets, spending, tagsOf, directory, currency } = deps;
+  const { prices, budgets, spending, orders, directory, currency } = deps;
   const now = deps.now();
-  const { reminderTimezone: timeZone } = await deps.settings();
+  const { reminderTimezone: timeZone } = await deps.savedSettings();
   const [list, purchases, unknownOutcomes, renewals, unused, locale, standings] = await Promise.all([
     prices.list(),
     spending.purchases(span.from, span.to),
@@ -62,7 +62,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
   const isConcealed = await concealedFrom(call, purchases);
   let spend = spendOf(list, []);
   for await (const some of slicesOf(purchases)) {
-    const tags = await tagsOf(some.map(({ name }) => name));
+    const tags = await orders.tagsTouched(some.map(({ name }) => name));
     spend = addSpend(spend, spendOf(list, some, tags, isConcealed));
   }
   return {

@@ -6,7 +6,7 @@ import type { IncidentStore } from '../../names/ports.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import { privateIds } from '../../orders/visibility.ts';
 import type { ClaimedSubject, PostedMessage } from '../../outbox/notifications.ts';
-import type { AdminsToNotify } from '../admins/admins.ts';
+import type { AdminsToNotify } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import {
@@ -36,7 +36,7 @@ export interface IncidentPlannerDeps {
   /** Reads the orders that were looked at, of which private ones are not shown. */
   readonly store: Pick<OrderStore, 'load'>;
   readonly directory: Pick<SlackDirectory, 'directMessage' | 'membersOf'>;
-  readonly settings: () => Promise<TeamSettings>;
+  readonly savedSettings: () => Promise<TeamSettings>;
   readonly adminsToNotify: AdminsToNotify;
   readonly nameOf: (name: string) => Promise<NameOfIncident>;
   readonly now: () => Date;
@@ -79,7 +79,7 @@ export function createIncidentPlanner(deps: IncidentPlannerDeps): NotificationPl
       privateIds(deps, orders),
       movedAfter(deps, incident),
       deps.nameOf(incident.name),
-      deps.settings(),
+      deps.savedSettings(),
     ]);
     const { channel: own } = name;
     const now = deps.now();
@@ -237,7 +237,7 @@ async function tellThread(
 
 /** The name's owner, the admins and the approvers, each once. */
 async function concerned(deps: IncidentPlannerDeps, { owner }: NameOfIncident) {
-  const [{ approvers }, admins] = await Promise.all([deps.settings(), deps.adminsToNotify()]);
+  const [{ approvers }, admins] = await Promise.all([deps.savedSettings(), deps.adminsToNotify()]);
   return peopleAmong(deps.directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);
 }
 

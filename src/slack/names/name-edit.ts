@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type DetailsChange, MAX_NOTE, type NameDetails, readTags } from '../../names/portfolio.ts';
 import { displayName, parseDomainName } from '../../zones/names.ts';
+import type { SlackContext } from '../context.ts';
 import { formatName } from '../expiry/expiry.view.ts';
 import { formatWatchRefusal } from '../expiry/watch-list.view.ts';
 import {
@@ -8,7 +9,6 @@ import {
   type Feature,
   type FormFeature,
   formOrigin,
-  type SlackContext,
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';

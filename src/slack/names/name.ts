@@ -26,13 +26,13 @@ async function runName(call: CommandCall): Promise<void> {
   const parsed = parseDomainName(word);
   if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const { ascii } = parsed.value;
-  const { expiry, names, orders, portfolio, settings } = call.deps;
+  const { expiry, names, orders, portfolio, savedSettings } = call.deps;
   const [listed, known, found, { reminderDays, reminderTimezone }, details, incidents, mandate, changes] =
     await Promise.all([
       expiry.findListed(ascii),
       names.known(ascii),
       visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
-      settings(),
+      savedSettings(),
       portfolio.find(ascii),
       names.incidents.openOf([ascii]),
       mandateOfName(call.deps.orders, ascii, viewerOf(call)),

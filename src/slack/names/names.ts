@@ -114,7 +114,7 @@ async function turnPage(call: ActionCall): Promise<void> {
 async function showPage(call: Interaction, state: PageState): Promise<Message> {
   const found = await queryOf(call, state.filter);
   if ('problem' in found) return found.problem;
-  const { portfolio, prices, directory, settings, now } = call.deps;
+  const { portfolio, prices, directory, savedSettings, now } = call.deps;
   const isBackward = state.isBackward ?? false;
   const cursor =
     state.after === undefined
@@ -126,7 +126,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
     portfolio.page(query),
     portfolio.zones(query),
     directory.localeOf(call.person.id),
-    settings(),
+    savedSettings(),
   ]);
   const list = await prices.listOf(zones.map(({ zone }) => zone));
   const shown = isBackward ? rows.slice(0, NAMES_PAGE).reverse() : rows.slice(0, NAMES_PAGE);

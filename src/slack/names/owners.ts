@@ -1,4 +1,4 @@
-import type { SlackContext } from '../feature.ts';
+import type { SlackContext } from '../context.ts';
 import type { OwnersIssue } from './portfolio.view.ts';
 
 /** People who are asked about at a time. It stays below the share that look-ups have of Slack's limit. */

@@ -15,7 +15,7 @@ async function runRules(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
   if (word === undefined) return call.respond(zonesMessage(documentedZones()));
   if (more.length > 0) return call.respond(RULES_USAGE);
-  const { reminderTimezone: timeZone } = await call.deps.settings();
+  const { reminderTimezone: timeZone } = await call.deps.savedSettings();
   const at = { now: call.deps.now(), timeZone };
 
   const isName = !word.startsWith('.') && word.replace(/\.$/, '').includes('.');

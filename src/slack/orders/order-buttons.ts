@@ -299,7 +299,7 @@ async function aboutOrder(
   const [orderId = ''] = subject.split(':');
   const order = await loadVisible(call.deps.orders, viewerOf(call), orderId);
   if (order === undefined) return {};
-  const cost = order.state === 'PENDING' ? await costNow(call.deps, order) : undefined;
+  const cost = order.state === 'PENDING' ? await costNow(call.deps.orders, order) : undefined;
   return { intro: [section(`*${escapeText(cardTitle(order, { cost }))}*`), ...more(call, order)] };
 }
 

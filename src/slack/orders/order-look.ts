@@ -19,7 +19,7 @@ import { refusalText } from './refusal.view.ts';
 /** What is shown of an order beside itself, at this moment. */
 export async function readExtras({ deps }: Interaction, order: Order) {
   const isWaiting = order.state === 'PENDING';
-  const pricing = isWaiting ? costNow(deps, order) : undefined;
+  const pricing = isWaiting ? costNow(deps.orders, order) : undefined;
   const [history, decision, cost, budgets, term, impact, incidents, past, preview] = await Promise.all([
     deps.orders.store.history(order.id, 'system'),
     isWaiting ? waitingDecision(deps.orders, order) : undefined,
@@ -28,7 +28,7 @@ export async function readExtras({ deps }: Interaction, order: Order) {
     termNow(deps.expiry, order),
     isWaiting ? deps.names.impacts.forCard(order) : undefined,
     isWaiting ? deps.names.orderIncidents.openOf(order) : [],
-    pastNow({ orders: deps.orders.store, priceOf: deps.priceOf }, order),
+    pastNow({ orders: deps.orders.store, priceOf: deps.orders.priceOf }, order),
     mandatePreview(deps.orders, order),
   ]);
   return {

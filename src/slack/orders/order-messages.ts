@@ -28,7 +28,6 @@ import type { FirstExpiry, OrderStore } from '../../orders/ports.ts';
 import type { Statement } from '../../orders/statement-shape.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
-import type { AdminsToNotify } from '../admins/admins.ts';
 import { decisionApprovers, isRuled } from '../approvals/decision.view.ts';
 import { emergencyNotice, toldOfEmergency } from '../approvals/emergency.view.ts';
 import { notSignedNotice, unsignedPartsOf } from '../approvals/not-signed.view.ts';
@@ -41,6 +40,7 @@ import {
   remindPeople,
 } from '../approvals/reach-approvers.ts';
 import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
+import type { AdminsToNotify, ShownCard } from '../context.ts';
 import type { Term } from '../expiry/expiry.view.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { isSaidInForce, mandateReply } from '../mandates/mandate.view.ts';
@@ -144,13 +144,6 @@ function pauseOf(orderId: string, now: Date): Date | undefined {
 function noteShown({ id, bulk, state }: Order, now: Date): void {
   if (bulk !== undefined && !isFinal(state)) shownAt.set(id, now.getTime());
   else shownAt.delete(id);
-}
-
-/** A card on which somebody did something. */
-export interface ShownCard {
-  readonly channelId: string;
-  readonly ts: string;
-  readonly shownTo: string;
 }
 
 /**

@@ -122,7 +122,7 @@ async function draftMessage(call: Interaction, order: Order): Promise<Message> {
   const { deps } = call;
   const [impact, past] = await Promise.all([
     impactAtAsking(call, order),
-    pastNow({ orders: deps.orders.store, priceOf: deps.priceOf }, order),
+    pastNow({ orders: deps.orders.store, priceOf: deps.orders.priceOf }, order),
   ]);
   return confirmMessage(order, { statement: deps.statementOf(order), now: deps.now(), ...past }, impact);
 }

@@ -24,7 +24,7 @@ export async function shownPolicy(
   const [published, draft, settings, inForce, locale] = await Promise.all([
     deps.policies.published(),
     deps.policies.draft(),
-    deps.settings(),
+    deps.savedSettings(),
     deps.orders.policy.current(),
     deps.directory.localeOf(person.id),
   ]);

@@ -10,7 +10,8 @@ import { type PastOrder, replay } from '../../policy/replay.ts';
 import { type FactOrder, type FactSources, gatherFacts } from '../../policy/rule-facts.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';
-import { type CommandCall, isAdmin, type SlackContext } from '../feature.ts';
+import type { SlackContext } from '../context.ts';
+import { type CommandCall, isAdmin } from '../feature.ts';
 import { count, escapeText, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { nearest } from '../kit/parse.ts';
@@ -94,7 +95,7 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
   const read = readTrialLine(words, person.id);
   if ('problem' in read) return call.respond(read.problem);
   const [settings, inForce, published, draft, account] = await Promise.all([
-    deps.settings(),
+    deps.savedSettings(),
     deps.orders.policy.current(),
     deps.policies.current(),
     deps.policies.draft(),
@@ -104,7 +105,7 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
   const policy = draft === undefined ? inForce : inForceWith(inForce, published, draft.rules);
   const [facts, cost] = await Promise.all([
     gatherFacts(factSourcesOf(deps.orders), policy.rules, order, deps.currency),
-    deps.priceOf(order),
+    deps.orders.priceOf(order),
   ]);
   const { task, names, requester } = order;
   await call.respond(
@@ -147,7 +148,7 @@ async function replayed(deps: SlackContext, days: number, rules: Policy['rules']
   const to = deps.now();
   const from = new Date(to.getTime() - days * DAY_MS);
   const [settings, current, inForce] = await Promise.all([
-    deps.settings(),
+    deps.savedSettings(),
     deps.policies.current(),
     deps.orders.policy.current(),
   ]);

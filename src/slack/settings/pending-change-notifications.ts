@@ -5,7 +5,7 @@ import type { FactsChange } from '../../names/ports.ts';
 import type { ProtectedChanges } from '../../names/protected-changes.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
-import type { SlackContext } from '../feature.ts';
+import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import { announcedFacts, endedFacts, waitingFacts } from '../names/fact-changes.view.ts';
 import { directMessageTo, type NotificationPlanner } from '../outbound/notify.ts';
@@ -17,7 +17,7 @@ import { changeEnded, changeRequest, type WaitingChange } from './pending-change
 /** What finding out needs who may confirm changes of names. */
 export interface ApproversToAskDeps extends Pick<SlackContext, 'directory'> {
   readonly facts: Pick<ProtectedChanges, 'progressOf'>;
-  readonly settings: () => Promise<Pick<TeamSettings, 'approvalChannel' | 'reminderChannel'>>;
+  readonly savedSettings: () => Promise<Pick<TeamSettings, 'approvalChannel' | 'reminderChannel'>>;
 }
 
 export interface PendingChangePlannerDeps
@@ -156,7 +156,7 @@ async function askApprovers(
   known: KnownChange<FactsChange>,
 ): Promise<Question> {
   const { progress, ...asked } = await approversToAsk(deps, known);
-  const { reminderChannel: channelId } = await deps.settings();
+  const { reminderChannel: channelId } = await deps.savedSettings();
   const question = questionOf(deps, known, asked);
   const isWaiting = question.asks !== undefined;
   const message = isWaiting ? waitingFacts(known, progress) : endedFacts(known, known.decided);
@@ -173,11 +173,11 @@ async function askApprovers(
 
 /** Who may confirm a change of names, and where they are asked: where it was asked for, else in the approvers' channel. */
 export async function approversToAsk(
-  { facts, settings, directory }: ApproversToAskDeps,
+  { facts, savedSettings, directory }: ApproversToAskDeps,
   waiting: PendingChange<FactsChange>,
 ): Promise<Asked & { readonly progress: readonly RequirementProgress[] }> {
   const { askedBy, origin } = waiting;
-  const [progress, { approvalChannel }] = await Promise.all([facts.progressOf(waiting), settings()]);
+  const [progress, { approvalChannel }] = await Promise.all([facts.progressOf(waiting), savedSettings()]);
   const approvers = progress.flatMap(({ requirement }) => requirement.approvers);
   const { people } = await peopleAmong(directory, approvers);
   // Others do not see a direct message with who asked.

@@ -1,7 +1,8 @@
 import type { PendingChanges } from '../../policy/pending-changes.ts';
 import { approverErrors, withChanges } from '../approvals/approver-errors.ts';
 import { offerCharterLink } from '../approvals/signing/offer-link.ts';
-import type { ActionCall, Interaction, SlackContext } from '../feature.ts';
+import type { SlackContext } from '../context.ts';
+import type { ActionCall, Interaction } from '../feature.ts';
 import {
   askedText,
   changeEnded,
@@ -46,7 +47,7 @@ export async function waitWithPrices(call: Interaction, change: Change<'prices'>
 
 async function keep<C>(call: Interaction, changes: PendingChanges<C>, change: C) {
   const { deps, person, acknowledge } = call;
-  const { approvalTtl } = await deps.settings();
+  const { approvalTtl } = await deps.savedSettings();
   const at = deps.now();
   const waiting = await changes.request(change, person.id, at, new Date(at.getTime() + approvalTtl));
   acknowledge();
@@ -73,7 +74,7 @@ export async function confirmChange(call: ActionCall): Promise<void> {
   const waiting = await findWaiting(deps, value);
   if (waiting === undefined) return call.respond(NOT_CONFIRMED.gone);
   if (waiting.kind === 'settings' && waiting.change.some(({ name }) => COUNTED.has(name))) {
-    const next = withChanges(await deps.settings(), waiting.change);
+    const next = withChanges(await deps.savedSettings(), waiting.change);
     const [error] = Object.values(await approverErrors(deps, next));
     if (error !== undefined) return call.respond(NOT_CONFIRMED.impossible(error));
   }

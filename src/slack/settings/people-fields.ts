@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { isGroup } from '../../policy/policy.ts';
-import type { SlackContext } from '../feature.ts';
+import type { SlackContext } from '../context.ts';
 import { type Field, type FormValues, linesIn } from '../kit/form.ts';
 import { SlackApiError } from '../outbound/web.ts';
 

@@ -15,6 +15,7 @@ import { type Finding, summaryOf } from '../../ops/doctor/finding.ts';
 import { DECIDING_SETTINGS, loosenedSettings } from '../../policy/loosening.ts';
 import { approverErrors, lookUpPeople, withChanges } from '../approvals/approver-errors.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';
+import type { SlackContext } from '../context.ts';
 import {
   type ActionCall,
   type Feature,
@@ -22,7 +23,6 @@ import {
   formOrigin,
   type Interaction,
   renderForm,
-  type SlackContext,
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
@@ -190,7 +190,7 @@ async function channelErrors(
 
 async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   const { deps, person } = call;
-  const current = await deps.settings();
+  const current = await deps.savedSettings();
   if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(settingsAsText(current))) {
     return { errors: { approvers: SETTINGS.changedMeanwhile } };
   }
@@ -254,7 +254,7 @@ const settingsForm: FormFeature<'settings'> = {
   async render(call, origin, values) {
     const { deps, person } = call;
     const [current, waiting, locale, inForce] = await Promise.all([
-      deps.settings(),
+      deps.savedSettings(),
       waitingChanges(deps),
       deps.directory.localeOf(person.id),
       deps.orders.policy.current(),
@@ -295,7 +295,7 @@ async function openSettings(call: Interaction): Promise<void> {
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
     call.deps.log.warn({ err: error }, 'Slack does not take the settings with their pickers: shown as texts');
-    const current = await call.deps.settings();
+    const current = await call.deps.savedSettings();
     const { approvers, approval_escalate_to } = settingsAsText(current);
     const view = await renderForm(settingsForm, call, origin, { approvers, approval_escalate_to });
     await call.open(formView({ ...view, form: plainForm }));

@@ -65,7 +65,7 @@ test('what waiting costs stands beside the name, and nothing where nothing is kn
   });
   const costs = (list: ReturnType<typeof price>[]) =>
     waitingCosts({
-      settings: async () => ({ reminderTimezone: 'America/New_York' }),
+      savedSettings: async () => ({ reminderTimezone: 'America/New_York' }),
       prices: { list: async () => list },
       now: () => NOW,
     });

@@ -74,7 +74,11 @@ function look() {
     expiry: createWatchListStore(db),
     prices: createPriceStore(db, TEAM),
     impacts: { ofName: () => Promise.reject(new Error('nothing is seen')) },
-    settings: async () => ({ reminderTimezone: 'UTC', alertChannel: undefined, reminderChannel: undefined }),
+    savedSettings: async () => ({
+      reminderTimezone: 'UTC',
+      alertChannel: undefined,
+      reminderChannel: undefined,
+    }),
     now,
     log: silent,
   });

@@ -8,7 +8,7 @@ import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
 import { createNotificationStore } from '../../../src/store/notifications.ts';
 import { TEAM } from '../../orders/rig.ts';
-import { contextWith } from '../../support/context.ts';
+import { slackContextWith } from '../../support/context.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { DOMAINS, textOf } from '../../support/demo.ts';
 import { notifierDeps, notifyDue } from '../../support/notifier.ts';
@@ -67,17 +67,19 @@ async function acted(name: string): Promise<void> {
 
 async function tellDue(): Promise<void> {
   const planner = createMandateDayPlanner(
-    contextWith({
-      mandates: {
-        actsOf: async () => acts,
-        announced: async (ids, _at, at) => {
-          const names = acts.filter(({ id, announcedAt }) => ids.includes(id) && announcedAt === undefined);
-          if (names.length > 0) announced.push({ names: names.map(({ name }) => name), at });
-          acts = acts.map((each) => (ids.includes(each.id) ? { ...each, announcedAt: now() } : each));
+    slackContextWith({
+      orders: {
+        mandates: {
+          actsOf: async () => acts,
+          announced: async (ids, _at, at) => {
+            const names = acts.filter(({ id, announcedAt }) => ids.includes(id) && announcedAt === undefined);
+            if (names.length > 0) announced.push({ names: names.map(({ name }) => name), at });
+            acts = acts.map((each) => (ids.includes(each.id) ? { ...each, announcedAt: now() } : each));
+          },
         },
+        store: { load: async () => undefined },
       },
-      store: { load: async () => undefined },
-      settings: async () => ({ ...TEAM, reminderChannel: DOMAINS }),
+      savedSettings: async () => ({ ...TEAM, reminderChannel: DOMAINS }),
       now,
     }),
   );

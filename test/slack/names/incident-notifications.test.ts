@@ -71,7 +71,7 @@ function deps({ notifications: store = notifications, ...changes }: Changes = {}
     incidents,
     store: { load: async () => undefined },
     directory: createDirectory(web, workspace.teamId),
-    settings: async () => newTeamSettings({ alertChannel: DOMAINS }),
+    savedSettings: async () => newTeamSettings({ alertChannel: DOMAINS }),
     adminsToNotify: async () => ['U0ADA'],
     nameOf: async () => ({ owner: 'U0ALICE', channel: undefined, isElsewhere: false, registrar: 'Ours' }),
     now,
@@ -237,7 +237,7 @@ test('where Slack is away it is told later, and holds up no look', async () => {
 
 test('without a channel an admin hears of it', async () => {
   const incident = await show();
-  await tellDue({ settings: async () => newTeamSettings({ alertChannel: undefined }) });
+  await tellDue({ savedSettings: async () => newTeamSettings({ alertChannel: undefined }) });
   expect(await standing(incident)).toMatchObject([{ channelId: expect.stringMatching(/^D/) }]);
 });
 

@@ -111,7 +111,7 @@ function look() {
         },
       ],
     },
-    settings: async () => ({ approvalChannel, reminderChannel: undefined }),
+    savedSettings: async () => ({ approvalChannel, reminderChannel: undefined }),
     now,
   });
   const notifications = createNotificationStore(db, 'T0TEAM');

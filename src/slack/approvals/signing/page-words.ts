@@ -4,7 +4,7 @@ import type { Order } from '../../../orders/order.ts';
 import type { PolicyRule } from '../../../policy/policy.ts';
 import { policyToYaml } from '../../../policy/yaml.ts';
 import { findingLines } from '../../bulk/bulk.view.ts';
-import type { SlackContext } from '../../feature.ts';
+import type { SlackContext } from '../../context.ts';
 import { asText, plain } from '../../kit/blocks.ts';
 import { coveredNamesText, previewLines } from '../../mandates/mandate.view.ts';
 import { mandatePreview } from '../../mandates/mandate-day.ts';

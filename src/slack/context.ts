@@ -1,0 +1,122 @@
+import type { Accounts } from '../accounts/accounts.ts';
+import type { LinkPurpose } from '../approvals/signing/ports.ts';
+import type { TeamSettings } from '../config/environment.ts';
+import type { SettingChange, SettingsStore } from '../config/settings.ts';
+import type { Expiry } from '../expiry/expiry.ts';
+import type { EventLog } from '../ledger/events.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Log } from '../lib/log.ts';
+import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
+import type { PriceEdit } from '../money/prices.ts';
+import type { Names } from '../names/names.ts';
+import type { PendingFacts, PortfolioStore, PresetStore } from '../names/ports.ts';
+import type { ProtectedChanges } from '../names/protected-changes.ts';
+import type { Finding } from '../ops/doctor/finding.ts';
+import type { OrdersContext } from '../orders/context.ts';
+import type { Order } from '../orders/order.ts';
+import type { Statement } from '../orders/statement-shape.ts';
+import type { NotificationStore } from '../outbox/notifications.ts';
+import type { Webhooks } from '../outbox/webhooks/webhooks.ts';
+import type { PendingChanges } from '../policy/pending-changes.ts';
+import type { PolicyStore, StandInStore } from '../policy/ports.ts';
+import type { Limiter } from './kit/limiter.ts';
+import type { HomeWorkspace, SlackDirectory } from './outbound/directory.ts';
+import type { ReadFile } from './outbound/download.ts';
+import type { Latest } from './outbound/latest.ts';
+import type { SlackWeb } from './outbound/web.ts';
+
+/** What the features need. Built once in `app/compose.ts` and passed whole. */
+export interface SlackContext extends HomeWorkspace {
+  readonly accounts: Accounts;
+  /** What the use cases of orders need. Features read orders from its `store`. */
+  readonly orders: OrdersContext;
+  /** What an order sends; undefined when its rows give no request any more. */
+  readonly statementOf: (order: Order) => Statement | undefined;
+  /** Has people told at once of what has changed. */
+  readonly notifyDue: () => void;
+  /** What Slack shows of orders. */
+  readonly notifications: Pick<NotificationStore, 'read' | 'record' | 'replacementOf'>;
+  /** The watch list, its dates and its reminders. */
+  readonly expiry: Expiry;
+  /** What registries and the DNS show of names. */
+  readonly names: Names;
+  /** What people have set for names. */
+  readonly portfolio: PortfolioStore;
+  /** Named sets of contacts and nameservers. */
+  readonly presets: PresetStore;
+  /** Changes of them, of which those that decide about orders wait for a second person. */
+  readonly facts: ProtectedChanges;
+  readonly events: EventLog;
+  /** What is proved of the log. */
+  readonly ledger: Ledger;
+  /** The team's price list. */
+  readonly prices: PriceStore;
+  /** Who stands in for whom. */
+  readonly standIns: StandInStore;
+  /** The versions of the policy, and the draft. */
+  readonly policies: PolicyStore;
+  /** Changes that wait for a second person. */
+  readonly pendingChanges: {
+    readonly settings: PendingChanges<readonly SettingChange[]>;
+    readonly prices: PendingChanges<readonly PriceEdit[]>;
+    readonly facts: PendingFacts;
+  };
+  /** The team's budgets. */
+  readonly budgets: BudgetStore;
+  /** What was bought, and the renewals ahead. */
+  readonly spending: SpendStore;
+  /** ISO 4217 code of new prices. */
+  readonly currency: string;
+  /** Shows the cards of waiting orders again, with current prices and approvers. It never rejects. */
+  readonly refreshWaitingCards: () => Promise<void>;
+  /** Records a card of an order whose place was not known. */
+  readonly adoptCard: (orderId: string, card: ShownCard) => Promise<void>;
+  readonly directory: SlackDirectory;
+  /** Wipes and stops what a person leaves behind who is no longer a member. */
+  readonly offboard: (userId: string) => Promise<void>;
+  /** Addresses under which people sign. */
+  readonly links: {
+    open(purpose: LinkPurpose, userId: string, subject: string): Promise<string | undefined>;
+  };
+  readonly web: SlackWeb;
+  /** The publishing of Home tabs, by person. */
+  readonly homeTabs: Latest;
+  /** The changes of open forms, by view. */
+  readonly openForms: Latest;
+  /** Reads a file that somebody attached to a form. */
+  readonly readFile: ReadFile;
+  /** Whether answers may be posted to an address that a delivery names. */
+  readonly isSlackAddress: (address: string) => boolean;
+  /** Where what matters is told besides Slack. */
+  readonly webhooks: Pick<Webhooks, 'endpoints' | 'test'>;
+  /**
+   * The settings as they are saved: who is told, where and when. What decides about orders is `orders.settings`, which a
+   * charter may hold back.
+   */
+  readonly savedSettings: () => Promise<TeamSettings>;
+  readonly settingsStore: SettingsStore;
+  /** Tries every setting for real, as `doctor` does: what it finds, one after the other. */
+  readonly examine: () => AsyncIterable<Finding>;
+  /** `ADMINS`: people who may change settings besides workspace admins and owners. */
+  readonly admins: readonly string[];
+  readonly adminsToNotify: AdminsToNotify;
+  /**
+   * Limits how often a person may try credentials that the service refuses, so that nobody guesses passwords through
+   * the bot.
+   */
+  readonly linkTries: Limiter;
+  /** The context that the link form offers. */
+  readonly defaultContext: number;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** A card on which somebody did something. */
+export interface ShownCard {
+  readonly channelId: string;
+  readonly ts: string;
+  readonly shownTo: string;
+}
+
+/** User ids of the people who are told what admins have to know. Empty if Slack doesn't name any. */
+export type AdminsToNotify = () => Promise<readonly string[]>;
