@@ -7,6 +7,7 @@ import { slicesOf } from '../lib/collections.ts';
 import { type ImportRow, importRow } from '../names/details-import.ts';
 import {
   type ChangedName,
+  changeHash,
   type EditedName,
   editedNames,
   GUARDED,
@@ -25,19 +26,14 @@ import type {
   PortfolioStore,
   Progress,
 } from '../names/ports.ts';
+import type { AllowedChanges } from '../names/weakening.ts';
 import { messagePlace } from '../outbox/notifications.ts';
+import { runIn } from './changes.ts';
 import { optional, optionalText } from './columns.ts';
-import {
-  type Database,
-  Prisma,
-  type RunStatement,
-  type Statement,
-  storeOf,
-  type Transaction,
-} from './database.ts';
+import { type Database, Prisma, type RunStatement, type Statement, storeOf } from './database.ts';
 import { assignments, importNames, insertDecision, insertTold, removeDomain } from './domain-statements.ts';
 import { insertEvents } from './events.ts';
-import { createPendingChanges } from './pending-changes.ts';
+import { createPendingChanges, type PendingKind } from './pending-changes.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
 
 const detailsRows = z.array(
@@ -162,9 +158,9 @@ const factsChange: z.ZodType<FactsChange> = z.object({
   }),
 });
 
-/** Changes of names that wait for a second person, in PostgreSQL. @throws {StoreError} when the database fails */
-export function createPendingFacts(database: Database, teamId: string): PendingFacts {
-  const pending = createPendingChanges<FactsChange>(database, teamId, {
+/** @param confirmed the changes whose confirmations are complete: only they are applied */
+function factsKind(teamId: string, confirmed?: AllowedChanges): PendingKind<FactsChange> {
+  return {
     kind: 'facts',
     schema: factsChange,
     async stored({ names }) {
@@ -177,8 +173,12 @@ export function createPendingFacts(database: Database, teamId: string): PendingF
       // Whoever forgets a person finds their id beside what is zipped.
       return { names: (await zip(lines.join('\n'))).toString('base64'), people: [...people] };
     },
-    async apply(prisma, { change: { names }, askedBy }, confirmedBy, at) {
-      const written = await writeChanges(runIn(prisma), teamId, names, { actor: askedBy, confirmedBy, at });
+    async apply(prisma, { change, askedBy }, confirmedBy, at) {
+      // Somebody may have written the row since its confirmations were counted.
+      if (confirmed === undefined || changeHash(change) !== changeHash({ names: confirmed.changes }))
+        throw new Undone('changed');
+      const changer = { actor: askedBy, confirmedBy, at };
+      const written = await writeChanges(runIn(prisma), teamId, change.names, changer);
       // It still waits.
       if (written === 'too_many_guarded' || written === 'list_full') throw new Undone(written);
       return written === 'written';
@@ -191,22 +191,26 @@ export function createPendingFacts(database: Database, teamId: string): PendingF
       const left = names.flatMap((each) => rebased(each, found.get(each.name)) ?? []);
       return left.length === 0 ? undefined : { names: left };
     },
-  });
-  return {
-    ...pending,
-    confirm: (id, by, at) =>
-      pending.confirm(id, by, at).catch((error: unknown) => {
-        const why = error instanceof Error ? error.cause : undefined;
-        if (why instanceof Undone && why.why !== 'changed') return { kind: why.why };
-        throw error;
-      }),
   };
 }
 
-const runIn =
-  (tx: Transaction): RunStatement =>
-  ({ text, values }) =>
-    tx.$queryRawUnsafe(text, ...values);
+/** Changes of names that wait for a second person, in PostgreSQL. @throws {StoreError} when the database fails */
+export function createPendingFacts(database: Database, teamId: string): PendingFacts {
+  const pending = createPendingChanges(database, teamId, factsKind(teamId));
+  return {
+    ...pending,
+    async confirm(id, by, at, confirmed) {
+      try {
+        return await createPendingChanges(database, teamId, factsKind(teamId, confirmed)).confirm(id, by, at);
+      } catch (error) {
+        const undone = error instanceof Error ? error.cause : undefined;
+        if (!(undone instanceof Undone)) throw error;
+        if (undone.why === 'changed') return { kind: 'stale', again: await pending.find(id, at) };
+        return { kind: undone.why };
+      }
+    },
+  };
+}
 
 /** Plans that nobody applied are forgotten after this. */
 const PLAN_MS = 24 * 3_600_000;

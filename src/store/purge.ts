@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { inTransaction, sumByTable, type TableChange } from './session.ts';
 
 /*
- * Deletes what ended long ago. `delete_old_events` forgets the events of orders that are gone, and all other events from
- * before the moment; the log's hashes stay.
+ * Deletes what ended long ago. `delete_old_events` forgets the events of deleted orders that ended over 30 days ago by their log,
+ * and all other events from before the moment; the log's hashes stay.
  */
 
 const IN_FORCE = "task = 'mandate' AND state = 'SUCCEEDED' AND mandate_end IS NULL";

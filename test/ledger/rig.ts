@@ -82,7 +82,7 @@ export async function startLedgerRig() {
       return textOf(await running.receipt(order, readStatement(order, PLACES)));
     },
     /** Writes events that are about no order. */
-    async happen(times = 1): Promise<void> {
+    async happen(times = 1, moment = now): Promise<void> {
       for (let each = 0; each < times; each += 1) {
         count += 1;
         await rig.sql(
@@ -91,7 +91,7 @@ export async function startLedgerRig() {
           [
             `n${count}.rest`,
             { reason: `because of ${count} – “ü”`, nested: { b: [1, 2.5, null], a: true } },
-            now,
+            moment,
           ],
         );
       }

@@ -98,3 +98,71 @@ test('keys, and signatures under what decides, are kept however old they are', a
   const rows = await rig.sql(`SELECT kind FROM events WHERE at = '2020-01-01' ORDER BY seq`);
   expect(rows).toEqual([{ kind: 'key_added' }, { kind: 'charter_signed' }, { kind: 'forgotten' }]);
 });
+
+describe('the log of an order whose row somebody deletes', () => {
+  const deleteRows = async (id: string) => {
+    for (const table of ['approvals', 'order_items'])
+      await rig.sql(`DELETE FROM ${table} WHERE order_id = $1`, [id]);
+    await rig.sql('DELETE FROM orders WHERE id = $1', [id]);
+  };
+  const forget = () => rig.sql(`SELECT delete_old_events('infinity')`);
+  const kindsOf = async (id: string) =>
+    (await rig.sql('SELECT kind FROM events WHERE subject_id = $1 ORDER BY seq', [id])).map(
+      ({ kind }) => kind,
+    );
+  const log = (id: string, kind: string, data: object, moment: Date | string = at(60)) =>
+    rig.sql(
+      `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data) VALUES ('order', $1, $2, 'system', $4, $3)`,
+      [id, kind, data, moment],
+    );
+
+  test('is kept while it does not say that the order has ended', async () => {
+    const { id } = await rig.keep(newOrder());
+    await log(id, 'sending', { state: 'EXECUTING' });
+    await deleteRows(id);
+    await forget();
+    expect(await kindsOf(id)).toEqual(['requested', 'sending']);
+  });
+
+  test('is kept for 30 days, whatever the caller asks for', async () => {
+    const { id } = await rig.keep(newOrder());
+    await log(id, 'denied', { state: 'DENIED' }, new Date(Date.now() - 29 * 86_400_000));
+    await deleteRows(id);
+    await forget();
+    expect(await kindsOf(id)).toEqual(['requested', 'denied']);
+  });
+
+  test('is kept while a mandate is in force that the order has spent from', async () => {
+    const { id } = await rig.keep(newOrder());
+    await log('mandate1', 'in_force', { state: 'SUCCEEDED' });
+    await log(id, 'sending', { state: 'EXECUTING', mandate: 'mandate1' });
+    await log(id, 'answered', { state: 'SUCCEEDED' }, at(61));
+    await deleteRows(id);
+    await forget();
+    expect(await kindsOf(id)).toEqual(['requested', 'sending', 'answered']);
+    expect(await kindsOf('mandate1')).toEqual(['in_force']);
+    await log('mandate1', 'mandate_ended', { state: 'SUCCEEDED' }, at(62));
+    await forget();
+    expect(new Set(await kindsOf(id))).toEqual(new Set(['forgotten']));
+  });
+
+  test('is forgotten once, and no order gets its id again', async () => {
+    const order = newOrder();
+    const { id } = await rig.keep(order);
+    await log(id, 'denied', { state: 'DENIED' });
+    await deleteRows(id);
+    await forget();
+    expect(await kindsOf(id)).toEqual(['forgotten', 'forgotten']);
+    await expect(rig.keep(order)).rejects.toThrow();
+    expect(await rig.sql('SELECT id FROM orders WHERE id = $1', [id])).toEqual([]);
+  });
+});
+
+test.each([['0abcdefgh1j2'], ['.*'], ['UNKNOWN'], [''], [null]])(
+  '%j is nobody who could be forgotten',
+  async (person) => {
+    await expect(rig.sql('SELECT forget_person_in_events($1)', [person])).rejects.toThrow(
+      'is no Slack user id',
+    );
+  },
+);

@@ -4,6 +4,7 @@ import { readImport } from '../../src/names/details-import.ts';
 import { readFilter } from '../../src/names/filter.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
 import type { FoundName, NameCursor, PendingFacts, PortfolioStore } from '../../src/names/ports.ts';
+import { confirmedChanges } from '../../src/names/weakening.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
@@ -101,6 +102,25 @@ describe('what waits for a second person', () => {
     expect(
       await database.prisma.event.findMany({ where: { subjectId: 'p2.rest', kind: 'name_unwatched' } }),
     ).toMatchObject([{ actor: 'U0ALICE', data: { confirmedBy: 'U0BOB' } }]);
+  });
+
+  test('is not applied when its row says something else than what was confirmed', async () => {
+    await watch('p4.rest', 'p5.rest');
+    const given = new Map(['p4.rest', 'p5.rest'].map((name) => [name, { tags: ['brand'] }]));
+    await edit(store, given, 'U0BOB', NOW);
+    const { id, change } = await request('p4.rest', ['brand'], []);
+    const other = await request('p5.rest', ['brand'], undefined);
+    const confirmed = confirmedChanges(change.names, []);
+    if (confirmed === undefined) throw new Error('nobody has to confirm it');
+    await database.prisma.$executeRaw`
+      UPDATE pending_changes SET change = (SELECT change FROM pending_changes WHERE id = ${other.id}) WHERE id = ${id}`;
+    expect(await pending.confirm(id, 'U0BOB', NOW, confirmed)).toMatchObject({
+      kind: 'stale',
+      again: { id, change: { names: [{ name: 'p5.rest' }] } },
+    });
+    expect((await store.find('p4.rest'))?.tags).toEqual(['brand']);
+    expect((await store.find('p5.rest'))?.tags).toEqual(['brand']);
+    expect(await pending.find(id, NOW), 'it still waits').toBeDefined();
   });
 
   test('is dropped where the name is not any more as it was when it was asked for', async () => {

@@ -765,26 +765,58 @@ CREATE TRIGGER events_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "events"
 
 -- Forgetting takes the content of an event away. Its row stays, with who forgot it and when, and the ledger keeps its hash. What no
 -- seal covers yet gets a hash that can be made of nothing else, so that forgetting waits for nobody. Keys, and
--- signatures under what decides, count however old they are.
+-- signatures under what decides, count however old they are. Nothing of the last 30 days is forgotten, whatever the caller asks for.
+-- Events of an order keep its id: no order gets an id whose log was forgotten.
 CREATE FUNCTION delete_old_events(before timestamptz, by text DEFAULT session_user) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   forgotten bigint[];
+  youngest timestamptz := now() - interval '30 days';
 BEGIN
-  WITH changed AS (
-    UPDATE events e SET subject_kind = 'forgotten', subject_id = '', kind = 'forgotten', actor = 'system', data = '{}',
+  WITH ended AS (
+    SELECT id FROM (SELECT DISTINCT subject_id AS id FROM events WHERE subject_kind = 'order') logged
+      WHERE NOT EXISTS (SELECT FROM orders o WHERE o.id = logged.id) AND has_ended_in_log(logged.id, youngest)
+  ), changed AS (
+    UPDATE events e SET subject_kind = 'forgotten', subject_id = CASE e.subject_kind WHEN 'order' THEN e.subject_id ELSE '' END,
+        kind = 'forgotten', actor = 'system', data = '{}',
         forgotten_at = now(), forgotten_by = by, forgotten_leaf = coalesce(e.forgotten_leaf, unsealed_leaf(e.seq))
       WHERE e.subject_kind <> 'forgotten' AND CASE WHEN e.subject_kind = 'order'
-        THEN NOT EXISTS (SELECT FROM orders o WHERE o.id = e.subject_id)
-        ELSE e.at < before AND e.subject_kind <> 'key' AND e.kind NOT IN ('charter_signed', 'events_forgotten') END
+        THEN e.subject_id IN (SELECT id FROM ended)
+        ELSE e.at < least(before, youngest) AND e.subject_kind <> 'key' AND e.kind NOT IN ('charter_signed', 'events_forgotten') END
       RETURNING seq)
   SELECT array_agg(seq) INTO forgotten FROM changed;
   PERFORM note_forgotten('age', forgotten, by);
   RETURN coalesce(cardinality(forgotten), 0);
 END $$;
+CREATE FUNCTION is_in_force_in_log(mandate_id text) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT coalesce(bool_or(kind = 'in_force') AND NOT bool_or(kind = 'mandate_ended'), false)
+    FROM events WHERE subject_kind = 'order' AND subject_id = mandate_id
+$$;
+-- Whether an order ended before a moment, by its log alone: its row can be changed or deleted. What a mandate has sent counts against
+-- its ceilings until the mandate ends.
+CREATE FUNCTION has_ended_in_log(order_id text, before timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT bool_and(e.at < before)
+      AND (array_agg(e.data->>'state' ORDER BY e.seq DESC))[1] IN ('SUCCEEDED', 'FAILED', 'DENIED', 'EXPIRED', 'CANCELLED')
+      AND NOT is_in_force_in_log(order_id)
+      AND NOT coalesce(bool_or(e.kind = 'sending' AND is_in_force_in_log(e.data->>'mandate')), false)
+    FROM events e WHERE e.subject_kind = 'order' AND e.subject_id = order_id
+$$;
+CREATE FUNCTION refuse_forgotten_order() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM events WHERE subject_kind = 'forgotten' AND subject_id = NEW.id) THEN
+    RAISE EXCEPTION 'the log of order % was forgotten', NEW.id;
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER orders_not_forgotten BEFORE INSERT OR UPDATE OF id ON "orders"
+  FOR EACH ROW EXECUTE FUNCTION refuse_forgotten_order();
+-- A person is a Slack user id, and no word that stands for a state.
 CREATE FUNCTION forget_person_in_events(person text, by text DEFAULT session_user) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   forgotten bigint[];
 BEGIN
+  IF (person ~ '^[UW][A-Z0-9]{2,}$' AND person NOT IN ('UNKNOWN', 'WAITING')) IS NOT TRUE THEN
+    RAISE EXCEPTION '% is no Slack user id', person;
+  END IF;
   WITH changed AS (
     UPDATE events e SET actor = without_person(actor, person), subject_id = without_person(subject_id, person),
         data = without_person((CASE WHEN subject_kind = 'order' AND actor = person AND data ? 'account'
