@@ -153,6 +153,13 @@ test('who approves an order about the name says first that they have seen it', a
   await renewedBy(order);
 });
 
+test('the name is not unwatched by one person meanwhile', async () => {
+  expect(await answerTo(t.workspace, t.bob, `/domain unwatch ${NAME}`)).toContain(
+    'waits for a second person',
+  );
+  expect(await screen()).toContain('no order explains');
+});
+
 test('a transfer joins it and shows when it goes through, and raising it tells everybody once', async () => {
   steps[1]?.run();
   const incident = await noticedAfter(5, 'pending_transfer');

@@ -12,6 +12,7 @@ import {
   toldAfter,
   useTestDemo,
 } from '../support/demo.ts';
+import { ask } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 
 /*
@@ -345,6 +346,12 @@ test('a later date than that of somebody else waits, by command and by list; one
   const far = `${new Date().getUTCFullYear() + 11}-01-01`;
   expect(await told(`watch dated.test ${far}`)).toContain('more than 10 years ahead');
   expect(await watchMany(t.alice, `far.test, ${far}`)).toContain('more than 10 years ahead');
+});
+
+test('a name with an open order is not unwatched by one person', async () => {
+  await watched('ordered.rest', '');
+  await ask(t.workspace, t.alice, '/domain renew ordered.rest');
+  expect(await told('unwatch ordered.rest')).toContain('waits for a second person');
 });
 
 test('a new owner or channel takes effect at once and is announced where everybody sees it', async () => {

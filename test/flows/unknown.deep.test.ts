@@ -37,6 +37,8 @@ test('the expiry moved, told over plain http: a hint for the approver who settle
   });
   const { card } = order;
   expect(order.state).toBe('UNKNOWN');
+  const unwatched = await answerTo(t.workspace, t.alice, '/domain unwatch cafe.rest');
+  expect(unwatched, 'one person, while nobody knows').toContain('waits for a second person');
   expect(textOf(card)).toMatch(
     /shows that the name expires on .*Before this was sent, that was .*The record came over plain http\. Seen at/,
   );
