@@ -41,7 +41,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'store',
     'web',
   ],
-  approvals: ['config', 'ledger', 'lib', 'money', 'orders', 'policy'],
+  approvals: ['accounts', 'config', 'expiry', 'ledger', 'lib', 'mandates', 'money', 'names', 'orders', 'policy'],
   'cli.ts': ['config', 'ops', 'store'],
   config: ['approvals', 'ledger', 'lib', 'money', 'orders', 'registry', 'service'],
   expiry: ['accounts', 'config', 'lib', 'names', 'orders', 'outbox', 'service', 'zones'],

@@ -1,12 +1,10 @@
 import type { Account } from '../accounts/account.ts';
-import { waitingDecision } from '../approvals/approvers.ts';
 import type { ReminderStore, WatchListStore } from '../expiry/ports.ts';
 import type { LedgerStore } from '../ledger/ports.ts';
 import { outlookOf } from '../mandates/overview.ts';
 import type { MoneyReportStore } from '../money/ports.ts';
 import type { IncidentStore, NameRecordStore } from '../names/ports.ts';
 import { isAtAnotherRegistrar } from '../names/trust.ts';
-import { peopleWhoMayApprove } from '../orders/visibility.ts';
 import type { NotificationStore, Subject } from '../outbox/notifications.ts';
 import {
   createDeparturePlanner,
@@ -18,7 +16,7 @@ import type { SlackContext } from './context.ts';
 import { createDigestPlanner, createDigestViews } from './expiry/digest-notifications.ts';
 import { createEventPlanner } from './ledger/event-notifications.ts';
 import { createAnchorPlanner } from './ledger/ledger-notifications.ts';
-import { createMandateDayPlanner, mandatePreview } from './mandates/mandate-day.ts';
+import { createMandateDayPlanner } from './mandates/mandate-day.ts';
 import { createMoneyReportPlanner, createPriceDifferencePlanner } from './money/money-report.ts';
 import { createIncidentPlanner } from './names/incident-notifications.ts';
 import { createOrderPlanner } from './orders/order-messages.ts';
@@ -60,43 +58,13 @@ function createPlanners(
   deps: SlackContext,
   from: NotificationSources,
 ): Readonly<Record<Subject['kind'], NotificationPlanner>> {
-  const {
-    web,
-    directory,
-    adminsToNotify,
-    savedSettings,
-    prices,
-    budgets,
-    spending,
-    orders,
-    names,
-    expiry,
-    now,
-    log,
-  } = deps;
+  const { directory, adminsToNotify, savedSettings, prices, budgets, spending, orders, names, expiry, now, log } =
+    deps;
   const { reports } = from;
   const month = createMoneyReportPlanner({ savedSettings, prices, spending, budgets, reports, now });
   const day = createPriceDifferencePlanner({ directory, adminsToNotify, prices, reports });
   return {
-    order: createOrderPlanner({
-      web,
-      directory,
-      orders: orders.store,
-      settings: savedSettings,
-      statementOf: deps.statementOf,
-      priceOf: deps.orders.priceOf,
-      lookAtBudgets: orders.lookAtBudgets,
-      impacts: names.impacts,
-      incidents: names.orderIncidents,
-      findListed: expiry.findListed,
-      firstExpiry: orders.firstExpiry,
-      adminsToNotify,
-      decisionOf: (order) => waitingDecision(orders, order),
-      peopleWhoMayApprove: (order) => peopleWhoMayApprove(orders, order),
-      previewOf: (order) => mandatePreview(deps.orders, order),
-      now,
-      log,
-    }),
+    order: createOrderPlanner(deps),
     incident: createIncidentPlanner({
       incidents: from.incidents,
       store: orders.store,

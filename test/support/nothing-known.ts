@@ -1,13 +1,22 @@
-import type { OrderPlannerDeps } from '../../src/slack/orders/order-messages.ts';
+/** Names of which nothing is known, for the cards of their orders. */
+export const NOTHING_KNOWN = {
+  names: {
+    impacts: { forCard: async () => 'none' as const, former: async () => ({ kind: 'same' }) as const },
+    orderIncidents: { openOf: async () => [] },
+  },
+  expiry: { findListed: async () => undefined },
+};
 
-/** What a card shows of names of which nothing is known. */
-export const NOTHING_KNOWN: Pick<
-  OrderPlannerDeps,
-  'impacts' | 'incidents' | 'findListed' | 'firstExpiry' | 'previewOf'
-> = {
-  previewOf: async () => undefined,
-  impacts: { forCard: async () => 'none', former: async () => ({ kind: 'same' }) },
-  incidents: { openOf: async () => [] },
-  findListed: async () => undefined,
-  firstExpiry: async () => undefined,
+/** A team without rules, prices of rules and stand-ins. */
+export const NO_POLICY = {
+  policy: {
+    current: async () => ({ version: 0, rules: [], signsSettings: false, tags: [], lapsed: undefined }),
+  },
+  ruleFacts: {
+    currency: 'EUR',
+    pricesOf: async () => new Map(),
+    tagsOf: async () => new Map(),
+    namesFitting: async () => [],
+  },
+  standIns: { current: async () => new Map() },
 };

@@ -165,12 +165,6 @@ export function missingLines({
     );
 }
 
-/** Ids of everybody whose approval a waiting order needs: people, groups, and stand-ins. */
-export function decisionApprovers({ demand, standIns }: WaitingDecision): string[] {
-  const listed = demand.requirements.flatMap(({ approvers }) => approvers);
-  return [...new Set([...listed, ...[...standIns.values()].map(({ userId }) => userId)])];
-}
-
 /** `@Carol for @Bob until 24 Dec`, for each. */
 export function standInLines({ standIns }: WaitingDecision): string[] {
   return [...standIns].map(

@@ -1,12 +1,11 @@
 import { peopleAmong } from '../../approvals/approvers.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
-import type { FirstExpiry } from '../../orders/ports.ts';
+import { peopleWhoMayApprove } from '../../orders/visibility.ts';
 import type { PostedMessage } from '../../outbox/notifications.ts';
-import type { AdminsToNotify } from '../context.ts';
+import type { SlackContext } from '../context.ts';
 import type { CalledPeople } from '../orders/order.view.ts';
 import { metadataOf, type PlannedOrder } from '../orders/order-posts.ts';
-import type { SlackDirectory } from '../outbound/directory.ts';
 import { directMessageTo, ONCE, type SentNotification, type WantedNotification } from '../outbound/notify.ts';
 import { quietUntil } from '../outbound/quiet-hours.ts';
 import { loggedApprovers } from './decision.view.ts';
@@ -16,15 +15,6 @@ import { escalationNotice, reminderNotice } from './waiting.view.ts';
  * Brings a waiting order to those who decide about it: in the approvers' channel, or by direct message to each person
  * who does not see the card in a channel.
  */
-
-export interface ReachDeps {
-  readonly directory: SlackDirectory;
-  readonly firstExpiry: FirstExpiry;
-  /** The people who may approve a waiting order at this moment. */
-  readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
-  readonly adminsToNotify: AdminsToNotify;
-  readonly now: () => Date;
-}
 
 /** At most this many people get a direct message about one order. */
 const MAX_PEOPLE = 20;
@@ -44,19 +34,19 @@ interface CardCopy extends Omit<WantedNotification, 'purpose' | 'places'> {
 }
 
 /** Posts copies of a waiting order's card where approvers find it. Existing copies are updated like the card. */
-export async function copyCard(deps: ReachDeps, waiting: Waiting, copy: CardCopy): Promise<void> {
+export async function copyCard(context: SlackContext, waiting: Waiting, copy: CardCopy): Promise<void> {
   const { order, card, standing, send } = waiting;
   const { approvalChannel, isOverBudget, ...wanted } = copy;
   if (order.state !== 'PENDING') return;
   if (order.isPrivate || approvalChannel === undefined) {
-    if (isDirect(card)) await copyToApprovers(deps, waiting, copy);
+    if (isDirect(card)) await copyToApprovers(context, waiting, copy);
     return;
   }
   const purpose = `${IN_CHANNEL}${approvalChannel}`;
   if (approvalChannel === card.channelId || standing.has(purpose)) return;
   const places = [async () => ({ channelId: approvalChannel })];
   const { state } = await send({ ...wanted, purpose, places, alertsAdmins: true });
-  if (state === 'refused') await copyToApprovers(deps, waiting, copy);
+  if (state === 'refused') await copyToApprovers(context, waiting, copy);
 }
 
 /** The purpose of the copy in a channel, or in the direct message with a person. */
@@ -65,19 +55,19 @@ export function copyPurpose(channelId: string, userId: string): string {
 }
 
 /** Slack’s ids of direct messages begin with a D. */
-export function isDirect({ channelId }: Pick<PostedMessage, 'channelId'>): boolean {
+export function isDirect({ channelId }: { readonly channelId: string }): boolean {
   return channelId.startsWith('D');
 }
 
 async function copyToApprovers(
-  deps: ReachDeps,
+  context: SlackContext,
   { order, standing, send }: Waiting,
   { approvalChannel: _, isOverBudget, ...wanted }: CardCopy,
 ): Promise<void> {
   // Admins come first: without one of them the others' approvals are not enough, however many there are.
   const called = [
-    ...(isOverBudget ? await deps.adminsToNotify() : []),
-    ...(await deps.peopleWhoMayApprove(order)),
+    ...(isOverBudget ? await context.adminsToNotify() : []),
+    ...(await peopleWhoMayApprove(context.orders, order)),
   ];
   const approvers = [...new Set(called)].filter((userId) => userId !== order.requesterId);
   for (const userId of approvers.slice(0, MAX_PEOPLE)) {
@@ -86,7 +76,7 @@ async function copyToApprovers(
     await send({
       ...wanted,
       purpose,
-      places: [directMessageTo(deps.directory, userId)],
+      places: [directMessageTo(context.directory, userId)],
     });
   }
 }
@@ -105,7 +95,7 @@ interface Awaited {
  * @returns who was called, by the version of the event
  */
 export async function remindPeople(
-  deps: ReachDeps,
+  context: SlackContext,
   waiting: Waiting,
   awaited: Awaited,
 ): Promise<ReadonlyMap<number, CalledPeople>> {
@@ -117,7 +107,7 @@ export async function remindPeople(
     const notice =
       entry.kind === 'reminded' ? reminderNotice(order) : escalationNotice(order, awaited.approvers);
     const results: CalledPerson[] = [];
-    for (const { to, thread } of await recipients(deps, waiting, awaited, entry)) {
+    for (const { to, thread } of await recipients(context, waiting, awaited, entry)) {
       const isOfPerson = thread === undefined || isDirect(thread);
       const { state } = await send({
         purpose: `notice:${entry.version}:${entry.kind}:${to}`,
@@ -126,12 +116,12 @@ export async function remindPeople(
         places: [
           async () =>
             thread === undefined
-              ? { channelId: await deps.directory.directMessage(to) }
+              ? { channelId: await context.directory.directMessage(to) }
               : { channelId: thread.channelId, threadTs: thread.ts },
         ],
         message: () => notice,
         metadata: metadataOf(order),
-        waitsUntil: async () => (isOfPerson ? quietFor(deps, order, to) : undefined),
+        waitsUntil: async () => (isOfPerson ? quietFor(context, order, to) : undefined),
       });
       results.push({ userId: to, state });
     }
@@ -141,7 +131,8 @@ export async function remindPeople(
 }
 
 /** What became of the direct message to a person. */
-export interface CalledPerson extends Pick<SentNotification, 'state'> {
+export interface CalledPerson {
+  readonly state: SentNotification['state'];
   readonly userId: string;
 }
 
@@ -160,12 +151,12 @@ interface Recipient {
 
 /** Who is told besides the card's thread. */
 async function recipients(
-  deps: ReachDeps,
+  context: SlackContext,
   { order, history, card, standing }: Waiting,
   { isForAdmins }: Awaited,
   event: Extract<OrderLogEntry, { readonly kind: 'reminded' | 'escalated' }>,
 ): Promise<readonly Recipient[]> {
-  const admins = await deps.adminsToNotify();
+  const admins = await context.adminsToNotify();
   if (event.kind === 'reminded') {
     // If the card is in a channel, its thread reminds everybody there.
     const copies = (prefix: string) =>
@@ -179,7 +170,7 @@ async function recipients(
     return [...(isDirect(card) ? copies(IN_CHANNEL) : []), ...people];
   }
   const { to, toAdmins } = event;
-  const { people } = await peopleAmong(deps.directory, [...to, ...(toAdmins ? admins : [])]);
+  const { people } = await peopleAmong(context.directory, [...to, ...(toAdmins ? admins : [])]);
   return people
     .filter((userId) => userId !== order.requesterId)
     .slice(0, MAX_PEOPLE)
@@ -187,9 +178,9 @@ async function recipients(
 }
 
 /** Until when a person is not disturbed. */
-async function quietFor(deps: ReachDeps, order: Order, userId: string): Promise<Date | undefined> {
-  const now = deps.now();
-  const timeZone = await deps.directory.timeZoneOf(userId);
+async function quietFor(context: SlackContext, order: Order, userId: string): Promise<Date | undefined> {
+  const now = context.now();
+  const timeZone = await context.directory.timeZoneOf(userId);
   if (quietUntil(now, timeZone) === undefined) return undefined;
-  return quietUntil(now, timeZone, await deps.firstExpiry(order.items.map(({ name }) => name)));
+  return quietUntil(now, timeZone, await context.orders.firstExpiry(order.items.map(({ name }) => name)));
 }

@@ -1,19 +1,16 @@
-import type { Log } from '../../lib/log.ts';
 import type { Order } from '../../orders/order.ts';
 import { DECIDING_KINDS, type OrderLogEntry } from '../../orders/order-events.ts';
-import type { OrderStore } from '../../orders/ports.ts';
-import type { Statement } from '../../orders/statement-shape.ts';
+import type { SlackContext } from '../context.ts';
 import { textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { createNamer } from '../ledger/actor-names.ts';
 import { AUDIT_COLUMNS, orderLines } from '../ledger/audit.view.ts';
 import type { PlannedThread } from '../orders/order-posts.ts';
-import type { SlackDirectory } from '../outbound/directory.ts';
 import { ONCE } from '../outbound/notify.ts';
 import { postMessage } from '../outbound/post-message.ts';
 import { formatSlackError } from '../outbound/slack-error.view.ts';
 import { uploadText } from '../outbound/upload.ts';
-import { isTransient, SlackApiError, type SlackWeb } from '../outbound/web.ts';
+import { isTransient, SlackApiError } from '../outbound/web.ts';
 import { noFileText, planCells, planComment, progressMessage, resultComment } from './bulk.view.ts';
 import { PLAN_FILE, SHARED } from './plan-rows.ts';
 
@@ -22,18 +19,9 @@ import { PLAN_FILE, SHARED } from './plan-rows.ts';
  * its result. They carry no metadata: it would call them replies that say how the order stands.
  */
 
-export interface BulkMessageDeps {
-  readonly web: SlackWeb;
-  readonly directory: SlackDirectory;
-  readonly orders: Pick<OrderStore, 'history'>;
-  readonly statementOf: (order: Order) => Statement | undefined;
-  readonly now: () => Date;
-  readonly log: Log;
-}
-
 /** Sends the message that shows how far an order is, when it has begun. Where it cannot be updated, the card says it. */
 export async function sendProgress(
-  { now }: Pick<BulkMessageDeps, 'now'>,
+  { now }: SlackContext,
   { order, history, version, send, thread }: PlannedThread,
 ): Promise<void> {
   const since = history.find(({ kind }) => kind === 'claimed')?.at;
@@ -49,7 +37,7 @@ export async function sendProgress(
 }
 
 /** Shares the plan when the order waits or goes out, and the result at its end and whenever that changes. */
-export async function sendFiles(deps: BulkMessageDeps, planned: PlannedThread): Promise<void> {
+export async function sendFiles(deps: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, history } = planned;
   if (order.bulk === undefined) return;
   const statement = deps.statementOf(order);
@@ -71,7 +59,7 @@ export async function sendFiles(deps: BulkMessageDeps, planned: PlannedThread): 
 
 /** Shares a file once. Where Slack refuses it for good, the thread says so in its place. */
 async function sendFile(
-  { web, log }: BulkMessageDeps,
+  { web, log }: SlackContext,
   { order, send, thread, since }: PlannedThread,
   purpose: string,
   {
@@ -105,13 +93,10 @@ const BESIDE_THE_POINT: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 
  * What became of each row: the line of the audit log that was written last about it, in the sequence of the rows and with the
  * columns of the audit log.
  */
-async function resultCsv(
-  { orders, directory }: Pick<BulkMessageDeps, 'orders' | 'directory'>,
-  order: Order,
-): Promise<string> {
+async function resultCsv({ orders, directory }: SlackContext, order: Order): Promise<string> {
   const nameOf = createNamer(directory);
   const lastOf = new Map<number, readonly string[]>();
-  const history = await orders.history(order.id, 'system');
+  const history = await orders.store.history(order.id, 'system');
   const decisions = history.filter(({ kind }) => DECIDING_KINDS.has(kind));
   for (const entry of history) {
     if (BESIDE_THE_POINT.has(entry.kind)) continue;

@@ -3,6 +3,7 @@ import type { Day } from '../../expiry/days.ts';
 import { waysToKeep } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { LineIssue } from '../../expiry/import.ts';
+import type { Term } from '../../expiry/term.ts';
 import type { ImportSummary } from '../../expiry/watch-list.ts';
 import { chunksOf, present } from '../../lib/collections.ts';
 import { MAX_WATCHED } from '../../names/portfolio.ts';
@@ -48,17 +49,6 @@ const SOURCES = {
 function formatSource({ domain }: ListedName): string {
   return domain.expiry === undefined ? 'no date known' : SOURCES[domain.expiry.source];
 }
-
-/** What the watch list tells of the name of an order, for those who decide about it. */
-export type Term =
-  | {
-      readonly task: 'renew';
-      /** Undefined for a name that is not on the watch list. */
-      readonly listed: ListedName | undefined;
-      /** When the name expires after the renewal; undefined while it is not known when it expires now. */
-      readonly renewedUntil: Day | undefined;
-    }
-  | { readonly task: 'create' | 'restore'; readonly listed: ListedName };
 
 /** When a name expires, and what speaks against the order; undefined where that tells nothing. */
 export function termText(term: Term): string | undefined {

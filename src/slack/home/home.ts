@@ -1,25 +1,18 @@
 import type { KnownBlock } from '@slack/types';
 import { waitingFor } from '../../approvals/approvers.ts';
+import { loadBriefing } from '../../approvals/briefing.ts';
 import { newReference } from '../../lib/log.ts';
 import { mandatesOfPerson } from '../../mandates/overview.ts';
 import { readSpan, spendOf } from '../../money/spend.ts';
-import { isRequester, type Order } from '../../orders/order.ts';
+import { isRequester } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { renewalDaysOf } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import { isAdmin } from '../feature.ts';
 import { MAX_LISTED } from '../names/incident.view.ts';
-import { budgetsNow, costNow } from '../orders/order-messages.ts';
 import { withPlainView } from '../outbound/fallback.ts';
 import { okResponse } from '../outbound/web.ts';
-import {
-  HOME_LENGTH,
-  type HomeData,
-  homeBlocks,
-  type KnownOfOrder,
-  strangerBlocks,
-  unavailableBlocks,
-} from './home.view.ts';
+import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from './home.view.ts';
 
 /*
  * The bot's Home tab, for the person who opens it.
@@ -52,64 +45,61 @@ async function blocksFor(deps: SlackContext, userId: string): Promise<readonly K
 }
 
 async function homeData(deps: SlackContext, userId: string, admin: boolean): Promise<HomeData> {
-  const [
-    account,
-    incidents,
-    teamAccount,
-    pending,
-    unknown,
-    toReview,
-    standIns,
-    open,
-    next,
-    months,
-    money,
-    mandates,
-  ] = await Promise.all([
-    deps.accounts.active(userId),
-    deps.names.incidents.allOpen(MAX_LISTED),
-    deps.accounts.team.current(),
-    deps.orders.store.list({ viewer: 'system', states: ['PENDING'], limit: READ }),
-    deps.orders.store.list({ viewer: 'system', states: ['UNKNOWN'], limit: READ }),
-    admin ? deps.orders.store.list({ viewer: 'system', isReviewOpen: true, limit: READ }) : [],
-    deps.standIns.current(deps.now()),
-    deps.orders.store.list({
-      viewer: { id: userId },
-      requesterId: userId,
-      states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
-      limit: READ,
-    }),
-    expiringNext(deps),
-    deps.expiry.countsByMonth(),
-    admin ? moneyOf(deps, userId) : undefined,
-    mandatesOfPerson(deps.orders, userId),
+  const { store } = deps.orders;
+  const [account, incidents, teamAccount, standIns, open, next, months, money, mandates, decisions] =
+    await Promise.all([
+      deps.accounts.active(userId),
+      deps.names.incidents.allOpen(MAX_LISTED),
+      deps.accounts.team.current(),
+      deps.standIns.current(deps.now()),
+      store.list({ viewer: { id: userId }, requesterId: userId, states: OPEN, limit: READ }),
+      expiringNext(deps),
+      deps.expiry.countsByMonth(),
+      admin ? moneyOf(deps, userId) : undefined,
+      mandatesOfPerson(deps.orders, userId),
+      decisionsOf(deps, userId, admin),
+    ]);
+  return {
+    ...{ account, teamAccount, isAdmin: admin, incidents, open, months, money, mandates },
+    ...decisions,
+    ...next,
+    standIn: standIns.get(userId),
+    standsInFor: [...standIns]
+      .filter(([, standIn]) => standIn.userId === userId)
+      .map(([away, { until }]) => ({ userId: away, until })),
+  };
+}
+
+const OPEN = ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'] as const;
+
+/** The orders that wait for a person, with the briefings of those that are shown. */
+async function decisionsOf(
+  deps: SlackContext,
+  userId: string,
+  admin: boolean,
+): Promise<Pick<HomeData, 'unreadableGroups' | 'toDecide' | 'briefings' | 'toResolve' | 'toReview'>> {
+  const { store } = deps.orders;
+  const [pending, unknown, toReview] = await Promise.all([
+    store.list({ viewer: 'system', states: ['PENDING'], limit: READ }),
+    store.list({ viewer: 'system', states: ['UNKNOWN'], limit: READ }),
+    admin ? store.list({ viewer: 'system', isReviewOpen: true, limit: READ }) : [],
   ]);
   // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
   const waiting = await waitingFor(deps.orders, userId, [...pending, ...unknown], { allGroups: admin });
   // The longest waiting comes first.
   const toDecide = waiting.isApprover ? waiting.toDecide.toReversed() : undefined;
+  const shown = toDecide?.slice(0, HOME_LENGTH) ?? [];
   return {
-    account,
-    teamAccount,
-    isAdmin: admin,
-    incidents,
     unreadableGroups: waiting.unreadableGroups,
     toDecide,
-    known: await knownOf(deps, toDecide?.slice(0, HOME_LENGTH) ?? []),
+    briefings: new Map(
+      await Promise.all(shown.map(async (order) => [order.id, await loadBriefing(deps, order)] as const)),
+    ),
     toResolve: waiting.toResolve,
     toReview: toReview.map((order) => ({
       order,
       canSignOff: order.emergencyApprovedBy !== userId && !isRequester(order, userId),
     })),
-    standIn: standIns.get(userId),
-    standsInFor: [...standIns]
-      .filter(([, standIn]) => standIn.userId === userId)
-      .map(([away, { until }]) => ({ userId: away, until })),
-    open,
-    ...next,
-    months,
-    money,
-    mandates,
   };
 }
 
@@ -117,24 +107,6 @@ async function homeData(deps: SlackContext, userId: string, admin: boolean): Pro
 async function expiringNext(deps: SlackContext): Promise<Pick<HomeData, 'next' | 'renewals'>> {
   const next = await deps.expiry.expiringNext(HOME_LENGTH);
   return { next, renewals: await renewalDaysOf(deps, next) };
-}
-
-/** What an approver has to know of orders besides what they hold: what they cost, and what hangs on their names. */
-async function knownOf(
-  deps: SlackContext,
-  orders: readonly Order[],
-): Promise<ReadonlyMap<string, KnownOfOrder>> {
-  const known = orders.map(async (order) => {
-    const pricing = costNow(deps.orders, order);
-    const [cost, impact, budgets] = await Promise.all([
-      pricing,
-      deps.names.impacts.found(order),
-      budgetsNow(deps.orders, order, pricing),
-    ]);
-    const statement = deps.statementOf(order);
-    return [order.id, { statement, cost, impact, overBudget: budgets?.over ?? [] }] as const;
-  });
-  return new Map(await Promise.all(known));
 }
 
 /** What was spent this month and how the budgets stand, for admins. */

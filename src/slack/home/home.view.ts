@@ -1,5 +1,6 @@
 import type { KnownBlock } from '@slack/types';
 import { type Account, accountName, isDemoContext } from '../../accounts/account.ts';
+import type { Briefing } from '../../approvals/briefing.ts';
 import type { StandIn } from '../../approvals/progress.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import type { Deadline } from '../../expiry/deadline.ts';
@@ -7,13 +8,10 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { RenewalDays } from '../../expiry/ports.ts';
 import { present } from '../../lib/collections.ts';
 import type { MandateInForce } from '../../mandates/mandate.ts';
-import type { BudgetStanding, Shortfall } from '../../money/budget.ts';
-import type { OrderCost } from '../../money/prices.ts';
+import type { BudgetStanding } from '../../money/budget.ts';
 import type { SpendSum } from '../../money/spend.ts';
-import type { Impact } from '../../names/impact.ts';
 import type { ListedIncident } from '../../names/incident.ts';
 import type { Order } from '../../orders/order.ts';
-import type { Statement } from '../../orders/statement-shape.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { needsSignatures } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
@@ -75,8 +73,8 @@ export interface HomeData {
   readonly unreadableGroups: readonly string[];
   /** Undefined for people who are no approvers. */
   readonly toDecide: readonly Order[] | undefined;
-  /** What is known of those among them that are shown, by their ids. */
-  readonly known?: ReadonlyMap<string, KnownOfOrder> | undefined;
+  /** The briefings of those that are shown, by order id. */
+  readonly briefings: ReadonlyMap<string, Briefing>;
   /** Orders whose outcome an approver has to settle. */
   readonly toResolve: readonly Order[];
   /** Orders that an admin approved alone in an emergency, whose review is open; empty for people who are no admins. */
@@ -97,18 +95,6 @@ export interface HomeData {
   readonly mandates?: readonly MandateInForce[] | undefined;
   /** What the team spends; undefined for people who are not admins. */
   readonly money?: HomeMoney | undefined;
-}
-
-/** What an approver has to know of an order besides what it holds itself. */
-export interface KnownOfOrder {
-  /** What it sends; undefined when its rows give no request any more. */
-  readonly statement: Statement | undefined;
-  /** By the current price list; undefined for a task that has no price. */
-  readonly cost: OrderCost | undefined;
-  /** The budgets that it exceeds, so that an admin has to approve it besides. */
-  readonly overBudget: readonly Shortfall[];
-  /** `none`: the task puts nothing at risk. */
-  readonly impact: Impact | 'unseen' | 'none';
 }
 
 /** What was spent this month, and how the budgets stand. */
@@ -223,12 +209,12 @@ export function unavailableBlocks(reference: string): KnownBlock[] {
 
 /** What is unusual stands before everything that waits. */
 const INCIDENTS_SHOWN = 3;
-function incidentPart({ incidents }: Pick<HomeData, 'incidents'>): KnownBlock[] {
+function incidentPart({ incidents }: HomeData): KnownBlock[] {
   return firstIncidents(incidents, INCIDENTS_SHOWN);
 }
 
 /** The absences that concern the person. */
-function standInPart({ standIn, standsInFor }: Pick<HomeData, 'standIn' | 'standsInFor'>): KnownBlock[] {
+function standInPart({ standIn, standsInFor }: HomeData): KnownBlock[] {
   return lines([
     standIn !== undefined &&
       `${mention(standIn.userId)} stands in for you until ${moment(standIn.until)}. \`/domain back\` ends it earlier.`,
@@ -237,11 +223,7 @@ function standInPart({ standIn, standsInFor }: Pick<HomeData, 'standIn' | 'stand
 }
 
 /** Says what is missing, and why to those who can do something about it. */
-function unreadablePart({
-  unreadableGroups,
-  toDecide,
-  isAdmin,
-}: Pick<HomeData, 'unreadableGroups' | 'toDecide' | 'isAdmin'>): KnownBlock[] {
+function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): KnownBlock[] {
   if (unreadableGroups.length === 0) return [];
   const groups = unreadableGroups.map(mentionApprover).join(' and ');
   const said = present([
@@ -278,15 +260,12 @@ function part({ title, entries, none, more }: Part, length: number): KnownBlock[
 }
 
 /** Empty for people who are no approvers. */
-function waitingPart(
-  { toDecide, known }: Pick<HomeData, 'toDecide' | 'known'>,
-  length: number,
-): KnownBlock[] {
+function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBlock[] {
   if (toDecide === undefined) return [];
   return part(
     {
       title: 'Waiting for your approval',
-      entries: toDecide.map((order) => waitingEntry(order, known?.get(order.id))),
+      entries: toDecide.map((order) => waitingEntry(order, briefings.get(order.id))),
       none: 'Nothing waits for you.',
       more: '/domain orders pending',
     },
@@ -295,9 +274,9 @@ function waitingPart(
 }
 
 /** An order to decide about. What does not stand here whole is looked at first, and approved there. */
-function waitingEntry(order: Order, known: KnownOfOrder | undefined): KnownBlock[] {
-  const entry = section(decisionText(order, known));
-  const statement = order.bulk === undefined ? known?.statement : undefined;
+function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[] {
+  const entry = section(decisionText(order, briefing));
+  const statement = order.bulk === undefined ? briefing?.statement : undefined;
   const sent = statement === undefined || showWhole([entry], statement) ? '' : briefText(statement);
   const details = sent === '' ? [] : [section(sent)];
   const isWhole = showWhole([entry, ...details], statement);
@@ -355,9 +334,10 @@ function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] 
 }
 
 /** What an approver has to know, as on the card but in few lines. */
-function decisionText(order: Order, known: KnownOfOrder | undefined): string {
+function decisionText(order: Order, briefing: Briefing | undefined): string {
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
-  const cost = known?.cost;
+  const { cost, budgets, impact = 'none' } = briefing ?? {};
+  const over = budgets?.over ?? [];
   const price = cost === undefined || cost.sums.length === 0 ? undefined : `about ${amountsText(cost.sums)}`;
   return present([
     [
@@ -370,9 +350,9 @@ function decisionText(order: Order, known: KnownOfOrder | undefined): string {
       cost.unknown > 0 &&
       `:warning: Of ${count(cost.unknown, 'name')} the price is not known`,
     `${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · open until ${moment(order.expiresAt)}`}`,
-    known !== undefined && known.overBudget.length > 0 && overBudgetFact(known.overBudget),
+    over.length > 0 && overBudgetFact(over),
     ...ruleLines(order),
-    known !== undefined && known.impact !== 'none' && worstImpactLine(known.impact),
+    impact !== 'none' && worstImpactLine(impact === 'unseen' ? impact : impact.latest),
     accountLine(order),
     present([
       systemText(order),
@@ -413,11 +393,7 @@ function moneyPart(money: HomeMoney | undefined): KnownBlock[] {
   ];
 }
 
-function expiringPart({
-  next,
-  renewals,
-  months,
-}: Pick<HomeData, 'next' | 'renewals' | 'months'>): KnownBlock[] {
+function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
   const title = [divider, header('What expires next')];
   if (next.length === 0) {
     return [

@@ -1,6 +1,4 @@
 import { chunksOf } from '../../lib/collections.ts';
-import { type MandatePreview, previewOf } from '../../mandates/overview.ts';
-import { mandateTerms } from '../../mandates/terms.ts';
 import type { OrdersContext } from '../../orders/context.ts';
 import type { Order } from '../../orders/order.ts';
 import type { SlackContext } from '../context.ts';
@@ -74,11 +72,4 @@ async function toldActs({ mandates, store }: OrdersContext, day: string): Promis
 /** Whether the cards of an order have no place yet: those of a mandate stand in the thread of its day's message. */
 export function waitsForItsDay({ mandated, threadTs }: Order): boolean {
   return mandated !== undefined && threadTs === undefined;
-}
-
-/** What a mandate would cover while it waits; undefined for other orders. */
-export async function mandatePreview(deps: OrdersContext, order: Order): Promise<MandatePreview | undefined> {
-  if (order.task !== 'mandate' || order.state !== 'PENDING') return undefined;
-  const terms = mandateTerms.safeParse(order.input).data;
-  return terms && previewOf(deps, order, terms);
 }

@@ -1,17 +1,12 @@
 import type { SectionBlock } from '@slack/types';
 import { isDemoContext } from '../../accounts/account.ts';
 import type { WaitingDecision } from '../../approvals/approvers.ts';
+import type { Briefing } from '../../approvals/briefing.ts';
 import { present } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
-import type { MandatePreview } from '../../mandates/overview.ts';
-import type { BudgetLook } from '../../money/budget-look.ts';
-import type { OrderCost } from '../../money/prices.ts';
 import { compareImpacts } from '../../names/impact.ts';
-import type { ListedIncident } from '../../names/incident.ts';
-import type { OrderImpact } from '../../names/ports.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import { accountOwner, isFinal, type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
-import type { Statement } from '../../orders/statement-shape.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
 import { needsSignatures, takesClicks } from '../../policy/policy.ts';
@@ -36,7 +31,7 @@ import {
   signOffButtons,
 } from '../approvals/emergency.view.ts';
 import { findingLines, pauseButtons, pausedText, tallyText } from '../bulk/bulk.view.ts';
-import { type Term, termLine, termText, termWarnings } from '../expiry/expiry.view.ts';
+import { termLine, termText, termWarnings } from '../expiry/expiry.view.ts';
 import {
   actions,
   code,
@@ -109,37 +104,12 @@ import { formatTaskNote } from './task-notes.view.ts';
 
 /* The card of an order, which approvers read. */
 
-export interface CardExtras {
-  /** What it sends; undefined when its rows give no request any more. */
-  readonly statement: Statement | undefined;
-  /** The people and user groups of the settings who may approve. */
-  readonly approvers: readonly string[];
-  /** What it needs at this moment, while it waits. */
-  readonly decision?: WaitingDecision | undefined;
-  /** What has happened so far. */
-  readonly history?: readonly HistoryEvent[] | undefined;
-  /** What it costs by the current price list, while it waits. */
-  readonly cost?: OrderCost | undefined;
-  /** What it takes out of the team's budgets. */
-  readonly budgets?: BudgetLook | undefined;
-  /** The moment at which it is shown. */
-  readonly now?: Date | undefined;
+/** The briefing, and what only the card in its channel shows. */
+export interface CardBriefing extends Briefing {
   /** Shown under the card: how to have it posted in the right channel. */
   readonly hint?: string | undefined;
-  /** The impact on its name; undefined for a task that puts nothing at risk. */
-  readonly impact?: OrderImpact | 'unseen' | undefined;
-  /** The open incidents of its names, which whoever approves has to have seen. */
-  readonly incidents?: readonly ListedIncident[];
-  /** When the one name of a waiting renewal expires. */
-  readonly term?: Term | undefined;
-  /** What a waiting mandate would cover. */
-  readonly preview?: MandatePreview | undefined;
   /** The nameservers that can be set back. */
   readonly undo?: UndoOffer | undefined;
-  /** What was done last to the one name of the order, and what it cost. */
-  readonly last?: { readonly order: Order; readonly cost: OrderCost | undefined } | undefined;
-  /** What restoring the name of a deletion would cost by the current price list. */
-  readonly restoreCost?: OrderCost | undefined;
 }
 
 /** Until when nameservers can be set back, and to which, if that is known. */
@@ -163,33 +133,33 @@ export function orderOfCardBlock(blockId: string): string | undefined {
  * why; then what is unusual, a line each; then what can be pressed. What is usual, and what explains, stands behind *Details*.
  * What has ended is three lines: the thread keeps the story.
  */
-export function orderCard(order: Order, extras: CardExtras): Message {
+export function orderCard(order: Order, briefing: CardBriefing): Message {
   const textOnlyHint = `Order ${code(order.id)}. ${buttonsHint(`/domain order ${order.id}`)}`;
-  if (order.state !== 'PENDING') return { ...standingCard(order, extras), textOnlyHint };
-  const card = waitingCard(order, extras, true);
-  const shown = isShownWhole(order, extras, card) ? card : waitingCard(order, extras, false);
+  if (order.state !== 'PENDING') return { ...standingCard(order, briefing), textOnlyHint };
+  const card = waitingCard(order, briefing, true);
+  const shown = isShownWhole(order, briefing, card) ? card : waitingCard(order, briefing, false);
   return { ...shown, textOnlyHint };
 }
 
 /** Whether a card shows all that is sent. The rows of a plan stand on pages of their own, however few they are. */
-function isShownWhole({ bulk }: Order, { statement }: CardExtras, { blocks }: Message): boolean {
+function isShownWhole({ bulk }: Order, { statement }: Briefing, { blocks }: Message): boolean {
   return bulk === undefined && showWhole(blocks, statement);
 }
 
 /** @param isWhole whether all that is sent stands on it; else it is looked at before it is approved */
-function waitingCard(order: Order, extras: CardExtras, isWhole: boolean): Message {
-  const history = extras.history ?? [];
-  const title = cardTitle(order, extras);
+function waitingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Message {
+  const { history } = briefing;
+  const title = cardTitle(order, briefing);
   return message(`${escapeText(title)}: waits for approval`, [
     header(title),
     section(
-      ...waitingLines(order, extras),
+      ...waitingLines(order, briefing),
       askedLine(order),
       ...questionLines(history),
-      ...contentLines(order, extras),
+      ...contentLines(order, briefing),
     ),
-    ...lines(extras.preview === undefined ? [] : previewLines(extras.preview, HELD_ON_CARD)),
-    ...lines(unusualLines(order, extras)),
+    ...lines(briefing.preview === undefined ? [] : previewLines(briefing.preview, HELD_ON_CARD)),
+    ...lines(unusualLines(order, briefing)),
     ...actions(cardBlockId(order.id), [
       ...decisionButtons(order, isWhole),
       moreMenu('order_more', [
@@ -198,27 +168,27 @@ function waitingCard(order: Order, extras: CardExtras, isWhole: boolean): Messag
         isWhole && takesClicks(order.demand) && commentButton(order),
         orderButton(order, 'order_ask', 'Ask back'),
         orderButton(order, 'order_cancel', 'Cancel'),
-        ...(isWhole ? breakGlassButtons(order, extras.decision) : []),
+        ...(isWhole ? breakGlassButtons(order, briefing.decision) : []),
       ]),
     ]),
-    context(lastLine(order, extras)),
-    extras.hint !== undefined && context(extras.hint),
+    context(lastLine(order, briefing)),
+    briefing.hint !== undefined && context(briefing.hint),
   ]);
 }
 
 /** The card of an order about which nobody has to decide at this moment. */
-function standingCard(order: Order, extras: CardExtras): Message {
-  const history = extras.history ?? [];
-  const title = cardTitle(order, extras);
+function standingCard(order: Order, briefing: CardBriefing): Message {
+  const { history } = briefing;
+  const title = cardTitle(order, briefing);
   const head = header(`${stateIcon(order)} ${title}`);
-  const last = lastLine(order, extras);
+  const last = lastLine(order, briefing);
   const isUnknown = order.state === 'UNKNOWN';
   const open = isUnknown ? resolveButtons(order) : pauseButtons(order);
   const menuOfCard = moreMenu('order_more', [
     lookButton(order),
     ...stopButtons(order),
-    ...retryButtons(order, extras.now),
-    ...undoButtons(order, extras),
+    ...retryButtons(order, briefing.now),
+    ...undoButtons(order, briefing),
     ...signOffButtons(order),
     isFinal(order.state) && receiptButton(order),
   ]);
@@ -226,7 +196,7 @@ function standingCard(order: Order, extras: CardExtras): Message {
     stateLine(order, history),
     isPaused(order) && order.expiresAt && `Goes on until ${moment(order.expiresAt)}`,
     ...(isUnknown ? [...knownLines(order), ...sentLines(order), NOT_AGAIN, ...hintLines(order)] : []),
-    extras.undo && undoText(extras.undo),
+    briefing.undo && undoText(briefing.undo),
     order.bulk !== undefined && tallyText(order),
   ]);
   const room = MOST_LINES.endedCard - phoneLines(head.text.text) - phoneLines(last);
@@ -237,14 +207,14 @@ function standingCard(order: Order, extras: CardExtras): Message {
     hasRow ? said : withMenu(said, cardBlockId(order.id), menuOfCard),
     ...(hasRow ? actions(cardBlockId(order.id), [...open, menuOfCard]) : []),
     context(last),
-    extras.hint !== undefined && context(extras.hint),
+    briefing.hint !== undefined && context(briefing.hint),
   ]);
 }
 
 /** `Renew cafe.rest for 2 years · about €36.00`; afterwards `Renewed cafe.rest …`. Plain text. */
 export function cardTitle(
   order: Order,
-  { cost, history = [] }: Pick<CardExtras, 'cost' | 'history'>,
+  { cost, history }: { readonly cost: Briefing['cost']; readonly history: readonly HistoryEvent[] },
 ): string {
   const { asked, approved } = costsInHistory(history);
   const shown = cost ?? approved ?? asked;
@@ -264,7 +234,7 @@ function chargeOf({ task, items }: Order): Charge {
 }
 
 /** Who may decide, and until when; where several rules ask, a line for each of them. */
-function waitingLines(order: Order, { approvers, decision, history = [] }: CardExtras): string[] {
+function waitingLines(order: Order, { approvers, decision, history }: Briefing): string[] {
   const until = order.expiresAt === undefined ? '' : `, until ${moment(order.expiresAt)}`;
   const ruled = decision !== undefined && isRuled(decision.demand) ? decision.demand : undefined;
   const whom = approvers.map(mentionApprover);
@@ -298,7 +268,7 @@ function askedLine({ requesterId, reason }: Order): string {
 const QUOTED_LINES = 3;
 
 /** The system, the account and the order's id, where somebody may have to quote them. */
-function lastLine(order: Order, { statement, decision, history = [] }: CardExtras): string {
+function lastLine(order: Order, { statement, decision, history }: Briefing): string {
   const parts = [
     systemText(order),
     isOverXml(statement) ? 'over XML' : undefined,
@@ -327,17 +297,17 @@ function accountShort({ login, context: number, ...account }: Order['account']):
 const CONTENT_LENGTH = 400;
 
 /** When the name expires, the names of several, and what is asked for besides: all of it, or where it stands. */
-function contentLines(order: Order, extras: CardExtras): string[] {
+function contentLines(order: Order, briefing: Briefing): string[] {
   if (order.bulk !== undefined) {
     const { leftOut } = order.bulk;
     return [
       `${count(order.items.length, 'row')}${leftOut === 0 ? '' : `, without ${leftOut} of the file that are not asked for`}`,
     ];
   }
-  const term = extras.term && termLine(extras.term);
+  const term = briefing.term && termLine(briefing.term);
   const names = order.items.map(({ name }) => escapeText(itemName(order, name)));
   const title = orderTitle(order);
-  const asked = commonFacts(extras.statement)
+  const asked = commonFacts(briefing.statement)
     .filter(([label, value]) => label !== 'Period' || !title.endsWith(` for ${value}`))
     .map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`)
     .join(' · ');
@@ -353,35 +323,58 @@ function contentLines(order: Order, extras: CardExtras): string[] {
 
 const SHOWN_NAMES = 5;
 
-/** What is unusual about a waiting order and has to be known before it is approved, a line each. */
-function unusualLines(order: Order, extras: CardExtras): string[] {
-  const { decision, history = [], cost, budgets } = extras;
-  return present([
-    ...priceLines(order, extras),
-    accountLine(order),
-    order.retryOf !== undefined && `:warning: Asked again: order ${code(order.retryOf)} failed`,
-    isZoneUnknown(order) && ':warning: No rules of its zone are known: the service decides the rest',
-    decision && changedDemandLine(decision),
-    ...(decision === undefined ? [] : standInLines(decision).map((line) => `:warning: ${line}`)),
-    budgets && budgetWarning(budgets, waitsForRoom(extras)),
-    cost && priceChangeLine(cost, costsInHistory(history).asked),
-    ...(order.bulk === undefined ? [] : findingLines(order.bulk)),
-    ...(extras.term === undefined ? [] : termWarnings(extras.term)),
-    ...(extras.incidents ?? []).map(openIncidentLine),
-    ...impactFindings(extras),
-    pastLine(extras),
-    ...restoreLines(order, extras),
-  ]);
+/** What can be unusual about a waiting order, in the order of the card. */
+export const UNUSUAL_FACTS = [
+  ...(['price', 'account', 'retry', 'zone', 'policy', 'stand_in', 'budget', 'price_change'] as const),
+  ...(['findings', 'term', 'incidents', 'impact', 'past', 'restore'] as const),
+] as const;
+export type UnusualFact = (typeof UNUSUAL_FACTS)[number];
+
+function unusualFacts(
+  order: Order,
+  briefing: Briefing,
+): Readonly<Record<UnusualFact, readonly (string | undefined)[]>> {
+  const { decision, history, cost, budgets, term } = briefing;
+  const isZoneUnknown = notesOf(order).some((note) => note.code === 'zone_not_documented');
+  return {
+    price: priceLines(order, briefing),
+    account: [accountLine(order)],
+    retry: [order.retryOf && `:warning: Asked again: order ${code(order.retryOf)} failed`],
+    zone: isZoneUnknown ? [':warning: No rules of its zone are known: the service decides the rest'] : [],
+    policy: [decision && changedDemandLine(decision)],
+    stand_in: decision === undefined ? [] : standInLines(decision).map((line) => `:warning: ${line}`),
+    budget: [budgets && budgetWarning(budgets, waitsForRoom(briefing))],
+    price_change: [cost && priceChangeLine(cost, costsInHistory(history).asked)],
+    findings: order.bulk === undefined ? [] : findingLines(order.bulk),
+    term: term === undefined ? [] : termWarnings(term),
+    incidents: briefing.incidents.map(openIncidentLine),
+    impact: impactFindings(briefing),
+    past: [pastLine(briefing)],
+    restore: restoreLines(order, briefing),
+  };
+}
+
+/**
+ * The unusual facts that an approver must know, a line each, for every surface that shows a waiting order.
+ * @param shown the facts that the surface shows in words of its own
+ */
+export function unusualLines(
+  order: Order,
+  briefing: Briefing,
+  shown: ReadonlySet<UnusualFact> = new Set(),
+): string[] {
+  const facts = unusualFacts(order, briefing);
+  return UNUSUAL_FACTS.flatMap((fact) => (shown.has(fact) ? [] : present(facts[fact])));
 }
 
 /** Whether an order waits for nothing else than room in the budgets, by rules that are as strict as they were. */
-function waitsForRoom({ decision, history = [] }: Pick<CardExtras, 'decision' | 'history'>): boolean {
+function waitsForRoom({ decision, history }: Briefing): boolean {
   return (
     decision?.demand.outcome === 'free' || (decision?.isStricter !== true && waitsForAdminAlone(history))
   );
 }
 
-function priceLines(order: Order, { cost }: CardExtras): string[] {
+function priceLines(order: Order, { cost }: Briefing): string[] {
   const charge = chargeOf(order);
   // The title says that a cost is not stated.
   if (charge === 'no' || charge === 'not_stated' || cost?.unknown === 0) return [];
@@ -397,16 +390,15 @@ export function accountLine(order: Order): string | undefined {
   return owner === order.requesterId ? undefined : `:warning: With the account of ${mention(owner)}`;
 }
 
-function isZoneUnknown(order: Order): boolean {
-  return taskNamed(order.task)
-    .notes(order.items.map(({ name }) => name))
-    .some((note) => note.code === 'zone_not_documented');
+/** What the zone says about the task. */
+function notesOf({ task, items }: Order) {
+  return taskNamed(task).notes(items.map(({ name }) => name));
 }
 
 /** `Renewed a week ago, for about €36.00`: what was paid for lately would be lost, or paid for twice. */
-export function pastLine({ last, now }: Pick<CardExtras, 'last' | 'now'>): string | undefined {
+export function pastLine({ last, now }: Briefing): string | undefined {
   const at = last?.order.closedAt;
-  if (last === undefined || at === undefined || now === undefined) return undefined;
+  if (last === undefined || at === undefined) return undefined;
   const days = Math.floor((now.getTime() - at.getTime()) / DAY_MS);
   const price =
     last.cost === undefined || last.cost.sums.length === 0
@@ -427,10 +419,8 @@ function daysAgo(days: number): string {
 }
 
 /** Whether what was deleted can be brought back, and for how much. */
-export function restoreLines(order: Order, { restoreCost }: Pick<CardExtras, 'restoreCost'>): string[] {
-  const note = taskNamed(order.task)
-    .notes(order.items.map(({ name }) => name))
-    .find((each) => each.code === 'restorable_then_free');
+export function restoreLines(order: Order, { restoreCost }: Briefing): string[] {
+  const note = notesOf(order).find((each) => each.code === 'restorable_then_free');
   if (note?.code !== 'restorable_then_free') return [];
   const price =
     restoreCost === undefined || restoreCost.sums.length === 0
@@ -440,21 +430,21 @@ export function restoreLines(order: Order, { restoreCost }: Pick<CardExtras, 're
 }
 
 /** What was found to hang on the name, the worst first, and what has changed of it since the order was asked for. */
-function impactFindings({ impact }: CardExtras): string[] {
-  if (impact === undefined) return [];
+function impactFindings({ impact }: Briefing): string[] {
+  if (impact === 'none') return [];
   if (impact === 'unseen') return [':warning: What hangs on it was not looked at yet: I am looking'];
   const { asked, latest } = impact;
   return impactWarnings(latest, compareImpacts(asked, latest));
 }
 
 /** What explains an order: money, who decides and by which rule, the account, what the document says. For *Details*. */
-export function explainingFacts(order: Order, extras: CardExtras): Fact[] {
+export function explainingFacts(order: Order, briefing: Briefing): Fact[] {
   return [
-    ...moneyFacts(order, extras),
-    ...(order.state === 'PENDING' ? decisionFacts(order, extras) : []),
+    ...moneyFacts(order, briefing),
+    ...(order.state === 'PENDING' ? decisionFacts(order, briefing) : []),
     // The rules of the policy that decided, if any did.
-    ['Decided by', ruleNames(rulesOf(extras.decision, extras.history ?? [])) || undefined],
-    ['Approved alone', emergencyFact(order, extras.history ?? [])],
+    ['Decided by', ruleNames(rulesOf(briefing.decision, briefing.history)) || undefined],
+    ['Approved alone', emergencyFact(order, briefing.history)],
     ['With the account', formatAccount(order)],
     [
       'Asked',
@@ -463,8 +453,8 @@ export function explainingFacts(order: Order, extras: CardExtras): Fact[] {
     ['Plan', order.bulk && code(order.statementHash)],
     ['Asked again after', order.retryOf && code(order.retryOf)],
     ['Who sees it', order.isPrivate ? 'Only the person who asked, approvers and admins' : undefined],
-    ['To know', noteLines(order, extras).join('\n') || undefined],
-    ['What approving does', order.state === 'PENDING' ? formatSending(order, extras) : undefined],
+    ['To know', noteLines(order, briefing).join('\n') || undefined],
+    ['What approving does', order.state === 'PENDING' ? formatSending(order, briefing) : undefined],
   ];
 }
 
@@ -479,8 +469,8 @@ function questionLines(history: readonly HistoryEvent[]): string[] {
 }
 
 /** The impact on the name, and what has changed of it since the order was asked for. */
-export function impactBlocks({ impact }: Pick<CardExtras, 'impact'>): SectionBlock[] {
-  if (impact === undefined) return [];
+export function impactBlocks({ impact }: Briefing): SectionBlock[] {
+  if (impact === 'none') return [];
   if (impact === 'unseen') {
     return [
       section(
@@ -492,7 +482,7 @@ export function impactBlocks({ impact }: Pick<CardExtras, 'impact'>): SectionBlo
   return lines([...impactLines(latest), ...impactChangeLines(compareImpacts(asked, latest))]);
 }
 
-function formatSending(order: Order, { decision, statement }: CardExtras): string {
+function formatSending(order: Order, { decision, statement }: Briefing): string {
   const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'It';
   const what = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one a name,`;
   const when = order.bulk === undefined ? 'at once' : `in waves of ${order.bulk.waveSize}`;
@@ -501,33 +491,35 @@ function formatSending(order: Order, { decision, statement }: CardExtras): strin
 }
 
 /** What it costs, for which time, and in which system. That it costs nothing is not mentioned. */
-function moneyFacts(order: Order, extras: CardExtras): Fact[] {
+function moneyFacts(order: Order, briefing: Briefing): Fact[] {
   const charge = chargeOf(order);
   return [
     ['Costs money', CHARGES[charge]],
-    ['Price', charge === 'no' ? undefined : priceText(extras)],
-    ['Budget', budgetText(extras)],
+    ['Price', charge === 'no' ? undefined : priceText(briefing)],
+    ['Budget', budgetText(order, briefing)],
     ['Goes on until', isPaused(order) ? order.expiresAt && moment(order.expiresAt) : undefined],
-    ['Expiry', extras.term && termText(extras.term)],
+    ['Expiry', briefing.term && termText(briefing.term)],
     ['System', formatContext(order.account.context)],
   ];
 }
 
 /** The price: by the current list while the order waits, afterwards as it was approved or asked for. */
-function priceText({ cost, history = [] }: CardExtras): string | undefined {
+function priceText({ cost, history }: Briefing): string | undefined {
   const { asked, approved } = costsInHistory(history);
   const shown = cost ?? approved ?? asked;
   return shown && costFact(shown, asked);
 }
 
 /** What it takes out of the budgets while it waits, and afterwards the budgets that it exceeded. */
-function budgetText({ budgets, decision, history = [] }: CardExtras): string | undefined {
-  if (budgets === undefined) return exceededFact(history);
-  return budgetFact(budgets, waitsForRoom({ decision, history }));
+function budgetText({ state }: Order, briefing: Briefing): string | undefined {
+  const { budgets, history } = briefing;
+  return budgets === undefined || state !== 'PENDING'
+    ? exceededFact(history)
+    : budgetFact(budgets, waitsForRoom(briefing));
 }
 
 /** Until when it can be decided, and by whom. */
-function decisionFacts({ expiresAt }: Order, { approvers, decision, history = [] }: CardExtras): Fact[] {
+function decisionFacts({ expiresAt }: Order, { approvers, decision, history }: Briefing): Fact[] {
   const ruled = decision !== undefined && isRuled(decision.demand) ? decision.demand : undefined;
   return [
     ['Open until', expiresAt && moment(expiresAt)],
@@ -545,10 +537,9 @@ const CHARGES: Readonly<Record<Charge, string | undefined>> = {
 };
 
 /** What the zone says about the task, without what the facts of the card say already. */
-function noteLines(order: Order, { cost }: CardExtras): string[] {
+function noteLines(order: Order, { cost }: Briefing): string[] {
   const isPremiumNoted = cost !== undefined && hasPremiumNote(cost);
-  return taskNamed(order.task)
-    .notes(order.items.map((item) => item.name))
+  return notesOf(order)
     .filter(({ code }) => code !== 'costs_money' && !(code === 'premium_names' && isPremiumNoted))
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
 }
@@ -680,7 +671,7 @@ function undoText({ until, former }: UndoOffer): string {
     : ':warning: What the nameservers were is not known, so there is no undo';
 }
 
-function undoButtons(order: Order, { undo }: CardExtras) {
+function undoButtons(order: Order, { undo }: CardBriefing) {
   return undo?.former.kind === 'known' ? [orderButton(order, 'order_undo', 'Undo')] : [];
 }
 
@@ -690,7 +681,7 @@ export function commentButton(order: Order) {
 }
 
 /** Why the card of an order is in a direct message. Nobody can be invited into a direct message of others. */
-export function noPlaceHint({ requesterId, channelId }: Pick<Order, 'requesterId' | 'channelId'>): string {
+export function noPlaceHint({ requesterId, channelId }: Order): string {
   const next = channelId.startsWith('D')
     ? 'Ask here, or in a channel that I am in, to have the next one there.'
     : 'Invite me there with `/invite @Domain Steward` to have the next one in that place.';

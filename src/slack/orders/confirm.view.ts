@@ -1,9 +1,10 @@
 import { isDemoContext } from '../../accounts/account.ts';
+import type { Briefing } from '../../approvals/briefing.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { Order } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { actions, context, escapeText, lines, type Message, message } from '../kit/blocks.ts';
-import { accountLine, type CardExtras, pastLine, restoreLines, systemText } from './card.view.ts';
+import { accountLine, pastLine, restoreLines, systemText } from './card.view.ts';
 import { impactWarnings } from './impact.view.ts';
 import { orderButton, orderTitle } from './order.view.ts';
 import { commonFacts } from './statement.view.ts';
@@ -12,14 +13,10 @@ import { formatTaskNote } from './task-notes.view.ts';
 /* The message that confirms a draft: what will happen, and what hangs on the name. */
 
 /** @param impact undefined for a task that puts nothing at risk */
-export function confirmMessage(
-  order: Order,
-  extras: Pick<CardExtras, 'statement' | 'last' | 'restoreCost' | 'now'>,
-  impact?: Impact | 'unseen',
-): Message {
+export function confirmMessage(order: Order, briefing: Briefing, impact?: Impact | 'unseen'): Message {
   const title = `${isDemoContext(order.account.context) ? 'DEMO · ' : ''}${orderTitle(order)}?`;
   const { words, notes } = taskNamed(order.task);
-  const restorable = restoreLines(order, extras);
+  const restorable = restoreLines(order, briefing);
   // What stops is said by what was found, if that is known.
   const isSeen = impact !== undefined && impact !== 'unseen';
   const noteLines = notes(order.items.map((item) => item.name))
@@ -33,10 +30,10 @@ export function confirmMessage(
   return message(escapeText(title), [
     ...lines([
       `*${escapeText(title)}*`,
-      ...commonFacts(extras.statement).map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`),
+      ...commonFacts(briefing.statement).map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`),
       ...(impact === undefined ? [] : impactWarnings(impact)),
       accountLine(order),
-      pastLine(extras),
+      pastLine(briefing),
       ...noteLines,
       ...restorable,
     ]),

@@ -2,6 +2,7 @@ import type { KnownBlock } from '@slack/types';
 import { z } from 'zod';
 import { askRequester, refusalToAsk } from '../../approvals/ask.ts';
 import { approveInEmergency, refusalToBreakGlass, signOff } from '../../approvals/break-glass.ts';
+import { currentCost } from '../../approvals/briefing.ts';
 import {
   approveOrder,
   cancelOrder,
@@ -16,6 +17,7 @@ import { BULK_TASKS } from '../../orders/bulk/columns.ts';
 import { type BulkRow, MAX_ROWS } from '../../orders/bulk/read-csv.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import type { ChangeOutcome } from '../../orders/change-order.ts';
+import type { OrdersContext } from '../../orders/context.ts';
 import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
 import type { Refusal } from '../../orders/refusal.ts';
 import { type ConfirmOutcome, confirmOrder } from '../../orders/request-order.ts';
@@ -77,7 +79,6 @@ import {
 } from './order-buttons.view.ts';
 import { valuesFromInput } from './order-form.ts';
 import { lookActions, whereAllIsShown } from './order-look.ts';
-import { costNow } from './order-messages.ts';
 import { impactAtAsking, missingCard, openAlready, openForm, outcomeMessage } from './ordering.ts';
 import { refusalText } from './refusal.view.ts';
 import { briefText } from './statement.view.ts';
@@ -88,15 +89,13 @@ import { userForm } from './users.ts';
  * everything is read and checked again.
  */
 
-type OrderDeps = Interaction['deps']['orders'];
-
 /**
  * A button that changes its order. The person is told why nothing changed; a change itself is shown by the card and the
  * thread.
  * @param changed what to say when the click was acknowledged before the outcome was known
  */
 export function changing(
-  change: (deps: OrderDeps, orderId: string, userId: string) => Promise<ChangeOutcome>,
+  change: (orders: OrdersContext, orderId: string, userId: string) => Promise<ChangeOutcome>,
   changed: (title: string, order: Order) => string,
 ) {
   return async (call: ActionCall): Promise<void> => {
@@ -299,8 +298,10 @@ async function aboutOrder(
   const [orderId = ''] = subject.split(':');
   const order = await loadVisible(call.deps.orders, viewerOf(call), orderId);
   if (order === undefined) return {};
-  const cost = order.state === 'PENDING' ? await costNow(call.deps.orders, order) : undefined;
-  return { intro: [section(`*${escapeText(cardTitle(order, { cost }))}*`), ...more(call, order)] };
+  const cost = order.state === 'PENDING' ? await currentCost(call.deps.orders, order) : undefined;
+  return {
+    intro: [section(`*${escapeText(cardTitle(order, { cost, history: [] }))}*`), ...more(call, order)],
+  };
 }
 
 /** All that an order sends, for a form that approves it. The rows of a file were looked at before. */
@@ -315,7 +316,7 @@ function sentByOrder({ deps }: Interaction, order: Order): readonly KnownBlock[]
 function reasonForm<const Name extends string>(
   form: Omit<Form<Name>, 'fields'>,
   act: (
-    deps: OrderDeps,
+    orders: OrdersContext,
     subject: string,
     userId: string,
     reason: string | undefined,
@@ -407,7 +408,7 @@ const resolveForm = reasonForm(
  */
 function openAbout(
   form: FormFeature,
-  refusalFor: (deps: OrderDeps, order: Order, userId: string) => Promise<Refusal | undefined>,
+  refusalFor: (orders: OrdersContext, order: Order, userId: string) => Promise<Refusal | undefined>,
   subjectOf = ({ id }: Order) => id,
 ) {
   return async (call: ActionCall): Promise<void> => {

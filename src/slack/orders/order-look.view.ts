@@ -1,6 +1,6 @@
 import type { ModalView, SectionBlock } from '@slack/types';
+import type { Briefing } from '../../approvals/briefing.ts';
 import type { Order } from '../../orders/order.ts';
-import type { OrderLogEntry } from '../../orders/order-events.ts';
 import { takesClicks } from '../../policy/policy.ts';
 import { breakGlassButtons } from '../approvals/emergency.view.ts';
 import { findingBlocks, pauseButtons } from '../bulk/bulk.view.ts';
@@ -20,7 +20,7 @@ import { type FormOrigin, noticeView } from '../kit/form.ts';
 import { coveredNamesText, previewLines } from '../mandates/mandate.view.ts';
 import { quoteCell } from '../money/price.view.ts';
 import { answersOf } from './answer.view.ts';
-import { type CardExtras, commentButton, explainingFacts, impactBlocks } from './card.view.ts';
+import { commentButton, explainingFacts, impactBlocks } from './card.view.ts';
 import {
   clickButton,
   decisionButtons,
@@ -40,7 +40,7 @@ export const LOOK = 'order_look';
 
 export interface Look {
   readonly order: Order;
-  readonly extras: CardExtras & { readonly history: readonly OrderLogEntry[] };
+  readonly briefing: Briefing;
   /** Whether the person who looks may decide about it. */
   readonly mayDecide: boolean;
   /** Where it was opened. */
@@ -52,15 +52,15 @@ export interface Look {
 }
 
 /** What whoever decides has to look at first. */
-function warnings({ bulk }: Order, extras: CardExtras): SectionBlock[] {
-  return [...(bulk === undefined ? [] : findingBlocks(bulk)), ...impactBlocks(extras)];
+function warnings({ bulk }: Order, briefing: Briefing): SectionBlock[] {
+  return [...(bulk === undefined ? [] : findingBlocks(bulk)), ...impactBlocks(briefing)];
 }
 
 /** The length of the service's words in a row. */
 const SAID_LENGTH = 80;
 
 /** The names of an order of several: what each costs while it waits, and afterwards how it ended. Those of a file stand in its file. */
-function namesShown(order: Order, { cost }: CardExtras): SectionBlock[] {
+function namesShown(order: Order, { cost }: Briefing): SectionBlock[] {
   if (order.bulk !== undefined || order.items.length < 2) return [];
   const isWaiting = order.state === 'PENDING';
   const rows = order.items.map((item) => {
@@ -91,18 +91,18 @@ function outcomeShown(order: Order): SectionBlock[] {
 }
 
 /** One page. What explains the order stands on the first one, its history on the last. */
-export function lookView({ order, extras, mayDecide, origin, page, note }: Look): ModalView {
-  const { preview } = extras;
-  const pages = statementPages(extras.statement, preview === undefined ? [] : [coveredNamesText(preview)]);
+export function lookView({ order, briefing, mayDecide, origin, page, note }: Look): ModalView {
+  const { preview } = briefing;
+  const pages = statementPages(briefing.statement, preview === undefined ? [] : [coveredNamesText(preview)]);
   const shown = Math.min(Math.max(page, 1), pages.length);
   const turn = (actionId: string, text: string) => button(actionId, text, order.id);
   return {
     ...noticeView('What is sent', [
       ...(note === undefined ? [] : [section(note)]),
       section(`*${escapeText(orderTitle(order))}*`),
-      ...(shown === 1 ? [...facts(explainingFacts(order, extras)), ...namesShown(order, extras)] : []),
+      ...(shown === 1 ? [...facts(explainingFacts(order, briefing)), ...namesShown(order, briefing)] : []),
       ...(shown === 1 ? outcomeShown(order) : []),
-      ...(shown === 1 && order.state === 'PENDING' ? warnings(order, extras) : []),
+      ...(shown === 1 && order.state === 'PENDING' ? warnings(order, briefing) : []),
       ...(shown === 1 && preview !== undefined
         ? wholeLines(previewLines(preview, preview.names.length))
         : []),
@@ -111,14 +111,14 @@ export function lookView({ order, extras, mayDecide, origin, page, note }: Look)
         ...(shown > 1 ? [turn('order_look_previous', 'Previous page')] : []),
         ...(shown < pages.length ? [turn('order_look_next', 'Next page')] : []),
       ]),
-      ...(shown === pages.length ? orderHistory(order, extras.history) : []),
+      ...(shown === pages.length ? orderHistory(order, briefing.history) : []),
       ...actions(`look_paused_${order.id}`, pauseButtons(order)),
       ...(order.state === 'PENDING' && mayDecide
         ? actions(`look_${order.id}`, [
             ...decisionButtons(order, true),
             clickButton(order),
             takesClicks(order.demand) && commentButton(order),
-            ...breakGlassButtons(order, extras.decision),
+            ...breakGlassButtons(order, briefing.decision),
           ])
         : []),
       context(`Order ${code(order.id)}${pages.length === 1 ? '' : ` · page ${shown} of ${pages.length}`}`),

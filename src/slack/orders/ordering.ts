@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, isTeamAccount } from '../../accounts/account.ts';
+import { loadBriefing } from '../../approvals/briefing.ts';
 import { rulesRefusing } from '../../approvals/requirements.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { BulkRequest } from '../../orders/bulk/request-bulk.ts';
@@ -34,7 +35,6 @@ import {
 } from './asking.view.ts';
 import { confirmMessage } from './confirm.view.ts';
 import { unusedWords } from './input-issue.view.ts';
-import { pastNow } from './order-messages.ts';
 import { CARD } from './order-posts.ts';
 import { refusalText } from './refusal.view.ts';
 
@@ -120,11 +120,8 @@ export async function notPlacedMessage(
 /** The draft to be confirmed, with the impact on the name as far as it can be found while the person waits. */
 async function draftMessage(call: Interaction, order: Order): Promise<Message> {
   const { deps } = call;
-  const [impact, past] = await Promise.all([
-    impactAtAsking(call, order),
-    pastNow({ orders: deps.orders.store, priceOf: deps.orders.priceOf }, order),
-  ]);
-  return confirmMessage(order, { statement: deps.statementOf(order), now: deps.now(), ...past }, impact);
+  const [impact, briefing] = await Promise.all([impactAtAsking(call, order), loadBriefing(deps, order)]);
+  return confirmMessage(order, briefing, impact);
 }
 
 /** The impact of a draft for the person who asks or confirms; undefined for a task that puts nothing at risk. */

@@ -1,4 +1,5 @@
 import type { WaitingDecision } from '../../approvals/approvers.ts';
+import { loadBriefing } from '../../approvals/briefing.ts';
 import { present } from '../../lib/collections.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
@@ -27,7 +28,6 @@ import {
   WHICH_ORDER,
   WHICH_ORDERS,
 } from './order-list.view.ts';
-import { readExtras } from './order-look.ts';
 import { orderHistory } from './thread.view.ts';
 
 /* Lists of orders, and a single order with its history. */
@@ -82,8 +82,8 @@ async function runOrder(call: CommandCall): Promise<void> {
   if (id === undefined) return call.respond(WHICH_ORDER);
   const order = await loadVisible(call.deps.orders, viewerOf(call), id.toLowerCase());
   if (order === undefined) return call.respond(noSuchOrderText(id));
-  const extras = await readExtras(call, order);
-  const card = orderCard(order, extras);
+  const briefing = await loadBriefing(call.deps, order);
+  const card = orderCard(order, briefing);
   // The row of a card has an id by which the bot finds its cards again; this answer is none.
   const shown = card.blocks.map((block) =>
     orderOfCardBlock(block.block_id ?? '') === undefined
@@ -93,18 +93,18 @@ async function runOrder(call: CommandCall): Promise<void> {
   await call.respond(
     message(card.text, [
       ...shown,
-      ...facts(explainingFacts(order, extras)),
+      ...facts(explainingFacts(order, briefing)),
       // Of thousands of rows the file in the thread tells.
       ...(order.bulk === undefined ? lines(answersOf(order, (name) => itemName(order, name))) : []),
       ...actions(
         `data_${order.id}`,
         present([
-          ...emergencyButtons(call, order, extras.decision),
+          ...emergencyButtons(call, order, briefing.decision),
           ...answerButtons(order),
           receiptButton(order),
         ]).filter(({ action_id = '' }) => !offers(card.blocks, action_id)),
       ),
-      ...orderHistory(order, extras.history),
+      ...orderHistory(order, briefing.history),
     ]),
   );
 }

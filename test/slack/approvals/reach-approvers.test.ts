@@ -1,24 +1,26 @@
 import { type Message, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { waitingDecision } from '../../../src/approvals/approvers.ts';
 import { readConfig, type TeamSettings } from '../../../src/config/environment.ts';
 import { withSaved } from '../../../src/config/settings.ts';
+import type { OrdersContext } from '../../../src/orders/context.ts';
 import type { Order } from '../../../src/orders/order.ts';
-import { peopleWhoMayApprove } from '../../../src/orders/visibility.ts';
 import { Secret } from '../../../src/service/secret.ts';
-import { createOrderPlanner, type OrderPlannerDeps } from '../../../src/slack/orders/order-messages.ts';
+import type { AdminsToNotify } from '../../../src/slack/context.ts';
+import { createOrderPlanner } from '../../../src/slack/orders/order-messages.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify as notifySubject } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb, type SlackWeb } from '../../../src/slack/outbound/web.ts';
 import { Prisma } from '../../../src/store/database.ts';
-import { ENOUGH } from '../../orders/sample.ts';
+import { ENOUGH, PLACES } from '../../orders/sample.ts';
 import { newOrder, startRig } from '../../store/order-rig.ts';
+import { contextWith } from '../../support/context.ts';
 import { buttonsOf, textOf } from '../../support/demo.ts';
 import { NO_MONEY } from '../../support/money.ts';
-import { NOTHING_KNOWN } from '../../support/nothing-known.ts';
+import { NO_POLICY, NOTHING_KNOWN } from '../../support/nothing-known.ts';
 import { notifierDeps } from '../../support/notifier.ts';
 import { orderOf } from '../../support/orders.ts';
+import { slackContextWith } from '../../support/slack-context.ts';
 import { statedBy } from '../orders/samples.ts';
 
 /*
@@ -51,43 +53,37 @@ const at = (moment: string) => new Date(moment);
 const NIGHT_IN_LONDON = at('2026-11-24T02:00:00Z');
 const MORNING_IN_LONDON = at('2026-11-24T07:00:00Z');
 
+/** What a test puts in the place of a part of the context. */
+interface Changes {
+  readonly orders?: Partial<OrdersContext>;
+  readonly adminsToNotify?: AdminsToNotify;
+}
+
 function notify(
   order: Order,
   now: Date,
-  changes: Partial<OrderPlannerDeps> = {},
-  settings: Partial<TeamSettings> = {},
+  { orders = {}, adminsToNotify = async () => ['U0ADA'] }: Changes = {},
+  changed: Partial<TeamSettings> = {},
 ): Promise<void> {
   const directory = createDirectory(web, workspace.teamId);
-  const deciding = {
-    settings: async () => ({ ...withSaved(team, {}), ...settings }),
-    policy: {
-      current: async () => ({ version: 0, rules: [], signsSettings: false, tags: [], lapsed: undefined }),
-    },
-    ruleFacts: {
-      currency: 'EUR',
-      pricesOf: async () => new Map(),
-      tagsOf: async () => new Map(),
-      namesFitting: async () => [],
-    },
-    standIns: { current: async () => new Map() },
-    directory,
-    now: () => now,
-  };
-  const planner = createOrderPlanner({
-    web,
-    directory,
-    decisionOf: (each) => waitingDecision(deciding, each),
-    peopleWhoMayApprove: (each) => peopleWhoMayApprove(deciding, each),
-    orders: rig.store,
-    settings: deciding.settings,
-    ...NOTHING_KNOWN,
-    ...NO_MONEY,
-    statementOf: statedBy,
-    adminsToNotify: async () => ['U0ADA'],
-    now: () => now,
-    log: pino({ level: 'silent' }),
-    ...changes,
-  });
+  const settings = async () => ({ ...withSaved(team, {}), ...changed });
+  const planner = createOrderPlanner(
+    slackContextWith({
+      web,
+      directory,
+      orders: contextWith({
+        ...{ store: rig.store, directory, settings, ...NO_POLICY, ...NO_MONEY },
+        ...{ firstExpiry: async () => undefined, servicePlaces: PLACES, now: () => now },
+        ...orders,
+      }),
+      savedSettings: settings,
+      ...NOTHING_KNOWN,
+      statementOf: statedBy,
+      adminsToNotify,
+      now: () => now,
+      log: pino({ level: 'silent' }),
+    }),
+  );
   return notifySubject(
     notifierDeps({ notifications: rig.notifications, web, now: () => now }, { order: planner }),
     { kind: 'order', id: order.id },
@@ -160,8 +156,7 @@ test('an order over a budget is brought to the admins, and calls no admin who as
   const look = { shares: [], over: [OVER], reservation: { ...RESERVED, isLimited: true } };
   const changes = {
     adminsToNotify: async () => ['U0ADA', 'U0ALICE', 'U0DAVE'],
-    priceOf: async () => undefined,
-    lookAtBudgets: async () => look,
+    orders: { lookAtBudgets: async () => look },
   };
   const order = await waiting();
   await rig.apply(
@@ -193,11 +188,20 @@ test('an order over a budget is brought to the admins, and calls no admin who as
 
   const crowded = await waiting();
   const many = Array.from({ length: 20 }, (_, n) => `U0NOBODY${n}`);
-  await notify(crowded, noon, { ...changes, peopleWhoMayApprove: async () => many });
+  await notify(crowded, noon, {
+    ...changes,
+    orders: {
+      ...changes.orders,
+      directory: { membersOf: async () => many, membership: async () => 'member' },
+    },
+  });
   expect(about(crowded, 'D0ADA'), 'behind as many approvers as are written to').toHaveLength(1);
 
   const fitting = await waiting();
-  await notify(fitting, NIGHT_IN_LONDON, { ...changes, lookAtBudgets: async () => ({ ...look, over: [] }) });
+  await notify(fitting, NIGHT_IN_LONDON, {
+    ...changes,
+    orders: { lookAtBudgets: async () => ({ ...look, over: [] }) },
+  });
   expect(about(fitting, 'D0ADA')).toEqual([]);
 });
 
@@ -236,7 +240,7 @@ function fail(): never {
 test('at night too, when a name expires tomorrow', async () => {
   const order = await waiting();
   await remind(order, NIGHT_IN_LONDON);
-  await notify(order, NIGHT_IN_LONDON, { firstExpiry: async () => at('2026-11-25T12:00:00Z') });
+  await notify(order, NIGHT_IN_LONDON, { orders: { firstExpiry: async () => at('2026-11-25T12:00:00Z') } });
   expect(told(order, 'D0BOB')).toHaveLength(1);
 });
 

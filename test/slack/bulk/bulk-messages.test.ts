@@ -3,17 +3,19 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Order } from '../../../src/orders/order.ts';
 import { Secret } from '../../../src/service/secret.ts';
-import { createOrderPlanner, type OrderPlannerDeps } from '../../../src/slack/orders/order-messages.ts';
+import { createOrderPlanner } from '../../../src/slack/orders/order-messages.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb, type SlackWeb } from '../../../src/slack/outbound/web.ts';
-import { newBulk } from '../../orders/sample.ts';
+import { newBulk, PLACES } from '../../orders/sample.ts';
 import { newOrder, startRig, T0 } from '../../store/order-rig.ts';
+import { contextWith } from '../../support/context.ts';
 import { DOMAINS, textOf } from '../../support/demo.ts';
 import { NO_MONEY } from '../../support/money.ts';
 import { NOTHING_KNOWN } from '../../support/nothing-known.ts';
 import { notifierDeps } from '../../support/notifier.ts';
 import { newTeamSettings } from '../../support/settings.ts';
+import { slackContextWith } from '../../support/slack-context.ts';
 import { statedBy } from '../orders/samples.ts';
 
 /*
@@ -38,28 +40,24 @@ afterAll(async () => {
   await rig.end();
 });
 
-const deps = (): OrderPlannerDeps => ({
-  web,
-  directory: createDirectory(web, workspace.teamId),
-  orders: rig.store,
-  settings: async () => newTeamSettings(),
-  peopleWhoMayApprove: async () => ['U0BOB'],
-  decisionOf: async () => {
-    throw new Error('it does not wait');
-  },
-  ...NOTHING_KNOWN,
-  ...NO_MONEY,
-  statementOf: statedBy,
-  adminsToNotify: async () => ['U0ADA'],
-  now: () => now,
-  log: pino({ level: 'silent' }),
-});
+const context = () =>
+  slackContextWith({
+    web,
+    directory: createDirectory(web, workspace.teamId),
+    orders: contextWith({ store: rig.store, ...NO_MONEY, servicePlaces: PLACES, now: () => now }),
+    savedSettings: async () => newTeamSettings(),
+    ...NOTHING_KNOWN,
+    statementOf: statedBy,
+    adminsToNotify: async () => ['U0ADA'],
+    now: () => now,
+    log: pino({ level: 'silent' }),
+  });
 
 const notifyOrder = (id: string) =>
   notify(
     notifierDeps(
       { notifications: rig.notifications, web, now: () => now },
-      { order: createOrderPlanner(deps()) },
+      { order: createOrderPlanner(context()) },
     ),
     { kind: 'order', id },
   );

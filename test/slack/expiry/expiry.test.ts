@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Deadline } from '../../../src/expiry/deadline.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
+import { readTerm } from '../../../src/expiry/term.ts';
 import { termText } from '../../../src/slack/expiry/expiry.view.ts';
-import { termNow } from '../../../src/slack/orders/order-messages.ts';
 import { newOrder } from '../../orders/sample.ts';
 
 const EXPIRY = new Date('2027-06-15T12:00:00Z');
@@ -86,7 +86,7 @@ describe('the row Expiry of a card', () => {
     [{ task: 'create', state: 'APPROVED' }, 'left out'],
     [{ task: 'create', account: { ...newOrder([]).account, context: 1 } }, 'left out'],
   ] as const)('is %o %s', async (order, expected) => {
-    const term = await termNow({ findListed: async () => listed('renew') }, newOrder(['cafe.rest'], order));
+    const term = await readTerm(async () => listed('renew'), newOrder(['cafe.rest'], order));
     expect(term === undefined ? 'left out' : 'looked up').toBe(expected);
     if (term !== undefined) expect(term.task).toBe(order.task);
   });

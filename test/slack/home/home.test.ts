@@ -1,17 +1,19 @@
 import { expect, it } from 'vitest';
+import type { Briefing } from '../../../src/approvals/briefing.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
 import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact } from '../../../src/names/impact.ts';
 import { afterLook } from '../../../src/names/incident.ts';
+import type { OrderImpact } from '../../../src/names/ports.ts';
 import type { Order } from '../../../src/orders/order.ts';
 import type { Requirements } from '../../../src/policy/evaluate.ts';
 import {
   type HomeData,
   homeBlocks,
-  type KnownOfOrder,
   strangerBlocks,
   unavailableBlocks,
 } from '../../../src/slack/home/home.view.ts';
+import { newBriefing } from '../../support/briefing.ts';
 import { expectBlocks } from '../kit/limits.ts';
 import { ASKED_AT, SAMPLE_INPUTS, sampleOrder, statedBy } from '../orders/samples.ts';
 
@@ -61,9 +63,7 @@ const FULL: HomeData = {
   incidents: [],
   unreadableGroups: [],
   toDecide: [WAITING],
-  known: new Map([
-    [WAITING.id, { statement: statedBy(WAITING), cost: undefined, overBudget: [], impact: 'none' }],
-  ]),
+  briefings: new Map([[WAITING.id, newBriefing({ statement: statedBy(WAITING) })]]),
   toResolve: [sampleOrder('UNKNOWN')],
   toReview: [],
   standIn: undefined,
@@ -143,6 +143,7 @@ it('the Home tab of somebody new', () => {
     next: [],
     renewals: new Map(),
     months: [],
+    briefings: new Map(),
   });
   expectBlocks(blocks, 'home');
   expect(blocks).toMatchSnapshot();
@@ -213,14 +214,19 @@ const IMPACT: Impact = {
   areNewNameserversReady: undefined,
 };
 
-function waiting(order: Order, found: Omit<KnownOfOrder, 'overBudget' | 'statement'>): string {
-  const known = new Map([[order.id, { overBudget: [], statement: statedBy(order), ...found }]]);
-  return JSON.stringify(homeBlocks({ ...FULL, toDecide: [order], known }));
+function seenAs(impact: Impact): OrderImpact {
+  const unwarned = { warned: undefined, warnedToldAt: undefined, warnedOf: [] };
+  return { asked: impact, latest: impact, ...unwarned, isThorough: true };
+}
+
+function waiting(order: Order, found: Pick<Briefing, 'cost' | 'impact'>): string {
+  const briefings = new Map([[order.id, newBriefing({ statement: statedBy(order), ...found })]]);
+  return JSON.stringify(homeBlocks({ ...FULL, toDecide: [order], briefings }));
 }
 
 it('an approver sees the price, the rule, and the worst of what hangs on the name', () => {
   const order = sampleOrder('PENDING', { task: 'delete', input: SAMPLE_INPUTS.delete, demand: APPROVED_BY });
-  const text = waiting(order, { cost: COST, impact: IMPACT });
+  const text = waiting(order, { cost: COST, impact: seenAs(IMPACT) });
   expect(text).toContain('* · about €36.00');
   expect(text).toContain(
     'Needs 2 approvals of <!subteam^S0LEGAL>, <@U0CFO>: rule “transfers of the brand” of policy version 3',
@@ -231,9 +237,9 @@ it('an approver sees the price, the rule, and the worst of what hangs on the nam
   const unknown = waiting(order, { cost: { ...COST, sums: [], unknown: 1 }, impact: 'unseen' });
   expect(unknown).toContain(':warning: It costs money, price not known');
   expect(unknown).toContain('What hangs on it was not looked at yet.');
-  expect(waiting(order, { cost: undefined, impact: { ...IMPACT, items: [], isInUse: 'no' } })).toContain(
-    'Nothing was seen that lives on it',
-  );
+  expect(
+    waiting(order, { cost: undefined, impact: seenAs({ ...IMPACT, items: [], isInUse: 'no' }) }),
+  ).toContain('Nothing was seen that lives on it');
 });
 
 it('all of an order can be looked at, where it is signed and does not stand whole too', () => {
@@ -291,8 +297,11 @@ it('stays within the limits where every part is full and every line long', () =>
   const blocks = homeBlocks({
     ...FULL,
     toDecide: orders,
-    known: new Map(
-      orders.map((order) => [order.id, { statement: statedBy(order), cost: COST, overBudget: [], impact }]),
+    briefings: new Map(
+      orders.map((order) => [
+        order.id,
+        newBriefing({ statement: statedBy(order), cost: COST, impact: seenAs(impact) }),
+      ]),
     ),
     toResolve: orders.map((order) => ({ ...order, state: 'UNKNOWN' })),
     toReview: orders.map((order) => ({

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { WaitingDecision } from '../../../src/approvals/approvers.ts';
+import type { Briefing } from '../../../src/approvals/briefing.ts';
 import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
 import type { Order } from '../../../src/orders/order.ts';
 import { taskNamed } from '../../../src/orders/tasks.ts';
-import type { CardExtras } from '../../../src/slack/orders/card.view.ts';
 import { lookView } from '../../../src/slack/orders/order-look.view.ts';
 import { newBulk, newDemand } from '../../orders/sample.ts';
+import { newBriefing } from '../../support/briefing.ts';
 import { approvedBy, orderEvent } from '../../support/log.ts';
 import { phoneLines, seen } from '../../support/reading.ts';
 import { blocksOf } from '../kit/limits.ts';
@@ -41,7 +42,7 @@ function costOf(minor: number, unknown = 0): OrderCost {
   };
 }
 
-const USUAL: Omit<CardExtras, 'statement'> = {
+const USUAL: Partial<Briefing> = {
   approvers: ['U0BOB', 'S0APPROVERS'],
   decision: DECISION,
   history: [],
@@ -68,7 +69,7 @@ const waiting = sampleOrder('PENDING', {}, NAMES);
 const renewed = { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTime() - 7 * 86_400_000) };
 
 /** A row of the table: its fact, an order and what is known of it where that is unusual, and what stands open then. */
-type Case = readonly [fact: string, order: Order, extras: Partial<CardExtras>, open: readonly string[]];
+type Case = readonly [fact: string, order: Order, extras: Partial<Briefing>, open: readonly string[]];
 const CASES: readonly Case[] = [
   ['price', waiting, { cost: costOf(0, 1) }, ['It costs money, price not known']],
   [
@@ -310,9 +311,9 @@ describe('the facts of a card', () => {
 
   it('stand behind Details where they explain', () => {
     const history = [orderEvent('requested', 'PENDING', { price: costOf(3_600) })];
-    const extras = { ...USUAL, statement: statedBy(waiting), history };
+    const briefing = newBriefing({ ...USUAL, statement: statedBy(waiting), history });
     const origin = { channelId: 'C1' };
-    const view = lookView({ order: waiting, extras, mayDecide: true, origin, page: 1 });
+    const view = lookView({ order: waiting, briefing, mayDecide: true, origin, page: 1 });
     const shown = textOfBlocks(view.blocks);
     for (const text of [
       'about €36.00 (price list of 1 Nov 2026)',
@@ -337,8 +338,8 @@ describe('the facts of a card', () => {
       result: { ...item.result, summary: { code: 'done' } as const, data },
     }));
     const ended = { ...order, items };
-    const extras = { ...USUAL, statement: statedBy(waiting), history };
-    const view = lookView({ order: ended, extras, mayDecide: false, origin: { channelId: 'C1' }, page: 1 });
+    const briefing = newBriefing({ ...USUAL, statement: statedBy(waiting), history });
+    const view = lookView({ order: ended, briefing, mayDecide: false, origin: { channelId: 'C1' }, page: 1 });
     const shown = textOfBlocks(view.blocks);
     for (const text of [
       why.trim(),
@@ -348,7 +349,7 @@ describe('the facts of a card', () => {
       'Created: ',
     ])
       expect(shown).toContain(text);
-    expect(phoneLines(blocksOf(cardOf(ended, extras).blocks))).toBeLessThanOrEqual(6);
+    expect(phoneLines(blocksOf(cardOf(ended, briefing).blocks))).toBeLessThanOrEqual(6);
   });
 
   it('leave a usual card as short as it may be', () => {

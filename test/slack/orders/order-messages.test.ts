@@ -4,21 +4,20 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Order, OrderEvent } from '../../../src/orders/order.ts';
 import type { NotificationStore } from '../../../src/outbox/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
-import {
-  adoptCard,
-  createOrderPlanner,
-  type OrderPlannerDeps,
-} from '../../../src/slack/orders/order-messages.ts';
+import { adoptCard, createOrderPlanner } from '../../../src/slack/orders/order-messages.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb, postedResponse, type SlackWeb } from '../../../src/slack/outbound/web.ts';
+import { PLACES } from '../../orders/sample.ts';
 import { newOrder, startRig, T0 } from '../../store/order-rig.ts';
+import { contextWith } from '../../support/context.ts';
 import { DOMAINS, textOf, until } from '../../support/demo.ts';
 import { NO_MONEY } from '../../support/money.ts';
-import { NOTHING_KNOWN } from '../../support/nothing-known.ts';
+import { NO_POLICY, NOTHING_KNOWN } from '../../support/nothing-known.ts';
 import { notifierDeps } from '../../support/notifier.ts';
 import { orderOf } from '../../support/orders.ts';
 import { newTeamSettings } from '../../support/settings.ts';
+import { slackContextWith } from '../../support/slack-context.ts';
 import { statedBy } from './samples.ts';
 
 /*
@@ -39,63 +38,37 @@ afterAll(async () => {
   await rig.end();
 });
 
-function deps(changes: Partial<OrderPlannerDeps> = {}): OrderPlannerDeps {
-  return {
-    web,
-    directory: createDirectory(web, workspace.teamId),
-    orders: rig.store,
-    settings: async () => newTeamSettings(),
-    peopleWhoMayApprove: async () => ['U0BOB'],
-    decisionOf: async ({ approvalsRequired }) => ({
-      demand: {
-        outcome: 'approve',
-        requirements: [
-          {
-            rule: { kind: 'approval_tasks' },
-            names: [],
-            needed: approvalsRequired,
-            approvers: ['U0BOB'],
-            signed: false,
-          },
-        ],
-        refusedBy: [],
-        ttlMs: 1,
-        remindAfterMs: 1,
-        escalateAfterMs: 1,
-        escalateTo: [],
-        escalateToAdmins: true,
-        breakGlass: false,
-      },
-      isStricter: false,
-      policyVersion: 0,
-      decidedBy: [],
-      standIns: new Map(),
-    }),
-    ...NOTHING_KNOWN,
-    ...NO_MONEY,
-    statementOf: statedBy,
-    adminsToNotify: async () => ['U0ADA'],
-    now: () => new Date(),
-    log: pino({ level: 'silent' }),
-    ...changes,
-  };
-}
-
 /** What a test puts in the place of a part of the notifier. */
-interface Changes extends Partial<OrderPlannerDeps> {
+interface Changes {
+  readonly web?: SlackWeb;
   readonly notifications?: NotificationStore;
   readonly leaseMs?: number;
 }
 
 /** Brings the messages of an order up to date. */
 function notifyOrder(
-  { notifications = rig.notifications, leaseMs = 12_000, ...changes }: Changes,
+  { notifications = rig.notifications, leaseMs = 12_000, web: slack = web }: Changes,
   id: string,
 ) {
-  const planning = deps(changes);
-  const { web: slack, now } = planning;
+  const now = () => new Date();
+  const settings = async () => newTeamSettings();
+  const directory = createDirectory(slack, workspace.teamId);
+  const context = slackContextWith({
+    web: slack,
+    directory,
+    orders: contextWith({
+      ...{ store: rig.store, directory, settings, ...NO_POLICY, ...NO_MONEY },
+      ...{ firstExpiry: async () => undefined, servicePlaces: PLACES, now },
+    }),
+    savedSettings: settings,
+    ...NOTHING_KNOWN,
+    statementOf: statedBy,
+    adminsToNotify: async () => ['U0ADA'],
+    now,
+    log: pino({ level: 'silent' }),
+  });
   return notify(
-    notifierDeps({ notifications, web: slack, now, leaseMs }, { order: createOrderPlanner(planning) }),
+    notifierDeps({ notifications, web: slack, now, leaseMs }, { order: createOrderPlanner(context) }),
     { kind: 'order', id },
   );
 }

@@ -15,6 +15,7 @@ import { confirmMessage } from '../../../src/slack/orders/confirm.view.ts';
 import { type HistoryEvent, orderLine, ordersTable } from '../../../src/slack/orders/order.view.ts';
 import { lookView } from '../../../src/slack/orders/order-look.view.ts';
 import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';
+import { newBriefing } from '../../support/briefing.ts';
 import { approvedBy, orderEvent } from '../../support/log.ts';
 import fc from '../../support/properties.ts';
 import { phoneLines } from '../../support/reading.ts';
@@ -42,7 +43,7 @@ function messagesOf(order: Order, statement: Statement, reason: string): Message
   const history = historyOf(order, KINDS, reason);
   return [
     cardOf(order, { statement, approvers: APPROVERS, history, hint: 'Invite me.' }),
-    confirmMessage(order, { statement }),
+    confirmMessage(order, newBriefing({ statement })),
     message('history', orderHistory(order, history)),
     message('list', [ordersTable('Orders', [order])]),
     message(orderLine(order), []),
@@ -345,15 +346,13 @@ describe('whatever people and the service say', () => {
           next: [],
           renewals: new Map(),
           months: [],
-          known: new Map([
-            [order.id, { statement, cost: undefined, overBudget: [], impact: 'none' as const }],
-          ]),
+          briefings: new Map([[order.id, newBriefing({ statement })]]),
         };
         expectBlocks(homeBlocks(data), 'home');
         const origin = { channelId: 'C0DOMAINS' };
         const history = historyOf(order, KINDS, reason);
-        const extras = { statement, approvers: APPROVERS, history };
-        expectView(lookView({ order, extras, mayDecide: true, origin, page: 1 }), 'modal');
+        const briefing = newBriefing({ statement, approvers: APPROVERS, history });
+        expectView(lookView({ order, briefing, mayDecide: true, origin, page: 1 }), 'modal');
       }),
       { numRuns: 60 },
     );

@@ -3,8 +3,9 @@ import { ctidOf } from '../../../src/orders/order.ts';
 import { statementOf } from '../../../src/orders/statement.ts';
 import type { Statement } from '../../../src/orders/statement-shape.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
-import { type CardExtras, orderCard } from '../../../src/slack/orders/card.view.ts';
+import { type CardBriefing, orderCard } from '../../../src/slack/orders/card.view.ts';
 import { newDemand, PLACES } from '../../orders/sample.ts';
+import { newBriefing } from '../../support/briefing.ts';
 import { approvedBy } from '../../support/log.ts';
 
 /** What a sample sends. */
@@ -15,11 +16,11 @@ export function statedBy(order: Order): Statement {
 /** The card of an order, with what it sends. */
 export function cardOf(
   order: Order,
-  { statement = statedBy(order), ...extras }: Omit<CardExtras, 'statement'> & Partial<CardExtras>,
+  { statement = statedBy(order), ...briefing }: Partial<CardBriefing>,
 ): Message {
   const approvers = order.approvals.map(({ userId }) => userId);
-  const history = approvers.length === 0 ? undefined : approvers.map((userId) => approvedBy(order, [userId]));
-  return orderCard(order, { history, ...extras, statement });
+  const history = approvers.map((userId) => approvedBy(order, [userId]));
+  return orderCard(order, { ...newBriefing({ history }), ...briefing, statement });
 }
 
 /** What stands for a secret in what a sample sends. */

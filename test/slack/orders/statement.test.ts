@@ -10,6 +10,7 @@ import type { AnyBlock } from '../../../src/slack/kit/blocks.ts';
 import { lookView } from '../../../src/slack/orders/order-look.view.ts';
 import { commonFacts, statementPages } from '../../../src/slack/orders/statement.view.ts';
 import { newBulk } from '../../orders/sample.ts';
+import { newBriefing } from '../../support/briefing.ts';
 import { buttonsOf, textOf } from '../../support/demo.ts';
 import { asSeen } from '../../support/looking.ts';
 import fc from '../../support/properties.ts';
@@ -172,9 +173,9 @@ function missing(values: readonly string[], blocks: readonly object[]): string[]
 
 /** All that the pages of the look view show. */
 function lookedAt(order: Order, statement: Statement): ModalView['blocks'] {
-  const extras = { statement, approvers: ['U0BOB'], history: [] };
+  const briefing = newBriefing({ statement, approvers: ['U0BOB'] });
   return statementPages(statement, []).flatMap((_, index) => {
-    const view = lookView({ order, extras, mayDecide: true, origin: { channelId: 'C1' }, page: index + 1 });
+    const view = lookView({ order, briefing, mayDecide: true, origin: { channelId: 'C1' }, page: index + 1 });
     expectView(view, 'modal');
     return view.blocks;
   });
@@ -189,11 +190,9 @@ const nothing = {
   toReview: [],
 };
 function homeOf(order: Order, statement: Statement): AnyBlock[] {
-  const known = new Map([
-    [order.id, { statement, cost: undefined, overBudget: [], impact: 'none' as const }],
-  ]);
+  const briefings = new Map([[order.id, newBriefing({ statement })]]);
   const data: HomeData = {
-    ...{ ...nothing, toDecide: [order], known, standIn: undefined, standsInFor: [] },
+    ...{ ...nothing, toDecide: [order], briefings, standIn: undefined, standsInFor: [] },
     ...{ open: [], next: [], renewals: new Map(), months: [] },
   };
   return homeBlocks(data);

@@ -1,4 +1,4 @@
-import { waitingDecision } from '../../../approvals/approvers.ts';
+import { loadBriefing } from '../../../approvals/briefing.ts';
 import type { FactsChange } from '../../../names/ports.ts';
 import type { Order } from '../../../orders/order.ts';
 import type { PolicyRule } from '../../../policy/policy.ts';
@@ -7,7 +7,6 @@ import { findingLines } from '../../bulk/bulk.view.ts';
 import type { SlackContext } from '../../context.ts';
 import { asText, plain } from '../../kit/blocks.ts';
 import { coveredNamesText, previewLines } from '../../mandates/mandate.view.ts';
-import { mandatePreview } from '../../mandates/mandate-day.ts';
 import { changeLine } from '../../names/fact-changes.view.ts';
 import { impactBlocks } from '../../orders/card.view.ts';
 import { formatAccount, itemName, orderTitle } from '../../orders/order.view.ts';
@@ -28,7 +27,8 @@ function unmarked(mrkdwn: string): string {
     .replaceAll('&amp;', '&');
 }
 
-export function pageWords({ directory, currency, orders, names }: SlackContext) {
+export function pageWords(context: SlackContext) {
+  const { directory, currency } = context;
   const unmarkedWithNames = async (mrkdwn: string) => unmarked(await withPlainNames(directory, mrkdwn));
   return {
     words: {
@@ -45,7 +45,7 @@ export function pageWords({ directory, currency, orders, names }: SlackContext) 
     fileOf: (rules: readonly PolicyRule[]) => policyToYaml(rules, currency),
     /** What a waiting mandate would cover, whole. */
     async coverageOf(order: Order): Promise<readonly string[]> {
-      const preview = await mandatePreview(orders, order);
+      const { preview } = await loadBriefing(context, order);
       return preview === undefined
         ? []
         : [...previewLines(preview, preview.names.length), coveredNamesText(preview)].map(unmarked);
@@ -53,14 +53,10 @@ export function pageWords({ directory, currency, orders, names }: SlackContext) 
     /** What has changed since an order was asked for, and what hangs on its name. */
     async changesOf(order: Order): Promise<readonly string[]> {
       if (order.state !== 'PENDING') return [];
-      const [{ isStricter }, history, impact] = await Promise.all([
-        waitingDecision(orders, order),
-        orders.store.history(order.id, 'system'),
-        names.impacts.forCard(order),
-      ]);
-      const blocks = impactBlocks({ impact: impact === 'none' ? undefined : impact });
-      const lines = asText(blocks).flatMap((text) => text.split('\n'));
-      return Promise.all([...sinceAsked(history, isStricter), ...lines].map(unmarkedWithNames));
+      const briefing = await loadBriefing(context, order);
+      const lines = asText(impactBlocks(briefing)).flatMap((text) => text.split('\n'));
+      const since = sinceAsked(briefing.history, briefing.decision?.isStricter === true);
+      return Promise.all([...since, ...lines].map(unmarkedWithNames));
     },
   };
 }

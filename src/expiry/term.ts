@@ -1,0 +1,32 @@
+import { isDemoContext } from '../accounts/account.ts';
+import { addYears } from '../names/dates.ts';
+import { type Order, periodOf } from '../orders/order.ts';
+import { utcDay } from '../zones/calendar-day.ts';
+import type { Day } from './days.ts';
+import type { ListedName } from './expiry.ts';
+
+/** The dates of the name of a waiting order. */
+export type Term =
+  | {
+      readonly task: 'renew';
+      /** Undefined for a name that is not on the watch list. */
+      readonly listed: ListedName | undefined;
+      /** When the name expires after the renewal; undefined while it is not known when it expires now. */
+      readonly renewedUntil: Day | undefined;
+    }
+  | { readonly task: 'create' | 'restore'; readonly listed: ListedName };
+
+/** Reads the term of a waiting live order of one name; undefined where no card shows it. */
+export async function readTerm(
+  findListed: (name: string) => Promise<ListedName | undefined>,
+  { state, task, account, items, input }: Order,
+): Promise<Term | undefined> {
+  const [item, ...others] = items;
+  const isShown = state === 'PENDING' && !isDemoContext(account.context);
+  if (!isShown || item === undefined || others.length > 0) return undefined;
+  if (task !== 'renew' && task !== 'restore' && task !== 'create') return undefined;
+  const listed = await findListed(item.name);
+  if (task !== 'renew') return listed && { task, listed };
+  const day = listed?.day && new Date(listed.day);
+  return { task, listed, renewedUntil: day && utcDay(addYears(day, periodOf(input) ?? 1)) };
+}

@@ -1,0 +1,20 @@
+import type { SlackContext } from '../../src/slack/context.ts';
+
+/** Members that a test uses; of nested contexts and stores, the functions that it uses. */
+type Known = {
+  readonly [Key in keyof SlackContext]?: NonNullable<SlackContext[Key]> extends (...args: never) => unknown
+    ? SlackContext[Key]
+    :
+        | Partial<SlackContext[Key]>
+        | { readonly [Part in keyof SlackContext[Key]]?: Partial<SlackContext[Key][Part]> };
+};
+
+/** A Slack context with the members that a test uses; another one throws when it is read. */
+export function slackContextWith(given: Known): SlackContext {
+  return new Proxy(given, {
+    get(target, name) {
+      if (name in target) return Reflect.get(target, name);
+      throw new Error(`this test has no context.${String(name)}`);
+    },
+  }) as SlackContext;
+}
