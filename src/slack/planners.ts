@@ -58,8 +58,19 @@ function createPlanners(
   deps: SlackContext,
   from: NotificationSources,
 ): Readonly<Record<Subject['kind'], NotificationPlanner>> {
-  const { directory, adminsToNotify, savedSettings, prices, budgets, spending, orders, names, expiry, now, log } =
-    deps;
+  const {
+    directory,
+    adminsToNotify,
+    savedSettings,
+    prices,
+    budgets,
+    spending,
+    orders,
+    names,
+    expiry,
+    now,
+    log,
+  } = deps;
   const { reports } = from;
   const month = createMoneyReportPlanner({ savedSettings, prices, spending, budgets, reports, now });
   const day = createPriceDifferencePlanner({ directory, adminsToNotify, prices, reports });

@@ -358,7 +358,7 @@ function unusualFacts(
  * The unusual facts that an approver must know, a line each, for every surface that shows a waiting order.
  * @param shown the facts that the surface shows in words of its own
  */
-export function unusualLines(
+function unusualLines(
   order: Order,
   briefing: Briefing,
   shown: ReadonlySet<UnusualFact> = new Set(),

@@ -1,4 +1,3 @@
-import type { ShownCard } from '../context.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { type Briefing, loadBriefing } from '../../approvals/briefing.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
@@ -21,7 +20,7 @@ import {
   remindPeople,
 } from '../approvals/reach-approvers.ts';
 import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
-import type { SlackContext } from '../context.ts';
+import type { ShownCard, SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { isSaidInForce, mandateReply } from '../mandates/mandate.view.ts';
 import { waitsForItsDay } from '../mandates/mandate-day.ts';
