@@ -161,19 +161,7 @@ async function start(site: Site): Promise<Bot> {
     offboard: (userId) => offboard(leaving, userId),
   });
   const pause = pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs };
-  const notify = createNotifier(deps, {
-    notifications: stores.notifications,
-    leaseMs: pace.notificationLeaseMs,
-    incidents: stores.incidents,
-    records: stores.names,
-    ledger: stores.ledger,
-    watchList: stores.watchList,
-    reminders: stores.reminders,
-    reports: stores.moneyReports,
-    teamAccount: accounts.team.current,
-    signal: shutdown.looking,
-    ...pause,
-  });
+  const notify = createNotifier(deps);
   const execution: SendingContext = {
     ...orders,
     accepted: accounts.accepted,

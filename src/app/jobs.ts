@@ -27,10 +27,9 @@ const OBSERVATIONS_KEPT_MS = 400 * DAY_MS;
 /** Everything that runs periodically. No job waits for another. */
 export function jobsOf({ now, seams, bus, log }: Site, parts: JobParts): readonly Job[] {
   const { deps, stores, slack, ledger, webhooks } = parts;
-  const { savedSettings, prices, budgets, names } = deps;
-  const { notifications, reminders, spending, moneyReports: reports } = stores;
+  const { savedSettings, names } = deps;
+  const { reminders } = deps;
   const { purgeMs, periodMs } = seams.pace ?? PACE;
-  const money = { savedSettings, prices, spending, budgets, reports, notifications, now };
   const watchCharter = createCharterWatch({
     ...{ signing: deps.orders.signing, keys: stores.keys, now, log },
     noted: () => {
@@ -45,11 +44,11 @@ export function jobsOf({ now, seams, bus, log }: Site, parts: JobParts): readonl
       everyMs: MINUTE_MS,
       run: () => openDigest({ settings: savedSettings, reminders, now }),
     },
-    { name: 'money_report', everyMs: MINUTE_MS, run: () => openMoneyReport(money) },
+    { name: 'money_report', everyMs: MINUTE_MS, run: () => openMoneyReport(deps) },
     {
       name: 'price_differences',
       everyMs: MINUTE_MS,
-      run: () => openPriceDifferences({ notifications, now }),
+      run: () => openPriceDifferences(deps),
     },
     { name: 'webhook_endpoints', everyMs: HOUR_MS, run: webhooks.serve },
     { name: 'webhook_test', everyMs: MINUTE_MS, run: webhooks.testMonthly },

@@ -204,7 +204,9 @@ export function ordersContext(
 }
 
 /** Builds the context of features. */
-export function slackContext({ config, log, now, bus }: Site, parts: FeatureParts): SlackContext {
+export function slackContext(site: Site, parts: FeatureParts): SlackContext {
+  const { config, log, now, bus, shutdown } = site;
+  const { pace = PACE } = site.seams;
   const { slack, stores, savedSettings, vault, accounts, orders, names, expiry, webhooks } = parts;
   const { web, bot, orgId, directory } = slack;
   const { prices, budgets, spending, portfolio, policies } = stores;
@@ -221,7 +223,13 @@ export function slackContext({ config, log, now, bus }: Site, parts: FeaturePart
     orders,
     statementOf: (order) => readStatement(order, config.service),
     notifications: stores.notifications,
+    notificationLeaseMs: pace.notificationLeaseMs,
+    ...(pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs }),
     expiry,
+    watchList: stores.watchList,
+    reminders: stores.reminders,
+    incidents: stores.incidents,
+    nameRecords: stores.names,
     names,
     portfolio,
     presets: stores.presets,
@@ -236,12 +244,14 @@ export function slackContext({ config, log, now, bus }: Site, parts: FeaturePart
     }),
     events: stores.events,
     ledger: parts.ledger,
+    seals: stores.ledger,
     prices,
     standIns: stores.standIns,
     policies,
     pendingChanges: stores.pendingChanges,
     budgets,
     spending,
+    moneyReports: stores.moneyReports,
     currency: config.currency,
     notifyDue: () => void bus.emit('notificationsDue'),
     refreshWaitingCards: () =>
@@ -263,6 +273,7 @@ export function slackContext({ config, log, now, bus }: Site, parts: FeaturePart
     },
     linkTries: limitLinkTries(),
     defaultContext: config.service.defaultContext,
+    stopLooking: shutdown.looking,
     now,
     log,
   };

@@ -3,13 +3,21 @@ import type { LinkPurpose } from '../approvals/signing/ports.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import type { SettingChange, SettingsStore } from '../config/settings.ts';
 import type { Expiry } from '../expiry/expiry.ts';
+import type { ReminderStore, WatchListStore } from '../expiry/ports.ts';
 import type { EventLog } from '../ledger/events.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { LedgerStore } from '../ledger/ports.ts';
 import type { Log } from '../lib/log.ts';
-import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
+import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { PriceEdit } from '../money/prices.ts';
 import type { Names } from '../names/names.ts';
-import type { PendingFacts, PortfolioStore, PresetStore } from '../names/ports.ts';
+import type {
+  IncidentStore,
+  NameRecordStore,
+  PendingFacts,
+  PortfolioStore,
+  PresetStore,
+} from '../names/ports.ts';
 import type { ProtectedChanges } from '../names/protected-changes.ts';
 import type { Finding } from '../ops/doctor/finding.ts';
 import type { OrdersContext } from '../orders/context.ts';
@@ -34,10 +42,17 @@ export interface SlackContext extends HomeWorkspace {
   readonly statementOf: (order: Order) => Statement | undefined;
   /** Has people told at once of what has changed. */
   readonly notifyDue: () => void;
-  /** What Slack shows of orders. */
-  readonly notifications: Pick<NotificationStore, 'read' | 'record' | 'replacementOf'>;
+  readonly notifications: NotificationStore;
+  /** How long this process may post the messages of a subject without a sign of life, in ms. */
+  readonly notificationLeaseMs: number;
+  /** Between two messages of a digest in one place, in ms; the digest's default when left out. */
+  readonly pauseMs?: number;
   /** The watch list, its dates and its reminders. */
   readonly expiry: Expiry;
+  readonly watchList: WatchListStore;
+  readonly reminders: ReminderStore;
+  readonly incidents: IncidentStore;
+  readonly nameRecords: NameRecordStore;
   /** What registries and the DNS show of names. */
   readonly names: Names;
   /** What people have set for names. */
@@ -49,6 +64,7 @@ export interface SlackContext extends HomeWorkspace {
   readonly events: EventLog;
   /** What is proved of the log. */
   readonly ledger: Ledger;
+  readonly seals: LedgerStore;
   /** The team's price list. */
   readonly prices: PriceStore;
   /** Who stands in for whom. */
@@ -65,6 +81,7 @@ export interface SlackContext extends HomeWorkspace {
   readonly budgets: BudgetStore;
   /** What was bought, and the renewals ahead. */
   readonly spending: SpendStore;
+  readonly moneyReports: MoneyReportStore;
   /** ISO 4217 code of new prices. */
   readonly currency: string;
   /** Shows the cards of waiting orders again, with current prices and approvers. It never rejects. */
@@ -88,7 +105,7 @@ export interface SlackContext extends HomeWorkspace {
   /** Whether answers may be posted to an address that a delivery names. */
   readonly isSlackAddress: (address: string) => boolean;
   /** Where what matters is told besides Slack. */
-  readonly webhooks: Pick<Webhooks, 'endpoints' | 'test'>;
+  readonly webhooks: Webhooks;
   /**
    * The settings as they are saved: who is told, where and when. What decides about orders is `orders.settings`, which a
    * charter may hold back.
@@ -107,6 +124,8 @@ export interface SlackContext extends HomeWorkspace {
   readonly linkTries: Limiter;
   /** The context that the link form offers. */
   readonly defaultContext: number;
+  /** Aborts at shutdown what the next start resumes. */
+  readonly stopLooking: AbortSignal;
   readonly now: () => Date;
   readonly log: Log;
 }

@@ -26,6 +26,7 @@ import { removeDomain } from '../../src/store/domain-statements.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
+import { slackContextWith } from '../support/context.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { notifierDeps } from '../support/notifier.ts';
 import { arrangedList, edit } from '../support/unprotected.ts';
@@ -196,7 +197,6 @@ export class Rig {
     const { poster } = this;
     const { views } = poster;
     const { directory, adminsToNotify } = slack ?? { ...poster, adminsToNotify: async () => [ADMIN] };
-    const settings = async () => this.settings;
     const now = () => this.now;
     const reminders = createReminderStore(this.database, TEAM);
     let death: unknown;
@@ -217,20 +217,25 @@ export class Rig {
         return Reflect.get(store, method, receiver);
       },
     });
-    const digest = createDigestPlanner({
-      records: { newlyFaulty: async () => [], newlyUnrecorded: async () => [] },
-      outlookOf: async () => ({ renewals: new Map(), uncovered: [] }),
-      store: arrangedList(this.database),
+    const context = slackContextWith({
+      nameRecords: { newlyFaulty: async () => [], newlyUnrecorded: async () => [] },
+      orders: {
+        store: { list: async () => [], openOrders: async () => new Map() },
+        mandates: { aheadAmong: async () => [], findMany: async () => [] },
+        now,
+      },
+      watchList: arrangedList(this.database),
       reminders,
       directory,
-      savedSettings: settings,
-      views,
+      adminsToNotify,
+      savedSettings: async () => this.settings,
       now,
       pauseMs: 0,
-      ...(this.collectMs === undefined ? {} : { collectMs: this.collectMs }),
-      signal: new AbortController().signal,
+      stopLooking: new AbortController().signal,
     });
-    const place = createPlacePlanner({ directory, adminsToNotify, savedSettings: settings });
+    const collecting = this.collectMs === undefined ? {} : { collectMs: this.collectMs };
+    const digest = createDigestPlanner(context, { views, ...collecting });
+    const place = createPlacePlanner(context);
     return { reminders, notifier: notifierDeps({ notifications, web, now }, { digest, place }) };
   }
 

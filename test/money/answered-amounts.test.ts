@@ -12,6 +12,7 @@ import { createMoneyReportStore } from '../../src/store/money-reports.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { HOUR_MS } from '../orders/rig.ts';
 import { DONE } from '../orders/scripted-service.ts';
+import { slackContextWith } from '../support/context.ts';
 import { textOf } from '../support/demo.ts';
 import { notifierDeps, notifyDue } from '../support/notifier.ts';
 import { type MoneyRig, startRig } from './rig.ts';
@@ -75,14 +76,17 @@ describe('amounts that differ from the list', () => {
     const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
     const notifications = createNotificationStore(m.database, 'T0STEWARD');
     const now = () => m.rig.now;
-    const report = createPriceDifferencePlanner({
+    const context = slackContextWith({
       directory: createDirectory(web, workspace.teamId),
       adminsToNotify: async () => ['U0ADA'],
       prices: m.prices,
-      reports: createMoneyReportStore(m.database),
+      moneyReports: createMoneyReportStore(m.database),
+      notifications,
+      now,
     });
+    const report = createPriceDifferencePlanner(context);
     const tellPriceDifferences = async () => {
-      await openPriceDifferences({ notifications, now });
+      await openPriceDifferences(context);
       await notifyDue(notifierDeps({ notifications, web, now }, { report }));
     };
     const told = () => workspace.messages('D0ADA').map(textOf);

@@ -1,16 +1,13 @@
 import type { Account } from '../../accounts/account.ts';
-import type { TeamSettings } from '../../config/environment.ts';
 import type { Log } from '../../lib/log.ts';
-import type { Subject } from '../../outbox/notifications.ts';
-import type { Webhooks } from '../../outbox/webhooks/webhooks.ts';
+import type { NotificationStore, Subject } from '../../outbox/notifications.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
-import type { AdminsToNotify } from '../context.ts';
+import type { AdminsToNotify, SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import {
   directMessageTo,
   type NotificationPlanner,
-  type NotifierDeps,
   ONCE,
   type SendNotification,
 } from '../outbound/notify.ts';
@@ -41,19 +38,15 @@ export function createAdminsToNotify(
   };
 }
 
-/** What planning messages to admins needs. */
-export interface AdminPlannerDeps {
-  readonly directory: Pick<SlackDirectory, 'directMessage'>;
-  readonly adminsToNotify: AdminsToNotify;
-}
-
 /** Sends each admin a direct message about a subject, once. Whom Slack does not deliver to is left out. */
 export async function notifyAdmins(
-  { directory, adminsToNotify }: AdminPlannerDeps,
+  { directory, adminsToNotify }: SlackContext,
   send: SendNotification,
   message: Message,
+  exceptFor?: string,
 ): Promise<void> {
   for (const admin of await adminsToNotify()) {
+    if (admin === exceptFor) continue;
     await send({
       purpose: `to:${admin}`,
       version: ONCE,
@@ -66,7 +59,7 @@ export async function notifyAdmins(
 
 /** Notes that an approver group cannot be read. Only a refusal of Slack counts: any other error passes by itself. */
 export function noteUnreadableGroup(
-  { notifications, now, log }: Pick<NotifierDeps, 'notifications' | 'now' | 'log'>,
+  { notifications, now, log }: { notifications: NotificationStore; now: () => Date; log: Log },
   groupId: string,
   problem: SlackApiError,
 ): void {
@@ -79,7 +72,7 @@ export function noteUnreadableGroup(
 }
 
 /** Tells admins, once a day, of an approver group that cannot be read. */
-export function createGroupPlanner(deps: AdminPlannerDeps): NotificationPlanner {
+export function createGroupPlanner(deps: SlackContext): NotificationPlanner {
   return async ({ id, refused = '' }, send) => {
     const [groupId = ''] = id.split(' ');
     await notifyAdmins(deps, send, unreadableGroupAlert(groupId, refused));
@@ -93,25 +86,20 @@ export function departureOf(account: Account, userId: string): Subject {
 }
 
 /** Tells admins, once, that who linked the team's account has left. */
-export function createDeparturePlanner(
-  deps: AdminPlannerDeps & { readonly teamAccount: () => Promise<Account | undefined> },
-): NotificationPlanner {
+export function createDeparturePlanner(deps: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
-    const account = await deps.teamAccount();
+    const account = await deps.accounts.team.current();
     const userId = account?.linkedBy;
     if (account === undefined || userId === undefined || departureOf(account, userId).id !== id)
       return undefined;
     // Slack takes no message to somebody who is gone.
-    const adminsToNotify = async () => (await deps.adminsToNotify()).filter((admin) => admin !== userId);
-    await notifyAdmins({ ...deps, adminsToNotify }, send, departedLinkerAlert(account, userId));
+    await notifyAdmins(deps, send, departedLinkerAlert(account, userId), userId);
     return undefined;
   };
 }
 
 /** Tells admins, once, of a place where nothing can be posted. It is forgotten when something can. */
-export function createPlacePlanner(
-  deps: AdminPlannerDeps & { readonly savedSettings: () => Promise<TeamSettings> },
-): NotificationPlanner {
+export function createPlacePlanner(deps: SlackContext): NotificationPlanner {
   return async ({ id, refused = '' }, send) => {
     const { approvalChannel, reminderChannel } = await deps.savedSettings();
     const use = id === approvalChannel ? 'approvals' : id === reminderChannel ? 'reminders' : 'other';
@@ -121,9 +109,7 @@ export function createPlacePlanner(
 }
 
 /** Tells admins, once, that an endpoint takes no webhooks. */
-export function createEndpointPlanner(
-  deps: AdminPlannerDeps & { readonly webhooks: Pick<Webhooks, 'endpoints'> },
-): NotificationPlanner {
+export function createEndpointPlanner(deps: SlackContext): NotificationPlanner {
   return async ({ id, refused }, send) => {
     const endpoint = deps.webhooks.endpoints.find((each) => each.id === id);
     if (endpoint !== undefined && refused !== undefined)

@@ -1,8 +1,6 @@
-import type { TeamSettings } from '../../config/environment.ts';
 import { asReminder } from '../../expiry/digest.ts';
 import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
 import { type Outlook, outlookOf } from '../../mandates/overview.ts';
-import type { PriceStore } from '../../money/ports.ts';
 import { costOfWaiting, type WaitingStep } from '../../money/waiting.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
@@ -13,14 +11,8 @@ type Dated = Pick<
   'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt' | 'deletionPhase'
 >;
 
-export interface WaitingDeps {
-  readonly savedSettings: () => Promise<Pick<TeamSettings, 'reminderTimezone'>>;
-  readonly prices: Pick<PriceStore, 'list'>;
-  readonly now: () => Date;
-}
-
 /** What waiting costs for watched names at this moment; nothing while the price list is empty. */
-export async function waitingCosts(deps: WaitingDeps): Promise<(watched: Dated) => readonly WaitingStep[]> {
+export async function waitingCosts(deps: SlackContext): Promise<(watched: Dated) => readonly WaitingStep[]> {
   const [{ reminderTimezone }, list] = await Promise.all([deps.savedSettings(), deps.prices.list()]);
   const now = deps.now();
   return ({ name, expiresAt, source, renewedUntil, deletedAt, deletionPhase }) => {
@@ -35,7 +27,7 @@ export async function waitingCosts(deps: WaitingDeps): Promise<(watched: Dated) 
 
 /** The same for each name of a list; nothing where its date is not known. */
 export async function waitingOfListed(
-  deps: WaitingDeps,
+  deps: SlackContext,
 ): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
   const waitingOf = await waitingCosts(deps);
   return ({ domain }) => {
@@ -46,7 +38,7 @@ export async function waitingOfListed(
 
 /** The same for one name; nothing where it is not watched. */
 export async function waitingNow(
-  deps: WaitingDeps,
+  deps: SlackContext,
   domain: WatchedDomain | undefined,
 ): Promise<readonly WaitingStep[]> {
   return domain === undefined ? [] : (await waitingOfListed(deps))({ domain });
@@ -59,7 +51,7 @@ export function renewalDays({ renewals }: Pick<Outlook, 'renewals'>, timeZone: s
 
 /** The same for the names of a list, at this moment. */
 export async function renewalDaysOf(
-  { orders, savedSettings }: Pick<SlackContext, 'orders' | 'savedSettings'>,
+  { orders, savedSettings }: SlackContext,
   listed: readonly { readonly domain: Pick<WatchedDomain, 'name' | 'expiry'> }[],
 ): Promise<RenewalDays> {
   const names = listed.map(({ domain: { name, expiry } }) => ({ name, expiresAt: expiry?.at }));

@@ -11,20 +11,17 @@ import {
   type DigestPart,
   MONTHS,
   type PlannedReminder,
-  type ReminderStore,
   type WatchedReminder,
-  type WatchListStore,
 } from '../../expiry/ports.ts';
 import { lastScheduled } from '../../expiry/schedule.ts';
 import { present } from '../../lib/collections.ts';
-import type { Outlook } from '../../mandates/overview.ts';
-import type { NameRecordStore } from '../../names/ports.ts';
+import { outlookOf } from '../../mandates/overview.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../outbox/notifications.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
-import { renewalDays, type WaitingDeps, waitingCosts } from '../approvals/waiting.ts';
+import { renewalDays, waitingCosts } from '../approvals/waiting.ts';
+import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import { newFaultsMessage } from '../names/delegation.view.ts';
-import type { SlackDirectory } from '../outbound/directory.ts';
 import {
   type NotificationPlanner,
   ONCE,
@@ -45,30 +42,11 @@ export interface DigestViews {
   months(months: readonly MonthCount[]): Promise<Message>;
 }
 
-/** What posting digests needs. */
-export interface DigestPlannerDeps {
-  readonly store: Pick<WatchListStore, 'findMany' | 'countByMonth' | 'countUndated'>;
-  readonly reminders: ReminderStore;
-  readonly directory: Pick<SlackDirectory, 'membership' | 'directMessage'>;
-  readonly savedSettings: () => Promise<TeamSettings>;
-  /** What becomes of some names if nobody presses anything. */
-  readonly outlookOf: (watched: readonly WatchedReminder[]) => Promise<Outlook>;
-  readonly views: DigestViews;
-  /** New faults of delegations and registries. */
-  readonly records: Pick<NameRecordStore, 'newlyFaulty' | 'newlyUnrecorded'>;
-  readonly now: () => Date;
-  /** Between two messages in one place, milliseconds. */
-  readonly pauseMs?: number;
-  /** How long names that become due after a claim of a digest are collected, milliseconds. */
-  readonly collectMs?: number;
-  /** Ends what is under way at shutdown. */
-  readonly signal: AbortSignal;
-}
-
 /** A digest that is being posted. */
 interface Telling {
   readonly claim: ClaimedSubject;
   readonly send: SendNotification;
+  readonly views: DigestViews;
   readonly options: PlanOptions;
   /** The common channel. */
   readonly channelId: string | undefined;
@@ -82,21 +60,25 @@ const PAUSE_MS = 1_100;
 const COLLECT_MS = 60_000;
 
 /** Posts digests, batch by batch. */
-export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanner {
+export function createDigestPlanner(
+  deps: SlackContext,
+  { views = createDigestViews(deps), collectMs = COLLECT_MS } = {},
+): NotificationPlanner {
   return async (claim, send) => {
     const settings = await deps.savedSettings();
     const options = {
       now: deps.now(),
       thresholds: settings.reminderDays,
       timeZone: settings.reminderTimezone,
-      collectMs: deps.collectMs ?? COLLECT_MS,
+      collectMs,
     };
     const batch = await nextBatch(deps.reminders, claim.id, options, settings.reminderChannel);
     if (batch === undefined || batch instanceof Date) {
       await tellNewFaults(deps, settings, claim, send);
       return { again: batch };
     }
-    const telling = { claim, send, options, channelId: settings.reminderChannel, more: batch.moreNames };
+    const channelId = settings.reminderChannel;
+    const telling = { claim, send, views, options, channelId, more: batch.moreNames };
     const states: SentNotification['state'][] = [];
     for (const destination of new Set(batch.planned.map((each) => each.destination))) {
       if (destination === COMMON) continue;
@@ -108,13 +90,13 @@ export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanne
     const planned = await deps.reminders.planned(claim.id);
     const more = batch.moreNames || batch.moreDisputed;
     states.push(await tellPlace(deps, { ...telling, more }, COMMON, planned));
-    return states.includes('pending') && !deps.signal.aborted ? undefined : { again: deps.now() };
+    return states.includes('pending') && !deps.stopLooking.aborted ? undefined : { again: deps.now() };
   };
 }
 
 /** Posts new faults of delegations and registries in the common channel, after what is due. */
 async function tellNewFaults(
-  { records }: DigestPlannerDeps,
+  { nameRecords: records }: SlackContext,
   { reminderChannel, reminderCron, reminderTimezone }: TeamSettings,
   claim: ClaimedSubject,
   send: SendNotification,
@@ -143,12 +125,12 @@ async function tellNewFaults(
  * @returns the state of the first message that could not be posted
  */
 async function tellPlace(
-  deps: DigestPlannerDeps,
+  deps: SlackContext,
   telling: Telling,
   destination: Destination,
   everywhere: readonly PlannedReminder[],
 ): Promise<SentNotification['state']> {
-  const { claim, send, options, more } = telling;
+  const { claim, send, views, options, more } = telling;
   const { reminders } = deps;
   const planned = everywhere.filter((each) => each.destination === destination);
   const { due, disputed } = await stillDue(reminders, claim.id, planned, options);
@@ -159,8 +141,8 @@ async function tellPlace(
   let left = due.length;
   for (const message of messages) {
     if (thread !== undefined)
-      await sleep(deps.pauseMs ?? PAUSE_MS, undefined, { signal: deps.signal }).catch(() => undefined);
-    if (deps.signal.aborted) return 'pending';
+      await sleep(deps.pauseMs ?? PAUSE_MS, undefined, { signal: deps.stopLooking }).catch(() => undefined);
+    if (deps.stopLooking.aborted) return 'pending';
     const purpose = `${destination}:${message.part ?? ++lastPart}`;
     if (message.part === undefined) await reminders.assign(claim.id, purpose, message.reminders);
     const now = await stillDue(reminders, claim.id, await reminders.planned(claim.id, purpose), options);
@@ -171,7 +153,7 @@ async function tellPlace(
       digestId: claim.id,
       destination,
       reminders: now.due,
-      disputed: await deps.store.findMany(now.disputed.map(({ name }) => name)),
+      disputed: await deps.watchList.findMany(now.disputed.map(({ name }) => name)),
     };
     const reply = thread && { ...part, left, more };
     const { state, at } = await send({
@@ -185,8 +167,8 @@ async function tellPlace(
       ]),
       message: async () =>
         reply === undefined
-          ? deps.views.head(await headOf(deps, telling, part, [...now.due, ...rest]))
-          : deps.views.more({ ...reply, ...(await outlookOn(deps, options, now.due)) }),
+          ? views.head(await headOf(deps, telling, part, [...now.due, ...rest]))
+          : views.more({ ...reply, ...(await outlookOn(deps, options, now.due)) }),
       ...(destination === COMMON && { mustArrive: true, alertsAdmins: true }),
     });
     if (state !== 'current') return state;
@@ -198,14 +180,14 @@ async function tellPlace(
 
 /** Shows the chart of the months in the thread of the first digest of a month. What Slack does not take comes with the next one. */
 async function tellMonths(
-  { store, reminders, views, pauseMs = PAUSE_MS, signal }: DigestPlannerDeps,
-  { claim, send, options }: Telling,
+  { watchList, reminders, pauseMs = PAUSE_MS, stopLooking: signal }: SlackContext,
+  { claim, send, views, options }: Telling,
   thread: PostedMessage,
 ): Promise<void> {
   const monthOf = (digestId: string) => calendarDay(new Date(digestId), options.timeZone).slice(0, 7);
   const latest = await reminders.latestWithMonths();
   if (latest !== undefined && monthOf(latest) === monthOf(claim.id)) return;
-  const months = await monthsIfHelpful(store, options);
+  const months = await monthsIfHelpful(watchList, options);
   if (months.length === 0) return;
   await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   if (signal.aborted) return;
@@ -220,14 +202,14 @@ async function tellMonths(
 
 /** The first message of a place, from all that the digest tells there. */
 async function headOf(
-  deps: DigestPlannerDeps,
+  deps: SlackContext,
   { more, options }: Telling,
   part: Omit<DigestPart, 'renewals'>,
   all: readonly DueReminder<WatchedReminder>[],
 ): Promise<DigestHead> {
   const isCommon = part.destination === COMMON;
   const [undated, { renewals, uncovered }] = await Promise.all([
-    isCommon ? deps.store.countUndated() : 0,
+    isCommon ? deps.watchList.countUndated() : 0,
     outlookOn(deps, options, all),
   ]);
   return { ...part, all, total: all.length, more, undated, renewals, uncovered: isCommon ? uncovered : [] };
@@ -235,11 +217,15 @@ async function headOf(
 
 /** What becomes of names that are due if nobody presses anything, with its days as people see them. */
 async function outlookOn(
-  { outlookOf }: Pick<DigestPlannerDeps, 'outlookOf'>,
+  { orders }: SlackContext,
   { timeZone }: PlanOptions,
   due: readonly DueReminder<WatchedReminder>[],
 ): Promise<Pick<DigestHead, 'renewals' | 'uncovered'>> {
-  const outlook = await outlookOf(due.map(({ watched }) => watched));
+  const outlook = await outlookOf(
+    orders,
+    due.map(({ watched }) => watched),
+    'system',
+  );
   return { ...outlook, renewals: renewalDays(outlook, timeZone) };
 }
 
@@ -254,7 +240,7 @@ function threadOf({ channelId, ts }: PostedMessage) {
 
 /** Where the first message of a place is posted. Slack takes messages to people who have left, which nobody reads. */
 async function placeOf(
-  { directory }: DigestPlannerDeps,
+  { directory }: SlackContext,
   { channelId }: Telling,
   destination: Destination,
 ): Promise<MessagePlace | undefined> {
@@ -266,7 +252,7 @@ async function placeOf(
 }
 
 /** Messages of digests, with what waiting costs by the current price list and clock. */
-export function createDigestViews(deps: WaitingDeps): DigestViews {
+function createDigestViews(deps: SlackContext): DigestViews {
   return {
     head: async (head) => digestHead(head, await waitingCosts(deps)),
     more: async (part) => digestMore(part, await waitingCosts(deps)),

@@ -1,8 +1,7 @@
-import type { TeamSettings } from '../../config/environment.ts';
 import type { TeamEvent } from '../../ledger/events.ts';
 import type { Impact } from '../../names/impact.ts';
 import { charterStatusMessage } from '../approvals/signing/charter.view.ts';
-import { type WaitingDeps, waitingNow } from '../approvals/waiting.ts';
+import { waitingNow } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { quoteText, waitingText } from '../money/price.view.ts';
@@ -20,19 +19,7 @@ import {
 
 /* What people are told of an event, once. */
 
-interface LapseDeps extends WaitingDeps, Pick<SlackContext, 'log'> {
-  readonly expiry: Pick<SlackContext['expiry'], 'find'>;
-}
-
-export interface EventPlannerDeps extends LapseDeps, Pick<SlackContext, 'directory' | 'adminsToNotify'> {
-  readonly savedSettings: () => Promise<
-    Pick<TeamSettings, 'alertChannel' | 'reminderChannel' | 'reminderTimezone'>
-  >;
-  readonly events: Pick<SlackContext['events'], 'find'>;
-  readonly impacts: Pick<SlackContext['names']['impacts'], 'ofName'>;
-}
-
-export function createEventPlanner(deps: EventPlannerDeps): NotificationPlanner {
+export function createEventPlanner(deps: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
     const event = await deps.events.find(id);
     if (event === undefined) return undefined;
@@ -68,13 +55,13 @@ export function createEventPlanner(deps: EventPlannerDeps): NotificationPlanner 
   };
 }
 
-async function decisionMessage(deps: EventPlannerDeps, event: TeamEvent): Promise<Message> {
+async function decisionMessage(deps: SlackContext, event: TeamEvent): Promise<Message> {
   switch (event.kind) {
     case 'name_snoozed':
       return textMessage(snoozedText(event, (await deps.savedSettings()).reminderTimezone));
     case 'lapse_requested': {
       const { id } = event.subject;
-      const known = await knownOfLapse(deps, id, deps.impacts.ofName(id, 'lapse'));
+      const known = await knownOfLapse(deps, id, deps.names.impacts.ofName(id, 'lapse'));
       return lapseRequest({ name: id, actor: event.actor, reason: event.reason }, known);
     }
     case 'lapse_confirmed':
@@ -86,7 +73,7 @@ async function decisionMessage(deps: EventPlannerDeps, event: TeamEvent): Promis
 
 /** What is said of a name that may lapse: what hangs on it, or that it could not be found out, and what waiting costs. */
 export async function knownOfLapse(
-  deps: LapseDeps,
+  deps: SlackContext,
   name: string,
   look: Promise<Impact>,
 ): Promise<KnownOfLapse> {

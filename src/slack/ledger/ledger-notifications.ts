@@ -1,7 +1,5 @@
-import type { TeamSettings } from '../../config/environment.ts';
 import type { TeamEvent } from '../../ledger/events.ts';
-import type { LedgerStore } from '../../ledger/ports.ts';
-import type { AdminPlannerDeps } from '../admins/admins.ts';
+import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import {
   directMessageTo,
@@ -20,14 +18,10 @@ import {
 
 /* What people are told of the ledger: what does not fit, and the anchors of a day. */
 
-interface AlertDeps {
-  readonly savedSettings: () => Promise<Pick<TeamSettings, 'alertChannel' | 'reminderChannel'>>;
-}
-
 const DAY_MS = 24 * 60 * 60_000;
 
 /** Where alarms go. */
-async function alertPlace({ savedSettings }: AlertDeps) {
+async function alertPlace({ savedSettings }: SlackContext) {
   const { alertChannel, reminderChannel } = await savedSettings();
   const channelId = alertChannel ?? reminderChannel;
   return channelId === undefined ? undefined : { channelId };
@@ -43,7 +37,7 @@ export function ledgerMessage(event: TeamEvent): Message | undefined {
 
 /** Tells the admins and the channel of alarms. */
 export async function alertOfLedger(
-  deps: AdminPlannerDeps & AlertDeps,
+  deps: SlackContext,
   since: Date,
   message: Message,
   send: SendNotification,
@@ -55,14 +49,12 @@ export async function alertOfLedger(
 }
 
 /** One line a day in `ALERT_CHANNEL`, where it is set, whose thread has the anchors of its hours. */
-export function createAnchorPlanner(
-  deps: AlertDeps & { readonly ledger: Pick<LedgerStore, 'anchorsBetween'> },
-): NotificationPlanner {
+export function createAnchorPlanner(deps: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
     const { alertChannel: channelId } = await deps.savedSettings();
     if (channelId === undefined) return undefined;
     const from = new Date(`${day}T00:00:00Z`);
-    const anchors = await deps.ledger.anchorsBetween(from, new Date(from.getTime() + DAY_MS));
+    const anchors = await deps.seals.anchorsBetween(from, new Date(from.getTime() + DAY_MS));
     const line = await send({
       ...{ purpose: 'day', version: ONCE, since: from },
       // Reminders are read by other people, who have nothing to do with hashes.

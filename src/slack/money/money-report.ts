@@ -1,25 +1,13 @@
-import type { TeamSettings } from '../../config/environment.ts';
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { lastScheduledThisMonth } from '../../expiry/schedule.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { priceDifferences } from '../../money/answered-amounts.ts';
-import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../../money/ports.ts';
 import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../../money/spend.ts';
-import type { NotificationStore } from '../../outbox/notifications.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
-import { type AdminPlannerDeps, notifyAdmins } from '../admins/admins.ts';
+import { notifyAdmins } from '../admins/admins.ts';
+import type { SlackContext } from '../context.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import { differencesMessage, type MoneyReport, moneyReport } from './money-report.view.ts';
-
-/** What the monthly report needs. */
-export interface MoneyReportDeps {
-  readonly savedSettings: () => Promise<TeamSettings>;
-  readonly prices: Pick<PriceStore, 'list'>;
-  readonly spending: SpendStore;
-  readonly budgets: Pick<BudgetStore, 'standings'>;
-  readonly reports: Pick<MoneyReportStore, 'lapsed' | 'decisions'>;
-  readonly now: () => Date;
-}
 
 /** A bot that was off on the 1st posts the report until this day. After that it is skipped. */
 const LAST_DAY = 7;
@@ -27,16 +15,14 @@ const LAST_DAY = 7;
 const AHEAD_MS = 366 * DAY_MS;
 
 /** Opens the report of the previous month, with the first digest of a month or later. */
-export async function openMoneyReport(
-  deps: MoneyReportDeps & { readonly notifications: Pick<NotificationStore, 'open'> },
-): Promise<void> {
+export async function openMoneyReport(deps: SlackContext): Promise<void> {
   const report = await reportDue(deps);
   if (report !== undefined && (await keepsBooks(deps)))
     await deps.notifications.open({ kind: 'report', id: report.span.text }, deps.now());
 }
 
 /** Posts the report of a month (YYYY-MM) once. */
-export function createMoneyReportPlanner(deps: MoneyReportDeps): NotificationPlanner {
+export function createMoneyReportPlanner(deps: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
     const report = await reportDue(deps);
     if (report?.span.text !== id) return undefined;
@@ -55,7 +41,7 @@ export function createMoneyReportPlanner(deps: MoneyReportDeps): NotificationPla
 }
 
 /** The month whose report is due, and where it is posted. */
-async function reportDue({ savedSettings, now }: MoneyReportDeps) {
+async function reportDue({ savedSettings, now }: SlackContext) {
   const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await savedSettings();
   const channelId = reportChannel ?? reminderChannel;
   if (channelId === undefined) return undefined;
@@ -66,7 +52,7 @@ async function reportDue({ savedSettings, now }: MoneyReportDeps) {
 }
 
 /** Whether the team has prices or budgets. Without them there is nothing to report. */
-async function keepsBooks({ prices, budgets, now }: MoneyReportDeps): Promise<boolean> {
+async function keepsBooks({ prices, budgets, now }: SlackContext): Promise<boolean> {
   const [list, standings] = await Promise.all([prices.list(), budgets.standings(utcDay(now()))]);
   return list.length + standings.length > 0;
 }
@@ -77,8 +63,8 @@ function monthBefore(day: string): SpendSpan | undefined {
   return readSpan(utcDay(new Date(first.getTime() - 1)).slice(0, 7));
 }
 
-async function figuresOf(deps: MoneyReportDeps, span: SpendSpan, timeZone: string): Promise<MoneyReport> {
-  const { spending, reports } = deps;
+async function figuresOf(deps: SlackContext, span: SpendSpan, timeZone: string): Promise<MoneyReport> {
+  const { spending, moneyReports: reports } = deps;
   const { text: month, from, to } = span;
   const now = deps.now();
   const today = utcDay(now);
@@ -107,29 +93,20 @@ async function figuresOf(deps: MoneyReportDeps, span: SpendSpan, timeZone: strin
   };
 }
 
-/** What telling about differences needs. */
-export interface PriceDifferenceDeps extends AdminPlannerDeps {
-  readonly prices: Pick<PriceStore, 'list'>;
-  readonly reports: Pick<MoneyReportStore, 'answers'>;
-}
-
 /** Opens the report on the answers of yesterday. */
-export async function openPriceDifferences(deps: {
-  readonly notifications: Pick<NotificationStore, 'open'>;
-  readonly now: () => Date;
-}): Promise<void> {
-  const now = deps.now();
+export async function openPriceDifferences({ notifications, now: clock }: SlackContext): Promise<void> {
+  const now = clock();
   const yesterday = utcDay(new Date(now.getTime() - DAY_MS));
-  await deps.notifications.open({ kind: 'report', id: yesterday }, now);
+  await notifications.open({ kind: 'report', id: yesterday }, now);
 }
 
 /** Tells admins once, by direct message, where the answers of a day (YYYY-MM-DD) differ from the price list. */
-export function createPriceDifferencePlanner(deps: PriceDifferenceDeps): NotificationPlanner {
+export function createPriceDifferencePlanner(deps: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
     const from = new Date(`${day}T00:00:00Z`);
     const [list, answers] = await Promise.all([
       deps.prices.list(),
-      deps.reports.answers(from, new Date(from.getTime() + DAY_MS)),
+      deps.moneyReports.answers(from, new Date(from.getTime() + DAY_MS)),
     ]);
     const found = priceDifferences(list, answers);
     if (found.length > 0) await notifyAdmins(deps, send, differencesMessage(day, found));

@@ -2,13 +2,11 @@ import { peopleAmong } from '../../approvals/approvers.ts';
 import type { TeamSettings } from '../../config/environment.ts';
 import { groupBy, present } from '../../lib/collections.ts';
 import { type Incident, isOpen, kindsOf } from '../../names/incident.ts';
-import type { IncidentStore } from '../../names/ports.ts';
-import type { OrderStore } from '../../orders/ports.ts';
+import { isAtAnotherRegistrar } from '../../names/trust.ts';
 import { privateIds } from '../../orders/visibility.ts';
 import type { ClaimedSubject, PostedMessage } from '../../outbox/notifications.ts';
-import type { AdminsToNotify } from '../context.ts';
+import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
-import type { SlackDirectory } from '../outbound/directory.ts';
 import {
   directMessageTo,
   type NotificationPlanner,
@@ -31,19 +29,8 @@ import type { RunbookName } from './runbook.view.ts';
 
 /* What people are told of an incident: one message, kept up to date, its copy in the channel of the name, and replies in the threads of both. */
 
-export interface IncidentPlannerDeps {
-  readonly incidents: Pick<IncidentStore, 'find' | 'ofName'>;
-  /** Reads the orders that were looked at, of which private ones are not shown. */
-  readonly store: Pick<OrderStore, 'load'>;
-  readonly directory: Pick<SlackDirectory, 'directMessage' | 'membersOf'>;
-  readonly savedSettings: () => Promise<TeamSettings>;
-  readonly adminsToNotify: AdminsToNotify;
-  readonly nameOf: (name: string) => Promise<NameOfIncident>;
-  readonly now: () => Date;
-}
-
 /** What is known of the name of an incident. */
-export interface NameOfIncident extends RunbookName {
+interface NameOfIncident extends RunbookName {
   /** Who owns it; undefined when nobody is known. */
   readonly owner: string | undefined;
   /** The channel where it is told besides. */
@@ -69,16 +56,16 @@ interface Telling {
 }
 
 /** Tells people about an incident. */
-export function createIncidentPlanner(deps: IncidentPlannerDeps): NotificationPlanner {
+export function createIncidentPlanner(deps: SlackContext): NotificationPlanner {
   return async (claim, send) => {
     const incident = await deps.incidents.find(claim.id);
     if (incident === undefined) return undefined;
     const orders = incident.changes.flatMap((change) => change.orders.map(({ id }) => id));
     const [admins, privateOrders, movedAt, name, settings] = await Promise.all([
       deps.adminsToNotify(),
-      privateIds(deps, orders),
+      privateIds(deps.orders, orders),
       movedAfter(deps, incident),
-      deps.nameOf(incident.name),
+      readName(deps, incident.name),
       deps.savedSettings(),
     ]);
     const { channel: own } = name;
@@ -129,6 +116,20 @@ export function createIncidentPlanner(deps: IncidentPlannerDeps): NotificationPl
   };
 }
 
+async function readName(deps: SlackContext, name: string): Promise<NameOfIncident> {
+  const [watched, details, record] = await Promise.all([
+    deps.expiry.find(name),
+    deps.portfolio.find(name),
+    deps.nameRecords.find(name),
+  ]);
+  return {
+    owner: details?.owner ?? watched?.registeredBy ?? watched?.addedBy,
+    channel: details?.channel,
+    registrar: record?.trusted?.registrar,
+    isElsewhere: record !== undefined && isAtAnotherRegistrar(record, deps.now()),
+  };
+}
+
 /** Where incidents are posted. Undefined: admins get a direct message instead. */
 function alertChannelOf(settings: TeamSettings): string | undefined {
   return settings.alertChannel ?? settings.reminderChannel;
@@ -136,7 +137,7 @@ function alertChannelOf(settings: TeamSettings): string | undefined {
 
 /** When the name of a transfer that nobody here asked for was seen at another registrar. */
 async function movedAfter(
-  { incidents }: Pick<IncidentPlannerDeps, 'incidents'>,
+  { incidents }: SlackContext,
   { name, changes }: Incident,
 ): Promise<Date | undefined> {
   const transfer = changes.find(({ kind }) => kind === 'pending_transfer');
@@ -164,7 +165,7 @@ interface Reply {
 }
 
 /** The replies that there are to be by now. What joined, and what was said of it, has a number of its own each time. */
-function repliesTo(deps: IncidentPlannerDeps, telling: Telling, at: PostedMessage): readonly Reply[] {
+function repliesTo(deps: SlackContext, telling: Telling, at: PostedMessage): readonly Reply[] {
   const { incident, name, people, privateOrders } = telling;
   const { changes, proposed, explained, raisedBy, state } = incident;
   let raised: Promise<Message | undefined> | undefined;
@@ -190,7 +191,7 @@ function repliesTo(deps: IncidentPlannerDeps, telling: Telling, at: PostedMessag
 
 /** Tells everybody concerned directly. @returns the reply that says who was told; undefined while somebody is still to be */
 async function tellConcerned(
-  deps: IncidentPlannerDeps,
+  deps: SlackContext,
   { incident, name, send }: Telling,
   at: PostedMessage,
 ): Promise<Message | undefined> {
@@ -236,7 +237,7 @@ async function tellThread(
 }
 
 /** The name's owner, the admins and the approvers, each once. */
-async function concerned(deps: IncidentPlannerDeps, { owner }: NameOfIncident) {
+async function concerned(deps: SlackContext, { owner }: NameOfIncident) {
   const [{ approvers }, admins] = await Promise.all([deps.savedSettings(), deps.adminsToNotify()]);
   return peopleAmong(deps.directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);
 }

@@ -1,8 +1,6 @@
 import { peopleAmong } from '../../approvals/approvers.ts';
 import type { RequirementProgress } from '../../approvals/progress.ts';
-import type { TeamSettings } from '../../config/environment.ts';
 import type { FactsChange } from '../../names/ports.ts';
-import type { ProtectedChanges } from '../../names/protected-changes.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
 import type { SlackContext } from '../context.ts';
@@ -13,16 +11,6 @@ import { confirmationRequest, confirmedMessage, withdrawnMessage } from '../poli
 import { changeEnded, changeRequest, type WaitingChange } from './pending-change.view.ts';
 
 /* The question to a second person about what waits for one, and what became of it. */
-
-/** What finding out needs who may confirm changes of names. */
-export interface ApproversToAskDeps extends Pick<SlackContext, 'directory'> {
-  readonly facts: Pick<ProtectedChanges, 'progressOf'>;
-  readonly savedSettings: () => Promise<Pick<TeamSettings, 'approvalChannel' | 'reminderChannel'>>;
-}
-
-export interface PendingChangePlannerDeps
-  extends ApproversToAskDeps,
-    Pick<SlackContext, 'adminsToNotify' | 'pendingChanges' | 'policies' | 'now'> {}
 
 /** What is asked, or what became of it. */
 interface Question {
@@ -59,7 +47,7 @@ const TO = 'to:';
 /** The reader of a question in a channel. */
 const CHANNEL = 'channel';
 
-export function createPendingChangePlanner(deps: PendingChangePlannerDeps): NotificationPlanner {
+export function createPendingChangePlanner(deps: SlackContext): NotificationPlanner {
   const { directory, now } = deps;
   return async ({ id, notifications }, send) => {
     const question = await findQuestion(deps, id);
@@ -108,7 +96,7 @@ export function createPendingChangePlanner(deps: PendingChangePlannerDeps): Noti
   };
 }
 
-async function findQuestion(deps: PendingChangePlannerDeps, id: string): Promise<Question | undefined> {
+async function findQuestion(deps: SlackContext, id: string): Promise<Question | undefined> {
   const { settings, prices, facts } = deps.pendingChanges;
   const [ofSettings, ofPrices, ofFacts] = await Promise.all([
     settings.read(id),
@@ -122,7 +110,7 @@ async function findQuestion(deps: PendingChangePlannerDeps, id: string): Promise
 
 /** What the questions about all changes have in common, with who is asked while it waits. */
 function questionOf(
-  { now }: PendingChangePlannerDeps,
+  { now }: SlackContext,
   { askedBy, askedAt, expiresAt, decided }: KnownChange<unknown>,
   asked: Asked,
 ) {
@@ -132,7 +120,7 @@ function questionOf(
 }
 
 async function askAdmins(
-  deps: PendingChangePlannerDeps,
+  deps: SlackContext,
   waiting: WaitingChange,
   known: KnownChange<unknown>,
 ): Promise<Question> {
@@ -151,10 +139,7 @@ async function askAdmins(
   };
 }
 
-async function askApprovers(
-  deps: PendingChangePlannerDeps,
-  known: KnownChange<FactsChange>,
-): Promise<Question> {
+async function askApprovers(deps: SlackContext, known: KnownChange<FactsChange>): Promise<Question> {
   const { progress, ...asked } = await approversToAsk(deps, known);
   const { reminderChannel: channelId } = await deps.savedSettings();
   const question = questionOf(deps, known, asked);
@@ -173,7 +158,7 @@ async function askApprovers(
 
 /** Who may confirm a change of names, and where they are asked: where it was asked for, else in the approvers' channel. */
 export async function approversToAsk(
-  { facts, savedSettings, directory }: ApproversToAskDeps,
+  { facts, savedSettings, directory }: SlackContext,
   waiting: PendingChange<FactsChange>,
 ): Promise<Asked & { readonly progress: readonly RequirementProgress[] }> {
   const { askedBy, origin } = waiting;
@@ -193,7 +178,7 @@ export async function approversToAsk(
 }
 
 /** @param revision of a draft of the policy that was published */
-async function askAboutPolicy(deps: PendingChangePlannerDeps, revision: string): Promise<Question> {
+async function askAboutPolicy(deps: SlackContext, revision: string): Promise<Question> {
   const { policies, directory } = deps;
   const draft = await policies.draft();
   if (draft?.published !== undefined && draft.revision === revision) {
@@ -225,7 +210,7 @@ async function askAboutPolicy(deps: PendingChangePlannerDeps, revision: string):
 
 /** The admins who can confirm what one of them asks for. */
 export async function otherAdmins(
-  { adminsToNotify }: Pick<SlackContext, 'adminsToNotify'>,
+  { adminsToNotify }: SlackContext,
   askedBy: string,
 ): Promise<readonly string[]> {
   return (await adminsToNotify()).filter((admin) => admin !== askedBy);

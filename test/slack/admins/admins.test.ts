@@ -14,6 +14,7 @@ import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { createSlackWeb, SlackApiError } from '../../../src/slack/outbound/web.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
 import { createNotificationStore } from '../../../src/store/notifications.ts';
+import { slackContextWith } from '../../support/context.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { textOf } from '../../support/demo.ts';
 import { notifierDeps, notifyDue } from '../../support/notifier.ts';
@@ -67,19 +68,17 @@ const ACCOUNT: Account = {
 
 function lookAt(teamAccount = ACCOUNT) {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-  const planning = {
+  const planning = slackContextWith({
     directory: createDirectory(web, workspace.teamId),
     adminsToNotify: async () => ['U0BOB', 'U0ADA'],
-  };
+    accounts: { team: { current: async () => teamAccount } },
+  });
   return notifyDue(
     notifierDeps(
       { notifications, web, now },
       {
         group: createGroupPlanner(planning),
-        departure: createDeparturePlanner({
-          ...planning,
-          teamAccount: async () => teamAccount,
-        }),
+        departure: createDeparturePlanner(planning),
       },
     ),
   );

@@ -15,8 +15,10 @@ import {
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
 import { importReport } from '../../../src/slack/expiry/expiry.view.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
+import { slackContextWith } from '../../support/context.ts';
 import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
 import { phoneLines, unreadable } from '../../support/reading.ts';
+import { newTeamSettings } from '../../support/settings.ts';
 import { blocksOf, expectBlocks, expectMessage, pinged } from '../kit/limits.ts';
 
 const NOW = new Date('2027-06-14T09:00:00Z');
@@ -64,11 +66,13 @@ test('what waiting costs stands beside the name, and nothing where nothing is kn
     source: 'Contract 7',
   });
   const costs = (list: ReturnType<typeof price>[]) =>
-    waitingCosts({
-      savedSettings: async () => ({ reminderTimezone: 'America/New_York' }),
-      prices: { list: async () => list },
-      now: () => NOW,
-    });
+    waitingCosts(
+      slackContextWith({
+        savedSettings: async () => newTeamSettings({ reminderTimezone: 'America/New_York' }),
+        prices: { list: async () => list },
+        now: () => NOW,
+      }),
+    );
   // A person gave the day, which is nobody's evening before.
   const given = named('cafe.rest', 7, { expiry: { at: new Date('2027-06-21T00:00:00Z'), source: 'person' } });
   const renewal = await costs([price('renew', 1_800)]);

@@ -14,9 +14,11 @@ import { createPortfolioStore } from '../../../src/store/portfolio.ts';
 import { createPriceStore } from '../../../src/store/prices.ts';
 import { createStandInStore } from '../../../src/store/stand-ins.ts';
 import { silent } from '../../expiry/rig.ts';
+import { slackContextWith } from '../../support/context.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { buttonsOf, DOMAINS, textOf } from '../../support/demo.ts';
 import { notifierDeps, notifyDue } from '../../support/notifier.ts';
+import { newTeamSettings } from '../../support/settings.ts';
 import { confirmLapse, requestLapse, snoozeName, watchName } from '../../support/unprotected.ts';
 
 /* What somebody decides is told whatever breaks after the commit, and once. */
@@ -67,21 +69,19 @@ const inADay = () => new Date(nowMs + 24 * HOUR_MS);
 /** A process that comes after the one that has committed. */
 function look() {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-  const planner = createEventPlanner({
-    adminsToNotify: async () => [],
-    directory: createDirectory(web, workspace.teamId),
-    events: createEventLog(db, TEAM),
-    expiry: createWatchListStore(db),
-    prices: createPriceStore(db, TEAM),
-    impacts: { ofName: () => Promise.reject(new Error('nothing is seen')) },
-    savedSettings: async () => ({
-      reminderTimezone: 'UTC',
-      alertChannel: undefined,
-      reminderChannel: undefined,
+  const planner = createEventPlanner(
+    slackContextWith({
+      adminsToNotify: async () => [],
+      directory: createDirectory(web, workspace.teamId),
+      events: createEventLog(db, TEAM),
+      expiry: { find: createWatchListStore(db).find },
+      prices: createPriceStore(db, TEAM),
+      names: { impacts: { ofName: () => Promise.reject(new Error('nothing is seen')) } },
+      savedSettings: async () => newTeamSettings(),
+      now,
+      log: silent,
     }),
-    now,
-    log: silent,
-  });
+  );
   const notifications = createNotificationStore(db, TEAM);
   return notifyDue(notifierDeps({ notifications, web, now }, { event: planner }));
 }

@@ -3,13 +3,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import { afterLook, type Incident, incidentHash, raise, sayOurs } from '../../../src/names/incident.ts';
 import type { IncidentStore, NameRecordStore } from '../../../src/names/ports.ts';
+import type { OrderStore } from '../../../src/orders/ports.ts';
 import type { NotificationStore, Subject } from '../../../src/outbox/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { createPlacePlanner } from '../../../src/slack/admins/admins.ts';
-import {
-  createIncidentPlanner,
-  type IncidentPlannerDeps,
-} from '../../../src/slack/names/incident-notifications.ts';
+import { createIncidentPlanner } from '../../../src/slack/names/incident-notifications.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
@@ -18,6 +16,7 @@ import { createIncidentStore } from '../../../src/store/incidents.ts';
 import { createNameRecordStore } from '../../../src/store/name-records.ts';
 import { createNotificationStore } from '../../../src/store/notifications.ts';
 import { newOrder } from '../../orders/sample.ts';
+import { slackContextWith } from '../../support/context.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { buttonsOf, DOMAINS, textOf } from '../../support/demo.ts';
 import { notificationsOf, notifierDeps, notifyDue } from '../../support/notifier.ts';
@@ -61,22 +60,41 @@ afterAll(async () => {
   await database.drop();
 });
 
-interface Changes extends Partial<IncidentPlannerDeps> {
+interface Changes {
   readonly notifications?: NotificationStore;
+  readonly alertChannel?: string | undefined;
+  /** The channel of the name. */
+  readonly channel?: string;
+  /** The registrar that the registry shows; the trusted one is `Ours`. */
+  readonly shown?: string;
+  readonly load?: OrderStore['load'];
 }
 
-function deps({ notifications: store = notifications, ...changes }: Changes = {}) {
+function deps(changes: Changes = {}) {
+  const { notifications: store = notifications, shown = 'Ours', channel } = changes;
+  const alertChannel = 'alertChannel' in changes ? changes.alertChannel : DOMAINS;
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-  const planning: IncidentPlannerDeps = {
-    incidents,
-    store: { load: async () => undefined },
-    directory: createDirectory(web, workspace.teamId),
-    savedSettings: async () => newTeamSettings({ alertChannel: DOMAINS }),
-    adminsToNotify: async () => ['U0ADA'],
-    nameOf: async () => ({ owner: 'U0ALICE', channel: undefined, isElsewhere: false, registrar: 'Ours' }),
-    now,
-    ...changes,
+  const registrar = {
+    current: { value: [`name:${shown}`], firstSeen: T0, lastSeen: T0 },
+    ...{ candidate: undefined, past: [], unseen: undefined },
   };
+  const planning = slackContextWith({
+    incidents,
+    orders: { store: { load: changes.load ?? (async () => undefined) } },
+    directory: createDirectory(web, workspace.teamId),
+    savedSettings: async () => newTeamSettings({ alertChannel }),
+    adminsToNotify: async () => ['U0ADA'],
+    expiry: { find: async () => undefined },
+    portfolio: { find: async () => ({ owner: 'U0ALICE', tags: [], channel, note: undefined }) },
+    nameRecords: {
+      find: async (name) => {
+        const known = await observations.find(name);
+        const trusted = { registrar: 'Ours', at: T0, transferKnownAt: undefined };
+        return known && { ...known, trusted, history: { registrar } };
+      },
+    },
+    now,
+  });
   return notifierDeps(
     { notifications: store, web, now },
     { incident: createIncidentPlanner(planning), place: createPlacePlanner(planning) },
@@ -237,7 +255,7 @@ test('where Slack is away it is told later, and holds up no look', async () => {
 
 test('without a channel an admin hears of it', async () => {
   const incident = await show();
-  await tellDue({ savedSettings: async () => newTeamSettings({ alertChannel: undefined }) });
+  await tellDue({ alertChannel: undefined });
   expect(await standing(incident)).toMatchObject([{ channelId: expect.stringMatching(/^D/) }]);
 });
 
@@ -246,8 +264,7 @@ test.each([
   [true, /at another registrar by now, so no order of ours changes it/, /\/domain restore/],
 ])('what to do about a name that is elsewhere (%s) is possible', async (isElsewhere, said, notSaid) => {
   const incident = await show('pending_delete');
-  const name = { owner: 'U0ALICE', channel: undefined, isElsewhere, registrar: 'Ours' };
-  await tellDue({ nameOf: async () => name });
+  await tellDue({ shown: isElsewhere ? 'Theirs' : 'Ours' });
   const [runbook] = repliesOf(incident).map(textOf);
   expect(runbook).toMatch(said);
   expect(runbook).not.toMatch(notSaid);
@@ -255,9 +272,7 @@ test.each([
 
 test('a channel of the name that does not take it holds nothing up', async () => {
   const incident = await show();
-  await tellDue({
-    nameOf: async () => ({ owner: 'U0ALICE', channel: 'C0NOBOT', isElsewhere: false, registrar: 'Ours' }),
-  });
+  await tellDue({ channel: 'C0NOBOT' });
   expect(headsOf(incident)).toHaveLength(1);
   expect(await standing(incident)).toMatchObject([{ channelId: DOMAINS }]);
   expect(await tellDue({}), 'the admins hear of that channel').toEqual(['place:C0NOBOT']);
@@ -355,7 +370,7 @@ test('a message of three facts is 14 lines of 40 characters at most', async () =
 test('of a private order it says only that there is one', async () => {
   const incident = await show('registrar', 'cafe.rest', 'secretorder');
   const load = async () => ({ ...newOrder(['cafe.rest']), id: 'secretorder', isPrivate: true });
-  await tellDue({ store: { load } });
+  await tellDue({ load });
   const said = messagesOf(incident).map(textOf).join();
   expect(said).toMatch(/1 private order/);
   expect(said).not.toContain('secretorder');

@@ -14,9 +14,11 @@ import { createPendingFacts } from '../../../src/store/portfolio.ts';
 import { pendingPrices } from '../../../src/store/prices.ts';
 import { pendingSettings } from '../../../src/store/settings.ts';
 import { rule } from '../../policy/sample.ts';
+import { slackContextWith } from '../../support/context.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { buttonsOf, DOMAINS, textOf } from '../../support/demo.ts';
 import { notifierDeps, notifyDue } from '../../support/notifier.ts';
+import { newTeamSettings } from '../../support/settings.ts';
 
 /* Who is asked to confirm a change is asked whatever breaks, and learns what became of it. */
 
@@ -94,26 +96,28 @@ function look() {
     prices: createPendingChanges(db, 'T0TEAM', pendingPrices('T0TEAM')),
     facts: facts(),
   };
-  const planner = createPendingChangePlanner({
-    directory: createDirectory(web, workspace.teamId),
-    adminsToNotify: async () => ['U0ADA', 'U0BOB', 'U0CAROL'],
-    pendingChanges,
-    policies: policies(),
-    facts: {
-      progressOf: async () => [
-        {
-          requirement: {
-            rule: { kind: 'approval_tasks' },
-            ...{ names: ['cafe.rest'], needed: 1, signed: false },
-            approvers: ['U0BOB', 'U0CAROL', 'U0ADA'],
+  const planner = createPendingChangePlanner(
+    slackContextWith({
+      directory: createDirectory(web, workspace.teamId),
+      adminsToNotify: async () => ['U0ADA', 'U0BOB', 'U0CAROL'],
+      pendingChanges,
+      policies: policies(),
+      facts: {
+        progressOf: async () => [
+          {
+            requirement: {
+              rule: { kind: 'approval_tasks' },
+              ...{ names: ['cafe.rest'], needed: 1, signed: false },
+              approvers: ['U0BOB', 'U0CAROL', 'U0ADA'],
+            },
+            counted: [],
           },
-          counted: [],
-        },
-      ],
-    },
-    savedSettings: async () => ({ approvalChannel, reminderChannel: undefined }),
-    now,
-  });
+        ],
+      },
+      savedSettings: async () => newTeamSettings({ approvalChannel }),
+      now,
+    }),
+  );
   const notifications = createNotificationStore(db, 'T0TEAM');
   return notifyDue(notifierDeps({ notifications, web, now }, { pending_change: planner }));
 }
