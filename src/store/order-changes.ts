@@ -23,7 +23,10 @@ import { readSigningRows } from './signing-rows.ts';
 import { insertOrder, lockRetried, openKey, updateOrders } from './statements.ts';
 
 /** The database, and the witness of events that allow a repeat. */
-type WitnessedDatabase = Database & { readonly witness: Witness | undefined };
+interface WitnessedDatabase {
+  readonly database: Database;
+  readonly witness: Witness | undefined;
+}
 
 /** Tries to keep a new order whose way is barred by one that is gone when we look. */
 const CREATE_TRIES = 5;
@@ -33,11 +36,11 @@ const CREATE_TRIES = 5;
  * @param changed told of each order as a commit left it
  */
 export function createOrderChanges(
-  database: WitnessedDatabase,
+  on: WitnessedDatabase,
   changed: (order: Order) => void,
 ): Pick<OrderStore, 'create' | 'commit'> {
-  const { witness } = database;
-  const commitTogether = createCommitBatch(database);
+  const { database, witness } = on;
+  const commitTogether = createCommitBatch(on);
 
   const commitAlone = async (commit: OrderCommit): Promise<CommitOutcome> => {
     // Only a change that lets an order go, or go on, takes something out of a budget.
@@ -49,9 +52,9 @@ export function createOrderChanges(
     const { guard } = commit;
     if (guard === undefined) throw new Error('a request leaves without its guard');
     const { mandated } = commit.before;
-    if (mandated !== undefined) return commitMandated(database, commit, mandated.id, guard);
+    if (mandated !== undefined) return commitMandated(on, commit, mandated.id, guard);
     const isPlain = guard === 'no_signatures' && commit.before.retryOf === undefined;
-    return isPlain ? commitAlone(commit) : commitSending(database, commit, guard);
+    return isPlain ? commitAlone(commit) : commitSending(on, commit, guard);
   };
 
   return storeOf('orders', {
@@ -107,12 +110,12 @@ async function insert(
 const REFUSED = { ok: false, conflictingOrderId: undefined } as const;
 
 /** All changes of a moment in one transaction. Of one order only one goes at a time. */
-function createCommitBatch(database: WitnessedDatabase) {
+function createCommitBatch({ database, witness }: WitnessedDatabase) {
   return batch(
     async (commits: readonly OrderCommit[]) => {
       const trust = commits.some(startsWork) ? 'verified' : 'any';
       const { ids, position, limits } = commits.some((commit) => sentItems(commit).length > 0)
-        ? await database.transaction((run) => updateWithinLimits(run, commits, database.witness), trust)
+        ? await database.transaction((run) => updateWithinLimits(run, commits, witness), trust)
         : { ...(await update((statement) => database.run(statement, trust), commits)), limits: NO_LIMITS };
       noteCommitted(database, position);
       return commits.map(({ before: { id } }): CommitOutcome => {
@@ -193,10 +196,11 @@ function createLimited(database: Database, creation: Limited<OrderCreation>): Pr
  * seen here, or after. Everything that signatures are compared with is read here.
  */
 async function commitSending(
-  database: WitnessedDatabase,
+  on: WitnessedDatabase,
   commit: OrderCommit,
   guard: SendingGuard,
 ): Promise<CommitOutcome> {
+  const { database } = on;
   const { outcome, position } = await database.transaction<{
     outcome: CommitOutcome;
     position?: number | undefined;
@@ -207,7 +211,7 @@ async function commitSending(
     const items = earlierItemRows.parse(await run(selectEarlierItems(retried, names)));
     const [earlier] = findingsIn(items, names);
     if (earlier !== undefined) return { outcome: { ...REFUSED, earlier } };
-    return sendUnlessObstructed(database, run, commit, id, guard);
+    return sendUnlessObstructed(on, run, commit, id, guard);
   }, 'verified');
   noteCommitted(database, position);
   return outcome;
@@ -215,7 +219,7 @@ async function commitSending(
 
 /** Marks a request as sent, if the log and the signatures allow it. @param signedId the order whose approvals let it go */
 async function sendUnlessObstructed(
-  database: WitnessedDatabase,
+  { database, witness }: WitnessedDatabase,
   run: RunStatement,
   commit: OrderCommit,
   signedId: string,
@@ -224,7 +228,7 @@ async function sendUnlessObstructed(
   const obstacle = await obstacleTo(database, run, signedId, guard);
   if (obstacle?.kind === 'not_signed') return { outcome: { ...REFUSED, notSigned: obstacle.differs } };
   if (obstacle !== undefined) return { outcome: REFUSED };
-  const { ids, position, limits } = await updateWithinLimits(run, [commit], database.witness);
+  const { ids, position, limits } = await updateWithinLimits(run, [commit], witness);
   const { id } = commit.before;
   const differs = limits.get(id);
   if (differs !== undefined) return { outcome: { ...REFUSED, differs } };
@@ -249,7 +253,7 @@ async function obstacleTo(
  * sends another one waits, and so does who ends it.
  */
 async function commitMandated(
-  database: WitnessedDatabase,
+  on: WitnessedDatabase,
   commit: OrderCommit,
   mandateId: string,
   guard: SendingGuard,
@@ -258,6 +262,7 @@ async function commitMandated(
   if (mandated === undefined) throw new Error('what its mandate lets go was not checked');
   const { reservation, refusal, signedBy } = mandated;
   const { teamId } = reservation;
+  const { database } = on;
   const { outcome, position } = await database.transaction<{
     outcome: CommitOutcome;
     position?: number | undefined;
@@ -266,7 +271,7 @@ async function commitMandated(
     const fits = !reservation.isLimited || (await fitsBudgets(run, reservation, after.id));
     const mandate = await lockMandate(run, mandateId);
     const [watched, act] = [await findName(run, name), await findActOf(run, after.id)];
-    const taken = await readTaken(run, { teamId, witness: database.witness }, mandateId, after.id);
+    const taken = await readTaken(run, { teamId, witness: on.witness }, mandateId, after.id);
     const held =
       act === undefined
         ? 'mandate_ended'
@@ -281,7 +286,7 @@ async function commitMandated(
             taken,
           });
     if (held !== undefined || !fits) return { outcome: { ...REFUSED, held: held ?? 'budget_empty' } };
-    return sendUnlessObstructed(database, run, commit, signedBy?.id ?? after.id, guard);
+    return sendUnlessObstructed(on, run, commit, signedBy?.id ?? after.id, guard);
   }, 'verified');
   noteCommitted(database, position);
   return outcome;

@@ -21,7 +21,7 @@ export function createOrderStore(
 ): OrderStore {
   return {
     ...createOrderReads(database),
-    ...createOrderChanges({ ...database, witness }, changed),
+    ...createOrderChanges({ database, witness }, changed),
     ...createOrderWork(database),
     ...createOrderSecrets(database),
     isWitnessed: witnessedBy(witness),
