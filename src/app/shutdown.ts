@@ -1,8 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
-import type { RunningHeartbeat } from '../orders/restore-guard.ts';
-import type { Work } from './work.ts';
 
 /** Shutdown takes at most 10 s in all. Work under way gets this long; then its requests are aborted. */
 const DRAIN_MS = 5_000;
@@ -25,8 +23,8 @@ export interface Shutdown {
 
 /** A running bot. */
 export interface Stoppable {
-  readonly heartbeat: Pick<RunningHeartbeat, 'stopCleanly'>;
-  readonly work: Pick<Work, 'stop' | 'idle'>;
+  readonly heartbeat: { stopCleanly(): Promise<void> };
+  readonly work: { stop(): void; idle(): Promise<void> };
   /** @returns false when `timeoutMs` was not enough */
   readonly app: { stop(timeoutMs: number): Promise<boolean> };
 }

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
-import { type Vault, VaultError } from '../accounts/vault.ts';
+import { createMissingKeyLog } from '../accounts/missing-keys.ts';
+import { createVault, type Vault, VaultError } from '../accounts/vault.ts';
+import { relyingPartyOf } from '../approvals/signing/assertion.ts';
+import { activeKeys } from '../approvals/signing/key-ring.ts';
 import type { Config } from '../config/environment.ts';
 import { settingsAsText, withSaved } from '../config/settings.ts';
 import type { LedgerKey } from '../ledger/key.ts';
@@ -15,9 +18,9 @@ import type { SlackContext } from '../slack/context.ts';
 import { createSlackApp, type SlackApp } from '../slack/inbound/app.ts';
 import type { SlackMode } from '../slack/inbound/receiver.ts';
 import { createDirectory, type SlackDirectory } from '../slack/outbound/directory.ts';
-import { createOutageWatch, type OutageWatch } from '../slack/outbound/outage.ts';
-import { createPacer, type Pacer } from '../slack/outbound/pacer.ts';
-import { createTokenHealth, type TokenHealth } from '../slack/outbound/token-health.ts';
+import { createOutageWatch } from '../slack/outbound/outage.ts';
+import { createPacer } from '../slack/outbound/pacer.ts';
+import { createTokenHealth } from '../slack/outbound/token-health.ts';
 import {
   createSlackWeb,
   isTokenError,
@@ -30,48 +33,16 @@ import { type Database, openDatabase, StoreError } from '../store/database.ts';
 import { createLedgerKeyStore } from '../store/ledger.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';
 import { openProbe } from '../store/probe.ts';
-import {
-  createInstallationStores,
-  createStores,
-  type Stores,
-  type TeamStoreOptions,
-} from '../store/stores.ts';
-import type { Bus } from './bus.ts';
-import type { Condition, Metrics } from './metrics.ts';
-import type { Readiness } from './readiness.ts';
-import type { Seams } from './seams.ts';
+import { createInstallationStores, createStores, type Stores } from '../store/stores.ts';
+import type { Condition } from './metrics.ts';
 import { type HttpServer, type MetricsServer, startMetricsServer, startServer } from './server.ts';
-import type { Shutdown } from './shutdown.ts';
+import type { Connected, Identity, Site, Slack } from './site.ts';
 
 /* The parts that a start waits for, and what the operator is told when one does not come. */
 
 /** The bot cannot start. The message is for the operator. */
 export class StartError extends Error {
   override readonly name = 'StartError';
-}
-
-/** What every step of the composition needs. */
-export interface Site {
-  readonly config: Config;
-  readonly log: Log;
-  readonly signal: AbortSignal;
-  readonly seams: Seams;
-  readonly now: () => Date;
-  readonly bus: Bus;
-  readonly metrics: Metrics;
-  readonly readiness: Readiness;
-  readonly shutdown: Shutdown;
-}
-
-/** Slack, and who the bot is there. */
-export interface Slack {
-  readonly web: SlackWeb;
-  readonly pacer: Pacer;
-  readonly bot: Identity;
-  readonly orgId: string | undefined;
-  readonly directory: SlackDirectory;
-  readonly token: TokenHealth;
-  readonly outage: OutageWatch;
 }
 
 /** How long the database or Slack may be away at start before the process gives up. */
@@ -107,13 +78,6 @@ const identity = z.object({
   user_id: z.string().default(''),
   enterprise_id: z.string().optional(),
 });
-
-/** The bot, its workspace, and the Enterprise Grid organisation that this belongs to, if any. */
-export interface Identity {
-  readonly teamId: string;
-  readonly userId: string;
-  readonly orgId: string | undefined;
-}
 
 /** Asks Slack who the bot is, and in which workspace. */
 export async function identify(web: SlackWeb): Promise<Identity> {
@@ -178,7 +142,7 @@ function refusePort(variable: string, port: number, cause: unknown): never {
 }
 
 /** Opens the ports at once, so that health checks learn what is missing. */
-export async function startServers({ config, log, seams, metrics, readiness, shutdown }: Site) {
+async function startServers({ config, log, seams, metrics, readiness, shutdown }: Site) {
   const { metricsPort } = config;
   const listen = { log, ...(seams.host === undefined ? {} : { host: seams.host }) };
   const open = async <Opened extends MetricsServer>(
@@ -206,15 +170,8 @@ export async function startServers({ config, log, seams, metrics, readiness, shu
   return { server, metricsServer: await open('METRICS_PORT', metricsPort, opening) };
 }
 
-/** The database, and what takes its backup of the day where the bot takes any. */
-interface ConnectedDatabase {
-  readonly database: Database;
-  readonly url: string;
-  readonly takeBackup: () => Promise<void>;
-}
-
 /** Starts the embedded database where it is used, and brings the schema up to date. */
-export async function connectDatabase(site: Site): Promise<ConnectedDatabase> {
+async function connectDatabase(site: Site) {
   const { config, log, signal, now, metrics, readiness, shutdown } = site;
   const url = await findDatabase(config, log, shutdown.onClose);
   await retryAtStart('the database', log, signal, async () => migrateDatabase(url, log));
@@ -232,7 +189,7 @@ export async function connectDatabase(site: Site): Promise<ConnectedDatabase> {
       ? `events have waited for a seal for ${Math.round(seconds)} s`
       : undefined;
   });
-  return { database, url, takeBackup: backupsOfDay(site, url) };
+  return { database, databaseUrl: url, takeBackup: backupsOfDay(site, url) };
 }
 
 async function conditionOfDisks({ databaseUrl, dataDir, backupDir }: Config): Promise<Condition> {
@@ -274,11 +231,7 @@ async function openKey(
 }
 
 /** Asks Slack who the bot is, and opens the stores of its team. */
-export async function connectSlack(
-  site: Site,
-  database: Database,
-  { canSign, vault }: Pick<TeamStoreOptions, 'canSign'> & { readonly vault: Vault },
-): Promise<{ slack: Slack; stores: Stores; ledgerKey: LedgerKey | undefined }> {
+async function connectSlack(site: Site, database: Database, vault: Vault, canSign: boolean) {
   const { config, log, signal, now, seams, bus, metrics, readiness } = site;
   const token = createTokenHealth(() => identify(web), log);
   const outage = createOutageWatch(now);
@@ -318,6 +271,27 @@ export async function connectSlack(
     onUnreadableGroup: (groupId, problem) => noteUnreadableGroup(noting, groupId, problem),
   });
   return { slack: { web, pacer, bot, orgId, directory, token, outage }, stores, ledgerKey };
+}
+
+/** Opens the ports and connects to the database and to Slack, one after the other. */
+export async function connect(site: Site): Promise<Connected> {
+  const { config } = site;
+  const servers = await startServers(site);
+  const { database, ...opened } = await connectDatabase(site);
+  const publicUrl = config.publicUrl ?? `http://localhost:${servers.server.port}`;
+  const relyingParty = relyingPartyOf(publicUrl);
+  const vault = openVault(site);
+  const canSign = config.signingRoots.length > 0 && relyingParty !== undefined;
+  const connected = await connectSlack(site, database, vault, canSign);
+  return { ...servers, ...opened, ...connected, publicUrl, relyingParty, vault };
+}
+
+function openVault({ config, log, now, metrics }: Site): Vault {
+  const logMissingKey = createMissingKeyLog(log, now);
+  return createVault(config.credentialsKeys, (keyId) => {
+    logMissingKey(keyId);
+    metrics.unknownKey();
+  });
 }
 
 /** Starts taking deliveries from Slack. */
@@ -390,5 +364,27 @@ export function noteMissingChannel(log: Log, settings: SlackContext['savedSettin
       reminderChannel === undefined &&
       log.info('REMINDER_CHANNEL is not set: nobody is reminded of names that expire'),
     (err: unknown) => log.warn({ err }, 'looking where reminders go'),
+  );
+}
+
+/** Keys are bound to the host of `PUBLIC_URL`. After it has changed they sign nothing, and everybody adds a new one. */
+export function warnOfMovedKeys({ log }: Site, { stores, relyingParty }: Connected): void {
+  const host = relyingParty?.id;
+  stores.keys.readRows().then(
+    ({ log: known }) => {
+      const moved = activeKeys(known.keys).filter((key) => key.host !== host);
+      if (moved.length === 0) return;
+      const named = moved.map(({ owner, label, fingerprint, host: of }) => ({
+        owner,
+        label,
+        fingerprint,
+        host: of,
+      }));
+      log.warn(
+        { keys: named, host },
+        'PUBLIC_URL has another host than these passkeys: they have to be added anew',
+      );
+    },
+    (err: unknown) => log.warn({ err }, 'looking which passkeys belong to PUBLIC_URL'),
   );
 }

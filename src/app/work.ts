@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../lib/log.ts';
-import type { Names } from '../names/names.ts';
+import { createCharterWatch } from '../approvals/charter-watch.ts';
+import { openDigest } from '../expiry/digest.ts';
+import { createTimestamping } from '../ledger/timestamping.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
+import { runMandates } from '../mandates/run.ts';
 import { advance } from '../orders/advance.ts';
-import type { SendingContext } from '../orders/context.ts';
-import type { NotificationStore, Subject } from '../outbox/notifications.ts';
-import type { Webhooks } from '../outbox/webhooks/webhooks.ts';
-import type { Bus } from './bus.ts';
-import type { JobHealth } from './job-health.ts';
-import { createLoop, createReconciler, type ReconcilerDeps, repeat } from './reconcile.ts';
-import type { Pace } from './seams.ts';
+import { createDepartureCheck } from '../orders/offboarding.ts';
+import { openMoneyReport, openPriceDifferences } from '../slack/money/money-report.ts';
+import { createNotifier } from '../slack/planners.ts';
+import { createLoop, createReconciler, repeat } from './reconcile.ts';
+import type { Connected, Contexts, Site } from './site.ts';
 
 /** What is carried out whenever it is due. Rows say what is due, and replicas share it. */
 export interface Work {
@@ -32,24 +33,6 @@ export interface Job {
   readonly isCutOffAtStop?: true;
 }
 
-export interface WorkDeps {
-  readonly bus: Bus;
-  readonly execution: SendingContext;
-  readonly notifications: NotificationStore;
-  /** Tells people of a subject. */
-  readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
-  readonly mayRefresh: ReconcilerDeps['mayRefresh'];
-  readonly names: Pick<Names, 'claimDue' | 'look'>;
-  readonly webhooks: Pick<Webhooks, 'endpoints'>;
-  readonly jobs: readonly Job[];
-  readonly health: JobHealth;
-  /** Counts a failed item of a loop. */
-  readonly itemFailed: (loop: string) => void;
-  readonly pace: Pace;
-  readonly now: () => Date;
-  readonly log: Log;
-}
-
 /** How long a jump of the clock waits for the registries before it looks for due work. */
 const CATCH_UP_MS = 10_000;
 /** The number of webhooks that one process sends to one endpoint in parallel. */
@@ -57,19 +40,20 @@ const WEBHOOKS_AT_ONCE = 4;
 /** The number of names that one process looks at in parallel. */
 const OBSERVED_AT_ONCE = 8;
 
-/** Starts with everything that is due. */
-export function startWork(deps: WorkDeps): Work {
-  const { bus, execution, notifications, names, health, itemFailed, pace, now, log } = deps;
+/** The loops over rows that are due. */
+function createLoops(site: Site, { slack, stores }: Connected, { slack: context, sending }: Contexts) {
+  const { pace, metrics, now, log } = site;
+  const { names } = context;
   const reconciler = createReconciler({
-    store: execution.store,
-    advance: (orderId, lane) => advance(execution, orderId, lane),
-    notifications,
-    notify: deps.notify,
-    mayRefresh: deps.mayRefresh,
+    store: sending.store,
+    advance: (orderId, lane) => advance(sending, orderId, lane),
+    notifications: stores.notifications,
+    notify: createNotifier(context),
+    mayRefresh: () => slack.pacer.hasRoom('chat.update'),
     leaseMs: pace.leaseMs,
     notificationLeaseMs: pace.notificationLeaseMs,
     periodMs: pace.periodMs,
-    failed: itemFailed,
+    failed: metrics.jobFailed,
     now,
     log,
   });
@@ -79,21 +63,117 @@ export function startWork(deps: WorkDeps): Work {
     periodMs: pace.periodMs,
     claim: names.claimDue,
     work: names.look,
-    failed: () => itemFailed('names'),
+    failed: () => metrics.jobFailed('names'),
     log,
   });
   // One loop for each, so that an endpoint which hangs holds up no other.
-  const webhooks = deps.webhooks.endpoints.map(({ host, claimDue, deliver }) =>
+  const webhooks = context.webhooks.endpoints.map(({ host, claimDue, deliver }) =>
     createLoop({
       name: `webhooks to ${host}`,
       parallel: WEBHOOKS_AT_ONCE,
       periodMs: pace.periodMs,
       claim: claimDue,
       work: deliver,
-      failed: () => itemFailed('webhooks'),
+      failed: () => metrics.jobFailed('webhooks'),
       log,
     }),
   );
+  return { reconciler, observing, webhooks };
+}
+
+/** Longer than a year, so that the last renewal of a name is in its history. */
+const OBSERVATIONS_KEPT_MS = 400 * DAY_MS;
+
+/** Everything that runs periodically. No job waits for another. */
+function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly Job[] {
+  const { config, now, bus, log, pace, shutdown } = site;
+  const { stores, slack, takeBackup } = connected;
+  const { slack: deps, offboarding } = contexts;
+  const { savedSettings: settings, reminders, names, webhooks, ledger } = deps;
+  const { purgeMs, periodMs, spacingMs } = pace;
+  const looking = { now, log, signal: shutdown.looking };
+  const pause = spacingMs === undefined ? {} : { pauseMs: spacingMs };
+  const checkDepartures = createDepartureCheck({ ...offboarding, signal: shutdown.looking, ...pause });
+  const stamp = createTimestamping({ store: stores.ledger, url: config.ledgerTsaUrl, ...looking });
+  const watchCharter = createCharterWatch({
+    ...{ signing: deps.orders.signing, keys: stores.keys, now, log },
+    noted: () => {
+      void bus.emit('notificationsDue');
+      void deps.refreshWaitingCards();
+    },
+  });
+  return [
+    { name: 'mandates', everyMs: 10 * MINUTE_MS, run: () => runMandates(deps.orders) },
+    {
+      name: 'digest',
+      everyMs: MINUTE_MS,
+      run: () => openDigest({ settings, reminders, now }),
+    },
+    { name: 'money_report', everyMs: MINUTE_MS, run: () => openMoneyReport(deps) },
+    {
+      name: 'price_differences',
+      everyMs: MINUTE_MS,
+      run: () => openPriceDifferences(deps),
+    },
+    { name: 'webhook_endpoints', everyMs: HOUR_MS, run: webhooks.serve },
+    { name: 'webhook_test', everyMs: MINUTE_MS, run: webhooks.testMonthly },
+    {
+      name: 'slack_outage',
+      everyMs: MINUTE_MS,
+      run: async () => {
+        await slack.token.check();
+        await webhooks.noteSlack(slack.outage.current());
+      },
+    },
+    // A few of them each second.
+    { name: 'guarded_names', everyMs: 1_000, run: names.lookAtGuarded, whenBehind: 'early' },
+    { name: 'departures', everyMs: HOUR_MS, run: checkDepartures, whenBehind: 'early' },
+    {
+      name: 'expired_orders',
+      everyMs: purgeMs,
+      run: () => stores.orders.purgeExpired(now()),
+      whenBehind: 'early',
+    },
+    {
+      name: 'expired_proposals',
+      everyMs: purgeMs,
+      run: () => stores.purgePendingChanges(now()),
+      whenBehind: 'early',
+    },
+    { name: 'expired_links', everyMs: purgeMs, run: () => stores.links.purge(now()), whenBehind: 'early' },
+    {
+      name: 'old_observations',
+      everyMs: HOUR_MS,
+      run: () => stores.names.purgeObservations(new Date(now().getTime() - OBSERVATIONS_KEPT_MS)),
+    },
+    { name: 'backup', everyMs: 10 * MINUTE_MS, run: takeBackup, isCutOffAtStop: true },
+    { name: 'seals', everyMs: periodMs, run: ledger.sealAndAnchor, whenBehind: 'early' },
+    { name: 'seal_alert', everyMs: periodMs, run: ledger.alertIfStalled },
+    { name: 'ledger_check', everyMs: MINUTE_MS, run: ledger.checkIfDue },
+    // People are told within a minute.
+    { name: 'charter', everyMs: 10_000, run: watchCharter },
+    { name: 'time_stamps', everyMs: MINUTE_MS, run: stamp },
+  ];
+}
+
+/** Starts with everything that is due. */
+export function startWork(site: Site, connected: Connected, contexts: Contexts): Work {
+  const { bus, metrics, readiness, now, log } = site;
+  const { stores } = connected;
+  // The message of its day says how an order stands by now.
+  bus.on('orderChanged', ({ id, mandated }) => {
+    if (mandated !== undefined) void stores.mandates.orderChanged(id, now());
+  });
+  const health = createJobHealth(now, metrics.jobFailed);
+  readiness.watchDetail('jobs', async () => health.lastingFailures());
+  readiness.watchDetail('channels', async () => {
+    const refused = await stores.notifications.refusedChannels();
+    if (refused.length === 0) return undefined;
+    return refused.map(({ channelId, code }) => `${channelId}: ${code}`).join(', ');
+  });
+  const table = jobsOf(site, connected, contexts);
+  for (const { name } of table) metrics.jobFailed(name, 0);
+  const { reconciler, observing, webhooks } = createLoops(site, connected, contexts);
   bus.on('orderChanged', (order) => reconciler.changed(order));
   bus.on('notificationsDue', () => void reconciler.notifyDue());
   bus.on('namesAdded', () => {
@@ -103,7 +183,7 @@ export function startWork(deps: WorkDeps): Work {
   reconciler.start();
   observing.start();
   for (const loop of webhooks) loop.start();
-  const jobs = deps.jobs.map((job) => {
+  const jobs = table.map((job) => {
     const { name, everyMs, run } = job;
     const ended = (outcome: 'succeeded' | 'failed') => health.ended(name, outcome);
     return { job, running: repeat({ name: `job ${name}`, everyMs, work: run, ended, log }) };
@@ -128,6 +208,38 @@ export function startWork(deps: WorkDeps): Work {
     async idle() {
       const running = jobs.flatMap((each) => (each.job.isCutOffAtStop ? [] : each.running));
       await Promise.all([...loops, ...running].map((each) => each.idle()));
+    },
+  };
+}
+
+/** A job that fails for this long is in the details of `/readyz`. */
+const LASTING_MS = 10 * MINUTE_MS;
+
+/** The jobs that fail, and since when. */
+export interface JobHealth {
+  ended(job: string, outcome: 'succeeded' | 'failed'): void;
+  /** A sentence about the jobs that have failed for ten minutes; undefined when there are none. */
+  lastingFailures(): string | undefined;
+}
+
+/** @param failed counts a failure */
+export function createJobHealth(now: () => Date, failed: (job: string) => void): JobHealth {
+  const failing = new Map<string, { readonly since: Date; readonly times: number }>();
+  return {
+    ended(job, outcome) {
+      if (outcome === 'succeeded') return void failing.delete(job);
+      failed(job);
+      const { since = now(), times = 0 } = failing.get(job) ?? {};
+      failing.set(job, { since, times: times + 1 });
+    },
+    lastingFailures() {
+      const lasting = [...failing].filter(
+        ([, { since, times }]) => times > 1 && now().getTime() - since.getTime() >= LASTING_MS,
+      );
+      if (lasting.length === 0) return undefined;
+      return lasting
+        .map(([job, { since, times }]) => `${job} failed ${times} times since ${since.toISOString()}`)
+        .join(', ');
     },
   };
 }

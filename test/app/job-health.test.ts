@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createJobHealth } from '../../src/app/job-health.ts';
+import { createJobHealth } from '../../src/app/work.ts';
 
 test('a job that has failed for ten minutes is named until it succeeds, and each failure is counted', () => {
   let now = new Date('2026-11-26T09:00:00Z');

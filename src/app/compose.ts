@@ -1,14 +1,15 @@
+import type { Account } from '../accounts/account.ts';
 import { type Accounts, createAccounts } from '../accounts/accounts.ts';
-import { createMissingKeyLog } from '../accounts/missing-keys.ts';
-import { createVault, type Vault } from '../accounts/vault.ts';
 import { createOrderSigning } from '../approvals/order-signing.ts';
+import { createVerifier } from '../approvals/signing/assertion.ts';
+import { activeKeys } from '../approvals/signing/key-ring.ts';
 import { withSaved } from '../config/settings.ts';
+import { createExpiry } from '../expiry/expiry.ts';
 import { createAnchorFile } from '../ledger/anchor-file.ts';
-import type { LedgerKey } from '../ledger/key.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
-import { createTimestamping } from '../ledger/timestamping.ts';
 import { MAX_CSV_BYTES } from '../lib/csv.ts';
 import { mandatesInForce } from '../mandates/life.ts';
+import { mandatesInTime } from '../mandates/overview.ts';
 import { createBudgetLook } from '../money/budget-look.ts';
 import { amountsByName, createOrderPricer } from '../money/order-cost.ts';
 import { costOf, zoneOf } from '../money/prices.ts';
@@ -16,78 +17,117 @@ import { createNames, type Names } from '../names/names.ts';
 import { createObservers } from '../names/observers.ts';
 import { createProtectedChanges } from '../names/protected-changes.ts';
 import { examine } from '../ops/doctor/doctor.ts';
-import type { OrdersContext } from '../orders/context.ts';
+import type { OrdersContext, SendingContext } from '../orders/context.ts';
+import { type OffboardingContext, offboard } from '../orders/offboarding.ts';
 import type { KeyUse } from '../orders/ports.ts';
 import { readStatement } from '../orders/statement.ts';
+import { createWebhooks, WEBHOOK_TIMEOUT_MS } from '../outbox/webhooks/webhooks.ts';
 import { readTagsTouched } from '../policy/subject.ts';
 import { createRdapClient } from '../registry/rdap/client.ts';
 import { createServiceClient } from '../service/client.ts';
 import { credentialInterfaces } from '../service/interfaces.ts';
 import { limitLinkTries } from '../slack/accounts/link.ts';
-import { createAdminsToNotify } from '../slack/admins/admins.ts';
+import { createAdminsToNotify, departureOf } from '../slack/admins/admins.ts';
+import { pageWords } from '../slack/approvals/signing/page-words.ts';
 import type { SlackContext } from '../slack/context.ts';
+import { formatCalendarEvent } from '../slack/expiry/calendar.view.ts';
 import { isAdminNow } from '../slack/feature.ts';
 import { adoptCard } from '../slack/orders/order-messages.ts';
 import { createFileReader } from '../slack/outbound/download.ts';
 import { createLatest } from '../slack/outbound/latest.ts';
 import { isSlackAddress } from '../slack/outbound/response-url.ts';
+import { shareRead } from '../store/batch.ts';
 import type { Stores } from '../store/stores.ts';
-import { PACE } from './seams.ts';
-import type { Site, Slack } from './start.ts';
+import { createCeremonies } from '../web/ceremony.ts';
+import { createLinks } from '../web/links.ts';
+import { createPages } from '../web/routes.ts';
+import type { Routes } from './server.ts';
+import type { Connected, Contexts, Site } from './site.ts';
+
+/* Builds the contexts, top to bottom. Nothing runs yet. */
 
 /** The `User-Agent` of requests to registries. */
 const USER_AGENT = 'domain-steward (expiry watch list)';
 
-export function openVault({ config, log, now, metrics }: Site): Vault {
-  const logMissingKey = createMissingKeyLog(log, now);
-  return createVault(config.credentialsKeys, (keyId) => {
-    logMissingKey(keyId);
-    metrics.unknownKey();
-  });
-}
+/** What the context of features is built from besides stores. */
+interface Built
+  extends Pick<
+    SlackContext,
+    | 'accounts'
+    | 'ledger'
+    | 'names'
+    | 'orders'
+    | 'expiry'
+    | 'webhooks'
+    | 'links'
+    | 'offboard'
+    | 'savedSettings'
+  > {}
 
-/** The linked accounts, and the clients of the service that use them. */
-export function openAccounts(
-  { config, log, now, shutdown }: Site,
-  stores: Stores,
-  vault: Vault,
-  teamId: string,
-): Accounts {
+export function compose(site: Site, connected: Connected): Contexts {
+  const { config, pace, processId, now, log, bus, shutdown } = site;
+  const { slack, stores, vault, relyingParty, publicUrl } = connected;
+  const { teamId } = slack.bot;
+  const looking = { now, log, signal: shutdown.looking };
   const accounts = createAccounts({
-    teamId,
-    store: stores.accounts,
-    vault,
-    now,
-    log,
+    ...{ teamId, store: stores.accounts, vault, now, log },
     createClient: (credential) =>
       createServiceClient({ ...config.service, credential, tokenSteps: stores.tokenSteps }),
   });
   shutdown.onClose(() => accounts.close());
-  return accounts;
-}
-
-/** The ledger over the log. Without its key everything else works, and what is not sealed is told. */
-export function openLedger(
-  { config, log, now, shutdown }: Site,
-  stores: Stores,
-  key: LedgerKey | undefined,
-  teamId: string,
-): Ledger & { readonly stamp: () => Promise<void> } {
-  const common = { store: stores.ledger, now, log };
   const memory = createAnchorFile(config.dataDir, teamId, log);
-  return {
-    ...createLedger({ ...common, key, memory }),
-    stamp: createTimestamping({ ...common, url: config.ledgerTsaUrl, signal: shutdown.looking }),
+  const ledger = createLedger({ store: stores.ledger, key: connected.ledgerKey, memory, now, log });
+  const savedSettings = async () => withSaved(config.team, await stores.savedSettings.all());
+  const names = composeNames(site, stores);
+  const orders = composeOrders(site, connected, { accounts, names, ledger });
+  const expiry = createExpiry({
+    store: stores.watchList,
+    reminders: stores.reminders,
+    feeds: stores.feeds,
+    lookAtRegistry: names.lookAtRegistry,
+    vault,
+    teamId,
+    publicUrl: connected.publicUrl,
+    formatEvent: formatCalendarEvent,
+    mandated: () => mandatesInTime(orders),
+    settings: savedSettings,
+    namesAdded: () => void bus.emit('namesAdded'),
+    ...looking,
+  });
+  const webhooks = createWebhooks({
+    ...config.webhooks,
+    store: stores.webhooks,
+    timeoutMs: WEBHOOK_TIMEOUT_MS,
+    ...looking,
+  });
+  const links = createLinks({ store: stores.links, publicUrl, relyingParty, now });
+  const offboarding = composeOffboarding(site, connected, accounts);
+  const slackContext = composeSlack(site, connected, {
+    ...{ accounts, ledger, names, orders, expiry, webhooks, links, savedSettings },
+    offboard: (userId) => offboard(offboarding, userId),
+  });
+  const sending: SendingContext = {
+    ...orders,
+    accepted: accounts.accepted,
+    workerId: processId,
+    leaseMs: pace.leaseMs,
+    sendWithinMs: pace.sendWithinMs,
+    observe: site.metrics.serviceRequest,
+    follow: expiry.follow,
+    lookForEvidence: names.evidence,
+    lookAtRegistry: names.confirmation,
+    lookAtDelegation: names.impacts.delegation,
+    stopSending: shutdown.sending,
+    stopLooking: shutdown.looking,
   };
+  return { slack: slackContext, sending, offboarding };
 }
 
 /** The use cases of names: what registries and the DNS show, impact and incidents. */
-export function buildNames(
-  { config, seams, now, log, bus, shutdown }: Site,
+function composeNames(
+  { config, pace: { spacingMs }, processId, now, log, bus, shutdown }: Site,
   stores: Stores,
-  processId: string,
 ): Names {
-  const { spacingMs } = seams.pace ?? PACE;
   // The only client of the registries, so that none is asked more often than it allows.
   const rdap = createRdapClient({
     bootstrapUrl: config.rdapBootstrapUrl,
@@ -113,41 +153,13 @@ export function buildNames(
   });
 }
 
-/** What features are made of. */
-export interface FeatureParts
-  extends Pick<
-    SlackContext,
-    | 'ledger'
-    | 'savedSettings'
-    | 'accounts'
-    | 'orders'
-    | 'names'
-    | 'expiry'
-    | 'webhooks'
-    | 'offboard'
-    | 'links'
-  > {
-  readonly slack: Slack;
-  readonly stores: Stores;
-  readonly vault: Vault;
-  /** The database's address. */
-  readonly url: string;
-}
-
 /** Builds the context of orders, approvals and mandates. */
-export function ordersContext(
+function composeOrders(
   { config, seams, log, now }: Site,
-  parts: {
-    readonly slack: Slack;
-    readonly stores: Stores;
-    readonly vault: Vault;
-    readonly accounts: Accounts;
-    readonly names: Names;
-    readonly keyUse: KeyUse | undefined;
-    readonly areSigningEventsSealed: () => Promise<boolean>;
-  },
+  connected: Connected,
+  { accounts, names, ledger }: { accounts: Accounts; names: Names; ledger: Ledger },
 ): OrdersContext {
-  const { slack, stores, vault, accounts, names } = parts;
+  const { slack, stores, vault } = connected;
   const { bot, directory } = slack;
   const { prices, budgets, portfolio, policies } = stores;
   const tagsOf = readTagsTouched(portfolio.tagsOf);
@@ -158,9 +170,10 @@ export function ordersContext(
     tagsOf: portfolio.tagsOf,
     namesFitting: stores.mandates.namesFitting,
   };
+  const areSigningEventsSealed = shareRead(ledger.areSigningEventsSealed);
   const signing = createOrderSigning({
-    use: parts.keyUse,
-    readRows: () => stores.keys.readRows(parts.areSigningEventsSealed),
+    use: keyUseOf(config.signingRoots, connected),
+    readRows: () => stores.keys.readRows(areSigningEventsSealed),
     directory,
     policies: seams.policy ?? policies,
     readSettings: stores.savedSettings.all,
@@ -204,70 +217,50 @@ export function ordersContext(
 }
 
 /** Builds the context of features. */
-export function slackContext(site: Site, parts: FeatureParts): SlackContext {
-  const { config, log, now, bus, shutdown } = site;
-  const { pace = PACE } = site.seams;
-  const { slack, stores, savedSettings, vault, accounts, orders, names, expiry, webhooks } = parts;
+function composeSlack(
+  { config, pace, log, now, bus, shutdown }: Site,
+  { slack, stores, vault, databaseUrl }: Connected,
+  built: Built,
+): SlackContext {
+  const { orders, savedSettings } = built;
   const { web, bot, orgId, directory } = slack;
-  const { prices, budgets, spending, portfolio, policies } = stores;
   const { apiUrl, botToken } = config.slack;
   const cards = { orders: stores.orders, notifications: stores.notifications, now };
   return {
+    ...stores,
+    ...built,
     web,
     directory,
     admins: config.admins,
     adminsToNotify: createAdminsToNotify(config.admins, directory, log),
     teamId: bot.teamId,
     orgId,
-    accounts,
-    orders,
     statementOf: (order) => readStatement(order, config.service),
-    notifications: stores.notifications,
     notificationLeaseMs: pace.notificationLeaseMs,
     ...(pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs }),
-    expiry,
-    watchList: stores.watchList,
-    reminders: stores.reminders,
-    incidents: stores.incidents,
     nameRecords: stores.names,
-    names,
-    portfolio,
-    presets: stores.presets,
     facts: createProtectedChanges({
       ...orders,
-      portfolio,
+      portfolio: stores.portfolio,
       pending: stores.pendingChanges.facts,
-      budgets,
+      budgets: stores.budgets,
       orders: stores.orders,
       incidents: stores.incidents,
       mandatesInForce: () => mandatesInForce(orders, 'system'),
     }),
-    events: stores.events,
-    ledger: parts.ledger,
     seals: stores.ledger,
-    prices,
-    standIns: stores.standIns,
-    policies,
-    pendingChanges: stores.pendingChanges,
-    budgets,
-    spending,
-    moneyReports: stores.moneyReports,
     currency: config.currency,
     notifyDue: () => void bus.emit('notificationsDue'),
     refreshWaitingCards: () =>
       stores.orders.refreshPending(now()).catch((err: unknown) => log.warn({ err }, 'showing cards again')),
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
-    offboard: parts.offboard,
-    links: parts.links,
     homeTabs: createLatest('publishing a Home tab', log),
     openForms: createLatest('changing an open form', log),
     readFile: createFileReader(botToken, apiUrl, MAX_CSV_BYTES),
     isSlackAddress: (address) => isSlackAddress(address, apiUrl),
-    webhooks,
-    savedSettings,
     settingsStore: stores.savedSettings,
     examine: async function* () {
-      const database = { url: parts.url, accounts: stores.accounts };
+      const database = { url: databaseUrl, accounts: stores.accounts };
       const site = { config, database, vault, web, now: () => new Date() };
       yield* examine({ ...site, settings: await savedSettings() });
     },
@@ -277,4 +270,61 @@ export function slackContext(site: Site, parts: FeatureParts): SlackContext {
     now,
     log,
   };
+}
+
+/** What offboarding a person who has left needs. */
+function composeOffboarding(
+  { log, now }: Site,
+  { slack, stores }: Connected,
+  accounts: Accounts,
+): OffboardingContext {
+  return {
+    store: stores.orders,
+    accounts,
+    feeds: stores.feeds,
+    keys: {
+      owners: async () => activeKeys((await stores.keys.readRows()).log.keys).map(({ owner }) => owner),
+      revoke: (userId: string) => stores.keys.revokeOfLeaver(userId, now()),
+    },
+    directory: slack.directory,
+    alertOfTeamAccount: (account: Account, userId: string) =>
+      stores.notifications.open(departureOf(account, userId), now()),
+    now,
+    log,
+  };
+}
+
+/** The pages on which people sign; none where WebAuthn does not work at `PUBLIC_URL`. */
+export function openPages(
+  { config, log, now }: Site,
+  { stores, relyingParty }: Connected,
+  deps: SlackContext,
+): Routes['page'] {
+  if (relyingParty === undefined) return async () => false;
+  const { links, keys, policies, pendingChanges, savedSettings } = stores;
+  const ceremonies = createCeremonies({
+    ...{ links, keys, relyingParty, policies, now },
+    orders: deps.orders,
+    decidingChanged: () => {
+      deps.notifyDue();
+      deps.refreshWaitingCards().catch((err: unknown) => log.warn({ err }, 'showing what decides on cards'));
+    },
+    pendingSettings: pendingChanges.settings,
+    facts: deps.facts,
+    readSettings: savedSettings.all,
+    settingsOf: (saved) => withSaved(config.team, saved),
+  });
+  return createPages({ ceremonies, origin: relyingParty.origin, ...pageWords(deps) }).handle;
+}
+
+/**
+ * What keys are measured by; undefined without `SIGNING_ROOTS`. Where `PUBLIC_URL` doesn't allow passkeys, no signature counts: a
+ * mistake there must not switch signatures off.
+ */
+function keyUseOf(
+  roots: readonly string[],
+  { relyingParty, ledgerKey: witness }: Connected,
+): KeyUse | undefined {
+  if (roots.length === 0) return undefined;
+  return { roots: new Set(roots), verifier: createVerifier(relyingParty), witness };
 }

@@ -1,0 +1,77 @@
+import type { Vault } from '../accounts/vault.ts';
+import type { RelyingParty } from '../approvals/signing/assertion.ts';
+import type { Config } from '../config/environment.ts';
+import type { LedgerKey } from '../ledger/key.ts';
+import type { Log } from '../lib/log.ts';
+import type { SendingContext } from '../orders/context.ts';
+import type { OffboardingContext } from '../orders/offboarding.ts';
+import type { SlackContext } from '../slack/context.ts';
+import type { SlackDirectory } from '../slack/outbound/directory.ts';
+import type { OutageWatch } from '../slack/outbound/outage.ts';
+import type { Pacer } from '../slack/outbound/pacer.ts';
+import type { TokenHealth } from '../slack/outbound/token-health.ts';
+import type { SlackWeb } from '../slack/outbound/web.ts';
+import type { Stores } from '../store/stores.ts';
+import type { Bus } from './bus.ts';
+import type { Metrics } from './metrics.ts';
+import type { Readiness } from './readiness.ts';
+import type { Pace, Seams } from './seams.ts';
+import type { HttpServer, MetricsServer } from './server.ts';
+import type { Shutdown } from './shutdown.ts';
+
+/** What every step of the composition needs. */
+export interface Site {
+  readonly config: Config;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly seams: Seams;
+  readonly pace: Pace;
+  /** Names this process among all that share the database; new at every start. */
+  readonly processId: string;
+  readonly now: () => Date;
+  readonly bus: Bus;
+  readonly metrics: Metrics;
+  readonly readiness: Readiness;
+  readonly shutdown: Shutdown;
+}
+
+/** Slack, and who the bot is there. */
+export interface Slack {
+  readonly web: SlackWeb;
+  readonly pacer: Pacer;
+  readonly bot: Identity;
+  readonly orgId: string | undefined;
+  readonly directory: SlackDirectory;
+  readonly token: TokenHealth;
+  readonly outage: OutageWatch;
+}
+
+/** The bot, its workspace, and the Enterprise Grid organisation that this belongs to, if any. */
+export interface Identity {
+  readonly teamId: string;
+  readonly userId: string;
+  readonly orgId: string | undefined;
+}
+
+/** What a start has connected to. */
+export interface Connected {
+  readonly server: HttpServer;
+  readonly metricsServer: MetricsServer;
+  readonly publicUrl: string;
+  /** Undefined where passkeys don't work at `publicUrl`. */
+  readonly relyingParty: RelyingParty | undefined;
+  readonly databaseUrl: string;
+  readonly takeBackup: () => Promise<void>;
+  readonly vault: Vault;
+  readonly slack: Slack;
+  readonly stores: Stores;
+  /** Undefined when it can't be opened: nothing is sealed then. */
+  readonly ledgerKey: LedgerKey | undefined;
+}
+
+/** What everything that runs is given. */
+export interface Contexts {
+  readonly slack: SlackContext;
+  readonly sending: SendingContext;
+  readonly offboarding: OffboardingContext;
+}
