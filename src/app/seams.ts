@@ -1,5 +1,6 @@
-import { LEASE_MS, SEND_WITHIN_MS } from '../orders/execute.ts';
+import { LEASE_MS } from '../orders/claim-order.ts';
 import type { OrderStore } from '../orders/ports.ts';
+import { SEND_WITHIN_MS } from '../orders/send-order.ts';
 import type { NotificationStore } from '../outbox/notifications.ts';
 import type { PolicySource } from '../policy/ports.ts';
 import { NOTIFICATION_LEASE_MS } from '../slack/outbound/notify.ts';

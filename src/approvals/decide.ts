@@ -4,20 +4,11 @@ import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change
 import { stopIfChanged } from '../orders/check-statement.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { findEarlier, stopForEarlier } from '../orders/earlier.ts';
-import {
-  type Approval,
-  type ApprovalWeight,
-  inputOfItem,
-  type Order,
-  type OrderEvent,
-  type OrderItem,
-  waitingItems,
-} from '../orders/order.ts';
+import type { Approval, ApprovalWeight, Order, OrderEvent } from '../orders/order.ts';
 import { type BudgetCheck, budgetedItems, checkBudgets } from '../orders/order-budget.ts';
 import { accountGone, checkMembers, partiesOf } from '../orders/parties.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import type { PlainSummary } from '../orders/summary.ts';
-import { taskNamed } from '../orders/tasks.ts';
+import { rulesChanged, taskNamed } from '../orders/tasks.ts';
 import { dropUnknownRules, loggedRules, needsSignatures } from '../policy/policy.ts';
 import { type ApprovalPolicy, refusalToDecide } from './approval-rights.ts';
 import { approvalPolicyOf, deciders, type KnownPeople, readPeople, requestersOf } from './approvers.ts';
@@ -472,18 +463,4 @@ async function unmetPrecondition(deps: OrdersContext, order: Order): Promise<Dec
   return check.kind === 'unknown'
     ? { refusal: { code: 'membership_unknown', userId: check.userId } }
     : undefined;
-}
-
-/**
- * Why what was asked for is no longer allowed; undefined when all is well.
- * @param items those to check of an order made from a file; those that wait when left out
- */
-export function rulesChanged(
-  order: Order,
-  items: readonly OrderItem[] = waitingItems(order),
-): PlainSummary | undefined {
-  const task = taskNamed(order.task);
-  const inputs = order.bulk === undefined ? [order.input] : items.map((item) => inputOfItem(order, item));
-  const issues = inputs.map((input) => task.check(input)).find(({ ok }) => !ok);
-  return issues?.ok === false ? { code: 'rules_changed', issues: [...issues.issues] } : undefined;
 }

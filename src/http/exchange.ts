@@ -28,8 +28,21 @@ export interface ExchangeLimits {
   /** Limits the body as it comes and after decoding. `ignored`: the exchange ends with the headers, the body is empty. */
   readonly maxBytes: number | 'ignored';
   readonly signal?: AbortSignal | undefined;
-  /** Called when the connection is there, right before the first byte is written. If it throws, nothing is. */
-  readonly beforeFirstByte?: (() => void) | undefined;
+  /** Checked before connecting, and right before the first byte is written. */
+  readonly leaveBefore?: LeaveDeadline | undefined;
+}
+
+/** The latest time at which a request may leave. */
+export interface LeaveDeadline {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** A wall clock: a monotonic clock stops while a virtual machine is frozen. */
+  readonly clock: () => number;
+}
+
+/** The process was suspended past the request's {@link LeaveDeadline}. Nothing left. */
+export class TooLateError extends Error {
+  override readonly name = 'TooLateError';
 }
 
 /** What ended an exchange: its deadline, its byte limit, its signal, or the connection. */
@@ -68,7 +81,7 @@ export class HttpExchangeError extends Error {
  * The proof that nothing was sent is undici's `onRequestStart`: it runs right before a request's first byte is
  * written, after name resolution, connecting and the TLS handshake. A request whose `onRequestStart` never ran never
  * left, and one that was given up before is stopped there. A second run would be a second sending: it is stopped too.
- * @throws HttpExchangeError, or whatever `beforeFirstByte` throws.
+ * @throws {HttpExchangeError | TooLateError}
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -76,7 +89,7 @@ export function exchange(
   limits: ExchangeLimits,
 ): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
-    const { signal, maxBytes } = limits;
+    const { signal, maxBytes, leaveBefore } = limits;
     let sent = false;
     let settled = false;
     let running: Dispatcher.DispatchController | undefined;
@@ -100,15 +113,11 @@ export function exchange(
     };
     const failBy = (failure: keyof typeof FAILURES, cause?: unknown): void =>
       fail(failure, FAILURES[failure], cause);
-    /** Asks the caller whether the request may leave. @returns false when it may not; the exchange has ended then */
+    /** Whether the request may still leave. If not, the exchange has ended. */
     const mayBegin = (): boolean => {
-      try {
-        limits.beforeFirstByte?.();
-        return true;
-      } catch (error) {
-        if (settle()) reject(error);
-        return false;
-      }
+      const lateMs = leaveBefore === undefined ? 0 : leaveBefore.clock() - leaveBefore.at;
+      if (lateMs > 0 && settle()) reject(new TooLateError(`it would have left ${lateMs} ms too late`));
+      return lateMs <= 0;
     };
     const finish = (answer: HttpResponse): void => {
       if (settle()) resolve(answer);
@@ -138,7 +147,7 @@ export function exchange(
             controller.abort(new Error('this request is over'));
             return fail('connection', 'the connection would have sent it a second time');
           }
-          // Connecting may have taken long, and the process may have been suspended meanwhile, so it is asked again.
+          // Connecting may have taken long, and the process may have been suspended meanwhile, so this is checked again.
           if (!mayBegin()) return controller.abort(new Error('nothing may be sent any more'));
           sent = true;
           running = controller;

@@ -9,10 +9,10 @@ import type { SendingContext } from './context.ts';
 import { recordDelegations } from './delegation.ts';
 import { DUE_LANES, dueAt, unfollowedItems } from './due.ts';
 import { resolveByEvidence } from './evidence.ts';
-import { executeOrder } from './execute.ts';
 import { differenceFromLog } from './log-limits.ts';
 import type { Order } from './order.ts';
 import type { DueLane } from './ports.ts';
+import { sendOrder } from './send-order.ts';
 import { taskNamed } from './tasks.ts';
 
 /**
@@ -41,7 +41,7 @@ export async function advance(deps: SendingContext, orderId: string, lane: DueLa
       if (isPaused(order)) await expireOrder(deps, orderId);
       else if (!taskNamed(order.task).sends) {
         if (!(await putInForce(deps, orderId))) await deps.store.putOff(orderId);
-      } else await executeOrder(deps, order, deps.stopSending);
+      } else await sendOrder(deps, order);
       return;
     case 'EXECUTING':
       return takeOver(deps, orderId);

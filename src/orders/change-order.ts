@@ -10,7 +10,10 @@ type SendingEvent = Extract<OrderEvent, { readonly type: 'sending' }>;
 type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation' | 'mandated'>;
 
 /** What a decision makes of the order as it was read. */
-export type Decision =
+export type Decision = EventDecision | { readonly refusal: Refusal };
+
+/** An event to commit. */
+export type EventDecision =
   | {
       readonly event: UnguardedEvent;
       readonly extra?: CommitExtra;
@@ -20,8 +23,7 @@ export type Decision =
       /** What has to hold for a request to leave. */
       readonly guard: SendingGuard;
       readonly extra?: CommitExtra;
-    }
-  | { readonly refusal: Refusal };
+    };
 
 export type ChangeOutcome =
   | { readonly ok: true; readonly order: Order; readonly before: Order }
@@ -49,23 +51,36 @@ export async function changeOrder(
     async (tries) => (tries === 0 ? known : undefined) ?? deps.store.load(orderId, 'system'),
     async (before) => {
       if (before === undefined) return { ok: false, refusal: { code: 'no_such_order' }, order: undefined };
-      const refused = (refusal: Refusal) =>
-        before === known ? undefined : ({ ok: false, refusal, order: before } as const);
       const decision = await decide(before);
-      if ('refusal' in decision) return refused(decision.refusal);
-      const result = transition(before, decision.event, deps.now());
-      if (!result.ok) return refused(result.refusal);
-      const { order: after, log } = result;
-      const committed = await deps.store.commit({
-        ...{ before, after, log },
-        guard: 'guard' in decision ? decision.guard : undefined,
-        ...decision.extra,
-      });
-      if (committed.ok) return { ok: true, order: after, before };
-      const refusal = refusalOfConflict(committed);
-      return refusal && { ok: false, refusal, order: before };
+      if ('refusal' in decision)
+        return before === known ? undefined : { ok: false, refusal: decision.refusal, order: before };
+      return commitDecision(deps, before, decision, before !== known);
     },
   );
+}
+
+/**
+ * Commits a decision about an order by compare-and-swap.
+ * @param isFresh the order has been read for this; if not, a refusal by its state counts as outdated
+ * @returns undefined if somebody else was faster: read and decide again
+ */
+export async function commitDecision(
+  deps: { readonly store: OrderStore; readonly now: () => Date },
+  before: Order,
+  decision: EventDecision,
+  isFresh: boolean,
+): Promise<ChangeOutcome | undefined> {
+  const result = transition(before, decision.event, deps.now());
+  if (!result.ok) return isFresh ? { ok: false, refusal: result.refusal, order: before } : undefined;
+  const { order: after, log } = result;
+  const committed = await deps.store.commit({
+    ...{ before, after, log },
+    guard: 'guard' in decision ? decision.guard : undefined,
+    ...decision.extra,
+  });
+  if (committed.ok) return { ok: true, order: after, before };
+  const refusal = refusalOfConflict(committed);
+  return refusal && { ok: false, refusal, order: before };
 }
 
 /** Why a commit is refused; undefined when somebody else only committed first. */

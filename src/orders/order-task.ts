@@ -1,14 +1,20 @@
 import type { z } from 'zod';
 import { distinct } from '../lib/collections.ts';
 import type { NameKind } from '../policy/subject.ts';
-import type { CallOptions, ServiceClient } from '../service/client.ts';
+import type { ServiceCall, ServiceClient } from '../service/client.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
-import type { Envelope } from '../service/envelope.ts';
 import { type AvailableInterfaces, chooseInterface, taskInterfaces } from '../service/interfaces.ts';
 import { describeRequest, withSecrets } from '../service/request-description.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret, SecretCommitment } from '../service/secret.ts';
-import type { Effect, Interface, RequestDescription, ServiceTask, TaskOutline } from '../service/task.ts';
+import type {
+  AnsweredTask,
+  Effect,
+  Interface,
+  RequestDescription,
+  ServiceTask,
+  TaskOutline,
+} from '../service/task.ts';
 import { parseDomainName, zoneOfUnreadable } from '../zones/names.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
@@ -35,6 +41,9 @@ export interface AskedItem {
   readonly secret: SecretCommitment | undefined;
 }
 
+/** The call of an order. Its output is shown once to the requester and nowhere else. */
+export type OrderCall = ServiceCall<Secret | undefined>;
+
 /** One request of an order, about to go out as it is stated. */
 export interface OutgoingRequest {
   readonly item: StatementItem;
@@ -42,16 +51,6 @@ export interface OutgoingRequest {
   readonly secrets: ReadonlyMap<string, Secret>;
   readonly replyTo: string | undefined;
   readonly signal: AbortSignal;
-  /** As the calls of the client have them. */
-  readonly beforeSend: NonNullable<CallOptions['beforeSend']>;
-  readonly beforeFirstByte: NonNullable<CallOptions['beforeFirstByte']>;
-}
-
-export interface CompletedRequest {
-  readonly envelope: Envelope;
-  readonly httpStatus: number;
-  /** Shown once to the requester and nowhere else. */
-  readonly secret: Secret | undefined;
 }
 
 /** What a task can do to a name that somebody relies on. */
@@ -147,8 +146,8 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
     asked: AskedItem,
     interfaces: AvailableInterfaces,
   ): RequestDescription | Extract<StatedRequest, { interface: 'none' }>;
-  /** @throws {ServiceError} */
-  send(client: ServiceClient, sending: OutgoingRequest): Promise<CompletedRequest>;
+  /** Begins the call of a request. Nothing leaves yet. @throws {ServiceError | InvalidInputError} */
+  begin(client: ServiceClient, request: OutgoingRequest): OrderCall;
 }
 
 /** What a row of {@link ORDER_TASKS} declares. */
@@ -252,6 +251,13 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
 ): OrderTask<Name> {
   const { name, words, risk, nameKind, zoneTask, nextStep, formNote, secretField, ...own } = definition;
   const { service, nameField: field = 'name' } = own;
+  const withSecretOutput: AnsweredTask<Secret | undefined> = {
+    ...service,
+    output(response) {
+      const reading = service.output(response);
+      return { ...reading, output: own.secretOf?.(reading.output) };
+    },
+  };
   const partialInput = own.input.partial();
   const ties = (raw: unknown): InterfaceConstraints =>
     typeof raw === 'object' && raw !== null
@@ -344,12 +350,12 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       return describeRequest(service, own.wire(parsed.data, name, secret), choice.interface);
     },
 
-    async send(client, { item: { name, ctid, request }, secrets, ...call }) {
+    begin(client, { item: { name, ctid, request }, secrets, ...call }) {
       if (request.interface === 'none') throw new InvalidInputError('nothing is sent for it');
-      const description = withSecrets(request, secrets);
-      const sent = await client.send(service, { ...call, ctid, about: name, description });
-      const { output, envelope, httpStatus } = sent;
-      return { envelope, httpStatus, secret: own.secretOf?.(output) };
+      return client.begin(withSecretOutput, {
+        ...call,
+        ...{ ctid, about: name, description: withSecrets(request, secrets) },
+      });
     },
   };
 }

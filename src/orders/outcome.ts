@@ -1,5 +1,7 @@
 import type { UnguardedEvent } from './change-order.ts';
-import { isFinal, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import { isFinal, type Order, type OrderAccount, type OrderEvent, type OrderItem } from './order.ts';
+import type { OrderTask } from './order-task.ts';
+import { decideRetry, resultOfError } from './result.ts';
 import type { RequestSummary } from './summary.ts';
 
 /*
@@ -20,6 +22,60 @@ export interface SendOutcome {
   readonly sent: OrderItem | undefined;
   /** How a request that may be sent again ended, in case the item has been given up meanwhile. */
   readonly end?: AnsweredEvent;
+}
+
+/** How far an item's request has come. */
+export interface SendProgress {
+  readonly task: OrderTask;
+  readonly account: OrderAccount;
+  /** As it was claimed. */
+  readonly item: OrderItem;
+  readonly workerId: string;
+  /** The item as its last request was marked; undefined while none may have left. */
+  readonly sent: OrderItem | undefined;
+  /** Nothing proves that this request was not carried out. */
+  readonly mayBeDone: boolean;
+}
+
+/** What an error makes of an item. Pure. */
+export function outcomeOfError(error: unknown, progress: SendProgress, now: Date): SendOutcome {
+  const { task, item, workerId, sent } = progress;
+  const decision = decideRetry(error, task, sent?.attempts ?? item.attempts + 1, progress.mayBeDone);
+  if (decision.kind === 'over') return { event: answeredByError(error, progress, decision.outcome), sent };
+  const { why, inDoubt = item.result?.inDoubt ?? false } = decision;
+  return {
+    event: {
+      type: 'retry_scheduled',
+      workerId,
+      n: item.n,
+      notBefore: new Date(now.getTime() + decision.afterMs),
+      why,
+      ...(inDoubt ? { doubt: { code: 'sent_again' } as const } : {}),
+    },
+    sent,
+    ...(sent === undefined ? {} : { end: answeredByError(error, progress, inDoubt ? 'UNKNOWN' : 'FAILED') }),
+  };
+}
+
+function answeredByError(
+  error: unknown,
+  { account, item, workerId, sent }: SendProgress,
+  outcome: 'FAILED' | 'UNKNOWN',
+): AnsweredEvent {
+  const result = resultOfError(error, outcome, account);
+  const event = {
+    type: 'answered',
+    n: item.n,
+    ...(sent === undefined ? { givenUpBy: workerId } : {}),
+  } as const;
+  // That the last request was not carried out proves nothing about the one before it.
+  return outcome === 'FAILED' && item.result?.inDoubt === true
+    ? {
+        ...event,
+        outcome: 'UNKNOWN',
+        result: { ...result, summary: { code: 'earlier_unanswered', since: result.summary } },
+      }
+    : { ...event, outcome, result };
 }
 
 /** The event that records an outcome in its order as the order stands now. Pure. */

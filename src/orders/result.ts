@@ -1,13 +1,14 @@
 import { accountName } from '../accounts/account.ts';
 import { VaultError } from '../accounts/vault.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
+import type { CallResult } from '../service/client.ts';
 import type { DescribedObject, Envelope } from '../service/envelope.ts';
-import { ServiceError } from '../service/errors.ts';
+import { ServiceError, SuspendedError } from '../service/errors.ts';
 import { NOT_SENDABLE } from '../service/request-issue.ts';
+import type { Secret } from '../service/secret.ts';
 import type { Effect } from '../service/task.ts';
 import { StatementChangedError } from './check-statement.ts';
 import type { ItemResult, OrderAccount, ResultObject } from './order.ts';
-import type { CompletedRequest } from './order-task.ts';
 import type { PlainSummary, RetryReason } from './summary.ts';
 
 /** Retries where the service provably did not carry the task out, or repeating it is harmless. */
@@ -15,14 +16,6 @@ const MAX_RETRIES = 3;
 /** A busy service is asked more often: it has refused, so nothing was carried out. */
 const MAX_BUSY_RETRIES = 20;
 const MAX_RETRY_AFTER_MS = 15 * MINUTE_MS;
-
-/**
- * The process was suspended for too long right before a request left. Nothing left, but somebody may have settled the
- * order meanwhile.
- */
-export class SuspendedError extends Error {
-  override readonly name = 'SuspendedError';
-}
 
 /** The service refused a request because its session had ended, and the order no longer allows to send it again. */
 export class RetryRefusedError extends Error {
@@ -156,14 +149,14 @@ export function failedResponse({ envelope, unread }: ServiceError): unknown {
 
 /** What is kept of a successful answer. */
 export function resultOfResponse(
-  answer: CompletedRequest,
+  answer: CallResult<Secret | undefined>,
   { secretResult }: { readonly secretResult: boolean },
 ): ItemResult & { readonly summary: PlainSummary } {
   return {
     ...fromEnvelope(answer.envelope),
     httpStatus: answer.httpStatus,
     summary: { code: 'done' },
-    ...(secretResult && answer.secret !== undefined ? { hasSecret: true } : {}),
+    ...(secretResult && answer.output !== undefined ? { hasSecret: true } : {}),
   };
 }
 

@@ -35,9 +35,17 @@ import {
 } from './fields.ts';
 import type { InputIssue, limitIssueCode, PlainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint } from './interface-constraint.ts';
-import { ORDER_TASK_NAMES, type OrderTaskName } from './order.ts';
+import {
+  inputOfItem,
+  ORDER_TASK_NAMES,
+  type Order,
+  type OrderItem,
+  type OrderTaskName,
+  waitingItems,
+} from './order.ts';
 import { defineOrderTask, type OrderTask } from './order-task.ts';
 import { isWebAddress, readRedirectSource } from './redirect-address.ts';
+import type { PlainSummary } from './summary.ts';
 
 /** The most names in one order: its card and its approval must stay readable. */
 export const MAX_NAMES = 50;
@@ -526,7 +534,7 @@ const mandate: OrderTask<'mandate'> = {
     if (!parsed.success) throw new InvalidInputError('the input of the order cannot be read');
     return { interface: 'none', terms: statedTerms(parsed.data) };
   },
-  send: async () => {
+  begin() {
     throw new InvalidInputError('nothing is sent for it');
   },
 };
@@ -566,4 +574,18 @@ export const DEFAULT_APPROVAL_TASKS: readonly OrderTaskName[] = Object.values(OR
 /** The row of a task. */
 export function taskNamed(name: OrderTaskName): OrderTask {
   return ORDER_TASKS[name];
+}
+
+/**
+ * Why what was asked for is no longer allowed; undefined when all is well.
+ * @param items those to check of an order made from a file; those that wait when left out
+ */
+export function rulesChanged(
+  order: Order,
+  items: readonly OrderItem[] = waitingItems(order),
+): PlainSummary | undefined {
+  const task = taskNamed(order.task);
+  const inputs = order.bulk === undefined ? [order.input] : items.map((item) => inputOfItem(order, item));
+  const issues = inputs.map((input) => task.check(input)).find(({ ok }) => !ok);
+  return issues?.ok === false ? { code: 'rules_changed', issues: [...issues.issues] } : undefined;
 }

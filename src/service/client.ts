@@ -1,19 +1,21 @@
 import { Agent } from 'undici';
+import type { LeaveDeadline } from '../http/exchange.ts';
 import { createAuthenticator, type Verification } from './authenticator/authenticator.ts';
 import type { AuthenticatorOptions, LoginExtras } from './authenticator/options.ts';
+import type { Session } from './authenticator/shared-session.ts';
 import {
   accountOf,
   type CredentialAccount,
   credentialSecrets,
   DEFAULT_HEADER_PREFIX,
 } from './authenticator/signature.ts';
+import type { SignedRequest } from './authenticator/task-signature.ts';
 import { isSessionError } from './classify-response.ts';
 import { InvalidInputError } from './codec/codec-errors.ts';
 import { readAddress } from './codec/json.ts';
 import { ServiceError } from './errors.ts';
 import { chooseInterface, credentialInterfaces } from './interfaces.ts';
 import {
-  type BeforeFirstByte,
   type CallResult,
   type ClientContext,
   type Deadline,
@@ -26,6 +28,7 @@ import {
 import type { RequestIssue } from './request-issue.ts';
 import type { AnsweredTask, Effect, Interface, RequestDescription, ServiceTask } from './task.ts';
 
+export type { LeaveDeadline } from '../http/exchange.ts';
 export type { Verification } from './authenticator/authenticator.ts';
 export type { CallResult } from './request.ts';
 
@@ -52,17 +55,6 @@ export interface CallOptions {
   readonly keys?: readonly string[] | undefined;
   /** Which interface is to carry the task; JSON when left out and possible. */
   readonly interface?: Interface | undefined;
-  /**
-   * Awaited after encoding, session login and token, before each request of the task itself is sent. If it throws,
-   * nothing is sent and its error propagates unchanged.
-   * @param refusal of the second request: how the first one was refused, whose session had ended
-   */
-  readonly beforeSend?: ((refusal?: ServiceError) => Promise<void>) | undefined;
-  /**
-   * Called right before the first byte of the task's request is written, after connecting and the TLS handshake. If it
-   * throws, nothing is sent and its error propagates unchanged.
-   */
-  readonly beforeFirstByte?: BeforeFirstByte | undefined;
 }
 
 /** A call whose request is described already. Its `replyTo` is the call's alone. */
@@ -71,6 +63,25 @@ export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
   /** What it is about, for the messages of errors: a name. */
   readonly about: string;
 }
+
+/** One call of a task, step by step: sign, send, and once more if the session had ended. Under one deadline. */
+export interface ServiceCall<O> {
+  /** Prepares the next request: opens a session or gets a token if needed. */
+  sign(): Promise<void>;
+  /**
+   * Sends the signed request, once.
+   * @param leaveBefore checked right before the first byte is written, after connecting and the TLS handshake
+   * @throws {ServiceError | SuspendedError}
+   */
+  send(leaveBefore?: LeaveDeadline): Promise<SendResult<O>>;
+  /** Lets the client close. Required, whatever happened. */
+  end(): void;
+}
+
+export type SendResult<O> =
+  | ({ readonly kind: 'answered' } & CallResult<O>)
+  /** Refused because its session had ended. It was not carried out, and may be signed and sent once more. */
+  | { readonly kind: 'session_ended'; readonly refusal: ServiceError };
 
 /** The client of one credential. It is immutable, and its concurrent calls share its sessions. */
 export interface ServiceClient {
@@ -81,14 +92,15 @@ export interface ServiceClient {
    *
    * A request that was refused because its session had ended (401, 403; for tasks that charge nothing also an error
    * that speaks of the session) goes out once more with a new session: a refusal proves that it was not carried out.
-   * @throws ServiceError, or whatever `beforeSend` and `beforeFirstByte` throw.
+   * @throws {ServiceError}
    */
   run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
   /**
-   * Sends a described request exactly as it is described, and reads the answer as the task declares; otherwise as {@link run}.
-   * @throws ServiceError, or whatever `beforeSend` and `beforeFirstByte` throw.
+   * Begins a call that sends a request exactly as it is described, and reads the answer as the task declares. Sends
+   * nothing yet.
+   * @throws {ServiceError}
    */
-  send<O>(task: AnsweredTask<O>, call: DescribedCall): Promise<CallResult<O>>;
+  begin<O>(task: AnsweredTask<O>, call: DescribedCall): ServiceCall<O>;
   /** Checks the credential at the service: a password by login and logout, two-factor by an XML session. */
   verify(call?: Pick<CallOptions, 'signal' | 'timeoutMs'> & LoginExtras): Promise<Verification>;
   /**
@@ -133,67 +145,82 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
 
   const interfaces = credentialInterfaces(credential.method, clientContext.xmlAddress !== undefined);
 
-  async function runTask<I, O>(task: ServiceTask<I, O>, input: I, call: CallOptions): Promise<CallResult<O>> {
+  async function run<I, O>(
+    task: ServiceTask<I, O>,
+    input: I,
+    options: CallOptions = {},
+  ): Promise<CallResult<O>> {
+    const call = beginTask(task, input, options);
+    try {
+      await call.sign();
+      const first = await call.send();
+      if (first.kind === 'answered') return first;
+      await call.sign();
+      const second = await call.send();
+      if (second.kind === 'answered') return second;
+      throw second.refusal;
+    } finally {
+      call.end();
+    }
+  }
+
+  function beginTask<I, O>(task: ServiceTask<I, O>, input: I, call: CallOptions): ServiceCall<O> {
     refuseClosed(task.name);
     const { ctid, keys, replyTo = options.replyTo } = call;
     const support = chooseInterface(task, interfaces, call.interface);
     if ('unsupported' in support) throw unsupported(task.name, support.unsupported, ctid);
     const general = { replyTo, ctid, keys };
-    return carryOut(prepareTask(clientContext, task, input, { via: support.interface, general }), call);
+    return newCall(prepareTask(clientContext, task, input, { via: support.interface, general }), call);
   }
 
-  async function sendDescribed<O>(
-    task: AnsweredTask<O>,
-    { description, about, ...call }: DescribedCall,
-  ): Promise<CallResult<O>> {
+  function begin<O>(task: AnsweredTask<O>, { description, about, ...call }: DescribedCall): ServiceCall<O> {
     refuseClosed(task.name);
     const { ctid, replyTo } = call;
     if (!interfaces[description.interface])
       throw unsupported(task.name, { code: 'other_interface_needed' }, ctid);
     const activity = { task: task.name, name: `${task.name} ${about}`, ctid };
-    return carryOut(
-      prepare(clientContext, { task, activity, description, general: { replyTo, ctid } }),
-      call,
-    );
+    return newCall(prepare(clientContext, { task, activity, description, general: { replyTo, ctid } }), call);
   }
 
-  async function carryOut<O>(
-    prepared: PreparedRequest<O>,
-    call: CallOptions | DescribedCall,
-  ): Promise<CallResult<O>> {
-    const deadline = deadlineOf(call);
-    const sendOptions = { deadline, beforeFirstByte: call.beforeFirstByte };
-    const first = await authenticator.sign(prepared, deadline);
-    await call.beforeSend?.();
-    let refusal: ServiceError;
-    try {
-      return await send(clientContext, prepared, first, sendOptions);
-    } catch (error) {
-      if (first.session === undefined || !mayHaveEnded(prepared.task.effect, error)) throw error;
-      authenticator.invalidateSession(first.session);
-      refusal = error;
-    }
-    const second = await authenticator.sign(prepared, deadline);
-    await call.beforeSend?.(refusal);
-    return send(clientContext, prepared, second, sendOptions);
-  }
-
-  async function counted<T>(call: () => Promise<T>): Promise<T> {
+  function newCall<O>(prepared: PreparedRequest<O>, options: CallOptions): ServiceCall<O> {
+    const deadline = deadlineOf(options);
+    let signed: SignedRequest | undefined;
+    let endedSession: Session | undefined;
+    let isOver = false;
     underWay += 1;
-    try {
-      return await call();
-    } finally {
-      underWay -= 1;
-      if (underWay === 0) onIdle();
-    }
+    return {
+      async sign() {
+        if (endedSession !== undefined) authenticator.invalidateSession(endedSession);
+        signed = await authenticator.sign(prepared, deadline);
+      },
+      async send(leaveBefore) {
+        if (signed === undefined) throw new Error('a request is signed before it is sent, each time');
+        const { session } = signed;
+        const sending = send(clientContext, prepared, signed, { deadline, leaveBefore });
+        signed = undefined;
+        try {
+          return { kind: 'answered', ...(await sending) };
+        } catch (error) {
+          if (session === undefined || !mayHaveEnded(prepared.task.effect, error)) throw error;
+          endedSession = session;
+          return { kind: 'session_ended', refusal: error };
+        }
+      },
+      end() {
+        if (isOver) return;
+        isOver = true;
+        underWay -= 1;
+        if (underWay === 0) onIdle();
+      },
+    };
   }
 
   return {
     account: accountOf(credential),
 
-    run: (task, input, call = {}) => counted(() => runTask(task, input, call)),
+    run,
 
-    send: (task, call) => counted(() => sendDescribed(task, call)),
+    begin,
 
     async verify(call = {}) {
       refuseClosed('verify');

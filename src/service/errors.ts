@@ -60,7 +60,15 @@ export interface UnreadAnswer {
 }
 
 /**
- * The only error that the client throws. Its message is for the log: it names the activity and never holds a secret. What
+ * The process was suspended for too long right before a request left. Nothing left, but somebody may have settled the
+ * order meanwhile.
+ */
+export class SuspendedError extends Error {
+  override readonly name = 'SuspendedError';
+}
+
+/**
+ * The error that the client throws, besides {@link SuspendedError}. Its message is for the log: it names the activity and never holds a secret. What
  * people are told comes from the kind, the issue and what the service said.
  */
 export class ServiceError extends Error {

@@ -6,6 +6,8 @@ import {
   HttpExchangeError,
   type HttpRequest,
   type HttpResponse,
+  type LeaveDeadline,
+  TooLateError,
 } from '../http/exchange.ts';
 import { readRetryAfter } from '../http/retry-after.ts';
 import {
@@ -30,6 +32,7 @@ import {
   ServiceError,
   type ServiceErrorDetails,
   type ServiceErrorKind,
+  SuspendedError,
   type UnreadAnswer,
 } from './errors.ts';
 import { isRecord } from './record.ts';
@@ -57,12 +60,9 @@ export interface Deadline {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Called right before the first byte of a request is written. If it throws, nothing is sent. */
-export type BeforeFirstByte = () => void;
-
 interface SendOptions {
   readonly deadline: Deadline;
-  readonly beforeFirstByte?: BeforeFirstByte | undefined;
+  readonly leaveBefore?: LeaveDeadline | undefined;
 }
 
 export interface CallResult<O> {
@@ -210,7 +210,7 @@ function prepareXml(
 
 /**
  * Sends a signed request and reads the answer as the task declares.
- * @throws ServiceError, or whatever `beforeFirstByte` throws.
+ * @throws {ServiceError | SuspendedError}
  */
 export async function send<O>(
   context: ClientContext,
@@ -301,25 +301,20 @@ async function sendAndRead<O>(
   context: ClientContext,
   { task, activity }: Pick<PreparedRequest<O>, 'task' | 'activity'>,
   request: HttpRequest,
-  { deadline, beforeFirstByte }: SendOptions,
+  { deadline, leaveBefore }: SendOptions,
 ): Promise<HttpResponse> {
-  let isRefused = false;
   const limits = {
     timeoutMs: deadline.endsAt - performance.now(),
     maxBytes: MAX_BYTES,
     signal: deadline.signal,
-    beforeFirstByte: () => {
-      isRefused = true;
-      beforeFirstByte?.();
-      isRefused = false;
-    },
+    leaveBefore,
   };
   try {
     return task.effect === 'charge'
       ? await exchangeOnFreshConnection(request, limits)
       : await exchange(context.dispatcher, request, limits);
   } catch (error) {
-    if (isRefused) throw error;
+    if (error instanceof TooLateError) throw new SuspendedError(error.message);
     if (!(error instanceof HttpExchangeError)) {
       throw serviceError(openKind(task), activity, 'it broke off', { cause: error });
     }

@@ -6,10 +6,14 @@ import {
   RetryRefusedError,
   resultOfError,
   resultOfResponse,
-  SuspendedError,
 } from '../../src/orders/result.ts';
 import type { Envelope } from '../../src/service/envelope.ts';
-import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/service/errors.ts';
+import {
+  ServiceError,
+  type ServiceErrorDetails,
+  type ServiceErrorKind,
+  SuspendedError,
+} from '../../src/service/errors.ts';
 import { Secret } from '../../src/service/secret.ts';
 import type { Effect } from '../../src/service/task.ts';
 import { retryReasonText, summaryText } from '../../src/slack/orders/summary.view.ts';
@@ -194,7 +198,10 @@ const envelope: Envelope = {
 
 describe('what is kept of an answer', () => {
   const kept = (answered: Envelope) =>
-    resultOfResponse({ envelope: answered, httpStatus: 200, secret: undefined }, { secretResult: false });
+    resultOfResponse(
+      { envelope: answered, httpStatus: 200, output: undefined, interface: 'json' },
+      { secretResult: false },
+    );
 
   it('is what people are shown: status, object, data, messages and stid', () => {
     expect(kept(envelope)).toEqual({
@@ -230,7 +237,10 @@ describe('what is kept of an answer', () => {
     [false, true, undefined],
   ])('tells of a secret only where a task has one (%s) and it came (%s)', (secretResult, came, hasSecret) => {
     const secret = came ? new Secret('canary') : undefined;
-    const result = resultOfResponse({ envelope, httpStatus: 200, secret }, { secretResult });
+    const result = resultOfResponse(
+      { envelope, httpStatus: 200, output: secret, interface: 'json' },
+      { secretResult },
+    );
     expect(result.hasSecret).toBe(hasSecret);
     expect(JSON.stringify(result)).not.toContain('canary');
   });

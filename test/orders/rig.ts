@@ -14,7 +14,6 @@ import type { OrderCost } from '../../src/money/prices.ts';
 import { advance } from '../../src/orders/advance.ts';
 import type { OrdersContext, SendingContext } from '../../src/orders/context.ts';
 import { unfollowedItems } from '../../src/orders/due.ts';
-import { executeOrder } from '../../src/orders/execute.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
 import {
@@ -24,6 +23,7 @@ import {
   requestOrder,
 } from '../../src/orders/request-order.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
+import { sendOrder } from '../../src/orders/send-order.ts';
 import { hashOfStatement, type ServicePlaces, statementOf } from '../../src/orders/statement.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
@@ -285,7 +285,7 @@ export async function startRig(
     return {
       execute: async (orderId: string) => {
         const order = await store.load(orderId, 'system');
-        if (order !== undefined) await executeOrder(deps, order, shutdown.signal);
+        if (order !== undefined) await sendOrder(deps, order);
       },
       advance: (orderId: string, lane: DueLane) => advance(deps, orderId, lane),
       expire: (orderId: string) => expireOrder(deps, orderId),

@@ -1,6 +1,11 @@
 import type { ServiceClient } from '../../src/service/client.ts';
 import type { Envelope } from '../../src/service/envelope.ts';
-import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/service/errors.ts';
+import {
+  ServiceError,
+  type ServiceErrorDetails,
+  type ServiceErrorKind,
+  SuspendedError,
+} from '../../src/service/errors.ts';
 import type { RequestDescription } from '../../src/service/task.ts';
 
 /** A request that has left for the service. */
@@ -25,7 +30,7 @@ export function fails(kind: ServiceErrorKind, details: Partial<ServiceErrorDetai
 }
 
 /**
- * The domain service as the client's port shows it, played by a script. It keeps the port's promises: `beforeSend` is awaited right before a request leaves, and nothing leaves when that throws.
+ * The domain service as the client's port shows it, played by a script. It keeps the port's promises: nothing leaves that is not sent, and nothing past its deadline.
  */
 export class ScriptedService {
   /** Requests that left, in their order. */
@@ -43,15 +48,23 @@ export class ScriptedService {
   readonly client: ServiceClient = {
     account: { method: 'password', login: 'alice', context: 4 },
     run: async () => Promise.reject(new Error('an order is sent as it is described')),
-    send: async (task, { description, ...call }) => {
+    begin: (task, { description, ...call }) => {
       const request: Request = { task: task.name, ctid: call.ctid ?? '', description };
-      await this.prepare(request);
-      await call.beforeSend?.();
-      call.beforeFirstByte?.();
-      this.received.push(request);
-      const answered = await this.answer(request, call.signal);
-      const { output, envelope } = task.output({ envelope: answered, setCookie: [] });
-      return { output, envelope: envelope ?? answered, interface: 'json', httpStatus: 200 };
+      return {
+        sign: () => this.prepare(request),
+        send: async (leaveBefore) => {
+          if (leaveBefore !== undefined && leaveBefore.clock() > leaveBefore.at)
+            throw new SuspendedError('too late');
+          this.received.push(request);
+          const answered = await this.answer(request, call.signal);
+          const { output, envelope } = task.output({ envelope: answered, setCookie: [] });
+          return {
+            ...{ kind: 'answered', output, envelope: envelope ?? answered },
+            ...{ interface: 'json', httpStatus: 200 },
+          };
+        },
+        end: () => undefined,
+      };
     },
     verify: async () => ({ verified: true }),
     close: async () => undefined,

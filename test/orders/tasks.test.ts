@@ -243,14 +243,17 @@ describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
   it('goes out as the service wants it', async () => {
     const service = new ScriptedService();
     const marked: string[] = [];
-    await taskNamed(name).send(service.client, {
+    const call = taskNamed(name).begin(service.client, {
       ...stated(name),
       signal: new AbortController().signal,
-      beforeSend: async () => {
-        marked.push(`before ${service.received.length + 1}`);
-      },
-      beforeFirstByte: () => void marked.push('at the first byte'),
     });
+    await call.sign();
+    marked.push(`before ${service.received.length + 1}`);
+    const clock = () => {
+      marked.push('at the first byte');
+      return 0;
+    };
+    await call.send({ at: 0, clock });
     expect(service.received).toEqual([{ task: sample.service, ctid: 'order1.1', description: sample.sent }]);
     expect(reveal(service.received[0]?.description)).toEqual(reveal(sample.sent));
     expect(marked).toEqual(['before 1', 'at the first byte']);
@@ -464,12 +467,13 @@ describe('what comes back', () => {
   const send = async (name: SentTaskName, envelope = DONE) => {
     const service = new ScriptedService();
     service.answer = async () => envelope;
-    return taskNamed(name).send(service.client, {
+    const call = taskNamed(name).begin(service.client, {
       ...stated(name),
       signal: new AbortController().signal,
-      beforeSend: async () => undefined,
-      beforeFirstByte: () => undefined,
     });
+    const answer = await call.send();
+    if (answer.kind !== 'answered') throw answer.refusal;
+    return { envelope: answer.envelope, secret: answer.output };
   };
 
   it('holds a secret for an auth code, found or not, and none in the envelope', async () => {
@@ -498,14 +502,13 @@ describe('what comes back', () => {
 
   it('a transfer without its auth code does not leave', async () => {
     const service = new ScriptedService();
-    const sending = taskNamed('transfer').send(service.client, {
-      ...stated('transfer'),
-      secrets: new Map(),
-      signal: new AbortController().signal,
-      beforeSend: async () => undefined,
-      beforeFirstByte: () => undefined,
-    });
-    await expect(sending).rejects.toThrow(/a secret of the request is missing/);
+    const begin = () =>
+      taskNamed('transfer').begin(service.client, {
+        ...stated('transfer'),
+        secrets: new Map(),
+        signal: new AbortController().signal,
+      });
+    expect(begin).toThrow(/a secret of the request is missing/);
     expect(service.received).toEqual([]);
   });
 });

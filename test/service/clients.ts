@@ -1,3 +1,4 @@
+import type { LeaveDeadline } from '../../src/http/exchange.ts';
 import type {
   Credential,
   PasswordCredential,
@@ -5,12 +6,15 @@ import type {
   TwoFactorCredential,
 } from '../../src/service/authenticator/signature.ts';
 import {
+  type CallResult,
   createServiceClient,
   type ServiceClient,
   type ServiceClientOptions,
 } from '../../src/service/client.ts';
 import { ServiceError } from '../../src/service/errors.ts';
+import { describeRequest } from '../../src/service/request-description.ts';
 import { Secret } from '../../src/service/secret.ts';
+import type { ServiceTask } from '../../src/service/task.ts';
 
 export const PASSWORD = 'pä55 wörd/+&';
 export const SHARED_SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
@@ -51,6 +55,36 @@ export function clientOf(
     timeoutMs: 5_000,
     ...options,
   });
+}
+
+/** Sends a task as orders do: each request is marked before it leaves. */
+export async function sendMarked<I, O>(
+  client: ServiceClient,
+  task: ServiceTask<I, O>,
+  input: I,
+  steps: {
+    /** @param refusal of the first request, before the second */
+    readonly mark?: (refusal?: ServiceError) => Promise<void>;
+    readonly leaveBefore?: LeaveDeadline;
+    readonly timeoutMs?: number;
+  },
+): Promise<CallResult<O>> {
+  const { mark, leaveBefore, timeoutMs } = steps;
+  const description = describeRequest(task, input, 'json');
+  const call = client.begin(task, { description, about: 'in a test', timeoutMs });
+  try {
+    await call.sign();
+    await mark?.();
+    const first = await call.send(leaveBefore);
+    if (first.kind === 'answered') return first;
+    await call.sign();
+    await mark?.(first.refusal);
+    const second = await call.send(leaveBefore);
+    if (second.kind === 'answered') return second;
+    throw second.refusal;
+  } finally {
+    call.end();
+  }
 }
 
 /** The error that a call ends with; anything but a ServiceError is thrown on. */

@@ -3,9 +3,10 @@ import { buildConnector, Client } from 'undici';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { exchange, type HttpRequest } from '../../src/http/exchange.ts';
 import type { CallOptions, ServiceClient, ServiceClientOptions } from '../../src/service/client.ts';
+import { SuspendedError } from '../../src/service/errors.ts';
 import { domainDelete, domainRenew } from '../../src/service/tasks/domain.ts';
 import { preregSearch } from '../../src/service/tasks/prereg.ts';
-import { clientOf, errorOf, password } from './clients.ts';
+import { clientOf, errorOf, password, sendMarked } from './clients.ts';
 import { always, http, OK_JSON, type RawService, type Respond, startRawService } from './raw-service.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -30,6 +31,14 @@ const charge = (c: ServiceClient, call?: CallOptions): Promise<unknown> =>
 const write = (c: ServiceClient, call?: CallOptions): Promise<unknown> =>
   c.run(domainDelete, { name: 'cafe.rest' }, call);
 const read = (c: ServiceClient, call?: CallOptions): Promise<unknown> => c.run(preregSearch, {}, call);
+
+type Steps = Parameters<typeof sendMarked>[3];
+const markedCharge = (c: ServiceClient, steps: Steps): Promise<unknown> =>
+  sendMarked(c, domainRenew, { name: 'cafe.rest', period: 1 }, steps);
+const markedWrite = (c: ServiceClient, steps: Steps): Promise<unknown> =>
+  sendMarked(c, domainDelete, { name: 'cafe.rest' }, steps);
+const markedRead = (c: ServiceClient, steps: Steps): Promise<unknown> =>
+  sendMarked(c, preregSearch, {}, steps);
 
 /** A server that does with each connection whatever it is told, before any byte is read. */
 async function listening(onConnection: (socket: net.Socket) => void): Promise<{ port: number }> {
@@ -95,8 +104,8 @@ describe('provably nothing left', () => {
     const service = await serving(always(200, OK_JSON));
     const slow = client(service.origin);
     const late = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
-    for (const send of [charge, write, read]) {
-      expect((await errorOf(send(slow, { timeoutMs: 10, beforeSend: late }))).kind).toBe('not_sent');
+    for (const send of [markedCharge, markedWrite, markedRead]) {
+      expect((await errorOf(send(slow, { timeoutMs: 10, mark: late }))).kind).toBe('not_sent');
     }
     expect(service.requests).toHaveLength(0);
   });
@@ -104,16 +113,16 @@ describe('provably nothing left', () => {
   it.each([
     ['before it connects', 1, 0],
     ['when the connection is there', 2, 1],
-  ])('when it is stopped %s; the error comes through unchanged', async (_when, stopsAt, connections) => {
-    const late = new Error('the process was suspended');
-    for (const send of [charge, write]) {
+  ])('when it is held up past its deadline %s', async (_when, stopsAt, connections) => {
+    for (const send of [markedCharge, markedWrite]) {
       const service = await serving(always(200, OK_JSON));
       let asked = 0;
-      const beforeFirstByte = (): void => {
+      const clock = (): number => {
         asked += 1;
-        if (asked === stopsAt) throw late;
+        return asked === stopsAt ? 1 : 0;
       };
-      await expect(send(client(service.origin), { beforeFirstByte })).rejects.toBe(late);
+      const sending = send(client(service.origin), { leaveBefore: { at: 0, clock } });
+      await expect(sending).rejects.toBeInstanceOf(SuspendedError);
       expect(service.connections).toBe(connections);
       expect(service.requests).toHaveLength(0);
     }
@@ -122,9 +131,8 @@ describe('provably nothing left', () => {
   it('when what must be done before sending fails; its error comes through unchanged', async () => {
     const service = await serving(always(200, OK_JSON));
     const failure = new Error('the order was taken over');
-    await expect(charge(client(service.origin), { beforeSend: () => Promise.reject(failure) })).rejects.toBe(
-      failure,
-    );
+    const sending = markedCharge(client(service.origin), { mark: () => Promise.reject(failure) });
+    await expect(sending).rejects.toBe(failure);
     expect(service.connections).toBe(0);
   });
 });
@@ -283,10 +291,10 @@ describe('connections', () => {
   it('sends each task once what must be done before it is done', async () => {
     const service = await serving(always(200, OK_JSON));
     const seen: number[] = [];
-    const beforeSend = async (): Promise<void> => {
+    const mark = async (): Promise<void> => {
       seen.push(service.requests.length);
     };
-    await charge(client(service.origin), { beforeSend });
+    await markedCharge(client(service.origin), { mark });
     expect(seen).toEqual([0]);
     expect(service.requests).toHaveLength(1);
   });

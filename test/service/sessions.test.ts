@@ -6,7 +6,7 @@ import type { ServiceError } from '../../src/service/errors.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { domainDelete, domainRenew } from '../../src/service/tasks/domain.ts';
 import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
-import { application, clientOf, errorOf, PASSWORD, password, twoFactor } from './clients.ts';
+import { application, clientOf, errorOf, PASSWORD, password, sendMarked, twoFactor } from './clients.ts';
 import {
   http,
   OK_JSON,
@@ -139,7 +139,7 @@ describe('a JSON session', () => {
       service.open.clear();
     };
     const error = await errorOf(
-      shared.run(domainRenew, { name: 'a.rest', period: 1 }, { beforeSend: before }),
+      sendMarked(shared, domainRenew, { name: 'a.rest', period: 1 }, { mark: before }),
     );
     expect(error).toMatchObject({ kind: 'auth', code: 'EF00803', httpStatus: 401 });
     expect(service.paths()).toEqual([
@@ -161,10 +161,10 @@ describe('a JSON session', () => {
     await remove(shared);
     service.open.clear();
     const gone = new Error('the order was settled');
-    const beforeSend = async (refusal?: ServiceError): Promise<void> => {
+    const mark = async (refusal?: ServiceError): Promise<void> => {
       if (refusal !== undefined) throw gone;
     };
-    const call = shared.run(domainRenew, { name: 'a.rest', period: 1 }, { beforeSend });
+    const call = sendMarked(shared, domainRenew, { name: 'a.rest', period: 1 }, { mark });
     await expect(call).rejects.toBe(gone);
     expect(service.paths().filter((path) => path.includes('_renew'))).toHaveLength(1);
   });
@@ -243,9 +243,9 @@ describe('a JSON session', () => {
     const service = await serving({ login });
     const shared = client(service, password, { timeoutMs: 100 });
     const before = vi.fn(async () => undefined);
-    const error = await errorOf(
-      shared.run(domainRenew, { name: 'a.rest', period: 1 }, { beforeSend: before }),
-    );
+    const error = await errorOf(shared.run(domainRenew, { name: 'a.rest', period: 1 }));
+    const marked = sendMarked(shared, domainRenew, { name: 'a.rest', period: 1 }, { mark: before });
+    expect((await errorOf(marked)).kind).toBe(kind);
     expect(error.kind).toBe(kind);
     expect(error.message).toMatch(/^renewing a\.rest: /);
     expect(before, 'nothing is about to be sent').not.toHaveBeenCalled();

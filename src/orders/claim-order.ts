@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { type Sealed, UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
+import { compareAndSwap } from '../lib/compare-and-swap.ts';
+import type { Log } from '../lib/log.ts';
+import type { HeldCode } from '../mandates/codes.ts';
+import { clearForMandate } from '../mandates/sending.ts';
+import type { ServiceClient } from '../service/client.ts';
+import type { Secret } from '../service/secret.ts';
+import { commitDecision } from './change-order.ts';
+import { changedParts, StatementChangedError } from './check-statement.ts';
+import type { SendingContext } from './context.ts';
+import { decideClaim, decideSending, type SendingDecision, type SendingFacts } from './decide-sending.ts';
+import { type Order, waitingItems } from './order.ts';
+import { checkMembers, type Party, partiesOf } from './parties.ts';
+import type { MandatedSending } from './ports.ts';
+import { inputOwner, itemInputOwner } from './request-order.ts';
+import { unsaltSecret } from './salted-secret.ts';
+import { verifiedStatement } from './statement.ts';
+import type { Statement } from './statement-shape.ts';
+
+/** How long a worker may be silent before its order counts as abandoned. */
+export const LEASE_MS = 20_000;
+
+/** An order that this process has claimed, with everything that its requests need. */
+export interface ClaimedOrder {
+  readonly order: Order;
+  readonly workerId: string;
+  /** Who must be members when an item is sent. */
+  readonly people: readonly Party[];
+  /** Checked again by the mark of an order that a mandate made. */
+  readonly mandated: MandatedSending | undefined;
+  readonly prepared: Prepared;
+}
+
+/** What the requests of an order need. */
+export interface ReadyRequests {
+  readonly kind: 'ready';
+  readonly client: ServiceClient;
+  /** What is sent, and nothing else. */
+  readonly statement: Statement;
+  /** Keyed by their hash in the statement. */
+  readonly secrets: ReadonlyMap<string, Secret>;
+}
+
+type Prepared =
+  | ReadyRequests
+  | { readonly kind: 'account_gone' }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+/**
+ * Claims an approved order, or postpones or stops it.
+ * @param known the order as it has just been read
+ * @returns undefined if nothing is sent now
+ */
+export async function claimOrder(context: SendingContext, known: Order): Promise<ClaimedOrder | undefined> {
+  const claimed = await compareAndSwap(
+    `claiming order ${known.id}`,
+    async (tries) => (tries === 0 ? known : context.store.load(known.id, 'system')),
+    async (order) => (order === undefined ? NOT_CLAIMED : tryToClaim(context, order, order !== known)),
+  );
+  return claimed === NOT_CLAIMED ? undefined : claimed;
+}
+
+const NOT_CLAIMED = 'not_claimed';
+
+/**
+ * @param isFresh the order has been read for this; if not, a decision to wait counts as outdated
+ * @returns undefined if the order has to be read and decided again
+ */
+async function tryToClaim(
+  context: SendingContext,
+  order: Order,
+  isFresh: boolean,
+): Promise<ClaimedOrder | typeof NOT_CLAIMED | undefined> {
+  const statement = verifiedStatement(order, context.servicePlaces);
+  const byRow = decideClaim({
+    order,
+    now: context.now(),
+    pauseEndsAt: order.bulk === undefined ? context.now() : await pauseEnd(context),
+    changedParts: statement === undefined ? await partsOf(context, order) : undefined,
+  });
+  const loaded =
+    byRow === undefined && statement !== undefined ? await load(context, order, statement) : undefined;
+  const decision = byRow ?? (loaded && decideSending(loaded));
+  if (decision === undefined) return NOT_CLAIMED;
+  if (!('event' in decision)) {
+    if (!isFresh) return undefined;
+    await postpone(context, order, decision);
+    return NOT_CLAIMED;
+  }
+  if (decision.kind === 'held') await holdForMandate(context, order.id, decision.because);
+  const extra = decision.kind === 'claim' ? { leaseMs: context.leaseMs ?? LEASE_MS } : {};
+  const saved = await commitDecision(context, order, { event: decision.event, extra }, isFresh);
+  if (saved === undefined) return undefined;
+  return saved.ok && decision.kind === 'claim' && loaded !== undefined
+    ? { ...loaded, order: saved.order }
+    : NOT_CLAIMED;
+}
+
+/**
+ * Keeps that a mandate doesn't let an order go, before the order is stopped: its mark is refused whatever happens in
+ * between. What an ended mandate doesn't renew needs nobody: another mandate may act for it.
+ */
+export async function holdForMandate(
+  { mandates, now }: SendingContext,
+  orderId: string,
+  because: HeldCode,
+): Promise<void> {
+  if (because !== 'mandate_ended') await mandates.hold(orderId, because, now());
+}
+
+async function postpone(
+  { store, log }: SendingContext,
+  order: Order,
+  decision: Exclude<SendingDecision, { readonly event: unknown }>,
+): Promise<void> {
+  if (decision.kind === 'later') await store.reschedule(order, decision.until);
+  if (decision.kind === 'leave_to_others') await store.leaveToOthers(order.id);
+  if (decision.kind !== 'put_off') return;
+  warnOfMembership(log, order.id, decision.userId);
+  await store.putOff(order.id);
+}
+
+export function warnOfMembership(log: Log, orderId: string, userId: string): void {
+  log.warn(
+    { orderId, userId },
+    'Slack does not tell whether the people of an order are still members: it is not sent yet',
+  );
+}
+
+/** When a pause that begins now ends by itself. */
+export async function pauseEnd({ settings, now }: SendingContext): Promise<Date> {
+  return new Date(now().getTime() + (await settings()).approvalTtl);
+}
+
+async function partsOf({ store, servicePlaces }: SendingContext, order: Order) {
+  return changedParts(order, await store.history(order.id, 'system'), servicePlaces);
+}
+
+/** Everything that decides besides the row, and that the requests need. */
+async function load(
+  context: SendingContext,
+  order: Order,
+  statement: Statement,
+): Promise<SendingFacts & Omit<ClaimedOrder, 'order'>> {
+  // A database that loses commits gives the same version twice: versions do not tell two claims apart, ids do.
+  const workerId = `${context.workerId}/${randomUUID()}`;
+  const clearance = order.mandated === undefined ? undefined : await clearForMandate(context, order);
+  const [{ people }, prepared] = await Promise.all([
+    partiesOf(context.findAccount, order),
+    prepare(context, order, statement),
+  ]);
+  return {
+    workerId,
+    clearance,
+    people,
+    members: await checkMembers(context.directory, people),
+    mandated: clearance?.kind === 'clear' ? clearance.sending : undefined,
+    prepared,
+    isKeyUnknown: prepared.kind === 'failed' && prepared.error instanceof UnknownKeyError,
+  };
+}
+
+/** Opens what the requests need. An error ends the items of the order, so it is kept and not thrown. */
+async function prepare(context: SendingContext, order: Order, statement: Statement): Promise<Prepared> {
+  try {
+    const client = await context.clientFor(order.account.id);
+    if (client === undefined) return { kind: 'account_gone' };
+    const { method, login, context: customer } = order.account;
+    if (!isDeepStrictEqual(client.account, { method, login, context: customer }))
+      throw new StatementChangedError(['account']);
+    return { kind: 'ready', client, statement, secrets: await secretsOf(context, order) };
+  } catch (error) {
+    return { kind: 'failed', error };
+  }
+}
+
+/** @throws when one of them is not what was stated */
+async function secretsOf(
+  { store, vault }: SendingContext,
+  order: Order,
+): Promise<ReadonlyMap<string, Secret>> {
+  const secrets = new Map<string, Secret>();
+  if (order.secretHash !== undefined) {
+    const sealed = await store.sealedInput(order.id);
+    secrets.set(order.secretHash, open(vault, order.secretHash, sealed, inputOwner(order)));
+  }
+  const items = waitingItems(order).filter(({ secretHash }) => secretHash !== undefined);
+  if (items.length === 0) return secrets;
+  const sealed = await store.sealedItemInputs(order.id);
+  for (const item of items)
+    if (item.secretHash !== undefined)
+      secrets.set(
+        item.secretHash,
+        open(vault, item.secretHash, sealed.get(item.n), itemInputOwner(order, item)),
+      );
+  return secrets;
+}
+
+/** @throws {UnknownKeyError | StatementChangedError} the latter if it doesn't open or isn't what was stated */
+function open(vault: Vault, hash: string, sealed: Sealed | undefined, owner: readonly string[]): Secret {
+  try {
+    const secret = sealed && unsaltSecret(vault.open(sealed, owner), hash);
+    if (secret !== undefined) return secret;
+  } catch (error) {
+    if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;
+    throw new StatementChangedError(['secret'], { cause: error });
+  }
+  throw new StatementChangedError(['secret']);
+}

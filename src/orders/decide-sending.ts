@@ -1,0 +1,107 @@
+import type { HeldCode } from '../mandates/codes.ts';
+import { nextItems, reasonToPause } from './bulk/waves.ts';
+import { isOver } from './clock.ts';
+import { type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
+import type { MemberCheck } from './parties.ts';
+import type { StatementPart } from './summary.ts';
+import { rulesChanged } from './tasks.ts';
+
+/* Whether an order goes out now, and what becomes of it if not. Pure. */
+
+type ClaimedEvent = Extract<OrderEvent, { readonly type: 'claimed' }>;
+type PausedEvent = Extract<OrderEvent, { readonly type: 'paused' }>;
+type StoppedEvent = Extract<OrderEvent, { readonly type: 'stopped' }>;
+
+/** What an order's own row tells. */
+export interface ClaimFacts {
+  readonly order: Order;
+  readonly now: Date;
+  /** When a pause that begins now would end. */
+  readonly pauseEndsAt: Date;
+  /** What differs from the statement; undefined if the rows still give it. */
+  readonly changedParts: readonly StatementPart[] | undefined;
+}
+
+/** What else decides about an order that its row lets go. */
+export interface SendingFacts {
+  /** Names this claim: a process may lose an order and claim it again. */
+  readonly workerId: string;
+  /** Whether its mandate lets it go; undefined for an order that people asked for. */
+  readonly clearance:
+    | { readonly kind: 'clear' }
+    | { readonly kind: 'later'; readonly until: Date }
+    | { readonly kind: 'held'; readonly code: HeldCode }
+    | undefined;
+  readonly members: MemberCheck;
+  /** This replica doesn't know the key of the sealed credential or input. */
+  readonly isKeyUnknown: boolean;
+}
+
+export type SendingDecision =
+  | { readonly kind: 'claim'; readonly event: ClaimedEvent }
+  | { readonly kind: 'end'; readonly event: StoppedEvent | PausedEvent }
+  /** Its mandate doesn't let it go. */
+  | { readonly kind: 'held'; readonly because: HeldCode; readonly event: StoppedEvent }
+  | { readonly kind: 'not_due' }
+  | { readonly kind: 'later'; readonly until: Date }
+  /** Slack doesn't tell whether this person is still a member. */
+  | { readonly kind: 'put_off'; readonly userId: string }
+  | { readonly kind: 'leave_to_others' };
+
+/** Whether an item waits and may be sent at a moment. */
+export function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
+  return state === 'WAITING' && (notBefore === undefined || isOver(notBefore, now));
+}
+
+/** Decides by an order's row. @returns undefined if it lets the order go */
+export function decideClaim(facts: ClaimFacts): SendingDecision | undefined {
+  const { order, now, changedParts } = facts;
+  const next = nextItems(order);
+  if (order.state !== 'APPROVED') return { kind: 'not_due' };
+  if (order.mandated !== undefined && order.mandated.sendAfter > now) return { kind: 'not_due' };
+  if (next.length > 0 && !next.some((item) => isDue(item, now))) return { kind: 'not_due' };
+  const ended = decideWave(order, facts.pauseEndsAt);
+  if (ended !== undefined) return ended;
+  return (
+    changedParts && { kind: 'end', event: stopped({ code: 'statement_changed', parts: [...changedParts] }) }
+  );
+}
+
+/**
+ * Decides whether the next wave may go out, or an order without waves.
+ * @param workerId the worker that has claimed the order, if any
+ * @returns undefined if it may
+ */
+export function decideWave(
+  order: Order,
+  pauseEndsAt: Date,
+  workerId?: string,
+): Extract<SendingDecision, { kind: 'end' | 'not_due' }> | undefined {
+  if (order.bulk?.pause !== undefined) return { kind: 'not_due' };
+  const reason = waitingItems(order).length === 0 ? undefined : reasonToPause(order);
+  if (reason !== undefined) {
+    const claim = workerId === undefined ? {} : { workerId };
+    return { kind: 'end', event: { type: 'paused', reason, expiresAt: pauseEndsAt, ...claim } };
+  }
+  const changed = rulesChanged(order, nextItems(order));
+  return changed && { kind: 'end', event: stopped(changed) };
+}
+
+/** Decides about an order that its row lets go. */
+export function decideSending({ workerId, clearance, members, isKeyUnknown }: SendingFacts): SendingDecision {
+  if (clearance?.kind === 'held') return heldByMandate(clearance.code);
+  if (clearance?.kind === 'later') return clearance;
+  if (members.kind === 'left') return { kind: 'end', event: stopped(members.summary) };
+  if (members.kind === 'unknown') return { kind: 'put_off', userId: members.userId };
+  // A replica that knows the key sends it, or this one does once it knows it.
+  if (isKeyUnknown) return { kind: 'leave_to_others' };
+  return { kind: 'claim', event: { type: 'claimed', workerId } };
+}
+
+export function heldByMandate(because: HeldCode): Extract<SendingDecision, { kind: 'held' }> {
+  return { kind: 'held', because, event: stopped({ code: 'mandate_held', because }) };
+}
+
+function stopped(summary: StoppedEvent['summary']): StoppedEvent {
+  return { type: 'stopped', summary };
+}

@@ -1,0 +1,455 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HOUR_MS } from '../lib/duration.ts';
+import type { HeldCode } from '../mandates/codes.ts';
+import type { LeaveDeadline } from '../service/client.ts';
+import { ServiceError } from '../service/errors.ts';
+import type { Secret } from '../service/secret.ts';
+import { nextItems, reasonToPause } from './bulk/waves.ts';
+import {
+  type ChangeOutcome,
+  changeOrder,
+  type Decision,
+  type EventDecision,
+  type UnguardedEvent,
+} from './change-order.ts';
+import { changedParts, isSameRequest, StatementChangedError } from './check-statement.ts';
+import {
+  type ClaimedOrder,
+  claimOrder,
+  holdForMandate,
+  LEASE_MS,
+  pauseEnd,
+  type ReadyRequests,
+  warnOfMembership,
+} from './claim-order.ts';
+import type { SendingContext } from './context.ts';
+import { decideWave, heldByMandate, isDue } from './decide-sending.ts';
+import { contradictionOf } from './log-limits.ts';
+import { type ItemResult, type Order, type OrderItem, waitingItems } from './order.ts';
+import type { OrderCall, OrderTask } from './order-task.ts';
+import { eventOfOutcome, lostRequest, outcomeOfError, type SendOutcome } from './outcome.ts';
+import { accountGone, checkMembers } from './parties.ts';
+import type { Refusal } from './refusal.ts';
+import { resultOwner } from './request-order.ts';
+import { failedResponse, fullResponse, RetryRefusedError, resultOfResponse } from './result.ts';
+import { transition } from './state-machine.ts';
+import type { Statement, StatementItem } from './statement-shape.ts';
+import { stopEarlier } from './stop.ts';
+import type { RetryReason, StatementPart } from './summary.ts';
+import { taskNamed } from './tasks.ts';
+
+/**
+ * A request that has not left this long after its mark is not sent, because after the lease somebody may settle the
+ * order.
+ */
+export const SEND_WITHIN_MS = LEASE_MS / 4;
+/** Extensions of the lease within one lease. */
+const HEARTBEATS = 4;
+/** Requests of one order under way at once. */
+const PARALLEL_ITEMS = 4;
+/** A secret result is kept for this long. */
+const REVEAL_MS = HOUR_MS;
+
+/** A claimed order under way. */
+interface Sending extends ClaimedOrder {
+  readonly context: SendingContext;
+  readonly task: OrderTask;
+  /** The order as the last change of this worker left it. */
+  latest: Order;
+  /** Ends with the last change that was begun: items are sent in parallel, and committed in turn. */
+  turn: Promise<unknown>;
+}
+
+/**
+ * Sends an approved order: claims it, sends one request per item, and commits the outcome of each. At shutdown, requests
+ * under way are aborted; what was sent becomes `UNKNOWN`.
+ * @param known the order as it has just been read
+ */
+export async function sendOrder(context: SendingContext, known: Order): Promise<void> {
+  const claimed = await claimOrder(context, known);
+  if (claimed === undefined) return;
+  const { order, workerId } = claimed;
+  const { leaseMs = LEASE_MS, store, log } = context;
+  const task = taskNamed(order.task);
+  const sending: Sending = { ...claimed, context, task, latest: order, turn: Promise.resolve() };
+  const heartbeat = setInterval(() => {
+    store
+      .extendLease(order.id, workerId, leaseMs)
+      .catch((err: unknown) => log.warn({ err, orderId: order.id }, 'extending the lease of an order'));
+  }, leaseMs / HEARTBEATS);
+  try {
+    await sendItems(sending);
+    await release(sending);
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+async function sendItems(sending: Sending): Promise<void> {
+  const { order, prepared, context } = sending;
+  const due = dueItems(sending, order);
+  switch (prepared.kind) {
+    case 'failed':
+      context.log.error({ err: prepared.error, orderId: order.id }, 'preparing the requests of an order');
+      for (const item of due) {
+        const progress = { ...sending, account: order.account, item, sent: undefined, mayBeDone: false };
+        await commitOutcome(sending, item, outcomeOfError(prepared.error, progress, context.now()));
+      }
+      return;
+    case 'account_gone':
+      await changeSurely(sending, { type: 'stopped', summary: accountGone(order) });
+      return;
+    case 'ready':
+      return order.bulk === undefined ? sendInParallel(sending, prepared, due) : sendWaves(sending, prepared);
+  }
+}
+
+function dueItems({ context }: Sending, order: Order): readonly OrderItem[] {
+  return nextItems(order).filter((item) => isDue(item, context.now()));
+}
+
+async function sendInParallel(
+  sending: Sending,
+  prepared: ReadyRequests,
+  items: readonly OrderItem[],
+): Promise<void> {
+  const next = items.values();
+  const sendInTurn = async () => {
+    for (const item of next) {
+      if (sending.context.stopSending.aborted || reasonToPause(sending.latest) !== undefined) return;
+      if (!(await areMembersPresent(sending))) return;
+      await sendItem(sending, item, prepared);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, items.length) }, sendInTurn));
+}
+
+/**
+ * Sends one wave after the other. Ends when nothing is left, when a person is needed, or when what is left has to wait.
+ */
+async function sendWaves(sending: Sending, prepared: ReadyRequests): Promise<void> {
+  while (!sending.context.stopSending.aborted) {
+    const due = dueItems(sending, sending.latest);
+    if (!(await mayGoOn(sending)) || due.length === 0 || !(await isStillStated(sending))) return;
+    const { version } = sending.latest;
+    await sendInParallel(sending, prepared, due);
+    // Nothing could be sent, such as for a person of whom Slack does not tell: left for another claim.
+    if (sending.latest.version === version) return;
+  }
+}
+
+/** Pauses or stops an order whose next wave may not go out. */
+async function mayGoOn(sending: Sending): Promise<boolean> {
+  const { context, workerId } = sending;
+  const pauseEndsAt = await retryUntilCommitted(context, () => pauseEnd(context));
+  if (decideWave(sending.latest, pauseEndsAt, workerId) === undefined) return true;
+  await changeSurely(sending, (current) => {
+    const decision = decideWave(current, pauseEndsAt, workerId);
+    return decision?.kind === 'end' ? decision.event : undefined;
+  });
+  return false;
+}
+
+/** Reads the rows of a file again before a wave, and stops the order if they no longer give its statement. */
+async function isStillStated(sending: Sending): Promise<boolean> {
+  const { context } = sending;
+  const parts = await retryUntilCommitted(context, () => changedSince(sending));
+  if (parts === undefined) return true;
+  await changeSurely(sending, { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } });
+  return false;
+}
+
+/** What of an order has changed since it was claimed; undefined if it still gives its statement. */
+async function changedSince({ context, order }: Sending): Promise<readonly StatementPart[] | undefined> {
+  const { store, servicePlaces } = context;
+  const current = await store.load(order.id, 'system');
+  if (current === undefined || isSameRequest(current, order)) return undefined;
+  return changedParts(current, await store.history(order.id, 'system'), servicePlaces);
+}
+
+/**
+ * Whether the people of an order are still members. Asked before each item, because an order of many names takes long.
+ * If somebody has left, what has not been sent is stopped; while Slack does not tell, it is left for another claim.
+ */
+async function areMembersPresent(sending: Sending): Promise<boolean> {
+  const { context, order, people } = sending;
+  const members = await checkMembers(context.directory, people);
+  if (members.kind === 'unknown') warnOfMembership(context.log, order.id, members.userId);
+  if (members.kind === 'left') await changeSurely(sending, { type: 'stopped', summary: members.summary });
+  return members.kind === 'members';
+}
+
+async function sendItem(sending: Sending, item: OrderItem, prepared: ReadyRequests): Promise<void> {
+  const startedAt = performance.now();
+  const outcome = await requestItem(sending, item, prepared);
+  if (outcome === undefined) return;
+  reportOutcome(sending, item, outcome, (performance.now() - startedAt) / 1_000);
+  await commitOutcome(sending, item, outcome);
+  if (outcome.isAccepted === true) await sending.context.accepted(sending.order.account.id);
+}
+
+/** How one request ended, with what is kept of its answer. */
+interface Outcome extends SendOutcome {
+  /** What the service answered, whatever it means. */
+  readonly said?: unknown;
+  readonly secret?: Secret | undefined;
+  /** The service has carried it out. */
+  readonly isAccepted?: true;
+}
+
+/**
+ * Sends the request of an item: each time it leaves, that is marked first.
+ * @returns undefined if the claim was lost before it left: the item belongs to another worker now
+ */
+async function requestItem(
+  sending: Sending,
+  item: OrderItem,
+  { client, statement, secrets }: ReadyRequests,
+): Promise<Outcome | undefined> {
+  const { context, task, order, workerId } = sending;
+  let call: OrderCall | undefined;
+  let sent: OrderItem | undefined;
+  let mayBeDone = false;
+  try {
+    const { replyTo } = statement;
+    call = task.begin(client, {
+      ...{ item: statedItem(statement, item), secrets, replyTo, signal: context.stopSending },
+    });
+    await call.sign();
+    const first = await markSending(sending, item);
+    if (first === undefined) return undefined;
+    ({ sent } = first);
+    mayBeDone = true;
+    let answer = await call.send(first.leaveBefore);
+    if (answer.kind === 'session_ended') {
+      await call.sign();
+      // The refusal proves that it was not carried out.
+      mayBeDone = false;
+      const second = await markSending(sending, item, 'session_ended');
+      if (second === undefined) throw new RetryRefusedError(answer.refusal);
+      ({ sent } = second);
+      mayBeDone = true;
+      answer = await call.send(second.leaveBefore);
+      if (answer.kind === 'session_ended') throw answer.refusal;
+    }
+    const result = resultOfResponse(answer, task);
+    const event = { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result } as const;
+    return { event, sent, isAccepted: true, secret: answer.output, said: fullResponse(answer.envelope) };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) {
+      const about = { orderId: order.id, ctid: item.ctid, sent: sent !== undefined, mayBeDone };
+      context.log.error({ err: error, ...about }, 'carrying out an order');
+    }
+    const progress = { task, account: order.account, item, workerId, sent, mayBeDone };
+    const said = error instanceof ServiceError ? failedResponse(error) : undefined;
+    return { ...outcomeOfError(error, progress, context.now()), said };
+  } finally {
+    call?.end();
+  }
+}
+
+function statedItem({ items }: Statement, { n }: OrderItem): StatementItem {
+  const item = items.find((each) => each.n === n);
+  if (item === undefined) throw new StatementChangedError(['names']);
+  return item;
+}
+
+/** The mark of a request, committed. */
+interface Mark {
+  /** The item as it was marked. */
+  readonly sent: OrderItem | undefined;
+  readonly leaveBefore: LeaveDeadline;
+}
+
+/**
+ * Commits that a request is about to leave.
+ * @param again why it may leave once more within one claim
+ * @returns undefined if it may not leave
+ * @throws {StatementChangedError} when the rows no longer give the statement
+ */
+async function markSending(
+  sending: Sending,
+  item: OrderItem,
+  again?: RetryReason,
+): Promise<Mark | undefined> {
+  const { context, order } = sending;
+  const { wallClock = Date.now, sendWithinMs = SEND_WITHIN_MS } = context;
+  // The rows of a file are read before each wave.
+  const parts = order.bulk === undefined ? await changedSince(sending) : undefined;
+  if (parts !== undefined) throw new StatementChangedError(parts);
+  // The clock is read before the commit, because the process may be suspended during it.
+  const leaveBefore = { at: wallClock() + sendWithinMs, clock: wallClock };
+  const marked = await inTurn(sending, () =>
+    changeOrder(context, order.id, () => decideMark(sending, item, again), sending.latest),
+  );
+  if (marked.ok) return { leaveBefore, sent: marked.order.items.find(({ n }) => n === item.n) };
+  await stopRefused(sending, marked.refusal);
+  return undefined;
+}
+
+/** The mark with its guard, which the commit checks against the rows it has locked. */
+async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReason): Promise<Decision> {
+  const { context, order, workerId, mandated } = sending;
+  // What a mandate has made goes out with the approvals of the mandate.
+  const guard = await context.signing.guardOf(mandated?.signedBy ?? order);
+  if (guard === undefined) return NOT_DUE;
+  const amount = mandated?.reservation.items[0]?.amount;
+  return {
+    guard,
+    event: {
+      type: 'sending',
+      ...{ workerId, n },
+      ...(again === undefined ? {} : { again }),
+      ...(amount === undefined ? {} : { amount }),
+    },
+    extra: { ...leaseOf(context), ...(mandated === undefined ? {} : { mandated }) },
+  };
+}
+
+/** What only has to wait, and is looked at again. */
+const WAITS: ReadonlySet<HeldCode> = new Set<HeldCode>(['not_announced', 'day_full']);
+
+/** Stops an order whose mark was refused for good. Otherwise another worker has it, or its state has moved on. */
+async function stopRefused(sending: Sending, refusal: Refusal): Promise<void> {
+  const { context, order } = sending;
+  const orderId = order.id;
+  if (refusal.code === 'earlier_order') await stopEarlier(context, orderId);
+  if (refusal.code === 'mandate_held' && !WAITS.has(refusal.because)) {
+    await holdForMandate(context, orderId, refusal.because);
+    await change(sending, heldByMandate(refusal.because).event);
+  }
+  if (refusal.code === 'log_differs')
+    await change(sending, async (current) => {
+      const { isWitnessed, history } = context.store;
+      return contradictionOf(current, await history(orderId, 'system'), isWitnessed);
+    });
+  if (refusal.code === 'not_signed') {
+    const differs = [...refusal.differs];
+    context.log.error({ orderId, differs }, 'the approvals of an order are not signed as they have to be');
+    await change(sending, { type: 'stopped', summary: { code: 'not_signed', differs } });
+  }
+}
+
+function reportOutcome(
+  { context, task, order }: Sending,
+  { ctid }: OrderItem,
+  { event }: Outcome,
+  seconds: number,
+): void {
+  const ended = event.type === 'answered' ? event.outcome : event.type;
+  context.observe(task.name, ended, seconds);
+  // The data of an answer names people and belongings. It is kept with the order, and not in the log.
+  const { data: _data, ...result }: Partial<ItemResult> = event.type === 'answered' ? event.result : {};
+  context.log.info(
+    { orderId: order.id, ctid, task: task.name, ended, result },
+    'request to the service ended',
+  );
+}
+
+async function commitOutcome(sending: Sending, { n, ctid }: OrderItem, outcome: Outcome): Promise<void> {
+  const { context, order } = sending;
+  const { said, secret } = outcome;
+  const revealable = secret && {
+    ...{ n, sealed: context.vault.seal(secret, resultOwner(order, n)) },
+    expiresAt: new Date(context.now().getTime() + REVEAL_MS),
+  };
+  const extra = {
+    ...(said === undefined ? {} : { answer: { n, answer: said } }),
+    ...(revealable === undefined ? {} : { revealable }),
+  };
+  await retryUntilCommitted(context, async () => {
+    const kept = await change(sending, (current) => eventOfOutcome(current, outcome), extra);
+    if (kept.order === undefined) await recommitOutcome(sending, outcome);
+    else if (kept.ok && eventOfOutcome(kept.before, outcome).type === 'invalidated')
+      context.log.error({ orderId: order.id, ctid }, 'the database has lost that this was sent');
+  });
+}
+
+/** Creates an order again that the database has lost, as far as this worker knows it. */
+async function recommitOutcome({ context, latest }: Sending, outcome: SendOutcome): Promise<void> {
+  const { event, sent, end } = outcome;
+  const said = event.type === 'answered' ? event : end;
+  if (sent === undefined || said === undefined) return;
+  const lost = transition(latest, lostRequest(said, sent), context.now());
+  const { id } = latest;
+  context.log.error({ orderId: id, ctid: sent.ctid }, 'the database has lost an order that was sent');
+  if (!lost.ok) return;
+  const { order, log } = lost;
+  const first = await context.store.create({ order, log });
+  if (first === undefined) return;
+  // Slack has delivered the command again meanwhile, and its delivery id belongs to another order.
+  const second =
+    first.conflictingOrderId === id
+      ? first
+      : await context.store.create({ order: { ...order, deliveryId: `lost:${id}` }, log });
+  if (second !== undefined)
+    throw new Error(`writing order ${id} again: ${second.conflictingOrderId} is there`);
+}
+
+/** Releases an order whose items wait for their `notBefore`. Another claim sends them then. */
+async function release(sending: Sending): Promise<void> {
+  // Only this worker schedules retries for items of its claim, so its own snapshot is enough.
+  if (waitingItems(sending.latest).length === 0) return;
+  await change(sending, (order) =>
+    order.claim?.workerId === sending.workerId && waitingItems(order).length > 0
+      ? { type: 'released' }
+      : undefined,
+  );
+}
+
+const NOT_DUE: Decision = { refusal: { code: 'not_due' } };
+
+/** Every change renews the lease, so that a marked item has all of it to be answered in. */
+function leaseOf({ leaseMs = LEASE_MS }: SendingContext) {
+  return { leaseMs };
+}
+
+/** An event, or what makes one of the order as it stands; undefined if nothing is to be changed. */
+type MadeEvent = UnguardedEvent | undefined;
+type ChangeEvent = UnguardedEvent | ((current: Order) => MadeEvent | Promise<MadeEvent>);
+
+/** Commits an event. The order is read again only if somebody else has changed it. */
+function change(
+  sending: Sending,
+  given: ChangeEvent,
+  extra: EventDecision['extra'] = {},
+): Promise<ChangeOutcome> {
+  const { context } = sending;
+  const decide = async (current: Order): Promise<Decision> => {
+    const event = typeof given === 'function' ? await given(current) : given;
+    return event === undefined ? NOT_DUE : { event, extra: { ...extra, ...leaseOf(context) } };
+  };
+  return inTurn(sending, () => changeOrder(context, sending.order.id, decide, sending.latest));
+}
+
+async function inTurn(sending: Sending, commit: () => Promise<ChangeOutcome>): Promise<ChangeOutcome> {
+  const changing = sending.turn.then(commit);
+  sending.turn = changing.catch(() => undefined);
+  const outcome = await changing;
+  if (outcome.order !== undefined && outcome.order.version > sending.latest.version)
+    sending.latest = outcome.order;
+  return outcome;
+}
+
+function changeSurely(sending: Sending, event: ChangeEvent): Promise<ChangeOutcome> {
+  return retryUntilCommitted(sending.context, () => change(sending, event));
+}
+
+/**
+ * Repeats a commit until the database takes it, because an outcome must not be lost while the database is away. If the
+ * process ends before that, the worker that takes the order over makes it `UNKNOWN`.
+ */
+async function retryUntilCommitted<T>(
+  { log, stopSending }: SendingContext,
+  commit: () => Promise<T>,
+): Promise<T> {
+  for (let wait = 100; ; wait = Math.min(wait * 2, 2_000)) {
+    try {
+      return await commit();
+    } catch (err) {
+      log.error({ err }, 'keeping the outcome of a request; will try again');
+      if (stopSending.aborted) throw err;
+      await sleep(wait);
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type ClaimFacts,
+  decideClaim,
+  decideSending,
+  decideWave,
+  type SendingFacts,
+} from '../../src/orders/decide-sending.ts';
+import type { Order, OrderItem } from '../../src/orders/order.ts';
+import { hoursLater, newBulk, newOrder, START } from './sample.ts';
+
+/*
+ * Whether an order goes out now, case by case.
+ */
+
+function approved(changes: Partial<Order> = {}, ...items: Partial<OrderItem>[]): Order {
+  const names = items.length === 0 ? ['a.rest'] : items.map((_item, n) => `${n}.rest`);
+  const sample = newOrder(names, { state: 'APPROVED', ...changes });
+  return { ...sample, items: sample.items.map((item, index) => ({ ...item, ...items[index] })) };
+}
+
+const NOT_DUE = { kind: 'not_due' };
+const mandated = (sendAfter: Date) => ({ mandated: { id: 'mandate', sendAfter } });
+const soon = new Date(START.getTime() + 1_000);
+const failed = { state: 'FAILED', answeredAt: START, sentAt: START } as const;
+const pause = { code: 'refusals' as const, names: ['0.rest', '1.rest', '2.rest'] };
+const ofFile = { bulk: newBulk(2), input: {} };
+const good = { input: { names: ['0.rest'], period: 1 } };
+
+describe('by its row, an order', () => {
+  test.each<[what: string, Order, Partial<ClaimFacts>, expected: object | undefined]>([
+    ['that is approved goes on', approved(), {}, undefined],
+    ['that is not approved does not', approved({ state: 'PENDING' }), {}, NOT_DUE],
+    ['that a worker has does not', approved({ state: 'EXECUTING' }), {}, NOT_DUE],
+    ['that was stopped does not', approved({ state: 'CANCELLED' }), {}, NOT_DUE],
+    ['of a mandate waits for its day', approved(mandated(hoursLater(1))), {}, NOT_DUE],
+    ['of a mandate goes on at that moment', approved(mandated(START)), {}, undefined],
+    ['waits while all its names wait', approved({}, { notBefore: soon }, { notBefore: soon }), {}, NOT_DUE],
+    ['goes on when one name need not wait', approved({}, { notBefore: soon }, {}), {}, undefined],
+    [
+      'goes on when a wait was written by a wrong clock',
+      approved({}, { notBefore: hoursLater(9) }),
+      {},
+      undefined,
+    ],
+    [
+      'that no longer gives its statement is stopped',
+      approved(),
+      { changedParts: ['names'] },
+      { kind: 'end', event: { type: 'stopped', summary: { code: 'statement_changed', parts: ['names'] } } },
+    ],
+    [
+      'is stopped also if the log does not tell what differs',
+      approved(),
+      { changedParts: [] },
+      { kind: 'end', event: { type: 'stopped', summary: { code: 'statement_changed', parts: [] } } },
+    ],
+    [
+      'that waits for people, whatever was changed, waits',
+      approved({ state: 'PENDING' }),
+      { changedParts: [] },
+      NOT_DUE,
+    ],
+    [
+      'of a file that is paused waits',
+      approved({ bulk: { ...newBulk(2), pause }, input: {} }, good),
+      {},
+      NOT_DUE,
+    ],
+    [
+      'of a file pauses after three refusals in a row',
+      approved(ofFile, failed, failed, failed, good),
+      {},
+      { kind: 'end', event: { type: 'paused', reason: pause, expiresAt: hoursLater(72) } },
+    ],
+  ])('%s', (_what, order, changes, expected) => {
+    const facts = { order, now: START, pauseEndsAt: hoursLater(72), changedParts: undefined, ...changes };
+    expect(decideClaim(facts)).toEqual(expected);
+  });
+
+  test('that the zone no longer allows is stopped', () => {
+    const order = approved({ input: { names: ['a.rest'], period: 99 } });
+    const facts = { order, now: START, pauseEndsAt: START, changedParts: undefined };
+    expect(decideClaim(facts)).toMatchObject({
+      kind: 'end',
+      event: { type: 'stopped', summary: { code: 'rules_changed' } },
+    });
+  });
+});
+
+test('a pause of a claimed order names its worker, so that no other claim is paused', () => {
+  const order = approved(ofFile, failed, failed, failed, good);
+  expect(decideWave(order, hoursLater(72), 'worker-1')).toMatchObject({ event: { workerId: 'worker-1' } });
+});
+
+describe('an order that its row lets go', () => {
+  const member = { kind: 'members' } as const;
+  const gone = { userId: 'U0ALICE', summary: { code: 'requester_left' } } as const;
+  const left = { kind: 'left', ...gone } as const;
+  const unknown = { kind: 'unknown', ...gone } as const;
+  const held = { kind: 'held', code: 'price_above' } as const;
+  const later = { kind: 'later', until: hoursLater(1) } as const;
+  const heldSummary = { code: 'mandate_held', because: 'price_above' };
+
+  test.each<[what: string, Partial<SendingFacts>, expected: object]>([
+    ['is claimed', {}, { kind: 'claim', event: { type: 'claimed', workerId: 'worker-1' } }],
+    ['is claimed when its mandate lets it go', { clearance: { kind: 'clear' } }, { kind: 'claim' }],
+    [
+      'is stopped when its mandate does not',
+      { clearance: held },
+      { kind: 'held', because: 'price_above', event: { type: 'stopped', summary: heldSummary } },
+    ],
+    ['waits when its mandate does', { clearance: later }, later],
+    ['is stopped by its mandate whoever has left', { clearance: held, members: left }, { kind: 'held' }],
+    ['waits for its mandate whoever has left', { clearance: later, members: left }, later],
+    [
+      'is stopped when somebody has left',
+      { members: left, isKeyUnknown: true },
+      { kind: 'end', event: { type: 'stopped', summary: { code: 'requester_left' } } },
+    ],
+    [
+      'is put off while Slack does not tell',
+      { members: unknown, isKeyUnknown: true },
+      { kind: 'put_off', userId: 'U0ALICE' },
+    ],
+    ['is left to a replica that knows the key', { isKeyUnknown: true }, { kind: 'leave_to_others' }],
+  ])('%s', (_what, changes, expected) => {
+    const facts = { workerId: 'worker-1', clearance: undefined, members: member, isKeyUnknown: false };
+    expect(decideSending({ ...facts, ...changes })).toMatchObject(expected);
+  });
+});
