@@ -73,7 +73,7 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
   const soon = new Date(t.service.clock.registry() + 20 * DAY_MS).toISOString().slice(0, 10);
   for (const name of ['bakery.rest', 'brunch.rest']) await told(`watch ${name} ${soon}`);
 
-  expect(await told('name bakery.rest')).toMatch(/It was deleted\..*A restore is possible until/);
+  expect(await told('name bakery.rest')).toMatch(/It was deleted\..*Until when is not known: ask the registrar/);
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
   expect(await told('name brunch.rest')).toMatch(
     /It is being deleted\..*Nothing brings it back any more\. Its period would have ended/,
@@ -81,7 +81,7 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
   expect(buttonsTold()).toEqual(['name_edit']);
 
   const list = await told('expiring 60');
-  expect(list).toMatch(/bakery\.rest.*deleted.*restore until/);
+  expect(list).toMatch(/bakery\.rest.*deleted.*restore now: until when is not known/);
   expect(list).toMatch(/brunch\.rest.*deleted.*nothing brings it back/);
   expect(buttonsTold().filter((id) => id === 'reminder_restore')).toHaveLength(1);
   await t.alice.openHome();
@@ -100,9 +100,9 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
 test('a deleted name of which nobody ever knew a date offers a restore', async () => {
   record('tapas.rest', { events: [], status: ['redemption period'] });
   await told('watch tapas.rest');
-  expect(await told('name tapas.rest')).toMatch(/It was deleted\..*A restore is possible until/);
+  expect(await told('name tapas.rest')).toMatch(/It was deleted\..*Until when is not known: ask the registrar/);
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
-  expect(await told('expiring 30')).toMatch(/tapas\.rest.*deleted, restore until/);
+  expect(await told('expiring 30')).toMatch(/tapas\.rest.*deleted, restore now/);
   await t.alice.openHome();
   await until('Home offers it', () =>
     /tapas\.rest\n\d+\nRestore/.test(textOf(t.alice.homeView() ?? { blocks: [] })),
