@@ -20,16 +20,25 @@ export interface CardWords {
   readonly changes: (change: FactsChange) => readonly string[];
 }
 
-/** What is known of who is named on a page. */
-export interface PageFacts {
-  /** What people are called, by their ids. */
-  readonly names: ReadonlyMap<string, string>;
-  /** The account that carries the order out; empty where there is no order. */
+/** What an approver must know about the order to be signed, as plain text. */
+export interface OrderFacts {
+  /** The account that carries the order out. */
   readonly account: string;
+  /** Price, budget and dates. */
+  readonly facts: readonly { readonly label: string; readonly lines: readonly string[] }[];
+  readonly unusual: readonly string[];
   /** What has changed since the order was asked for. */
   readonly changes: readonly string[];
   /** What a mandate would cover, a line each. */
   readonly coverage: readonly string[];
+}
+
+/** What is known of who is named on a page. */
+export interface PageFacts {
+  /** What people are called, by their ids. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Undefined where no order is signed. */
+  readonly order: OrderFacts | undefined;
   /** The policy as a file. */
   readonly policyFile: string;
 }
@@ -146,18 +155,20 @@ function orderParts(
 ): Parts {
   const waits = order.items.filter(({ state }) => state === 'WAITING').length;
   const isPart = waits < order.items.length;
+  const known = facts.order;
   return {
     title: words.title(order),
     button: 'Sign',
-    body: html`<dl>
+    body: html`${noteOf('unusual', 'What is unusual', known?.unusual)}
+<dl>
 <dt>Asked by</dt><dd>${nameOf(facts, order.requesterId)}, ${moment(order.createdAt)}</dd>
-${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}<dt>Carried out with</dt><dd>${facts.account}</dd>
-<dt>Goes to</dt><dd><code>${statement.service}</code></dd>
+${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}<dt>Carried out with</dt><dd>${known?.account}</dd>
+${known?.facts.map(({ label, lines }) => html`<dt>${label}</dt><dd>${linesOf(lines)}</dd>\n`)}<dt>Goes to</dt><dd><code>${statement.service}</code></dd>
 <dt>Order</dt><dd><code>${order.id}</code></dd>
 <dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
 </dl>
-${noteOf('changes', 'Since it was asked for', facts.changes)}
-${noteOf('coverage', 'What it covers today', facts.coverage)}
+${noteOf('changes', 'Since it was asked for', known?.changes)}
+${noteOf('coverage', 'What it covers today', known?.coverage)}
 ${noteOf('findings', 'Look at these first', words.findings(order))}
 ${isPart ? html`<p class="note">${waits} of ${order.items.length} names wait to be sent.</p>` : undefined}
 <h2>What is sent</h2>
@@ -166,7 +177,11 @@ ${rows(order, statement, words)}
   };
 }
 
-function noteOf(id: string, title: string, texts: readonly string[]): Html | undefined {
+function linesOf(lines: readonly string[]): readonly Html[] {
+  return lines.map((line, index) => html`${index > 0 && html`<br>`}${line}`);
+}
+
+function noteOf(id: string, title: string, texts: readonly string[] = []): Html | undefined {
   if (texts.length === 0) return undefined;
   return html`<section class="note" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
 <ul>${texts.map((text) => html`<li>${text}</li>`)}</ul></section>`;

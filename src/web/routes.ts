@@ -9,6 +9,7 @@ import { TOKEN } from './links.ts';
 import {
   type CardWords,
   finishedText,
+  type OrderFacts,
   type PageFacts,
   problemPage,
   problemText,
@@ -25,12 +26,8 @@ export interface PageDeps {
   readonly nameOf: (userId: string) => Promise<string>;
   /** A policy as a file. */
   readonly fileOf: (rules: readonly PolicyRule[]) => string;
-  /** The account that carries an order out. */
-  readonly accountOf: (order: Order) => Promise<string>;
-  /** What a mandate would cover, a line each; nothing for other orders. */
-  readonly coverageOf: (order: Order) => Promise<readonly string[]>;
-  /** What has changed since an order was asked for. */
-  readonly changesOf: (order: Order) => Promise<readonly string[]>;
+  /** What an approver must know about an order. */
+  readonly orderFacts: (order: Order) => Promise<OrderFacts>;
   /** Where the pages are: requests that sign come from there alone. */
   readonly origin: string;
 }
@@ -110,10 +107,7 @@ export function createPages(deps: PageDeps): Pages {
 }
 
 /** What a page tells besides what is signed. */
-async function factsOf(
-  { nameOf, accountOf, fileOf, changesOf, coverageOf }: PageDeps,
-  shown: Shown,
-): Promise<PageFacts> {
+async function factsOf({ nameOf, fileOf, orderFacts }: PageDeps, shown: Shown): Promise<PageFacts> {
   const what = shown.kind === 'sign' ? shown.what : undefined;
   const order = what?.kind === 'order' ? what.order : undefined;
   const charter = what?.kind === 'charter' ? what : undefined;
@@ -125,17 +119,13 @@ async function factsOf(
     ...(charter?.settings.approvers ?? []),
     ...(charter?.published_by == null ? [] : [charter.published_by]),
   ]);
-  const [names, account, changes, coverage] = await Promise.all([
+  const [names, known] = await Promise.all([
     Promise.all([...people].map(async (id) => [id, await nameOf(id)] as const)),
-    order === undefined ? '' : accountOf(order),
-    order === undefined ? [] : changesOf(order),
-    order === undefined ? [] : coverageOf(order),
+    order && orderFacts(order),
   ]);
   return {
     names: new Map(names),
-    account,
-    changes,
-    coverage,
+    order: known,
     policyFile: charter === undefined ? '' : fileOf(charter.policy.rules),
   };
 }

@@ -10,6 +10,7 @@ import { present } from '../../lib/collections.ts';
 import type { MandateInForce } from '../../mandates/mandate.ts';
 import type { BudgetStanding } from '../../money/budget.ts';
 import type { SpendSum } from '../../money/spend.ts';
+import { compareImpacts } from '../../names/impact.ts';
 import type { ListedIncident } from '../../names/incident.ts';
 import type { Order } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -41,8 +42,14 @@ import { budgetLines, overBudgetFact, periodText } from '../money/budget.view.ts
 import { amountsText } from '../money/price.view.ts';
 import { sumText } from '../money/spend.view.ts';
 import { firstIncidents } from '../names/incident.view.ts';
-import { accountLine, systemText } from '../orders/card.view.ts';
-import { worstImpactLine } from '../orders/impact.view.ts';
+import {
+  accountLine,
+  impactFindings,
+  systemText,
+  type UnusualFact,
+  unusualLines,
+} from '../orders/card.view.ts';
+import { impactChangeLines, worstImpactLine } from '../orders/impact.view.ts';
 import {
   approverList,
   clickButton,
@@ -333,10 +340,29 @@ function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] 
   );
 }
 
+/** The entry of an order shows these in words of its own. Findings are about rows, which *Look at it* shows. */
+const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
+  'price',
+  'account',
+  'budget',
+  'findings',
+  'impact',
+]);
+
+/** The worst of the impact; all of it once it has changed. */
+function impactShown(briefing: Briefing): string[] {
+  const { impact } = briefing;
+  if (impact === 'none') return [];
+  if (impact === 'unseen') return [worstImpactLine(impact)];
+  return impactChangeLines(compareImpacts(impact.asked, impact.latest)).length > 0
+    ? impactFindings(briefing)
+    : [worstImpactLine(impact.latest)];
+}
+
 /** What an approver has to know, as on the card but in few lines. */
 function decisionText(order: Order, briefing: Briefing | undefined): string {
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
-  const { cost, budgets, impact = 'none' } = briefing ?? {};
+  const { cost, budgets } = briefing ?? {};
   const over = budgets?.over ?? [];
   const price = cost === undefined || cost.sums.length === 0 ? undefined : `about ${amountsText(cost.sums)}`;
   return present([
@@ -352,8 +378,9 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
     `${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · open until ${moment(order.expiresAt)}`}`,
     over.length > 0 && overBudgetFact(over),
     ...ruleLines(order),
-    impact !== 'none' && worstImpactLine(impact === 'unseen' ? impact : impact.latest),
+    ...(briefing === undefined ? [] : impactShown(briefing)),
     accountLine(order),
+    ...(briefing === undefined ? [] : unusualLines(order, briefing, SHOWN)),
     present([
       systemText(order),
       order.approvalsRequired > 1 && `needs ${count(order.approvalsRequired, 'approval')}`,

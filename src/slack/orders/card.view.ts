@@ -358,7 +358,7 @@ function unusualFacts(
  * The unusual facts that an approver must know, a line each, for every surface that shows a waiting order.
  * @param shown the facts that the surface shows in words of its own
  */
-function unusualLines(
+export function unusualLines(
   order: Order,
   briefing: Briefing,
   shown: ReadonlySet<UnusualFact> = new Set(),
@@ -430,7 +430,7 @@ export function restoreLines(order: Order, { restoreCost }: Briefing): string[] 
 }
 
 /** What was found to hang on the name, the worst first, and what has changed of it since the order was asked for. */
-function impactFindings({ impact }: Briefing): string[] {
+export function impactFindings({ impact }: Briefing): string[] {
   if (impact === 'none') return [];
   if (impact === 'unseen') return [':warning: What hangs on it was not looked at yet: I am looking'];
   const { asked, latest } = impact;
@@ -491,7 +491,7 @@ function formatSending(order: Order, { decision, statement }: Briefing): string 
 }
 
 /** What it costs, for which time, and in which system. That it costs nothing is not mentioned. */
-function moneyFacts(order: Order, briefing: Briefing): Fact[] {
+export function moneyFacts(order: Order, briefing: Briefing): Fact[] {
   const charge = chargeOf(order);
   return [
     ['Costs money', CHARGES[charge]],

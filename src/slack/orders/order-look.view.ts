@@ -20,7 +20,7 @@ import { type FormOrigin, noticeView } from '../kit/form.ts';
 import { coveredNamesText, previewLines } from '../mandates/mandate.view.ts';
 import { quoteCell } from '../money/price.view.ts';
 import { answersOf } from './answer.view.ts';
-import { commentButton, explainingFacts, impactBlocks } from './card.view.ts';
+import { commentButton, explainingFacts, impactBlocks, type UnusualFact, unusualLines } from './card.view.ts';
 import {
   clickButton,
   decisionButtons,
@@ -51,9 +51,19 @@ export interface Look {
   readonly note?: string | undefined;
 }
 
+/** The facts and the blocks below show these. */
+const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
+  ...(['price', 'account', 'retry', 'zone', 'stand_in', 'budget', 'price_change'] as const),
+  ...(['findings', 'term', 'impact'] as const),
+]);
+
 /** What whoever decides has to look at first. */
-function warnings({ bulk }: Order, briefing: Briefing): SectionBlock[] {
-  return [...(bulk === undefined ? [] : findingBlocks(bulk)), ...impactBlocks(briefing)];
+function warnings(order: Order, briefing: Briefing): SectionBlock[] {
+  return [
+    ...lines(unusualLines(order, briefing, SHOWN)),
+    ...(order.bulk === undefined ? [] : findingBlocks(order.bulk)),
+    ...impactBlocks(briefing),
+  ];
 }
 
 /** The length of the service's words in a row. */

@@ -1,6 +1,34 @@
-import { count, mention } from '../../kit/blocks.ts';
-import type { HistoryEvent } from '../../orders/order.view.ts';
+import type { Briefing } from '../../../approvals/briefing.ts';
+import type { Order } from '../../../orders/order.ts';
+import { asText, count, mention, plain } from '../../kit/blocks.ts';
+import { coveredNamesText, previewLines } from '../../mandates/mandate.view.ts';
+import { impactBlocks, moneyFacts, type UnusualFact, unusualLines } from '../../orders/card.view.ts';
+import { formatAccount, type HistoryEvent } from '../../orders/order.view.ts';
 import { loggedApprovers } from '../decision.view.ts';
+
+/* What the page on which an order is signed shows of its briefing. */
+
+/** Sections of the page of their own show these. */
+const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>(['policy', 'findings', 'impact']);
+
+/** What the page shows beside what is signed, as mrkdwn. */
+export function signingFacts(order: Order, briefing: Briefing) {
+  const { decision, history, preview } = briefing;
+  const isWaiting = order.state === 'PENDING';
+  const impact = asText(impactBlocks(briefing)).flatMap((text) => text.split('\n'));
+  return {
+    account: formatAccount(order),
+    facts: moneyFacts(order, briefing).flatMap(([label, value]) =>
+      value === undefined || (label === 'Costs money' && briefing.cost) ? [] : [{ label, value }],
+    ),
+    unusual: isWaiting ? unusualLines(order, briefing, SHOWN) : [],
+    changes: isWaiting ? [...sinceAsked(history, decision?.isStricter === true), ...impact] : [],
+    coverage:
+      preview === undefined
+        ? []
+        : [...previewLines(preview, preview.names.length), coveredNamesText(preview)],
+  };
+}
 
 /** Tells a signer what has happened to an order since it was asked for. */
 export function sinceAsked(history: readonly HistoryEvent[], isStricter: boolean): string[] {
@@ -13,4 +41,15 @@ export function sinceAsked(history: readonly HistoryEvent[], isStricter: boolean
       ? []
       : [`${count(approvers.length, 'approval')} so far: ${approvers.map(mention).join(', ')}.`]),
   ];
+}
+
+/** Markup as a browser shows it, without references to channels, which only Slack can show. */
+export function unmarked(mrkdwn: string): string {
+  return plain(mrkdwn)
+    .replace(/ \(<#[^<>]*>\)/g, '')
+    .replace(/<[^<>|]*\|([^<>]*)>/g, '$1')
+    .replace(/<([^<>]*)>/g, '$1')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
 }

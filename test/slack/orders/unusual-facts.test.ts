@@ -1,0 +1,286 @@
+import { expect, test } from 'vitest';
+import type { WaitingDecision } from '../../../src/approvals/approvers.ts';
+import type { Briefing } from '../../../src/approvals/briefing.ts';
+import type { OrderCost } from '../../../src/money/prices.ts';
+import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
+import { afterLook } from '../../../src/names/incident.ts';
+import type { Order } from '../../../src/orders/order.ts';
+import { signingFacts, unmarked } from '../../../src/slack/approvals/signing/page-words.view.ts';
+import { findingLines } from '../../../src/slack/bulk/bulk.view.ts';
+import { homeBlocks } from '../../../src/slack/home/home.view.ts';
+import { orderCard, UNUSUAL_FACTS, type UnusualFact } from '../../../src/slack/orders/card.view.ts';
+import { itemName, orderTitle } from '../../../src/slack/orders/order.view.ts';
+import { lookView } from '../../../src/slack/orders/order-look.view.ts';
+import { createOrderPlanner } from '../../../src/slack/orders/order-messages.ts';
+import { readableFields } from '../../../src/slack/orders/statement.view.ts';
+import type { WantedNotification } from '../../../src/slack/outbound/notify.ts';
+import { shownPage } from '../../../src/web/page.view.ts';
+import { newBulk, newDemand, PLACES } from '../../orders/sample.ts';
+import { newBriefing } from '../../support/briefing.ts';
+import { contextWith } from '../../support/context.ts';
+import { buttonsOf } from '../../support/demo.ts';
+import { orderEvent } from '../../support/log.ts';
+import { NO_POLICY } from '../../support/nothing-known.ts';
+import { seen } from '../../support/reading.ts';
+import { newTeamSettings } from '../../support/settings.ts';
+import { slackContextWith } from '../../support/slack-context.ts';
+import { ASKED_AT, SAMPLE_INPUTS, sampleOrder, statedBy } from './samples.ts';
+
+/*
+ * Nobody approves blind: every unusual fact of an order stands on every surface where it can be approved.
+ */
+
+const NAMES = ['cafe.rest'];
+const DAY_MS = 86_400_000;
+const DECISION: WaitingDecision = {
+  demand: newDemand(NAMES),
+  isStricter: false,
+  policyVersion: 3,
+  decidedBy: [],
+  standIns: new Map(),
+};
+
+function costOf(minor: number): OrderCost {
+  const amount = { currency: 'EUR', minor };
+  const quote = { amount, validFrom: '2026-11-01', source: 'Contract 7', times: 1 };
+  return {
+    names: minor === 0 ? [{ name: 'cafe.rest' }] : [{ name: 'cafe.rest', quote }],
+    sums: minor === 0 ? [] : [amount],
+    unknown: minor === 0 ? 1 : 0,
+    mayCostMore: false,
+    days: ['2026-11-01'],
+    sources: ['Contract 7'],
+  };
+}
+
+const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 1_000, takesMinor: 3_600 };
+const EXCEEDED = {
+  reservation: { teamId: 'T1', day: '2026-11-21', items: [], agreedExcess: [], isLimited: true },
+  shares: [],
+  over: [OVER],
+};
+const website: ImpactItem = { code: 'website', severity: 'stops', addresses: ['198.51.100.7'], hosts: ['@'] };
+const impactOf = (...items: readonly ImpactItem[]): Impact => ({
+  ...{ task: 'delete', seenAt: ASKED_AT, items, isInUse: 'yes', areNewNameserversReady: undefined },
+});
+const looked = (asked: Impact, latest = asked) => ({
+  ...{ asked, latest, warned: undefined, warnedToldAt: undefined, warnedOf: [], isThorough: true },
+});
+
+function openIncident() {
+  const change = {
+    ...{ kind: 'registrar' as const, fact: 'registrar' as const },
+    ...{ before: ['name:Ours'], after: ['name:Theirs'] },
+    ...{ lastSeenBefore: ASKED_AT, firstSeenAfter: ASKED_AT },
+  };
+  const unexplained = [{ change, orders: [] }];
+  const update = afterLook([], { name: 'cafe.rest', unexplained, history: {}, at: ASKED_AT });
+  if (update === undefined) throw new Error('nothing was opened');
+  return { ...update.after, channelId: 'C0ALERTS' };
+}
+
+const renewal = (changes: Partial<Order> = {}, names = NAMES) => sampleOrder('PENDING', changes, names);
+const deletion = () => sampleOrder('PENDING', { task: 'delete', input: SAMPLE_INPUTS.delete });
+const standIns = new Map([['U0BOB', { userId: 'U0CAROL', until: ASKED_AT }]]);
+const finding = { code: 'price_unknown' as const, names: ['a.rest'], count: 1 };
+const last = {
+  order: { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTime() - 7 * DAY_MS) },
+  cost: costOf(3_600),
+};
+const asked = [orderEvent('requested', 'PENDING', { price: costOf(1_800) })];
+
+/** A fact, an order of which it is true, and what is said of it, at least as a match of this. */
+type Case = readonly [fact: UnusualFact, order: Order, known: Partial<Briefing>, said: RegExp];
+const CASES: readonly Case[] = [
+  ['price', renewal(), { cost: costOf(0) }, /price not known|Price\W+not known/i],
+  ['price_change', renewal(), { history: asked }, /it was €18\.00, it is €36\.00/],
+  ['budget', renewal(), { budgets: EXCEEDED }, /It exceeds the budget of all names for November 2026 by €26/],
+  ['account', renewal({ account: { ...renewal().account, isTeamAccount: true } }), {}, /the team’s account/],
+  ['account', renewal({ retryOf: 'zr0gsgvnnxvt', earlierRequesters: ['U0DAVE'] }), {}, /of @U0DAVE/],
+  ['retry', renewal({ retryOf: 'zr0gsgvnnxvt' }), {}, /zr0gsgvnnxvt/],
+  [
+    'zone',
+    renewal({ input: { names: ['cafe.example'], period: 2 } }, ['cafe.example']),
+    {},
+    /No rules of its zone are known|says nothing of/,
+  ],
+  [
+    'policy',
+    renewal(),
+    { decision: { ...DECISION, isStricter: true } },
+    /more (now )?than when (it|this) was asked/,
+  ],
+  ['stand_in', renewal(), { decision: { ...DECISION, standIns } }, /@\w+ for @\w+ until/],
+  [
+    'findings',
+    renewal({ bulk: { ...newBulk(20), findings: [finding] } }),
+    {},
+    /1 name whose price is not known: a\.rest/,
+  ],
+  [
+    'term',
+    renewal(),
+    { term: { task: 'renew', listed: undefined, renewedUntil: undefined } },
+    /not on the watch list/,
+  ],
+  ['incidents', renewal(), { incidents: [openIncident()] }, /cafe\.rest is being taken.* since/],
+  ['impact', deletion(), { impact: looked(impactOf(website)) }, /Its website stops, at 198\.51\.100\.7/],
+  ['impact', deletion(), { impact: 'unseen' }, /not looked at yet/i],
+  ['impact', deletion(), { impact: looked(impactOf(), impactOf(website)) }, /New: Its website stops/],
+  ['past', deletion(), { last }, /Renewed a week ago, for about €36\.00/],
+  ['restore', deletion(), { restoreCost: costOf(8_000) }, /Restorable for 30 days, for about €80\.00/],
+];
+
+const briefingOf = (order: Order, known: Partial<Briefing>) =>
+  newBriefing({
+    statement: statedBy(order),
+    decision: DECISION,
+    cost: costOf(3_600),
+    now: ASKED_AT,
+    ...known,
+  });
+
+function textOf(blocks: readonly object[]): string {
+  const texts: string[] = [];
+  JSON.stringify(blocks, (key, value: unknown) => {
+    if (key === 'text' && typeof value === 'string') texts.push(value);
+    return value;
+  });
+  return seen(named(texts.join('\n')));
+}
+
+/** People by their ids. */
+const named = (mrkdwn: string) => mrkdwn.replace(/<@(\w+)>/g, '@$1');
+
+interface Surface {
+  readonly text: string;
+  readonly canApprove: boolean;
+}
+
+function inSlack(blocks: readonly object[]): Surface {
+  const buttons = buttonsOf({ blocks: JSON.parse(JSON.stringify(blocks)) });
+  return { text: textOf(blocks), canApprove: buttons.includes('order_approve') };
+}
+
+function signingPage(order: Order, briefing: Briefing): Surface {
+  const facts = signingFacts(order, briefing);
+  const { html } = shownPage(
+    {
+      kind: 'sign',
+      what: { kind: 'order', order, statement: statedBy(order), userId: 'U0BOB' },
+      options: { challenge: 'c' },
+    },
+    {
+      title: orderTitle,
+      fields: readableFields,
+      itemName,
+      findings: ({ bulk }) => (bulk === undefined ? [] : findingLines(bulk).map(unmarked)),
+      changes: () => [],
+    },
+    {
+      names: new Map(),
+      order: {
+        account: unmarked(facts.account),
+        facts: facts.facts.map(({ label, value }) => ({ label, lines: value.split('\n').map(unmarked) })),
+        unusual: facts.unusual.map(unmarked),
+        changes: facts.changes.map(unmarked),
+        coverage: [],
+      },
+      policyFile: '',
+    },
+  );
+  return { text: seen(html.replace(/<[^>]*>/g, ' ').replaceAll('&#39;', "'")), canApprove: true };
+}
+
+const SURFACES: Readonly<Record<string, (order: Order, briefing: Briefing) => Surface>> = {
+  'the card': (order, briefing) => inSlack(orderCard(order, briefing).blocks),
+  Details: (order, briefing) =>
+    inSlack(lookView({ order, briefing, mayDecide: true, origin: { channelId: 'C1' }, page: 1 }).blocks),
+  Home: (order, briefing) =>
+    inSlack(
+      homeBlocks({
+        ...{ account: undefined, isAdmin: false, incidents: [], unreadableGroups: [], toDecide: [order] },
+        ...{ briefings: new Map([[order.id, briefing]]), toResolve: [], toReview: [], open: [], next: [] },
+        ...{ standIn: undefined, standsInFor: [], renewals: new Map(), months: [] },
+      }),
+    ),
+  'the signing page': signingPage,
+};
+
+test('there is a case for every unusual fact', () => {
+  expect(new Set(CASES.map(([fact]) => fact))).toEqual(new Set(UNUSUAL_FACTS));
+});
+
+const SHOWN = Object.keys(SURFACES).flatMap((surface) =>
+  CASES.map(([fact, order, known, said]) => [fact, surface, order, known, said] as const),
+);
+test.each(SHOWN)('%s stands on %s', (_fact, surface, order, known, said) => {
+  const show = SURFACES[surface];
+  const { text, canApprove } = show?.(order, briefingOf(order, known)) ?? { text: '', canApprove: true };
+  if (canApprove) expect(text).toMatch(said);
+  const usual = show?.(renewal(), briefingOf(renewal(), {}));
+  expect(usual?.text, 'it is not said of a usual order').not.toMatch(said);
+});
+
+test('without a button to approve, Home and cards lead to where all is', () => {
+  const [, order, known] = CASES.find(([fact]) => fact === 'findings') ?? [];
+  if (order === undefined) throw new Error('there is a case for findings');
+  const able = Object.keys(SURFACES).filter(
+    (surface) => SURFACES[surface]?.(order, briefingOf(order, known ?? {})).canApprove,
+  );
+  expect(able).toEqual(['Details', 'the signing page']);
+});
+
+test('copies in the approval channel and in direct messages are the card', async () => {
+  const order = deletion();
+  const wanted = async (approvalChannel: string | undefined) => {
+    const sent: WantedNotification[] = [];
+    const directory = {
+      membersOf: async () => [],
+      membership: async () => 'member' as const,
+      directMessage: async () => 'D0BOB',
+    };
+    const settings = async () => newTeamSettings({ approvalChannel });
+    const planner = createOrderPlanner(
+      slackContextWith({
+        orders: contextWith({
+          store: {
+            loadWithHistory: async () => ({ order, history: asked }),
+            list: async () => [last.order],
+            history: async () => [],
+            recordShownExcess: async () => undefined,
+          },
+          ...{ directory, settings, ...NO_POLICY, servicePlaces: PLACES, now: () => ASKED_AT },
+          priceOf: async () => costOf(0),
+          lookAtBudgets: async () => EXCEEDED,
+        }),
+        names: {
+          impacts: { forCard: async () => looked(impactOf(), impactOf(website)) },
+          orderIncidents: { openOf: async () => [openIncident()] },
+        },
+        expiry: { findListed: async () => undefined },
+        ...{ directory, savedSettings: settings, adminsToNotify: async () => ['U0ADA'] },
+        now: () => ASKED_AT,
+      }),
+    );
+    const claim = { kind: 'order', id: order.id, version: 1, isBackground: false, attempts: 0 } as const;
+    await planner({ ...claim, notifications: [], refused: undefined }, async (each) => {
+      sent.push(each);
+      // The card is in a direct message, so approvers get copies of it.
+      return { state: 'current', at: { channelId: 'D0ALICE', ts: '1.0' } };
+    });
+    return sent.filter(({ purpose }) => purpose.startsWith('card'));
+  };
+  for (const [channel, purposes] of [
+    ['C0APPROVALS', ['card', 'card:in:C0APPROVALS']],
+    [undefined, ['card', 'card:to:U0ADA', 'card:to:U0BOB']],
+  ] as const) {
+    const cards = await wanted(channel);
+    expect(cards.map(({ purpose }) => purpose)).toEqual(purposes);
+    const [card, ...copies] = await Promise.all(cards.map(({ message }) => message(0)));
+    for (const copy of copies) expect(copy).toEqual(card);
+    const text = textOf(card?.blocks ?? []);
+    for (const said of [/is being taken/, /It exceeds/, /New: Its website/, /Renewed a week ago/])
+      expect(text).toMatch(said);
+  }
+});
