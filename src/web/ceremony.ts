@@ -63,7 +63,7 @@ export interface CeremonyDeps {
   readonly orders: OrdersContext & { readonly servicePlaces: ServicePlaces };
   readonly policies: PolicyStore;
   readonly pendingSettings: PendingChanges<readonly SettingChange[]>;
-  readonly facts: Pick<ProtectedChanges, 'find' | 'signedSubject' | 'confirm'>;
+  readonly facts: ProtectedChanges;
   readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
   readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => Rules['settings'];
   /** What decides has changed. */

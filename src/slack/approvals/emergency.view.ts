@@ -30,7 +30,7 @@ type EmergencyEvent = HistoryEventOf<'emergency_approved'>;
 const MAX_TOLD = 20;
 
 /** The people who could have decided and are told by a direct message. */
-export function toldOfEmergency({ approvers }: Pick<EmergencyEvent, 'approvers'>): readonly string[] {
+export function toldOfEmergency({ approvers }: EmergencyEvent): readonly string[] {
   return approvers.slice(0, MAX_TOLD);
 }
 

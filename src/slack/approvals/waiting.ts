@@ -45,7 +45,7 @@ export async function waitingNow(
 }
 
 /** On which day mandates renew names, as people see it. */
-export function renewalDays({ renewals }: Pick<Outlook, 'renewals'>, timeZone: string): RenewalDays {
+export function renewalDays({ renewals }: Outlook, timeZone: string): RenewalDays {
   return new Map([...renewals].map(([name, at]) => [name, calendarDay(at, timeZone)]));
 }
 

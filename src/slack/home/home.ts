@@ -73,11 +73,7 @@ async function homeData(deps: SlackContext, userId: string, admin: boolean): Pro
 const OPEN = ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'] as const;
 
 /** The orders that wait for a person, with the briefings of those that are shown. */
-async function decisionsOf(
-  deps: SlackContext,
-  userId: string,
-  admin: boolean,
-): Promise<Pick<HomeData, 'unreadableGroups' | 'toDecide' | 'briefings' | 'toResolve' | 'toReview'>> {
+async function decisionsOf(deps: SlackContext, userId: string, admin: boolean) {
   const { store } = deps.orders;
   const [pending, unknown, toReview] = await Promise.all([
     store.list({ viewer: 'system', states: ['PENDING'], limit: READ }),
@@ -104,7 +100,7 @@ async function decisionsOf(
 }
 
 /** The names that expire next, and which of them a mandate renews. */
-async function expiringNext(deps: SlackContext): Promise<Pick<HomeData, 'next' | 'renewals'>> {
+async function expiringNext(deps: SlackContext) {
   const next = await deps.expiry.expiringNext(HOME_LENGTH);
   return { next, renewals: await renewalDaysOf(deps, next) };
 }

@@ -77,8 +77,6 @@ export function orderReply(
   now?: Date,
   called: CalledPeople = NOBODY_CALLED,
 ): Message | undefined {
-  const { requesterId } = order;
-  const asker = mention(requesterId);
   switch (event.kind) {
     case 'requested':
       return retriedReply(order, event);
@@ -93,23 +91,9 @@ export function orderReply(
     case 'escalated':
       return escalatedReply(order, event, approvers, called);
     case 'denied':
-      return reply(
-        order,
-        STATES.DENIED.icon,
-        `${mention(event.actor)} denied it.${reasonOf(event)} Nothing was sent.`,
-        requesterId,
-      );
     case 'cancelled':
-      return reply(order, STATES.CANCELLED.icon, `${asker} cancelled it. Nothing was sent.`);
     case 'expired':
-      return reply(
-        order,
-        STATES.EXPIRED.icon,
-        event.state === 'EXPIRED'
-          ? 'nobody approved in time. Nothing was sent. Ask again if it is still wanted.'
-          : 'nobody let it go on in time. What was not sent yet is not sent any more.',
-        requesterId,
-      );
+      return endedReply(order, event);
     case 'reminded':
       return reply(
         order,
@@ -137,6 +121,22 @@ export function orderReply(
     default:
       return undefined;
   }
+}
+
+/** The order ended without being sent. */
+function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' | 'expired'>): Message {
+  const { requesterId } = order;
+  if (event.kind === 'cancelled')
+    return reply(order, STATES.CANCELLED.icon, `${mention(requesterId)} cancelled it. Nothing was sent.`);
+  if (event.kind === 'denied') {
+    const said = `${mention(event.actor)} denied it.${reasonOf(event)} Nothing was sent.`;
+    return reply(order, STATES.DENIED.icon, said, requesterId);
+  }
+  const said =
+    event.state === 'EXPIRED'
+      ? 'nobody approved in time. Nothing was sent. Ask again if it is still wanted.'
+      : 'nobody let it go on in time. What was not sent yet is not sent any more.';
+  return reply(order, STATES.EXPIRED.icon, said, requesterId);
 }
 
 /** A lock screen shows a reply without its thread: its sentence begins with what it is about. */

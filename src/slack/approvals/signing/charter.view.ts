@@ -18,10 +18,7 @@ const UNTIL_SIGNED =
   'Until an admin signs it again, what was signed last and the environment’s settings both apply, and every order needs at least one signed approval.';
 
 /** What `policy`, `settings` and `key` say while no charter counts; undefined while one does, or no key is in use. */
-export function charterNotice({
-  signsSettings,
-  lapsed,
-}: Pick<PolicyInForce, 'signsSettings' | 'lapsed'>): string | undefined {
+export function charterNotice({ signsSettings, lapsed }: PolicyInForce): string | undefined {
   if (lapsed !== undefined)
     return `⚠ *No signed policy counts.* ${PROBLEMS[lapsed.problem]} ${UNTIL_SIGNED} Sign it with \`/domain key\`.`;
   return signsSettings

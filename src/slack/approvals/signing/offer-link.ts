@@ -4,12 +4,9 @@ import { linkMessage, NO_PLACE_TO_SIGN, noKeyText } from './link.view.ts';
 
 /* Answers a press with an address under which this person, and nobody else, signs one thing. */
 
-/** What offering a link needs of an interaction. */
-export type Offering = Pick<Interaction, 'deps' | 'person' | 'respond'>;
-
 /** @param subject the order, key, draft or change; empty for a key to be added and for the charter in force */
 export async function offerLink(
-  { deps, person, respond }: Offering,
+  { deps, person, respond }: Interaction,
   purpose: LinkPurpose,
   subject: string,
   ...others: readonly LinkPurpose[]
@@ -25,7 +22,7 @@ export async function offerLink(
 
 /** A link under which an admin signs what decides; who has no passkey that counts is told who has one. */
 export async function offerCharterLink(
-  call: Offering,
+  call: Interaction,
   purpose: 'charter' | 'policy' | 'settings',
   subject: string,
 ): Promise<void> {
