@@ -83,14 +83,17 @@ export interface TeamAccount extends Account {
 }
 
 /** Whether an account is the team's, which only approved orders may use. */
-export function isTeamAccount(account: Pick<Account, 'userId'>): boolean {
+export function isTeamAccount(account: Account): boolean {
   return account.userId === undefined;
 }
 
 export type { TokenSteps } from '../service/authenticator/token-steps.ts';
 
 /** How an account is named to people: `alice in context 4`. */
-export function accountName(account: Pick<Account, 'login' | 'context'>): string {
+export function accountName(account: {
+  readonly login: string;
+  readonly context: number | undefined;
+}): string {
   return account.context === undefined
     ? `application ${account.login}`
     : `${account.login} in context ${account.context}`;

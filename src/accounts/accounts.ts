@@ -142,7 +142,7 @@ export function opensAccount(vault: Vault, account: Account, sealed: Sealed): bo
  * What a sealed credential is bound to: a row that is moved to another team, person or context does not open, nor does one
  * of the team as a person's or the other way round.
  */
-function ownerOf({ teamId, userId, slot }: Pick<Account, 'teamId' | 'userId' | 'slot'>): readonly string[] {
+function ownerOf({ teamId, userId, slot }: Account): readonly string[] {
   return userId === undefined ? ['team-account', teamId, slot] : ['account', teamId, userId, slot];
 }
 

@@ -112,7 +112,7 @@ export async function lastSigned(
     // A missing event says nothing about what was published last.
     const log = { ...logAt(keys, charter.n), isWhole: true };
     const ring = await keyRingOf(log, { ...trust, left: new Set() });
-    if (signingKey(ring, charter.signature, challenge.by) === undefined) continue;
+    if (signingKey(ring.counting, charter.signature, challenge.by) === undefined) continue;
     if ((await trust.verifier.verify(charter.signature)) !== undefined) return charter;
   }
   return undefined;

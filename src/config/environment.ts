@@ -591,7 +591,10 @@ function configOf(
 }
 
 /** Where the database is: all that most of the operator's commands need. */
-export type DatabaseSettings = Pick<Config, 'databaseUrl' | 'dataDir'>;
+export interface DatabaseSettings {
+  readonly databaseUrl: Config['databaseUrl'];
+  readonly dataDir: string;
+}
 
 /** Checks the settings of the database alone, so that commands run where the bot's other settings are not known. */
 export function readDatabaseSettings(env: Environment): DatabaseSettings {

@@ -45,7 +45,13 @@ export function isRenewable(phase: LifePhase): boolean {
  * What can be asked for to keep a name. One that counts as deleted out of caution has most likely renewed itself: it
  * can be renewed, and restoring it is a precaution.
  */
-export function waysToKeep({ action, phase }: Pick<Deadline, 'action' | 'phase'>): {
+export function waysToKeep({
+  action,
+  phase,
+}: {
+  readonly action: Deadline['action'];
+  readonly phase: LifePhase;
+}): {
   readonly renews: boolean;
   readonly restores: boolean;
 } {
@@ -64,7 +70,7 @@ export function deadlineOf(facts: DeadlineFacts): Deadline {
 }
 
 /** Whether a name can still be lost or saved, by its dates. */
-export function isSavable({ phase }: Pick<Deadline, 'phase'>): boolean {
+export function isSavable({ phase }: Deadline): boolean {
   return ACTIONS[phase] !== 'none';
 }
 

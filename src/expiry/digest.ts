@@ -40,7 +40,7 @@ export async function openDigest({
   now,
 }: {
   readonly settings: () => Promise<TeamSettings>;
-  readonly reminders: Pick<ReminderStore, 'open'>;
+  readonly reminders: ReminderStore;
   readonly now: () => Date;
 }): Promise<void> {
   const { reminderChannel, reminderCron, reminderTimezone } = await settings();
@@ -115,7 +115,7 @@ export interface Tellable {
 
 /** Leaves out and frees names that were renewed, snoozed or decided since they were claimed. */
 export async function stillDue(
-  reminders: Pick<ReminderStore, 'free'>,
+  reminders: ReminderStore,
   digestId: string,
   planned: readonly PlannedReminder[],
   options: PlanOptions,
@@ -246,11 +246,11 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
 
 /** The chart of the coming months, where it has enough to show. */
 export async function monthsIfHelpful(
-  store: Pick<WatchListStore, 'countByMonth'>,
+  countByMonth: WatchListStore['countByMonth'],
   { now, timeZone }: PlanOptions,
 ) {
   const months = renewalsByMonth(
-    await store.countByMonth(now, new Date(now.getTime() + 366 * DAY_MS), timeZone),
+    await countByMonth(now, new Date(now.getTime() + 366 * DAY_MS), timeZone),
     now,
     timeZone,
   );

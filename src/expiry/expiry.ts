@@ -32,7 +32,7 @@ import * as list from './watch-list.ts';
 /** The parts that the use cases of expiry are made of. */
 export interface ExpiryParts {
   readonly store: WatchListStore;
-  readonly reminders: Pick<ReminderStore, 'remindersOf'>;
+  readonly reminders: ReminderStore;
   readonly feeds: FeedStore;
   /** Asks the registry of a name, and keeps what it shows if the name is watched. */
   readonly lookAtRegistry: (name: string, signal: AbortSignal) => Promise<unknown>;

@@ -17,7 +17,7 @@ export interface FeedDeps {
   readonly timeZone: () => Promise<string>;
   readonly formatEvent: CalendarOptions['formatEvent'];
   /** Tells of names and their ends whether a mandate renews them. */
-  readonly mandated: () => Promise<(name: Pick<CalendarName, 'name' | 'expiresAt'>) => boolean>;
+  readonly mandated: () => Promise<(name: CalendarName) => boolean>;
   readonly now: () => Date;
 }
 

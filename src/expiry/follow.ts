@@ -32,7 +32,7 @@ export async function followOrder(deps: FollowDeps, order: Order, n: number): Pr
  * restored is watched only if it was before
  */
 export function afterSuccess(
-  order: Pick<Order, 'id' | 'task' | 'input' | 'account' | 'requesterId'>,
+  order: Order,
   item: Pick<OrderItem, 'name' | 'sentAt' | 'answeredAt' | 'input'>,
   known: WatchedDomain | undefined,
   now: Date,

@@ -12,7 +12,7 @@ import type { WatchedDomain, WatchListStore } from './ports.ts';
 
 /** What changes of the watch list need. */
 export interface WatchListDeps {
-  readonly store: Pick<WatchListStore, 'find' | 'findMany' | 'countWatched'>;
+  readonly store: WatchListStore;
   readonly now: () => Date;
 }
 
@@ -57,9 +57,10 @@ export type WatchedOutcome =
   | { readonly ok: false; readonly refusal: WatchRefusal };
 
 /** The result of a list. */
-export interface ImportSummary
-  extends Pick<ImportReport, 'rejected'>,
-    Partial<Pick<ImportReport, 'unusedHeadings' | 'lacksExpiry'>> {
+export interface ImportSummary {
+  readonly rejected: ImportReport['rejected'];
+  readonly unusedHeadings?: ImportReport['unusedHeadings'];
+  readonly lacksExpiry?: ImportReport['lacksExpiry'];
   readonly added: number;
   readonly dated: number;
   /** Names that were on the list and did not change. */

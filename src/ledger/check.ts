@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LedgerDifference } from './difference.ts';
 import type { LedgerKey } from './key.ts';
-import type { Anchor, ForgottenEvents, SealedBlock, SealedEvent, SigningBlocks } from './ports.ts';
+import type { ForgottenEvents, SealedBlock, SealedEvent, SealHash, SigningBlocks } from './ports.ts';
 import { hashOfSeal, isSigned, leafOf, type Seal } from './seal.ts';
 import { hexOf, treeHead } from './tree.ts';
 
@@ -14,9 +14,9 @@ export interface LedgerLook {
   readonly blocks: AsyncIterable<SealedBlock>;
   readonly key: LedgerKey;
   /** Those that the database has, in their sequence. */
-  readonly anchors: readonly Pick<Anchor, 'n' | 'hash'>[];
+  readonly anchors: readonly SealHash[];
   /** The newest one that is remembered outside of the database. */
-  readonly remembered: Pick<Anchor, 'n' | 'hash'> | undefined;
+  readonly remembered: SealHash | undefined;
   /** How many events no seal covers although they do not wait for one. */
   readonly strayEvents: number;
   /** The events that events of the log say were forgotten. */
@@ -124,7 +124,7 @@ function isInRanges(ranges: ForgottenEvents['seqs'], seq: number): boolean {
  * @returns undefined when it fits
  */
 export function historyDifference(
-  left: Pick<Anchor, 'n' | 'hash'>,
+  left: SealHash,
   newest: number,
   hash: string | undefined,
 ): LedgerDifference | undefined {

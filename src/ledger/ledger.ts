@@ -1,12 +1,11 @@
 import type { Vault } from '../accounts/vault.ts';
 import type { Log } from '../lib/log.ts';
-import type { Order } from '../orders/order.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import type { AnchorMemory } from './anchor-file.ts';
 import { areSigningEventsSealed, checkLedger, historyDifference } from './check.ts';
 import { type LedgerKey, makeLedgerKey, readLedgerKey } from './key.ts';
 import type { Anchor, LedgerKeyStore, LedgerStore, UnsealedEvent } from './ports.ts';
-import { type FileLine, headerLine, receiptLines } from './receipt.ts';
+import { type FileLine, headerLine, type ProvedOrder, receiptLines } from './receipt.ts';
 import { eventLine, hashOfSeal, isSigned, leafOf, type Seal, sealAfter } from './seal.ts';
 
 export interface LedgerDeps {
@@ -40,10 +39,7 @@ export interface Ledger {
   /** @param sealed when it was sealed; left out: all. Undefined without a key */
   file(sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined;
   /** @param statement what the order’s rows give now. Undefined without a key */
-  receipt(
-    order: Pick<Order, 'id' | 'statementHash'>,
-    statement: Statement | undefined,
-  ): Promise<readonly FileLine[] | undefined>;
+  receipt(order: ProvedOrder, statement: Statement | undefined): Promise<readonly FileLine[] | undefined>;
 }
 
 /** Events a seal covers at most: a receipt reads the leaves of the seals that it names. */
@@ -175,7 +171,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerDeps): Ledg
 }
 
 async function* fileLines(
-  store: Pick<LedgerStore, 'read'>,
+  store: LedgerStore,
   key: LedgerKey,
   sealed: { readonly from: Date; readonly to: Date } | undefined,
 ): AsyncGenerator<FileLine> {

@@ -39,10 +39,14 @@ export interface SigningBlocks {
   readonly blocks: AsyncIterable<SealedBlock>;
 }
 
-/** A seal that has left: its number and the hash of its canonical form. */
-export interface Anchor {
+/** A seal's number and the hash of its canonical form. */
+export interface SealHash {
   readonly n: number;
   readonly hash: string;
+}
+
+/** A seal that has left. */
+export interface Anchor extends SealHash {
   readonly at: Date;
   /** The token of a time stamping service, DER. */
   readonly timestamp: Uint8Array | undefined;

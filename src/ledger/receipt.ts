@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Order } from '../orders/order.ts';
 import { hashOfStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import type { LedgerKey } from './key.ts';
@@ -53,10 +52,11 @@ export function headerLine({ fingerprint, publicKey }: LedgerKey, order?: string
 /** More seals than this between an event and the next anchor are left out: the receipt would be a ledger. */
 const MAX_SEALS_TO_ANCHOR = 2_000;
 
-type ReceiptStore = Pick<
-  LedgerStore,
-  'ofOrder' | 'revocationsOf' | 'sealOf' | 'leavesOf' | 'seals' | 'anchorFrom'
->;
+/** The order that a receipt is about. */
+export interface ProvedOrder {
+  readonly id: string;
+  readonly statementHash: string;
+}
 
 /** The keys that a signed approval rests on: its own, and those of who vouched for it. */
 const signedData = z.object({
@@ -70,9 +70,9 @@ const signedData = z.object({
  * @param statement what the order's rows give now, which may be another one: who asked was forgotten, or the service has moved
  */
 export async function receiptLines(
-  store: ReceiptStore,
+  store: LedgerStore,
   key: LedgerKey,
-  { id, statementHash: hash }: Pick<Order, 'id' | 'statementHash'>,
+  { id, statementHash: hash }: ProvedOrder,
   statement: Statement | undefined,
 ): Promise<FileLine[]> {
   const isThat = statement !== undefined && hashOfStatement(statement) === hash;
@@ -113,7 +113,7 @@ function keysOf(line: EventLine | ForgottenLine): string[] {
 
 /** Adds a seal and those that follow up to the next anchor, so that the anchor says something of it. */
 async function addSeals(
-  store: ReceiptStore,
+  store: LedgerStore,
   seal: Seal,
   seals: Map<number, Seal>,
   anchors: Map<number, Anchor>,

@@ -68,12 +68,7 @@ export function hashOfSeal(seal: Seal | undefined): string {
 }
 
 /** The seal that comes after another one. */
-export function sealAfter(
-  last: Seal | undefined,
-  leaves: readonly Hash[],
-  key: Pick<LedgerKey, 'sign'>,
-  at: Date,
-): Seal {
+export function sealAfter(last: Seal | undefined, leaves: readonly Hash[], key: LedgerKey, at: Date): Seal {
   const from = (last?.to ?? 0) + 1;
   const unsigned = {
     type: 'seal' as const,
@@ -88,6 +83,6 @@ export function sealAfter(
 }
 
 /** Whether a key has signed a seal as it stands. */
-export function isSigned({ signature, ...unsigned }: Seal, key: Pick<LedgerKey, 'verify'>): boolean {
+export function isSigned({ signature, ...unsigned }: Seal, key: LedgerKey): boolean {
   return key.verify(canonicalJson(unsigned), signature);
 }

@@ -11,7 +11,7 @@ import { hashOfSeal } from './seal.ts';
 export interface TimestampingDeps {
   /** `LEDGER_TSA_URL`; undefined where none is wanted. */
   readonly url: string | undefined;
-  readonly store: Pick<LedgerStore, 'unstamped' | 'seals' | 'addTimestamp' | 'noteUnstamped'>;
+  readonly store: LedgerStore;
   readonly now: () => Date;
   readonly log: Log;
   /** Ends what is under way at shutdown. */

@@ -43,7 +43,7 @@ export type LookAtBudgets = (
 /** Looks at the budgets of today (UTC). A look reserves nothing: the store compares again when it does. */
 export function createBudgetLook(deps: {
   readonly teamId: string;
-  readonly budgets: Pick<BudgetStore, 'standings'>;
+  readonly budgets: BudgetStore;
   readonly tagsOf: TagsOf;
   readonly now: () => Date;
 }): LookAtBudgets {

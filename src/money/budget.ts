@@ -50,7 +50,7 @@ export interface Reservation {
 export function reservationOf(
   cost: OrderCost,
   asked: readonly { readonly n: number; readonly name: string }[],
-  { teamId, day }: Pick<Reservation, 'teamId' | 'day'>,
+  { teamId, day }: { readonly teamId: string; readonly day: string },
   tagsOf: (name: string) => readonly string[],
 ): Reservation {
   const items = asked.map(({ n, name }, index) => ({

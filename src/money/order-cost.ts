@@ -31,7 +31,7 @@ export function createOrderPricer({
   prices,
   now,
 }: {
-  readonly prices: Pick<PriceStore, 'listOf'>;
+  readonly prices: PriceStore;
   readonly now: () => Date;
 }): PriceOrder {
   return async ({ task, names, input }) => {

@@ -264,7 +264,7 @@ function graceDaysOf({ lifecycle }: ZoneProfile): number {
 }
 
 /** Whether the registry of a name publishes no dates of expiry, as that of .de. Its date comes from orders and from people. */
-export function isDateless({ doubt }: Pick<NameDates, 'doubt'>): boolean {
+export function isDateless({ doubt }: NameDates): boolean {
   if (doubt?.code !== 'undated') return false;
   return doubt.problem.code === 'no_public_record' || doubt.problem.code === 'no_expiration';
 }

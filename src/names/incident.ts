@@ -58,7 +58,7 @@ export interface ListedIncident extends Omit<Incident, 'changes'> {
 }
 
 /** Whether a renewal would pay for a name that another registrar holds. */
-export function rulesOutRenewal(incident: Pick<ListedIncident, 'changes'>): boolean {
+export function rulesOutRenewal(incident: ListedIncident): boolean {
   return kindsOf(incident).includes('registrar');
 }
 
@@ -93,7 +93,7 @@ const MAX_ORDERS = 10;
 const JOINS_MS = 3 * DAY_MS;
 
 /** Whether people still have to do something about it. */
-export function isOpen({ state }: Pick<Incident, 'state'>): boolean {
+export function isOpen({ state }: Incident): boolean {
   return state === 'open' || state === 'raised';
 }
 
@@ -184,7 +184,11 @@ export function refusalOfEnded({ state, explained }: Incident): IncidentRefusal 
 }
 
 /** The kinds of an incident's changes, each once, in the sequence in which they were noticed. */
-export function kindsOf({ changes }: Pick<ListedIncident, 'changes'>): readonly IncidentKind[] {
+export function kindsOf({
+  changes,
+}: {
+  readonly changes: ListedIncident['changes'];
+}): readonly IncidentKind[] {
   return [...new Set(changes.map(({ kind }) => kind))];
 }
 

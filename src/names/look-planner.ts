@@ -54,7 +54,7 @@ export function nextLook(kind: LookKind, name: ScheduledName, now: Date, random:
 }
 
 /** Whether something is going on with a name: a status says so, or a value waits for a second look. */
-export function motionOf(history: NameHistory): Pick<ScheduledName, 'inMotion' | 'unsettled'> {
+export function motionOf(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
   return {

@@ -14,11 +14,11 @@ export function impactTaskOf(task: OrderTaskName): ImpactTask | undefined {
   return IMPACT_TASKS.find((each) => each === task);
 }
 
+/** What an order asks for. */
+export type AskedTask = Pick<Order, 'task' | 'input'>;
+
 /** The nameservers that an order asks for, in ASCII and lower case. */
-export function askedNameServers({
-  task,
-  input,
-}: Pick<Order, 'task' | 'input'>): readonly string[] | undefined {
+export function askedNameServers({ task, input }: AskedTask): readonly string[] | undefined {
   if (task !== 'nameservers' && task !== 'create' && task !== 'transfer') return undefined;
   return moveInput.safeParse(input).data?.nameServers;
 }

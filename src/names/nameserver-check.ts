@@ -1,4 +1,4 @@
-import type { DnsClient, DnsFailure, NameserverAnswer } from '../registry/dns/client.ts';
+import type { DnsFailure, NameserverAnswer } from '../registry/dns/client.ts';
 import { type DsMatch, matchDs } from '../registry/dns/ds.ts';
 import type { RecordData, RecordType } from '../registry/dns/records.ts';
 import {
@@ -10,7 +10,7 @@ import {
   isSameValue,
   unseen,
 } from './facts.ts';
-import { addressesOf, factOf, lookAtUse } from './observe.ts';
+import { addressesOf, type Client, factOf, lookAtUse } from './observe.ts';
 
 /** What a nameserver that is to be used for a name answers about it now. */
 export interface NameserverCheck {
@@ -42,8 +42,6 @@ type Compared = (typeof COMPARED)[number];
 
 const MAX_ADDRESSES = 2;
 const MAX_ALIASES = 4;
-
-type Client = Pick<DnsClient, 'query' | 'queryNameserver'>;
 
 /** A name, and what is known of it now, which may be looked for meanwhile. */
 export interface CheckedName {

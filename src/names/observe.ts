@@ -29,7 +29,8 @@ export interface DnsObserver {
 const PARENTS_ASKED = 2;
 const KEY_DIGEST_LENGTH = 16;
 
-type Client = Pick<DnsClient, 'query' | 'queryNameserver'>;
+/** Asks resolvers and nameservers. */
+export type Client = Pick<DnsClient, 'query' | 'queryNameserver'>;
 
 /** Creates an observer. */
 export function createDnsObserver({ dns, parents, readCertificate, now }: ObserverDeps): DnsObserver {

@@ -1,6 +1,6 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { type Order, type OrderItem, periodOf } from '../orders/order.ts';
+import { type Order, periodOf } from '../orders/order.ts';
 import type { RegistryLook as Confirmation, Evidence } from '../orders/ports.ts';
 import type { RecordHint, RecordProof, RecordProofCode } from '../orders/record-finding.ts';
 import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
@@ -8,7 +8,7 @@ import { isDeleted } from '../registry/rdap/status.ts';
 import { addYears } from './dates.ts';
 import { type FactName, type FactValue, isSameSet, registrarName } from './facts.ts';
 import { type KnownValue, type NameHistory, valuesOf } from './history.ts';
-import { askedNameServers } from './name-orders.ts';
+import { type AskedTask, askedNameServers } from './name-orders.ts';
 import type { SeenAtRegistry } from './ports.ts';
 import type { Registration, RegistryLook } from './registry-record.ts';
 import type { NameOrder } from './unexplained-changes.ts';
@@ -21,7 +21,7 @@ import type { NameOrder } from './unexplained-changes.ts';
 
 /** An item whose request left, and what is known of its name. */
 export interface LostAnswer {
-  readonly order: Pick<Order, 'id' | 'task' | 'input'>;
+  readonly order: AskedTask & { readonly id: string };
   readonly sentAt: Date;
   readonly history: NameHistory;
   /** What the registry showed and when, the latest first. */
@@ -60,7 +60,7 @@ export function evidenceOf(lost: LostAnswer, { result }: RegistryLook): Evidence
  * was made since. Many registries tell of no transfers, and no public record shows an owner change.
  */
 export function confirmationOf(
-  { task }: Pick<Order, 'task'>,
+  { task }: { readonly task: Order['task'] },
   since: Date,
   { result }: RegistryLook,
 ): Confirmation {
@@ -74,8 +74,8 @@ export function confirmationOf(
 
 /** When a request left whose effect a registry's record can show; undefined for any other. */
 export function sentToRegistry(
-  { account }: Pick<Order, 'account'>,
-  { sentAt }: Pick<OrderItem, 'sentAt'>,
+  { account }: { readonly account: Order['account'] },
+  { sentAt }: { readonly sentAt: Date | undefined },
 ): Date | undefined {
   // The names of the demo system are not in the registries.
   return isDemoContext(account.context) ? undefined : sentAt;
@@ -127,7 +127,7 @@ function proofOf(
 
 /** A transfer by somebody else would not set the nameservers that were asked for. */
 function isTransferred(
-  order: Pick<Order, 'task' | 'input'>,
+  order: AskedTask,
   sentAt: Date,
   record: Registration,
   registrar: KnownValue | undefined,
@@ -259,7 +259,7 @@ function transferFinding(record: Registration, { sentAt }: LostAnswer): Finding 
   };
 }
 
-function shownNameServers({ nameServers }: Registration, order: Pick<Order, 'task' | 'input'>) {
+function shownNameServers({ nameServers }: Registration, order: AskedTask) {
   const asked = askedNameServers(order) ?? [];
   return { nameServers, areAskedFor: asked.length > 0 && isSameSet(nameServers, asked) };
 }

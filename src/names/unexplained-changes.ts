@@ -58,7 +58,7 @@ export interface NameOrder {
   /** What it asked for, in ASCII and lower case. */
   readonly nameServers?: readonly string[];
   /** Changes that it has made already, besides those that were known as explained by it. It explains none like them again. */
-  readonly made?: readonly Pick<NameChange, 'kind' | 'after'>[];
+  readonly made?: readonly { readonly kind: IncidentKind; readonly after: FactValue }[];
 }
 
 const INCIDENT_PREFIX = 'incident:';
@@ -209,7 +209,7 @@ export interface TransferCountdown {
  * @param transferDays as the zone has it
  */
 export function transferCountdown(
-  { lastSeenBefore }: Pick<NameChange, 'lastSeenBefore'>,
+  { lastSeenBefore }: { readonly lastSeenBefore: Date },
   now: Date,
   transferDays: number = DEFAULT_TRANSFER_DAYS,
 ): TransferCountdown {
@@ -258,7 +258,7 @@ function changedBetweenValues({ before, after }: FactChange): boolean {
   return before.length > 0 && after.length > 0;
 }
 
-function dateOf(changes: readonly FactChange[]): Pick<NameChange, 'expiry'> {
+function dateOf(changes: readonly FactChange[]) {
   const date = changes.find(({ fact }) => fact === 'expires_at');
   const [before, after] = [date?.before[0], date?.after[0]];
   return before === undefined || after === undefined ? {} : { expiry: { before, after } };

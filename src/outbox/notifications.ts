@@ -54,15 +54,19 @@ export interface PostedMessage {
   readonly ts: string;
 }
 
-/** One message of a subject. */
-export interface Notification {
+/** What a message of a purpose shows. */
+export interface ShownContent {
   readonly purpose: string;
-  /** Where it stands; undefined while it is not posted. */
-  readonly message: PostedMessage | undefined;
   /** The version that it shows, or that was refused. */
   readonly shows: string | undefined;
   /** A hash of what was sent last; undefined where that isn't known. The same content isn't sent again. */
   readonly contentHash?: string | undefined;
+}
+
+/** One message of a subject. */
+export interface Notification extends ShownContent {
+  /** Where it stands; undefined while it is not posted. */
+  readonly message: PostedMessage | undefined;
   /** It is not tried before. */
   readonly dueAt: Date | undefined;
   /** How often it has failed since it last succeeded. */
@@ -87,7 +91,7 @@ export interface ClaimedSubject extends Subject {
 /** How a look at the messages of a subject ended. */
 export interface LookOutcome {
   /** Messages that were updated, with what they show now. One that stays as it was has no new hash. */
-  readonly updated: readonly (Pick<Notification, 'purpose' | 'contentHash'> & { readonly shows: string })[];
+  readonly updated: readonly (ShownContent & { readonly shows: string })[];
   /** When there is more to do although nothing changes; undefined: never. */
   readonly again: Date | undefined;
   /** Whether all messages show the version that was claimed. */
@@ -119,10 +123,7 @@ export interface NotificationStore {
    * Keeps where a message stands that was posted.
    * @returns false when another process has posted one for the purpose, which stays
    */
-  record(
-    subject: Subject,
-    notification: Pick<Notification, 'purpose' | 'shows' | 'contentHash'> & PostedMessage,
-  ): Promise<boolean>;
+  record(subject: Subject, message: ShownContent & PostedMessage): Promise<boolean>;
   /** Slack doesn't let a message be edited any more: its purpose is free for a new one. */
   retire(subject: Subject, purpose: string): Promise<void>;
   /** Whether a message was retired, and where the current message of its purpose, or else the card, stands. */

@@ -255,12 +255,11 @@ function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit):
   };
 }
 
+/** What rules look at of a task besides its name. */
+export type TaskRisk = Pick<PolicyFacts['task'], 'effect' | 'risk'>;
+
 /** Whether a rule is about a task. */
-export function fitsTask(
-  rule: Pick<PolicyRule, 'tasks'>,
-  task: string,
-  { effect, risk }: Pick<PolicyFacts['task'], 'effect' | 'risk'>,
-): boolean {
+export function fitsTask(rule: PolicyRule, task: string, { effect, risk }: TaskRisk): boolean {
   return rule.tasks.some(
     (each) =>
       each === task ||

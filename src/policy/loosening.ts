@@ -1,8 +1,7 @@
 import { groupBy } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
-import type { Budget } from '../money/budget.ts';
 import { isSamePrice, type Price, type PriceEdit, priceKey, quoteOn, zoneOf } from '../money/prices.ts';
-import { fitsTask, type PolicyFacts } from './evaluate.ts';
+import { fitsTask, type TaskRisk } from './evaluate.ts';
 import { type PolicyRule, tagOfPattern } from './policy.ts';
 import { subjectOf } from './subject.ts';
 
@@ -48,9 +47,9 @@ export interface PriceConditions {
   readonly rules: readonly PolicyRule[];
   /** Mandates in force: the price that each allows for a name and year. */
   readonly mandates: readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[];
-  readonly budgets: readonly Pick<Budget, 'amount'>[];
+  readonly budgets: readonly { readonly amount: Amount }[];
   /** What rules look at of a task. */
-  readonly factsOf: (task: Price['task']) => Pick<PolicyFacts['task'], 'effect' | 'risk'>;
+  readonly factsOf: (task: Price['task']) => TaskRisk;
   /** YYYY-MM-DD: what a price was before does not matter any more. */
   readonly today: string;
 }

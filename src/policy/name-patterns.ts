@@ -25,7 +25,7 @@ export function sortPatterns(patterns: readonly string[]): NamePatterns {
  */
 export function fitsPatterns(
   patterns: NamePatterns,
-  { hosts }: Pick<Subject, 'hosts'>,
+  { hosts }: Subject,
   touched: readonly string[] | undefined,
 ): 'yes' | 'no' | 'unknown' {
   for (const pattern of patterns.hosts) {

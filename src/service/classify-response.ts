@@ -1,6 +1,6 @@
 import { type Envelope, hasErrorType, hasSuccessCode, isRefusal } from './envelope.ts';
 import type { ServiceErrorKind } from './errors.ts';
-import type { ServiceTask } from './task.ts';
+import type { AnsweredTask } from './task.ts';
 
 /** `S` with the codes of service API, section "Task codes": each is the success of one task and of no other. */
 const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
@@ -37,7 +37,7 @@ interface ReceivedResponse {
  * open: a task that is called refused although it was carried out would be ordered again and paid for twice.
  */
 export function classifyResponse(
-  task: Pick<ServiceTask<never, unknown>, 'effect' | 'successCode' | 'provenByOutput'>,
+  task: Pick<AnsweredTask<unknown>, 'effect' | 'successCode' | 'provenByOutput'>,
   { status, envelope, unreadable, retryAfterMs }: ReceivedResponse,
 ): ResponseClass {
   const { effect } = task;

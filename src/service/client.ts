@@ -102,7 +102,7 @@ export interface ServiceClient {
    */
   begin<O>(task: AnsweredTask<O>, call: DescribedCall): ServiceCall<O>;
   /** Checks the credential at the service: a password by login and logout, two-factor by an XML session. */
-  verify(call?: Pick<CallOptions, 'signal' | 'timeoutMs'> & LoginExtras): Promise<Verification>;
+  verify(call?: CallOptions & LoginExtras): Promise<Verification>;
   /**
    * Waits for the calls under way, then ends the sessions that the client opened, and its connections. A two-factor
    * session that was handed in or out outlives the client, unless `all` is asked for (on unlinking).
@@ -135,7 +135,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   let onIdle = (): void => undefined;
   let closed = false;
 
-  function deadlineOf({ timeoutMs, signal }: Pick<CallOptions, 'signal' | 'timeoutMs'>): Deadline {
+  function deadlineOf({ timeoutMs, signal }: CallOptions): Deadline {
     return { endsAt: performance.now() + (timeoutMs ?? options.timeoutMs), signal };
   }
 
@@ -261,10 +261,7 @@ function mayHaveEnded(effect: Effect, error: unknown): error is ServiceError {
   return isSessionError(error.envelope);
 }
 
-function readAddresses({
-  jsonUrl,
-  xmlUrl,
-}: ServiceClientOptions): Pick<ClientContext, 'jsonAddress' | 'xmlAddress'> {
+function readAddresses({ jsonUrl, xmlUrl }: ServiceClientOptions) {
   try {
     return {
       jsonAddress: readAddress('the JSON address', jsonUrl),

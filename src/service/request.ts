@@ -299,7 +299,7 @@ function withoutReadSecrets<O>(
 
 async function sendAndRead<O>(
   context: ClientContext,
-  { task, activity }: Pick<PreparedRequest<O>, 'task' | 'activity'>,
+  { task, activity }: PreparedRequest<O>,
   request: HttpRequest,
   { deadline, leaveBefore }: SendOptions,
 ): Promise<HttpResponse> {

@@ -6,7 +6,7 @@ import { type Database, storeOf, type Transaction } from './database.ts';
 import { createTeamAccountStore } from './team-account.ts';
 
 /** Linked credentials on PostgreSQL. */
-export function createAccountStore(database: Pick<Database, 'prisma'>): AccountStore {
+export function createAccountStore(database: Database): AccountStore {
   const { prisma } = database;
   /** Runs the changes of one person's accounts one after the other, because each touches several rows. */
   const changesOf = (teamId: string, userId: string) =>

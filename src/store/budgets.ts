@@ -28,10 +28,7 @@ const keptBudget = z
 type BudgetChange = Omit<TeamEventOf<'budget_changed'>, 'kind' | 'subject'> & { readonly id: string };
 
 /** The team's budgets, on PostgreSQL. @param teamId whose */
-export function createBudgetStore(
-  { prisma, run }: Pick<Database, 'prisma' | 'run'>,
-  teamId: string,
-): BudgetStore {
+export function createBudgetStore({ prisma, run }: Database, teamId: string): BudgetStore {
   const log = (tx: Transaction, { id, ...change }: BudgetChange) =>
     writeEvents(tx, [{ kind: 'budget_changed', subject: { kind: 'budget', id }, ...change }], teamId);
 

@@ -178,6 +178,9 @@ export function insertDecision(name: string, decision: WatchDecision): Statement
   return insertTold({ ...decision, subject: { kind: 'name', id: name } });
 }
 
+/** Who changes names, and who confirmed it where it decides about orders. */
+export type Changer = Omit<WatchDecision, 'kind'>;
+
 /** Writes an event and its notification. */
 export function insertTold(event: TeamEvent): Statement {
   const inserted = insertEvents([event]);
@@ -194,7 +197,7 @@ export function insertTold(event: TeamEvent): Statement {
  */
 export function importNames(
   names: readonly ImportedName[],
-  { actor: by, confirmedBy, at: now }: Pick<WatchDecision, 'actor' | 'confirmedBy' | 'at'>,
+  { actor: by, confirmedBy, at: now }: Changer,
 ): Prisma.Sql {
   const given = names.map(({ name }) => name);
   const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');

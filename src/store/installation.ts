@@ -7,7 +7,7 @@ export interface InstallationStore {
 }
 
 /** The installation, in PostgreSQL. @throws {StoreError} when the database fails */
-export function createInstallationStore({ run }: Pick<Database, 'run'>): InstallationStore {
+export function createInstallationStore({ run }: Database): InstallationStore {
   return storeOf('installation', {
     serve: async (teamId) => {
       await run(Prisma.sql`

@@ -15,7 +15,7 @@ export const leaseOf = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::flo
 const holders = z.array(z.object({ holder: z.string() }));
 
 /** Leases of work, in PostgreSQL. @throws {StoreError} when the database fails */
-export function createLeaseStore({ run }: Pick<Database, 'run'>): LeaseStore {
+export function createLeaseStore({ run }: Database): LeaseStore {
   return storeOf('leases', {
     take: async (work, holder, leaseMs) => {
       const taken = await run(Prisma.sql`

@@ -366,7 +366,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
 }
 
 /** Teams of which something was sealed in this database. */
-export async function teamsWithLedgers({ run }: Pick<Database, 'run'>): Promise<readonly string[]> {
+export async function teamsWithLedgers({ run }: Database): Promise<readonly string[]> {
   const rows = await run(Prisma.sql`SELECT DISTINCT team_id AS "teamId" FROM seals`);
   return z
     .array(z.object({ teamId: z.string() }))
@@ -381,7 +381,7 @@ const keyRows = z.array(
 );
 
 /** The key that the bot has made, on PostgreSQL. */
-export function createLedgerKeyStore({ run }: Pick<Database, 'run'>, teamId: string): LedgerKeyStore {
+export function createLedgerKeyStore({ run }: Database, teamId: string): LedgerKeyStore {
   return storeOf('ledgerKey', {
     find: async () =>
       keyRows.parse(

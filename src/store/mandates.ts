@@ -5,7 +5,7 @@ import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { isAskedFor, overCeiling, SAME_END_MS } from '../mandates/acting.ts';
 import type { HeldCode } from '../mandates/codes.ts';
 import { isInForce, mandateOf } from '../mandates/mandate.ts';
-import type { ActOutcome, MandateAct, MandateStore, NewAct } from '../mandates/ports.ts';
+import type { ActOutcome, MandateStore, NewAct } from '../mandates/ports.ts';
 import type { OrderCreation } from '../orders/ports.ts';
 import { fitsPatterns, sortPatterns } from '../policy/name-patterns.ts';
 import { subjectOf } from '../policy/subject.ts';
@@ -272,7 +272,7 @@ async function insertAct(
 async function tellHeld(
   run: RunStatement,
   teamId: string,
-  { id, name, mandateId, at }: Pick<MandateAct, 'id' | 'name' | 'mandateId' | 'at'>,
+  { id, name, mandateId, at }: NewAct & { readonly id: string },
   because: HeldCode,
   orderId: string | undefined,
 ): Promise<void> {

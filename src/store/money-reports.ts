@@ -26,7 +26,7 @@ const decisions = z.array(
 );
 
 /** What reports on money tell, on PostgreSQL. */
-export function createMoneyReportStore({ run }: Pick<Database, 'run'>): MoneyReportStore {
+export function createMoneyReportStore({ run }: Database): MoneyReportStore {
   return storeOf('moneyReports', {
     answers: async (from, to) => {
       const rows = await run(Prisma.sql`

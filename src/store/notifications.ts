@@ -3,9 +3,9 @@ import { FARTHEST_MS, LONGEST_NIGHT_MS } from '../orders/clock.ts';
 import {
   type ClaimedSubject,
   type LookOutcome,
-  type Notification,
   type NotificationStore,
   type PostedMessage,
+  type ShownContent,
   SUBJECT_KINDS,
   type Subject,
 } from '../outbox/notifications.ts';
@@ -90,7 +90,7 @@ export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Pris
 }
 
 /** The outbox, on PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: string): NotificationStore {
+export function createNotificationStore({ run }: Database, teamId: string): NotificationStore {
   const claimed = async (statement: Prisma.Sql) => claimRows.parse(await run(statement))[0];
   const change = async (statement: Prisma.Sql) => void (await run(statement));
 
@@ -226,13 +226,7 @@ function releaseSubject(
 function recordMessage(
   teamId: string,
   { kind, id }: Subject,
-  {
-    purpose,
-    channelId,
-    ts,
-    shows,
-    contentHash,
-  }: Pick<Notification, 'purpose' | 'shows' | 'contentHash'> & PostedMessage,
+  { purpose, channelId, ts, shows, contentHash }: ShownContent & PostedMessage,
 ) {
   return Prisma.sql`
       WITH reached AS (

@@ -312,7 +312,7 @@ function noteCommitted({ server }: Database, position: number | undefined): void
 
 /** The open order that holds one of an order's task and names. */
 export async function holderOfNames({ run }: Database, order: Order): Promise<string | undefined> {
-  const keys = order.items.map((item) => openKey(order, item));
+  const keys = order.items.map((item) => openKey(order.task, item.name));
   const rows = await run(Prisma.sql`
     SELECT order_id AS id FROM order_items WHERE open_key = ANY(${keys}) AND order_id <> ${order.id}
     ORDER BY order_id LIMIT 1`);

@@ -20,7 +20,7 @@ const answers = z.array(z.object({ n: z.number(), at: z.date(), answer: z.unknow
 const histories = z.array(z.object({ history: historyRows }));
 
 /** Reading orders. */
-export function createOrderReads({ run }: Pick<Database, 'run'>) {
+export function createOrderReads({ run }: Database) {
   const select = async (rest: Prisma.Sql): Promise<Order[]> => orderRows.parse(await run(selectOrders(rest)));
 
   const loadTogether = batch(async (wanted: readonly string[]) => {
@@ -46,7 +46,7 @@ export function createOrderReads({ run }: Pick<Database, 'run'>) {
     },
 
     openOrders: async (task, names) => {
-      const keys = names.map((name) => openKey({ task }, { name }));
+      const keys = names.map((name) => openKey(task, name));
       const rows = await run(
         Prisma.sql`SELECT name, order_id AS id FROM order_items WHERE open_key = ANY(${keys})`,
       );

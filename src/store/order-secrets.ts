@@ -13,7 +13,7 @@ const sealedRows = z.array(
 );
 
 /** Secret results, which are shown once, and drafts; both are deleted in the end. */
-export function createOrderSecrets({ run }: Pick<Database, 'run'>) {
+export function createOrderSecrets({ run }: Database) {
   return storeOf('orders', {
     takeRevealable: async (orderId, n, now) => {
       const [taken] = sealedRows.parse(await run(takeSecret(orderId, n, now)));

@@ -40,7 +40,7 @@ export interface PendingKind<Change> {
 
 /** Changes of one kind that wait for a second person, on PostgreSQL. @param teamId whose */
 export function createPendingChanges<Change>(
-  { prisma }: Pick<Database, 'prisma'>,
+  { prisma }: Database,
   teamId: string,
   { kind, schema, stored, apply, rebase }: PendingKind<Change>,
 ): PendingChanges<Change> {
@@ -164,7 +164,7 @@ export function createPendingChanges<Change>(
 const KEPT_MS = 7 * 86_400_000;
 
 /** Deletes what has expired a week ago, of every kind. @returns how many */
-export function purgePendingChanges({ prisma }: Pick<Database, 'prisma'>, now: Date): Promise<number> {
+export function purgePendingChanges({ prisma }: Database, now: Date): Promise<number> {
   return withStoreError('deleting changes that have expired', async () => {
     const { count } = await prisma.pendingChange.deleteMany({
       where: { expiresAt: { lte: new Date(now.getTime() - KEPT_MS) } },

@@ -50,11 +50,7 @@ const NO_POLICY: Policy = { version: 0, rules: [] };
  * @param teamId whose policy
  * @param canSign keys are in use: rules may ask for signatures
  */
-export function createPolicyStore(
-  { prisma }: Pick<Database, 'prisma'>,
-  teamId: string,
-  canSign: boolean,
-): PolicyStore {
+export function createPolicyStore({ prisma }: Database, teamId: string, canSign: boolean): PolicyStore {
   const asksInVain = (rules: readonly PolicyRule[]) => !canSign && rules.some(({ signed }) => signed);
 
   type Reader = Pick<Transaction, 'policyVersion' | 'policyDraft'>;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
-import type { TeamEvent, TeamEventOf } from '../ledger/events.ts';
+import type { TeamEvent } from '../ledger/events.ts';
 import { slicesOf } from '../lib/collections.ts';
 import { type ImportRow, importRow } from '../names/details-import.ts';
 import {
@@ -31,7 +31,14 @@ import { messagePlace } from '../outbox/notifications.ts';
 import { runIn } from './changes.ts';
 import { optional, optionalText } from './columns.ts';
 import { type Database, Prisma, type RunStatement, type Statement, storeOf } from './database.ts';
-import { assignments, importNames, insertDecision, insertTold, removeDomain } from './domain-statements.ts';
+import {
+  assignments,
+  type Changer,
+  importNames,
+  insertDecision,
+  insertTold,
+  removeDomain,
+} from './domain-statements.ts';
 import { insertEvents } from './events.ts';
 import { createPendingChanges, type PendingKind } from './pending-changes.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
@@ -315,9 +322,6 @@ async function detailsOf(
   );
   return new Map(detailsRows.parse(found));
 }
-
-/** Who changes names, and who confirmed it where it decides about orders. */
-type Changer = Pick<TeamEventOf<'name_changed'>, 'actor' | 'confirmedBy' | 'at'>;
 
 /** Writes changes of protected fields, all or none. Nothing else writes them for people. */
 async function writeChanges(

@@ -15,8 +15,8 @@ const presetRows = z.array(
 );
 
 /** Named sets of contacts and nameservers, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createPresetStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): PresetStore {
-  const read = async (tx: Pick<Transaction, 'preset'>): Promise<readonly Preset[]> => {
+export function createPresetStore({ prisma }: Database, teamId: string): PresetStore {
+  const read = async (tx: Transaction): Promise<readonly Preset[]> => {
     const presets = presetRows.parse(await tx.preset.findMany({ where: { teamId }, orderBy: { id: 'asc' } }));
     return presets.toSorted((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
   };

@@ -28,7 +28,7 @@ const listedPrices = z.array(listedPrice);
 
 /** By zone, task and period, the newest first. @param zones all when left out */
 async function readPrices(
-  { price }: Pick<Transaction, 'price'>,
+  { price }: Transaction,
   teamId: string,
   zones?: readonly string[],
 ): Promise<readonly ListedPrice[]> {
@@ -132,7 +132,7 @@ export function pendingPrices(teamId: string): PendingKind<readonly PriceEdit[]>
 }
 
 /** The team's price list, on PostgreSQL. @param teamId whose list */
-export function createPriceStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): PriceStore {
+export function createPriceStore({ prisma }: Database, teamId: string): PriceStore {
   const readList = shareRead(() => readPrices(prisma, teamId));
   const readOf = batch(async (wanted: readonly (readonly string[])[]) => {
     const found = await readPrices(prisma, teamId, wanted.flat());

@@ -27,7 +27,7 @@ import {
 } from './reminder-statements.ts';
 
 /** Digests and reminders in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createReminderStore({ run }: Pick<Database, 'run'>, teamId: string): ReminderStore {
+export function createReminderStore({ run }: Database, teamId: string): ReminderStore {
   const ask = (query: Statement): Promise<unknown> =>
     withStoreError('looking for names that are due', () => run(query));
 

@@ -67,7 +67,7 @@ export function pendingSettings(
 }
 
 /** Settings that admins have saved, and who changed what, in PostgreSQL. */
-export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): SettingsStore {
+export function createSettingsStore({ prisma }: Database): SettingsStore {
   const readAll = shareRead(async () => {
     const rows = await prisma.setting.findMany();
     return Object.fromEntries(rows.map(({ key, value }) => [key, value]));

@@ -76,7 +76,7 @@ const linked = z.object({
 });
 
 /** The hash of an event. It covers no personal data, because people can be forgotten. */
-function linkOf({ kind, key, data }: Pick<LoggedEvent, 'kind' | 'key' | 'data'>): string {
+function linkOf({ kind, key, data }: LoggedEvent): string {
   const { previous, publicKey, signature } = linked.parse(data);
   const proof = z.object({ signature: z.string() }).safeParse(signature).data?.signature;
   return hashOf({ kind, key, previous, proof: publicKey ?? proof ?? null });

@@ -29,7 +29,7 @@ const linkRow = z
 const KEPT_MS = 24 * 60 * 60_000;
 
 /** Links under which people sign, on PostgreSQL. */
-export function createLinkStore({ prisma }: Pick<Database, 'prisma'>): LinkStore {
+export function createLinkStore({ prisma }: Database): LinkStore {
   return storeOf('links', {
     open: async (link) => {
       await prisma.signingLink.create({ data: link });

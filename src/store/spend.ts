@@ -59,7 +59,7 @@ function selectPurchases(from: Date, to: Date): Statement {
 }
 
 /** What was bought through orders, and what the watch list has ahead, on PostgreSQL. */
-export function createSpendStore({ run }: Pick<Database, 'run'>): SpendStore {
+export function createSpendStore({ run }: Database): SpendStore {
   return storeOf('spend', {
     purchases: async (from, to) => {
       const purchases: Purchase[] = [];

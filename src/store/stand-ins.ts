@@ -8,7 +8,7 @@ import { type Database, storeOf, type Transaction } from './database.ts';
 type Changed = Pick<TeamEventOf<'stand_in_changed'>, 'at' | 'standIn' | 'replaced'>;
 
 /** Who stands in for whom, on PostgreSQL. @param teamId whose people */
-export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): StandInStore {
+export function createStandInStore({ prisma }: Database, teamId: string): StandInStore {
   const readAll = shareRead(() => prisma.standIn.findMany({ where: { teamId } }));
 
   /** One change of a team's stand-ins at a time, so that the log has them in the order in which they happened. */

@@ -27,8 +27,8 @@ function holdsKey(order: Order, item: OrderItem): boolean {
 }
 
 /** The key that an item holds while its order is open. It is unique, so that a task and name have one open order. */
-export function openKey(order: Pick<Order, 'task'>, item: Pick<OrderItem, 'name'>): string {
-  return `${order.task}:${item.name}`;
+export function openKey(task: string, name: string): string {
+  return `${task}:${name}`;
 }
 
 /**
@@ -400,7 +400,7 @@ function itemRows(order: Order, items: readonly OrderItem[]) {
     sent_at: item.sentAt,
     answered_at: item.answeredAt,
     result: item.result,
-    open_key: holdsKey(order, item) ? openKey(order, item) : undefined,
+    open_key: holdsKey(order, item) ? openKey(order.task, item.name) : undefined,
     // A draft, or an order that was lost, may turn out to have been sent. Another order may hold the name by then.
     yields: order.state === 'UNKNOWN',
     keeps_input: STATES_WITH_INPUT.has(order.state) && (item.state === 'WAITING' || item.state === 'SENT'),

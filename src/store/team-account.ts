@@ -5,11 +5,11 @@ import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
 
 /** The team's account and who changed it, on PostgreSQL. */
-export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): TeamAccountStore {
+export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
   /** One change at a time, so that the audit log has what was forgotten for another one. */
   const changesOf = (teamId: string) => exclusiveChanges(prisma, JSON.stringify(['team account', teamId]));
 
-  const read = async (tx: Pick<Transaction, 'account'>, teamId: string) => {
+  const read = async (tx: Transaction, teamId: string) => {
     const row = await tx.account.findUnique({ where: { teamKey: teamId } });
     return row === null ? undefined : accountOf(row);
   };

@@ -8,7 +8,7 @@ import { Prisma } from '../../src/store/database.ts';
 import { importNames } from '../../src/store/domain-statements.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { newDemand } from '../orders/sample.ts';
+import { newDemand, newOrder } from '../orders/sample.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
 import { WITNESS } from '../support/witness.ts';
 import { DAY_MS, Rig } from './rig.ts';
@@ -30,7 +30,7 @@ function outcomeOf(
   input: unknown = { period: 2 },
   context = 4,
 ) {
-  const order = { id: 'order-1', task, input, requesterId: 'U0ALICE', account: { ...account, context } };
+  const order = newOrder(['cafe.rest'], { id: 'order-1', task, input, account: { ...account, context } });
   return afterSuccess(order, item, before, NOW)?.after;
 }
 
@@ -61,10 +61,12 @@ describe('the watch list after a success', () => {
       ...datesAfterLook(before, lookThatShows('cafe.rest', at, registrationUntil(new Date(until)))),
     });
     const followed = (before: WatchedDomain, years = 2) => {
-      const order = {
-        ...{ id: 'order-1', task: 'renew' as const, requesterId: 'U0ALICE', account },
+      const order = newOrder(['cafe.rest'], {
+        id: 'order-1',
+        task: 'renew',
+        account,
         input: { period: years },
-      };
+      });
       return afterSuccess(order, { ...item, sentAt }, before, NOW)?.after;
     };
 

@@ -7,6 +7,7 @@ import type { Registration } from '../../src/names/registry-record.ts';
 import { isAtAnotherRegistrar } from '../../src/names/trust.ts';
 import { formatDoubt } from '../../src/slack/names/doubt.view.ts';
 import { DAY_MS } from '../expiry/rig.ts';
+import { newOrder } from '../orders/sample.ts';
 
 /*
  * A name that was stolen has a later date, as one that was renewed: it must not look like one.
@@ -102,15 +103,9 @@ describe('a date that moves forward', () => {
   });
 
   test('by a transfer that was asked for here is believed, once', () => {
-    const order = {
-      id: 'order-1',
-      task: 'transfer',
-      input: {},
-      account: { context: 4 },
-      requesterId: 'U0ALICE',
-    } as const;
+    const order = newOrder(['cafe.rest'], { id: 'order-1', task: 'transfer', input: {} });
     const asked = afterSuccess(
-      { ...order, account: { id: 'a', login: 'alice', method: 'password', context: 4 } },
+      order,
       { name: 'cafe.rest', sentAt: inDays(1), answeredAt: inDays(1) },
       lookedUp(record(20)),
       inDays(1),

@@ -60,7 +60,7 @@ export function challengeOf(approver: string, { statement, policy, bound }: Sign
 export async function differenceOf(
   { userId, signed }: { readonly userId: string; readonly signed?: ApprovalSignature | undefined },
   subject: SignedSubject,
-  ring: Pick<KeyRing, 'counting'>,
+  ring: KeyRing,
   verifier: Verifier,
 ): Promise<SignatureDifference | undefined> {
   if (signed === undefined) return 'unsigned';
@@ -72,6 +72,6 @@ export async function differenceOf(
   if (challenge.policy !== subject.policy) return 'policy';
   if (salt === undefined || challenge.nonce !== hashOf(bound) || !isDeepStrictEqual(rest, subject.bound))
     return 'order';
-  if (signingKey(ring, signature, userId) === undefined) return 'key';
+  if (signingKey(ring.counting, signature, userId) === undefined) return 'key';
   return (await verifier.verify(signature)) === undefined ? 'signature' : undefined;
 }

@@ -72,7 +72,7 @@ export interface KeyLog {
 }
 
 /** Keys without any revocation, proven or not. */
-export function activeKeys({ added, revoked }: Pick<KeyLog, 'added' | 'revoked'>): readonly AddedKey[] {
+export function activeKeys({ added, revoked }: KeyLog): readonly AddedKey[] {
   const gone = new Set(revoked.map(({ key }) => key));
   return added.filter(({ fingerprint: key }) => !gone.has(key));
 }
@@ -149,7 +149,7 @@ function ambiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
 
 /** The keys that a chain of vouchings connects with a root. Each event is looked at once. */
 async function reach(
-  { vouched }: Pick<KeyLog, 'vouched'>,
+  { vouched }: KeyLog,
   known: ReadonlyMap<string, AddedKey>,
   { roots, verifier }: Trust,
   obstacle: Obstacle,
@@ -192,7 +192,7 @@ async function provenRevocations(
     if (target === undefined || revoked.has(key)) continue;
     if (left === true && signature === undefined) revoked.add(key);
     if (signature === undefined || signature.challenge.key !== key) continue;
-    const by = signingKey({ counting: ever }, signature, signature.challenge.by);
+    const by = signingKey(ever, signature, signature.challenge.by);
     if (by === undefined || !isRevoker(vouchers, roots, by, target)) continue;
     if ((await verifier.verify(signature)) !== undefined) revoked.add(key);
   }
@@ -217,8 +217,8 @@ function isVouching(
 
 /** The key that made a signature, if it counts and is that of a person. It does not verify the signature. */
 export function signingKey(
-  { counting }: Pick<KeyRing, 'counting'>,
-  { key, publicKey, credential }: Pick<Assertion, 'key' | 'publicKey' | 'credential'>,
+  counting: KeyRing['counting'],
+  { key, publicKey, credential }: Assertion,
   owner: string,
 ): CountingKey | undefined {
   const found = counting.get(key);
@@ -229,7 +229,7 @@ export function signingKey(
 type Vouchers = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** The keys that have vouched for each key. */
-function vouchersOf({ vouched }: Pick<KeyLog, 'vouched'>): Vouchers {
+function vouchersOf({ vouched }: KeyLog): Vouchers {
   const vouchers = new Map<string, Set<string>>();
   for (const { key, signature } of vouched)
     vouchers.set(key, (vouchers.get(key) ?? new Set()).add(signature.key));

@@ -1,13 +1,13 @@
 import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { createVault } from '../../accounts/vault.ts';
-import { readConfig } from '../../config/environment.ts';
+import { readConfig, type TeamSettings } from '../../config/environment.ts';
 import { withSaved } from '../../config/settings.ts';
 import { createSlackWeb } from '../../slack/outbound/web.ts';
 import { createAccountStore } from '../../store/accounts.ts';
 import { openDatabase } from '../../store/database.ts';
 import { MigrationError, migrate } from '../../store/migrate.ts';
 import { createSettingsStore } from '../../store/settings.ts';
-import { type DoctorDeps, examine } from '../doctor/doctor.ts';
+import { type Examined, examine } from '../doctor/doctor.ts';
 import { type Finding, formatFinding, summaryOf, wrong } from '../doctor/finding.ts';
 import { type Command, UsageError, withDatabase } from './command.ts';
 
@@ -27,15 +27,15 @@ export const doctorCommand: Command = {
     };
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl);
     const common = { config, vault: createVault(config.credentialsKeys), web, now: () => new Date() };
-    const examineAll = async (deps: Pick<DoctorDeps, 'database' | 'settings'>) => {
-      for await (const finding of examine({ ...common, ...deps })) report(finding);
+    const examineAll = async (settings: TeamSettings, database: Examined['database']) => {
+      for await (const finding of examine({ ...common, settings, database })) report(finding);
     };
     const examineWith = async (url: string) => {
       await migrate({ url });
       const database = openDatabase({ url });
       try {
         const settings = withSaved(config.team, await createSettingsStore(database).all());
-        await examineAll({ settings, database: { url, accounts: createAccountStore(database) } });
+        await examineAll(settings, { url, accounts: createAccountStore(database) });
       } finally {
         await database.close();
       }
@@ -45,7 +45,7 @@ export const doctorCommand: Command = {
     } catch (error) {
       if (!(error instanceof MigrationError || error instanceof EmbeddedPostgresError)) throw error;
       report(wrong('Database', `${error.message}.`, 'Mend that first.'));
-      await examineAll({ settings: withSaved(config.team, {}), database: undefined });
+      await examineAll(withSaved(config.team, {}), undefined);
     }
     print(summaryOf(found));
     return found.some(({ outcome }) => outcome === 'wrong') ? 1 : 0;

@@ -12,12 +12,11 @@ import { type Finding, ok, warning, wrong } from './finding.ts';
 import { checkPublicUrl, checkReachable, checkSlackClock } from './network-checks.ts';
 import { checkSlack, type SlackNames } from './slack-checks.ts';
 
-export interface DoctorDeps {
+/** What is examined, and with what. */
+export interface Examined {
   readonly config: Config;
   /** Undefined where it cannot be used, which was said already. */
-  readonly database:
-    | { readonly url: string; readonly accounts: Pick<AccountStore, 'sealedWithOtherKey'> }
-    | undefined;
+  readonly database: { readonly url: string; readonly accounts: AccountStore } | undefined;
   readonly vault: Vault;
   readonly web: SlackWeb;
   readonly settings: TeamSettings;
@@ -25,7 +24,7 @@ export interface DoctorDeps {
 }
 
 /** Tries every setting for real. Each group of checks yields its findings when it is done; none of them throws. */
-export async function* examine(deps: DoctorDeps): AsyncGenerator<Finding> {
+export async function* examine(deps: Examined): AsyncGenerator<Finding> {
   const groups: readonly (readonly [subject: string, look: () => Promise<readonly Finding[]>])[] = [
     ['Settings', async () => examineNames(deps.config)],
     ['Database', () => examineDatabase(deps)],
@@ -54,7 +53,7 @@ function examineNames({ mistyped }: Config): readonly Finding[] {
 
 const SLACK_API = 'https://slack.com/api/';
 
-function slackNames({ config, settings }: Pick<DoctorDeps, 'config' | 'settings'>): SlackNames {
+function slackNames({ config, settings }: Examined): SlackNames {
   return { settings, admins: config.admins, allowOrgMembers: config.allowOrgMembers };
 }
 
@@ -71,7 +70,7 @@ async function examineAppToken({ slack: { appToken, apiUrl } }: Config): Promise
   }
 }
 
-async function examineService({ config: { service }, now }: DoctorDeps): Promise<readonly Finding[]> {
+async function examineService({ config: { service }, now }: Examined): Promise<readonly Finding[]> {
   const addresses = { SERVICE_JSON_URL: service.jsonUrl, SERVICE_XML_URL: service.xmlUrl };
   return Promise.all(
     Object.entries(addresses).flatMap(([name, url]) =>
@@ -92,10 +91,7 @@ async function examinePublicUrl({ publicUrl }: Config): Promise<readonly Finding
 }
 
 /** Asks for a stamp over a text that nobody needs. */
-async function examineTimeStamps({
-  config: { ledgerTsaUrl },
-  now,
-}: Pick<DoctorDeps, 'config' | 'now'>): Promise<readonly Finding[]> {
+async function examineTimeStamps({ config: { ledgerTsaUrl }, now }: Examined): Promise<readonly Finding[]> {
   if (ledgerTsaUrl === undefined) return [];
   const name = 'LEDGER_TSA_URL';
   const url = new URL(ledgerTsaUrl);
@@ -115,7 +111,7 @@ async function examineTimeStamps({
   }
 }
 
-async function examineDatabase({ config, database, vault, now }: DoctorDeps): Promise<readonly Finding[]> {
+async function examineDatabase({ config, database, vault, now }: Examined): Promise<readonly Finding[]> {
   if (database === undefined) return [];
   return withSession(database.url, async (client): Promise<readonly Finding[]> => {
     const facts = await readServerFacts(client);

@@ -22,10 +22,8 @@ interface Servers {
   readonly until: number;
 }
 
-type Client = Pick<DnsClient, 'query'>;
-
 /** Creates a finder. What it has found stays in use while the resolvers do not answer. */
-export function createParentZones(dns: Client, now: () => Date): ParentZones {
+export function createParentZones(dns: DnsClient, now: () => Date): ParentZones {
   const zones = new Map<string, Servers>();
   /** Of many names of one zone the first one looks. */
   const underWay = new Map<string, Promise<Servers | 'none' | 'unanswered'>>();

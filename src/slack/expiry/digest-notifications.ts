@@ -187,7 +187,7 @@ async function tellMonths(
   const monthOf = (digestId: string) => calendarDay(new Date(digestId), options.timeZone).slice(0, 7);
   const latest = await reminders.latestWithMonths();
   if (latest !== undefined && monthOf(latest) === monthOf(claim.id)) return;
-  const months = await monthsIfHelpful(watchList, options);
+  const months = await monthsIfHelpful(watchList.countByMonth, options);
   if (months.length === 0) return;
   await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   if (signal.aborted) return;
