@@ -93,7 +93,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   outbox: ['http', 'lib', 'mandates', 'names', 'orders', 'service', 'zones'],
   policy: ['approvals', 'ledger', 'lib', 'money', 'outbox', 'zones'],
   // Public records: RDAP, DNS, certificates.
-  registry: ['http', 'lib', 'names'],
+  registry: ['http', 'lib'],
   // The domain service’s API.
   service: ['http'],
   // Features, and the table of what people can do.
@@ -125,7 +125,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // The edges of the use cases: store and slack never import each other.
   store: [
     'accounts',
-    'app',
     'approvals',
     'config',
     'expiry',

@@ -33,12 +33,12 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       mayConnect: () => true,
     });
     const now = () => new Date();
-    const observer = createDnsObserver({
-      dns: client,
-      parents: createParentZones(client, now),
+    const observer = createDnsObserver(
+      client,
+      createParentZones(client, now),
+      async () => unseen('stale'),
       now,
-      readCertificate: async () => unseen('stale'),
-    });
+    );
     let next = 0;
     const rate = async (look: (name: string) => Promise<unknown>): Promise<number> => {
       const startedAt = performance.now();

@@ -1,4 +1,4 @@
-import { DEFAULT_APPROVAL_TASKS } from '../../src/orders/tasks.ts';
+import { DEFAULT_APPROVAL_TASKS } from '../../src/orders/order.ts';
 import { evaluate, type PolicyFacts, type PolicySettings } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import { type Bench, type Line, quantile, type Row } from '../measure.ts';

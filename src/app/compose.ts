@@ -8,12 +8,12 @@ import { createExpiry } from '../expiry/expiry.ts';
 import { createAnchorFile } from '../ledger/anchor-file.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { MAX_CSV_BYTES } from '../lib/csv.ts';
-import { mandatesInForce } from '../mandates/life.ts';
 import { mandatesInTime } from '../mandates/overview.ts';
 import { createBudgetLook } from '../money/budget-look.ts';
 import { amountsByName, createOrderPricer } from '../money/order-cost.ts';
 import { costOf, zoneOf } from '../money/prices.ts';
-import { createNames, type Names } from '../names/names.ts';
+import type { NamesContext } from '../names/context.ts';
+import { completeNames, createNames, type Names } from '../names/names.ts';
 import { createObservers } from '../names/observers.ts';
 import { createProtectedChanges } from '../names/protected-changes.ts';
 import { examine } from '../ops/doctor/doctor.ts';
@@ -61,6 +61,7 @@ interface Built
     | 'webhooks'
     | 'links'
     | 'offboard'
+    | 'facts'
     | 'savedSettings'
   > {}
 
@@ -78,21 +79,21 @@ export function compose(site: Site, connected: Connected): Contexts {
   const memory = createAnchorFile(config.dataDir, teamId, log);
   const ledger = createLedger({ store: stores.ledger, key: connected.ledgerKey, memory, now, log });
   const savedSettings = async () => withSaved(config.team, await stores.savedSettings.all());
-  const names = composeNames(site, stores);
+  const namesContext = composeNames(site, stores);
+  const names = createNames(namesContext);
   const orders = composeOrders(site, connected, { accounts, names, ledger });
   const expiry = createExpiry({
-    store: stores.watchList,
+    ...namesContext,
+    watchList: stores.watchList,
     reminders: stores.reminders,
     feeds: stores.feeds,
-    lookAtRegistry: names.lookAtRegistry,
     vault,
     teamId,
-    publicUrl: connected.publicUrl,
+    publicUrl,
     formatEvent: formatCalendarEvent,
     mandated: () => mandatesInTime(orders),
     settings: savedSettings,
     namesAdded: () => void bus.emit('namesAdded'),
-    ...looking,
   });
   const webhooks = createWebhooks({
     ...config.webhooks,
@@ -104,6 +105,7 @@ export function compose(site: Site, connected: Connected): Contexts {
   const offboarding = composeOffboarding(site, connected, accounts);
   const slackContext = composeSlack(site, connected, {
     ...{ accounts, ledger, names, orders, expiry, webhooks, links, savedSettings },
+    facts: createProtectedChanges({ ...orders, names: namesContext }),
     offboard: (userId) => offboard(offboarding, userId),
   });
   const sending: SendingContext = {
@@ -123,11 +125,11 @@ export function compose(site: Site, connected: Connected): Contexts {
   return { slack: slackContext, sending, offboarding };
 }
 
-/** The use cases of names: what registries and the DNS show, impact and incidents. */
+/** Builds the context of names: what registries and the DNS show, impact and incidents. */
 function composeNames(
   { config, pace: { spacingMs }, processId, now, log, bus, shutdown }: Site,
   stores: Stores,
-): Names {
+): NamesContext {
   // The only client of the registries, so that none is asked more often than it allows.
   const rdap = createRdapClient({
     bootstrapUrl: config.rdapBootstrapUrl,
@@ -136,13 +138,15 @@ function composeNames(
     ...(spacingMs === undefined ? {} : { spacingMs }),
   });
   shutdown.onClose(() => rdap.close());
-  return createNames({
+  return completeNames({
     incidents: stores.incidents,
     incidentChanged: () => void bus.emit('notificationsDue'),
-    store: stores.names,
+    records: stores.names,
     impacts: stores.impacts,
     orders: stores.orders,
-    tags: stores.portfolio,
+    portfolio: stores.portfolio,
+    pendingFacts: stores.pendingChanges.facts,
+    budgets: stores.budgets,
     leases: stores.leases,
     processId,
     rdap,
@@ -222,7 +226,7 @@ function composeSlack(
   { slack, stores, vault, databaseUrl }: Connected,
   built: Built,
 ): SlackContext {
-  const { orders, savedSettings } = built;
+  const { savedSettings } = built;
   const { web, bot, orgId, directory } = slack;
   const { apiUrl, botToken } = config.slack;
   const cards = { orders: stores.orders, notifications: stores.notifications, now };
@@ -239,15 +243,6 @@ function composeSlack(
     notificationLeaseMs: pace.notificationLeaseMs,
     ...(pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs }),
     nameRecords: stores.names,
-    facts: createProtectedChanges({
-      ...orders,
-      portfolio: stores.portfolio,
-      pending: stores.pendingChanges.facts,
-      budgets: stores.budgets,
-      orders: stores.orders,
-      incidents: stores.incidents,
-      mandatesInForce: () => mandatesInForce(orders, 'system'),
-    }),
     seals: stores.ledger,
     currency: config.currency,
     notifyDue: () => void bus.emit('notificationsDue'),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { ORDER_STATES } from '../orders/order.ts';
+import type { OrderFigures } from '../store/probe.ts';
 import { RELEASE } from './release.ts';
 
 /** The metrics for operators. They contain no names of domains, no people and no contexts. */
@@ -58,13 +59,6 @@ const CONDITION = {
     'Names that should have been looked at more than an hour ago',
   ],
 } as const satisfies Record<string, readonly [name: string, help: string]>;
-
-/** Orders by state, and for how long the oldest approved one, and the oldest event without a seal, has waited, in seconds. */
-export interface OrderFigures {
-  readonly byState: Readonly<Record<string, number>>;
-  readonly queueAgeSeconds: number;
-  readonly unsealedSeconds: number;
-}
 
 /** How long the sources may take. Prometheus waits 10 s for a scrape. */
 const SOURCES_MS = 2_000;

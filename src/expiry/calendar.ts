@@ -13,7 +13,7 @@ export interface CalendarName {
 }
 
 /** Settings of a feed. */
-export interface CalendarOptions {
+export interface CalendarFormat {
   readonly now: Date;
   /** IANA name; its calendar tells the day of an expiry. */
   readonly timeZone: string;
@@ -36,7 +36,7 @@ const MAX_OCTETS = 75;
  */
 export async function* calendarFeed(
   names: Iterable<CalendarName> | AsyncIterable<CalendarName>,
-  options: CalendarOptions,
+  options: CalendarFormat,
 ): AsyncGenerator<string> {
   yield contentLines([
     'BEGIN:VCALENDAR',
@@ -53,7 +53,7 @@ export async function* calendarFeed(
   yield contentLines(['END:VCALENDAR']);
 }
 
-function calendarEvent(listed: CalendarName, options: CalendarOptions): string {
+function calendarEvent(listed: CalendarName, options: CalendarFormat): string {
   const { name, expiresAt, source } = listed;
   const day = expiryDay(expiresAt, source, options.timeZone);
   const { summary, description } = options.formatEvent(listed);

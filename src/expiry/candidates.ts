@@ -4,7 +4,7 @@ import { lifecycleAt } from '../zones/lifecycle.ts';
 import { documentedZones } from '../zones/rules.ts';
 import { type Day, shiftDay } from './days.ts';
 import { AFTER_EXPIRY, LOOK_BACK_DAYS, type Mark } from './marks.ts';
-import type { PlanOptions } from './plan.ts';
+import type { ReminderSchedule } from './plan.ts';
 
 /** A range of expiries in which names can be due for one threshold. */
 export interface CandidateRange {
@@ -28,7 +28,7 @@ const MAX_OFFSET_HOURS = 16;
  * expiry. The ranges are a little wider than needed; `planReminders` decides. Names with a known deletion are found
  * separately.
  */
-export function candidateRanges(options: PlanOptions): CandidateRange[] {
+export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
   const at = (days: number) => new Date(options.now.getTime() + days * DAY_MS);
   const today = calendarDay(options.now, options.timeZone);

@@ -6,7 +6,7 @@ import { utcDay } from '../zones/calendar-day.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
 import { AFTER_EXPIRY, DISPUTED_CODE, LOOK_BACK_DAYS } from './marks.ts';
-import { byUrgency, type DueReminder, dueReminders, type PlanOptions, planReminders } from './plan.ts';
+import { byUrgency, type DueReminder, dueReminders, planReminders, type ReminderSchedule } from './plan.ts';
 import {
   COMMON,
   type PlannedReminder,
@@ -69,7 +69,7 @@ const LATE_MS = 10 * MINUTE_MS;
 export async function nextBatch(
   reminders: ReminderStore,
   digestId: string,
-  options: PlanOptions & { readonly collectMs: number },
+  options: ReminderSchedule & { readonly collectMs: number },
   commonChannel: string | undefined,
 ): Promise<DigestBatch | Date | undefined> {
   const { now } = options;
@@ -118,7 +118,7 @@ export async function stillDue(
   reminders: ReminderStore,
   digestId: string,
   planned: readonly PlannedReminder[],
-  options: PlanOptions,
+  options: ReminderSchedule,
 ): Promise<Tellable> {
   const disputed = planned.filter(({ key }) => key.threshold >= DISPUTED_CODE);
   const rest = planned.filter(({ key }) => key.threshold < DISPUTED_CODE);
@@ -178,7 +178,7 @@ function claimOf(due: Due, commonChannel: string | undefined): ReminderClaim {
 /** What is due and not claimed, most urgent first, limited to what is claimed at once, so that memory stays flat. */
 export async function collectDue(
   reminders: ReminderStore,
-  options: PlanOptions,
+  options: ReminderSchedule,
 ): Promise<{ readonly due: readonly Due[]; readonly more: boolean }> {
   const found = new Map<string, Due>();
   const take = (batch: readonly WatchedReminder[]) => {
@@ -247,7 +247,7 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
 /** The chart of the coming months, where it has enough to show. */
 export async function monthsIfHelpful(
   countByMonth: WatchListStore['countByMonth'],
-  { now, timeZone }: PlanOptions,
+  { now, timeZone }: ReminderSchedule,
 ) {
   const months = renewalsByMonth(
     await countByMonth(now, new Date(now.getTime() + 366 * DAY_MS), timeZone),

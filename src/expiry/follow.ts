@@ -1,14 +1,9 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { type DatedOrder, datesAfterOrder, hasNewEnd } from '../names/dates.ts';
 import { inputOfItem, type Order, type OrderItem, periodOf } from '../orders/order.ts';
+import type { ExpiryContext } from './context.ts';
 import { newlyWatched } from './newly-watched.ts';
-import type { FollowedName, WatchedDomain, WatchListStore } from './ports.ts';
-
-/** What {@link followOrder} needs. */
-export interface FollowDeps {
-  readonly store: WatchListStore;
-  readonly now: () => Date;
-}
+import type { FollowedName, WatchedDomain } from './ports.ts';
 
 const DATED_TASKS: readonly DatedOrder['task'][] = ['create', 'renew', 'transfer', 'delete', 'restore'];
 
@@ -18,11 +13,15 @@ const DATED_TASKS: readonly DatedOrder['task'][] = ['create', 'renew', 'transfer
  * @param n the item of the order, from 1
  * @returns the name, whose date the registry's record should confirm; undefined when there was nothing to do
  */
-export async function followOrder(deps: FollowDeps, order: Order, n: number): Promise<string | undefined> {
+export async function followOrder(
+  { watchList, now: clock }: ExpiryContext,
+  order: Order,
+  n: number,
+): Promise<string | undefined> {
   const item = order.items.find((each) => each.n === n);
   if (item?.state !== 'SUCCEEDED') return undefined;
-  const now = deps.now();
-  const first = await deps.store.follow(order.id, n, now, (known) => afterSuccess(order, item, known, now));
+  const now = clock();
+  const first = await watchList.follow(order.id, n, now, (known) => afterSuccess(order, item, known, now));
   return first ? item.name : undefined;
 }
 

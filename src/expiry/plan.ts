@@ -36,7 +36,7 @@ export interface WatchedName {
 }
 
 /** When and for whom the plan is made. */
-export interface PlanOptions {
+export interface ReminderSchedule {
   readonly now: Date;
   /** Days before the expiry, in any order. */
   readonly thresholds: readonly number[];
@@ -91,7 +91,7 @@ const URGENCY: Readonly<Record<LifePhase, number>> = {
  */
 export function planReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
-  options: PlanOptions,
+  options: ReminderSchedule,
 ): DueReminder<Watched>[] {
   return [...dueReminders(watched, options)].sort(byUrgency);
 }
@@ -99,7 +99,7 @@ export function planReminders<Watched extends WatchedName>(
 /** The same, in the order in which the names are given, for a list that is read in parts. */
 export function* dueReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
-  options: PlanOptions,
+  options: ReminderSchedule,
 ): Generator<DueReminder<Watched>> {
   const today = calendarDay(options.now, options.timeZone);
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
@@ -123,7 +123,7 @@ function reminderFor<Watched extends WatchedName>(
   watched: Watched,
   today: Day,
   thresholds: readonly number[],
-  options: PlanOptions,
+  options: ReminderSchedule,
 ): DueReminder<Watched> | undefined {
   const { now, timeZone } = options;
   const renewed = watched.renewedUntil !== undefined && watched.renewedUntil > watched.expiresAt;
@@ -177,7 +177,7 @@ function dueBefore(
   watched: WatchedName,
   { today, lastDay, daysLeft }: When,
   thresholds: readonly number[],
-  { timeZone }: PlanOptions,
+  { timeZone }: ReminderSchedule,
 ): LastReminder | undefined {
   const threshold = thresholds.find((days) => days >= daysLeft);
   if (threshold === undefined || wasReminded(watched, threshold)) return undefined;
@@ -191,7 +191,7 @@ function dueBefore(
 function dueAfter(
   watched: WatchedName,
   { today, daysLeft, expiresAt, deletedAt }: When,
-  { now, timeZone }: PlanOptions,
+  { now, timeZone }: ReminderSchedule,
 ): LastReminder | undefined {
   if (daysLeft < -LOOK_BACK_DAYS) return undefined;
   const dates = { expiresAt, deletedAt, deletionPhase: watched.deletionPhase };

@@ -4,17 +4,12 @@ import { lapseHash, MAX_WATCHED, type ReminderChange, type ReminderDecision } fr
 import type { Lapse, NameLimit } from '../names/ports.ts';
 import type { DecidedLapse, EditedFacts } from '../names/protected-changes.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
+import type { ExpiryContext } from './context.ts';
 import { type ImportReport, type NameIssue, parseImport, registrableName } from './import.ts';
 import { snoozeUntil } from './plan.ts';
-import type { WatchedDomain, WatchListStore } from './ports.ts';
+import type { WatchedDomain } from './ports.ts';
 
 /* What people do with the watch list. Every refusal is a code with its data; the sentences stand in the views. */
-
-/** What changes of the watch list need. */
-export interface WatchListDeps {
-  readonly store: WatchListStore;
-  readonly now: () => Date;
-}
 
 /** Why nothing was changed for a person. */
 export type WatchRefusal =
@@ -89,14 +84,14 @@ export const MAX_SNOOZE_DAYS = 365;
  * @param date as typed; undefined when none was given
  */
 export async function watchName(
-  deps: WatchListDeps,
+  context: ExpiryContext,
   look: (name: string, timeoutMs: number) => Promise<void>,
   { text, date }: { readonly text: string; readonly date: string | undefined },
   gate: Gate,
 ): Promise<WatchedOutcome> {
   const read = registrableName(text);
   if (!read.ok) return { ok: false, refusal: read.issue };
-  const at = deps.now();
+  const at = context.now();
   const given = date === undefined ? undefined : parseTypedDate(date);
   if (given?.ok === false) return { ok: false, refusal: given.issue };
   if (date !== undefined && given !== undefined && given.value > latestDate(at))
@@ -105,7 +100,7 @@ export async function watchName(
 
   const added = await compareAndSwap(
     `watching ${name}`,
-    () => deps.store.find(name),
+    () => context.watchList.find(name),
     async (known) => {
       const date = given && { after: given.value };
       const dated = known && given && datedName(known, given.value);
@@ -121,7 +116,7 @@ export async function watchName(
   if (typeof written === 'string') return { ok: false, refusal: { code: 'list_full', limit: MAX_WATCHED } };
   const { waiting } = written;
   await look(name, LOOKUP_MS);
-  const domain = await deps.store.find(name);
+  const domain = await context.watchList.find(name);
   if (domain === undefined) return { ok: false, refusal: { code: 'removed_meanwhile' } };
   const isTaken =
     given === undefined || waiting !== undefined || domain.expiry?.at.getTime() === given.value.getTime();
@@ -156,7 +151,7 @@ function datedName({ name, expiry }: WatchedDomain, after: Date): ReminderChange
  * @param progress called after each batch with the number of names done and the total
  */
 export async function importNames(
-  deps: WatchListDeps,
+  context: ExpiryContext,
   list: ImportReport | string,
   gate: Gate,
   progress: (done: number, total: number) => Promise<void>,
@@ -164,7 +159,7 @@ export async function importNames(
   const report = typeof list === 'string' ? await parseImport(list) : list;
   if ('issue' in report) throw new Error(`the list cannot be read: ${report.issue.code}`);
   const { accepted: read, rejected, duplicates, ...rest } = report;
-  const latest = latestDate(deps.now());
+  const latest = latestDate(context.now());
   const accepted = read.filter(({ expiresAt }) => expiresAt === undefined || expiresAt <= latest);
   let [added, beyondLimit] = [0, 0];
   const dated: ReminderChange[] = [];
@@ -173,8 +168,8 @@ export async function importNames(
     const done = await compareAndSwap(
       'importing names',
       async () => ({
-        known: await deps.store.findMany(batch.map(({ name }) => name)),
-        room: Math.max(0, MAX_WATCHED - (await deps.store.countWatched())),
+        known: await context.watchList.findMany(batch.map(({ name }) => name)),
+        room: Math.max(0, MAX_WATCHED - (await context.watchList.countWatched())),
       }),
       async ({ known, room }) => {
         const names = new Map(known.map((domain) => [domain.name, domain]));
@@ -216,20 +211,20 @@ const NOTHING: EditedFacts = { changed: [], waiting: undefined };
 
 /** Makes a decision about the reminders of a watched name. */
 async function decide(
-  { store }: WatchListDeps,
+  { watchList }: ExpiryContext,
   name: string,
   gate: Gate,
   decision: (known: WatchedDomain) => ReminderDecision | WatchRefusal,
 ): Promise<WatchOutcome> {
   return compareAndSwap(
     `changing ${name} on the watch list`,
-    () => store.find(name),
+    () => watchList.find(name),
     async (known) => {
       if (known === undefined) return notWatched(name);
       const decided = decision(known);
       if ('code' in decided) return { ok: false, refusal: decided };
       if (typeof (await gate([{ name, decision: decided }])) === 'string') return undefined;
-      const domain = await store.find(name);
+      const domain = await watchList.find(name);
       return domain && { ok: true, domain };
     },
   );
@@ -245,7 +240,7 @@ export interface ReminderRequest {
 
 /** Stops the reminders of a name for some days, until its expiry at the latest. */
 export async function snoozeName(
-  deps: WatchListDeps,
+  context: ExpiryContext,
   { name, ...told }: ReminderRequest,
   days: number,
   gate: Gate,
@@ -253,19 +248,19 @@ export async function snoozeName(
   if (!Number.isInteger(days) || days < 1 || days > MAX_SNOOZE_DAYS) {
     return { ok: false, refusal: { code: 'invalid_snooze', maxDays: MAX_SNOOZE_DAYS } };
   }
-  return decide(deps, name, gate, ({ expiry }) => ({
-    ...{ kind: 'name_snoozed', until: snoozeUntil(expiry?.at, days, deps.now()) },
+  return decide(context, name, gate, ({ expiry }) => ({
+    ...{ kind: 'name_snoozed', until: snoozeUntil(expiry?.at, days, context.now()) },
     ...told,
   }));
 }
 
 /** Asks to let a name go. It is decided once somebody else confirms. */
 export function requestLapse(
-  deps: WatchListDeps,
+  context: ExpiryContext,
   { name, ...told }: ReminderRequest & { readonly reason: string },
   gate: Gate,
 ): Promise<WatchOutcome> {
-  return decide(deps, name, gate, ({ lapse }) =>
+  return decide(context, name, gate, ({ lapse }) =>
     lapse?.confirmed === undefined ? { kind: 'lapse_requested', ...told } : { code: 'lapse_decided' },
   );
 }
@@ -282,13 +277,13 @@ export type LapseOutcome = DecidedLapse | { readonly ok: false; readonly watch: 
 
 /** A second person lets a name lapse: there are no more reminders. */
 export function confirmLapse(
-  { store }: WatchListDeps,
+  { watchList }: ExpiryContext,
   { name, by, shown }: LapseConfirmation,
   confirm: (asked: Lapse) => Promise<DecidedLapse>,
 ): Promise<Exclude<LapseOutcome, 'changed'>> {
   return compareAndSwap(
     `letting ${name} lapse`,
-    () => store.find(name),
+    () => watchList.find(name),
     async (known) => {
       if (known === undefined) return { ok: false, watch: { code: 'not_watched', name } };
       const watch = refusalToConfirm(known, by, shown);

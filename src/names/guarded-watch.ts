@@ -1,38 +1,16 @@
 import { createHash } from 'node:crypto';
 import { MINUTE_MS } from '../lib/duration.ts';
-import type { Log } from '../lib/log.ts';
-import type { DnsClient } from '../registry/dns/client.ts';
-import type { ParentZones } from '../registry/dns/parent-zones.ts';
+import type { NamesContext } from './context.ts';
 import { type Facts, type Observation, unseen } from './facts.ts';
+import { keepParentLook, lookAtRegistry } from './look.ts';
 import { factsOfDelegation, isNews, type KnownDelegation, majorityOf } from './parent-sight.ts';
-import type { NameRecordStore } from './ports.ts';
+import { timeLimit } from './time-limit.ts';
 
 /*
  * Guarded names by the minute. Each is asked for at one server of the zone above, which take turns. Only what is news is
  * looked at further: all servers of the zone are asked, and what most of them say is kept as a sighting. What is known of
  * every name between two minutes is memory, and may be lost.
  */
-
-export interface GuardedWatchDeps {
-  readonly store: Pick<NameRecordStore, 'guarded'>;
-  /** Whether this process watches from now on, for as long as the lease. One of all processes does. */
-  readonly lead: (leaseMs: number) => Promise<boolean>;
-  readonly parents: ParentZones;
-  readonly dns: Pick<DnsClient, 'queryDelegation'>;
-  /** Keeps a sighting. @returns whether it confirmed a change */
-  readonly keep: (sight: Observation) => Promise<boolean>;
-  /** Asks the registry of a name at once. */
-  readonly lookAtRegistry: (name: string) => Promise<unknown>;
-  readonly now: () => Date;
-  readonly log: Log;
-  readonly signal: AbortSignal;
-}
-
-/** Asks the servers of parent zones about guarded names. */
-export interface GuardedWatch {
-  /** Asks about the names whose minute is over. To be called every second. */
-  look(): Promise<void>;
-}
 
 const EVERY_MS = MINUTE_MS;
 /** What other looks have kept since is read this often. */
@@ -48,6 +26,7 @@ const MAX_FAILURES = 3;
 const MAX_REST_MS = 15 * MINUTE_MS;
 /** A name of which nothing could be seen for this long is said to be unseen. */
 const UNSEEN_AFTER_MS = 10 * MINUTE_MS;
+const REGISTRY_MS = 30_000;
 
 interface Watched {
   readonly name: string;
@@ -66,8 +45,9 @@ interface Rest {
   until: number;
 }
 
-export function createGuardedWatch(deps: GuardedWatchDeps): GuardedWatch {
-  const { parents, now, log, signal } = deps;
+/** Asks the servers of parent zones about guarded names. @returns asks about those whose minute is over; to be called every second */
+export function createGuardedWatch(context: NamesContext): () => Promise<void> {
+  const { parents, now, log, signal } = context;
   let watched = new Map<string, Watched>();
   let readAt = Number.NEGATIVE_INFINITY;
   /** Of the process’s own clock, as the lease goes by the database’s. */
@@ -79,11 +59,11 @@ export function createGuardedWatch(deps: GuardedWatchDeps): GuardedWatch {
   /** Whether this process watches, and knows which names. One process of all does. */
   async function read(at: number): Promise<boolean> {
     if (performance.now() - ledAt >= LEAD_EVERY_MS) {
-      if (!(await deps.lead(LEAD_FOR_MS))) return false;
+      if (!(await context.leases.take('guarded_watch', context.processId, LEAD_FOR_MS))) return false;
       ledAt = performance.now();
     }
     if (at - readAt < READ_EVERY_MS && at >= readAt) return true;
-    const names = await deps.store.guarded();
+    const names = await context.records.guarded();
     watched = new Map(
       names.map(({ name, history }) => {
         const kept = watched.get(name) ?? newlyWatched(name);
@@ -107,7 +87,7 @@ export function createGuardedWatch(deps: GuardedWatchDeps): GuardedWatch {
   }
 
   async function ask(server: string, name: string): Promise<Facts> {
-    const answer = await deps.dns.queryDelegation(server, name, 'nameservers and ds', signal);
+    const answer = await context.parentDns.queryDelegation(server, name, 'nameservers and ds', signal);
     if (answer.kind !== 'unanswered') {
       resting.delete(server);
       return factsOfDelegation(answer);
@@ -147,9 +127,9 @@ export function createGuardedWatch(deps: GuardedWatchDeps): GuardedWatch {
   }
 
   async function keep(one: Watched, sight: Observation): Promise<void> {
-    const isConfirmed = await deps.keep(sight);
+    const isConfirmed = await keepParentLook(context, sight);
     readAt = Number.NEGATIVE_INFINITY;
-    if (isConfirmed) await deps.lookAtRegistry(one.name);
+    if (isConfirmed) await lookAtRegistry(context, one.name, timeLimit(signal, REGISTRY_MS));
   }
 
   /** A name that cannot be seen for long is not known any more. It is kept once. */
@@ -161,20 +141,18 @@ export function createGuardedWatch(deps: GuardedWatchDeps): GuardedWatch {
     if (isLong && current !== undefined && lost === undefined) await keep(one, { name: one.name, at, facts });
   }
 
-  return {
-    async look() {
-      const at = now().getTime();
-      if (!(await read(at))) return;
-      asked = new Map();
-      const due = [...watched.values()].filter(({ askedAt }) => at - askedAt >= EVERY_MS || askedAt > at);
-      await Promise.all(
-        due.map((one) =>
-          lookAt(one).catch((err: unknown) => {
-            if (!signal.aborted) log.error({ err, name: one.name }, 'asking a parent zone about a name');
-          }),
-        ),
-      );
-    },
+  return async () => {
+    const at = now().getTime();
+    if (!(await read(at))) return;
+    asked = new Map();
+    const due = [...watched.values()].filter(({ askedAt }) => at - askedAt >= EVERY_MS || askedAt > at);
+    await Promise.all(
+      due.map((one) =>
+        lookAt(one).catch((err: unknown) => {
+          if (!signal.aborted) log.error({ err, name: one.name }, 'asking a parent zone about a name');
+        }),
+      ),
+    );
   };
 }
 

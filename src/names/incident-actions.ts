@@ -1,98 +1,79 @@
 import type { IncidentDecision } from '../ledger/events.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
+import type { NamesContext } from './context.ts';
 import {
   type Incident,
   type IncidentDecided,
   type IncidentRefusal,
   isOpen,
   kindsOf,
-  type ListedIncident,
   raise,
   type SaidOurs,
   sayOurs,
 } from './incident.ts';
-import type { IncidentStore } from './ports.ts';
-
-/** What people do about incidents. */
-export interface Incidents {
-  find(id: string): Promise<Incident | undefined>;
-  /** Those of names that are open, or were raised. */
-  openOf(names: readonly string[]): Promise<readonly ListedIncident[]>;
-  /** Those of all names, the latest first. */
-  allOpen(limit: number): Promise<readonly ListedIncident[]>;
-  /** A person says that the team made the change. */
-  sayOurs(id: string, said: SaidOurs): Promise<IncidentDecided>;
-  /** A person has the name's owner, the approvers and the admins told. */
-  raise(id: string, by: string): Promise<IncidentDecided>;
-}
-
-/** What {@link createIncidents} needs. */
-export interface IncidentDeps {
-  readonly store: IncidentStore;
-  readonly isGuarded: (name: string) => Promise<boolean>;
-  /** The name is rightly with another registrar, whose dates are trusted from now on. */
-  readonly trustRegistrar: (name: string) => Promise<void>;
-  /** Called when an incident has changed and people have to be told. */
-  readonly changed: (id: string) => void;
-  readonly now: () => Date;
-}
+import { confirmTransfer } from './look.ts';
+import { GUARDED } from './portfolio.ts';
 
 const NOT_FOUND: IncidentRefusal = { code: 'no_such_incident' };
 
-/** Joins the pure decisions with the store. */
-export function createIncidents({ store, isGuarded, trustRegistrar, changed, now }: IncidentDeps): Incidents {
-  /**
-   * When two people act at the same moment, the second one reads again and decides on what the
-   * first one did.
-   */
-  async function change(
-    id: string,
-    decide: (incident: Incident) => IncidentDecided,
-    decisionOf: (after: Incident) => IncidentDecision,
-  ): Promise<IncidentDecided> {
-    return compareAndSwap<Incident | undefined, IncidentDecided>(
-      `changing incident ${id}`,
-      () => store.find(id),
-      async (before) => {
-        if (before === undefined) return { ok: false, refusal: NOT_FOUND };
-        const decided = decide(before);
-        if (!decided.ok) return decided;
-        if (!(await store.change(before, decided.incident, decisionOf(decided.incident), now())))
-          return undefined;
-        changed(id);
-        return decided;
-      },
-    );
-  }
-
-  return {
-    find: store.find,
-    openOf: store.openOf,
-    allOpen: store.allOpen,
-    async sayOurs(id, said) {
-      const name = (await store.find(id))?.name;
-      const guarded = name !== undefined && (await isGuarded(name));
-      const outcome = await change(
-        id,
-        (incident) => sayOurs(incident, said, guarded),
-        ({ explained }) => ({
-          kind: explained === undefined ? 'incident_proposed' : 'incident_ours',
-          actor: said.by,
-          reason: said.reason,
-        }),
-      );
-      if (outcome.ok && !isOpen(outcome.incident) && isOfTransfer(outcome.incident)) {
-        await trustRegistrar(outcome.incident.name);
-      }
-      return outcome;
+/** When two people act at the same moment, the second one reads again and decides on what the first one did. */
+async function change(
+  { incidents, incidentChanged, now }: NamesContext,
+  id: string,
+  decide: (incident: Incident) => IncidentDecided,
+  decisionOf: (after: Incident) => IncidentDecision,
+): Promise<IncidentDecided> {
+  return compareAndSwap<Incident | undefined, IncidentDecided>(
+    `changing incident ${id}`,
+    () => incidents.find(id),
+    async (before) => {
+      if (before === undefined) return { ok: false, refusal: NOT_FOUND };
+      const decided = decide(before);
+      if (!decided.ok) return decided;
+      if (!(await incidents.change(before, decided.incident, decisionOf(decided.incident), now())))
+        return undefined;
+      incidentChanged();
+      return decided;
     },
-    raise: (id, by) =>
-      change(
-        id,
-        (incident) => raise(incident, by),
-        () => ({ kind: 'incident_raised', actor: by }),
-      ),
-  };
+  );
+}
+
+/** A person says that the team made the change. After a transfer the new registrar's dates are trusted. */
+export async function sayIncidentOurs(
+  context: NamesContext,
+  id: string,
+  said: SaidOurs,
+): Promise<IncidentDecided> {
+  const name = (await context.incidents.find(id))?.name;
+  const guarded = name !== undefined && (await isGuarded(context, name));
+  const outcome = await change(
+    context,
+    id,
+    (incident) => sayOurs(incident, said, guarded),
+    ({ explained }) => ({
+      kind: explained === undefined ? 'incident_proposed' : 'incident_ours',
+      actor: said.by,
+      reason: said.reason,
+    }),
+  );
+  if (outcome.ok && !isOpen(outcome.incident) && isOfTransfer(outcome.incident))
+    await confirmTransfer(context, outcome.incident.name);
+  return outcome;
+}
+
+/** A person has the name's owner, the approvers and the admins told. */
+export function raiseIncident(context: NamesContext, id: string, by: string): Promise<IncidentDecided> {
+  return change(
+    context,
+    id,
+    (incident) => raise(incident, by),
+    () => ({ kind: 'incident_raised', actor: by }),
+  );
+}
+
+/** Whether a name has the tag of names that must not be lost. */
+export async function isGuarded({ portfolio }: NamesContext, name: string): Promise<boolean> {
+  return (await portfolio.tagsOf([name])).get(name)?.includes(GUARDED) ?? false;
 }
 
 function isOfTransfer(incident: Incident): boolean {

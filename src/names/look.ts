@@ -1,7 +1,6 @@
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
-import type { Log } from '../lib/log.ts';
-import type { RdapClient } from '../registry/rdap/client.ts';
+import type { NameActivity, NamesContext } from './context.ts';
 import { datesAfterLook, datesAfterTransferConfirmed } from './dates.ts';
 import { findDangers, isHealthLookDue } from './delegation-health.ts';
 import { factValue, type Observation } from './facts.ts';
@@ -9,36 +8,12 @@ import { mergeMajority, mergeObservation, newlySeen } from './history.ts';
 import { afterLook, type Incident, isOpen } from './incident.ts';
 import { isUrgent, type LookPlanner, motionOf, nextLook, type ScheduledName } from './look-planner.ts';
 import type { DnsObserver } from './observe.ts';
-import { type DelegationObserver, NO_DELEGATION } from './observe-delegation.ts';
+import { NO_DELEGATION } from './observe-delegation.ts';
 import { isChanged } from './parent-sight.ts';
 import type { LookResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
 import { registryOf } from './registry-of.ts';
 import { isUnanswered, type RegistryLook, readRegistryAnswer } from './registry-record.ts';
-import { explainChanges, type NameOrder } from './unexplained-changes.ts';
-
-/** What was done about a name. */
-export interface NameContext {
-  readonly orders: readonly NameOrder[];
-  readonly hasOpenOrder: boolean;
-  /** Its incidents, the latest first. */
-  readonly incidents: readonly Incident[];
-  /** It has the tag `guarded`: it must not be lost. */
-  readonly isGuarded: boolean;
-}
-
-/** What a look at a watched name needs. */
-export interface LookDeps {
-  readonly store: Pick<NameRecordStore, 'find' | 'save'>;
-  readonly observer: DnsObserver;
-  readonly delegations: DelegationObserver;
-  readonly rdap: Pick<RdapClient, 'fetchRecord'>;
-  readonly planner: LookPlanner;
-  readonly contextOf: (record: NameRecord) => Promise<NameContext>;
-  readonly now: () => Date;
-  readonly log: Log;
-  /** From 0 to below 1; spreads the looks. */
-  readonly random?: () => number;
-}
+import { explainChanges } from './unexplained-changes.ts';
 
 /** What was seen of a name at one moment, and when its registry may be asked if it was not. */
 interface Looks {
@@ -56,21 +31,21 @@ const NO_LOOKS: Looks = { dns: undefined, parent: undefined, registry: undefined
  * is used up, the look gets a reserved moment.
  * @throws the signal's reason, and what the store throws; the name is then due again when its claim ends
  */
-export async function lookAtName(deps: LookDeps, name: string, signal: AbortSignal): Promise<void> {
-  const known = await deps.store.find(name);
+export async function lookAtName(context: NamesContext, name: string, signal: AbortSignal): Promise<void> {
+  const known = await context.records.find(name);
   if (known === undefined) return;
-  const now = deps.now();
-  const registryTurn = turnOf(deps.planner, known, now);
+  const now = context.now();
+  const registryTurn = turnOf(context.planner, known, now);
   const [dns, registry] = await Promise.all([
-    known.nextDnsAt <= now ? lookAtDns(deps, known, now, signal) : undefined,
-    registryTurn <= now ? fetchLook(deps, name, signal) : undefined,
+    known.nextDnsAt <= now ? lookAtDns(context, known, now, signal) : undefined,
+    registryTurn <= now ? fetchLook(context, context.observer, name, signal) : undefined,
   ]);
-  await keepLooks(deps, known, { ...NO_LOOKS, dns, registry, registryTurn });
+  await keepLooks(context, known, { ...NO_LOOKS, dns, registry, registryTurn });
 }
 
 /** What the DNS shows of a name, and once a day whether the servers that it is delegated to answer for it. */
 async function lookAtDns(
-  { observer, delegations }: Pick<LookDeps, 'observer' | 'delegations'>,
+  { observer, observeDelegation }: NamesContext,
   { name, history }: NameRecord,
   now: Date,
   signal: AbortSignal,
@@ -79,7 +54,7 @@ async function lookAtDns(
   const hosts = factValue(look.facts.parent_nameservers);
   // Without the delegation nobody knows whom to ask: what is known of its health gets old.
   if (hosts === undefined || !isHealthLookDue(history, now)) return look;
-  const health = hosts.length === 0 ? NO_DELEGATION : await delegations.observe(name, hosts, signal);
+  const health = hosts.length === 0 ? NO_DELEGATION : await observeDelegation(name, hosts, signal);
   return { ...look, facts: { ...look.facts, ...health } };
 }
 
@@ -87,28 +62,29 @@ async function lookAtDns(
  * Keeps what the zone above says of a watched name.
  * @returns whether it confirmed a change
  */
-export async function keepParentLook(deps: LookDeps, parent: Observation): Promise<boolean> {
-  const known = await deps.store.find(parent.name);
+export async function keepParentLook(context: NamesContext, parent: Observation): Promise<boolean> {
+  const known = await context.records.find(parent.name);
   if (known === undefined) return false;
-  const kept = await keepLooks(deps, known, { ...NO_LOOKS, parent });
+  const kept = await keepLooks(context, known, { ...NO_LOOKS, parent });
   return kept !== undefined && isChanged(known.history, kept.after.history);
 }
 
 /** Asks the registry of a name now, and keeps what it shows if the name is watched. @throws as {@link lookAtName} */
 export async function lookAtRegistry(
-  deps: LookDeps,
+  context: NamesContext,
   name: string,
   signal: AbortSignal,
 ): Promise<RegistryLook> {
-  const known = await deps.store.find(name);
-  const registry = await fetchLook(deps, name, signal);
-  if (known !== undefined) await keepLooks(deps, known, { ...NO_LOOKS, registry });
+  const known = await context.records.find(name);
+  const registry = await fetchLook(context, context.observer, name, signal);
+  if (known !== undefined) await keepLooks(context, known, { ...NO_LOOKS, registry });
   return registry;
 }
 
 /** Asks the registry of a name, and the zone above where the registry has no record of it. */
 export async function fetchLook(
-  { rdap, observer, now }: Pick<LookDeps, 'rdap' | 'observer' | 'now'>,
+  { rdap, now }: NamesContext,
+  observer: DnsObserver,
   name: string,
   signal: AbortSignal,
 ): Promise<RegistryLook> {
@@ -119,12 +95,9 @@ export async function fetchLook(
 }
 
 /** A person says that a transfer of a name was the team's: the registrar that its record names next is trusted. */
-export async function confirmTransfer(
-  { store, now }: Pick<LookDeps, 'store' | 'now'>,
-  name: string,
-): Promise<void> {
+export async function confirmTransfer({ records, now }: NamesContext, name: string): Promise<void> {
   const at = now();
-  await changeRecord(store, name, await store.find(name), async (known) => ({
+  await changeRecord(records, name, await records.find(name), async (known) => ({
     after: { ...known, ...datesAfterTransferConfirmed(known, at), nextRegistryAt: at },
     observations: [{ origin: 'person', at, expiresAt: undefined }],
     incident: undefined,
@@ -132,17 +105,21 @@ export async function confirmTransfer(
 }
 
 /** Adds looks to what is known of a name. */
-async function keepLooks(deps: LookDeps, found: NameRecord, looks: Looks): Promise<LookResult | undefined> {
-  const kept = await changeRecord(deps.store, found.name, found, async (known) =>
+async function keepLooks(
+  context: NamesContext,
+  found: NameRecord,
+  looks: Looks,
+): Promise<LookResult | undefined> {
+  const kept = await changeRecord(context.records, found.name, found, async (known) =>
     withNewRequests(
       found,
       known,
-      afterLooks(known, looks, await deps.contextOf(known), deps.now(), deps.random ?? Math.random),
+      afterLooks(known, looks, await context.activityOf(known), context.now(), context.random ?? Math.random),
     ),
   );
   const { after, added = [] } = kept?.incident ?? {};
   for (const { kind, fact } of added) {
-    deps.log.warn(
+    context.log.warn(
       { name: found.name, kind, fact, incidentId: after?.id },
       'a name has changed, and no order explains it',
     );
@@ -152,18 +129,18 @@ async function keepLooks(deps: LookDeps, found: NameRecord, looks: Looks): Promi
 
 /** Changes what is known of a name, and tries again when somebody else changed it in between. */
 async function changeRecord(
-  store: LookDeps['store'],
+  records: NameRecordStore,
   name: string,
   found: NameRecord | undefined,
   change: (known: NameRecord) => Promise<LookResult>,
 ): Promise<LookResult | undefined> {
   const { kept } = await compareAndSwap(
     `keeping what was seen of ${name}`,
-    async (tries) => (tries === 0 ? found : store.find(name)),
+    async (tries) => (tries === 0 ? found : records.find(name)),
     async (known) => {
       if (known === undefined) return { kept: undefined };
       const result = await change(known);
-      return (await store.save(known, result)) ? { kept: result } : undefined;
+      return (await records.save(known, result)) ? { kept: result } : undefined;
     },
   );
   return kept;
@@ -173,7 +150,7 @@ async function changeRecord(
 function afterLooks(
   known: NameRecord,
   { dns, parent, registry, registryTurn }: Looks,
-  context: NameContext,
+  activity: NameActivity,
   now: Date,
   random: () => number,
 ): LookResult {
@@ -199,16 +176,16 @@ function afterLooks(
   const explained = explainChanges({
     changes,
     history,
-    orders: context.orders,
+    orders: activity.orders,
     knownChanges: known.knownChanges,
   });
   const { found, knownChanges } = findDangers(history, explained.knownChanges);
   const unexplained = [...explained.unexplained, ...found];
   const { name } = known;
-  const incident = afterLook(context.incidents, { name, unexplained, history, at: now });
+  const incident = afterLook(activity.incidents, { name, unexplained, history, at: now });
   const dates = registry === undefined ? known : datesAfterLook(known, registry);
   const record = { ...known, ...dates, history, knownChanges };
-  const scheduled = scheduleOf(record, context, incident?.after ?? context.incidents[0], now);
+  const scheduled = scheduleOf(record, activity, incident?.after ?? activity.incidents[0], now);
   const next = (kind: 'dns' | 'registry') => nextLook(kind, scheduled, now, random());
   const isDeferred =
     registry === undefined && registryTurn !== undefined && registryTurn > known.nextRegistryAt;
@@ -254,7 +231,7 @@ function withNewRequests(found: NameRecord, known: NameRecord, result: LookResul
 /** What decides when a name is looked at next. */
 function scheduleOf(
   record: NameRecord,
-  { hasOpenOrder, isGuarded }: NameContext,
+  { hasOpenOrder, isGuarded }: NameActivity,
   incident: Incident | undefined,
   now: Date,
 ): ScheduledName {

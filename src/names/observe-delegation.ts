@@ -2,6 +2,7 @@ import { getDomain } from 'tldts';
 import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
 import type { DnsClient } from '../registry/dns/client.ts';
 import type { RdapClient } from '../registry/rdap/client.ts';
+import type { NamesContext } from './context.ts';
 import { HEALTH_FACTS } from './delegation-health.ts';
 import { ABSENT, type Fact, type Facts, seen, unseen } from './facts.ts';
 import type { LookPlanner } from './look-planner.ts';
@@ -10,24 +11,6 @@ import { registryOf } from './registry-of.ts';
 import { readRegistryAnswer } from './registry-record.ts';
 
 /* Asks the servers that a name is delegated to for it, and the registries for the domains of those servers. */
-
-export interface DelegationObserverDeps {
-  readonly dns: DnsClient;
-  readonly rdap: Pick<RdapClient, 'fetchRecord'>;
-  /** The budget of the registries, which all looks share. */
-  readonly planner: LookPlanner;
-  readonly now: () => Date;
-}
-
-/** Looks at delegations. */
-export interface DelegationObserver {
-  /**
-   * The facts of a delegation's health.
-   * @param hosts the servers that the zone above delegates the name to
-   * @throws only the signal's reason
-   */
-  observe(name: string, hosts: readonly string[], signal: AbortSignal): Promise<Facts>;
-}
 
 /** What the registry of a nameserver's domain says. */
 type DomainState =
@@ -43,12 +26,13 @@ const UNSEEN_KEPT_MS = HOUR_MS;
 const MAX_DOMAINS = 10_000;
 const ENDING_MS = 30 * DAY_MS;
 
-export function createDelegationObserver({
-  dns,
-  rdap,
-  planner,
-  now,
-}: DelegationObserverDeps): DelegationObserver {
+/** Looks at delegations. It remembers what it saw of the servers' domains. */
+export function createDelegationObserver(
+  dns: DnsClient,
+  rdap: RdapClient,
+  planner: LookPlanner,
+  now: () => Date,
+): NamesContext['observeDelegation'] {
   const domains = new Map<string, { readonly state: Promise<DomainState>; readonly until: number }>();
 
   function stateOf(domain: string, signal: AbortSignal): Promise<DomainState> {
@@ -85,46 +69,53 @@ export function createDelegationObserver({
     }
   }
 
+  return async (name, hosts, signal) => {
+    const asked = hosts.slice(0, MAX_HOSTS);
+    const names = [...new Set(asked.flatMap((host) => getDomain(host) ?? []))].filter(
+      (each) => each !== name,
+    );
+    const [servers, states] = await Promise.all([
+      Promise.all(asked.map((host) => askServer(dns, name, host, signal))),
+      Promise.all(names.map(async (domain) => ({ domain, state: await stateOf(domain, signal) }))),
+    ]);
+    return healthOf(servers, states, now());
+  };
+}
+
+/** The facts of a delegation, by what its servers and the registries of their domains say. */
+function healthOf(
+  servers: readonly Awaited<ReturnType<typeof askServer>>[],
+  states: readonly { readonly domain: string; readonly state: DomainState }[],
+  now: Date,
+): Facts {
+  const hostsIn = (...wanted: readonly (typeof servers)[number]['state'][]): Fact =>
+    seen(servers.filter(({ state }) => wanted.includes(state)).map(({ host }) => host));
+  // A registry's records may be incomplete: a domain whose hosts have addresses is somebody's.
+  const withAddress = servers.filter(({ state }) => state !== 'no_address' && state !== 'unseen');
+  const isUsed = (domain: string) => withAddress.some(({ host }) => getDomain(host) === domain);
+  // A domain that could not be looked at may be free.
+  const areDomainsSeen = states.every(({ state }) => state.kind !== 'unseen');
+  const domainsThat = (holds: (state: DomainState, domain: string) => boolean): Fact => {
+    const found = states.filter(({ domain, state }) => holds(state, domain)).map(({ domain }) => domain);
+    return found.length > 0 || areDomainsSeen ? seen(found) : unseen('registry_unavailable');
+  };
+  const answering = servers.filter(({ state }) => state === 'authoritative');
+  const endsBefore = now.getTime() + ENDING_MS;
   return {
-    async observe(name, hosts, signal) {
-      const asked = hosts.slice(0, MAX_HOSTS);
-      const names = [...new Set(asked.flatMap((host) => getDomain(host) ?? []))].filter(
-        (each) => each !== name,
-      );
-      const [servers, states] = await Promise.all([
-        Promise.all(asked.map((host) => askServer(dns, name, host, signal))),
-        Promise.all(names.map(async (domain) => ({ domain, state: await stateOf(domain, signal) }))),
-      ]);
-      const hostsIn = (...wanted: readonly (typeof servers)[number]['state'][]): Fact =>
-        seen(servers.filter(({ state }) => wanted.includes(state)).map(({ host }) => host));
-      // A registry's records may be incomplete: a domain whose hosts have addresses is somebody's.
-      const withAddress = servers.filter(({ state }) => state !== 'no_address' && state !== 'unseen');
-      const isUsed = (domain: string) => withAddress.some(({ host }) => getDomain(host) === domain);
-      // A domain that could not be looked at may be free.
-      const areDomainsSeen = states.every(({ state }) => state.kind !== 'unseen');
-      const domainsThat = (holds: (state: DomainState, domain: string) => boolean): Fact => {
-        const found = states.filter(({ domain, state }) => holds(state, domain)).map(({ domain }) => domain);
-        return found.length > 0 || areDomainsSeen ? seen(found) : unseen('registry_unavailable');
-      };
-      const answering = servers.filter(({ state }) => state === 'authoritative');
-      const endsBefore = now().getTime() + ENDING_MS;
-      return {
-        lame_nameservers: hostsIn('not_authoritative'),
-        silent_nameservers: hostsIn('no_answer', 'unseen'),
-        addressless_nameservers: hostsIn('no_address'),
-        registrable_domains: domainsThat(({ kind }, domain) => kind === 'free' && !isUsed(domain)),
-        ending_domains: domainsThat(
-          (state) =>
-            state.kind === 'registered' &&
-            state.expiresAt !== undefined &&
-            state.expiresAt.getTime() < endsBefore,
-        ),
-        unfit_ds:
-          answering.length === 0 || answering.some(({ ds }) => ds === 'unknown')
-            ? unseen('not_told')
-            : seen(answering.filter(({ ds }) => ds === 'mismatch').map(({ host }) => host)),
-      };
-    },
+    lame_nameservers: hostsIn('not_authoritative'),
+    silent_nameservers: hostsIn('no_answer', 'unseen'),
+    addressless_nameservers: hostsIn('no_address'),
+    registrable_domains: domainsThat(({ kind }, domain) => kind === 'free' && !isUsed(domain)),
+    ending_domains: domainsThat(
+      (state) =>
+        state.kind === 'registered' &&
+        state.expiresAt !== undefined &&
+        state.expiresAt.getTime() < endsBefore,
+    ),
+    unfit_ds:
+      answering.length === 0 || answering.some(({ ds }) => ds === 'unknown')
+        ? unseen('not_told')
+        : seen(answering.filter(({ ds }) => ds === 'mismatch').map(({ host }) => host)),
   };
 }
 

@@ -5,19 +5,6 @@ import type { ParentZones } from '../registry/dns/parent-zones.ts';
 import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../registry/dns/records.ts';
 import { ABSENT, type Fact, type Facts, factValue, type Observation, seen, unseen } from './facts.ts';
 
-/** What a look at a name needs. */
-export interface ObserverDeps {
-  readonly dns: DnsClient;
-  readonly parents: ParentZones;
-  /** Reads when the certificate of `https://name` ends, at these addresses. */
-  readonly readCertificate: (
-    name: string,
-    addresses: readonly string[],
-    signal: AbortSignal | undefined,
-  ) => Promise<Fact>;
-  readonly now: () => Date;
-}
-
 /** Looks names up in the DNS. */
 export interface DnsObserver {
   /** One look at a name. @throws only the signal's reason */
@@ -32,8 +19,19 @@ const KEY_DIGEST_LENGTH = 16;
 /** Asks resolvers and nameservers. */
 export type Client = Pick<DnsClient, 'query' | 'queryNameserver'>;
 
-/** Creates an observer. */
-export function createDnsObserver({ dns, parents, readCertificate, now }: ObserverDeps): DnsObserver {
+/** Reads when the certificate of `https://name` ends, at these addresses. */
+type ReadCertificate = (
+  name: string,
+  addresses: readonly string[],
+  signal: AbortSignal | undefined,
+) => Promise<Fact>;
+
+export function createDnsObserver(
+  dns: DnsClient,
+  parents: ParentZones,
+  readCertificate: ReadCertificate,
+  now: () => Date,
+): DnsObserver {
   let turn = 0;
 
   return {

@@ -33,17 +33,17 @@ export function createObservers(configured: readonly DnsServer[] | undefined, no
     quickDns,
     parentDns: createDnsClient({ ...options, timeoutMs: PARENT_TIMEOUT_MS, rounds: 1 }),
     parents,
-    observer: createDnsObserver({
+    observer: createDnsObserver(
       dns,
       parents,
+      (name, addresses, signal) => readCertificate(name, addresses, { mayConnect }, signal),
       now,
-      readCertificate: (name, addresses, signal) => readCertificate(name, addresses, { mayConnect }, signal),
-    }),
-    quickObserver: createDnsObserver({
-      dns: quickDns,
-      parents: createParentZones(quickDns, now),
+    ),
+    quickObserver: createDnsObserver(
+      quickDns,
+      createParentZones(quickDns, now),
+      async () => unseen('stale'),
       now,
-      readCertificate: async () => unseen('stale'),
-    }),
+    ),
   };
 }

@@ -1,12 +1,12 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
-import type { Log } from '../lib/log.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type { DelegationLook, ImpactAtApproval } from '../orders/ports.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import type { FormerNameServers } from '../orders/undo.ts';
 import { subjectOf } from '../policy/subject.ts';
 import type { DnsClient } from '../registry/dns/client.ts';
+import type { NamesContext } from './context.ts';
 import { type Dependents, findDependents } from './dependents.ts';
 import { currentNameServers, formerNameServers } from './former-nameservers.ts';
 import { mergeObservation, type NameHistory, sightedFacts } from './history.ts';
@@ -20,64 +20,10 @@ import {
   isSeenWhole,
   KNOWN_FOR_MS,
 } from './impact.ts';
-import type { LookNow } from './look-now.ts';
 import { askedNameServers, impactTaskOf } from './name-orders.ts';
 import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
-import type { ImpactStore, NameRecordStore, OrderImpact } from './ports.ts';
+import type { OrderImpact } from './ports.ts';
 import { timeLimit } from './time-limit.ts';
-
-/** What finding out an impact needs. */
-export interface ImpactDeps {
-  readonly store: Pick<NameRecordStore, 'mentioning' | 'findMany'>;
-  readonly impacts: ImpactStore;
-  readonly dns: DnsClient;
-  /** For a person who waits. */
-  readonly quickDns: DnsClient;
-  readonly lookNow: LookNow;
-  /** What is known of a watched name; undefined when nobody looks at it. */
-  readonly watchedHistory: (name: string) => Promise<NameHistory | undefined>;
-  readonly now: () => Date;
-  readonly log: Log;
-  readonly signal: AbortSignal;
-}
-
-/** The impact of orders and decisions on names, for those who decide. */
-export interface Impacts {
-  /**
-   * What can be seen in about two seconds, for who asks or confirms. The first one is kept as the impact with which the
-   * order was asked for. Undefined for a task that puts nothing at risk.
-   */
-  atAsking(order: Order): Promise<Impact | undefined>;
-  /** The impact of a decision that is no order. */
-  ofName(name: string, task: ImpactTask): Promise<Impact>;
-  /** The same by what was seen before, for a person who would wait for a look; nobody is asked. */
-  stored(name: string, task: ImpactTask): Promise<Impact>;
-  /** Whether mail or a website lives on names, as far as the latest looks tell; nobody is asked. */
-  inUse(names: readonly string[]): Promise<ReadonlyMap<string, Certainty>>;
-  /** The nameservers that a name had before an order changed them. */
-  former(order: Order): Promise<FormerNameServers>;
-  /** Whether the nameservers that an order has set answer for its name. */
-  delegation(order: Order, item: OrderItem): Promise<DelegationLook>;
-  /** The impact with which an order was asked for, at most a few minutes ago while it is a draft. */
-  asked(order: Order): Promise<Impact | undefined>;
-  /** The latest impact of an order that was found, as it counts now; nobody is asked. `none`: the task puts nothing at risk */
-  found(order: Order): Promise<Impact | 'unseen' | 'none'>;
-  /**
-   * The impact of an order for its card. While the order waits for approval and the impact is old, a new look is
-   * started, after which Slack shows the order again.
-   * @returns `none`: the task puts nothing at risk
-   */
-  forCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'>;
-  /**
-   * Looks what hangs on an order at the moment of an approval, for less than two seconds. What has appeared since it was
-   * asked for, or since a press was refused for that, is kept, and Slack shows the order again.
-   */
-  atApproval(order: Order, pressedAt: Date): Promise<ImpactAtApproval>;
-  /** Who pressed has been told that something has appeared: presses after that know of it. */
-  told(orderId: string): Promise<void>;
-  /** When a press was last refused for what had appeared; undefined when none was. */
-  warnedAt(order: Order): Promise<Date | undefined>;
-}
 
 /** Names are looked at daily at least; what was seen before that warns no more. */
 const MAX_AGE_MS = 2 * DAY_MS;
@@ -97,171 +43,220 @@ interface Question {
   readonly newNameServers: readonly string[] | undefined;
 }
 
-export function createImpacts(deps: ImpactDeps): Impacts {
-  const { impacts, now, log } = deps;
+export type Impacts = ReturnType<typeof createImpacts>;
+
+/** The impact of orders and decisions on names, for those who decide. */
+export function createImpacts(context: NamesContext) {
+  const { impacts, now } = context;
   /** The looks under way, by order. */
   const underWay = new Map<string, Promise<void>>();
 
-  async function find(question: Question, dns: DnsClient, ms: number): Promise<Impact> {
-    return (await findWithHistory(question, dns, ms)).impact;
-  }
-
-  async function findWithHistory(
-    { name, task, newNameServers }: Question,
-    dns: DnsClient,
-    ms: number,
-  ): Promise<{ readonly impact: Impact; readonly history: NameHistory }> {
-    const looking = deps.lookNow(name, dns, ms);
-    const current = looking.then(({ facts }) => facts);
-    const [look, known, dependents, checks] = await Promise.all([
-      looking,
-      deps.watchedHistory(name),
-      dependentsOf(name),
-      newNameServers &&
-        within(ms + COMPARING_MS, (signal) =>
-          checkNameservers(dns, { name, current }, newNameServers, signal),
-        ),
-    ]);
-    const { at: seenAt, facts } = look;
-    const earlier = sightedFacts(known ?? {}, seenAt, MAX_AGE_MS);
-    return {
-      impact: impactOf({ task, seenAt, facts, earlier, dependents, checks }),
-      history: mergeObservation(known ?? {}, look).history,
-    };
-  }
-
-  async function dependentsOf(name: string): Promise<Dependents | undefined> {
-    try {
-      return findDependents(name, await deps.store.mentioning(name));
-    } catch (err) {
-      log.warn({ err, name }, 'looking for names that hang on another one');
-      return undefined;
-    }
-  }
-
-  /** @returns undefined when it takes longer */
-  async function within(
-    ms: number,
-    look: (signal: AbortSignal) => Promise<readonly NameserverCheck[]>,
-  ): Promise<readonly NameserverCheck[] | undefined> {
-    const limit = timeLimit(deps.signal, ms);
-    return look(limit).catch((err: unknown) => {
-      if (!limit.aborted) log.warn({ err }, 'asking nameservers about a name');
-      return undefined;
-    });
-  }
-
-  function lookThoroughly(order: Order, question: Question): Promise<void> {
-    const look = underWay.get(order.id) ?? saveImpact(order, question);
-    underWay.set(order.id, look);
-    return look;
-  }
-
-  async function saveImpact(order: Order, question: Question): Promise<void> {
-    try {
-      const impact = await find(question, deps.dns, THOROUGH_MS);
-      await impacts.saveImpact(order.id, impact, 'card');
-    } catch (err) {
-      if (!deps.signal.aborted) log.error({ err, orderId: order.id }, 'looking what hangs on an order');
-    } finally {
-      underWay.delete(order.id);
-    }
-  }
-
-  function isFresh(found: OrderImpact | undefined): boolean {
-    return found?.isThorough === true && now().getTime() - found.latest.seenAt.getTime() <= FRESH_MS;
+  function lookThoroughly(order: Order, question: Question): void {
+    if (underWay.has(order.id)) return;
+    const look = saveThoroughImpact(context, order.id, question);
+    underWay.set(
+      order.id,
+      look.finally(() => underWay.delete(order.id)),
+    );
   }
 
   return {
-    async former(order) {
-      const name = order.items[0]?.name ?? '';
-      const [history, atAsking] = await Promise.all([
-        deps.watchedHistory(name),
-        impacts.nameServersOf(order.id),
-      ]);
-      return formerNameServers(order, history, atAsking);
-    },
+    /** The nameservers that a name had before an order changed them. */
+    former: (order: Order) => former(context, order),
+    /** Whether the nameservers that an order has set answer for its name. */
+    delegation: (order: Order, item: OrderItem) => delegation(context, order, item),
+    /**
+     * What can be seen in about two seconds, for who asks or confirms. The first one is kept as the impact with which the
+     * order was asked for. Undefined for a task that puts nothing at risk.
+     */
+    atAsking: (order: Order) => atAsking(context, order),
+    /** The impact of a decision that is no order. */
+    ofName: (name: string, task: ImpactTask) =>
+      find(context, { name, task, newNameServers: undefined }, context.quickDns, QUICK_MS),
+    /** The same by what was seen before, for a person who would wait for a look; nobody is asked. */
+    stored: (name: string, task: ImpactTask) => stored(context, name, task),
+    /** Whether mail or a website lives on names, as far as the latest looks tell; nobody is asked. */
+    inUse: (names: readonly string[]) => inUse(context, names),
+    /** The impact with which an order was asked for, at most a few minutes ago while it is a draft. */
+    asked: async (order: Order) => (await impacts.impactOf(order.id))?.asked,
 
-    async delegation(order, { name }) {
-      const hosts = askedNameServers(order);
-      // The names of the demo system are not in the DNS.
-      if (hosts === undefined || isDemoContext(order.account.context)) return { kind: 'unknown' };
-      const checks = await within(THOROUGH_MS, (signal) =>
-        checkNameservers(deps.dns, { name, current: {} }, hosts, signal),
-      );
-      return delegationOf(checks);
-    },
-
-    async atAsking(order) {
-      const question = questionOf(order);
-      if (question === undefined) return undefined;
-      const { impact, history } = await findWithHistory(question, deps.quickDns, QUICK_MS);
-      await impacts.saveImpact(order.id, impact, 'asking');
-      const before = order.task === 'nameservers' ? currentNameServers(history) : undefined;
-      if (before !== undefined) await impacts.saveNameServers(order.id, before);
-      return impact;
-    },
-
-    ofName: (name, task) => find({ name, task, newNameServers: undefined }, deps.quickDns, QUICK_MS),
-
-    async stored(name, task) {
-      const [history = {}, dependents] = await Promise.all([deps.watchedHistory(name), dependentsOf(name)]);
-      const seenAt = now();
-      const facts = sightedFacts(history, seenAt, KNOWN_FOR_MS);
-      const earlier = sightedFacts(history, seenAt, MAX_AGE_MS);
-      return impactOf({ task, seenAt, facts, earlier, dependents });
-    },
-
-    async inUse(names) {
-      const observed = await deps.store.findMany(names);
-      const seenAt = now();
-      const dependents = findDependents('', []);
-      return new Map(
-        observed.map(({ name, history }) => {
-          // What was seen too long ago still warns, and shows no name as unused.
-          const facts = sightedFacts(history, seenAt, KNOWN_FOR_MS);
-          const earlier = sightedFacts(history, seenAt, MAX_AGE_MS);
-          return [name, impactOf({ task: 'delete', seenAt, facts, earlier, dependents }).isInUse];
-        }),
-      );
-    },
-
-    asked: async (order) => (await impacts.impactOf(order.id))?.asked,
-
-    async found(order) {
+    /** The latest impact of an order that was found, as it counts now; nobody is asked. `none`: the task puts nothing at risk */
+    async found(order: Order): Promise<Impact | 'unseen' | 'none'> {
       if (questionOf(order) === undefined) return 'none';
       const found = await impacts.impactOf(order.id);
       return found === undefined ? 'unseen' : impactAt(found.latest, now());
     },
 
-    async forCard(order) {
+    /**
+     * The impact of an order for its card. While the order waits for approval and the impact is old, a new look is
+     * started, after which Slack shows the order again.
+     * @returns `none`: the task puts nothing at risk
+     */
+    async forCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'> {
       const question = questionOf(order);
       if (question === undefined) return 'none';
       const found = await impacts.impactOf(order.id);
-      if (order.state === 'PENDING' && !isFresh(found)) void lookThoroughly(order, question);
+      if (order.state === 'PENDING' && !isFresh(found, now())) lookThoroughly(order, question);
       return found === undefined ? 'unseen' : { ...found, latest: impactAt(found.latest, now()) };
     },
 
-    warnedAt: async (order) => (await impacts.impactOf(order.id))?.warned?.seenAt,
-
-    told: (orderId) => impacts.warningTold(orderId, now()),
-
-    async atApproval(order, pressedAt) {
-      if (impactTaskOf(order.task) === undefined) return 'none';
-      const question = questionOf(order);
-      // The names of a file are too many to look at while somebody waits.
-      if (question === undefined) return 'unknown';
-      const kept = await impacts.impactOf(order.id);
-      const isToldLater = kept?.warnedToldAt === undefined || kept.warnedToldAt > pressedAt;
-      if (kept?.warned !== undefined && isToldLater) return 'changed';
-      const impact = await find(question, deps.quickDns, APPROVAL_MS);
-      if (hasNews(kept, impact)) {
-        await impacts.saveWarning(order.id, impact);
-        return 'changed';
-      }
-      return isSeenWhole(impact) ? 'known' : 'unknown';
-    },
+    /** When a press was last refused for what had appeared; undefined when none was. */
+    warnedAt: async (order: Order) => (await impacts.impactOf(order.id))?.warned?.seenAt,
+    /** Who pressed has been told that something has appeared: presses after that know of it. */
+    told: (orderId: string) => impacts.warningTold(orderId, now()),
+    /**
+     * Looks what hangs on an order at the moment of an approval, for less than two seconds. What has appeared since it was
+     * asked for, or since a press was refused for that, is kept, and Slack shows the order again.
+     */
+    atApproval: (order: Order, pressedAt: Date) => atApproval(context, order, pressedAt),
   };
+}
+
+async function find(context: NamesContext, question: Question, dns: DnsClient, ms: number): Promise<Impact> {
+  return (await findWithHistory(context, question, dns, ms)).impact;
+}
+
+async function findWithHistory(
+  context: NamesContext,
+  { name, task, newNameServers }: Question,
+  dns: DnsClient,
+  ms: number,
+): Promise<{ readonly impact: Impact; readonly history: NameHistory }> {
+  const looking = context.lookNow(name, dns, ms);
+  const current = looking.then(({ facts }) => facts);
+  const [look, known, dependents, checks] = await Promise.all([
+    looking,
+    watchedHistory(context, name),
+    dependentsOf(context, name),
+    newNameServers &&
+      within(context, ms + COMPARING_MS, (signal) =>
+        checkNameservers(dns, { name, current }, newNameServers, signal),
+      ),
+  ]);
+  const { at: seenAt, facts } = look;
+  const earlier = sightedFacts(known ?? {}, seenAt, MAX_AGE_MS);
+  return {
+    impact: impactOf({ task, seenAt, facts, earlier, dependents, checks }),
+    history: mergeObservation(known ?? {}, look).history,
+  };
+}
+
+/** What is known of a watched name; undefined when nobody looks at it. */
+async function watchedHistory({ records }: NamesContext, name: string): Promise<NameHistory | undefined> {
+  return (await records.find(name))?.history;
+}
+
+async function dependentsOf({ records, log }: NamesContext, name: string): Promise<Dependents | undefined> {
+  try {
+    return findDependents(name, await records.mentioning(name));
+  } catch (err) {
+    log.warn({ err, name }, 'looking for names that hang on another one');
+    return undefined;
+  }
+}
+
+/** @returns undefined when it takes longer */
+async function within(
+  { signal, log }: NamesContext,
+  ms: number,
+  look: (signal: AbortSignal) => Promise<readonly NameserverCheck[]>,
+): Promise<readonly NameserverCheck[] | undefined> {
+  const limit = timeLimit(signal, ms);
+  return look(limit).catch((err: unknown) => {
+    if (!limit.aborted) log.warn({ err }, 'asking nameservers about a name');
+    return undefined;
+  });
+}
+
+async function saveThoroughImpact(context: NamesContext, orderId: string, question: Question): Promise<void> {
+  try {
+    await context.impacts.saveImpact(
+      orderId,
+      await find(context, question, context.dns, THOROUGH_MS),
+      'card',
+    );
+  } catch (err) {
+    if (!context.signal.aborted) context.log.error({ err, orderId }, 'looking what hangs on an order');
+  }
+}
+
+function isFresh(found: OrderImpact | undefined, now: Date): boolean {
+  return found?.isThorough === true && now.getTime() - found.latest.seenAt.getTime() <= FRESH_MS;
+}
+
+async function former(context: NamesContext, order: Order): Promise<FormerNameServers> {
+  const [history, atAsking] = await Promise.all([
+    watchedHistory(context, order.items[0]?.name ?? ''),
+    context.impacts.nameServersOf(order.id),
+  ]);
+  return formerNameServers(order, history, atAsking);
+}
+
+async function delegation(context: NamesContext, order: Order, { name }: OrderItem): Promise<DelegationLook> {
+  const hosts = askedNameServers(order);
+  // The names of the demo system are not in the DNS.
+  if (hosts === undefined || isDemoContext(order.account.context)) return { kind: 'unknown' };
+  const checks = await within(context, THOROUGH_MS, (signal) =>
+    checkNameservers(context.dns, { name, current: {} }, hosts, signal),
+  );
+  return delegationOf(checks);
+}
+
+async function atAsking(context: NamesContext, order: Order): Promise<Impact | undefined> {
+  const question = questionOf(order);
+  if (question === undefined) return undefined;
+  const { impact, history } = await findWithHistory(context, question, context.quickDns, QUICK_MS);
+  await context.impacts.saveImpact(order.id, impact, 'asking');
+  const before = order.task === 'nameservers' ? currentNameServers(history) : undefined;
+  if (before !== undefined) await context.impacts.saveNameServers(order.id, before);
+  return impact;
+}
+
+async function stored(context: NamesContext, name: string, task: ImpactTask): Promise<Impact> {
+  const [history = {}, dependents] = await Promise.all([
+    watchedHistory(context, name),
+    dependentsOf(context, name),
+  ]);
+  return impactOf({ task, dependents, ...seenBefore(history, context.now()) });
+}
+
+async function inUse(
+  { records, now }: NamesContext,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, Certainty>> {
+  const [observed, dependents] = [await records.findMany(names), findDependents('', [])];
+  return new Map(
+    observed.map(({ name, history }) => [
+      name,
+      impactOf({ task: 'delete', dependents, ...seenBefore(history, now()) }).isInUse,
+    ]),
+  );
+}
+
+/** What was seen too long ago still warns, and shows no name as unused. */
+function seenBefore(history: NameHistory, seenAt: Date) {
+  return {
+    seenAt,
+    facts: sightedFacts(history, seenAt, KNOWN_FOR_MS),
+    earlier: sightedFacts(history, seenAt, MAX_AGE_MS),
+  };
+}
+
+async function atApproval(context: NamesContext, order: Order, pressedAt: Date): Promise<ImpactAtApproval> {
+  const { impacts } = context;
+  if (impactTaskOf(order.task) === undefined) return 'none';
+  const question = questionOf(order);
+  // The names of a file are too many to look at while somebody waits.
+  if (question === undefined) return 'unknown';
+  const kept = await impacts.impactOf(order.id);
+  const isToldLater = kept?.warnedToldAt === undefined || kept.warnedToldAt > pressedAt;
+  if (kept?.warned !== undefined && isToldLater) return 'changed';
+  const impact = await find(context, question, context.quickDns, APPROVAL_MS);
+  if (hasNews(kept, impact)) {
+    await impacts.saveWarning(order.id, impact);
+    return 'changed';
+  }
+  return isSeenWhole(impact) ? 'known' : 'unknown';
 }
 
 /**

@@ -2,14 +2,8 @@ import type { Order } from '../orders/order.ts';
 import type { IncidentsOfOrders } from '../orders/ports.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import { subjectOf } from '../policy/subject.ts';
+import type { NamesContext } from './context.ts';
 import type { ListedIncident } from './incident.ts';
-import type { IncidentStore } from './ports.ts';
-
-/** What {@link createOrderIncidents} needs. */
-export interface OrderIncidentDeps {
-  readonly store: Pick<IncidentStore, 'openOf' | 'warningsOf' | 'warn'>;
-  readonly now: () => Date;
-}
 
 /** The open incidents of the names that an order touches. */
 export interface OrderIncidents extends IncidentsOfOrders {
@@ -20,10 +14,10 @@ export interface OrderIncidents extends IncidentsOfOrders {
  * Who approves an order about a name of which an incident is open has to say that they know of it: their first press shows
  * it, and one that they make after they were told counts. What joins the incident is shown again.
  */
-export function createOrderIncidents({ store, now }: OrderIncidentDeps): OrderIncidents {
+export function createOrderIncidents({ incidents, now }: NamesContext): OrderIncidents {
   const openOf = ({ items, task }: Order) => {
     const { nameKind } = taskNamed(task);
-    return store.openOf([...new Set(items.flatMap(({ name }) => subjectOf(name, nameKind).hosts))]);
+    return incidents.openOf([...new Set(items.flatMap(({ name }) => subjectOf(name, nameKind).hosts))]);
   };
 
   /** From when on each person knows of all of them; who is not there does not. */
@@ -31,7 +25,7 @@ export function createOrderIncidents({ store, now }: OrderIncidentDeps): OrderIn
     orderId: string,
     open: readonly ListedIncident[],
   ): Promise<ReadonlyMap<string, Date>> {
-    const warnings = await store.warningsOf(orderId);
+    const warnings = await incidents.warningsOf(orderId);
     const people = new Set(warnings.map(({ userId }) => userId));
     return new Map(
       [...people].flatMap((person) => {
@@ -65,6 +59,6 @@ export function createOrderIncidents({ store, now }: OrderIncidentDeps): OrderIn
       return open.map(({ id, changes }) => ({ id, changes: changes.length }));
     },
 
-    told: (orderId, userId, shown) => store.warn(orderId, userId, shown, now()),
+    told: (orderId, userId, shown) => incidents.warn(orderId, userId, shown, now()),
   };
 }

@@ -1,18 +1,17 @@
 import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
-import { type ApproverDeps, approvalPolicyOf, readPeople } from '../approvals/approvers.ts';
+import { approvalPolicyOf, readPeople } from '../approvals/approvers.ts';
 import { countedApprovals, type RequirementProgress } from '../approvals/progress.ts';
 import type { SignedSubject } from '../approvals/signing/approval.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
-import type { MandateInForce } from '../mandates/mandate.ts';
-import type { BudgetStore } from '../money/ports.ts';
-import type { OrderSigning, OrderStore } from '../orders/ports.ts';
+import { mandatesInForce } from '../mandates/life.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import type { Requirement } from '../policy/evaluate.ts';
 import type { Confirmation, PendingChange } from '../policy/pending-changes.ts';
 import { versionToSign } from '../policy/policy.ts';
-import type { DecidingPolicy } from '../policy/ports.ts';
 import { subjectOf } from '../policy/subject.ts';
+import type { NamesContext } from './context.ts';
 import {
   type ChangedName,
   changeHash,
@@ -21,16 +20,7 @@ import {
   NO_DETAILS,
   type ReminderChange,
 } from './portfolio.ts';
-import type {
-  FactsChange,
-  ImportPlan,
-  IncidentStore,
-  Lapse,
-  NameLimit,
-  PendingFacts,
-  PortfolioStore,
-  Progress,
-} from './ports.ts';
+import type { FactsChange, Lapse, NameLimit, Progress } from './ports.ts';
 import {
   confirmedChanges,
   type Protection,
@@ -51,15 +41,9 @@ import {
  * lapse           always; where the name is protected, as its rules ask           in the thread
  */
 
-export interface ProtectedChangesDeps extends ApproverDeps {
-  readonly portfolio: Pick<PortfolioStore, 'write' | 'findMany' | 'readImport' | 'tagsOf'>;
-  readonly pending: PendingFacts;
-  readonly policy: DecidingPolicy;
-  readonly budgets: Pick<BudgetStore, 'list'>;
-  readonly mandatesInForce: () => Promise<readonly MandateInForce[]>;
-  readonly incidents: Pick<IncidentStore, 'openOf'>;
-  readonly orders: Pick<OrderStore, 'list'>;
-  readonly signing: Pick<OrderSigning, 'signersAmong'>;
+/** Reads everything that protects names. */
+export interface ProtectionContext extends OrdersContext {
+  readonly names: NamesContext;
 }
 
 /** What became of an edit. */
@@ -94,197 +78,201 @@ export type DecidedFacts =
 
 export type DecidedLapse = DecidedFacts | 'confirmed' | 'changed';
 
-export interface ProtectedChanges {
-  /** @param origin where it is asked for, here and below */
-  change(
-    edits: ReadonlyMap<string, DetailsChange>,
-    by: string,
-    origin: MessagePlace,
-  ): Promise<EditedFacts | NameLimit>;
-  /** Applies an import that was shown. */
-  applyImport(
-    hash: string,
-    by: string,
-    origin: MessagePlace,
-    progress: Progress,
-  ): Promise<EditedFacts | { readonly stale: ImportPlan } | 'gone' | NameLimit>;
-  unwatch(name: string, by: string, origin: MessagePlace): Promise<Unwatched>;
-  /** Puts names on the list, and changes dates and reminders of those that are on it. @returns `changed`: read again */
-  changeReminders(
-    changes: readonly ReminderChange[],
-    by: string,
-    origin: MessagePlace,
-  ): Promise<EditedFacts | 'changed' | NameLimit>;
-  /** Confirms that a name lapses. It lapses with the last confirmation that its rules ask for. @returns `changed`: read again */
-  confirmLapse(name: string, asked: Lapse, by: string, origin: MessagePlace): Promise<DecidedLapse>;
-  find(id: string): Promise<PendingChange<FactsChange> | undefined>;
-  /** The missing confirmations of a change. */
-  progressOf(pending: PendingChange<FactsChange>): Promise<readonly RequirementProgress[]>;
-  /** The statement that a confirmation signs. */
-  signedSubject(pending: PendingChange<FactsChange>): Promise<SignedSubject>;
-  /** Confirms a change. It takes effect with the last confirmation that it needs. @param shown the {@link changeHash} of what the person saw */
-  confirm(id: string, confirmation: Confirmation, shown: string): Promise<DecidedFacts>;
-  /** Who asked, or who may confirm, drops a change. */
-  dismiss(id: string, by: string): Promise<DecidedFacts>;
-}
+export type ProtectedChanges = ReturnType<typeof createProtectedChanges>;
 
-export function createProtectedChanges(deps: ProtectedChangesDeps): ProtectedChanges {
-  const { portfolio, pending, now } = deps;
-
-  async function request(names: FactsChange['names'], by: string, origin: MessagePlace | undefined) {
-    const at = now();
-    const { approvalTtl } = await deps.settings();
-    return pending.request({ names }, by, at, new Date(at.getTime() + approvalTtl), origin);
-  }
-
-  /** Writes what may be written, and asks for the rest. @returns undefined when a name has changed meanwhile */
-  async function carryOut(
-    changes: readonly ChangedName[],
-    by: string,
-    origin: MessagePlace,
-    plan?: { readonly hash: string; readonly progress: Progress },
-  ): Promise<EditedFacts | 'gone' | NameLimit | undefined> {
-    const { allowed, waiting } = await separateChanges(changes, by, await loadProtection(deps, changes));
-    const written = await portfolio.write(allowed, by, now(), plan?.hash, plan?.progress);
-    if (written === 'changed') return undefined;
-    if (written !== 'written') return written;
-    return {
-      changed: allowed.changes.map(({ name }) => name),
-      waiting: waiting.length === 0 ? undefined : await request(waiting, by, origin),
-    };
-  }
-
-  const edit = (
-    what: string,
-    load: () => Promise<readonly ChangedName[]>,
-    by: string,
-    origin: MessagePlace,
-  ): Promise<EditedFacts | NameLimit> =>
-    compareAndSwap(what, load, async (changes) => {
-      const outcome = await carryOut(changes, by, origin);
-      return outcome === 'gone' ? undefined : outcome;
-    });
-
-  async function confirm(
-    waiting: PendingChange<FactsChange> | undefined,
-    confirmation: Confirmation,
-  ): Promise<DecidedFacts> {
-    const { userId } = confirmation;
-    if (waiting === undefined) return refused({ code: 'change_gone' });
-    const { id, askedBy, change } = waiting;
-    if (askedBy === userId) return refused({ code: 'own_change' });
-    const requirements = await requirementsOf(deps, waiting);
-    const refusal = await refusalOfPerson(deps, requirements, userId, askedBy);
-    if (refusal !== undefined) return refused(refusal);
-    const signed = requirements.filter((requirement) => requirement.signed);
-    const own = { ...waiting, confirmations: [{ userId }] };
-    if (
-      confirmation.signed === undefined &&
-      (await progressOf(deps, signed, own, true)).some(({ counted }) => counted.length > 0)
-    )
-      return refused({ code: 'needs_signature', id });
-    const given = await pending.addConfirmation(id, confirmation, now());
-    if (given === undefined) return refused({ code: 'change_gone' });
-    const confirmed = confirmedChanges(change.names, await progressOf(deps, requirements, given));
-    if (confirmed === undefined) return { ok: true, pending: given, isComplete: false };
-    const outcome = await pending.confirm(id, userId, now(), confirmed);
-    switch (outcome.kind) {
-      case 'confirmed':
-        return { ok: true, pending: outcome.pending, isComplete: true };
-      case 'stale':
-        return refused({ code: 'change_stale', again: outcome.again });
-      case 'own':
-      case 'gone':
-        return refused({ code: 'change_gone' });
-      default:
-        return refused({ code: outcome.kind });
-    }
-  }
-
+/** @param origin in each: where it is asked for */
+export function createProtectedChanges(context: ProtectionContext) {
+  const { portfolio, pendingFacts, now } = context.names;
   return {
-    change: (edits, by, origin) =>
+    change: (edits: ReadonlyMap<string, DetailsChange>, by: string, origin: MessagePlace) =>
       edit(
+        context,
         'changing names',
         async () => editedNames(await portfolio.findMany([...edits.keys()]), edits),
-        by,
-        origin,
+        { by, origin },
       ),
-
-    applyImport: (hash, by, origin, progress) =>
+    /** Applies an import that was shown. */
+    applyImport: (hash: string, by: string, origin: MessagePlace, progress: Progress) =>
       compareAndSwap(
         'applying an import',
         () => portfolio.readImport(hash, by, now(), progress),
         async (plan) => {
           if (plan === 'gone' || 'stale' in plan) return plan;
-          return carryOut(plan.changed, by, origin, { hash, progress });
+          return carryOut(context, plan.changed, { by, origin }, { hash, progress });
         },
       ),
+    unwatch: (name: string, by: string, origin: MessagePlace) => unwatch(context, name, { by, origin }),
+    /** Puts names on the list, and changes dates and reminders of those that are on it. @returns `changed`: read again */
+    changeReminders: (changes: readonly ReminderChange[], by: string, origin: MessagePlace) =>
+      changeReminders(context, changes, { by, origin }),
+    /** Confirms that a name lapses. It lapses with the last confirmation that its rules ask for. @returns `changed`: read again */
+    confirmLapse: (name: string, asked: Lapse, by: string, origin: MessagePlace) =>
+      confirmLapse(context, name, asked, { by, origin }),
+    find: (id: string) => pendingFacts.find(id, now()),
+    /** The missing confirmations of a change. */
+    progressOf: async (waiting: PendingChange<FactsChange>) =>
+      progressOf(context, await requirementsOf(context, waiting), waiting),
+    /** The statement that a confirmation signs. */
+    signedSubject: (waiting: PendingChange<FactsChange>) => subjectOfSignature(context, waiting),
 
-    async unwatch(name, by, origin) {
-      const outcome = await edit(
-        `unwatching ${name}`,
-        async () =>
-          [...(await portfolio.findMany([name]))].map(([, before]) => ({ name, before, after: undefined })),
-        by,
-        origin,
-      );
-      if (typeof outcome === 'string') throw new Error('an unwatch adds nothing');
-      if (outcome.waiting !== undefined) return { kind: 'waiting', pending: outcome.waiting };
-      return { kind: outcome.changed.length > 0 ? 'unwatched' : 'not_watched' };
-    },
-
-    async changeReminders(asked, by, origin) {
-      const found = await portfolio.findMany(asked.flatMap(({ name, isNew }) => (isNew ? [] : [name])));
-      const changes = asked.flatMap((each) => {
-        const before = each.isNew ? NO_DETAILS : found.get(each.name);
-        return before === undefined ? [] : [{ ...each, before, after: before }];
-      });
-      const outcome = await carryOut(changes, by, origin);
-      return outcome === undefined || outcome === 'gone' ? 'changed' : outcome;
-    },
-
-    async confirmLapse(name, { requestedBy, reason }, by, origin) {
-      const details = (await portfolio.findMany([name])).get(name);
-      if (details === undefined) return 'changed';
-      const decision = { kind: 'lapse_confirmed', reason, askedBy: requestedBy, origin } as const;
-      const change = { name, before: details, after: details, decision };
-      const names = [change];
-      const requirements = weighChanges(await loadProtection(deps, names))(change, requestedBy) ?? [];
-      const refusal =
-        requirements.length === 0 ? undefined : await refusalOfPerson(deps, requirements, by, requestedBy);
-      if (refusal !== undefined) return refused(refusal);
-      const alone = { id: '', change: { names }, askedBy: requestedBy, confirmations: [{ userId: by }] };
-      const confirmed = confirmedChanges(names, await progressOf(deps, requirements, alone));
-      if (confirmed === undefined) return confirm(await request(names, requestedBy, origin), { userId: by });
-      return (await portfolio.write(confirmed, by, now())) === 'written' ? 'confirmed' : 'changed';
-    },
-
-    find: (id) => pending.find(id, now()),
-
-    progressOf: async (waiting) => progressOf(deps, await requirementsOf(deps, waiting), waiting),
-
-    signedSubject: (waiting) => subjectOfSignature(deps, waiting),
-
-    async confirm(id, confirmation, shown) {
-      const waiting = await pending.find(id, now());
+    /** Confirms a change. It takes effect with the last confirmation that it needs. @param shown the {@link changeHash} of what the person saw */
+    async confirm(id: string, confirmation: Confirmation, shown: string): Promise<DecidedFacts> {
+      const waiting = await pendingFacts.find(id, now());
       if (waiting !== undefined && changeHash(waiting.change) !== shown)
         return refused({ code: 'change_stale', again: waiting });
-      return confirm(waiting, confirmation);
+      return confirm(context, waiting, confirmation);
     },
 
-    async dismiss(id, by) {
-      const waiting = await pending.find(id, now());
+    /** Who asked, or who may confirm, drops a change. */
+    async dismiss(id: string, by: string): Promise<DecidedFacts> {
+      const waiting = await pendingFacts.find(id, now());
       const refusal =
         waiting !== undefined && waiting.askedBy !== by
-          ? await refusalOfPerson(deps, await requirementsOf(deps, waiting), by, waiting.askedBy)
+          ? await refusalOfPerson(context, await requirementsOf(context, waiting), by, waiting.askedBy)
           : undefined;
       if (refusal !== undefined) return refused(refusal);
-      const dropped = await pending.dismiss(id, by, now());
+      const dropped = await pendingFacts.dismiss(id, by, now());
       return dropped === undefined
         ? refused({ code: 'change_gone' })
         : { ok: true, pending: dropped, isComplete: true };
     },
   };
+}
+
+/** Who asks for a change, and where. */
+interface Asking {
+  readonly by: string;
+  readonly origin: MessagePlace | undefined;
+}
+
+async function request(
+  { names: { pendingFacts, now }, settings }: ProtectionContext,
+  names: FactsChange['names'],
+  { by, origin }: Asking,
+): Promise<PendingChange<FactsChange>> {
+  const at = now();
+  const { approvalTtl } = await settings();
+  return pendingFacts.request({ names }, by, at, new Date(at.getTime() + approvalTtl), origin);
+}
+
+/** Writes what may be written, and asks for the rest. @returns undefined when a name has changed meanwhile */
+async function carryOut(
+  context: ProtectionContext,
+  changes: readonly ChangedName[],
+  asking: Asking,
+  plan?: { readonly hash: string; readonly progress: Progress },
+): Promise<EditedFacts | 'gone' | NameLimit | undefined> {
+  const { by } = asking;
+  const { portfolio, now } = context.names;
+  const { allowed, waiting } = await separateChanges(changes, by, await loadProtection(context, changes));
+  const written = await portfolio.write(allowed, by, now(), plan?.hash, plan?.progress);
+  if (written === 'changed') return undefined;
+  if (written !== 'written') return written;
+  return {
+    changed: allowed.changes.map(({ name }) => name),
+    waiting: waiting.length === 0 ? undefined : await request(context, waiting, asking),
+  };
+}
+
+function edit(
+  context: ProtectionContext,
+  what: string,
+  load: () => Promise<readonly ChangedName[]>,
+  asking: Asking,
+): Promise<EditedFacts | NameLimit> {
+  return compareAndSwap(what, load, async (changes) => {
+    const outcome = await carryOut(context, changes, asking);
+    return outcome === 'gone' ? undefined : outcome;
+  });
+}
+
+async function unwatch(context: ProtectionContext, name: string, asking: Asking): Promise<Unwatched> {
+  const load = async () =>
+    [...(await context.names.portfolio.findMany([name]))].map(([, before]) => ({
+      name,
+      before,
+      after: undefined,
+    }));
+  const outcome = await edit(context, `unwatching ${name}`, load, asking);
+  if (typeof outcome === 'string') throw new Error('an unwatch adds nothing');
+  if (outcome.waiting !== undefined) return { kind: 'waiting', pending: outcome.waiting };
+  return { kind: outcome.changed.length > 0 ? 'unwatched' : 'not_watched' };
+}
+
+async function changeReminders(
+  context: ProtectionContext,
+  asked: readonly ReminderChange[],
+  asking: Asking,
+): Promise<EditedFacts | 'changed' | NameLimit> {
+  const known = asked.flatMap(({ name, isNew }) => (isNew ? [] : [name]));
+  const found = await context.names.portfolio.findMany(known);
+  const changes = asked.flatMap((each) => {
+    const before = each.isNew ? NO_DETAILS : found.get(each.name);
+    return before === undefined ? [] : [{ ...each, before, after: before }];
+  });
+  const outcome = await carryOut(context, changes, asking);
+  return outcome === undefined || outcome === 'gone' ? 'changed' : outcome;
+}
+
+async function confirmLapse(
+  context: ProtectionContext,
+  name: string,
+  { requestedBy, reason }: Lapse,
+  { by, origin }: Asking,
+): Promise<DecidedLapse> {
+  const { portfolio, now } = context.names;
+  const details = (await portfolio.findMany([name])).get(name);
+  if (details === undefined) return 'changed';
+  const decision = { kind: 'lapse_confirmed', reason, askedBy: requestedBy, origin } as const;
+  const change = { name, before: details, after: details, decision };
+  const names = [change];
+  const requirements = weighChanges(await loadProtection(context, names))(change, requestedBy) ?? [];
+  const refusal =
+    requirements.length === 0 ? undefined : await refusalOfPerson(context, requirements, by, requestedBy);
+  if (refusal !== undefined) return refused(refusal);
+  const alone = { id: '', change: { names }, askedBy: requestedBy, confirmations: [{ userId: by }] };
+  const confirmed = confirmedChanges(names, await progressOf(context, requirements, alone));
+  if (confirmed === undefined)
+    return confirm(context, await request(context, names, { by: requestedBy, origin }), { userId: by });
+  return (await portfolio.write(confirmed, by, now())) === 'written' ? 'confirmed' : 'changed';
+}
+
+async function confirm(
+  context: ProtectionContext,
+  waiting: PendingChange<FactsChange> | undefined,
+  confirmation: Confirmation,
+): Promise<DecidedFacts> {
+  const { pendingFacts, now } = context.names;
+  const { userId } = confirmation;
+  if (waiting === undefined) return refused({ code: 'change_gone' });
+  const { id, askedBy, change } = waiting;
+  if (askedBy === userId) return refused({ code: 'own_change' });
+  const requirements = await requirementsOf(context, waiting);
+  const refusal = await refusalOfPerson(context, requirements, userId, askedBy);
+  if (refusal !== undefined) return refused(refusal);
+  const signed = requirements.filter((requirement) => requirement.signed);
+  const own = { ...waiting, confirmations: [{ userId }] };
+  if (
+    confirmation.signed === undefined &&
+    (await progressOf(context, signed, own, true)).some(({ counted }) => counted.length > 0)
+  )
+    return refused({ code: 'needs_signature', id });
+  const given = await pendingFacts.addConfirmation(id, confirmation, now());
+  if (given === undefined) return refused({ code: 'change_gone' });
+  const confirmed = confirmedChanges(change.names, await progressOf(context, requirements, given));
+  if (confirmed === undefined) return { ok: true, pending: given, isComplete: false };
+  const outcome = await pendingFacts.confirm(id, userId, now(), confirmed);
+  switch (outcome.kind) {
+    case 'confirmed':
+      return { ok: true, pending: outcome.pending, isComplete: true };
+    case 'stale':
+      return refused({ code: 'change_stale', again: outcome.again });
+    case 'own':
+    case 'gone':
+      return refused({ code: 'change_gone' });
+    default:
+      return refused({ code: outcome.kind });
+  }
 }
 
 function refused(refusal: FactsRefusal): DecidedFacts {
@@ -295,23 +283,23 @@ const OPEN_STATES = ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'] as const;
 
 /** Loads everything that protects some names. */
 async function loadProtection(
-  deps: ProtectedChangesDeps,
-  changes: readonly Pick<ChangedName, 'name' | 'before' | 'after'>[],
+  context: ProtectionContext,
+  changes: readonly ChangedName[],
 ): Promise<Protection> {
   const parents = changes.flatMap(({ name }) =>
     subjectOf(name, 'host').hosts.filter((host) => host !== name),
   );
   const unwatched = changes.flatMap(({ name, after }) => (after === undefined ? [name] : []));
   const [settings, policy, budgets, mandates, tagsOf, incidents, ...orders] = await Promise.all([
-    deps.settings(),
-    deps.policy.current(),
-    deps.budgets.list(),
-    deps.mandatesInForce(),
+    context.settings(),
+    context.policy.current(),
+    context.names.budgets.list(),
+    mandatesInForce(context, 'system'),
     parents.length === 0
       ? new Map<string, readonly string[]>()
-      : deps.portfolio.tagsOf([...new Set(parents)]),
-    unwatched.length === 0 ? [] : deps.incidents.openOf(unwatched),
-    ...unwatched.map((name) => deps.orders.list({ name, states: OPEN_STATES, viewer: 'system', limit: 1 })),
+      : context.names.portfolio.tagsOf([...new Set(parents)]),
+    unwatched.length === 0 ? [] : context.names.incidents.openOf(unwatched),
+    ...unwatched.map((name) => context.store.list({ name, states: OPEN_STATES, viewer: 'system', limit: 1 })),
   ]);
   const ordered = unwatched.filter((_, index) => (orders[index]?.length ?? 0) > 0);
   return {
@@ -326,21 +314,21 @@ async function loadProtection(
 
 /** The requirements of a change by the current rules. */
 async function requirementsOf(
-  deps: ProtectedChangesDeps,
+  context: ProtectionContext,
   { change: { names }, askedBy }: PendingChange<FactsChange>,
 ): Promise<readonly Requirement[]> {
-  return requirementsOfAll(names, askedBy, await loadProtection(deps, names));
+  return requirementsOfAll(names, askedBy, await loadProtection(context, names));
 }
 
 async function refusalOfPerson(
-  deps: ProtectedChangesDeps,
+  context: ProtectionContext,
   requirements: readonly Requirement[],
   userId: string,
   askedBy: string,
 ): Promise<Refusal | undefined> {
-  const at = deps.now();
-  const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
-  const known = await readPeople({ ...deps, away, at }, requirements, [userId]);
+  const at = context.now();
+  const [settings, away] = await Promise.all([context.settings(), context.standIns.current(at)]);
+  const known = await readPeople({ ...context, away, at }, requirements, [userId]);
   const question = { requirements, requesters: new Set([askedBy]), userIds: [userId] };
   return refusalOfNonApprover(approvalPolicyOf(question, known, settings, at), userId, 'confirm_facts');
 }
@@ -349,18 +337,21 @@ type Asked = Pick<PendingChange<FactsChange>, 'id' | 'change' | 'askedBy' | 'con
 
 /** How far the confirmations of a change meet what it needs. @param unsigned count those without a signature too */
 async function progressOf(
-  deps: ProtectedChangesDeps,
+  context: ProtectionContext,
   requirements: readonly Requirement[],
   waiting: Asked,
   unsigned = false,
 ): Promise<readonly RequirementProgress[]> {
-  const at = deps.now();
+  const at = context.now();
   const { askedBy, confirmations } = waiting;
-  const [away, subject] = await Promise.all([deps.standIns.current(at), subjectOfSignature(deps, waiting)]);
+  const [away, subject] = await Promise.all([
+    context.standIns.current(at),
+    subjectOfSignature(context, waiting),
+  ]);
   const approvals = confirmations.map(({ userId }) => userId);
   const [{ people }, signers] = await Promise.all([
-    readPeople({ ...deps, away, at }, requirements, approvals),
-    deps.signing.signersAmong(confirmations, subject),
+    readPeople({ ...context, away, at }, requirements, approvals),
+    context.signing.signersAmong(confirmations, subject),
   ]);
   const requesters = new Set([askedBy]);
   return requirements.map((requirement) => ({
@@ -374,7 +365,7 @@ async function progressOf(
 }
 
 async function subjectOfSignature(
-  { policy }: ProtectedChangesDeps,
+  { policy }: ProtectionContext,
   { id, change, askedBy }: Asked,
 ): Promise<SignedSubject> {
   const version = versionToSign(await policy.current());

@@ -44,6 +44,21 @@ export const ORDER_TASK_NAMES = [
 ] as const;
 export type OrderTaskName = (typeof ORDER_TASK_NAMES)[number];
 
+/**
+ * What waits for an approver unless the settings say otherwise: what costs money, what can lose a name, and what leads all
+ * its traffic and mail elsewhere.
+ */
+export const DEFAULT_APPROVAL_TASKS: readonly OrderTaskName[] = [
+  'create',
+  'transfer',
+  'renew',
+  'restore',
+  'delete',
+  'nameservers',
+  'owner-change',
+  'authcode',
+];
+
 /** The tasks whose success changes what the watch list knows of a name. */
 export const FOLLOWED_TASKS: readonly OrderTaskName[] = ['create', 'transfer', 'renew', 'restore', 'delete'];
 

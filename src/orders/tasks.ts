@@ -563,14 +563,6 @@ export type SentTaskName = Exclude<OrderTaskName, 'mandate'>;
 
 export const SENT_TASK_NAMES: readonly SentTaskName[] = ORDER_TASK_NAMES.filter((name) => name !== 'mandate');
 
-/**
- * What waits for an approver unless the settings say otherwise: what costs money, what can lose a name, and what leads all
- * its traffic and mail elsewhere.
- */
-export const DEFAULT_APPROVAL_TASKS: readonly OrderTaskName[] = Object.values(ORDER_TASKS)
-  .filter(({ effect, risk }) => effect === 'charge' || risk !== 'none')
-  .map(({ name }) => name);
-
 /** The row of a task. */
 export function taskNamed(name: OrderTaskName): OrderTask {
   return ORDER_TASKS[name];

@@ -1,5 +1,9 @@
 import { connect } from 'node:tls';
-import { type Fact, seen, unseen } from '../names/facts.ts';
+
+/** When a certificate ends, in ISO 8601, or why that is unknown. */
+export type CertificateEnd =
+  | { readonly state: 'seen'; readonly value: readonly [string] }
+  | { readonly state: 'unseen'; readonly reason: 'private_address' | 'timeout' | 'no_tls' };
 
 /** How a certificate is read. */
 export interface CertificateOptions {
@@ -25,9 +29,11 @@ export async function readCertificate(
   addresses: readonly string[],
   options: CertificateOptions,
   signal?: AbortSignal,
-): Promise<Fact> {
+): Promise<CertificateEnd> {
   const address = addresses.find(options.mayConnect);
-  return address === undefined ? unseen('private_address') : readEnd(name, address, options, signal);
+  return address === undefined
+    ? { state: 'unseen', reason: 'private_address' }
+    : readEnd(name, address, options, signal);
 }
 
 function readEnd(
@@ -35,7 +41,7 @@ function readEnd(
   address: string,
   { port = HTTPS_PORT, timeoutMs = DEFAULT_TIMEOUT_MS }: CertificateOptions,
   signal: AbortSignal | undefined,
-): Promise<Fact> {
+): Promise<CertificateEnd> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const socket = connect({ host: address, port, servername: name, rejectUnauthorized: false });
@@ -46,13 +52,19 @@ function readEnd(
       finish();
     };
     const abort = () => end(() => reject(signal?.reason));
-    const timer = setTimeout(() => end(() => resolve(unseen('timeout'))), timeoutMs);
+    const timer = setTimeout(() => end(() => resolve({ state: 'unseen', reason: 'timeout' })), timeoutMs);
     signal?.addEventListener('abort', abort, { once: true });
-    socket.on('error', () => end(() => resolve(unseen('no_tls'))));
-    socket.on('close', () => end(() => resolve(unseen('no_tls'))));
+    socket.on('error', () => end(() => resolve({ state: 'unseen', reason: 'no_tls' })));
+    socket.on('close', () => end(() => resolve({ state: 'unseen', reason: 'no_tls' })));
     socket.on('secureConnect', () => {
       const endsAt = Date.parse(socket.getPeerCertificate().valid_to);
-      end(() => resolve(Number.isNaN(endsAt) ? unseen('no_tls') : seen([new Date(endsAt).toISOString()])));
+      end(() =>
+        resolve(
+          Number.isNaN(endsAt)
+            ? { state: 'unseen', reason: 'no_tls' }
+            : { state: 'seen', value: [new Date(endsAt).toISOString()] },
+        ),
+      );
     });
   });
 }

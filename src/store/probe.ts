@@ -1,11 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
-import type { Condition, OrderFigures } from '../app/metrics.ts';
 import type { Log } from '../lib/log.ts';
 import { optional } from './columns.ts';
 import { withStoreError } from './database.ts';
 import { SEARCH_PATH } from './session-settings.ts';
+
+/** The numbers of orders for the metrics. */
+export interface OrderFigures {
+  readonly byState: Readonly<Record<string, number>>;
+  readonly queueAgeSeconds: number;
+  readonly unsealedSeconds: number;
+}
 
 /**
  * Looks at the database for health checks and metrics. It has connections of its own: orders may use up all of theirs.
@@ -16,7 +22,7 @@ export interface DatabaseProbe {
   /** @throws {StoreError} when the database does not tell them in time */
   figures(now: Date): Promise<OrderFigures>;
   /** @throws {StoreError} when the database does not tell it in time */
-  condition(now: Date): Promise<Condition>;
+  condition(now: Date): Promise<z.infer<typeof conditions>[0]>;
   /** For how long the oldest event has waited for a seal. @throws {StoreError} when the database does not tell it in time */
   unsealedSeconds(): Promise<number>;
   close(): Promise<void>;

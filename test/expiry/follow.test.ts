@@ -9,6 +9,7 @@ import { importNames } from '../../src/store/domain-statements.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newDemand, newOrder } from '../orders/sample.ts';
+import { namesContextWith } from '../support/names-context.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
 import { WITNESS } from '../support/witness.ts';
 import { DAY_MS, Rig } from './rig.ts';
@@ -124,6 +125,7 @@ describe('the watch list after a success', () => {
 
 describe('on the real store', () => {
   let rig: Rig;
+  const follower = () => namesContextWith({ watchList: rig.store, now: () => NOW });
   beforeEach(async () => {
     rig = await Rig.start();
     rig.now = NOW;
@@ -163,7 +165,7 @@ describe('on the real store', () => {
   test('however often and by however many a success is followed, the years are added once', async () => {
     await rig.watch('cafe.rest', 6);
     const order = await anOrder('order1');
-    const deps = { store: rig.store, now: () => NOW };
+    const deps = follower();
     const outcomes = await Promise.all([1, 2, 3].map(() => followOrder(deps, order, 1)));
     expect(outcomes.filter(Boolean)).toHaveLength(1);
     expect(await followOrder(deps, order, 1)).toBeUndefined();
@@ -173,7 +175,7 @@ describe('on the real store', () => {
   test('a change that is being made as a success is followed is not lost, nor is the success, followed by two at once', async () => {
     await rig.watch('cafe.rest', 6);
     const order = await anOrder('order1');
-    const deps = { store: rig.store, now: () => NOW };
+    const deps = follower();
     const at = new Date('2027-09-01T12:00:00Z');
     const { following } = await rig.database.transaction(async (run) => {
       await run(Prisma.sql`UPDATE domains SET version = version + 1, expires_at = ${at}, looked_at = ${at}`);
@@ -207,7 +209,7 @@ describe('on the real store', () => {
     const renewed = registrationUntil(new Date('2028-06-20T12:00:00Z'));
     const after = { ...record, ...datesAfterLook(record, lookThatShows('cafe.rest', NOW, renewed)) };
     expect(await records.save(record, { after, observations: [], incident: undefined })).toBe(true);
-    await followOrder({ store: rig.store, now: () => NOW }, order, 1);
+    await followOrder(follower(), order, 1);
     expect(await rig.store.find('cafe.rest')).toMatchObject({
       expiry: { at: new Date('2028-06-20T12:00:00Z'), source: 'rdap' },
       renewed: undefined,
@@ -225,7 +227,7 @@ describe('on the real store', () => {
       if (!(await rig.store.change(before, { ...before, deletedAt }))) await change();
     };
     await Promise.all([
-      ...orders.map((order) => followOrder({ store: rig.store, now: () => NOW }, order, 1)),
+      ...orders.map((order) => followOrder(follower(), order, 1)),
       ...[1, 2, 3].map(change),
     ]);
     expect(await rig.store.find('cafe.rest')).toMatchObject({
@@ -237,7 +239,7 @@ describe('on the real store', () => {
 
   test('a success whose name an import adds at the same moment is followed all the same', async () => {
     const order = await anOrder('order1');
-    const deps = { store: rig.store, now: () => NOW };
+    const deps = follower();
     const { attempt } = await rig.database.transaction(async (run) => {
       await run(importNames([{ name: 'cafe.rest' }], { actor: 'U0CAROL', at: NOW }));
       const begun = followOrder(deps, order, 1);
@@ -255,7 +257,7 @@ describe('on the real store', () => {
     rig.nextMorning();
     await rig.digest();
     const order = await anOrder('order3');
-    await followOrder({ store: rig.store, now: () => rig.now }, order, 1);
+    await followOrder(namesContextWith({ watchList: rig.store, now: () => rig.now }), order, 1);
     for (let day = 0; day < 10; day += 1) {
       rig.nextMorning();
       await rig.digest();

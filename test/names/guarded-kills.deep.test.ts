@@ -4,15 +4,16 @@ import { type SandboxDns, startSandboxDns } from '@domain-steward/sandbox-servic
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
-import { createNames } from '../../src/names/names.ts';
+import { completeNames, createNames } from '../../src/names/names.ts';
 import { createObservers } from '../../src/names/observers.ts';
 import { parseDnsServers } from '../../src/registry/dns/servers.ts';
+import { createBudgetStore } from '../../src/store/budgets.ts';
 import { type Database, openDatabase, type RunStatement } from '../../src/store/database.ts';
 import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createLeaseStore } from '../../src/store/leases.ts';
 import { createImpactStore, createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { createPortfolioStore } from '../../src/store/portfolio.ts';
+import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { seeded } from '../support/seeded.ts';
 import { arrangedList } from '../support/unprotected.ts';
@@ -91,23 +92,28 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
     run: mortal(opened.run),
     transaction: (work) => opened.transaction((run) => work(mortal(run))),
   };
-  const watching = createNames({
-    store: createNameRecordStore(database, TEAM),
-    incidents: createIncidentStore(database, TEAM),
-    impacts: createImpactStore(database, TEAM),
-    incidentChanged: () => undefined,
-    orders: createOrderStore(database, WITNESS),
-    tags: createPortfolioStore(database, TEAM),
-    rdap: {
-      fetchRecord: async () => ({ kind: 'unavailable', problem: { code: 'busy' } }),
-    },
-    ...createObservers(parseDnsServers(dns.resolver), now),
-    leases: createLeaseStore(database),
-    processId: id,
-    now,
-    log: createLog('silent'),
-    signal: stop.signal,
-  });
+  const watching = createNames(
+    completeNames({
+      records: createNameRecordStore(database, TEAM),
+      incidents: createIncidentStore(database, TEAM),
+      impacts: createImpactStore(database, TEAM),
+      incidentChanged: () => undefined,
+      orders: createOrderStore(database, WITNESS),
+      portfolio: createPortfolioStore(database, TEAM),
+      rdap: {
+        fetchRecord: async () => ({ kind: 'unavailable', problem: { code: 'busy' } }),
+        close: async () => undefined,
+      },
+      ...createObservers(parseDnsServers(dns.resolver), now),
+      leases: createLeaseStore(database),
+      pendingFacts: createPendingFacts(database, TEAM),
+      budgets: createBudgetStore(database, TEAM),
+      processId: id,
+      now,
+      log: createLog('silent'),
+      signal: stop.signal,
+    }),
+  );
   return {
     look: () => watching.lookAtGuarded().catch(() => undefined),
     die,

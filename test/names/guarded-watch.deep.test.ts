@@ -3,8 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createGuardedWatch } from '../../src/names/guarded-watch.ts';
-import { keepParentLook } from '../../src/names/look.ts';
-import { createLookPlanner } from '../../src/names/look-planner.ts';
 import { createObservers } from '../../src/names/observers.ts';
 import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
 import { parseDnsServers } from '../../src/registry/dns/servers.ts';
@@ -13,6 +11,7 @@ import { createLeaseStore } from '../../src/store/leases.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { startDns } from '../registry/dns/sandbox-dns.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { namesContextWith } from '../support/names-context.ts';
 import { arrangedList } from '../support/unprotected.ts';
 
 /* The watch over guarded names with the real database, the real sockets and a parent zone of three servers. */
@@ -60,28 +59,25 @@ test('1,000 guarded names take less than 5 % of a core, and are asked for once a
   await db.prisma.domain.updateMany({ data: { tags: ['guarded'] } });
   const store = createNameRecordStore(db, 'T0TEAM');
   const observers = createObservers(parseDnsServers(dns.resolver), now);
-  const looking = {
-    ...{ store, observer: observers.observer, now, log: createLog('silent') },
-    rdap: { fetchRecord: () => Promise.reject(new Error('nobody asks a registry')) },
-    delegations: { observe: async () => ({}) },
-    planner: createLookPlanner(1_000),
-    contextOf: async () => ({ orders: [], hasOpenOrder: false, incidents: [], isGuarded: true }),
-  };
-  const watch = createGuardedWatch({
-    store,
-    lead: (leaseMs) => createLeaseStore(db).take('guarded_watch', 'process', leaseMs),
-    ...{ parents: createParentZones(observers.dns, now), dns: observers.parentDns },
-    keep: (sight) => keepParentLook(looking, sight),
-    lookAtRegistry: () => Promise.reject(new Error('nobody asks a registry')),
-    ...{ now, log: createLog('silent'), signal: never },
-  });
+  const look = createGuardedWatch(
+    namesContextWith({
+      ...observers,
+      parents: createParentZones(observers.dns, now),
+      records: store,
+      leases: createLeaseStore(db),
+      processId: 'process',
+      rdap: { fetchRecord: () => Promise.reject(new Error('nobody asks a registry')) },
+      activityOf: async () => ({ orders: [], hasOpenOrder: false, incidents: [], isGuarded: true }),
+      ...{ now, log: createLog('silent'), signal: never },
+    }),
+  );
   await db.prisma.lease.deleteMany();
   /** Sixty looks, a second apart; what they take of the processor, with the sandbox's servers in it. */
   const minute = async () => {
     const before = process.cpuUsage();
     for (let second = 0; second < 60; second += 1) {
       nowMs += MINUTE_MS / 60;
-      await watch.look();
+      await look();
     }
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1_000 / MINUTE_MS;

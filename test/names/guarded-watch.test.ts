@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
-import type { Observation } from '../../src/names/facts.ts';
+import { type FactName, isSameSet } from '../../src/names/facts.ts';
 import { createGuardedWatch } from '../../src/names/guarded-watch.ts';
-import { type FactChange, mergeMajority, type NameHistory } from '../../src/names/history.ts';
-import { isChanged } from '../../src/names/parent-sight.ts';
+import type { NameHistory } from '../../src/names/history.ts';
 import { createDnsClient } from '../../src/registry/dns/client.ts';
 import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
 import { parseDnsServers } from '../../src/registry/dns/servers.ts';
 import { startDns } from '../registry/dns/sandbox-dns.ts';
+import { namesContextWith, recordWith } from '../support/names-context.ts';
 
 const OURS = ['ns1.host.example', 'ns2.host.example'];
 const THIEF = ['ns1.thief.example'];
@@ -32,26 +32,41 @@ async function arrange(names: readonly string[] = [NAME]) {
     rounds: 1,
   });
   const known = new Map<string, NameHistory>(names.map((name) => [name, {}]));
-  const changes: FactChange[] = [];
+  const changes: { readonly fact: FactName; readonly after: readonly string[] }[] = [];
   const askedRegistry: string[] = [];
   let leads = true;
-  const watch = createGuardedWatch({
-    store: { guarded: async () => [...known].map(([name, history]) => ({ name, history })) },
-    lead: async () => leads,
-    parents: createParentZones(client, now),
-    dns: client,
-    keep: async (sight: Observation) => {
-      const before = known.get(sight.name) ?? {};
-      const { history, changes: found } = mergeMajority(before, sight);
-      known.set(sight.name, history);
-      changes.push(...found);
-      return isChanged(before, history);
-    },
-    lookAtRegistry: async (name) => askedRegistry.push(name),
-    now,
-    log: createLog('silent'),
-    signal: never,
-  });
+  const look = createGuardedWatch(
+    namesContextWith({
+      records: {
+        guarded: async () => [...known].map(([name, history]) => ({ name, history })),
+        find: async (name) => recordWith(name, known.get(name) ?? {}, now()),
+        save: async ({ name, history }, { after }) => {
+          known.set(name, after.history);
+          for (const fact of ['parent_nameservers', 'ds'] as const) {
+            const [before, value] = [history[fact]?.current?.value, after.history[fact]?.current?.value];
+            if (before !== undefined && value !== undefined && !isSameSet(before, value))
+              changes.push({ fact, after: value });
+          }
+          return true;
+        },
+      },
+      leases: { take: async () => leads },
+      processId: 'process',
+      parents: createParentZones(client, now),
+      parentDns: client,
+      observer: {},
+      rdap: {
+        fetchRecord: async (name) => {
+          askedRegistry.push(name);
+          return { kind: 'unavailable', problem: { code: 'busy' } };
+        },
+      },
+      activityOf: async () => ({ orders: [], hasOpenOrder: false, incidents: [], isGuarded: true }),
+      now,
+      log: createLog('silent'),
+      signal: never,
+    }),
+  );
   const questions = () =>
     dns.questions.filter(({ server, name }) => server !== 'resolver' && known.has(name));
   return {
@@ -59,7 +74,7 @@ async function arrange(names: readonly string[] = [NAME]) {
     known,
     changes,
     askedRegistry,
-    look: watch.look,
+    look,
     questions,
     setLeads: (value: boolean) => {
       leads = value;
@@ -68,7 +83,7 @@ async function arrange(names: readonly string[] = [NAME]) {
     async minutes(count: number) {
       for (let n = 0; n < count; n += 1) {
         nowMs += MINUTE;
-        await watch.look();
+        await look();
       }
     },
     pass: (ms: number) => {

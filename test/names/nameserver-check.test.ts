@@ -23,12 +23,12 @@ async function arrange() {
 async function check(dns: SandboxDns, hosts: readonly string[] = ['ns1.new.example'], more: Facts = {}) {
   const client = clientFor(dns, { timeoutMs: 300 });
   const now = () => new Date('2026-11-22T00:00:00Z');
-  const observer = createDnsObserver({
-    dns: client,
-    parents: createParentZones(client, now),
+  const observer = createDnsObserver(
+    client,
+    createParentZones(client, now),
+    () => Promise.resolve(seen(['2027-01-01T00:00:00.000Z'])),
     now,
-    readCertificate: () => Promise.resolve(seen(['2027-01-01T00:00:00.000Z'])),
-  });
+  );
   const { facts } = await observer.observe('cafe.rest');
   return checkNameservers(client, { name: 'cafe.rest', current: { ...facts, ...more } }, hosts);
 }

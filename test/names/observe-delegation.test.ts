@@ -26,18 +26,19 @@ async function arrange(
   const dns = await startDns();
   await serveName(dns, 'cafe.rest', ['@ A 198.51.100.7']);
   const asked: string[] = [];
-  const observer = createDelegationObserver({
-    dns: clientFor(dns, { timeoutMs: 200 }),
-    rdap: {
+  const observe = createDelegationObserver(
+    clientFor(dns, { timeoutMs: 200 }),
+    {
       fetchRecord: async (domain) => {
         asked.push(domain);
         return record;
       },
+      close: async () => undefined,
     },
-    planner: createLookPlanner(3_600),
-    now: () => NOW,
-  });
-  return { dns, asked, look: () => observer.observe('cafe.rest', hosts, never) };
+    createLookPlanner(3_600),
+    () => NOW,
+  );
+  return { dns, asked, look: () => observe('cafe.rest', hosts, never) };
 }
 
 describe('the servers of a delegation', () => {

@@ -28,15 +28,15 @@ async function arrange(lines: readonly string[] = LINES) {
   const asked: (readonly string[])[] = [];
   let now = AT;
   const client = clientFor(dns, { timeoutMs: 300 });
-  const observer = createDnsObserver({
-    dns: client,
-    parents: createParentZones(client, () => now),
-    now: () => now,
-    readCertificate: (_name, addresses) => {
+  const observer = createDnsObserver(
+    client,
+    createParentZones(client, () => now),
+    (_name, addresses) => {
       asked.push(addresses);
       return Promise.resolve(seen(['2027-01-01T00:00:00.000Z']));
     },
-  });
+    () => now,
+  );
   return {
     dns,
     asked,

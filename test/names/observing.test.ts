@@ -21,6 +21,7 @@ import { createOrderStore } from '../../src/store/orders.ts';
 import { newOrder } from '../orders/sample.ts';
 import { clientFor, startDns } from '../registry/dns/sandbox-dns.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { namesContextWith } from '../support/names-context.ts';
 import { arrangedList } from '../support/unprotected.ts';
 import { WITNESS } from '../support/witness.ts';
 
@@ -183,18 +184,13 @@ async function arrange(
     now,
     spacingMs: 0,
   });
-  const deps = {
-    store,
+  const deps = namesContextWith({
+    records: store,
     rdap,
-    observer: createDnsObserver({
-      dns: client,
-      parents: createParentZones(client, now),
-      now,
-      readCertificate: async () => unseen('no_tls'),
-    }),
-    delegations: { observe: async () => ({}) },
+    observer: createDnsObserver(client, createParentZones(client, now), async () => unseen('no_tls'), now),
+    observeDelegation: async () => ({}),
     planner: createLookPlanner(3_600),
-    contextOf: async () => ({
+    activityOf: async () => ({
       orders: options.orders ?? [],
       hasOpenOrder: false,
       incidents: [],
@@ -203,7 +199,7 @@ async function arrange(
     now,
     log: createLog('silent'),
     random: () => 0,
-  };
+  });
   const known = async () => {
     const found = await store.find(NAME);
     if (found === undefined) throw new Error('nothing is known of it');
@@ -267,7 +263,7 @@ describe('a look', () => {
         return seen;
       },
     };
-    await lookAtName({ ...t.deps, observer }, NAME, never);
+    await lookAtName(namesContextWith({ ...t.deps, observer }), NAME, never);
     const { nextDnsAt, nextRegistryAt } = await t.known();
     expect([nextDnsAt, nextRegistryAt].map(t.hoursTo)).toEqual([0, 0]);
     expect(await store.claimDue(now(), LEASE_MS, 1)).toEqual([NAME]);
@@ -286,7 +282,7 @@ describe('a look', () => {
         return answer;
       },
     };
-    await lookAtName({ ...t.deps, rdap }, NAME, never);
+    await lookAtName(namesContextWith({ ...t.deps, rdap }), NAME, never);
     expect(t.hoursTo((await t.known()).nextRegistryAt)).toBe(0);
     await t.close();
   });
@@ -294,7 +290,7 @@ describe('a look', () => {
   test('tells of a new fault in the delegation, though a part of it can never be seen', async () => {
     const t = await arrange();
     const looksAt = (facts: Facts) =>
-      lookAtName({ ...t.deps, delegations: { observe: async () => facts } }, NAME, never);
+      lookAtName(namesContextWith({ ...t.deps, observeDelegation: async () => facts }), NAME, never);
     const neverSeen = { registrable_domains: unseen('registry_unavailable'), unfit_ds: unseen('not_told') };
     await looksAt({ ...NO_DELEGATION, ...neverSeen });
     const before = now();

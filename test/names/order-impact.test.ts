@@ -8,6 +8,7 @@ import type { OrderImpact } from '../../src/names/ports.ts';
 import { createDnsClient } from '../../src/registry/dns/client.ts';
 import { gate } from '../orders/rig.ts';
 import { newOrder } from '../orders/sample.ts';
+import { namesContextWith, recordWith } from '../support/names-context.ts';
 
 /*
  * Whether what hangs on a name is known when somebody approves.
@@ -28,45 +29,50 @@ function impactsWith(watched?: NameHistory) {
   const now = () => new Date(state.now);
   // An auth code changes no nameservers, so none are asked.
   const dns = createDnsClient({ servers: [], mayConnect: () => false });
-  const impacts = createImpacts({
-    store: { findMany: async () => [], mentioning: async () => [] },
-    impacts: {
-      impactOf: async (orderId) => kept.get(orderId),
-      saveImpact: async (orderId, latest, look) => {
-        const before = { asked: latest, warned: undefined, warnedToldAt: undefined, warnedOf: [] };
-        kept.set(orderId, { ...before, ...kept.get(orderId), latest, isThorough: look !== 'asking' });
+  const impacts = createImpacts(
+    namesContextWith({
+      records: {
+        findMany: async () => [],
+        mentioning: async () => [],
+        find: async (name) => watched && recordWith(name, watched, now()),
       },
-      saveWarning: async (orderId, latest) => {
-        const { asked = latest, warnedOf = [] } = kept.get(orderId) ?? {};
-        kept.set(orderId, {
-          asked,
-          latest,
-          warned: latest,
-          warnedToldAt: undefined,
-          warnedOf: [...warnedOf, ...findingsOf(latest)],
-          isThorough: true,
-        });
+      impacts: {
+        impactOf: async (orderId) => kept.get(orderId),
+        saveImpact: async (orderId, latest, look) => {
+          const before = { asked: latest, warned: undefined, warnedToldAt: undefined, warnedOf: [] };
+          kept.set(orderId, { ...before, ...kept.get(orderId), latest, isThorough: look !== 'asking' });
+        },
+        saveWarning: async (orderId, latest) => {
+          const { asked = latest, warnedOf = [] } = kept.get(orderId) ?? {};
+          kept.set(orderId, {
+            asked,
+            latest,
+            warned: latest,
+            warnedToldAt: undefined,
+            warnedOf: [...warnedOf, ...findingsOf(latest)],
+            isThorough: true,
+          });
+        },
+        warningTold: async (orderId, at) => {
+          const before = kept.get(orderId);
+          if (before !== undefined) kept.set(orderId, { ...before, warnedToldAt: before.warnedToldAt ?? at });
+        },
+        saveNameServers: async () => undefined,
+        nameServersOf: async () => undefined,
       },
-      warningTold: async (orderId, at) => {
-        const before = kept.get(orderId);
-        if (before !== undefined) kept.set(orderId, { ...before, warnedToldAt: before.warnedToldAt ?? at });
+      dns,
+      quickDns: dns,
+      lookNow: async (name) => {
+        state.looks += 1;
+        const at = now();
+        await state.until;
+        return { name, at, facts: state.facts };
       },
-      saveNameServers: async () => undefined,
-      nameServersOf: async () => undefined,
-    },
-    dns,
-    quickDns: dns,
-    watchedHistory: async () => watched,
-    lookNow: async (name) => {
-      state.looks += 1;
-      const at = now();
-      await state.until;
-      return { name, at, facts: state.facts };
-    },
-    now,
-    log: createLog('fatal'),
-    signal: new AbortController().signal,
-  });
+      now,
+      log: createLog('fatal'),
+      signal: new AbortController().signal,
+    }),
+  );
   /** The card is shown, with what its look sees at this moment. */
   const showCard = async () => {
     await impacts.forCard(ORDER);

@@ -5,16 +5,17 @@ import { type SandboxDns, startSandboxDns } from '@domain-steward/sandbox-servic
 import { groupBy } from '../../src/lib/collections.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Incident } from '../../src/names/incident.ts';
-import { createNames, type Names } from '../../src/names/names.ts';
+import { completeNames, createNames, type Names } from '../../src/names/names.ts';
 import { createObservers } from '../../src/names/observers.ts';
 import { parseDnsServers } from '../../src/registry/dns/servers.ts';
 import { createRdapClient } from '../../src/registry/rdap/client.ts';
+import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createLeaseStore } from '../../src/store/leases.ts';
 import { createImpactStore, createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { createPortfolioStore } from '../../src/store/portfolio.ts';
+import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
 import { newOrder } from '../orders/sample.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { seeded } from '../support/seeded.ts';
@@ -307,21 +308,25 @@ export async function playMonth(
   setMaxListeners(0, stop.signal);
   const incidents = createIncidentStore(database, TEAM);
   const orders = createOrderStore(database, WITNESS);
-  const names = createNames({
-    store: createNameRecordStore(database, TEAM),
-    impacts: createImpactStore(database, TEAM),
-    incidents,
-    incidentChanged: () => undefined,
-    orders,
-    tags: createPortfolioStore(database, TEAM),
-    rdap,
-    ...createObservers(parseDnsServers(dns.resolver), now),
-    leases: createLeaseStore(database),
-    processId: 'month',
-    now,
-    log: createLog('silent'),
-    signal: stop.signal,
-  });
+  const names = createNames(
+    completeNames({
+      records: createNameRecordStore(database, TEAM),
+      impacts: createImpactStore(database, TEAM),
+      incidents,
+      incidentChanged: () => undefined,
+      orders,
+      portfolio: createPortfolioStore(database, TEAM),
+      rdap,
+      ...createObservers(parseDnsServers(dns.resolver), now),
+      leases: createLeaseStore(database),
+      pendingFacts: createPendingFacts(database, TEAM),
+      budgets: createBudgetStore(database, TEAM),
+      processId: 'month',
+      now,
+      log: createLog('silent'),
+      signal: stop.signal,
+    }),
+  );
   let orderIds = 0;
   const order: World['order'] = (name, nameServers, at) => {
     orderIds += 1;

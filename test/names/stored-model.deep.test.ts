@@ -11,6 +11,7 @@ import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { namesContextWith } from '../support/names-context.ts';
 import fc from '../support/properties.ts';
 import { arrangedList } from '../support/unprotected.ts';
 
@@ -60,8 +61,8 @@ async function arrange() {
     knownChanges: [],
     raised: [],
   };
-  const deps = {
-    store: {
+  const deps = namesContextWith({
+    records: {
       ...store,
       find: async (which: string) => {
         const found = await store.find(which);
@@ -73,10 +74,10 @@ async function arrange() {
       observe: async () => ({ name, at: now(), facts }),
       observeParent: async () => ({ state: 'absent' }) as const,
     },
-    delegations: { observe: async () => ({}) },
+    observeDelegation: async () => ({}),
     rdap: { fetchRecord: async () => ({ kind: 'unavailable', problem: { code: 'busy' } }) as const },
     planner: { reserve: (_host: string, _urgent: boolean, at: Date) => at },
-    contextOf: async () => ({
+    activityOf: async () => ({
       orders,
       hasOpenOrder: false,
       incidents: await incidents.ofName(name, 10),
@@ -84,7 +85,7 @@ async function arrange() {
     }),
     now,
     log: createLog('silent'),
-  };
+  });
   return {
     orders,
     pure,

@@ -42,12 +42,12 @@ async function arrange(orders: readonly NameOrder[] = []) {
   closing.push(() => service.close());
   const dns = await startDns();
   const client = clientFor(dns, { timeoutMs: 500 });
-  const observer = createDnsObserver({
-    dns: client,
-    parents: createParentZones(client, () => new Date(now)),
-    now: () => new Date(now),
-    readCertificate: () => Promise.resolve(unseen('no_tls')),
-  });
+  const observer = createDnsObserver(
+    client,
+    createParentZones(client, () => new Date(now)),
+    () => Promise.resolve(unseen('no_tls')),
+    () => new Date(now),
+  );
   const scene: Scene = { service, dns, name: NAME };
   await setScene(scene);
   let history: NameHistory = {};

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { OrderTaskName } from '../../src/orders/order.ts';
+import { DEFAULT_APPROVAL_TASKS, type OrderTaskName } from '../../src/orders/order.ts';
 import { saltSecret } from '../../src/orders/salted-secret.ts';
 import { statementOf } from '../../src/orders/statement.ts';
 import {
@@ -547,4 +547,11 @@ describe('the interface that an input asks for', () => {
   ] as const)('%s with %j leaves it open', (task, input) => {
     expect(taskNamed(task).constraints(input)).toEqual({ json: [], xml: [] });
   });
+});
+
+it('by default whatever costs money or puts a name at risk waits for approval', () => {
+  const risky = Object.values(ORDER_TASKS).filter(
+    ({ effect, risk }) => effect === 'charge' || risk !== 'none',
+  );
+  expect(DEFAULT_APPROVAL_TASKS).toEqual(risky.map(({ name }) => name));
 });

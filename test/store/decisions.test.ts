@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { afterLook, incidentHash } from '../../src/names/incident.ts';
-import { createIncidents } from '../../src/names/incident-actions.ts';
+import { raiseIncident, sayIncidentOurs } from '../../src/names/incident-actions.ts';
 import { Prisma } from '../../src/store/database.ts';
 import { createIncidentStore, keepIncident } from '../../src/store/incidents.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
@@ -8,6 +8,7 @@ import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createWebhookStore } from '../../src/store/webhooks.ts';
 import { DAY_MS, Rig, silent } from '../expiry/rig.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
+import { namesContextWith } from '../support/names-context.ts';
 import {
   confirmLapse,
   importNames,
@@ -105,19 +106,19 @@ test('what people say of an incident leaves a line, once, and is told besides Sl
   if (update === undefined) throw new Error('nothing was opened');
   const { id } = update.after;
   await rig.database.run(Prisma.sql`WITH ${keepIncident(TEAM, update, Prisma.sql`SELECT 1`)} SELECT 1`);
-  const incidents = createIncidents({
-    store,
-    isGuarded: async () => true,
-    trustRegistrar: async () => undefined,
-    changed: () => undefined,
+  const context = namesContextWith({
+    incidents: store,
+    portfolio: { tagsOf: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
+    records: { find: async () => undefined },
+    incidentChanged: () => undefined,
     now: () => rig.now,
   });
-  await incidents.raise(id, 'U0ADA');
-  await incidents.raise(id, 'U0BOB');
+  await raiseIncident(context, id, 'U0ADA');
+  await raiseIncident(context, id, 'U0BOB');
   const say = async (by: string, reason: string) => {
     const incident = await store.find(id);
     if (incident === undefined) throw new Error('it is gone');
-    return incidents.sayOurs(id, { by, reason, shown: incidentHash(incident) });
+    return sayIncidentOurs(context, id, { by, reason, shown: incidentHash(incident) });
   };
   await say('U0ALICE', 'we moved it');
   await say('U0ALICE', 'once more');

@@ -8,7 +8,7 @@ import { createBudgetLook } from '../../src/money/budget-look.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { type Price, priceEdits } from '../../src/money/prices.ts';
 import { afterLook, incidentHash } from '../../src/names/incident.ts';
-import { createIncidents } from '../../src/names/incident-actions.ts';
+import { raiseIncident, sayIncidentOurs } from '../../src/names/incident-actions.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import { confirmOrder, requestOrder } from '../../src/orders/request-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
@@ -35,6 +35,7 @@ import { silent } from '../expiry/rig.ts';
 import { acceptedOf, HOUR_MS, MINUTE_MS, startRig, until } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 import { rule } from '../policy/sample.ts';
+import { namesContextWith } from './names-context.ts';
 import {
   confirmFacts,
   confirmLapse,
@@ -443,18 +444,18 @@ export async function recordDay(url: string): Promise<Generated> {
     const { id = '' } = incident?.after ?? {};
     await step(observations.save(observed, { after: observed, observations: [], incident }));
     const incidentStore = createIncidentStore(database, TEAM);
-    const incidents = createIncidents({
-      store: incidentStore,
-      isGuarded: async () => true,
-      trustRegistrar: async () => undefined,
-      changed: () => undefined,
+    const context = namesContextWith({
+      incidents: incidentStore,
+      portfolio: { tagsOf: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
+      records: { find: async () => undefined },
+      incidentChanged: () => undefined,
       now: () => rig.now,
     });
-    await step(incidents.raise(id, 'U0ADA'));
+    await step(raiseIncident(context, id, 'U0ADA'));
     const say = async (by: string, reason: string) => {
       const shown = await incidentStore.find(id);
       if (shown === undefined) throw new Error('the incident is gone');
-      await step(incidents.sayOurs(id, { by, reason, shown: incidentHash(shown) }));
+      await step(sayIncidentOurs(context, id, { by, reason, shown: incidentHash(shown) }));
     };
     await say('U0ALICE', 'we moved it');
     await say('U0BOB', 'I know of it');

@@ -1,5 +1,5 @@
 import type { ImportedName } from '../../src/expiry/import.ts';
-import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import type { WatchedDomain, WatchListStore } from '../../src/expiry/ports.ts';
 import * as list from '../../src/expiry/watch-list.ts';
 import { type DetailsChange, editedNames, lapseHash, NO_DETAILS } from '../../src/names/portfolio.ts';
 import type { PendingFacts, PortfolioStore, Progress } from '../../src/names/ports.ts';
@@ -15,6 +15,7 @@ import {
   updateDomain,
 } from '../../src/store/domain-statements.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
+import { namesContextWith } from './names-context.ts';
 import { newTeamSettings } from './settings.ts';
 
 /* The watch list and the portfolio where nothing protects a name, so that every change takes effect at once. */
@@ -57,7 +58,13 @@ export async function applyPlan(
   return store.write(allowed, by, at, hash, progress);
 }
 
-type Deps = list.WatchListDeps & { readonly portfolio: PortfolioStore };
+interface Deps {
+  readonly store: WatchListStore;
+  readonly portfolio: PortfolioStore;
+  readonly now: () => Date;
+}
+
+const contextOf = ({ store, now }: Deps) => namesContextWith({ watchList: store, now });
 
 /** The gate where nothing is protected. */
 function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.Gate {
@@ -79,14 +86,14 @@ function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.Gat
 type Look = Parameters<typeof list.watchName>[1];
 
 export const watchName = (deps: Deps, look: Look, text: string, date: string | undefined, by: string) =>
-  list.watchName(deps, look, { text, date }, openGate(deps, by));
+  list.watchName(contextOf(deps), look, { text, date }, openGate(deps, by));
 
 export const importNames = (
   deps: Deps,
   text: string,
   by: string,
   progress: Parameters<typeof list.importNames>[3],
-) => list.importNames(deps, text, openGate(deps, by), progress);
+) => list.importNames(contextOf(deps), text, openGate(deps, by), progress);
 
 export const snoozeName = (
   deps: Deps,
@@ -95,16 +102,16 @@ export const snoozeName = (
   by: string,
   reason: string | undefined,
   origin?: MessagePlace,
-) => list.snoozeName(deps, { name, reason, ...(origin && { origin }) }, days, openGate(deps, by));
+) => list.snoozeName(contextOf(deps), { name, reason, ...(origin && { origin }) }, days, openGate(deps, by));
 
 export const requestLapse = (deps: Deps, name: string, by: string, reason: string, origin?: MessagePlace) =>
-  list.requestLapse(deps, { name, reason, ...(origin && { origin }) }, openGate(deps, by));
+  list.requestLapse(contextOf(deps), { name, reason, ...(origin && { origin }) }, openGate(deps, by));
 
 /** Confirms the request that stands. */
 export async function confirmLapse(deps: Deps, name: string, by: string, origin?: MessagePlace) {
   const lapse = (await deps.store.find(name))?.lapse;
   const shown = lapse === undefined ? '' : lapseHash(name, lapse);
-  return list.confirmLapse(deps, { name, by, shown }, async ({ requestedBy: askedBy, reason }) => {
+  return list.confirmLapse(contextOf(deps), { name, by, shown }, async ({ requestedBy: askedBy, reason }) => {
     const decision = { kind: 'lapse_confirmed' as const, reason, askedBy, ...(origin && { origin }) };
     const written = await openGate(deps, by)([{ name, decision }]);
     return typeof written === 'string' ? 'changed' : 'confirmed';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TeamSettings } from '../../config/environment.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import { messagesOf, monthsIfHelpful, nextBatch, stillDue } from '../../expiry/digest.ts';
-import type { DueReminder, PlanOptions } from '../../expiry/plan.ts';
+import type { DueReminder, ReminderSchedule } from '../../expiry/plan.ts';
 import {
   COMMON,
   type Destination,
@@ -47,7 +47,7 @@ interface Telling {
   readonly claim: ClaimedSubject;
   readonly send: SendNotification;
   readonly views: DigestViews;
-  readonly options: PlanOptions;
+  readonly options: ReminderSchedule;
   /** The common channel. */
   readonly channelId: string | undefined;
   /** Even more follows what is told there. */
@@ -218,7 +218,7 @@ async function headOf(
 /** What becomes of names that are due if nobody presses anything, with its days as people see them. */
 async function outlookOn(
   { orders }: SlackContext,
-  { timeZone }: PlanOptions,
+  { timeZone }: ReminderSchedule,
   due: readonly DueReminder<WatchedReminder>[],
 ): Promise<Pick<DigestHead, 'renewals' | 'uncovered'>> {
   const outlook = await outlookOf(

@@ -1,0 +1,66 @@
+import type { Log } from '../lib/log.ts';
+import type { BudgetStore } from '../money/ports.ts';
+import type { OrderStore } from '../orders/ports.ts';
+import type { DnsClient } from '../registry/dns/client.ts';
+import type { RdapClient } from '../registry/rdap/client.ts';
+import type { Facts, Observation } from './facts.ts';
+import type { Incident } from './incident.ts';
+import type { LookPlanner } from './look-planner.ts';
+import type { Observers } from './observers.ts';
+import type {
+  ImpactStore,
+  IncidentStore,
+  LeaseStore,
+  NameRecord,
+  NameRecordStore,
+  PendingFacts,
+  PortfolioStore,
+} from './ports.ts';
+import type { NameOrder } from './unexplained-changes.ts';
+
+/** What was done about a name. */
+export interface NameActivity {
+  readonly orders: readonly NameOrder[];
+  readonly hasOpenOrder: boolean;
+  /** Its incidents, the latest first. */
+  readonly incidents: readonly Incident[];
+  /** It has the tag `guarded`: it must not be lost. */
+  readonly isGuarded: boolean;
+}
+
+/** Reads and asks for everything that is known of names. Built once, passed whole. */
+export interface NamesContext extends Observers {
+  readonly records: NameRecordStore;
+  readonly impacts: ImpactStore;
+  readonly incidents: IncidentStore;
+  readonly portfolio: PortfolioStore;
+  readonly pendingFacts: PendingFacts;
+  readonly budgets: BudgetStore;
+  readonly orders: OrderStore;
+  readonly leases: LeaseStore;
+  readonly rdap: RdapClient;
+  /** The budget of the registries, which all lookups share. */
+  readonly planner: LookPlanner;
+  /**
+   * The facts of a delegation's health.
+   * @param hosts the servers that the zone above delegates the name to
+   * @throws only the signal's reason
+   */
+  readonly observeDelegation: (name: string, hosts: readonly string[], signal: AbortSignal) => Promise<Facts>;
+  readonly activityOf: (record: {
+    readonly name: string;
+    readonly lapse: NameRecord['lapse'];
+  }) => Promise<NameActivity>;
+  /** Asks the DNS and the registry at once; what has not arrived in time is not seen. Keeps nothing. */
+  readonly lookNow: (name: string, dns: DnsClient, ms: number) => Promise<Observation>;
+  /** Called when an incident has changed and people have to be told. */
+  readonly incidentChanged: () => void;
+  /** Names this process. */
+  readonly processId: string;
+  readonly now: () => Date;
+  /** From 0 to below 1; spreads the lookups. `Math.random` when left out. */
+  readonly random?: () => number;
+  readonly log: Log;
+  /** Ends what is under way at shutdown. */
+  readonly signal: AbortSignal;
+}

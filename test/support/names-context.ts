@@ -1,0 +1,33 @@
+import type { ExpiryContext } from '../../src/expiry/context.ts';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import type { NameHistory } from '../../src/names/history.ts';
+import type { NameRecord } from '../../src/names/ports.ts';
+
+/** Members that a test uses; of stores and clients, the functions that it uses. */
+type Known = {
+  readonly [Key in keyof ExpiryContext]?: NonNullable<ExpiryContext[Key]> extends (...args: never) => unknown
+    ? ExpiryContext[Key]
+    : Partial<ExpiryContext[Key]>;
+};
+
+/** A context with the members that a test uses; another one throws when it is read. */
+export function namesContextWith(given: Known): ExpiryContext {
+  return new Proxy(
+    { random: Math.random, ...given },
+    {
+      get(target, name) {
+        if (name in target) return Reflect.get(target, name);
+        throw new Error(`this test has no context.${String(name)}`);
+      },
+    },
+  ) as ExpiryContext;
+}
+
+/** The record of a name of which nothing but its history is known. */
+export function recordWith(name: string, history: NameHistory, now: Date): NameRecord {
+  return {
+    ...newlyWatched(name, 'U0ALICE', now),
+    ...{ name, version: 1, history, knownChanges: [], lapse: undefined },
+    ...{ nextDnsAt: now, nextRegistryAt: now, isRegistryReserved: false, isUrgent: false },
+  };
+}
