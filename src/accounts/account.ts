@@ -28,7 +28,6 @@ export interface Account {
   readonly profile?: AccountProfile | undefined;
 }
 
-/** The account of one person. */
 export interface PersonAccount extends Account {
   readonly userId: string;
 }

@@ -106,7 +106,7 @@ export interface Accounts {
   close(): Promise<void>;
 }
 
-export interface AccountsDeps {
+export interface AccountsContext {
   readonly teamId: string;
   readonly store: AccountStore;
   readonly vault: Vault;
@@ -155,7 +155,7 @@ interface CheckedCredential {
   readonly profile: AccountProfile | undefined;
 }
 
-export function createAccounts(deps: AccountsDeps): Accounts {
+export function createAccounts(deps: AccountsContext): Accounts {
   const { teamId, store, vault } = deps;
   const clients = new Map<string, HeldClient>();
 

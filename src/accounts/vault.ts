@@ -3,7 +3,6 @@ import { Secret } from '../service/secret.ts';
 
 /** What stands in the database in place of a secret. */
 export interface Sealed {
-  /** Id of the key that made it. */
   readonly keyId: string;
   /** 12 bytes of nonce, the ciphertext, 16 bytes of tag. */
   readonly bytes: Uint8Array<ArrayBuffer>;

@@ -53,7 +53,6 @@ export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingN
   };
 }
 
-/** Settings from their texts. */
 export const teamSettings = namedSettings.transform((named) => teamSettingsOf((name) => named[name]));
 
 const PARSERS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> } = namedSettings.shape;

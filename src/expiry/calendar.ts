@@ -8,7 +8,6 @@ export interface CalendarName {
   readonly expiresAt: Date;
   readonly source: ExpirySource;
   readonly lapsing?: boolean | undefined;
-  /** A mandate renews it. */
   readonly isMandated?: boolean | undefined;
 }
 

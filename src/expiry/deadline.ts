@@ -15,7 +15,6 @@ export interface Deadline {
   readonly daysLeft: number | undefined;
 }
 
-/** What a deadline is computed from. */
 export interface DeadlineFacts {
   readonly phase: LifePhase;
   /** It counts as deleted out of caution: no deletion is known. */

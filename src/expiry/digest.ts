@@ -26,7 +26,6 @@ import { lastScheduled } from './schedule.ts';
 type Due = DueReminder<WatchedReminder>;
 type DuePlanned = DueReminder<PlannedReminder>;
 
-/** Names in one message, each with its buttons. */
 const NAMES_PER_MESSAGE = 20;
 /** Names that are read and claimed at once. What is due beyond them follows afterwards. */
 const MAX_NAMES = 1_000;
@@ -131,7 +130,6 @@ export async function stillDue(
   return { due, disputed };
 }
 
-/** One message of a digest. */
 export interface DigestMessage {
   /** Its number in its place; undefined while its reminders are not assigned to it. */
   readonly part: number | undefined;

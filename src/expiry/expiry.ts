@@ -16,7 +16,6 @@ import { DISPUTED_CODE } from './marks.ts';
 import { COMMON, type Destination, type ListCounts, type ListRange, type WatchedDomain } from './ports.ts';
 import * as list from './watch-list.ts';
 
-/** A name as lists show it. */
 export interface ListedName {
   readonly domain: WatchedDomain;
   /** The day of its expiry as people see it; undefined while no date is known. */
@@ -27,7 +26,6 @@ export interface ListedName {
   readonly deadline: Deadline | undefined;
 }
 
-/** One page of the list of names that expire. */
 export interface ListPage extends ListCounts {
   readonly names: readonly ListedName[];
 }
@@ -65,7 +63,6 @@ export function createExpiry(context: ExpiryContext) {
     confirmLapse: (...given: Tail<typeof list.confirmLapse>) => list.confirmLapse(context, ...given),
     /** @param name in ASCII */
     find: (name: string) => watchList.find(name),
-    /** Those of many names that are watched. */
     findMany: (names: readonly string[]) => watchList.findMany(names),
     /** The same as lists show it. */
     async findListed(name: string): Promise<ListedName | undefined> {

@@ -62,7 +62,6 @@ export interface ImportReport {
   readonly lacksExpiry: boolean;
 }
 
-/** Lines of one import. */
 export const MAX_IMPORT_LINES = 50_000;
 
 /** As much of a line is searched for headings. */

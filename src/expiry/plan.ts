@@ -44,7 +44,6 @@ export interface ReminderSchedule {
   readonly timeZone: string;
 }
 
-/** One reminder to give now. */
 export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly watched: Watched;
   readonly name: string;
@@ -167,7 +166,6 @@ interface When {
   readonly deletedAt: Date | undefined;
 }
 
-/** The reminder that applies. */
 type LastReminder = Pick<
   DueReminder,
   'threshold' | 'lastThreshold' | 'phase' | 'isDeletionAssumed' | 'lastSafeDay' | 'restoreUntil'

@@ -14,7 +14,6 @@ export interface Snooze {
   readonly reason: string | undefined;
 }
 
-/** A name on the watch list. */
 export interface WatchedDomain extends NameDates {
   /** In ASCII. */
   readonly name: string;
@@ -100,7 +99,6 @@ export interface WatchedReminder
   readonly undelivered?: string | undefined;
 }
 
-/** Identifies a reminder. */
 export interface ReminderKey {
   readonly name: string;
   readonly expiry: Day;
@@ -167,7 +165,6 @@ export interface ReminderStore {
   free(digestId: string, keys?: readonly ReminderKey[]): Promise<void>;
   /** The latest digest whose thread got the chart of the months; undefined before there was one. */
   latestWithMonths(): Promise<string | undefined>;
-  /** The reminders of a digest in one place. */
   remindersOf(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
 }
 

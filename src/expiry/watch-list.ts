@@ -42,7 +42,6 @@ export type WatchedOutcome =
   | {
       readonly ok: true;
       readonly domain: WatchedDomain;
-      /** It was on the list already. */
       readonly known: boolean;
       /** The given date that was not taken, because a better one is known. */
       readonly dateNotTaken: Date | undefined;
@@ -51,7 +50,6 @@ export type WatchedOutcome =
     }
   | { readonly ok: false; readonly refusal: WatchRefusal };
 
-/** The result of a list. */
 export interface ImportSummary {
   readonly rejected: ImportReport['rejected'];
   readonly unusedHeadings?: ImportReport['unusedHeadings'];
@@ -230,7 +228,6 @@ async function decide(
   );
 }
 
-/** A request about the reminders of one name. */
 export interface ReminderRequest {
   readonly name: string;
   readonly reason: string | undefined;
@@ -265,7 +262,6 @@ export function requestLapse(
   );
 }
 
-/** A click that confirms a lapse. */
 export interface LapseConfirmation {
   readonly name: string;
   readonly by: string;

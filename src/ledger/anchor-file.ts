@@ -4,7 +4,6 @@ import { z } from 'zod';
 import type { Log } from '../lib/log.ts';
 
 const remembered = z.object({ n: z.int(), hash: z.string(), at: z.string() });
-/** An anchor as a file keeps it. */
 export type RememberedAnchor = Readonly<z.output<typeof remembered>>;
 
 /** The newest anchor, kept beside the database: what tells a database that was put back. */

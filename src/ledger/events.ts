@@ -58,7 +58,6 @@ export const TOLD_KINDS: readonly TeamEvent['kind'][] = [
 
 /** What happened to something that is no order. */
 export type TeamEvent = Readonly<z.output<typeof teamEvent>>;
-/** The event of a kind. */
 export type TeamEventOf<Kind> = TeamEvent extends infer Event
   ? Event extends { readonly kind: infer Kinds }
     ? Kind extends Kinds

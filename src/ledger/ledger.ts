@@ -8,7 +8,7 @@ import type { Anchor, LedgerKeyStore, LedgerStore, UnsealedEvent } from './ports
 import { type FileLine, headerLine, type ProvedOrder, receiptLines } from './receipt.ts';
 import { eventLine, hashOfSeal, isSigned, leafOf, type Seal, sealAfter } from './seal.ts';
 
-export interface LedgerDeps {
+export interface LedgerContext {
   readonly store: LedgerStore;
   /** Undefined when it cannot be opened: nothing is sealed then. */
   readonly key: LedgerKey | undefined;
@@ -17,7 +17,6 @@ export interface LedgerDeps {
   readonly log: Log;
 }
 
-/** What is said of the ledger. */
 export interface LedgerState {
   readonly fingerprint: string | undefined;
   readonly newest: (Seal & { readonly hash: string }) | undefined;
@@ -53,7 +52,7 @@ class OtherLedgerKeyError extends Error {
   override readonly name = 'OtherLedgerKeyError';
 }
 
-export function createLedger({ store, key, memory, now, log }: LedgerDeps): Ledger {
+export function createLedger({ store, key, memory, now, log }: LedgerContext): Ledger {
   let isRefused = false;
   let isForkLookedFor = false;
   let checkedAt: Date | undefined;

@@ -12,10 +12,8 @@ export interface NewSeal {
   readonly leaves: readonly Hash[];
 }
 
-/** An event as the ledger has it. */
 export interface SealedEvent {
   readonly seq: number;
-  /** The hash that was sealed. */
   readonly leaf: Hash;
   /** What its row says now; undefined when the row is gone. */
   readonly line: EventLine | ForgottenLine | undefined;
@@ -45,7 +43,6 @@ export interface SealHash {
   readonly hash: string;
 }
 
-/** A seal that has left. */
 export interface Anchor extends SealHash {
   readonly at: Date;
   /** The token of a time stamping service, DER. */

@@ -25,7 +25,6 @@ interface AnchorLine {
   readonly timestamp?: string;
 }
 
-/** A line of a ledger or of a receipt. */
 export type FileLine =
   | {
       readonly type: 'ledger' | 'receipt';
@@ -52,7 +51,6 @@ export function headerLine({ fingerprint, publicKey }: LedgerKey, order?: string
 /** More seals than this between an event and the next anchor are left out: the receipt would be a ledger. */
 const MAX_SEALS_TO_ANCHOR = 2_000;
 
-/** The order that a receipt is about. */
 export interface ProvedOrder {
   readonly id: string;
   readonly statementHash: string;

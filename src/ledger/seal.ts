@@ -4,7 +4,6 @@ import { type Hash, hexOf, leafHash, sha256, treeHead } from './tree.ts';
 
 /* What is sealed, and a seal over it: the lines of the ledger's file. Pure. */
 
-/** An event as the log has it. */
 export interface LoggedEvent {
   readonly at: Date;
   readonly kind: string;
@@ -19,7 +18,6 @@ export interface Forgotten {
   readonly by: string;
 }
 
-/** An event with its number in the ledger. */
 export interface EventLine extends Omit<LoggedEvent, 'at'> {
   readonly type: 'event';
   readonly seq: number;
@@ -57,7 +55,6 @@ export function forgottenLine(seq: number, { at, by }: Forgotten, leaf: Hash): F
   return { type: 'event', seq, forgotten: { at: at.toISOString(), by }, leaf: hexOf(leaf) };
 }
 
-/** The leaf of an event in the tree of its seal. */
 export function leafOf(line: EventLine): Hash {
   return leafHash(canonicalJson(line));
 }

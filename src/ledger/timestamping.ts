@@ -8,7 +8,7 @@ import { hashOfSeal } from './seal.ts';
  * one is tried again for three days.
  */
 
-export interface TimestampingDeps {
+export interface TimestampingContext {
   /** `LEDGER_TSA_URL`; undefined where none is wanted. */
   readonly url: string | undefined;
   readonly store: LedgerStore;
@@ -27,7 +27,13 @@ const TRIED_MS = 3 * 24 * 60 * 60_000;
 const ALERT_AFTER_MS = 60 * 60_000;
 
 /** @returns stamps the anchors that have no stamp; after a failure it does nothing until a pause is over */
-export function createTimestamping({ url, store, now, log, signal }: TimestampingDeps): () => Promise<void> {
+export function createTimestamping({
+  url,
+  store,
+  now,
+  log,
+  signal,
+}: TimestampingContext): () => Promise<void> {
   if (url === undefined) return async () => undefined;
   const service = new URL(url);
   let failures = 0;

@@ -38,7 +38,6 @@ function levelsOf(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
   return levels;
 }
 
-/** The tree head over leaves. */
 export function treeHead(leaves: readonly Hash[]): Hash {
   return levelsOf(leaves).at(-1)?.[0] ?? sha256();
 }

@@ -23,7 +23,6 @@ export function distinct<Value>(values: Iterable<Value>): Value[] {
 /** What `condition && value` gives: `undefined` or `false` stand where there is no value. */
 export type Maybe<Value> = Value | undefined | false;
 
-/** The values that are there. */
 export function present<Value>(values: readonly Maybe<Value>[]): Value[] {
   return values.filter((value): value is Value => value !== undefined && value !== false);
 }

@@ -44,7 +44,6 @@ const HEADINGS = {
   currency: 'currency, Währung, devise, moneda, valuta',
 } as const;
 
-/** A column that one of the lists takes. */
 export type ListColumn = keyof typeof HEADINGS;
 
 /** Headings that are known and taken by no list. The dates among them are no expiry. */

@@ -55,7 +55,6 @@ export type ReadCsv =
 export interface CsvOptions {
   /** Rows below the header, blank ones included. */
   readonly maxRows: number;
-  /** The column that a heading means. */
   readonly columnOf: (heading: string) => string;
 }
 

@@ -34,7 +34,6 @@ function monthKey(word: string): string {
     .toLowerCase();
 }
 
-/** A time behind a date. */
 const TIME = /[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2}|UTC|GMT)?$/i;
 const MAX_DATE = 60;
 

@@ -16,7 +16,6 @@ export type TagsOf = (names: readonly string[]) => Promise<ReadonlyMap<string, r
 /** What an order takes out of the budgets, and how they stand. */
 export interface BudgetLook {
   readonly reservation: Reservation;
-  /** The budgets that it takes something out of. */
   readonly shares: readonly BudgetShare[];
   /** The budgets among them that do not have as much. */
   readonly over: readonly Shortfall[];

@@ -84,7 +84,6 @@ export interface BudgetShare extends BudgetStanding {
   readonly takes: bigint;
 }
 
-/** The budgets that a reservation takes something out of. */
 export function sharesOf(standings: readonly BudgetStanding[], reservation: Reservation): BudgetShare[] {
   return standings
     .map((standing) => ({ ...standing, takes: takenFrom(standing.budget, reservation) }))
@@ -101,7 +100,6 @@ export const storedShortfall = z.object({
   tag: z.string().nullable(),
   period: z.string(),
   currency: z.string(),
-  /** What was left of the budget. */
   leftMinor: z.int(),
   /** What the order takes. */
   takesMinor: z.int(),

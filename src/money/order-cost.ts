@@ -6,7 +6,6 @@ import { costOf, isCharged, isPricedTask, type OrderCost, zoneOf } from './price
 
 /* What an order costs by the team's price list. */
 
-/** What the price of an order depends on. */
 export interface PricedOrder {
   readonly task: string;
   /** In ASCII. */

@@ -3,7 +3,6 @@ import type { Budget, BudgetStanding } from './budget.ts';
 import type { Price, PriceEdit } from './prices.ts';
 import type { Purchase, RenewalCount, ZoneCount } from './spend.ts';
 
-/** A price as it is kept. */
 export interface ListedPrice extends Price {
   readonly id: string;
 }

@@ -16,7 +16,6 @@ export type PriceField = (typeof PRICE_FIELDS)[number];
 /** An exported file names the currency too; an imported file may leave it out. */
 export const PRICE_COLUMNS = [...PRICE_FIELDS, 'currency'] as const;
 
-/** The longest source that is kept. */
 const MAX_SOURCE = 200;
 const MAX_YEARS = 99;
 /** The most lines of one file. */

@@ -166,7 +166,6 @@ export function renewalsByZone(list: readonly Price[], counts: readonly ZoneCoun
   );
 }
 
-/** Sums of several lines. */
 export function totalOf(lines: readonly SpendSum[]): SpendSum {
   return {
     names: lines.reduce((sum, { names }) => sum + names, 0),

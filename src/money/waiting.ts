@@ -25,7 +25,7 @@ export type WaitingStep =
   | { readonly kind: 'lost' };
 
 /** When and for whom the cost of waiting is told. */
-export interface WaitingOptions {
+export interface Viewpoint {
   readonly now: Date;
   /** IANA name, for the days. */
   readonly timeZone: string;
@@ -40,7 +40,7 @@ export function costOfWaiting(
   list: readonly Price[],
   name: string,
   dates: LifeDates,
-  { now, timeZone }: WaitingOptions,
+  { now, timeZone }: Viewpoint,
 ): WaitingStep[] {
   const zone = zoneFor(name);
   const { current, stages } = lifecycleAt(zone, dates, now, timeZone);

@@ -18,7 +18,6 @@ import type {
 } from './ports.ts';
 import type { NameOrder } from './unexplained-changes.ts';
 
-/** What was done about a name. */
 export interface NameActivity {
   readonly orders: readonly NameOrder[];
   readonly hasOpenOrder: boolean;
@@ -55,7 +54,6 @@ export interface NamesContext extends Observers {
   readonly lookNow: (name: string, dns: DnsClient, ms: number) => Promise<Observation>;
   /** Called when an incident has changed and people have to be told. */
   readonly incidentChanged: () => void;
-  /** Names this process. */
   readonly processId: string;
   readonly now: () => Date;
   /** From 0 to below 1; spreads the lookups. `Math.random` when left out. */

@@ -50,7 +50,6 @@ export interface NameDates {
   readonly lookedAt: Date | undefined;
 }
 
-/** What an order does to the dates of its name. */
 export interface DatedOrder {
   readonly task: 'create' | 'renew' | 'transfer' | 'delete' | 'restore';
   readonly years: number;
@@ -80,7 +79,6 @@ export const NO_DATES: NameDates = {
   lookedAt: undefined,
 };
 
-/** The dates after a look at the registry. */
 export function datesAfterLook(before: NameDates, { name, at: now, facts, result }: RegistryLook): NameDates {
   const known = { ...before, lookedAt: now };
   if (result.kind === 'not_registered')
@@ -117,7 +115,6 @@ export function datesAfterLook(before: NameDates, { name, at: now, facts, result
     : { ...after, moved: { from: known.expiry.at, at: now } };
 }
 
-/** The dates after an order for the name has succeeded. */
 export function datesAfterOrder(
   known: NameDates,
   name: string,

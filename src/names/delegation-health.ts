@@ -31,7 +31,6 @@ export interface DelegationFault {
   readonly about: FactValue;
 }
 
-/** The health of a delegation as it is known now. */
 export interface DelegationHealth {
   /** The most dangerous first. What was seen stays a fault until a look shows otherwise. */
   readonly faults: readonly DelegationFault[];
@@ -67,7 +66,6 @@ export function isHealthLookDue(history: NameHistory, now: Date): boolean {
   });
 }
 
-/** The health of a name's delegation. */
 export function delegationHealth(history: NameHistory, now: Date): DelegationHealth {
   const known = HEALTH_FACTS.map((fact) => ({ fact, known: history[fact] }));
   const moments = known.map(({ known: of }) => lastSeen(of));

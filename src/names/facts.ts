@@ -35,7 +35,6 @@ export const REGISTRY_FACTS = [
   ...REGISTRY_DATES,
 ] as const;
 
-/** The facts of the DNS. */
 export const DNS_FACTS = [
   /** As the zone above delegates it. */
   'parent_nameservers',
@@ -235,7 +234,6 @@ function isSameOwner(one: FactValue, other: FactValue): boolean {
   return other.every((text) => (fields.get(fieldOf(text)) ?? text) === text);
 }
 
-/** The part of a value after its label. */
 export function partOf(value: FactValue, label: string): string | undefined {
   return value.find((text) => text.startsWith(`${label}:`))?.slice(label.length + 1);
 }

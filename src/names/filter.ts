@@ -34,7 +34,6 @@ export type NameSort = (typeof NAME_SORTS)[number];
 export const FILTER_KEYS = ['tag', 'owner', 'zone', 'registrar', 'sort'] as const;
 type FilterKey = (typeof FILTER_KEYS)[number];
 
-/** What is wrong with a filter. */
 export type FilterIssue =
   | { readonly code: 'unknown_filter'; readonly key: string; readonly word: string }
   | { readonly code: 'no_value'; readonly key: FilterKey }
@@ -58,7 +57,6 @@ export type ReadFilter =
   | { readonly ok: true; readonly filter: NameFilter }
   | { readonly ok: false; readonly issues: readonly FilterIssue[] };
 
-/** The filter that finds every name. */
 export const EVERY_NAME: NameFilter = {
   tags: [],
   owners: [],

@@ -31,7 +31,6 @@ export interface Candidate extends KnownValue {
   readonly sightings: number;
 }
 
-/** What is known of one fact. */
 export interface KnownFact {
   readonly current: KnownValue | undefined;
   readonly candidate: Candidate | undefined;

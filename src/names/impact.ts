@@ -89,7 +89,6 @@ export type ImpactItem = Readonly<z.output<typeof impactItem>>;
 
 export type Certainty = 'yes' | 'no' | 'unknown';
 
-/** The impact of a task on a name. */
 export interface Impact {
   readonly task: ImpactTask;
   /** When it was looked for. */
@@ -101,7 +100,6 @@ export interface Impact {
   readonly areNewNameserversReady: Certainty | undefined;
 }
 
-/** What an impact is computed from. */
 export interface ImpactInput {
   readonly task: ImpactTask;
   readonly seenAt: Date;
@@ -233,7 +231,6 @@ export function isSeenWhole({ items }: Impact): boolean {
   return items.every(({ severity }) => severity !== 'unseen');
 }
 
-/** An impact is known for this long. */
 export const KNOWN_FOR_MS = HOUR_MS;
 
 /** An impact as it counts now: what was seen too long ago still warns, and shows nothing as safe. */
@@ -295,7 +292,6 @@ function lifeItems(input: ImpactInput): ImpactItem[] {
   ];
 }
 
-/** Hosts that take mail for the name. */
 function mailServers(mx: FactValue): string[] {
   return mx.filter((text) => text !== NO_MAIL).map((text) => text.slice(text.indexOf(' ') + 1));
 }

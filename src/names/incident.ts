@@ -23,7 +23,6 @@ export const INCIDENT_STATES = [
 ] as const;
 export type IncidentState = (typeof INCIDENT_STATES)[number];
 
-/** One change of an incident. */
 export interface IncidentChange extends Omit<NameChange, 'expiry'> {
   readonly expiry: NameChange['expiry'] | undefined;
   /** When a second look confirmed it. */
@@ -32,7 +31,6 @@ export interface IncidentChange extends Omit<NameChange, 'expiry'> {
   readonly orders: readonly RuledOutOrder[];
 }
 
-/** An incident as it stands. */
 export interface Incident {
   readonly id: string;
   /** In ASCII. */

@@ -104,7 +104,6 @@ export async function confirmTransfer({ records, now }: NamesContext, name: stri
   }));
 }
 
-/** Adds looks to what is known of a name. */
 async function keepLooks(
   context: NamesContext,
   found: NameRecord,
@@ -146,7 +145,6 @@ async function changeRecord(
   return kept;
 }
 
-/** The name after looks at it. */
 function afterLooks(
   known: NameRecord,
   { dns, parent, registry, registryTurn }: Looks,

@@ -20,7 +20,6 @@ export const nameEvents = [
       until: at.optional(),
       reason: z.string().optional(),
       confirmedBy,
-      /** Who asked for what is confirmed. */
       askedBy: z.string().optional(),
       /** Where it is told. */
       origin: messagePlace.optional(),

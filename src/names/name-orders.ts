@@ -14,7 +14,6 @@ export function impactTaskOf(task: OrderTaskName): ImpactTask | undefined {
   return IMPACT_TASKS.find((each) => each === task);
 }
 
-/** What an order asks for. */
 export type AskedTask = Pick<Order, 'task' | 'input'>;
 
 /** The nameservers that an order asks for, in ASCII and lower case. */

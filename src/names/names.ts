@@ -20,7 +20,6 @@ import type { NameRecord } from './ports.ts';
 import { timeLimit } from './time-limit.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 
-/** What is known of a name. */
 export interface KnownName {
   readonly history: NameHistory;
   readonly knownChanges: readonly KnownChange[];
@@ -40,7 +39,6 @@ const INCIDENTS_LOOKED_AT = 10;
 const QUICK_MS = 1_800;
 const EVIDENCE_MS = 30_000;
 
-/** Completes a context. */
 export function completeNames(
   parts: Omit<NamesContext, 'planner' | 'observeDelegation' | 'activityOf' | 'lookNow'>,
 ): NamesContext {
@@ -68,14 +66,12 @@ export function createNames(context: NamesContext) {
     requestLook: (name: string) => records.requestLook(name, now()),
     /** Names whose look is due, claimed for this process. */
     claimDue: (limit: number) => records.claimDue(now(), LEASE_MS, limit),
-    /** Looks at a claimed name. */
     look: (name: string) => lookAtClaimed(context, name),
     known: (name: string) => known(context, name),
     isGuarded: (name: string) => isGuarded(context, name),
     /** Changes that no order explains, and what people did about them. */
     incidents: {
       find: incidents.find,
-      /** Those of names that are open, or were raised. */
       openOf: (names: readonly string[]): Promise<readonly ListedIncident[]> => incidents.openOf(names),
       /** Those of all names, the latest first. */
       allOpen: (limit: number): Promise<readonly ListedIncident[]> => incidents.allOpen(limit),
@@ -86,7 +82,6 @@ export function createNames(context: NamesContext) {
     evidence: (order: Order, item: OrderItem) => findEvidence(context, order, item),
     /** Looks whether the registry shows that what the service accepted has happened. */
     confirmation: (order: Order, item: OrderItem) => findConfirmation(context, order, item),
-    /** The open incidents of the names of orders. */
     orderIncidents: createOrderIncidents(context),
     impacts: createImpacts(context),
   };

@@ -12,7 +12,6 @@ import {
 } from './facts.ts';
 import { addressesOf, type Client, factOf, lookAtUse } from './observe.ts';
 
-/** What a nameserver that is to be used for a name answers about it now. */
 export interface NameserverCheck {
   readonly host: string;
   readonly state:

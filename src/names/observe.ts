@@ -5,7 +5,6 @@ import type { ParentZones } from '../registry/dns/parent-zones.ts';
 import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../registry/dns/records.ts';
 import { ABSENT, type Fact, type Facts, factValue, type Observation, seen, unseen } from './facts.ts';
 
-/** Looks names up in the DNS. */
 export interface DnsObserver {
   /** One look at a name. @throws only the signal's reason */
   observe(name: string, signal?: AbortSignal): Promise<Observation>;
@@ -94,7 +93,6 @@ export async function addressesOf(
   return found.flat();
 }
 
-/** The records of a name as facts. */
 async function observeRecords(dns: Client, name: string, signal: AbortSignal | undefined): Promise<Facts> {
   const look: Look = async (host, type, toTexts) => factOf(await dns.query(host, type, signal), toTexts);
   const [soa, cname, wwwCname, impact, dnskey] = await Promise.all([
@@ -186,7 +184,6 @@ function policyTexts(records: readonly string[], version: string): string[] {
     .filter((record) => record.toLowerCase().startsWith(version));
 }
 
-/** A DS as one text. */
 export function dsText({ keyTag, algorithm, digestType, digest }: DsRecord): string {
   return `${keyTag} ${algorithm} ${digestType} ${digest.toLowerCase()}`;
 }

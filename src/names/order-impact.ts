@@ -43,12 +43,9 @@ interface Question {
   readonly newNameServers: readonly string[] | undefined;
 }
 
-export type Impacts = ReturnType<typeof createImpacts>;
-
 /** The impact of orders and decisions on names, for those who decide. */
 export function createImpacts(context: NamesContext) {
   const { impacts, now } = context;
-  /** The looks under way, by order. */
   const underWay = new Map<string, Promise<void>>();
 
   function lookThoroughly(order: Order, question: Question): void {

@@ -13,7 +13,6 @@ import { dsText } from './observe.ts';
 const PARENT_FACTS = ['parent_nameservers', 'ds'] as const;
 type ParentFact = (typeof PARENT_FACTS)[number];
 
-/** What is known of the delegation of a guarded name. */
 export type KnownDelegation = Pick<NameHistory, ParentFact>;
 
 /** One answer as facts. A server that could not be asked, or refuses, says nothing of the name. */

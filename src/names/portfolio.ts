@@ -50,7 +50,6 @@ export const MAX_IMPORTED_NAMES = 20_000;
 /** Letters and digits of any script, and characters that join words. */
 const TAG = /^[\p{L}\p{M}\p{Nd}][\p{L}\p{M}\p{Nd}_.-]*$/u;
 
-/** What is wrong with tags. */
 export type TagIssue =
   | { readonly code: 'not_a_tag' | 'long_tag'; readonly tag: string }
   | { readonly code: 'reserved_tag'; readonly tag: string }
@@ -80,7 +79,6 @@ function sortedTags(tags: readonly string[]): string[] {
   return [...new Set(tags)].sort();
 }
 
-/** The details after a change. */
 function changedDetails(before: NameDetails, change: DetailsChange): NameDetails {
   const kept = <T>(given: T | null | undefined, stands: T | undefined): T | undefined =>
     given === undefined ? stands : (given ?? undefined);
@@ -163,7 +161,6 @@ export function rebased(
   return isSameDetails(now, next) ? undefined : { name, before: now, after: next };
 }
 
-/** The names that some edits change. */
 export function editedNames(
   found: ReadonlyMap<string, NameDetails>,
   edits: ReadonlyMap<string, DetailsChange>,

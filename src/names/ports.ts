@@ -47,7 +47,6 @@ export type NameObservation =
   /** A person gave a date; or, without one, said that a transfer was the team's. */
   | { readonly origin: 'person'; readonly at: Date; readonly expiresAt: Date | undefined };
 
-/** What looks at a name have shown. */
 export interface LookResult {
   readonly after: NameRecord;
   readonly observations: readonly NameObservation[];
@@ -58,7 +57,6 @@ export interface LookResult {
 export interface NameRecordStore {
   /** @returns undefined when it is not watched */
   find(name: string): Promise<NameRecord | undefined>;
-  /** Those of many names that are watched. */
   findMany(names: readonly string[]): Promise<readonly NameRecord[]>;
   /** What the registry showed of a name, the latest first. */
   seenAtRegistry(name: string): Promise<readonly SeenAtRegistry[]>;
@@ -68,7 +66,6 @@ export interface NameRecordStore {
   newlyFaulty(from: Date, to: Date): Promise<readonly FaultyName[]>;
   /** Names that a registry began to answer 404 for between two moments, although its zone delegates them. */
   newlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
-  /** The guarded names, with what is known of their delegations. */
   guarded(): Promise<readonly GuardedName[]>;
   /**
    * Claims names whose look is due and that are unclaimed, for as long as the lease, which goes by the database's
@@ -124,7 +121,6 @@ export interface SeenAtRegistry {
   readonly seen: SeenValues;
 }
 
-/** The impact of an order on its name. */
 export interface OrderImpact {
   /** As it was when the order was asked for. */
   readonly asked: Impact;
@@ -162,7 +158,6 @@ export interface IncidentStore {
   find(id: string): Promise<Incident | undefined>;
   /** The latest first. */
   ofName(name: string, limit: number): Promise<readonly Incident[]>;
-  /** Those of names that are open, or were raised. */
   openOf(names: readonly string[]): Promise<readonly Incident[]>;
   /** Those of all names, the latest first. */
   allOpen(limit: number): Promise<readonly Incident[]>;
@@ -271,7 +266,6 @@ export interface PendingFacts extends Omit<PendingChanges<FactsChange>, 'confirm
 export interface PortfolioStore extends TagSource {
   /** @returns undefined when the name is not watched */
   find(name: string): Promise<NameDetails | undefined>;
-  /** The details of those names that are watched. */
   findMany(names: readonly string[]): Promise<ReadonlyMap<string, NameDetails>>;
   /**
    * Writes changes in one transaction.

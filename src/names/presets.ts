@@ -9,7 +9,6 @@ import type { ZoneIssue } from '../zones/zone-issue.ts';
 export const PRESET_KINDS = ['contacts', 'nameservers'] as const;
 export type PresetKind = (typeof PRESET_KINDS)[number];
 
-/** The fields that a preset fills, by its kind. */
 export const PRESET_FIELDS: Readonly<Record<PresetKind, readonly string[]>> = {
   contacts: ['ownerc', 'adminc', 'techc'],
   nameservers: ['nameServers'],
@@ -42,7 +41,6 @@ export type ReadPreset =
   | { readonly ok: true; readonly preset: PresetContent }
   | { readonly ok: false; readonly issues: Readonly<Record<string, PresetIssue>> };
 
-/** Reads a preset as it was typed. */
 export function readPreset(typed: {
   readonly name: string;
   readonly kind: PresetKind;

@@ -46,15 +46,11 @@ export interface ProtectionContext extends OrdersContext {
   readonly names: NamesContext;
 }
 
-/** What became of an edit. */
 export interface EditedFacts {
-  /** The names that were changed. */
   readonly changed: readonly string[];
-  /** Changes that wait for confirmation. */
   readonly waiting: PendingChange<FactsChange> | undefined;
 }
 
-/** What became of an unwatch. */
 export type Unwatched =
   | { readonly kind: 'unwatched' | 'not_watched' }
   | { readonly kind: 'waiting'; readonly pending: PendingChange<FactsChange> };
@@ -91,7 +87,6 @@ export function createProtectedChanges(context: ProtectionContext) {
         async () => editedNames(await portfolio.findMany([...edits.keys()]), edits),
         { by, origin },
       ),
-    /** Applies an import that was shown. */
     applyImport: (hash: string, by: string, origin: MessagePlace, progress: Progress) =>
       compareAndSwap(
         'applying an import',
@@ -139,7 +134,6 @@ export function createProtectedChanges(context: ProtectionContext) {
   };
 }
 
-/** Who asks for a change, and where. */
 interface Asking {
   readonly by: string;
   readonly origin: MessagePlace | undefined;

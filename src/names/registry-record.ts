@@ -85,7 +85,6 @@ export interface Registration {
   readonly deletedAt: Date | undefined;
   /** All its dates have a time and a zone. Others are no proof of when something happened. */
   readonly hasExactDates: boolean;
-  /** What the registrar is called. */
   readonly registrar: string | undefined;
   /** In ASCII, lower case, each once. */
   readonly nameServers: readonly string[];
@@ -95,7 +94,6 @@ export interface Registration {
   readonly isSecure: boolean;
 }
 
-/** One look at a registry. */
 export interface RegistryLook {
   /** In ASCII. */
   readonly name: string;

@@ -27,10 +27,8 @@ const knownFact = z
   })
   .transform(({ current, candidate, past, unseen }): KnownFact => ({ current, candidate, past, unseen }));
 
-/** What was seen of a name. */
 export const storedHistory: z.ZodType<NameHistory> = z.partialRecord(factName, knownFact);
 
-/** Changes of a name that were found before. */
 export const storedKnownChanges: z.ZodType<KnownChange[]> = z.array(
   z
     .object({
@@ -43,7 +41,6 @@ export const storedKnownChanges: z.ZodType<KnownChange[]> = z.array(
     .transform(({ orderId, ...entry }) => ({ ...entry, orderId })),
 );
 
-/** Values of one look. */
 export const storedValues: z.ZodType<SeenValues> = z.partialRecord(factName, value);
 
 export const storedTrust: z.ZodType<TrustedRecord> = z
@@ -71,7 +68,6 @@ export const storedDoubt: z.ZodType<DateDoubt> = z.discriminatedUnion('code', [
 
 const certainty = z.enum(['yes', 'no', 'unknown']);
 
-/** What hangs on a name. */
 export const storedImpact: z.ZodType<Impact> = z
   .object({
     task: z.enum(IMPACT_TASKS),

@@ -9,7 +9,6 @@ import type { Registration } from './registry-record.ts';
  * date too. A later date is therefore trusted only from the same registrar.
  */
 
-/** The registry record that is trusted. */
 export interface TrustedRecord {
   /** The registrar's name; undefined: whichever the next record names. */
   readonly registrar: string | undefined;

@@ -32,7 +32,6 @@ export interface NameChange extends FactChange {
   readonly expiry?: { readonly before: string; readonly after: string };
 }
 
-/** What an order can change of a name. */
 export const NAME_TASKS = [
   'create',
   'transfer',
@@ -113,11 +112,9 @@ export interface RuledOutOrder {
   readonly why: (typeof RULED_OUT_REASONS)[number];
 }
 
-/** What is known of one name. */
 export interface ChangedName {
   /** The changes that one look has confirmed. */
   readonly changes: readonly FactChange[];
-  /** The history after that look. */
   readonly history: NameHistory;
   readonly orders: readonly NameOrder[];
   readonly knownChanges: readonly KnownChange[];

@@ -31,7 +31,6 @@ export interface Protection {
   readonly settings: TeamSettings;
   readonly policy: PolicyInForce;
   readonly budgetTags: ReadonlySet<string>;
-  /** Mandates in force. */
   readonly mandates: readonly MandateInForce[];
   /** The tags of the names' parent domains, which rules compare too. */
   readonly tagsOf: ReadonlyMap<string, readonly string[]>;

@@ -1,7 +1,6 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** How long a daily backup is kept. */
 const KEPT_DAYS = 14;
 const DAY_MS = 86_400_000;
 

@@ -50,7 +50,6 @@ export interface PolicyFacts {
   };
   /** The tags of each host that the order touches. */
   readonly tags: ReadonlyMap<string, readonly string[]>;
-  /** The members of each group. */
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
   /** What the task costs for each name; an amount of zero where it is known to cost nothing. */
   readonly prices: ReadonlyMap<string, Amount>;
@@ -75,7 +74,6 @@ export interface SkippedRule {
   readonly unknowns: readonly Unknown[];
 }
 
-/** A rule that decides about a name. */
 export interface DecidingRule {
   readonly rule: RuleReference;
   /** What could not be evaluated and counted against the order. */
@@ -258,7 +256,6 @@ function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit):
 /** What rules look at of a task besides its name. */
 export type TaskRisk = Pick<PolicyFacts['task'], 'effect' | 'risk'>;
 
-/** Whether a rule is about a task. */
 export function fitsTask(rule: PolicyRule, task: string, { effect, risk }: TaskRisk): boolean {
   return rule.tasks.some(
     (each) =>

@@ -25,7 +25,6 @@ const LOOSENS = {
   allow_self_approval: (before, after) => after.allowSelfApproval && !before.allowSelfApproval,
 } satisfies Record<string, (before: DecidingSettings, after: DecidingSettings) => boolean>;
 
-/** The settings that decide about orders. */
 export const DECIDING_SETTINGS = [
   'approvers',
   'approvals_required',

@@ -6,7 +6,6 @@ import type { MessagePlace } from '../outbox/notifications.ts';
  * Changes of what decides about orders. They take effect when a second person confirms them.
  */
 
-/** A change that waits. */
 export interface PendingChange<Change> {
   readonly id: string;
   readonly change: Change;
@@ -30,7 +29,6 @@ export interface Confirmation {
 /** Why a change does not wait any more: the last two changed nothing. */
 export const CHANGE_OUTCOMES = ['confirmed', 'dismissed', 'stale'] as const;
 
-/** A change, and what became of it. */
 export interface KnownChange<Change> extends PendingChange<Change> {
   /** Undefined while it waits, or when nobody decided in time. */
   readonly decided: { readonly outcome: (typeof CHANGE_OUTCOMES)[number]; readonly by: string } | undefined;

@@ -48,7 +48,6 @@ export interface Policy {
   readonly rules: readonly PolicyRule[];
 }
 
-/** The policy that is in force, with what else decides. */
 export interface PolicyInForce extends Policy {
   /** Approvals that the settings ask for must be signed: keys are in use, and no charter was signed yet. */
   readonly signsSettings: boolean;
@@ -95,13 +94,11 @@ export function dropUnknownRules(
 
 /** The vocabulary that a rule is read with. */
 export interface PolicyVocabulary {
-  /** The names of all tasks. */
   readonly tasks: readonly string[];
   /** ISO 4217 code of amounts that name none. */
   readonly currency: string;
 }
 
-/** Identifies a rule. */
 export type RuleReference = Readonly<z.output<typeof storedRule>>;
 
 /** Whether what an order needs are signed approvals. */

@@ -79,7 +79,6 @@ export interface PolicyIssue {
   readonly field: string | undefined;
   /** What was written. */
   readonly given: string | undefined;
-  /** What can be written instead. */
   readonly instead: readonly string[];
 }
 

@@ -157,7 +157,6 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
   ],
 };
 
-/** A starting policy by its name. */
 export function startingPoint(name: StartingPointName): StartingPoint {
   const rules = RULES[name];
   const named = new Set(

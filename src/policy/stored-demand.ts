@@ -24,7 +24,6 @@ export const storedRule = z.discriminatedUnion('kind', [
 
 export const storedRequirement = z.object({
   rule: storedRule,
-  /** The names of the order that need it. */
   names: texts,
   needed: z.int().min(1),
   /** Ids of people and groups. */
@@ -33,7 +32,6 @@ export const storedRequirement = z.object({
   signed: z.boolean(),
 });
 
-/** A demand out of its JSON. */
 export const storedDemand = z.object({
   outcome: z.enum(['free', 'approve', 'refuse']),
   /** Empty unless the outcome is `approve`. */

@@ -5,9 +5,7 @@ export type CertificateEnd =
   | { readonly state: 'seen'; readonly value: readonly [string] }
   | { readonly state: 'unseen'; readonly reason: 'private_address' | 'timeout' | 'no_tls' };
 
-/** How a certificate is read. */
 export interface CertificateOptions {
-  /** Whether this address may be connected to. */
   readonly mayConnect: (address: string) => boolean;
   readonly timeoutMs?: number;
   /** The port; 443 when left out. */

@@ -17,7 +17,6 @@ export interface Message {
   readonly objects: readonly ObjectReference[];
 }
 
-/** The object that the task was about. */
 export interface DescribedObject {
   readonly type?: string | undefined;
   readonly value?: string | undefined;

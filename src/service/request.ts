@@ -107,7 +107,6 @@ type UnsignedRequest =
   | { readonly via: 'json'; sign(signature: JsonSignature): HttpRequest }
   | { readonly via: 'xml'; sign(signature: XmlSignature): HttpRequest };
 
-/** A request as it goes out. */
 export interface Signed {
   readonly request: HttpRequest;
   readonly signature: JsonSignature | XmlSignature;
@@ -334,7 +333,6 @@ function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** Bytes of an answer that are kept. */
 const MAX_UNREAD_BYTES = 4_000;
 
 /** @param mask undefined: the body is not kept */

@@ -52,7 +52,6 @@ export interface Reading<O> {
 /** For a task of whose answer nothing is read: the envelope holds it all. */
 export const nothing = (): Reading<undefined> => ({ output: undefined });
 
-/** A task of the service, as a declaration. */
 export interface ServiceTask<I, O> {
   /** e.g. `domain.renew`. */
   readonly name: string;

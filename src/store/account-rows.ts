@@ -13,7 +13,6 @@ const linkMethod = z.enum({
   two_factor: 'two_factor',
 } as const satisfies { readonly [Method in LinkMethod]: Method });
 
-/** Reads an account from its row. */
 export function accountOf(row: Omit<Row, 'sealed' | 'keyId' | 'createdAt' | 'updatedAt'>): Account {
   return {
     id: row.id,

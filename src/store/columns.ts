@@ -9,7 +9,6 @@ export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullable().transform((value) => value ?? undefined);
 }
 
-/** A column with JSON of a schema, which may be NULL. */
 export function jsonColumn<Output>(schema: z.ZodType<Output>) {
   return z.json().transform((value) => (value === null ? undefined : schema.parse(value)));
 }

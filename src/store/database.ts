@@ -218,7 +218,6 @@ export async function withStoreError<T>(activity: string, work: () => Promise<T>
   }
 }
 
-/** Methods of a store. */
 type StoreMethods<Methods> = Readonly<Record<keyof Methods, (...values: never[]) => Promise<unknown>>>;
 
 /** A store whose methods throw {@link StoreError}. The activity is the name of the store and of the method: `orders.load`. */

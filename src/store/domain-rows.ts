@@ -53,7 +53,6 @@ export const domainRow = z.object({
   ...lapseShape,
 }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>;
 
-/** A row with all that is known of a name. */
 export const recordRow = z.object({
   name: z.string(),
   version: z.number(),
@@ -79,7 +78,6 @@ export function columnsOf({ shape }: z.ZodObject, table = ''): Prisma.Sql {
 /** All columns but `reminded_threshold`, each under the name of its field. */
 export const DOMAIN_COLUMNS = columnsOf(domainRow);
 
-/** Dates of a name out of its row. */
 export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): NameDates {
   const {
     expiresAt,

@@ -20,15 +20,12 @@ class UnreadableEventError extends Error {
   }
 }
 
-/** An event of an order that is to be written. */
 type NewOrderEvent = OrderLogEntry & { readonly subject: { readonly kind: 'order'; readonly id: string } };
 
-/** An event as its columns. */
 export function columnsOf({ subject, kind, actor, at, ...data }: TeamEvent | NewOrderEvent) {
   return { subjectKind: subject.kind, subjectId: subject.id, kind, actor, at, data };
 }
 
-/** Events of an order, to be written. */
 export function eventsOf(orderId: string, log: readonly OrderLogEntry[]): NewOrderEvent[] {
   return log.map((entry) => ({ ...entry, subject: { kind: 'order', id: orderId } }));
 }
@@ -38,7 +35,7 @@ export function keptEvents(events: readonly NewOrderEvent[]): string {
   return storableJson(events.map(columnsOf));
 }
 
-interface InsertOptions {
+interface Inserted {
   /** Left out: the team of the installation. */
   readonly teamId?: string;
   /** Which of the events `e` are written; left out: all. */
@@ -50,7 +47,7 @@ interface InsertOptions {
 /** A statement, or a part of a `WITH`, that writes events in their order. */
 export function insertEvents(
   events: readonly (TeamEvent | NewOrderEvent)[],
-  { teamId, where = Prisma.sql`true`, kept = Prisma.sql`'[]'::jsonb` }: InsertOptions = {},
+  { teamId, where = Prisma.sql`true`, kept = Prisma.sql`'[]'::jsonb` }: Inserted = {},
 ): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)

@@ -67,11 +67,9 @@ const takenRows = z.array(
   z.object({ day: z.string(), minor: z.string(), isOwn: z.boolean(), count: z.number() }),
 );
 
-/** The requests of mandates in the log. */
 const requestsOf = (teamId: string) =>
   Prisma.sql`events e WHERE e.team_id = ${teamId} AND e.kind = 'sending' AND e.data ? 'mandate'`;
 
-/** The log of a team. */
 export interface TeamLog {
   readonly teamId: string;
   readonly witness: Witness | undefined;
@@ -155,7 +153,6 @@ export async function findName(run: RunStatement, name: string): Promise<Mandate
   return nameRows.parse(found)[0];
 }
 
-/** The act that made an order. */
 export async function findActOf(run: RunStatement, orderId: string): Promise<MandateAct | undefined> {
   return actRows.parse(
     await run(Prisma.sql`SELECT ${ACT_COLUMNS} FROM mandate_acts a WHERE a.order_id = ${orderId}`),

@@ -327,7 +327,6 @@ function startsWork({ before, after }: OrderCommit): boolean {
   );
 }
 
-/** The items that a change says are about to be sent. */
 function sentItems({ before, after }: OrderCommit): readonly OrderItem[] {
   return after.items.filter(
     (item, index) => item.state === 'SENT' && item.attempts !== before.items[index]?.attempts,

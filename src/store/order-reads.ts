@@ -19,7 +19,6 @@ const holders = z.array(
 const answers = z.array(z.object({ n: z.number(), at: z.date(), answer: z.unknown() }));
 const histories = z.array(z.object({ history: historyRows }));
 
-/** Reading orders. */
 export function createOrderReads({ run }: Database) {
   const select = async (rest: Prisma.Sql): Promise<Order[]> => orderRows.parse(await run(selectOrders(rest)));
 

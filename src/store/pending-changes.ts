@@ -22,7 +22,6 @@ const decidedRow = z
 
 type PendingRow = Prisma.PendingChangeGetPayload<Record<string, never>>;
 
-/** How changes of one kind are kept and applied. */
 export interface PendingKind<Change> {
   readonly kind: 'settings' | 'prices' | 'facts';
   /** Reads what {@link stored} has written. */

@@ -305,7 +305,6 @@ export const keyRows = z.array(
     .transform(({ name, day, threshold }): ReminderKey => ({ name, expiry: utcDay(day), threshold })),
 );
 
-/** The reminders of a digest in one place. */
 export function selectReminders(digestId: string, destination: Destination): Prisma.Sql {
   return Prisma.sql`
     SELECT name, expires_at AS day, threshold FROM reminders

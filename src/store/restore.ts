@@ -40,7 +40,6 @@ export async function restoreBackup(
   return { head, ledgers: await noteInLedgers(url, head.takenAt) };
 }
 
-/** What was restored. */
 export interface Restored {
   readonly head: Manifest;
   /** Those that have seals, each with the number of its newest. */

@@ -94,7 +94,6 @@ export const orderColumns = z.object({
   ),
 });
 
-/** Reads an order from its row. */
 export function orderOf(row: z.output<typeof orderColumns>): Order {
   return {
     id: row.id,
@@ -203,7 +202,6 @@ export const earlierItemRows = z.array(
     ),
 );
 
-/** What became of some names in some orders. */
 export function selectEarlierItems(orderIds: readonly string[], names: readonly string[]): Prisma.Sql {
   return Prisma.sql`
     SELECT order_id, name, state, result->>'late' AS late FROM order_items

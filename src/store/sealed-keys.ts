@@ -22,7 +22,6 @@ export interface SealedKey {
 const what = z.tuple([z.string(), z.string()]);
 const rows = z.array(z.object({ what, keyId: z.string(), count: z.number() }));
 
-/** Which keys are in use, and for what. */
 export async function findSealedKeys(client: pg.ClientBase): Promise<readonly SealedKey[]> {
   const parts = SEALED_COLUMNS.map(
     ([one, many, table, column]) =>

@@ -8,7 +8,6 @@ export interface ServerFacts {
   readonly version: string;
   readonly fsync: boolean;
   readonly now: Date;
-  /** How many more connections it takes. */
   readonly freeConnections: number;
   /** In bytes, of this database. */
   readonly size: number;

@@ -344,7 +344,6 @@ export function deleteExpiredDrafts(now: Date): Prisma.Sql {
   return deleteDrafts(Prisma.sql`expires_at <= ${now} FOR UPDATE SKIP LOCKED`);
 }
 
-/** Deletes the drafts of a person. */
 export function deleteDraftsOf(requesterId: string): Prisma.Sql {
   return deleteDrafts(Prisma.sql`requester_id = ${requesterId} FOR UPDATE`);
 }

@@ -64,7 +64,6 @@ export interface InstallationStores {
   readonly heartbeat: Heartbeat;
 }
 
-/** All stores of a team. */
 export interface Stores extends InstallationStores {
   readonly orders: OrderStore;
   readonly spending: SpendStore;
@@ -108,10 +107,8 @@ export function createInstallationStores(database: Database): InstallationStores
   };
 }
 
-/** What the stores of a team are made with. */
 export interface TeamStoreOptions {
   readonly teamId: string;
-  /** All settings as texts, by name, from what is saved. */
   readonly settingTexts: (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>;
   /** Keys are in use: a policy may ask for signatures. */
   readonly canSign: boolean;

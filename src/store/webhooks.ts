@@ -18,7 +18,7 @@ import { claimDuePlans } from './notifications.ts';
 const ENDPOINT = 'webhook_endpoint';
 const QUEUE = 'webhook_queue';
 
-interface QueueOptions {
+interface Queued {
   /** Left out: the team of the installation. */
   readonly teamId?: string;
   /** Which of the webhooks `w` are queued: of one subject all or none. Left out: all. */
@@ -31,7 +31,7 @@ interface QueueOptions {
  */
 export function queueWebhooks(
   events: readonly WebhookEvent[],
-  { teamId, where = Prisma.sql`true` }: QueueOptions = {},
+  { teamId, where = Prisma.sql`true` }: Queued = {},
 ): Prisma.Sql {
   const webhooks = events.map(webhookOf);
   const rows = webhooks.map((webhook, index) => ({

@@ -10,7 +10,6 @@ export interface OpenRange {
   readonly max: number | undefined;
 }
 
-/** A task of a zone as its profile lists it. */
 export interface TaskProfile {
   readonly available: boolean;
   readonly chargeable: boolean;
@@ -28,7 +27,6 @@ export interface LifecycleProfile {
   readonly pendingDeleteDays: number;
 }
 
-/** What a transfer means in a zone. */
 export interface TransferProfile {
   /** The auth code must be given with the order. */
   readonly authCodeRequired: boolean;
@@ -41,7 +39,6 @@ export interface TransferProfile {
   readonly lockDays: number | undefined;
 }
 
-/** How names may be written in a zone. */
 export interface NameProfile {
   /** Characters of one label, counted in its ASCII form. */
   readonly labelLength: Range;

@@ -2,7 +2,7 @@ import { nodeCryptography, type Report, verify } from 'domain-steward-verify';
 import { pino } from 'pino';
 import type { RememberedAnchor } from '../../src/ledger/anchor-file.ts';
 import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
-import { createLedger, type Ledger, type LedgerDeps } from '../../src/ledger/ledger.ts';
+import { createLedger, type Ledger, type LedgerContext } from '../../src/ledger/ledger.ts';
 import type { FileLine } from '../../src/ledger/receipt.ts';
 import { hashOfSeal, type Seal } from '../../src/ledger/seal.ts';
 import { hashOfStatement, readStatement } from '../../src/orders/statement.ts';
@@ -32,7 +32,7 @@ export async function startLedgerRig() {
   const store = createLedgerStore(rig.database, '');
   let now = new Date('2026-11-25T09:30:00Z');
   let remembered: RememberedAnchor | undefined;
-  const deps: LedgerDeps = {
+  const deps: LedgerContext = {
     store,
     key,
     memory: {
@@ -55,7 +55,7 @@ export async function startLedgerRig() {
     running,
     now: deps.now,
     /** That of a process that has just started. */
-    ledger: (changes: Partial<LedgerDeps> = {}) => inTurns(createLedger({ ...deps, ...changes })),
+    ledger: (changes: Partial<LedgerContext> = {}) => inTurns(createLedger({ ...deps, ...changes })),
     /** Time passes for the bot. */
     pass(ms: number): void {
       now = new Date(now.getTime() + ms);

@@ -16,11 +16,9 @@ import { type KeyRing, signingKey } from './key-ring.ts';
  * hash of what else the approval is for, so that none of it can be changed afterwards. Pure.
  */
 
-/** What else an approval is for. */
 export const boundTo = z.record(z.string(), z.json());
 export type BoundTo = z.output<typeof boundTo>;
 
-/** A signature as it is kept with an approval. */
 export const approvalSignature = z.object({
   signature: approvalAssertion,
   /** The challenge's nonce is the hash of this; its `salt` is fresh. */
@@ -28,13 +26,11 @@ export const approvalSignature = z.object({
 });
 export type ApprovalSignature = Readonly<z.output<typeof approvalSignature>>;
 
-/** A signature as the log has it. */
 export interface LoggedSignature extends ApprovalSignature {
   /** From who has vouched for the key up to a root. */
   readonly chain: readonly Assertion<VouchChallenge>[];
 }
 
-/** What an approval has to be for. */
 export interface SignedSubject {
   /** The statement's hash. */
   readonly statement: string;

@@ -28,7 +28,6 @@ export const keyAdded = {
   publicKey: z.string(),
   /** The credential's id. */
   credential: z.string(),
-  /** The host that the key is bound to. */
   host: z.string(),
 };
 export const keyVouched = { ...chained, owner: z.string(), signature: vouchAssertion };
@@ -41,7 +40,6 @@ export const keyRevoked = {
   left: z.literal(true).exactOptional(),
 };
 
-/** An added key. */
 export interface AddedKey {
   readonly fingerprint: Fingerprint;
   readonly owner: string;
@@ -85,7 +83,6 @@ export function isAtKeyLimit(log: KeyLog, userId: string): boolean {
   return activeKeys(log).filter(({ owner }) => owner === userId).length >= MAX_KEYS;
 }
 
-/** A key that counts. */
 export interface CountingKey extends AddedKey {
   /** From the voucher up to a root; empty for a root. */
   readonly chain: readonly Assertion<VouchChallenge>[];
@@ -100,7 +97,6 @@ export interface KeyRing {
   readonly keys: readonly (AddedKey & { readonly counts: 'yes' | NotCounting })[];
 }
 
-/** What keys are measured by. */
 export interface Trust {
   /** `SIGNING_ROOTS`. */
   readonly roots: ReadonlySet<string>;
@@ -228,7 +224,6 @@ export function signingKey(
 
 type Vouchers = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** The keys that have vouched for each key. */
 function vouchersOf({ vouched }: KeyLog): Vouchers {
   const vouchers = new Map<string, Set<string>>();
   for (const { key, signature } of vouched)

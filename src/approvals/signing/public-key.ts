@@ -9,7 +9,6 @@ import { isoCBOR } from '@simplewebauthn/server/helpers';
 /** What identifies a key to people and in signatures: `SHA256:` and the hash of its SPKI. */
 export type Fingerprint = `SHA256:${string}`;
 
-/** How a fingerprint is written. */
 export const FINGERPRINT = /^SHA256:[A-Za-z0-9_-]{43}$/;
 
 /** The fingerprint of a public key. @param spki in unpadded base64url */

@@ -12,7 +12,6 @@ import { type Finding, ok, warning, wrong } from './finding.ts';
 import { checkPublicUrl, checkReachable, checkSlackClock } from './network-checks.ts';
 import { checkSlack, type SlackNames } from './slack-checks.ts';
 
-/** What is examined, and with what. */
 export interface Examined {
   readonly config: Config;
   /** Undefined where it cannot be used, which was said already. */

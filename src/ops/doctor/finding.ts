@@ -24,7 +24,6 @@ export function formatFinding({ subject, outcome, found, action }: Finding): str
   return `${outcome.padEnd(7)}  ${subject}: ${found}${action === undefined ? '' : ` ${action}`}`;
 }
 
-/** How much was found of what. */
 export function summaryOf(found: readonly Finding[]): string {
   const count = (outcome: Finding['outcome']) =>
     found.filter((finding) => finding.outcome === outcome).length;

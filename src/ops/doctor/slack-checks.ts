@@ -7,7 +7,6 @@ import { BOT_SCOPES } from '../../slack/outbound/scopes.ts';
 import { okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
 import { amount, type Finding, ok, warning, wrong } from './finding.ts';
 
-/** What the settings name in Slack. */
 export interface SlackNames {
   /** What is in force: what admins saved goes before the environment. */
   readonly settings: TeamSettings;

@@ -91,7 +91,6 @@ function body<Type extends WebhookType>(type: Type) {
   });
 }
 
-/** A body as it is sent. */
 export const webhookBody = z.discriminatedUnion('type', [
   body('incident.opened'),
   body('incident.changed'),

@@ -1,6 +1,5 @@
 import type { WebhookEvent, WebhookType } from './messages.ts';
 
-/** A webhook that waits. */
 export interface QueuedWebhook {
   readonly id: string;
   readonly type: WebhookType;
@@ -47,11 +46,9 @@ export interface WebhookStore {
   serve(endpoints: readonly string[], now: Date, since: Date): Promise<void>;
   /** Claims queues of an endpoint that are due and that no process has. @returns the longest due first */
   claimDue(endpoint: string, now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
-  /** A queue as it is at one moment. */
   read(queue: string): Promise<WebhookQueue | undefined>;
   /** The endpoint took a webhook, or it was given up: the next one follows. Says that the process is alive. */
   remove(queue: string, id: string, leaseMs: number): Promise<void>;
-  /** The endpoint has taken a webhook. */
   noteTaken(endpoint: string, now: Date): Promise<void>;
   /** Ends the claim of a queue whose first webhook has failed. */
   postpone(endpoint: string, queue: string, failure: WebhookFailure): Promise<void>;

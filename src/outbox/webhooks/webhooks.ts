@@ -12,7 +12,7 @@ import type { QueuedWebhook, SlackOutage, WebhookStore } from './ports.ts';
  * three days. Of one subject one goes out after the other; another subject or endpoint waits for none of them.
  */
 
-export interface WebhooksDeps {
+export interface WebhooksContext {
   readonly urls: readonly Secret[];
   /** `whsec_…`; undefined where there are no endpoints. */
   readonly secret: Secret | undefined;
@@ -31,7 +31,6 @@ export interface WebhookEndpoint {
   readonly id: string;
   /** What people may see of its address. */
   readonly host: string;
-  /** Claims queues that are due. */
   claimDue(limit: number): Promise<readonly string[]>;
   /** Sends what waits in a claimed queue, until it is empty or an attempt fails. */
   deliver(queue: string): Promise<void>;
@@ -59,7 +58,7 @@ const KEPT_MS = 3 * DAY_MS;
 /** Admins are told of an endpoint that takes nothing for this long, and endpoints of a Slack that does not answer. */
 const ALERT_AFTER_MS = HOUR_MS;
 
-export function createWebhooks(deps: WebhooksDeps): Webhooks {
+export function createWebhooks(deps: WebhooksContext): Webhooks {
   const { secret, store, now } = deps;
   const urls = [...new Set(deps.urls.map((url) => url.reveal()))];
   const endpoints =
@@ -85,7 +84,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
   };
 }
 
-function createEndpoint(deps: WebhooksDeps, url: URL, signer: Signer): WebhookEndpoint {
+function createEndpoint(deps: WebhooksContext, url: URL, signer: Signer): WebhookEndpoint {
   const { store, now, log, signal, timeoutMs } = deps;
   const id = createHash('sha256').update(url.href).digest('base64url').slice(0, 16);
   const { host } = url;

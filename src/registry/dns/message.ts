@@ -1,7 +1,6 @@
 import { type Answer, type DecodedPacket, DNSSEC_OK, decode, encode, RECURSION_DESIRED } from 'dns-packet';
 import { dnsName, type RecordType } from './records.ts';
 
-/** A question to one server. */
 export interface Question {
   readonly name: string;
   readonly type: RecordType;

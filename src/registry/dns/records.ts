@@ -31,7 +31,6 @@ export interface RecordData {
   readonly TXT: string;
 }
 
-/** The record types that can be asked for. */
 export type RecordType = keyof RecordData;
 
 type Readers = { readonly [Type in RecordType]: (record: Answer) => RecordData[Type] | undefined };

@@ -13,7 +13,6 @@ export type Exchanged =
   | { readonly ok: true; readonly response: Response }
   | { readonly ok: false; readonly failure: ExchangeFailure };
 
-/** How one server is asked. */
 export interface ExchangeOptions {
   readonly timeoutMs: number;
   readonly edns: boolean;

@@ -1,7 +1,6 @@
 import { getServers } from 'node:dns';
 import { isIP } from 'node:net';
 
-/** Where a DNS server listens. */
 export interface DnsServer {
   /** IPv4 or IPv6, without brackets. */
   readonly address: string;

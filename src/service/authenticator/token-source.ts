@@ -14,7 +14,6 @@ export interface TokenOnce {
 interface TokenSourceOptions {
   readonly steps: TokenSteps;
   readonly sleep: (milliseconds: number) => Promise<unknown>;
-  /** The longest wait for a token. */
   readonly maxWaitMs: number;
 }
 

@@ -23,7 +23,6 @@ export interface GeneralQuery {
   readonly keys?: readonly string[] | undefined;
 }
 
-/** Where the service is. */
 export interface ServiceAddress {
   readonly origin: string;
   readonly path: string;

@@ -17,7 +17,6 @@ interface WireField {
   readonly values?: Readonly<Record<string, string>>;
   /** Joins a list into one string. */
   readonly join?: string;
-  /** Fields of an object inside. */
   readonly inside?: readonly WireField[];
   /** A value that always goes out, whatever the input says. */
   readonly always?: string;

@@ -10,7 +10,6 @@ import { isWireList, type WireObject, type WireValue } from './wire.ts';
 
 // Service API, section "XML interface".
 
-/** Writes elements, one after the other. */
 export function writeXml(elements: WireObject): string {
   return Object.entries(elements)
     .map(([name, content]) => (content === undefined ? '' : writeElement(name, content)))

@@ -25,7 +25,6 @@ export const PREREG_FILTERS = [
   'prereg_config.period_end',
 ] as const;
 
-/** The operator that each interface documents. */
 const OPERATOR: Readonly<Record<Interface, string>> = { json: 'EQUAL', xml: 'like' };
 
 /**

@@ -8,7 +8,6 @@ const context = z.int().nonnegative();
 const status = z.int().nonnegative();
 const user = z.string().min(1);
 
-/** The user that was created. */
 export interface CreatedUser {
   /** The password that the service made, when none was given. */
   readonly password?: Secret;
