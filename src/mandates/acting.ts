@@ -227,7 +227,7 @@ const WAIT_MS = HOUR_MS / 4;
  * Decides about an order that is due. It waits for its message and for a look at the registry, since it was made and lately: a
  * database that was put back knows nothing of a renewal that the registry shows by then.
  */
-export function decideSending(facts: DueFacts, now: Date): Clearance {
+export function decideClearance(facts: DueFacts, now: Date): Clearance {
   const held = (code: HeldCode): Clearance => ({ kind: 'held', code });
   const refusal = refusalToSend(facts, now);
   if (refusal === 'not_announced') {

@@ -3,13 +3,13 @@ import { approversOf } from '../approvals/approvers.ts';
 import { settleEach, throwAny } from '../lib/collections.ts';
 import { WEEK_MS } from '../lib/duration.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change-order.ts';
-import { stopChanged, stopContradicted } from '../orders/check-statement.ts';
+import { findChangedParts, stopContradicted } from '../orders/check-statement.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { differenceFromLog } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
-import { accountGone, checkMembers, type Party, partiesOf } from '../orders/parties.ts';
+import { accountGone, checkMembers, type MemberCheck, type Party, partiesOf } from '../orders/parties.ts';
 import type { OrderStore, SystemViewer } from '../orders/ports.ts';
-import { verifiedStatement } from '../orders/statement.ts';
+import type { PlainSummary, StatementPart } from '../orders/summary.ts';
 import type { MandateEnd } from './codes.ts';
 import { isInForce, type MandateInForce, mandateOf } from './mandate.ts';
 import { endOfMandate, mandateTerms } from './terms.ts';
@@ -26,27 +26,45 @@ const ENDING_SOON_MS = WEEK_MS;
  * @returns false when Slack does not tell of its people, so that it has to be tried again
  */
 export async function putInForce(deps: OrdersContext, orderId: string): Promise<boolean> {
-  let isKnown = true;
-  await changeOrder(deps, orderId, async (order): Promise<Decision> => {
-    isKnown = true;
-    if (order.state !== 'APPROVED' || order.task !== 'mandate') return { refusal: { code: 'not_due' } };
-    if (verifiedStatement(order, deps.servicePlaces) === undefined) return stopChanged(deps, order);
-    const { people, isLinked } = await partiesOf(deps.findAccount, order);
-    if (!isLinked) return { event: { type: 'stopped', summary: accountGone(order) } };
-    const members = await checkMembers(deps.directory, people);
-    if (members.kind === 'left') return { event: { type: 'stopped', summary: members.summary } };
-    if (members.kind === 'unknown') {
-      isKnown = false;
-      return { refusal: { code: 'not_due' } };
-    }
-    const expiresAt = endOfMandate(mandateTerms.parse(order.input));
-    if (expiresAt <= deps.now())
-      return { event: { type: 'stopped', summary: { code: 'mandate_held', because: 'mandate_ended' } } };
-    return {
-      event: { type: 'in_force', expiresAt, remindAt: new Date(expiresAt.getTime() - ENDING_SOON_MS) },
-    };
-  });
-  return isKnown;
+  const outcome = await changeOrder(deps, orderId, async (order) =>
+    decideInForce(await loadInForce(deps, order)),
+  );
+  return outcome.ok || outcome.refusal.code !== 'membership_unknown';
+}
+
+/** What decides whether a mandate comes into force. */
+interface InForceContext {
+  readonly order: Order;
+  /** What differs from what was approved; undefined if nothing does. */
+  readonly changedParts: readonly StatementPart[] | undefined;
+  readonly isLinked: boolean;
+  readonly members: MemberCheck;
+  readonly now: Date;
+}
+
+async function loadInForce(deps: OrdersContext, order: Order): Promise<InForceContext> {
+  const { people, isLinked } = await partiesOf(deps.findAccount, order);
+  return {
+    ...{ order, isLinked, now: deps.now() },
+    members: await checkMembers(deps.directory, people),
+    changedParts: await findChangedParts(deps, order),
+  };
+}
+
+function decideInForce(context: InForceContext): Decision {
+  const { order, members, now } = context;
+  const stop = (summary: PlainSummary): Decision => ({ event: { type: 'stopped', summary } });
+  if (order.state !== 'APPROVED' || order.task !== 'mandate') return { refusal: { code: 'not_due' } };
+  if (context.changedParts !== undefined)
+    return stop({ code: 'statement_changed', parts: [...context.changedParts] });
+  if (!context.isLinked) return stop(accountGone(order));
+  if (members.kind === 'left') return stop(members.summary);
+  if (members.kind === 'unknown') return { refusal: { code: 'membership_unknown', userId: members.userId } };
+  const expiresAt = endOfMandate(mandateTerms.parse(order.input));
+  if (expiresAt <= now) return stop({ code: 'mandate_held', because: 'mandate_ended' });
+  return {
+    event: { type: 'in_force', expiresAt, remindAt: new Date(expiresAt.getTime() - ENDING_SOON_MS) },
+  };
 }
 
 /** Tells people that a mandate ends soon, and ends it when it is over. */

@@ -6,7 +6,8 @@ import type { MandatedSending, SendingRead } from '../orders/ports.ts';
 import { verifiedStatement } from '../orders/statement.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { type Clearance, decideSending, refusalToSend } from './acting.ts';
+import { type Clearance, type DueFacts, decideClearance, refusalToSend } from './acting.ts';
+import type { HeldCode } from './codes.ts';
 import { knownName, renewalOf, reservationFor } from './facts.ts';
 import { mandateOf } from './mandate.ts';
 
@@ -15,15 +16,27 @@ import { mandateOf } from './mandate.ts';
  * that marks it.
  */
 
-/** What a look has found, with what its mark has to be checked by. */
+/** Whether an order may go out now, with what its mark is checked by. */
 export type Cleared =
   | (Extract<Clearance, { kind: 'clear' }> & { readonly sending: MandatedSending })
   | Exclude<Clearance, { kind: 'clear' }>;
 
-/** Looks whether an order of a mandate may go out at this moment. @param order of a mandate */
+/** Decides whether an order of a mandate may go out now. @param order of a mandate */
 export async function clearForMandate(deps: OrdersContext, order: Order): Promise<Cleared> {
+  const now = deps.now();
+  const loaded = await loadDue(deps, order, now);
+  if (!('facts' in loaded)) return loaded;
+  const { facts, reservation, signedBy } = loaded;
+  const clearance = decideClearance(facts, now);
+  if (clearance.kind !== 'clear') return clearance;
+  if (reservation === undefined) return { kind: 'held', code: 'budget_empty' };
+  return { kind: 'clear', sending: { reservation, signedBy, refusal: refusalAtMark(deps, reservation.day) } };
+}
+
+/** Everything that decides about an order that is due; or what becomes of it if that can't be known. */
+async function loadDue(deps: OrdersContext, order: Order, now: Date) {
+  const held = (code: HeldCode) => ({ kind: 'held', code }) as const;
   const [item] = order.items;
-  const held = (code: Extract<Clearance, { kind: 'held' }>['code']): Cleared => ({ kind: 'held', code });
   const [act, kept] = await Promise.all([
     deps.mandates.findByOrder(order.id),
     order.mandated === undefined ? undefined : deps.store.load(order.mandated.id, 'system'),
@@ -32,10 +45,10 @@ export async function clearForMandate(deps: OrdersContext, order: Order): Promis
   const name = await deps.mandates.find(item.name);
   if (name === undefined || !isRenewalOf(kept, order, item.name)) return held('moved_out');
   const known = await knownName(deps, kept, name, order.id);
-  const now = deps.now();
-  if (known === undefined) return { kind: 'later', until: new Date(now.getTime() + UNKNOWN_WAIT_MS) };
+  if (known === undefined)
+    return { kind: 'later', until: new Date(now.getTime() + UNKNOWN_WAIT_MS) } as const;
   const reservation = await reservationFor(deps, item.name, known, utcDay(now), order.id);
-  const facts = {
+  const facts: DueFacts = {
     ...known.facts,
     mandate: mandateOf(kept),
     isUnchanged: verifiedStatement(kept, deps.servicePlaces) !== undefined,
@@ -50,11 +63,7 @@ export async function clearForMandate(deps: OrdersContext, order: Order): Promis
     madeAt: act.at,
     lookedAt: name.lookedAt,
   };
-  const clearance = decideSending(facts, now);
-  if (clearance.kind !== 'clear' || reservation === undefined)
-    return clearance.kind === 'clear' ? held('budget_empty') : clearance;
-  const signedBy = needsSignatures(known.evaluated.demand) ? kept : undefined;
-  return { kind: 'clear', sending: { reservation, signedBy, refusal: refusalAtMark(deps, reservation.day) } };
+  return { facts, reservation, signedBy: needsSignatures(known.evaluated.demand) ? kept : undefined };
 }
 
 /** Whether an order is what its mandate makes for a name. The mandate's approvals let nothing else go that says it is of it. */

@@ -43,13 +43,17 @@ interface OrdersContext {
 
 /** Stops an order that no longer gives its statement; undefined when it does. */
 export async function stopIfChanged(deps: OrdersContext, order: Order): Promise<Decision | undefined> {
-  return verifiedStatement(order, deps.servicePlaces) === undefined ? stopChanged(deps, order) : undefined;
+  const parts = await findChangedParts(deps, order);
+  return parts && { event: { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } } };
 }
 
-/** How an order is stopped that no longer gives its statement. */
-export async function stopChanged(deps: OrdersContext, order: Order): Promise<Decision> {
-  const parts = changedParts(order, await deps.store.history(order.id, 'system'), deps.servicePlaces);
-  return { event: { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } } };
+/** What differs from the statement of an order; undefined if its rows still give it. */
+export async function findChangedParts(
+  { store, servicePlaces }: OrdersContext,
+  order: Order,
+): Promise<readonly StatementPart[] | undefined> {
+  if (verifiedStatement(order, servicePlaces) !== undefined) return undefined;
+  return changedParts(order, await store.history(order.id, 'system'), servicePlaces);
 }
 
 /** Stops an order whose rows differ from its log. */

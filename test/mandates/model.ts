@@ -3,7 +3,7 @@ import {
   type ActingFacts,
   ANNOUNCED_MS,
   decideActing,
-  decideSending,
+  decideClearance,
   isAskedFor,
   isDueFor,
   isSameEnd,
@@ -274,7 +274,7 @@ export function simulateYear(random: Random): Year {
         amount,
         taken: takenBy(order.mandateId, order.id),
       };
-      const cleared = decideSending(
+      const cleared = decideClearance(
         {
           ...facts,
           ...sending,
