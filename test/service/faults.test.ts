@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { exchange, type HttpRequest } from '../../src/http/exchange.ts';
 import type { CallOptions, ServiceClient, ServiceClientOptions } from '../../src/service/client.ts';
 import { SuspendedError } from '../../src/service/errors.ts';
+import { describeRequest } from '../../src/service/request-description.ts';
 import { domainDelete, domainRenew } from '../../src/service/tasks/domain.ts';
 import { preregSearch } from '../../src/service/tasks/prereg.ts';
 import { clientOf, errorOf, password, sendMarked } from './clients.ts';
@@ -286,6 +287,18 @@ describe('connections', () => {
     expect(new Set(of(true)).size, 'charges must not share a connection').toBe(3);
     expect(of(true).filter((each) => of(false).includes(each))).toEqual([]);
     expect(new Set(of(false)).size, 'other tasks must reuse connections').toBeLessThan(4);
+  });
+
+  it('are signed anew each time: a signed request is sent once', async () => {
+    const service = await serving(always(200, OK_JSON));
+    const description = describeRequest(domainRenew, { name: 'cafe.rest', period: 1 }, 'json');
+    const call = client(service.origin).begin(domainRenew, { description, about: 'cafe.rest' });
+    await expect(call.send()).rejects.toThrow(/signed before it is sent/);
+    await call.sign();
+    await call.send();
+    await expect(call.send()).rejects.toThrow(/signed before it is sent/);
+    call.end();
+    expect(service.requests).toHaveLength(1);
   });
 
   it('sends each task once what must be done before it is done', async () => {
