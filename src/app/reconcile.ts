@@ -128,7 +128,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
 
 export interface ReconcilerDeps {
   readonly store: OrderStore;
-  readonly notifications: Pick<NotificationStore, 'claimDue'>;
+  readonly notifications: NotificationStore;
   readonly advance: (orderId: string, lane: DueLane) => Promise<void>;
   readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
   /** Whether Slack takes background updates. */

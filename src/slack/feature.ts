@@ -1,10 +1,11 @@
 import type { ModalView } from '@slack/types';
 import type { Account } from '../accounts/account.ts';
+import type { Log } from '../lib/log.ts';
 import type { PersonViewer } from '../orders/visibility.ts';
 import type { SlackContext } from './context.ts';
 import type { Message } from './kit/blocks.ts';
 import type { FieldErrors, Form, FormOrigin, FormValues, FormView } from './kit/form.ts';
-import type { Person } from './outbound/directory.ts';
+import type { Person, SlackDirectory } from './outbound/directory.ts';
 import { SlackApiError } from './outbound/web.ts';
 
 /** Something that a person does, and the ways to answer. */
@@ -146,13 +147,13 @@ export type Permitted<Thing> = Thing & { readonly needs: Needs };
 export type NamedCommand = Permitted<Command> & { readonly name: string };
 
 /** Whether a person may change the settings and read the audit log. */
-export function isAdmin(deps: Pick<SlackContext, 'admins'>, person: Person): boolean {
+export function isAdmin(deps: { readonly admins: readonly string[] }, person: Person): boolean {
   return person.isConfirmed && person.isMember && (person.isAdmin || deps.admins.includes(person.id));
 }
 
 /** Whether a person is an admin at this moment. Nobody is while Slack does not tell. */
 export async function isAdminNow(
-  deps: Pick<SlackContext, 'admins' | 'directory' | 'log'>,
+  deps: { readonly admins: readonly string[]; readonly directory: SlackDirectory; readonly log: Log },
   userId: string,
 ): Promise<boolean> {
   try {
@@ -165,7 +166,7 @@ export async function isAdminNow(
 }
 
 /** The part of an interaction's person that decides what they may see. */
-export function viewerOf({ deps, person }: Pick<Interaction, 'deps' | 'person'>): PersonViewer {
+export function viewerOf({ deps, person }: Interaction): PersonViewer {
   return { id: person.id, isAdmin: isAdmin(deps, person) };
 }
 

@@ -24,7 +24,7 @@ export async function updateOpenView(
 
 /** Changes an open form for a choice, after those that were made before it; for none that was made before the last one. */
 export function afterEarlier(
-  { deps, pressedAt }: Pick<ActionCall, 'deps' | 'pressedAt'>,
+  { deps, pressedAt }: ActionCall,
   viewId: string,
   render: () => Promise<readonly ModalView[]>,
 ): Promise<void> {

@@ -22,7 +22,7 @@ import {
 /** `ADMINS`, or without them the workspace's admins and owners. */
 export function createAdminsToNotify(
   configured: readonly string[],
-  { workspaceAdmins }: Pick<SlackDirectory, 'workspaceAdmins'>,
+  { workspaceAdmins }: SlackDirectory,
   log: Log,
 ): AdminsToNotify {
   // While Slack does not answer, the last known admins are better than none.

@@ -241,14 +241,14 @@ export function fileIssues(issues: readonly FileIssue[], task: BulkTask, nearest
 }
 
 /** How many rows ended how. */
-function tally({ items }: Pick<Order, 'items'>): Readonly<Record<ItemState, number>> {
+function tally({ items }: Order): Readonly<Record<ItemState, number>> {
   const found = { WAITING: 0, SENT: 0, SUCCEEDED: 0, FAILED: 0, UNKNOWN: 0 };
   for (const { state } of items) found[state] += 1;
   return found;
 }
 
 /** How each state of a row is called. What the service only accepted is not done. */
-function stateWords(order: Pick<Order, 'task'>): Readonly<Record<ItemState, string>> {
+function stateWords(order: Order): Readonly<Record<ItemState, string>> {
   return {
     SUCCEEDED: taskNamed(order.task).nextStep === undefined ? 'done' : 'accepted',
     FAILED: 'failed',

@@ -23,7 +23,7 @@ export function pagesOpened(userId: string, channelId: string | undefined) {
  * @param standing where messages of the order stand, by their purposes
  */
 export function rowsShownTo(
-  order: Pick<Order, 'bulk'>,
+  order: Order,
   standing: ReadonlyMap<string, PostedMessage>,
   userId: string,
   channelId: string | undefined,

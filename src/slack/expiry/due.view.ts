@@ -87,10 +87,7 @@ export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]):
 }
 
 /** What can be asked for to keep a name, and what else can be decided about it. */
-export function keepButtons(
-  name: string,
-  deadline: Pick<Deadline, 'action' | 'phase'> | undefined,
-): Button[] {
+export function keepButtons(name: string, deadline: Deadline | undefined): Button[] {
   const make = (actionId: string, text: string) =>
     button(actionId, text, name, { label: `${text}: ${displayName(name)}` });
   const { renews, restores } =

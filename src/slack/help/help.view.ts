@@ -1,4 +1,4 @@
-import type { NamedCommand } from '../feature.ts';
+import type { NamedCommand, Needs } from '../feature.ts';
 import {
   actions,
   button,
@@ -62,14 +62,11 @@ function groupsOf(commands: readonly Described[], fits: (command: Described) => 
 
 function canUse({ needs }: Described, reader: HelpReader): boolean {
   if (needs === 'admin') return reader.isAdmin;
-  return !lacksAccount({ needs }, reader);
+  return !lacksAccount(needs, reader);
 }
 
 /** Whether somebody has to link an account before they can use a subcommand. */
-function lacksAccount(
-  { needs }: Pick<Described, 'needs'>,
-  { isLinked, hasTeamAccount = false }: HelpReader,
-): boolean {
+function lacksAccount(needs: Needs, { isLinked, hasTeamAccount = false }: HelpReader): boolean {
   return !isLinked && (needs === 'linked' || (needs === 'account' && !hasTeamAccount));
 }
 
@@ -95,7 +92,7 @@ function namesLine({ title, commands }: Group): string {
 /** The commands that the reader needs most, and the names of the others. */
 export function helpOverview(commands: readonly Described[], reader: HelpReader): Message {
   const [first, ...others] = groupsOf(commands, (command) => canUse(command, reader));
-  const later = commands.filter((command) => lacksAccount(command, reader));
+  const later = commands.filter((command) => lacksAccount(command.needs, reader));
   return message('What /domain can do', [
     section(introFor(reader)),
     ...(first === undefined ? [] : lines([`*${first.title}*`, ...first.commands.map(usageLine)])),
@@ -113,7 +110,7 @@ export function helpOverview(commands: readonly Described[], reader: HelpReader)
 /** Every subcommand on a line. Those that the reader cannot use yet come last. */
 export function helpForAll(commands: readonly Described[], reader: HelpReader): Message {
   const usable = groupsOf(commands, (command) => canUse(command, reader));
-  const linked = commands.filter((command) => lacksAccount(command, reader));
+  const linked = commands.filter((command) => lacksAccount(command.needs, reader));
   const admin = reader.isAdmin ? [] : commands.filter(({ needs }) => needs === 'admin');
   const groups: readonly Group[] = [
     ...usable,

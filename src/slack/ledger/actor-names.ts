@@ -3,7 +3,7 @@ import type { SlackDirectory } from '../outbound/directory.ts';
 import { type NameOf, REGISTRY_RECORD } from './audit.view.ts';
 
 /** Names each person once an export; a person whom Slack does not name is their id. */
-export function createNamer(directory: Pick<SlackDirectory, 'nameOf'>): NameOf {
+export function createNamer(directory: SlackDirectory): NameOf {
   const names = new Map<string, Promise<string>>();
   return (userId) => {
     if (userId === EVIDENCE) return Promise.resolve(REGISTRY_RECORD);

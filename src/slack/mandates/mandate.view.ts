@@ -41,7 +41,7 @@ function names(all: readonly string[], shown = NAMES_IN_LINE): string {
   return escapeText(firstOf(all.map(displayName), shown));
 }
 
-function amount({ currency }: Pick<Amount, 'currency'>, minor: bigint): string {
+function amount({ currency }: Amount, minor: bigint): string {
   return amountsText([{ currency, minor: exactNumber(minor) }]);
 }
 

@@ -71,7 +71,7 @@ export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE):
 }
 
 /** Whether the notes of a price say that a premium name may cost more. */
-export function hasPremiumNote({ sums, mayCostMore }: Pick<OrderCost, 'sums' | 'mayCostMore'>): boolean {
+export function hasPremiumNote({ sums, mayCostMore }: OrderCost): boolean {
   return sums.length > 0 && mayCostMore;
 }
 

@@ -97,7 +97,7 @@ function titleOf(incident: ListedIncident): string {
 }
 
 /** The kind by which an incident is called. */
-export function worstOf(incident: Pick<ListedIncident, 'changes'>): IncidentKind {
+export function worstOf(incident: ListedIncident): IncidentKind {
   const kinds = kindsOf(incident).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
   const [worst = 'nameservers'] = kinds;
   return worst;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type DetailsChange, MAX_NOTE, type NameDetails, readTags } from '../../names/portfolio.ts';
+import { type DetailsChange, MAX_NOTE, readTags } from '../../names/portfolio.ts';
 import { displayName, parseDomainName } from '../../zones/names.ts';
 import type { SlackContext } from '../context.ts';
 import { formatName } from '../expiry/expiry.view.ts';
@@ -102,7 +102,10 @@ const form: Form<'name_edit'> = {
 };
 
 /** Slack's menus of people and channels cannot be emptied, so a checkbox clears them. */
-function withClear(declared: z.ZodObject, details: Pick<NameDetails, 'owner' | 'channel'>): z.ZodObject {
+function withClear(
+  declared: z.ZodObject,
+  details: { readonly owner?: string | undefined; readonly channel?: string | undefined },
+): z.ZodObject {
   const { owner, channel } = details;
   if (owner === undefined && channel === undefined) return declared;
   const look: FieldLook = {
@@ -160,7 +163,7 @@ function pickedChange(picked: {
   readonly owner?: string | undefined;
   readonly channel?: string | undefined;
   readonly clear: readonly string[];
-}): Pick<DetailsChange, 'owner' | 'channel'> {
+}): DetailsChange {
   const { owner, channel, clear: cleared } = picked;
   return {
     ...(cleared.includes('owner') ? { owner: null } : owner === undefined ? {} : { owner }),

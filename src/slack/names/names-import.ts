@@ -48,7 +48,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
     );
     if (owners !== undefined) return { errors: { [given.field]: ownersIssueText(owners) } };
     const { portfolio, now } = call.deps;
-    const plan = await tellingProgress(call, 'Compared', (progress) =>
+    const plan = await tellingProgress(call.respond, 'Compared', (progress) =>
       portfolio.planImport(read.rows, call.person.id, now(), progress),
     );
     const channels = plan.changed.flatMap(({ before, after }) =>
@@ -64,7 +64,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
 
 /** Tells a person how far an import is, where it takes long. */
 export function tellingProgress<T>(
-  { respond }: Pick<Interaction, 'respond'>,
+  respond: Interaction['respond'],
   activity: 'Compared' | 'Changed',
   run: (progress: Progress) => Promise<T>,
 ): Promise<T> {
@@ -82,7 +82,7 @@ export function tellingProgress<T>(
 /** Applies exactly what was shown, or nothing: the plan is identified by the hash of its changes. */
 async function applyImport(call: ActionCall): Promise<void> {
   const { facts } = call.deps;
-  const outcome = await tellingProgress(call, 'Changed', (progress) =>
+  const outcome = await tellingProgress(call.respond, 'Changed', (progress) =>
     facts.applyImport(call.value, call.person.id, formOrigin(call), progress),
   );
   if (outcome === 'gone') return call.respond(PLAN_GONE);

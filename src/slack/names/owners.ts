@@ -10,7 +10,7 @@ const MAX_NEW_OWNERS = 30;
  * @param given of each name: a person, null for nobody, undefined where it stays
  */
 export async function ownersIssue(
-  { portfolio, directory }: Pick<SlackContext, 'portfolio' | 'directory'>,
+  { portfolio, directory }: SlackContext,
   given: readonly (string | null | undefined)[],
 ): Promise<OwnersIssue | undefined> {
   const named = new Set(given.flatMap((owner) => owner ?? []));

@@ -78,7 +78,7 @@ function aboutText({ object }: ItemResult): string {
 }
 
 /** What an answer is about, where that is not the name that was asked about. */
-export function otherObjectLines({ name, result }: Pick<OrderItem, 'name' | 'result'>): string[] {
+export function otherObjectLines({ name, result }: OrderItem): string[] {
   const value = result?.object?.value ?? name;
   return result === undefined || value === name || value === '' ? [] : [`About: ${aboutText(result)}`];
 }

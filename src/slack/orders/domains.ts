@@ -208,10 +208,7 @@ const restore = oneName(taskNamed('restore'));
 export const restoreForm = restore.form;
 
 /** A subcommand of its own, with the words of the task's row. */
-function ownCommand(
-  task: OrderTaskName,
-  { usage, example, run }: Pick<Command, 'usage' | 'example' | 'run'>,
-): Command {
+function ownCommand(task: OrderTaskName, { usage, example, run }: Omit<Command, 'summary'>): Command {
   return { usage, summary: taskNamed(task).words.summary, example, run };
 }
 

@@ -27,7 +27,7 @@ export const TIES: Readonly<Record<InterfaceConstraint['what'], string>> = {
  * @param xmlHas what only the XML interface has for the form, such as `Titles and backup targets`
  */
 export function interfaceNote(
-  account: Pick<Account, 'method'> | undefined,
+  account: Account | undefined,
   reach: AvailableInterfaces,
   because: string | undefined,
   xmlHas: string | undefined,

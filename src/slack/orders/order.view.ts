@@ -79,7 +79,7 @@ export function stateIcon(order: Order): string {
 }
 
 /** Whether the service has only accepted a task that it carries out later, and nothing has shown its end. */
-export function isOnlyAccepted({ task, items }: Pick<Order, 'task' | 'items'>, state: OrderState): boolean {
+export function isOnlyAccepted({ task, items }: Order, state: OrderState): boolean {
   if (state !== 'SUCCEEDED' || taskNamed(task).nextStep === undefined) return false;
   return items.some(({ result }) => result?.resolvedBy === undefined);
 }
@@ -127,7 +127,7 @@ export function itemName(order: Pick<Order, 'task'>, name: string): string {
 }
 
 /** The plan or statement of an order, as people name it. */
-export function shortHash({ statementHash }: Pick<Order, 'statementHash'>): string {
+export function shortHash({ statementHash }: Order): string {
   return statementHash.slice(0, 8);
 }
 

@@ -175,7 +175,7 @@ export function isOverXml(statement: Pick<Statement, 'items'> | undefined): bool
 }
 
 /** The name of a request as people read it; a name with other letters in both forms. Plain text. */
-function statedName({ task }: Pick<Statement, 'task'>, { name }: Pick<StatementItem, 'name'>): string {
+function statedName({ task }: Statement, { name }: StatementItem): string {
   return taskNamed(task).zoneTask !== undefined ? displayName(name) : name;
 }
 

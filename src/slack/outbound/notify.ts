@@ -52,7 +52,7 @@ export interface WantedNotification {
 export const ONCE = 'once';
 
 /** The place of a direct message with a person. */
-export function directMessageTo(directory: Pick<SlackDirectory, 'directMessage'>, userId: string) {
+export function directMessageTo(directory: SlackDirectory, userId: string) {
   return async () => ({ channelId: await directory.directMessage(userId) });
 }
 

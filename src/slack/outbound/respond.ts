@@ -10,7 +10,7 @@ import { isTransient, okResponse, SlackApiError, type SlackWeb } from './web.ts'
 /** What {@link respond} needs. */
 export interface RespondDeps {
   readonly web: SlackWeb;
-  readonly directory: Pick<SlackDirectory, 'directMessage'>;
+  readonly directory: SlackDirectory;
   /** Whether answers may be posted to an address that a delivery names. */
   readonly isSlackAddress: (address: string) => boolean;
   readonly log: Log;

@@ -20,6 +20,7 @@ import {
   choiceField,
   type FieldErrors,
   type Form,
+  type FormOrigin,
   type FormValues,
   field,
   fieldsOf,
@@ -297,8 +298,8 @@ const START_FORM: Form<'policy_start'> = {
   fields: withoutGroups(fieldsOf(rolesForm(ROLES))),
 };
 
-function startOf(call: Pick<SubmissionCall, 'origin'>): StartingPoint {
-  const [wanted] = (call.origin.subject ?? '').split(' ');
+function startOf({ subject }: FormOrigin): StartingPoint {
+  const [wanted] = (subject ?? '').split(' ');
   return startingPoint(STARTING_POINTS.find((name) => name === wanted) ?? 'small_team');
 }
 
@@ -319,7 +320,7 @@ export const startForm: FormFeature<'policy_start'> = {
   form: START_FORM,
 
   async render(call, origin, values) {
-    const start = startOf({ origin });
+    const start = startOf(origin);
     const [{ revision, rules }, fields] = await Promise.all([
       editedRules(call),
       withGroups(call.deps, fieldsOf(rolesForm(start.roles)), values),
@@ -332,7 +333,7 @@ export const startForm: FormFeature<'policy_start'> = {
   },
 
   async submit(call) {
-    const start = startOf(call);
+    const start = startOf(call.origin);
     const given = readRoles(start.roles, call.values);
     if ('errors' in given) return given;
     const rules = fillStartingPoint(start, given.people, {

@@ -111,7 +111,7 @@ function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean
   ]);
 }
 
-function subject({ task, names }: Pick<TriedLine, 'task' | 'names'>): string {
+function subject({ task, names }: TriedLine): string {
   const [only] = names;
   const what =
     names.length === 1 && only !== undefined ? code(itemName({ task }, only)) : count(names.length, 'name');

@@ -88,7 +88,7 @@ const query = z.object({
 /** A part of a search that only one interface documents, and its field. */
 const tie = (field: string, what: SearchTie) => ({ field, what });
 
-function tiesOf({ operator, order, keys }: Pick<PreregQuery, 'operator' | 'order' | 'keys'>) {
+function tiesOf({ operator, order, keys }: PreregQuery) {
   const further = keys.find((key) => !PREREG_KEYS.some((known) => known === key));
   return {
     json: operator === 'EQUAL' ? [tie('operator', { code: 'equal' })] : [],

@@ -21,7 +21,7 @@ type Change<Kind extends WaitingChange['kind']> = Extract<WaitingChange, { kind:
 export async function waitingChanges({
   pendingChanges,
   now,
-}: Pick<SlackContext, 'pendingChanges' | 'now'>): Promise<readonly WaitingChange[]> {
+}: SlackContext): Promise<readonly WaitingChange[]> {
   const [settings, prices] = await Promise.all([
     pendingChanges.settings.list(now()),
     pendingChanges.prices.list(now()),

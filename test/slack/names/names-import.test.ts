@@ -12,7 +12,7 @@ test.each(['Compared', 'Changed'] as const)(
     let reach: Progress = () => undefined;
     let end = () => {};
     const outcome = tellingProgress(
-      { respond: async (message) => void told.push(typeof message === 'string' ? message : message.text) },
+      async (message) => void told.push(typeof message === 'string' ? message : message.text),
       activity,
       (progress) =>
         new Promise<string>((resolve) => {
