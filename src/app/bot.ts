@@ -26,13 +26,6 @@ import {
 } from './start.ts';
 import { startWork } from './work.ts';
 
-export interface BotOptions {
-  readonly log?: Log;
-  /** Aborts a start that is still waiting for something. */
-  readonly signal?: AbortSignal;
-  readonly seams?: Seams;
-}
-
 /** A running bot. */
 export interface Bot {
   /** Where its HTTP server listens. */
@@ -52,7 +45,15 @@ export interface Bot {
  * Connects, composes and starts a bot.
  * @throws {StartError} with what the operator has to do
  */
-export async function startBot(config: Config, options: BotOptions = {}): Promise<Bot> {
+export async function startBot(
+  config: Config,
+  options: {
+    readonly log?: Log;
+    /** Aborts a start that is still waiting for something. */
+    readonly signal?: AbortSignal;
+    readonly seams?: Seams;
+  } = {},
+): Promise<Bot> {
   const { log = createLog(config.logLevel), signal = new AbortController().signal, seams = {} } = options;
   const { now = () => new Date(), pace = PACE } = seams;
   const shutdown = createShutdown(log);

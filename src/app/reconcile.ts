@@ -275,16 +275,6 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   };
 }
 
-export interface RepeatOptions {
-  /** The name of the work, for the log. */
-  readonly name: string;
-  readonly everyMs: number;
-  readonly work: () => Promise<unknown>;
-  /** Gets the outcome of each run. */
-  readonly ended: (outcome: 'succeeded' | 'failed') => void;
-  readonly log: Log;
-}
-
 /** Work that is repeated. It finds out itself what is due. */
 export interface Repeated {
   /** Runs the work now; if it is running, once more after that. Never throws. */
@@ -295,7 +285,21 @@ export interface Repeated {
 }
 
 /** Runs some work now and then periodically, never twice at once. */
-export function repeat({ name, everyMs, work, ended, log }: RepeatOptions): Repeated {
+export function repeat({
+  name,
+  everyMs,
+  work,
+  ended,
+  log,
+}: {
+  /** The name of the work, for the log. */
+  readonly name: string;
+  readonly everyMs: number;
+  readonly work: () => Promise<unknown>;
+  /** Gets the outcome of each run. */
+  readonly ended: (outcome: 'succeeded' | 'failed') => void;
+  readonly log: Log;
+}): Repeated {
   let turn: Promise<void> | undefined;
   let isWanted = false;
   let isStopped = false;

@@ -34,16 +34,6 @@ export type AttachedText =
   /** The text, and the field that its issues are shown at. */
   { readonly text: string; readonly field: string } | { readonly errors: FieldErrors };
 
-/** How a form asks for a text. */
-export interface AttachedTextOptions {
-  /** The field that it can be pasted in. */
-  readonly field: string;
-  /** What is said where there is neither a file nor a text. */
-  readonly missing: string;
-  /** The field shows what there is already, so that an attached file takes its place. */
-  readonly isPrefilled?: boolean;
-}
-
 /** Reads the CSV file of a form that also has a field for its rows. */
 export function attachedCsv(call: SubmissionCall): Promise<AttachedText> {
   return attachedText(call, { field: ROWS, missing: NO_CSV_GIVEN });
@@ -52,7 +42,18 @@ export function attachedCsv(call: SubmissionCall): Promise<AttachedText> {
 /** Reads what was attached or pasted. */
 export async function attachedText(
   call: SubmissionCall,
-  { field, missing, isPrefilled = false }: AttachedTextOptions,
+  {
+    field,
+    missing,
+    isPrefilled = false,
+  }: {
+    /** The field that it can be pasted in. */
+    readonly field: string;
+    /** What is said where there is neither a file nor a text. */
+    readonly missing: string;
+    /** The field shows what there is already, so that an attached file takes its place. */
+    readonly isPrefilled?: boolean;
+  },
 ): Promise<AttachedText> {
   const { deps, values } = call;
   // With the blanks inside it, which mean something in YAML.

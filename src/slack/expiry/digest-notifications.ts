@@ -220,7 +220,7 @@ async function outlookOn(
   { orders }: SlackContext,
   { timeZone }: ReminderSchedule,
   due: readonly DueReminder<WatchedReminder>[],
-): Promise<Pick<DigestHead, 'renewals' | 'uncovered'>> {
+) {
   const outlook = await outlookOf(
     orders,
     due.map(({ watched }) => watched),

@@ -12,18 +12,6 @@ import { announcement, homePayload } from './payload.ts';
 import { boltLogger, createReceiver, type SlackMode } from './receiver.ts';
 import { createWorkTracker, type WorkTracker } from './work-tracker.ts';
 
-export interface SlackAppOptions {
-  readonly deps: SlackContext;
-  readonly botToken: Secret;
-  readonly botUserId: string;
-  readonly apiUrl: string | undefined;
-  readonly mode: SlackMode;
-  /** Called with the kind of each delivery and the seconds until its acknowledgement, for metrics. */
-  readonly acknowledged?: (kind: string, seconds: number) => void;
-  /** Commands, shortcuts and presses per person and minute; 600 when left out. */
-  readonly commandsPerMinute?: number | undefined;
-}
-
 export interface SlackApp {
   /** Handles Slack's signed requests; undefined in Socket Mode. */
   readonly requestListener: RequestListener | undefined;
@@ -39,7 +27,17 @@ export interface SlackApp {
 }
 
 /** Joins Bolt and the features: each delivery goes to its feature, and all work under way is tracked. */
-export function createSlackApp(options: SlackAppOptions): SlackApp {
+export function createSlackApp(options: {
+  readonly deps: SlackContext;
+  readonly botToken: Secret;
+  readonly botUserId: string;
+  readonly apiUrl: string | undefined;
+  readonly mode: SlackMode;
+  /** Called with the kind of each delivery and the seconds until its acknowledgement, for metrics. */
+  readonly acknowledged?: (kind: string, seconds: number) => void;
+  /** Commands, shortcuts and presses per person and minute; 600 when left out. */
+  readonly commandsPerMinute?: number | undefined;
+}): SlackApp {
   const { deps, mode } = options;
   const tracker = createWorkTracker(deps.log);
   const receiver = createReceiver(mode, options.apiUrl, deps.log);

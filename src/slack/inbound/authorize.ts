@@ -7,7 +7,6 @@ import { type Interaction, isAdmin, type Needs } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { asSections, noticeView } from '../kit/form.ts';
 import type { Person } from '../outbound/directory.ts';
-import { respond, respondBefore, respondWithRetries } from '../outbound/respond.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
 import {
   ADMIN_UNKNOWN,
@@ -20,6 +19,7 @@ import {
 } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { errorMessage } from './error-message.ts';
+import { respond, respondBefore, respondWithRetries } from './respond.ts';
 
 /** Something that a person did in Slack: what all kinds of deliveries have in common. */
 export interface Delivery {

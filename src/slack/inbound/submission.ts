@@ -22,13 +22,13 @@ import {
   noticeView,
 } from '../kit/form.ts';
 import { withPlainNames } from '../outbound/plain-names.ts';
-import { respondBefore } from '../outbound/respond.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
 import { ANSWERED_ELSEWHERE, CHECKING } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { authorize, type Delivery, interaction } from './authorize.ts';
 import { errorMessage } from './error-message.ts';
 import { senderOf, type ViewPayload, valuesOf, type viewPayload } from './payload.ts';
+import { respondBefore } from './respond.ts';
 
 /*
  * Handles submitted forms. Slack waits 3 seconds for the answer. What takes longer is answered by a view that says it

@@ -146,18 +146,19 @@ export function context(...texts: readonly Maybe<string>[]): ContextBlock {
 
 export const divider: KnownBlock = { type: 'divider' };
 
-interface ButtonOptions {
-  readonly style?: 'primary' | 'danger' | undefined;
-  /** What a screen reader says, where the text alone does not tell what the button is about. */
-  readonly label?: string | undefined;
-}
-
 /** @param value an id and no content: on a click everything is read again */
 export function button(
   actionId: string,
   text: string,
   value: string,
-  { style, label }: ButtonOptions = {},
+  {
+    style,
+    label,
+  }: {
+    readonly style?: 'primary' | 'danger' | undefined;
+    /** What a screen reader says, where the text alone does not tell what the button is about. */
+    readonly label?: string | undefined;
+  } = {},
 ): Button {
   return {
     type: 'button',

@@ -32,7 +32,7 @@ import { outcomeMessage, placeOrder, refusalOfAccount, refusalOfPolicy } from '.
 
 const BOTH: AvailableInterfaces = { json: true, xml: true };
 
-export interface OrderFormOptions {
+export interface OrderFormDeclaration {
   readonly task: OrderTaskName;
   /**
    * The fields for the interfaces that an account reaches; `reason` is added to them. They take what was typed as it is:
@@ -115,7 +115,7 @@ function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValu
 
 /** Declares the form of a task. */
 export function orderForm<const Task extends OrderTaskName>(
-  options: OrderFormOptions & { readonly task: Task },
+  options: OrderFormDeclaration & { readonly task: Task },
 ): FormFeature<Task> {
   const { words } = taskNamed(options.task);
   const choice = options.interfaces?.choice;
@@ -279,7 +279,7 @@ function secretOf(
 async function recall(
   call: Interaction,
   account: Account | undefined,
-  options: OrderFormOptions,
+  options: OrderFormDeclaration,
   given: FormValues,
 ): Promise<FormValues> {
   const { recalls } = options;

@@ -11,16 +11,6 @@ export interface Cache<T> {
   forget(key: string): void;
 }
 
-export interface CacheOptions<T> {
-  readonly load: (key: string) => Promise<T>;
-  /** How old an answer may be, in milliseconds, from the moment the call began. */
-  readonly maxAgeMs: number;
-  /** In milliseconds, of a clock that never goes back. */
-  readonly now: () => number;
-  /** Resolves after so many milliseconds. */
-  readonly sleep: (milliseconds: number) => Promise<unknown>;
-}
-
 interface Entry<T> {
   readonly answer: Promise<T>;
   readonly startedAt: number;
@@ -40,7 +30,20 @@ const MAX_ENTRIES = 5_000;
 const MAX_WAIT_MS = 2_000;
 
 /** Caches a method's answers, with one call at a time for each key. While Slack limits the method, it is not called. */
-export function createCache<T>({ load, maxAgeMs, now, sleep }: CacheOptions<T>): Cache<T> {
+export function createCache<T>({
+  load,
+  maxAgeMs,
+  now,
+  sleep,
+}: {
+  readonly load: (key: string) => Promise<T>;
+  /** How old an answer may be, in milliseconds, from the moment the call began. */
+  readonly maxAgeMs: number;
+  /** In milliseconds, of a clock that never goes back. */
+  readonly now: () => number;
+  /** Resolves after so many milliseconds. */
+  readonly sleep: (milliseconds: number) => Promise<unknown>;
+}): Cache<T> {
   const entries = new Map<string, Entry<T>>();
   let limit: Limit | undefined;
 

@@ -1,4 +1,3 @@
-import type { SlackDirectory } from './directory.ts';
 import { SlackApiError } from './web.ts';
 
 /** A mention of a person or user group, with the label that Slack may add. */
@@ -9,7 +8,7 @@ const MENTION = /<(?:@([UW][A-Z0-9]+)|!subteam\^(S[A-Z0-9]+))(?:\|[^>]*)?>/g;
  * because its name is shown only to those whom Slack tells about it.
  */
 export async function withPlainNames(
-  directory: Pick<SlackDirectory, 'nameOf'>,
+  directory: { nameOf(userId: string): Promise<string | undefined> },
   text: string,
 ): Promise<string> {
   const ids = new Set([...text.matchAll(MENTION)].flatMap(([, userId]) => userId ?? []));

@@ -1,20 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../lib/log.ts';
+import type { SlackContext } from '../context.ts';
 import { hasNewBlocks, type Message, withoutNewBlocks } from '../kit/blocks.ts';
-import type { Person, SlackDirectory } from './directory.ts';
-import { withPlainFallback } from './fallback.ts';
-import { fetchWithin } from './fetch.ts';
-import { postMessage } from './post-message.ts';
-import { isTransient, okResponse, SlackApiError, type SlackWeb } from './web.ts';
-
-/** What {@link respond} needs. */
-export interface RespondDeps {
-  readonly web: SlackWeb;
-  readonly directory: SlackDirectory;
-  /** Whether answers may be posted to an address that a delivery names. */
-  readonly isSlackAddress: (address: string) => boolean;
-  readonly log: Log;
-}
+import type { Person } from '../outbound/directory.ts';
+import { withPlainFallback } from '../outbound/fallback.ts';
+import { fetchWithin } from '../outbound/fetch.ts';
+import { postMessage } from '../outbound/post-message.ts';
+import { isTransient, okResponse, SlackApiError } from '../outbound/web.ts';
 
 /** The ways to reach one person alone. */
 export interface ResponseTarget {
@@ -35,7 +26,7 @@ const fetchResponse = fetchWithin(5_000);
  * @throws {SlackApiError} when none of the ways works
  */
 export async function respond(
-  deps: RespondDeps,
+  deps: SlackContext,
   to: ResponseTarget,
   message: Message,
   options: { readonly replace?: boolean } = {},
@@ -80,7 +71,7 @@ export async function respond(
 
 /** Says something once. @param until in milliseconds of `performance.now` @returns whether Slack took it by then */
 export function respondBefore(
-  deps: RespondDeps,
+  deps: SlackContext,
   to: ResponseTarget,
   message: Message,
   until: number,
@@ -103,7 +94,7 @@ const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, 60_000, 120_00
  * order's messages show its state in any case.
  */
 export async function respondWithRetries(
-  deps: Parameters<typeof respond>[0],
+  deps: SlackContext,
   to: ResponseTarget,
   message: Message,
   options?: { readonly replace?: boolean },

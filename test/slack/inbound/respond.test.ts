@@ -2,10 +2,11 @@ import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace'
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Secret } from '../../../src/service/secret.ts';
+import { respondWithRetries } from '../../../src/slack/inbound/respond.ts';
 import { textMessage } from '../../../src/slack/kit/blocks.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
-import { respondWithRetries } from '../../../src/slack/outbound/respond.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
+import { slackContextWith } from '../../support/context.ts';
 import { DOMAINS } from '../../support/demo.ts';
 
 /*
@@ -30,7 +31,8 @@ afterAll(() => workspace.close());
 
 async function tellBob(text: string): Promise<void> {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-  const deps = { web, directory: createDirectory(web, workspace.teamId), isSlackAddress: () => true, log };
+  const directory = createDirectory(web, workspace.teamId);
+  const deps = slackContextWith({ web, directory, isSlackAddress: () => true, log });
   const person = { id: 'U0BOB', isMember: true, isConfirmed: true, isAdmin: false };
   const to = { person, channelId: DOMAINS, threadTs: undefined, responseUrl: undefined };
   await respondWithRetries(deps, to, textMessage(text), {}, NO_WAITS);
