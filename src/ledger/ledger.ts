@@ -24,22 +24,7 @@ export interface LedgerState {
   readonly waitingSeconds: number;
 }
 
-/** Seals over the log, and what is proved with them. */
-export interface Ledger {
-  /** Seals what waits. Once an hour, after the first {@link checkIfDue}, the newest seal leaves, even when sealing fails. */
-  sealAndAnchor(): Promise<void>;
-  /** Alerts people when sealing doesn't keep up. */
-  alertIfStalled(): Promise<void>;
-  /** At start, and once an hour: holds the ledger against the rows of the log and against what has left, and has people told of what does not fit. */
-  checkIfDue(): Promise<void>;
-  /** Whether the events about keys and charters are as they were sealed. False without a key. */
-  areSigningEventsSealed(): Promise<boolean>;
-  state(): Promise<LedgerState>;
-  /** @param sealed when it was sealed; left out: all. Undefined without a key */
-  file(sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined;
-  /** @param statement what the order’s rows give now. Undefined without a key */
-  receipt(order: ProvedOrder, statement: Statement | undefined): Promise<readonly FileLine[] | undefined>;
-}
+export type Ledger = ReturnType<typeof createLedger>;
 
 /** Events a seal covers at most: a receipt reads the leaves of the seals that it names. */
 const MAX_SEAL_EVENTS = 1_024;
@@ -52,7 +37,8 @@ class OtherLedgerKeyError extends Error {
   override readonly name = 'OtherLedgerKeyError';
 }
 
-export function createLedger({ store, key, memory, now, log }: LedgerContext): Ledger {
+/** Seals over the log, and what is proved with them. */
+export function createLedger({ store, key, memory, now, log }: LedgerContext) {
   let isRefused = false;
   let isForkLookedFor = false;
   let checkedAt: Date | undefined;
@@ -123,7 +109,8 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext): L
   }
 
   return {
-    async sealAndAnchor() {
+    /** Seals what waits. Once an hour, after the first check, the newest seal leaves, even when sealing fails. */
+    async sealAndAnchor(): Promise<void> {
       try {
         if (key !== undefined && !isForkLookedFor) await lookForFork();
         if (key !== undefined) await sealAll(key);
@@ -132,24 +119,27 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext): L
       }
     },
 
-    async alertIfStalled() {
+    /** Alerts people when sealing doesn't keep up. */
+    async alertIfStalled(): Promise<void> {
       if ((await store.waitingSeconds()) > OVERDUE_SECONDS) await store.noteStalled(now());
     },
 
-    async checkIfDue() {
+    /** At start, and once an hour: compares the ledger with the log's rows and with what has left, and reports differences. */
+    async checkIfDue(): Promise<void> {
       const at = now();
       if (checkedAt !== undefined && Math.abs(at.getTime() - checkedAt.getTime()) < CHECK_MS) return;
       await check();
       checkedAt = at;
     },
 
-    async areSigningEventsSealed() {
+    /** Whether the events about keys and charters are as they were sealed. False without a key. */
+    async areSigningEventsSealed(): Promise<boolean> {
       if (key === undefined) return false;
       const [blocks, forgotten] = await Promise.all([store.signingBlocks(), store.forgottenEvents()]);
       return areSigningEventsSealed(blocks, { key, forgotten });
     },
 
-    async state() {
+    async state(): Promise<LedgerState> {
       const [newest, waitingSeconds, anchor] = await Promise.all([
         store.newestSeal(),
         store.waitingSeconds(),
@@ -163,9 +153,13 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext): L
       };
     },
 
-    file: (sealed) => key && fileLines(store, key, sealed),
+    /** @param sealed when it was sealed; left out: all. Undefined without a key */
+    file: (sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined =>
+      key && fileLines(store, key, sealed),
 
-    receipt: async (order, statement) => key && receiptLines(store, key, order, statement),
+    /** @param statement what the order’s rows give now. Undefined without a key */
+    receipt: async (order: ProvedOrder, statement: Statement | undefined) =>
+      key && receiptLines(store, key, order, statement),
   };
 }
 

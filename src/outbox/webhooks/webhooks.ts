@@ -36,17 +36,7 @@ export interface WebhookEndpoint {
   deliver(queue: string): Promise<void>;
 }
 
-export interface Webhooks {
-  readonly endpoints: readonly WebhookEndpoint[];
-  /** Queues what happens from now on. Runs before any work is taken, and then at least once an hour. */
-  serve(): Promise<void>;
-  /** Queues a test for every endpoint. */
-  test(): Promise<void>;
-  /** Queues the test of the month. */
-  testMonthly(): Promise<void>;
-  /** Queues that Slack is unreachable, once an outage. */
-  noteSlack(outage: SlackOutage | undefined): Promise<void>;
-}
+export type Webhooks = ReturnType<typeof createWebhooks>;
 
 /** The budget of one attempt. */
 export const WEBHOOK_TIMEOUT_MS = 10_000;
@@ -58,26 +48,30 @@ const KEPT_MS = 3 * DAY_MS;
 /** Admins are told of an endpoint that takes nothing for this long, and endpoints of a Slack that does not answer. */
 const ALERT_AFTER_MS = HOUR_MS;
 
-export function createWebhooks(deps: WebhooksContext): Webhooks {
+export function createWebhooks(deps: WebhooksContext) {
   const { secret, store, now } = deps;
   const urls = [...new Set(deps.urls.map((url) => url.reveal()))];
-  const endpoints =
+  const endpoints: readonly WebhookEndpoint[] =
     secret === undefined
       ? []
       : urls.map((url) => createEndpoint(deps, new URL(url), new Signer(secret.reveal())));
   return {
     endpoints,
-    serve: () =>
+    /** Queues what happens from now on. Runs before any work is taken, and then at least once an hour. */
+    serve: (): Promise<void> =>
       store.serve(
         endpoints.map(({ id }) => id),
         now(),
         new Date(now().getTime() - KEPT_MS),
       ),
-    test: () => store.queue({ type: 'test', at: now(), data: { code: 'asked' } }),
-    async testMonthly() {
+    /** Queues a test for every endpoint. */
+    test: (): Promise<void> => store.queue({ type: 'test', at: now(), data: { code: 'asked' } }),
+    /** Queues the test of the month. */
+    async testMonthly(): Promise<void> {
       if (endpoints.length > 0) await store.testMonthly(now());
     },
-    async noteSlack(outage) {
+    /** Queues that Slack is unreachable, once an outage. */
+    async noteSlack(outage: SlackOutage | undefined): Promise<void> {
       if (endpoints.length === 0) return;
       await store.noteSlack(outage, new Date(now().getTime() - ALERT_AFTER_MS), now());
     },
