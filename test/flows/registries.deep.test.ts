@@ -73,7 +73,9 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
   const soon = new Date(t.service.clock.registry() + 20 * DAY_MS).toISOString().slice(0, 10);
   for (const name of ['bakery.rest', 'brunch.rest']) await told(`watch ${name} ${soon}`);
 
-  expect(await told('name bakery.rest')).toMatch(/It was deleted\..*Until when is not known: ask the registrar/);
+  expect(await told('name bakery.rest')).toMatch(
+    /It was deleted\..*Until when is not known: ask the registrar/,
+  );
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
   expect(await told('name brunch.rest')).toMatch(
     /It is being deleted\..*Nothing brings it back any more\. Its period would have ended/,
@@ -100,7 +102,9 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
 test('a deleted name of which nobody ever knew a date offers a restore', async () => {
   record('tapas.rest', { events: [], status: ['redemption period'] });
   await told('watch tapas.rest');
-  expect(await told('name tapas.rest')).toMatch(/It was deleted\..*Until when is not known: ask the registrar/);
+  expect(await told('name tapas.rest')).toMatch(
+    /It was deleted\..*Until when is not known: ask the registrar/,
+  );
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
   expect(await told('expiring 30')).toMatch(/tapas\.rest.*deleted, restore now/);
   await t.alice.openHome();
