@@ -1,30 +1,71 @@
 import type { TeamSettings } from '../config/environment.ts';
+import type { OrdersContext } from '../orders/context.ts';
 import { isRequester, type Order } from '../orders/order.ts';
 import type { Directory } from '../orders/ports.ts';
+import type { ApproverRight, Refusal } from '../orders/refusal.ts';
 import type { Requirement, Requirements } from '../policy/evaluate.ts';
-import { isGroup, type RuleReference } from '../policy/policy.ts';
-import type { StandInSource } from '../policy/ports.ts';
-import type { ApprovalPolicy } from './approval-rights.ts';
+import { isGroup } from '../policy/policy.ts';
+
 import { countedApprovals, type People, type StandIn } from './progress.ts';
 import {
   askedRequirements,
+  type CurrentRequirements,
   currentRequirements,
+  deciders,
   defaultRequirement,
-  type RequirementSources,
   settingsFor,
 } from './requirements.ts';
 
 /* Who may decide about an order. It is read anew for every decision, and only for the people concerned. */
 
-export interface ApproverDeps {
-  readonly settings: () => Promise<TeamSettings>;
-  readonly directory: Directory;
-  readonly standIns: StandInSource;
-  readonly now: () => Date;
+/** Who may approve at one moment, among the people concerned. It is read anew for every decision. */
+export interface ApprovalPolicy {
+  /** Those of these people who may approve: listed, or in a group that is listed, and members of the workspace. */
+  readonly approvers: ReadonlySet<string>;
+  /** Those who are listed, or in a group that is, but of whom Slack does not tell whether they are still members. */
+  readonly unconfirmed: ReadonlySet<string>;
+  /** Groups whose members Slack does not tell. Nobody counts as a member of them. */
+  readonly unreadableGroups: readonly string[];
+  readonly allowSelfApproval: boolean;
+  /** Ids of the people and groups who may, for the refusal of somebody else; left out where the settings name them. */
+  readonly named?: readonly string[];
+}
+
+/**
+ * Why a person may not approve or deny an order, or undefined when they may.
+ * @param decision an approver may deny their own order even where they may not approve it
+ */
+export function refusalToDecide(
+  order: Order,
+  userId: string,
+  decision: 'approve' | 'deny',
+  policy: ApprovalPolicy,
+): Refusal | undefined {
+  // Whoever retries an order counts as a requester, and so does whoever asked for it first.
+  if (isRequester(order, userId) && !policy.allowSelfApproval && decision === 'approve') {
+    return { code: 'own_order', isApprover: policy.approvers.has(userId) };
+  }
+  return refusalOfNonApprover(policy, userId, decision);
+}
+
+/**
+ * Why a person does not count as an approver, or undefined when they do.
+ * @param wanted what only approvers may do
+ */
+export function refusalOfNonApprover(
+  { approvers, unconfirmed, unreadableGroups, named }: ApprovalPolicy,
+  userId: string,
+  wanted: ApproverRight,
+): Refusal | undefined {
+  if (approvers.has(userId)) return undefined;
+  if (unconfirmed.has(userId)) return { code: 'own_membership_unknown' };
+  return unreadableGroups.length === 0
+    ? { code: 'not_an_approver', wanted, ...(named === undefined ? {} : { approvers: named }) }
+    : { code: 'groups_unreadable', groupIds: unreadableGroups };
 }
 
 /** People whom ids of people and of groups stand for. */
-interface ListedPeople {
+export interface ListedPeople {
   /** Each once. */
   readonly people: readonly string[];
   /** Groups whose members Slack does not tell. They add nobody. */
@@ -164,7 +205,7 @@ export function requestersOf(order: Pick<Order, 'requesterId' | 'earlierRequeste
  * @param also `general`: those named by the settings may do it too, whatever the rules say
  */
 export async function approversOf(
-  deps: ApproverDeps,
+  deps: OrdersContext,
   order: Order,
   userIds: readonly string[],
   also?: 'general',
@@ -172,60 +213,46 @@ export async function approversOf(
   const at = deps.now();
   const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
   const requirements = deciders(askedRequirements(order, settings), settings, order, also);
-  const known = await readPeople({ ...deps, away, at }, requirements, userIds);
+  const known = await readPeople({ directory: deps.directory, away, at }, requirements, userIds);
   return approvalPolicyOf({ requirements, requesters: requestersOf(order), userIds }, known, settings, at);
 }
 
-/** The requirements whose approvers decide. Where nobody had to approve, they are those of the settings. */
-export function deciders(
-  { requirements }: Requirements,
-  settings: TeamSettings,
-  order: Pick<Order, 'items'>,
-  also?: 'general',
-): readonly Requirement[] {
-  if (requirements.length > 0 && also === undefined) return requirements;
-  const names = order.items.map(({ name }) => name);
-  return [...requirements, defaultRequirement(settings, names)];
-}
-
 /** What a waiting order needs at one moment, to be shown to those who decide. */
-export interface WaitingDecision {
-  readonly demand: Requirements;
-  /** It needs more than when it was asked for. */
-  readonly isStricter: boolean;
-  /** The version of the policy that is in force. */
-  readonly policyVersion: number;
-  /** The rules that decide now. */
-  readonly decidedBy: readonly RuleReference[];
+export interface WaitingDecision extends Omit<CurrentRequirements, 'settings' | 'asked'> {
   /** Those who stand in for one of its approvers, by who is away. */
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
-/** Says what a waiting order needs, and who stands in for its approvers. */
-export async function waitingDecision(
-  deps: RequirementSources & Pick<ApproverDeps, 'standIns' | 'now'>,
+/** Reads what a waiting order needs, and who stands in for its approvers. */
+export async function waitingDecision(context: OrdersContext, order: Order): Promise<WaitingDecision> {
+  const current = await currentRequirements(context, order);
+  return { ...current, standIns: await standInsFor(context, order, current.demand) };
+}
+
+/** Those who stand in for approvers of an order, by who is away. */
+export async function standInsFor(
+  { standIns, directory, now }: OrdersContext,
   order: Order,
-): Promise<WaitingDecision> {
-  const [current, away] = await Promise.all([
-    currentRequirements(deps, order),
-    deps.standIns.current(deps.now()),
-  ]);
+  { requirements }: Requirements,
+): Promise<ReadonlyMap<string, StandIn>> {
+  const away = await standIns.current(now());
   // Slack is not asked about groups while nobody is away.
-  if (away.size === 0) return { ...current, standIns: away };
+  if (away.size === 0) return away;
   const { people } = await peopleAmong(
-    deps.directory,
-    current.demand.requirements.flatMap(({ approvers }) => approvers),
+    directory,
+    requirements.flatMap(({ approvers }) => approvers),
   );
   const listed = new Set(people);
   const requesters = requestersOf(order);
-  const standIns = [...away].filter(
-    ([userId, standIn]) =>
-      listed.has(userId) &&
-      !listed.has(standIn.userId) &&
-      !requesters.has(userId) &&
-      !requesters.has(standIn.userId),
+  return new Map(
+    [...away].filter(
+      ([userId, standIn]) =>
+        listed.has(userId) &&
+        !listed.has(standIn.userId) &&
+        !requesters.has(userId) &&
+        !requesters.has(standIn.userId),
+    ),
   );
-  return { ...current, standIns: new Map(standIns) };
 }
 
 /** What waits for one person. */
@@ -246,7 +273,7 @@ export interface WaitingFor {
  * @param options.allGroups tell of every group that cannot be read
  */
 export async function waitingFor(
-  deps: ApproverDeps,
+  deps: OrdersContext,
   userId: string,
   orders: readonly Order[],
   options: { readonly allGroups?: boolean } = {},
@@ -259,7 +286,7 @@ export async function waitingFor(
     return { order, requirements: deciders(askedRequirements(order, settings), settings, order, also) };
   });
   const all = [...general, ...asked.flatMap(({ requirements }) => requirements)];
-  const known = await readPeople({ ...deps, away, at }, all, [userId], options);
+  const known = await readPeople({ directory: deps.directory, away, at }, all, [userId], options);
   const may = (requirements: readonly Requirement[], requesters: ReadonlySet<string>) =>
     approvalPolicyOf({ requirements, requesters, userIds: [userId] }, known, settings, at).approvers.has(
       userId,

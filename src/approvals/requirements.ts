@@ -1,5 +1,6 @@
 import type { TeamSettings } from '../config/environment.ts';
 import { distinct } from '../lib/collections.ts';
+import { isPaused } from '../orders/bulk/waves.ts';
 import type { Order, OrderTaskName } from '../orders/order.ts';
 import type { Directory, RuleFacts } from '../orders/ports.ts';
 import { taskNamed } from '../orders/tasks.ts';
@@ -17,16 +18,15 @@ import {
 import { needsSignatures, type PolicyInForce, type RuleReference, versionToSign } from '../policy/policy.ts';
 import type { DecidingPolicy } from '../policy/ports.ts';
 import { type FactOrder, type FactSources, gatherFacts } from '../policy/rule-facts.ts';
+import type { Deciding } from './charter.ts';
 
 /* What an order needs by the policy and the settings, when it is asked for and at each decision about it. */
 
 /** What is read to say what an order needs. */
 export interface RequirementSources {
   readonly settings: () => Promise<TeamSettings>;
-  /** Who decides what. */
   readonly policy: DecidingPolicy;
-  readonly directory: Pick<Directory, 'membersOf'>;
-  /** What the team knows of names. */
+  readonly directory: Directory;
   readonly ruleFacts: RuleFacts;
 }
 
@@ -74,19 +74,19 @@ export interface EvaluatedOrder {
   readonly decidedBy: readonly RuleReference[];
 }
 
-/** Says what an order needs at this moment. Slack is asked about those groups alone that rules name as who asks. */
+/** Reads what an order needs now. Slack is asked only about groups that rules name as requesters. */
 export async function evaluateOrder(deps: RequirementSources, order: DecidedOrder): Promise<EvaluatedOrder> {
-  const [question, ...others] = await questionsOf(deps, order);
-  const [first, more] = await Promise.all([
-    evaluationNow(deps, question),
-    Promise.all(others.map((other) => evaluationNow(deps, other))),
+  const [[first, ...others], { settings, policy }] = await Promise.all([
+    questionsOf(deps, order),
+    readRules(deps),
   ]);
-  const { settings, policy, policyVersion } = first;
-  const demand = more.map(({ evaluation }) => evaluation.demand).reduce(stricter, first.evaluation.demand);
-  const names = [first, ...more].flatMap(({ evaluation }) => evaluation.names);
+  const evaluated = await evaluateQuestion(deps, { settings, policy }, first);
+  const more = await Promise.all(others.map((other) => evaluateQuestion(deps, { settings, policy }, other)));
+  const demand = more.map((evaluation) => evaluation.demand).reduce(stricter, evaluated.demand);
+  const names = [evaluated, ...more].flatMap((evaluation) => evaluation.names);
   return {
     settings: settingsFor(order, settings),
-    policyVersion,
+    policyVersion: versionToSign(policy),
     demand: withoutWeaker(
       isOthersToDecide(order) ? decidedByAnother(demand, settings, policy, order) : demand,
     ),
@@ -143,12 +143,19 @@ function decidedByAnother(
     : needed;
 }
 
-async function evaluationNow(deps: RequirementSources, order: DecidedOrder) {
+async function readRules(deps: RequirementSources): Promise<Deciding> {
   const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
+  return { settings, policy };
+}
+
+async function evaluateQuestion(
+  deps: RequirementSources,
+  { settings, policy }: Deciding,
+  order: DecidedOrder,
+): Promise<Evaluation> {
   const asked = factOrderOf(order);
   const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
-  const evaluation = evaluateUnder(policy, settings, asked, facts);
-  return { settings, policy, policyVersion: versionToSign(policy), evaluation };
+  return evaluateUnder(policy, settings, asked, facts);
 }
 
 /** What an order needs under a policy, and under the environment's settings while no charter counts. */
@@ -215,8 +222,7 @@ export async function refusedNames(
   deps: RequirementSources,
   order: DecidedOrder,
 ): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
-  const { evaluation } = await evaluationNow(deps, order);
-  const { demand, names } = evaluation;
+  const { demand, names } = await evaluateQuestion(deps, await readRules(deps), order);
   const refusing = new Set(demand.refusedBy.map((rule) => JSON.stringify(rule)));
   return new Map(
     names.flatMap(({ name, decidedBy }) => {
@@ -257,10 +263,7 @@ export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
 }
 
 /** Where what rules look at comes from. */
-export function factSourcesOf({
-  directory,
-  ruleFacts,
-}: Pick<RequirementSources, 'directory' | 'ruleFacts'>): FactSources<OrderTaskName> {
+export function factSourcesOf({ directory, ruleFacts }: RequirementSources): FactSources<OrderTaskName> {
   return {
     groupsOf: (groupId) => directory.membersOf(groupId),
     pricesOf: (order) => ruleFacts.pricesOf(order),
@@ -320,6 +323,32 @@ export async function currentRequirements(
     demand.outcome !== asked.outcome ||
     demand.requirements.some((requirement) => !before.has(requirementKey(requirement)));
   return { settings, demand, asked, policyVersion, decidedBy, isStricter };
+}
+
+/** Reads what an order needs to be decided. One that waits for nobody is not evaluated again. */
+export async function readRequirements(deps: RequirementSources, order: Order): Promise<CurrentRequirements> {
+  if (isWaiting(order)) return currentRequirements(deps, order);
+  const settings = settingsFor(order, await deps.settings());
+  const asked = askedRequirements(order, settings);
+  const { policyVersion } = order;
+  return { settings, demand: asked, asked, policyVersion, decidedBy: [], isStricter: false };
+}
+
+/** Whether an order waits for people: to approve or to resume it. */
+export function isWaiting(order: Order): boolean {
+  return order.state === 'PENDING' || isPaused(order);
+}
+
+/** The requirements whose approvers decide. If nobody had to approve, the settings' approvers do. */
+export function deciders(
+  { requirements }: Requirements,
+  settings: TeamSettings,
+  order: Order,
+  also?: 'general',
+): readonly Requirement[] {
+  if (requirements.length > 0 && also === undefined) return requirements;
+  const names = order.items.map(({ name }) => name);
+  return [...requirements, defaultRequirement(settings, names)];
 }
 
 /** The same demand without the requirements that another one of the same people includes. */

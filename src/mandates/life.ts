@@ -1,5 +1,4 @@
-import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
-import { approversOf } from '../approvals/approvers.ts';
+import { approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
 import { settleEach, throwAny } from '../lib/collections.ts';
 import { WEEK_MS } from '../lib/duration.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change-order.ts';

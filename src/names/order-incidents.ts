@@ -46,17 +46,11 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
   return {
     openOf,
 
-    async informedSince(order) {
-      const open = await openOf(order);
-      return open.length === 0 ? undefined : informed(order.id, open);
-    },
-
-    async newTo(order, userId, pressedAt) {
+    async known(order) {
       const open = await openOf(order);
       if (open.length === 0) return undefined;
-      const knowsSince = (await informed(order.id, open)).get(userId);
-      if (knowsSince !== undefined && knowsSince <= pressedAt) return undefined;
-      return open.map(({ id, changes }) => ({ id, changes: changes.length }));
+      const shown = open.map(({ id, changes }) => ({ id, changes: changes.length }));
+      return { shown, informedSince: await informed(order.id, open) };
     },
 
     told: (orderId, userId, shown) => incidents.warn(orderId, userId, shown, now()),

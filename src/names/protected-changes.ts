@@ -1,5 +1,4 @@
-import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
-import { approvalPolicyOf, readPeople } from '../approvals/approvers.ts';
+import { approvalPolicyOf, readPeople, refusalOfNonApprover } from '../approvals/approvers.ts';
 import { countedApprovals, type RequirementProgress } from '../approvals/progress.ts';
 import type { SignedSubject } from '../approvals/signing/approval.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';

@@ -1,5 +1,4 @@
-import { expireOrder, remindApprovers } from '../approvals/decide.ts';
-import { escalateOrder } from '../approvals/escalate.ts';
+import { escalateOrder, expireOrder, remindApprovers } from '../approvals/pending.ts';
 import { advanceMandate, putInForce } from '../mandates/life.ts';
 import { recordRegistryConfirmations } from './accepted.ts';
 import { isPaused } from './bulk/waves.ts';

@@ -11,52 +11,58 @@ import { type Approval, isRequester, type Order, waitingItems } from './order.ts
  * everybody else's that it needs.
  */
 
-export interface BudgetCheck {
-  /** Budgets that do not have what the order takes. */
+/** What an order takes out of the budgets now. */
+export interface BudgetUse {
+  readonly price: OrderCost | undefined;
+  /** Budgets that do not have as much. */
   readonly over: readonly Shortfall[];
-  /** The admins who agree to that, without those who ask; empty where it fits. */
-  readonly admins: readonly string[];
-  /** The admins who approved before the card said all of that. They may look and approve again. */
-  readonly unaware: readonly string[];
-  /** What is reserved when the order is let go; undefined for an order that costs nothing. */
+  /** What is reserved when the order is sent; undefined for an order that costs nothing. */
   readonly reservation: Reservation | undefined;
 }
 
-type BudgetedOrder = Pick<Order, 'account' | 'requesterId' | 'earlierRequesters'> & BudgetedItems;
-
-const NOTHING: BudgetCheck = { over: [], admins: [], unaware: [], reservation: undefined };
-
-/** What of an order takes something out of the budgets: all of it, or what is still to be sent when it goes on. */
+/** All of an order counts, or what a paused order has not sent. */
 export function budgetedItems(order: Order): BudgetedItems {
   return isPaused(order)
     ? { items: waitingItems(order), resumed: order.id }
     : { items: order.items, resumed: undefined };
 }
 
-/**
- * Checks whether an order fits the budgets at this moment. Test systems cost nothing.
- * @param cost what it costs, or a promise of it
- * @param approvals of those who agree
- */
+/** What an order costs now, and whether the budgets have it. */
+export function lookUpBudgets(context: OrdersContext, order: Order): Promise<BudgetUse> {
+  const taken = budgetedItems(order);
+  const names = taken.items.map(({ name }) => name);
+  const price = context.priceOf({ task: order.task, names, input: order.input });
+  return checkBudgets(context, order.account, taken, price);
+}
+
+/** @param cost of these items; the budgets are read meanwhile. Test systems cost nothing. */
 export async function checkBudgets(
-  { lookAtBudgets, isAdmin }: OrdersContext,
-  order: BudgetedOrder,
+  { lookAtBudgets }: OrdersContext,
+  account: Order['account'],
+  taken: BudgetedItems,
   cost: OrderCost | undefined | Promise<OrderCost | undefined>,
+): Promise<BudgetUse> {
+  const look =
+    cost === undefined || isDemoContext(account.context) ? undefined : await lookAtBudgets(taken, cost);
+  return { price: await cost, over: look?.over ?? [], reservation: look?.reservation };
+}
+
+/** Who agrees that an order exceeds budgets. Requesters don't count. Pure. */
+export function consentToExcess(
+  order: Order,
+  { over, reservation }: BudgetUse,
+  admins: ReadonlySet<string>,
   approvals: readonly Pick<Approval, 'userId' | 'agreedExcess'>[],
-): Promise<BudgetCheck> {
-  if (cost === undefined || isDemoContext(order.account.context)) return NOTHING;
-  const look = await lookAtBudgets(order, cost);
-  if (look === undefined) return NOTHING;
-  const { over, reservation } = look;
-  const others = over.length === 0 ? [] : approvals.filter(({ userId }) => !isRequester(order, userId));
-  const found = await Promise.all(others.map(({ userId }) => isAdmin(userId)));
-  const asked = others.filter((_, index) => found[index]);
-  const agreeing = asked.filter(({ agreedExcess }) => isAgreedTo(over, agreedExcess));
-  const idsOf = (given: typeof asked) => given.map(({ userId }) => userId);
+) {
+  const asked = approvals.filter(({ userId }) => admins.has(userId) && !isRequester(order, userId));
+  const agreeing =
+    over.length === 0 ? [] : asked.filter(({ agreedExcess }) => isAgreedTo(over, agreedExcess));
+  const unaware = over.length === 0 ? [] : asked.filter((approval) => !agreeing.includes(approval));
+  const agreedExcess = agreeing[0]?.agreedExcess ?? [];
   return {
-    over,
-    admins: idsOf(agreeing),
-    unaware: idsOf(asked.filter((approval) => !agreeing.includes(approval))),
-    reservation: { ...reservation, agreedExcess: agreeing[0]?.agreedExcess ?? [] },
+    admins: agreeing.map(({ userId }) => userId),
+    /** Admins who approved before the card said all of that. They may approve again. */
+    unaware: unaware.map(({ userId }) => userId),
+    reservation: reservation && { ...reservation, agreedExcess },
   };
 }

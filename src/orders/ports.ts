@@ -257,16 +257,17 @@ export type SendingGuard =
  */
 export type ImpactAtApproval = 'none' | 'known' | 'unknown' | 'changed';
 
+/** The open incidents of an order's names. */
+export interface KnownIncidents {
+  readonly shown: readonly ShownIncident[];
+  /** Since when each person knows of all of them; people without an entry don't. */
+  readonly informedSince: ReadonlyMap<string, Date>;
+}
+
 /** The open incidents of the names of orders, and who among the approvers knows of them. */
 export interface IncidentsOfOrders {
-  /** From when on each person's approval knows of all of them; undefined while none is open. */
-  readonly informedSince: (order: Order) => Promise<ReadonlyMap<string, Date> | undefined>;
-  /** What is open, where a person did not know all of it when they pressed; undefined when they did. */
-  readonly newTo: (
-    order: Order,
-    userId: string,
-    pressedAt: Date,
-  ) => Promise<readonly ShownIncident[] | undefined>;
+  /** Undefined while none is open. */
+  readonly known: (order: Order) => Promise<KnownIncidents | undefined>;
   /** A person has been told of these. */
   readonly told: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
 }

@@ -29,7 +29,7 @@ import {
   type OrderItem,
   type OrderTaskName,
 } from './order.ts';
-import { type BudgetCheck, budgetedItems, checkBudgets } from './order-budget.ts';
+import { type BudgetUse, budgetedItems, checkBudgets } from './order-budget.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import type { OrderTask } from './order-task.ts';
 import type { Refusal } from './refusal.ts';
@@ -185,8 +185,8 @@ export interface Start {
   /** When it is forgotten, reminded of and escalated; undefined for an order that goes out at once. */
   readonly moments: Partial<WaitingMoments> | undefined;
   /** Budgets that do not have what it takes. */
-  readonly over: BudgetCheck['over'];
-  readonly reservation: BudgetCheck['reservation'];
+  readonly over: BudgetUse['over'];
+  readonly reservation: BudgetUse['reservation'];
 }
 
 /** Only an order that nobody has to confirm or approve is held against the budgets now. */
@@ -197,17 +197,12 @@ async function startOf(
   const at = deps.now();
   const isFree = decision.demand.outcome === 'free';
   const isDraft = checked.task.confirmFirst || request.bulk !== undefined;
+  const items = checked.names.map((name, index) => ({ n: index + 1, name }));
   const { over, reservation } = await checkBudgets(
     deps,
-    {
-      account,
-      requesterId: request.requesterId,
-      earlierRequesters: earlierRequestersOf(request),
-      items: checked.names.map((name, index) => ({ n: index + 1, name })),
-      resumed: undefined,
-    },
+    account,
+    { items, resumed: undefined },
     isFree && !isDraft ? price : undefined,
-    [],
   );
   const start = { at, over, reservation };
   if (isDraft) {
@@ -439,7 +434,7 @@ export async function confirmOrder(
     if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
     const isFree = demand.outcome === 'free';
     const price = isFree ? await deps.priceOf({ task, names, input }) : undefined;
-    const { over, reservation } = await checkBudgets(deps, { ...order, ...budgetedItems(order) }, price, []);
+    const { over, reservation } = await checkBudgets(deps, order.account, budgetedItems(order), price);
     const decision = decisionOf(evaluated);
     return {
       extra: { reservation },

@@ -1,5 +1,4 @@
-import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
-import { approversOf } from '../approvals/approvers.ts';
+import { approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
 import type { BulkRow } from './bulk/read-csv.ts';
 import type { OrdersContext } from './context.ts';
 import { findEarlier } from './earlier.ts';

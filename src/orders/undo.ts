@@ -1,5 +1,4 @@
-import { refusalOfNonApprover } from '../approvals/approval-rights.ts';
-import { approversOf } from '../approvals/approvers.ts';
+import { approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
 import type { OrdersContext } from './context.ts';
 import { isRequester, type Order, UNDO_HOURS, undoableUntil } from './order.ts';
 import type { Refusal } from './refusal.ts';

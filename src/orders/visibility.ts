@@ -1,12 +1,11 @@
-import { refusalToDecide } from '../approvals/approval-rights.ts';
 import {
-  type ApproverDeps,
   approversOf,
   peopleAmong,
+  refusalToDecide,
   waitingDecision,
   waitingFor,
 } from '../approvals/approvers.ts';
-import type { RequirementSources } from '../approvals/requirements.ts';
+import type { OrdersContext } from './context.ts';
 import { isRequester, type Order } from './order.ts';
 import type { OrderFilter, OrderStore } from './ports.ts';
 
@@ -20,13 +19,11 @@ export interface PersonViewer {
   readonly isAdmin: boolean;
 }
 
-type OrdersContext = ApproverDeps & RequirementSources;
-
 /**
  * Whether somebody sees private orders of other people in lists: admins do, and approvers of the settings. Who cannot be
  * confirmed as an approver does not.
  */
-export async function seesAll(deps: ApproverDeps, { id, isAdmin }: PersonViewer): Promise<boolean> {
+export async function seesAll(deps: OrdersContext, { id, isAdmin }: PersonViewer): Promise<boolean> {
   return isAdmin || (await waitingFor(deps, id, [])).isApprover;
 }
 
@@ -35,7 +32,7 @@ export async function seesAll(deps: ApproverDeps, { id, isAdmin }: PersonViewer)
  * approver.
  */
 export async function visibleOrders(
-  deps: ApproverDeps & { readonly store: Pick<OrderStore, 'list'> },
+  deps: OrdersContext,
   viewer: PersonViewer,
   filter: Omit<OrderFilter, 'viewer'>,
 ): Promise<readonly Order[]> {
@@ -56,7 +53,7 @@ export async function maySee(deps: OrdersContext, order: Order, viewer: PersonVi
 
 /** An order for a person; undefined when there is none, or they may not see it. */
 export async function loadVisible(
-  deps: OrdersContext & { readonly store: Pick<OrderStore, 'load'> },
+  deps: OrdersContext,
   viewer: PersonViewer,
   id: string,
 ): Promise<Order | undefined> {
@@ -66,7 +63,7 @@ export async function loadVisible(
 
 /** Those of some orders that a person may see. Of the others nothing is shown to them but that they are. */
 export async function visibleIds(
-  deps: OrdersContext & { readonly store: Pick<OrderStore, 'load'> },
+  deps: OrdersContext,
   viewer: PersonViewer,
   ids: Iterable<string>,
 ): Promise<ReadonlySet<string>> {

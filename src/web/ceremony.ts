@@ -7,6 +7,7 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { z } from 'zod';
+import { approveSigned, recordNotified, refusalToApprove, resumeOrder } from '../approvals/approve.ts';
 import {
   charterOf,
   hashOfCharter,
@@ -14,9 +15,7 @@ import {
   type Rules,
   witnessText,
 } from '../approvals/charter.ts';
-import { approveSigned, noteTold, refusalToApprove } from '../approvals/decide.ts';
 import { signedSubjectOf } from '../approvals/order-signing.ts';
-import { resumeOrder } from '../approvals/resume.ts';
 import { type BoundTo, challengeOf } from '../approvals/signing/approval.ts';
 import {
   type Assertion,
@@ -285,7 +284,7 @@ async function orderTask(
         ? await resumeOrder(orders, order.id, userId, signed)
         : await approveSigned(orders, order.id, userId, signed);
       if (outcome.ok) return { kind: 'signed' };
-      await noteTold(orders, order.id, userId, outcome.refusal);
+      await recordNotified(orders, order.id, userId, outcome.refusal);
       return { code: 'refused', refusal: outcome.refusal };
     },
   };

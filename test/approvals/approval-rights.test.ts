@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { refusalToDecide } from '../../src/approvals/approval-rights.ts';
-import {
-  type ApproverDeps,
-  approvalPolicyOf,
-  peopleAmong,
-  readPeople,
-} from '../../src/approvals/approvers.ts';
+import { approvalPolicyOf, peopleAmong, readPeople, refusalToDecide } from '../../src/approvals/approvers.ts';
 import { askedRequirements, defaultRequirement } from '../../src/approvals/requirements.ts';
+import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { newOrder } from '../orders/sample.ts';
@@ -83,7 +78,7 @@ describe('the policy of the moment', () => {
     } as const;
   };
   const currentPolicy = async (
-    { settings, directory }: Pick<ApproverDeps, 'settings' | 'directory'>,
+    { settings, directory }: Pick<OrdersContext, 'settings' | 'directory'>,
     userIds: readonly string[],
   ) => {
     const now = new Date();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
-import { approveOrder, cancelOrder } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
+import { cancelOrder } from '../../src/approvals/pending.ts';
 import { confirmOrder, inputOwner, newOrderId, resultOwner } from '../../src/orders/request-order.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { Secret } from '../../src/service/secret.ts';

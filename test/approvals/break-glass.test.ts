@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { approveInEmergency, signOff } from '../../src/approvals/break-glass.ts';
-import { approveOrder } from '../../src/approvals/decide.ts';
+import { approveInEmergency, approveOrder, signOff } from '../../src/approvals/approve.ts';
 import { costOf } from '../../src/money/prices.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { approveOrder, recordNotified } from '../../src/approvals/approve.ts';
 import { waitingDecision } from '../../src/approvals/approvers.ts';
-import { approveOrder, denyOrder, noteTold } from '../../src/approvals/decide.ts';
+import { denyOrder } from '../../src/approvals/deny.ts';
 import { refusedNames, rulesRefusing } from '../../src/approvals/requirements.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import type { ImpactAtApproval } from '../../src/orders/ports.ts';
@@ -290,11 +291,7 @@ describe('while an incident of a name is open', () => {
   function openIncident() {
     const shown = new Map<string, Date>();
     return {
-      informedSince: async () => shown,
-      newTo: async (_order: unknown, userId: string, pressedAt: Date) => {
-        const knowsSince = shown.get(userId);
-        return knowsSince !== undefined && knowsSince <= pressedAt ? undefined : [{ id: 'i1', changes: 1 }];
-      },
+      known: async () => ({ shown: [{ id: 'i1', changes: 1 }], informedSince: shown }),
       told: async (_orderId: string, userId: string) => void shown.set(userId, rig.now),
     };
   }
@@ -304,7 +301,7 @@ describe('while an incident of a name is open', () => {
     const deps = { ...rig.orders, incidents: openIncident() };
     return async (userId: string) => {
       const outcome = await approveOrder(deps, orderId, userId);
-      if (!outcome.ok) await noteTold(deps, orderId, userId, outcome.refusal);
+      if (!outcome.ok) await recordNotified(deps, orderId, userId, outcome.refusal);
       return outcome;
     };
   }
@@ -321,7 +318,7 @@ describe('while an incident of a name is open', () => {
       ok: false,
       refusal: { code: 'incident_open' },
     });
-    if (!first.ok) await noteTold(deps, order.id, 'U0FAY', first.refusal);
+    if (!first.ok) await recordNotified(deps, order.id, 'U0FAY', first.refusal);
     rig.pass(1_000);
     expect(await approveOrder(deps, order.id, 'U0FAY')).toMatchObject({ ok: true });
   });
@@ -357,16 +354,8 @@ describe('while an incident of a name is open', () => {
   test('it is shown to nobody who may not approve', async () => {
     rig.setPolicy(1, FINANCE);
     const order = await renewal();
-    const warned: string[] = [];
-    const incidents = {
-      ...openIncident(),
-      newTo: async (_order: unknown, userId: string) => {
-        warned.push(userId);
-        return [];
-      },
-    };
-    await approveOrder({ ...rig.orders, incidents }, order.id, 'U0NINA');
-    expect(warned).toEqual([]);
+    const outcome = await pressing(order.id)('U0NINA');
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'not_an_approver' } });
   });
 });
 

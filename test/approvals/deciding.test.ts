@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { approveOrder, cancelOrder, denyOrder } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
+import { denyOrder } from '../../src/approvals/deny.ts';
+import { cancelOrder } from '../../src/approvals/pending.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';

@@ -1,5 +1,5 @@
+import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
 import { charterOf, hashOfCharter, witnessText } from '../../src/approvals/charter.ts';
-import { approveOrder, approveSigned } from '../../src/approvals/decide.ts';
 import { createOrderSigning, signedSubjectOf } from '../../src/approvals/order-signing.ts';
 import { challengeOf, type LoggedSignature } from '../../src/approvals/signing/approval.ts';
 import { createVerifier, hashOf, type Verifier } from '../../src/approvals/signing/assertion.ts';

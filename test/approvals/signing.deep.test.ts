@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { approveInEmergency } from '../../src/approvals/break-glass.ts';
-import { approveSigned } from '../../src/approvals/decide.ts';
-import { resumeOrder } from '../../src/approvals/resume.ts';
+import { approveInEmergency, approveSigned, resumeOrder } from '../../src/approvals/approve.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
 import { MINUTE_MS } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';

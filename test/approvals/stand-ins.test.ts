@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { approveOrder } from '../../src/approvals/approve.ts';
 import { readPeople } from '../../src/approvals/approvers.ts';
-import { approveOrder } from '../../src/approvals/decide.ts';
 import { approvalProgress, type GivenApprovals, type StandIn } from '../../src/approvals/progress.ts';
 import type { Directory, Membership } from '../../src/orders/ports.ts';
 import type { Requirements } from '../../src/policy/evaluate.ts';

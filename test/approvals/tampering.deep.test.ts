@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { approveOrder } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';

@@ -10,7 +10,7 @@ import {
 } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
-import { approveOrder } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
 import { ORDER_TASKS, SENT_TASK_NAMES } from '../../src/orders/tasks.ts';

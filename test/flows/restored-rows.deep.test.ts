@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { approveOrder, cancelOrder, denyOrder } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
+import { denyOrder } from '../../src/approvals/deny.ts';
+import { cancelOrder } from '../../src/approvals/pending.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';

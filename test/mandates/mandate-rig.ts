@@ -1,4 +1,4 @@
-import { approveOrder } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import type { MandateAct } from '../../src/mandates/ports.ts';
 import { runMandates } from '../../src/mandates/run.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
-import { cancelOrder } from '../../src/approvals/decide.ts';
+import { cancelOrder } from '../../src/approvals/pending.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
 import { mandatesStanding } from '../../src/mandates/overview.ts';

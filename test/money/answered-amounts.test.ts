@@ -1,6 +1,6 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { approveOrder } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
 import { amountInAnswer } from '../../src/money/answered-amounts.ts';
 import { priceEdits } from '../../src/money/prices.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';

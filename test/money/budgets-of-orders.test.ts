@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { approveOrder, cancelOrder, denyOrder, expireOrder } from '../../src/approvals/decide.ts';
-import { resumeOrder } from '../../src/approvals/resume.ts';
+import { approveOrder, resumeOrder } from '../../src/approvals/approve.ts';
+import { denyOrder } from '../../src/approvals/deny.ts';
+import { cancelOrder, expireOrder } from '../../src/approvals/pending.ts';
 import type { AnyOrderLogEntry } from '../../src/orders/order-events.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';

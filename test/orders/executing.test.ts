@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createVault, UnknownKeyError } from '../../src/accounts/vault.ts';
-import { approveOrder, denyOrder } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
+import { denyOrder } from '../../src/approvals/deny.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { renewalOf, saidOf } from './sample.ts';

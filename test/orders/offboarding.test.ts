@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Account, PersonAccount } from '../../src/accounts/account.ts';
-import { cancelOrder } from '../../src/approvals/decide.ts';
+import { cancelOrder } from '../../src/approvals/pending.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createDepartureCheck, type OffboardingLook } from '../../src/orders/offboarding.ts';
 import type { Membership } from '../../src/orders/ports.ts';

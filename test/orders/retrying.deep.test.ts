@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { approveOrder, cancelOrder } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
+import { cancelOrder } from '../../src/approvals/pending.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';

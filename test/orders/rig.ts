@@ -4,8 +4,9 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import type { Account, PersonAccount } from '../../src/accounts/account.ts';
 import { createVault } from '../../src/accounts/vault.ts';
-import { approveOrder, expireOrder, remindApprovers } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
 import { createOrderSigning } from '../../src/approvals/order-signing.ts';
+import { expireOrder, remindApprovers } from '../../src/approvals/pending.ts';
 import type { TeamSettings } from '../../src/config/environment.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { sumByCurrency } from '../../src/money/amount.ts';
@@ -245,8 +246,7 @@ export async function startRig(
     signing,
     impactTold: async () => undefined,
     incidents: {
-      informedSince: async () => undefined,
-      newTo: async () => undefined,
+      known: async () => undefined,
       told: async () => undefined,
     },
     mandates: mandateStore,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { approveOrder } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
 import { statementOf } from '../../src/orders/statement.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
-import { approveOrder } from '../../src/approvals/decide.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
 import { retryOrder } from '../../src/orders/retry.ts';

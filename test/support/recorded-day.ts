@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { TeamAccount } from '../../src/accounts/account.ts';
-import { askRequester } from '../../src/approvals/ask.ts';
-import { approveInEmergency, signOff } from '../../src/approvals/break-glass.ts';
-import { approveOrder, cancelOrder, denyOrder } from '../../src/approvals/decide.ts';
-import { resumeOrder } from '../../src/approvals/resume.ts';
+import { approveInEmergency, approveOrder, resumeOrder, signOff } from '../../src/approvals/approve.ts';
+import { denyOrder } from '../../src/approvals/deny.ts';
+import { askRequester, cancelOrder } from '../../src/approvals/pending.ts';
 import { createBudgetLook } from '../../src/money/budget-look.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { type Price, priceEdits } from '../../src/money/prices.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { resumeOrder } from '../../approvals/resume.ts';
+import { resumeOrder } from '../../approvals/approve.ts';
 import { BULK_TASKS } from '../../orders/bulk/columns.ts';
 import { MAX_ROWS, readBulkFile } from '../../orders/bulk/read-csv.ts';
 import { dropDraft } from '../../orders/request-order.ts';

@@ -1,16 +1,16 @@
 import type { KnownBlock } from '@slack/types';
 import { z } from 'zod';
-import { askRequester, refusalToAsk } from '../../approvals/ask.ts';
-import { approveInEmergency, refusalToBreakGlass, signOff } from '../../approvals/break-glass.ts';
-import { currentCost } from '../../approvals/briefing.ts';
 import {
+  approveInEmergency,
   approveOrder,
-  cancelOrder,
-  denyOrder,
-  noteTold,
+  recordNotified,
   refusalToApprove,
-  refusalToDeny,
-} from '../../approvals/decide.ts';
+  refusalToBreakGlass,
+  signOff,
+} from '../../approvals/approve.ts';
+import { currentCost } from '../../approvals/briefing.ts';
+import { denyOrder, refusalToDeny } from '../../approvals/deny.ts';
+import { askRequester, cancelOrder, refusalToAsk } from '../../approvals/pending.ts';
 import { needsTypedName } from '../../names/impact.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
 import { BULK_TASKS } from '../../orders/bulk/columns.ts';
@@ -111,7 +111,7 @@ export function changing(
       call.acknowledge();
       await updateOpenView(call.deps.web, call.view.id, noticeView('Order', [section(said)]));
     } else await (outcome.ok ? call.respondIfLate(said) : call.respond(said));
-    if (!outcome.ok) await noteTold(call.deps.orders, call.value, call.person.id, outcome.refusal);
+    if (!outcome.ok) await recordNotified(call.deps.orders, call.value, call.person.id, outcome.refusal);
   };
 }
 
@@ -337,7 +337,7 @@ function reasonForm<const Name extends string>(
       const outcome = await act(deps.orders, subject, person.id, read.value.reason);
       if (outcome.ok) return { say: undefined };
       // A form takes no second press before it shows this.
-      await noteTold(deps.orders, subject, person.id, outcome.refusal);
+      await recordNotified(deps.orders, subject, person.id, outcome.refusal);
       return { errors: { reason: refusalText(outcome.refusal) } };
     },
   };

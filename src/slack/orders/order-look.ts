@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { refusalToApprove } from '../../approvals/approve.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
-import { refusalToApprove } from '../../approvals/decide.ts';
 import { loadVisible } from '../../orders/visibility.ts';
 import { pagesOpened, rowsShownTo } from '../bulk/plan-rows.ts';
 import { type Action, type ActionCall, formOrigin, isAdmin, viewerOf } from '../feature.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { approveOrder, denyOrder } from '../../../src/approvals/decide.ts';
-import { resumeOrder } from '../../../src/approvals/resume.ts';
+import { approveOrder, resumeOrder } from '../../../src/approvals/approve.ts';
+import { denyOrder } from '../../../src/approvals/deny.ts';
 import { readBulkFile } from '../../../src/orders/bulk/read-csv.ts';
 import { isPaused } from '../../../src/orders/bulk/waves.ts';
 import type { Order } from '../../../src/orders/order.ts';

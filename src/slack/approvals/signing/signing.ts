@@ -1,4 +1,4 @@
-import { refusalToApprove } from '../../../approvals/decide.ts';
+import { refusalToApprove } from '../../../approvals/approve.ts';
 import { isAtKeyLimit, MAX_KEYS, revocationRights } from '../../../approvals/signing/key-ring.ts';
 import { isPaused } from '../../../orders/bulk/waves.ts';
 import { loadVisible } from '../../../orders/visibility.ts';

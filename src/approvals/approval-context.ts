@@ -1,0 +1,203 @@
+import type { OrdersContext } from '../orders/context.ts';
+import { findEarlier } from '../orders/earlier.ts';
+import type { Order } from '../orders/order.ts';
+import { type BudgetUse, lookUpBudgets } from '../orders/order-budget.ts';
+import type { OrderLogEntry } from '../orders/order-events.ts';
+import { checkMembers, type MemberCheck, partiesOf } from '../orders/parties.ts';
+import type { ImpactAtApproval, KnownIncidents } from '../orders/ports.ts';
+import type { EarlierFinding } from '../orders/refusal.ts';
+import type { ServicePlaces } from '../orders/statement.ts';
+import { taskNamed } from '../orders/tasks.ts';
+import { needsSignatures } from '../policy/policy.ts';
+import {
+  type ApprovalPolicy,
+  approvalPolicyOf,
+  type KnownPeople,
+  type ListedPeople,
+  peopleAmong,
+  readPeople,
+  requestersOf,
+  standInsFor,
+} from './approvers.ts';
+import { type CurrentRequirements, deciders, isWaiting, readRequirements } from './requirements.ts';
+import type { LoggedSignature } from './signing/approval.ts';
+
+/* Everything that decides about an order, read at one moment. */
+
+/** What an order needs, and what is known of the people concerned. */
+export interface DecisionContext {
+  readonly now: Date;
+  readonly order: Order;
+  readonly requirements: CurrentRequirements;
+  readonly people: KnownPeople;
+}
+
+/** A click of a person, with what they could know at that time. */
+export interface Click {
+  readonly kind: 'approve' | 'resume' | 'break_glass';
+  readonly userId: string;
+  readonly at: Date;
+  readonly reason: string | undefined;
+  /** Undefined without a passkey. */
+  readonly signed: LoggedSignature | undefined;
+  /** By how much the card said that the order exceeds budgets; undefined until the order was loaded first. */
+  readonly agreedExcess: Order['shownExcess'] | undefined;
+  /** The lookup at this click; undefined before it. */
+  readonly impact: ImpactAtApproval | undefined;
+}
+
+export interface ApprovalContext extends DecisionContext {
+  readonly click: Click & { readonly agreedExcess: Order['shownExcess'] };
+  readonly history: readonly OrderLogEntry[];
+  /** Those whose earlier signed approvals count. */
+  readonly signers: ReadonlySet<string>;
+  /** The click's signature counts. */
+  readonly isSigned: boolean;
+  readonly budgets: BudgetUse;
+  /** Admins among those who approved, read only if a budget is exceeded. */
+  readonly admins: ReadonlySet<string>;
+  /** Earlier approvals don't count: a lookup found something new. */
+  readonly warnedAt: Date | undefined;
+  /** Undefined while no incident is open. */
+  readonly incidents: KnownIncidents | undefined;
+  /** Undefined for an order that waits for nobody. */
+  readonly preconditions: Preconditions | undefined;
+  /** Undefined unless an admin approves alone. */
+  readonly emergency: Emergency | undefined;
+}
+
+/** What must hold for requests to leave. */
+interface Preconditions {
+  readonly servicePlaces: ServicePlaces;
+  readonly isLinked: boolean;
+  readonly members: MemberCheck;
+  readonly earlier: readonly EarlierFinding[];
+}
+
+interface Emergency {
+  readonly isAdmin: boolean;
+  /** Those who could approve, stand-ins included. */
+  readonly approvers: ListedPeople;
+}
+
+/** @returns undefined if there is no such order */
+export async function loadApproval(
+  context: OrdersContext,
+  orderId: string,
+  clicked: Click,
+): Promise<ApprovalContext | undefined> {
+  const found = await context.store.loadWithHistory(orderId, 'system');
+  if (found === undefined) return undefined;
+  const { order, history } = found;
+  const click = { ...clicked, agreedExcess: clicked.agreedExcess ?? order.shownExcess };
+  const userIds = [...new Set([...order.approvals.map(({ userId }) => userId), click.userId])];
+  const [decision, money, preconditions, incidents, warnedAt] = await Promise.all([
+    loadDecisionContext(context, order, userIds),
+    loadMoney(context, order, userIds),
+    isWaiting(order) ? loadPreconditions(context, order) : undefined,
+    context.incidents.known(order),
+    order.approvals.length === 0 || taskNamed(order.task).risk === 'none'
+      ? undefined
+      : context.impactWarnedAt(order),
+  ]);
+  const [signatures, emergency] = await Promise.all([
+    loadSignatures(context, decision, click),
+    click.kind === 'break_glass' ? loadEmergency(context, decision, click.userId) : undefined,
+  ]);
+  return {
+    ...decision,
+    ...money,
+    ...signatures,
+    click,
+    history,
+    preconditions,
+    incidents,
+    warnedAt,
+    emergency,
+  };
+}
+
+/** @param userIds the people concerned */
+export async function loadDecisionContext(
+  context: OrdersContext,
+  order: Order,
+  userIds: readonly string[],
+): Promise<DecisionContext> {
+  const now = context.now();
+  const requirements = await readRequirements(context, order);
+  const deciding = decidersNow(requirements, order);
+  // An approver counts as themselves or not at all.
+  const areListed = deciding.every(({ approvers }) => userIds.every((userId) => approvers.includes(userId)));
+  const away = areListed ? new Map() : await context.standIns.current(now);
+  const people = await readPeople({ directory: context.directory, away, at: now }, deciding, userIds);
+  return { now, order, requirements, people };
+}
+
+/** Which of some people may decide. */
+export function rightsOf(
+  { now, order, requirements, people }: DecisionContext,
+  userIds: readonly string[],
+): ApprovalPolicy {
+  const question = {
+    requirements: decidersNow(requirements, order),
+    requesters: requestersOf(order),
+    userIds,
+  };
+  return approvalPolicyOf(question, people, requirements.settings, now);
+}
+
+/** If a rule refuses the order now, those may deny it who could approve it when it was requested. */
+function decidersNow({ demand, asked, settings }: CurrentRequirements, order: Order) {
+  return deciders(demand.requirements.length > 0 ? demand : asked, settings, order);
+}
+
+async function loadMoney(
+  context: OrdersContext,
+  order: Order,
+  userIds: readonly string[],
+): Promise<Pick<ApprovalContext, 'budgets' | 'admins'>> {
+  const budgets = await lookUpBudgets(context, order);
+  const asked = budgets.over.length === 0 ? [] : userIds;
+  const found = await Promise.all(asked.map((userId) => context.isAdmin(userId)));
+  return { budgets, admins: new Set(asked.filter((_, index) => found[index])) };
+}
+
+async function loadPreconditions(context: OrdersContext, order: Order): Promise<Preconditions> {
+  const { servicePlaces } = context;
+  const { people, isLinked } = await partiesOf(context.findAccount, order);
+  const [members, earlier] = await Promise.all([
+    checkMembers(context.directory, people),
+    findEarlier(context.store.load, order),
+  ]);
+  return { servicePlaces, isLinked, members, earlier };
+}
+
+async function loadSignatures(
+  { signing }: OrdersContext,
+  { order, requirements: { demand, policyVersion } }: DecisionContext,
+  { userId, at, agreedExcess, signed }: ApprovalContext['click'],
+): Promise<Pick<ApprovalContext, 'signers' | 'isSigned'>> {
+  if (!needsSignatures(demand)) return { signers: new Set(), isSigned: false };
+  const clicked = { ...order, approvals: [{ userId, at, agreedExcess, signed }] };
+  const [signers, own] = await Promise.all([
+    signing.signersOf(order, policyVersion),
+    signing.signersOf(clicked, policyVersion),
+  ]);
+  return { signers, isSigned: own.has(userId) };
+}
+
+async function loadEmergency(
+  context: OrdersContext,
+  { order, requirements: { demand } }: DecisionContext,
+  userId: string,
+): Promise<Emergency> {
+  const [isAdmin, standIns] = await Promise.all([
+    context.isAdmin(userId),
+    standInsFor(context, order, demand),
+  ]);
+  const approvers = await peopleAmong(context.directory, [
+    ...demand.requirements.flatMap((requirement) => requirement.approvers),
+    ...[...standIns.values()].map((standIn) => standIn.userId),
+  ]);
+  return { isAdmin, approvers };
+}

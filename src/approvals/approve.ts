@@ -1,0 +1,137 @@
+import { type ChangeOutcome, changeOrder, commitDecision } from '../orders/change-order.ts';
+import type { OrdersContext } from '../orders/context.ts';
+import type { Order } from '../orders/order.ts';
+import type { Refusal } from '../orders/refusal.ts';
+import { type Click, loadApproval, loadDecisionContext, rightsOf } from './approval-context.ts';
+import { refusalToDecide } from './approvers.ts';
+import { decideClick, refusalOfEmergency } from './decide-approval.ts';
+import { isWaiting, readRequirements } from './requirements.ts';
+import type { LoggedSignature } from './signing/approval.ts';
+
+/* Clicks that approve: load everything, decide, save. */
+
+type NewClick = Omit<Click, 'at' | 'agreedExcess' | 'impact'>;
+
+/** An approver approves. */
+export function approveOrder(
+  context: OrdersContext,
+  orderId: string,
+  userId: string,
+  reason?: string,
+): Promise<ChangeOutcome> {
+  return applyClick(context, orderId, { kind: 'approve', userId, reason, signed: undefined });
+}
+
+/** An approver approves with a signature, which is verified again whenever it counts. */
+export function approveSigned(
+  context: OrdersContext,
+  orderId: string,
+  userId: string,
+  signed: LoggedSignature,
+): Promise<ChangeOutcome> {
+  return applyClick(context, orderId, { kind: 'approve', userId, reason: undefined, signed });
+}
+
+/** The requester or an approver resumes a paused order. */
+export function resumeOrder(
+  context: OrdersContext,
+  orderId: string,
+  userId: string,
+  signed?: LoggedSignature,
+): Promise<ChangeOutcome> {
+  return applyClick(context, orderId, { kind: 'resume', userId, reason: undefined, signed });
+}
+
+/** An admin approves a waiting order alone. Another admin reviews it afterwards. @param reason is required */
+export function approveInEmergency(
+  context: OrdersContext,
+  orderId: string,
+  userId: string,
+  reason: string | undefined,
+): Promise<ChangeOutcome> {
+  return applyClick(context, orderId, { kind: 'break_glass', userId, reason, signed: undefined });
+}
+
+/** More attempts than this mean that something is wrong. */
+const MAX_ATTEMPTS = 50;
+
+/**
+ * Starts over from the load if the order changed, if the impact had to be looked up, or if a part of the order was stopped
+ * because an earlier order has done it.
+ */
+async function applyClick(context: OrdersContext, orderId: string, given: NewClick): Promise<ChangeOutcome> {
+  let click: Click = { ...given, at: context.now(), agreedExcess: undefined, impact: undefined };
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const loaded = await loadApproval(context, orderId, click);
+    if (loaded === undefined) return { ok: false, refusal: { code: 'no_such_order' }, order: undefined };
+    const decision = decideClick(loaded);
+    click = { ...loaded.click, impact: undefined };
+    if ('needs' in decision) {
+      click = { ...click, impact: await context.impactAtApproval(loaded.order, click.at) };
+      continue;
+    }
+    if ('refusal' in decision) return refuse(context, loaded.order, decision.refusal);
+    const outcome = await commitDecision(context, loaded.order, decision, true);
+    if (outcome?.ok === false) return refuse(context, loaded.order, outcome.refusal);
+    if (outcome === undefined || (decision.event.type === 'stopped' && isWaiting(outcome.order))) continue;
+    return outcome;
+  }
+  throw new Error(`approving order ${orderId}: others kept changing it`);
+}
+
+async function refuse(context: OrdersContext, order: Order, refusal: Refusal): Promise<ChangeOutcome> {
+  // The card may be out of date.
+  if (SHOWN_BY_CARD.has(refusal.code)) await context.store.requestNotification(order.id, context.now());
+  return { ok: false, refusal, order };
+}
+
+const SHOWN_BY_CARD: ReadonlySet<Refusal['code']> = new Set([
+  'excess_unseen',
+  'over_budget',
+  'incident_open',
+]);
+
+/**
+ * Records that a person was told why their click didn't count. Their next click counts; the second half of a double click,
+ * which came before that, doesn't.
+ */
+export async function recordNotified(
+  context: OrdersContext,
+  orderId: string,
+  userId: string,
+  refusal: Refusal,
+): Promise<void> {
+  if (refusal.code === 'incident_open') await context.incidents.told(orderId, userId, refusal.shown);
+  if (refusal.code === 'impact_changed') await context.impactTold(orderId);
+}
+
+/** Why a person may not approve now, checked before the form for a comment opens. */
+export async function refusalToApprove(
+  context: OrdersContext,
+  order: Order,
+  userId: string,
+): Promise<Refusal | undefined> {
+  if (order.state !== 'PENDING') return { code: 'wrong_state', wanted: 'approved', state: order.state };
+  const rights = rightsOf(await loadDecisionContext(context, order, [userId]), [userId]);
+  return refusalToDecide(order, userId, 'approve', rights);
+}
+
+/** Why a person may not approve an order alone, checked before the form for the reason opens. */
+export async function refusalToBreakGlass(
+  context: OrdersContext,
+  order: Order,
+  userId: string,
+): Promise<Refusal | undefined> {
+  const isAdmin = await context.isAdmin(userId);
+  const { demand } = await readRequirements(context, order);
+  return refusalOfEmergency(order, userId, isAdmin, demand);
+}
+
+/** Another admin has reviewed that an order was approved alone. */
+export function signOff(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
+  return changeOrder(context, orderId, async () =>
+    (await context.isAdmin(userId))
+      ? { event: { type: 'signed_off', by: userId } }
+      : { refusal: { code: 'not_an_admin', wanted: 'sign_off' } },
+  );
+}

@@ -1,0 +1,158 @@
+import type { Decision } from '../orders/change-order.ts';
+import { changedParts } from '../orders/check-statement.ts';
+import { stopForEarlier } from '../orders/earlier.ts';
+import type { Approval, ApprovalsGiven, ApprovalWeight } from '../orders/order.ts';
+import { consentToExcess } from '../orders/order-budget.ts';
+import { accountGone } from '../orders/parties.ts';
+import type { Refusal } from '../orders/refusal.ts';
+import { verifiedStatement } from '../orders/statement.ts';
+import { rulesChanged } from '../orders/tasks.ts';
+import { dropUnknownRules, loggedRules, needsSignatures } from '../policy/policy.ts';
+import { type ApprovalContext, type DecisionContext, rightsOf } from './approval-context.ts';
+import { requestersOf } from './approvers.ts';
+import { approvalProgress } from './progress.ts';
+
+/* What approvals count for. Pure. */
+
+/** A click that may decide about an order, and what it counts for. */
+interface CountedClick {
+  readonly weight: ApprovalWeight;
+  readonly reservation: ReturnType<typeof consentToExcess>['reservation'];
+  /** The person has approved before. */
+  readonly isRepeated: boolean;
+}
+
+/**
+ * @param approvals those before the click that still count
+ * @param refusal why the person may not click, unless they agree to exceed a budget as an admin
+ */
+export function countClick(
+  loaded: ApprovalContext,
+  approvals: readonly Approval[],
+  refusal: Refusal | undefined,
+): Decision | CountedClick {
+  const { click, now, order, requirements, budgets } = loaded;
+  const { userId, agreedExcess, signed } = click;
+  if (namesUnloggedRules(loaded)) return { refusal: { code: 'log_differs' } };
+  const others = approvals.filter((approval) => approval.userId !== userId);
+  const given = [...others, { userId, agreedExcess, at: now, signed }];
+  const isRepeated = others.length < approvals.length;
+  const { over, price } = budgets;
+  const { admins, unaware, reservation } = consentToExcess(order, budgets, loaded.admins, given);
+  if (unaware.includes(userId) && (refusal !== undefined || isRepeated))
+    return { refusal: { code: 'excess_unseen', over } };
+  if (refusal !== undefined && !admins.includes(userId)) return { refusal };
+  const counted = countApprovals(loaded, given, userId, signersWith(loaded));
+  // A click counts where no signature is needed, and never replaces one.
+  const isMissing = !('refusal' in counted || counted.validApprovers.includes(userId));
+  if (signed === undefined && needsSignatures(requirements.demand) && isMissing)
+    return { refusal: { code: 'signature_needed' } };
+  const obstacle = obstacleOf(loaded);
+  if (obstacle !== undefined) return obstacle;
+  if ('refusal' in counted) return counted;
+  const weight = { ...counted, by: userId, signed, agreedExcess, price, budget: { over, admins } };
+  return { weight, reservation, isRepeated };
+}
+
+/** An approval would record a rule that only the row names. */
+function namesUnloggedRules({ order, history, requirements }: ApprovalContext): boolean {
+  const { demand, decidedBy } = requirements;
+  const rules = demand.requirements.map(({ rule }) => rule);
+  const known = dropUnknownRules(rules, [...loggedRules(history), ...decidedBy]);
+  return order.state === 'PENDING' && known.length < rules.length;
+}
+
+function signersWith({ click: { userId }, signers, isSigned }: ApprovalContext): ReadonlySet<string> {
+  const others = [...signers].filter((signer) => signer !== userId);
+  return new Set(isSigned ? [...others, userId] : others);
+}
+
+/** Drops the approvals given before their approver was told of a new finding or an open incident. */
+export function dropUnwarnedApprovals(
+  { warnedAt, incidents }: ApprovalContext,
+  approvals: readonly Approval[],
+): readonly Approval[] {
+  return approvals.filter(({ userId, at }) => {
+    const knowsSince = incidents?.informedSince.get(userId);
+    const isInformed = incidents === undefined || (knowsSince !== undefined && at >= knowsSince);
+    return isInformed && (warnedAt === undefined || at >= warnedAt);
+  });
+}
+
+/** Drops the person's earlier approval if its signature no longer counts: they sign again. */
+export function dropStaleApproval(
+  { click, requirements, signers }: ApprovalContext,
+  approvals: readonly Approval[],
+): readonly Approval[] {
+  const { userId, signed } = click;
+  const former = approvals.find((approval) => approval.userId === userId);
+  // A second click adds nothing to the first.
+  if (former === undefined || (former.signed === undefined && signed === undefined)) return approvals;
+  if (!needsSignatures(requirements.demand) || signers.has(userId)) return approvals;
+  return approvals.filter((approval) => approval !== former);
+}
+
+/** The approvals that count now. */
+interface CountedApprovals {
+  readonly validApprovers: readonly string[];
+  readonly progress: ApprovalsGiven;
+  readonly unreadableGroups: readonly string[];
+}
+
+/** @param userId the person who clicks, among those who approved */
+export function countApprovals(
+  loaded: DecisionContext,
+  approvals: readonly Omit<Approval, 'signed'>[],
+  userId: string,
+  signers: ReadonlySet<string>,
+): CountedApprovals | { readonly refusal: Refusal } {
+  const { demand, policyVersion, isStricter } = loaded.requirements;
+  if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+  const givers = approvals.map((approval) => approval.userId);
+  const { unconfirmed, unreadableGroups, allowSelfApproval } = rightsOf(loaded, givers);
+  const { isApproved, requirements } = approvalProgress(demand, {
+    requesters: requestersOf(loaded.order),
+    approvals: givers,
+    signers,
+    people: loaded.people.people,
+    allowSelfApproval,
+    now: loaded.now,
+  });
+  // While Slack can't tell about an earlier approver, no approval is dropped and none is counted.
+  const doubtful = givers.find((giver) => giver !== userId && unconfirmed.has(giver));
+  if (doubtful !== undefined && !isApproved)
+    return { refusal: { code: 'membership_unknown', userId: doubtful } };
+  const counted = requirements.flatMap((each) => each.counted.map((slot) => slot.userId));
+  const given = requirements.map(({ requirement: { rule, needed, approvers }, counted: slots }) => ({
+    ...{ rule, needed, approvers },
+    given: slots,
+  }));
+  return {
+    // An order that waits because it exceeded a budget needs nobody in particular.
+    validApprovers: demand.outcome === 'free' ? givers : [...new Set(counted)],
+    progress: { isApproved, policyVersion, isStricter, requirements: given },
+    unreadableGroups,
+  };
+}
+
+/**
+ * Why an order can't be sent: it isn't what was requested, its account, people or the zone's permission are gone, or an
+ * earlier order has done some of it. Undefined for an order that waits for nobody.
+ */
+export function obstacleOf(loaded: ApprovalContext): Decision | undefined {
+  const { order, history, preconditions } = loaded;
+  if (preconditions === undefined) return undefined;
+  const { servicePlaces, isLinked, members, earlier } = preconditions;
+  if (verifiedStatement(order, servicePlaces) === undefined) {
+    const parts = [...changedParts(order, history, servicePlaces)];
+    return { event: { type: 'stopped', summary: { code: 'statement_changed', parts } } };
+  }
+  const noLongerAllowed = isLinked ? rulesChanged(order) : accountGone(order);
+  const summary = members.kind === 'left' ? members.summary : noLongerAllowed;
+  if (summary !== undefined) return { event: { type: 'stopped', summary } };
+  if (members.kind === 'unknown') return { refusal: { code: 'membership_unknown', userId: members.userId } };
+  const open = earlier.find(({ found }) => found === 'open');
+  if (open !== undefined) return { refusal: { code: 'earlier_order', finding: open } };
+  const event = stopForEarlier(order, earlier);
+  return event && { event };
+}

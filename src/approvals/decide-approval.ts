@@ -1,0 +1,150 @@
+import { isPaused } from '../orders/bulk/waves.ts';
+import type { Decision } from '../orders/change-order.ts';
+import { isRequester, type Order } from '../orders/order.ts';
+import { consentToExcess } from '../orders/order-budget.ts';
+import type { Refusal } from '../orders/refusal.ts';
+import { taskNamed } from '../orders/tasks.ts';
+import type { Requirements } from '../policy/evaluate.ts';
+import { type ApprovalContext, rightsOf } from './approval-context.ts';
+import { refusalOfNonApprover, refusalToDecide, requestersOf } from './approvers.ts';
+import { countClick, dropStaleApproval, dropUnwarnedApprovals, obstacleOf } from './count-approvals.ts';
+
+/* What a click to approve does. Pure: the clock, people and lookups are data. */
+
+/** `needs`: the click would count, and the impact has to be looked up before it does. */
+export type ClickDecision = Decision | { readonly needs: 'impact' };
+
+export function decideClick(loaded: ApprovalContext): ClickDecision {
+  switch (loaded.click.kind) {
+    case 'approve':
+      return decideApproval(loaded);
+    case 'resume':
+      return decideResumption(loaded);
+    case 'break_glass':
+      return decideEmergencyApproval(loaded);
+  }
+}
+
+/** The last approval needed releases the order, or stops it if a precondition is no longer met. */
+export function decideApproval(loaded: ApprovalContext): ClickDecision {
+  const { click, order } = loaded;
+  const { userId, reason } = click;
+  // A paused order has another button.
+  if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
+  const approvals = dropStaleApproval(loaded, dropUnwarnedApprovals(loaded, order.approvals));
+  const mayNot = refusalToDecide(order, userId, 'approve', rightsWith(loaded, approvals));
+  const counted = countClick(loaded, approvals, mayNot);
+  if (!('weight' in counted)) return counted;
+  const { weight, reservation } = counted;
+  if (!weight.validApprovers.includes(userId) && !weight.budget.admins.includes(userId))
+    return { refusal: { code: 'stand_in_not_needed' } };
+  const unseen = unseenBy(loaded);
+  if (unseen !== undefined) return unseen;
+  const isRenewed = hasApproved(order.approvals, userId) && !hasApproved(approvals, userId);
+  const isImpactUnknown = click.impact === 'unknown';
+  return {
+    event: { type: 'approved', ...weight, isImpactUnknown, isRenewed, reason },
+    extra: { reservation },
+  };
+}
+
+/**
+ * The requester or an approver resumes a paused order. What went wrong so far doesn't pause it again. An approval that isn't
+ * enough is kept until the others are given.
+ */
+export function decideResumption(loaded: ApprovalContext): ClickDecision {
+  const { click, order } = loaded;
+  const { userId } = click;
+  if (!isPaused(order)) return { refusal: { code: 'not_paused' } };
+  const approvals = dropStaleApproval(loaded, order.approvals);
+  const rights = rightsWith(loaded, approvals);
+  const mayNot = order.requesterId === userId ? undefined : refusalOfNonApprover(rights, userId, 'resume');
+  const counted = countClick(loaded, approvals, mayNot);
+  if (!('weight' in counted)) return counted;
+  const mayApprove = refusalToDecide(order, userId, 'approve', rights) === undefined;
+  const validApprovers = counted.weight.validApprovers.filter((giver) => giver !== userId || mayApprove);
+  const weight = { ...counted.weight, validApprovers };
+  const { isApproved, requirements } = weight.progress;
+  const { over, admins } = weight.budget;
+  if (isApproved && (over.length === 0 || admins.length > 0)) {
+    const resumed = {
+      event: { type: 'resumed', ...weight },
+      extra: { reservation: counted.reservation },
+    } as const;
+    return unseenIncidents(loaded) ?? resumed;
+  }
+  const isMissing = validApprovers.includes(userId) && !counted.isRepeated;
+  if (isMissing || admins.includes(userId))
+    return { event: { type: 'approved', ...weight, isRenewed: approvals !== order.approvals } };
+  return {
+    refusal: isApproved ? { code: 'over_budget', over } : { code: 'approvals_missing', requirements },
+  };
+}
+
+/** An admin approves alone. Everything else that an approval checks is checked too. */
+export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision {
+  const { click, order, requirements, budgets, emergency } = loaded;
+  const { userId, agreedExcess, reason } = click;
+  const mayNot = refusalOfEmergency(order, userId, emergency?.isAdmin === true, requirements.demand);
+  if (mayNot !== undefined) return { refusal: mayNot };
+  if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };
+  const { over, price } = budgets;
+  const { unaware, reservation } = consentToExcess(order, budgets, loaded.admins, [{ userId, agreedExcess }]);
+  if (unaware.length > 0) return { refusal: { code: 'excess_unseen', over } };
+  const unseen = obstacleOf(loaded) ?? unseenBy(loaded);
+  if (unseen !== undefined) return unseen;
+  const requesters = requestersOf(order);
+  const { people = [], unreadableGroups = [] } = emergency?.approvers ?? {};
+  const approvers = people.filter((id) => id !== userId && !requesters.has(id));
+  const { policyVersion } = requirements;
+  const isImpactUnknown = click.impact === 'unknown';
+  return {
+    event: {
+      type: 'emergency_approved',
+      ...{ by: userId, agreedExcess, reason, approvers, unreadableGroups, policyVersion },
+      ...{ price, isImpactUnknown, over },
+    },
+    extra: { reservation },
+  };
+}
+
+/** Why a person may not approve an order alone. */
+export function refusalOfEmergency(
+  order: Order,
+  userId: string,
+  isAdmin: boolean,
+  { outcome, refusedBy, breakGlass }: Requirements,
+): Refusal | undefined {
+  if (!isAdmin) return { code: 'not_an_admin', wanted: 'break_glass' };
+  if (order.state !== 'PENDING')
+    return { code: 'wrong_state', wanted: 'emergency_approved', state: order.state };
+  if (isRequester(order, userId)) return { code: 'own_emergency' };
+  if (outcome === 'refuse') return { code: 'policy_refuses', rules: refusedBy };
+  return breakGlass ? undefined : { code: 'break_glass_not_allowed' };
+}
+
+function rightsWith(loaded: ApprovalContext, approvals: Order['approvals']) {
+  const others = approvals.map(({ userId }) => userId).filter((userId) => userId !== loaded.click.userId);
+  return rightsOf(loaded, [...others, loaded.click.userId]);
+}
+
+function hasApproved(approvals: Order['approvals'], userId: string): boolean {
+  return approvals.some((approval) => approval.userId === userId);
+}
+
+/** What a person has to see before their click counts: new findings about the name, then open incidents. */
+function unseenBy(loaded: ApprovalContext): ClickDecision | undefined {
+  const { click, order } = loaded;
+  if (order.state === 'PENDING' && taskNamed(order.task).risk !== 'none') {
+    if (click.impact === undefined) return { needs: 'impact' };
+    if (click.impact === 'changed') return { refusal: { code: 'impact_changed' } };
+  }
+  return unseenIncidents(loaded);
+}
+
+/** Each open incident is shown once to each person whose click would count. */
+function unseenIncidents({ click, incidents }: ApprovalContext): Decision | undefined {
+  const knowsSince = incidents?.informedSince.get(click.userId);
+  if (incidents === undefined || (knowsSince !== undefined && knowsSince <= click.at)) return undefined;
+  return { refusal: { code: 'incident_open', shown: incidents.shown } };
+}

@@ -1,0 +1,40 @@
+import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change-order.ts';
+import type { OrdersContext } from '../orders/context.ts';
+import type { Order } from '../orders/order.ts';
+import type { Refusal } from '../orders/refusal.ts';
+import { type DecisionContext, loadDecisionContext, rightsOf } from './approval-context.ts';
+import { refusalToDecide } from './approvers.ts';
+import { countApprovals } from './count-approvals.ts';
+
+/** An approver denies. */
+export function denyOrder(
+  context: OrdersContext,
+  orderId: string,
+  userId: string,
+  reason: string | undefined,
+): Promise<ChangeOutcome> {
+  return changeOrder(context, orderId, async (order) =>
+    decideDenial(await loadDecisionContext(context, order, [userId]), userId, reason),
+  );
+}
+
+/** Pure. The log says for whom and by which rules, as it does of an approval. */
+export function decideDenial(loaded: DecisionContext, userId: string, reason: string | undefined): Decision {
+  const { order, now } = loaded;
+  const refusal = refusalToDecide(order, userId, 'deny', rightsOf(loaded, [userId]));
+  if (refusal !== undefined) return { refusal };
+  const own = { userId, at: now, agreedExcess: [] };
+  const counted = countApprovals(loaded, [own], userId, new Set());
+  const progress = 'refusal' in counted ? undefined : counted.progress;
+  return { event: { type: 'denied', by: userId, reason, progress } };
+}
+
+/** Why a person may not deny now, checked before the form for the reason opens. */
+export async function refusalToDeny(
+  context: OrdersContext,
+  order: Order,
+  userId: string,
+): Promise<Refusal | undefined> {
+  const rights = rightsOf(await loadDecisionContext(context, order, [userId]), [userId]);
+  return refusalToDecide(order, userId, 'deny', rights);
+}

@@ -1,0 +1,65 @@
+import { type ChangeOutcome, changeOrder } from '../orders/change-order.ts';
+import type { OrdersContext } from '../orders/context.ts';
+import { waitingMoments } from '../orders/deadlines.ts';
+import { isRequester, type Order } from '../orders/order.ts';
+import type { Refusal } from '../orders/refusal.ts';
+import { approversOf, refusalOfNonApprover } from './approvers.ts';
+import { currentRequirements } from './requirements.ts';
+
+/* What happens to an order while it waits for approval, besides its approval. */
+
+/** The requester cancels a pending order. */
+export function cancelOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
+  return changeOrder(context, orderId, (order) =>
+    order.requesterId === userId
+      ? { event: { type: 'cancelled', by: userId } }
+      : { refusal: { code: 'not_the_requester', wanted: 'cancel' } },
+  );
+}
+
+/** Does nothing before the time is over. */
+export function expireOrder(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
+  return changeOrder(context, orderId, () => ({ event: { type: 'expired' } }));
+}
+
+/** Reminds the approvers, once. Does nothing before it is time. */
+export function remindApprovers(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
+  return changeOrder(context, orderId, () => ({ event: { type: 'reminded' } }));
+}
+
+/** Calls others, once. Does nothing before it is time. For a private order only admins are called. */
+export function escalateOrder(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
+  return changeOrder(context, orderId, async (order) => {
+    if (order.isPrivate) return { event: { type: 'escalated', to: [], toAdmins: true } };
+    const { escalateTo: to, escalateToAdmins } = (await currentRequirements(context, order)).demand;
+    return { event: { type: 'escalated', to, toAdmins: escalateToAdmins || to.length === 0 } };
+  });
+}
+
+/** An approver asks the requester a question. The time to approve starts again. */
+export function askRequester(
+  context: OrdersContext,
+  orderId: string,
+  userId: string,
+  question: string,
+): Promise<ChangeOutcome> {
+  return changeOrder(context, orderId, async (order) => {
+    const refusal = await refusalToAsk(context, order, userId);
+    if (refusal !== undefined) return { refusal };
+    const firstExpiry = await context.firstExpiry(order.items.map(({ name }) => name));
+    const { demand } = await currentRequirements(context, order);
+    const moments = waitingMoments(demand, context.now(), firstExpiry);
+    return { event: { type: 'asked', by: userId, question, ...moments } };
+  });
+}
+
+/** Why a person may not ask the requester, checked before the form for the question opens. */
+export async function refusalToAsk(
+  context: OrdersContext,
+  order: Order,
+  userId: string,
+): Promise<Refusal | undefined> {
+  if (order.state !== 'PENDING') return { code: 'wrong_state', wanted: 'asked', state: order.state };
+  if (isRequester(order, userId)) return { code: 'own_question' };
+  return refusalOfNonApprover(await approversOf(context, order, [userId]), userId, 'ask');
+}

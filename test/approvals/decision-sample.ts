@@ -1,0 +1,108 @@
+import type { ApprovalContext, Click } from '../../src/approvals/approval-context.ts';
+import type { CurrentRequirements } from '../../src/approvals/requirements.ts';
+import type { Approval, Order } from '../../src/orders/order.ts';
+import { hashOfStatement, statementOf } from '../../src/orders/statement.ts';
+import { hoursLater, newBulk, newDemand, newOrder, PLACES } from '../orders/sample.ts';
+import { newTeamSettings } from '../support/settings.ts';
+
+export const NOW = hoursLater(1);
+export const AT_CLICK = new Date(NOW.getTime() - 1_000);
+
+/** Everybody is a member; U0GONE has left, and Slack can't tell about U0UNKNOWN. */
+const MEMBERS = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA', 'U0NINA'];
+
+export const OVER = [
+  { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 100, takesMinor: 150 },
+] as const;
+
+export interface Given extends Partial<Omit<ApprovalContext, 'click' | 'order' | 'requirements'>> {
+  readonly click?: Partial<Click>;
+  readonly order?: Partial<Order>;
+  readonly requirements?: Partial<CurrentRequirements>;
+}
+
+export const approvedBy = (userId: string, more: Partial<Approval> = {}): Approval => ({
+  userId,
+  at: hoursLater(0.5),
+  agreedExcess: [],
+  ...more,
+});
+
+/** What Bob's click approves: Alice's renewal, which needs one approval and has everything. */
+export function newApproval(given: Given = {}): ApprovalContext {
+  const { click, order: changes, requirements, ...rest } = given;
+  const asked = newOrder(['cafe.rest'], changes);
+  const order = { ...asked, statementHash: hashOfStatement(statementOf(asked, PLACES)), ...changes };
+  const { demand } = order;
+  return {
+    now: NOW,
+    order,
+    history: [],
+    requirements: {
+      settings: newTeamSettings(),
+      demand,
+      asked: demand,
+      policyVersion: 0,
+      decidedBy: [],
+      isStricter: false,
+      ...requirements,
+    },
+    people: {
+      people: {
+        groups: new Map(),
+        membership: new Map(MEMBERS.map((userId) => [userId, 'member'])),
+        standIns: new Map(),
+      },
+      unreadableGroups: [],
+      unconfirmed: new Set(),
+    },
+    signers: new Set(),
+    isSigned: false,
+    budgets: { price: undefined, over: [], reservation: undefined },
+    admins: new Set(),
+    warnedAt: undefined,
+    incidents: undefined,
+    preconditions: {
+      servicePlaces: PLACES,
+      isLinked: true,
+      members: { kind: 'members' },
+      earlier: [],
+    },
+    emergency: undefined,
+    click: {
+      kind: 'approve',
+      userId: 'U0BOB',
+      at: AT_CLICK,
+      reason: undefined,
+      signed: undefined,
+      impact: undefined,
+      ...click,
+      agreedExcess: click?.agreedExcess ?? [],
+    },
+    ...rest,
+  };
+}
+
+/** Requirements of a rule. */
+export function ruled(...approvers: readonly string[]): Order['demand'] {
+  const demand = newDemand(['cafe.rest']);
+  const rule = { kind: 'rule', version: 1, index: 0, name: 'finance' } as const;
+  return {
+    ...demand,
+    breakGlass: true,
+    requirements: [{ rule, names: ['cafe.rest'], needed: 1, approvers, signed: false }],
+  };
+}
+
+/** The same, with `changes` to each requirement. */
+export function requiring(
+  demand: Order['demand'],
+  changes: Partial<Order['demand']['requirements'][number]>,
+): Order['demand'] {
+  return { ...demand, requirements: demand.requirements.map((each) => ({ ...each, ...changes })) };
+}
+
+export const PAUSED: Partial<Order> = {
+  state: 'APPROVED',
+  bulk: { ...newBulk(20), pause: { code: 'refusals', names: ['bar.rest'] } },
+};
