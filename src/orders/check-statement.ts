@@ -41,12 +41,6 @@ interface OrdersContext {
   readonly servicePlaces: ServicePlaces;
 }
 
-/** Stops an order that no longer gives its statement; undefined when it does. */
-export async function stopIfChanged(deps: OrdersContext, order: Order): Promise<Decision | undefined> {
-  const parts = await findChangedParts(deps, order);
-  return parts && { event: { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } } };
-}
-
 /** What differs from the statement of an order; undefined if its rows still give it. */
 export async function findChangedParts(
   { store, servicePlaces }: OrdersContext,
