@@ -57,7 +57,6 @@ export function interaction(
   person: Person = notAMember(delivery.userId),
 ): Interaction {
   const { channelId, threadTs, deliveryId, triggerId, isInModal, responseUrl, acknowledgement } = delivery;
-  const reach = { person, channelId, threadTs, responseUrl };
   let account: ReturnType<Interaction['account']> | undefined;
   let orderAccount: ReturnType<Interaction['orderAccount']> | undefined;
   const show = (view: ModalView) =>
@@ -65,17 +64,14 @@ export function interaction(
   const answer: Interaction['respond'] = async (said, options) => {
     acknowledgement.give();
     const message = typeof said === 'string' ? textMessage(said) : said;
+    const to = { person, channelId, threadTs, responseUrl };
     // A click on Home has no place but a direct message. When Slack doesn't take that, a modal says it.
-    if (triggerId !== undefined && responseUrl === undefined && (channelId ?? '') === '') {
-      const until = acknowledgement.arrivedAt + TELL_WITHIN_MS;
-      if (await respondBefore(deps, reach, message, until)) return;
-      const isShown = await show(noticeView('Domain Steward', asSections(message))).then(
-        () => message.blocks.every(({ type }) => type === 'section'),
-        () => false,
-      );
-      if (isShown) return;
+    const isOnHome = triggerId !== undefined && responseUrl === undefined && (channelId ?? '') === '';
+    if (isOnHome) {
+      if (await respondBefore(deps, to, message, acknowledgement.arrivedAt + TELL_WITHIN_MS)) return;
+      if (await isShownWhole(message, show)) return;
     }
-    await respondWithRetries(deps, reach, message, options);
+    await respondWithRetries(deps, to, message, options);
   };
   return {
     deps,
@@ -114,6 +110,14 @@ export function interaction(
       await done?.(viewId);
     },
   };
+}
+
+/** Shows a message in a modal. @returns false if Slack refuses it or the modal shows only a part */
+async function isShownWhole(message: Message, show: (view: ModalView) => Promise<unknown>): Promise<boolean> {
+  return show(noticeView('Domain Steward', asSections(message))).then(
+    () => message.blocks.every(({ type }) => type === 'section'),
+    () => false,
+  );
 }
 
 /** Leaves time to open a modal within the 3 s of a trigger. */

@@ -156,6 +156,40 @@ export interface DirectoryOptions {
   readonly onUnreadableGroup?: (groupId: string, problem: SlackApiError) => void;
 }
 
+async function readPerson(web: SlackWeb, home: HomeWorkspace, userId: string): Promise<Person> {
+  const { user } = await web.call('users.info', { user: userId }, userAnswer);
+  const isMember = isFullMember(user, home);
+  return { id: userId, isMember, isAdmin: isWorkspaceAdmin(user, home), isConfirmed: true };
+}
+
+async function readProfile(web: SlackWeb, home: HomeWorkspace, userId: string): Promise<Profile> {
+  const { user } = await web.call('users.info', { user: userId, include_locale: true }, profileAnswer);
+  const { real_name: name, locale, tz: timeZone } = user;
+  return { isMember: isFullMember(user, home), name, locale, timeZone };
+}
+
+async function readAdmins(web: SlackWeb, home: HomeWorkspace): Promise<readonly string[]> {
+  const found: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = { limit: USERS_PER_PAGE, ...(cursor === undefined ? {} : { cursor }) };
+    const { members, response_metadata } = await web.call('users.list', page, usersAnswer);
+    found.push(...members.filter((user) => isWorkspaceAdmin(user, home)).map(({ id }) => id));
+    cursor = response_metadata?.next_cursor || undefined;
+  } while (cursor !== undefined && found.length < MAX_ADMINS);
+  return found.slice(0, MAX_ADMINS);
+}
+
+function knownLocale(locale = DEFAULT_LOCALE): string {
+  try {
+    return Intl.NumberFormat.supportedLocalesOf(locale)[0] ?? DEFAULT_LOCALE;
+  } catch (error) {
+    // `Intl` throws it for an invalid tag.
+    if (!(error instanceof RangeError)) throw error;
+    return DEFAULT_LOCALE;
+  }
+}
+
 /** People and user groups, read from Slack. A person is cached for a minute, a group for ten seconds. */
 export function createDirectory(
   web: SlackWeb,
@@ -172,15 +206,7 @@ export function createDirectory(
     maxAgeMs: PERSON_MAX_AGE_MS,
     now,
     sleep,
-    load: async (userId) => {
-      const { user } = await web.call('users.info', { user: userId }, userAnswer);
-      return {
-        id: userId,
-        isMember: isFullMember(user, home),
-        isAdmin: isWorkspaceAdmin(user, home),
-        isConfirmed: true,
-      };
-    },
+    load: (userId) => readPerson(web, home, userId),
   });
   const lookUps = createLimiter(LOOK_UPS_PER_MINUTE, MINUTE_MS, now);
   const inSlot = createSlots(LOOK_UPS_AT_ONCE);
@@ -192,14 +218,7 @@ export function createDirectory(
       const seconds = lookUps.take('users.info');
       if (seconds !== undefined)
         throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: seconds * 1_000 });
-      const asked = { user: userId, include_locale: true };
-      const { user } = await inSlot(() => web.call('users.info', asked, profileAnswer));
-      return {
-        isMember: isFullMember(user, home),
-        name: user.real_name,
-        locale: user.locale,
-        timeZone: user.tz,
-      };
+      return inSlot(() => readProfile(web, home, userId));
     },
   });
   async function lookUp(userId: string): Promise<Profile | undefined> {
@@ -217,17 +236,7 @@ export function createDirectory(
     maxAgeMs: ADMINS_MAX_AGE_MS,
     now,
     sleep,
-    load: async () => {
-      const found: string[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = { limit: USERS_PER_PAGE, ...(cursor === undefined ? {} : { cursor }) };
-        const { members, response_metadata } = await web.call('users.list', page, usersAnswer);
-        found.push(...members.filter((user) => isWorkspaceAdmin(user, home)).map(({ id }) => id));
-        cursor = response_metadata?.next_cursor || undefined;
-      } while (cursor !== undefined && found.length < MAX_ADMINS);
-      return found.slice(0, MAX_ADMINS);
-    },
+    load: () => readAdmins(web, home),
   });
   const groups = createCache<readonly string[]>({
     maxAgeMs: GROUP_MAX_AGE_MS,
@@ -290,16 +299,7 @@ export function createDirectory(
     nameOf: async (userId) => (await lookUp(userId))?.name,
     timeZoneOf: async (userId) => (await lookUp(userId))?.timeZone,
 
-    async localeOf(userId) {
-      const { locale = DEFAULT_LOCALE } = (await lookUp(userId)) ?? {};
-      try {
-        return Intl.NumberFormat.supportedLocalesOf(locale)[0] ?? DEFAULT_LOCALE;
-      } catch (error) {
-        // `Intl` throws it for an invalid tag.
-        if (!(error instanceof RangeError)) throw error;
-        return DEFAULT_LOCALE;
-      }
-    },
+    localeOf: async (userId) => knownLocale((await lookUp(userId))?.locale),
 
     async directMessage(userId) {
       const { channel } = await web.call('conversations.open', { users: userId }, conversationAnswer);
