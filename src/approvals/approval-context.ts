@@ -151,11 +151,7 @@ function decidersNow({ demand, asked, settings }: CurrentRequirements, order: Or
   return deciders(demand.requirements.length > 0 ? demand : asked, settings, order);
 }
 
-async function loadMoney(
-  context: OrdersContext,
-  order: Order,
-  userIds: readonly string[],
-): Promise<Pick<ApprovalContext, 'budgets' | 'admins'>> {
+async function loadMoney(context: OrdersContext, order: Order, userIds: readonly string[]) {
   const budgets = await lookUpBudgets(context, order);
   const asked = budgets.over.length === 0 ? [] : userIds;
   const found = await Promise.all(asked.map((userId) => context.isAdmin(userId)));
@@ -176,8 +172,8 @@ async function loadSignatures(
   { signing }: OrdersContext,
   { order, requirements: { demand, policyVersion } }: DecisionContext,
   { userId, at, agreedExcess, signed }: ApprovalContext['click'],
-): Promise<Pick<ApprovalContext, 'signers' | 'isSigned'>> {
-  if (!needsSignatures(demand)) return { signers: new Set(), isSigned: false };
+) {
+  if (!needsSignatures(demand)) return { signers: new Set<string>(), isSigned: false };
   const clicked = { ...order, approvals: [{ userId, at, agreedExcess, signed }] };
   const [signers, own] = await Promise.all([
     signing.signersOf(order, policyVersion),

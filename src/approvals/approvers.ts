@@ -73,10 +73,7 @@ export interface ListedPeople {
 }
 
 /** Replaces groups by their members of the moment. */
-export async function peopleAmong(
-  directory: Pick<Directory, 'membersOf'>,
-  ids: readonly string[],
-): Promise<ListedPeople> {
+export async function peopleAmong(directory: Directory, ids: readonly string[]): Promise<ListedPeople> {
   const listed = await Promise.all(
     [...new Set(ids)].map(async (id) => ({
       id,
@@ -196,7 +193,7 @@ export function approvalPolicyOf(
 }
 
 /** Everybody who asked for an order, or for one of the orders that it asks for again. */
-export function requestersOf(order: Pick<Order, 'requesterId' | 'earlierRequesters'>): ReadonlySet<string> {
+export function requestersOf(order: Order): ReadonlySet<string> {
   return new Set([order.requesterId, ...order.earlierRequesters]);
 }
 

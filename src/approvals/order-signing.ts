@@ -172,7 +172,7 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
 }
 
 /** What Slack says of the owners of keys. */
-async function ownersOf(directory: Pick<Directory, 'membership'>, log: KeyLog) {
+async function ownersOf(directory: Directory, log: KeyLog) {
   const owners = distinct(activeKeys(log).map(({ owner }) => owner));
   const known = await Promise.all(owners.map(async (id) => [id, await directory.membership(id)] as const));
   const those = (what: string): ReadonlySet<string> =>

@@ -31,10 +31,7 @@ export interface RequirementSources {
 }
 
 /** The settings that apply behind every policy. */
-export function policySettings(
-  settings: TeamSettings,
-  { signsSettings }: Pick<PolicyInForce, 'signsSettings'>,
-): PolicySettings {
+export function policySettings(settings: TeamSettings, { signsSettings }: PolicyInForce): PolicySettings {
   return {
     signed: signsSettings,
     approvalTasks: settings.approvalTasks,
@@ -95,7 +92,10 @@ export async function evaluateOrder(deps: RequirementSources, order: DecidedOrde
 }
 
 /** Nobody approves their own mandate, whatever the settings allow. */
-export function settingsFor({ task }: Pick<Order, 'task'>, settings: TeamSettings): TeamSettings {
+export function settingsFor(
+  { task }: { readonly task: Order['task'] },
+  settings: TeamSettings,
+): TeamSettings {
   return task === 'mandate' ? { ...settings, allowSelfApproval: false } : settings;
 }
 
@@ -121,7 +121,7 @@ function isOthersToDecide({ task, isHeld }: DecidedOrder): boolean {
 function decidedByAnother(
   demand: Requirements,
   settings: TeamSettings,
-  { signsSettings }: Pick<PolicyInForce, 'signsSettings'>,
+  { signsSettings }: PolicyInForce,
   { task, names }: DecidedOrder,
 ): Requirements {
   if (demand.outcome === 'refuse') return demand;
@@ -172,9 +172,9 @@ export function evaluateUnder(
 /** Requirements of an order while no charter counts: the environment's settings apply too, and at least one approval is signed. */
 function withEnvironment(
   demand: Requirements,
-  { task, names }: Pick<DecidedOrder, 'task' | 'names'>,
+  { task, names }: FactOrder<OrderTaskName>,
   settings: TeamSettings,
-  { lapsed }: Pick<PolicyInForce, 'lapsed'>,
+  { lapsed }: PolicyInForce,
 ): Requirements {
   if (lapsed === undefined) return demand;
   const { approvers, needed, tasks } = lapsed.environment;
@@ -193,7 +193,7 @@ function withEnvironment(
 
 /** Requirements of a protected change while no charter counts: those of the environment's settings for a listed task. */
 export function environmentRequirement(
-  { lapsed }: Pick<PolicyInForce, 'lapsed'>,
+  { lapsed }: PolicyInForce,
   names: readonly string[],
 ): Requirement | undefined {
   if (lapsed === undefined) return undefined;

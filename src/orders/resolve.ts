@@ -1,34 +1,51 @@
-import { approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
-import { type ChangeOutcome, changeOrder } from './change-order.ts';
+import { type ApprovalPolicy, approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
+import { type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import type { Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
 
-/** Why a person may not settle an unknown outcome, or undefined when they may. */
+/** Why a person may not settle an unknown outcome, checked before the form for the reason opens. */
 export async function refusalToResolve(
-  deps: OrdersContext,
+  context: OrdersContext,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
-  const refusal = refusalOfNonApprover(
-    await approversOf(deps, order, [userId], 'general'),
-    userId,
-    'resolve',
-  );
-  if (refusal !== undefined) return refusal;
-  return order.state === 'UNKNOWN' ? undefined : { code: 'outcome_known' };
+  return refusalOfSettlement(order, await approversOf(context, order, [userId], 'general'), userId);
 }
 
-/** An approver says what became of an order whose outcome nobody knew. */
+/** An approver settles an order of unknown outcome. */
 export function resolveOrder(
-  deps: OrdersContext,
+  context: OrdersContext,
   orderId: string,
   userId: string,
   outcome: 'SUCCEEDED' | 'FAILED',
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
-  return changeOrder(deps, orderId, async (order) => {
-    const refusal = await refusalToResolve(deps, order, userId);
-    return refusal === undefined ? { event: { type: 'resolved', by: userId, outcome, reason } } : { refusal };
-  });
+  return changeOrder(context, orderId, async (order) =>
+    decideSettlement(order, await approversOf(context, order, [userId], 'general'), {
+      by: userId,
+      outcome,
+      reason,
+    }),
+  );
+}
+
+/** Pure. */
+export function decideSettlement(
+  order: Order,
+  rights: ApprovalPolicy,
+  settled: {
+    readonly by: string;
+    readonly outcome: 'SUCCEEDED' | 'FAILED';
+    readonly reason: string | undefined;
+  },
+): Decision {
+  const refusal = refusalOfSettlement(order, rights, settled.by);
+  return refusal === undefined ? { event: { type: 'resolved', ...settled } } : { refusal };
+}
+
+function refusalOfSettlement(order: Order, rights: ApprovalPolicy, userId: string): Refusal | undefined {
+  const refusal = refusalOfNonApprover(rights, userId, 'resolve');
+  if (refusal !== undefined) return refusal;
+  return order.state === 'UNKNOWN' ? undefined : { code: 'outcome_known' };
 }

@@ -1,39 +1,27 @@
-import { approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
-import { type ChangeOutcome, changeOrder } from './change-order.ts';
+import { type ApprovalPolicy, approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
+import { type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import { isFinal, type Order, waitingItems } from './order.ts';
 import type { OrderStore } from './ports.ts';
-import type { Refusal } from './refusal.ts';
 
-/**
- * Stops the items that wait to be sent, for the requester or an approver. A request under way goes on, and its answer is
- * kept.
- */
-export function stopOrder(deps: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
-  return changeOrder(deps, orderId, async (order) => {
-    const refusal = await refusalToStop(deps, order, userId);
-    if (refusal !== undefined) return { refusal };
-    return { event: { type: 'stopped', by: userId, summary: { code: 'stopped' } } };
+/** The requester or an approver stops what was not sent. A request under way goes on, and its answer is kept. */
+export function stopOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
+  return changeOrder(context, orderId, async (order) => {
+    const isOwn = order.requesterId === userId;
+    return decideStop(order, isOwn ? undefined : await approversOf(context, order, [userId]), userId);
   });
 }
 
-async function refusalToStop(
-  deps: OrdersContext,
-  order: Order,
-  userId: string,
-): Promise<Refusal | undefined> {
-  if (order.requesterId !== userId) {
-    const refusal = refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'stop');
-    if (refusal !== undefined) return refusal;
-  }
-  if (order.state === 'DRAFT' || order.state === 'PENDING') {
-    return { code: 'stop_unapproved' };
-  }
-  if (isFinal(order.state) || order.state === 'UNKNOWN') {
-    return { code: 'nothing_waits', state: order.state };
-  }
-  return waitingItems(order).length > 0 ? undefined : { code: 'sent_already' };
+/** Pure. @param rights undefined for the requester */
+function decideStop(order: Order, rights: ApprovalPolicy | undefined, userId: string): Decision {
+  const { state } = order;
+  const mayNot = rights && refusalOfNonApprover(rights, userId, 'stop');
+  if (mayNot !== undefined) return { refusal: mayNot };
+  if (state === 'DRAFT' || state === 'PENDING') return { refusal: { code: 'stop_unapproved' } };
+  if (isFinal(state) || state === 'UNKNOWN') return { refusal: { code: 'nothing_waits', state } };
+  if (waitingItems(order).length === 0) return { refusal: { code: 'sent_already' } };
+  return { event: { type: 'stopped', by: userId, summary: { code: 'stopped' } } };
 }
 
 /** Stops every name of a retry that an earlier order has done, or may still do. */

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { decideSettlement } from '../../src/orders/resolve.ts';
+import { newOrder } from './sample.ts';
+
+const UNKNOWN = newOrder(['cafe.rest'], { state: 'UNKNOWN' });
+const RIGHTS = {
+  approvers: new Set(['U0BOB']),
+  unconfirmed: new Set(['U0CAROL']),
+  unreadableGroups: [],
+  allowSelfApproval: false,
+};
+
+test.each([
+  ['an approver', 'U0BOB', UNKNOWN, RIGHTS, { event: { type: 'resolved', by: 'U0BOB', outcome: 'FAILED' } }],
+  ['somebody else', 'U0NINA', UNKNOWN, RIGHTS, { refusal: { code: 'not_an_approver', wanted: 'resolve' } }],
+  [
+    'somebody while a group can’t be read',
+    'U0NINA',
+    UNKNOWN,
+    { ...RIGHTS, unreadableGroups: ['S0LEADS'] },
+    { refusal: { code: 'groups_unreadable', groupIds: ['S0LEADS'] } },
+  ],
+  [
+    'a person about whom Slack can’t tell',
+    'U0CAROL',
+    UNKNOWN,
+    RIGHTS,
+    { refusal: { code: 'own_membership_unknown' } },
+  ],
+  [
+    'an approver of a known outcome',
+    'U0BOB',
+    newOrder(['cafe.rest'], { state: 'SUCCEEDED' }),
+    RIGHTS,
+    { refusal: { code: 'outcome_known' } },
+  ],
+])('%s settles', (_, by, order, rights, decision) => {
+  expect(decideSettlement(order, rights, { by, outcome: 'FAILED', reason: undefined })).toMatchObject(
+    decision,
+  );
+});
