@@ -358,7 +358,6 @@ function orderAccount(account: Account): OrderAccount {
   return { id, login, method, context, ...(isTeamAccount(account) ? { isTeamAccount: true } : {}) };
 }
 
-/** What the sealed input of one item is bound to. */
 /** What every sealed value of an order is bound to. */
 type Sealable = { readonly id: string; readonly requesterId: string };
 

@@ -286,7 +286,7 @@ describe('an order that has ended without its request', () => {
       expect((await rig.read(order.id)).state).toBe('FAILED');
       const ended = await order.answers(answer);
       expect(ended.state).toBe('FAILED');
-      const card = JSON.stringify(cardOf(ended, { approvers: [] }));
+      const card = JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }));
       expect(card.includes('order_retry')).toBe(names.length > 0);
     },
   );
