@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newSigner, vouching } from './signing/sample.ts';
+import { type SigningRig, startSigningRig } from './signing-rig.ts';
+
+/* Every command and click reads the settings in force, and with them the keys. */
+
+const KEYS = 2_000;
+const KEYS_EACH = 10;
+const READS = 41;
+
+let s: SigningRig;
+beforeAll(async () => {
+  s = await startSigningRig();
+  await s.publish([]);
+});
+afterAll(() => s.rig.end());
+
+/** Milliseconds of the middle one of many reads. */
+async function medianRead(): Promise<number> {
+  const times: number[] = [];
+  for (let n = 0; n < READS; n += 1) {
+    const startedAt = performance.now();
+    await s.signing.settings();
+    times.push(performance.now() - startedAt);
+  }
+  return times.toSorted((a, b) => a - b)[Math.floor(READS / 2)] ?? Number.POSITIVE_INFINITY;
+}
+
+test('2,000 passkeys, half of them vouched for, cost a read of the settings less than 5 ms', async () => {
+  await s.seal();
+  await s.signing.settings();
+  const before = await medianRead();
+  for (let n = 0; n < KEYS; n += 1) {
+    const signer = newSigner(`U${Math.floor(n / KEYS_EACH)}`);
+    await s.enrol(signer);
+    if (n % 2 === 0)
+      await s.keys.vouch(signer.owner, vouching(s.people.anna, signer), new Date('2026-03-01T09:00:00Z'));
+  }
+  await s.seal();
+  await s.signing.settings();
+  const after = await medianRead();
+  expect((await s.signing.keys()).ring.counting.size).toBeGreaterThan(1_000);
+  expect(after - before, `${before.toFixed(1)} ms before, ${after.toFixed(1)} ms after`).toBeLessThan(5);
+}, 300_000);
