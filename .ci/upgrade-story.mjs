@@ -12,7 +12,7 @@ import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import pg from 'pg';
 import { startDemo } from '../dist/demo/demo.js';
 import { Doing } from '../dist/demo/people.js';
-import { createLog } from '../dist/log.js';
+import { createLog } from '../dist/lib/log.js';
 import { ask, CHANNEL, linkAlice, reaches, startProcess, startSurroundings, until } from './story.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
