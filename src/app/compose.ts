@@ -49,7 +49,7 @@ import type { Connected, Contexts, Site } from './site.ts';
 /** The `User-Agent` of requests to registries. */
 const USER_AGENT = 'domain-steward (expiry watch list)';
 
-/** What the context of features is built from besides stores. */
+/** Parts of the features' context besides stores. */
 interface Built
   extends Pick<
     SlackContext,
@@ -267,7 +267,7 @@ function composeSlack(
   };
 }
 
-/** What offboarding a person who has left needs. */
+/** The context of offboarding. */
 function composeOffboarding(
   { log, now }: Site,
   { slack, stores }: Connected,

@@ -19,7 +19,7 @@ import type { Pace, Seams } from './seams.ts';
 import type { HttpServer, MetricsServer } from './server.ts';
 import type { Shutdown } from './shutdown.ts';
 
-/** What every step of the composition needs. */
+/** Shared by every step of the composition. */
 export interface Site {
   readonly config: Config;
   readonly log: Log;
@@ -53,7 +53,7 @@ export interface Identity {
   readonly orgId: string | undefined;
 }
 
-/** What a start has connected to. */
+/** Connections that the start has made. */
 export interface Connected {
   readonly server: HttpServer;
   readonly metricsServer: MetricsServer;
@@ -69,7 +69,7 @@ export interface Connected {
   readonly ledgerKey: LedgerKey | undefined;
 }
 
-/** What everything that runs is given. */
+/** Given to everything that runs. */
 export interface Contexts {
   readonly slack: SlackContext;
   readonly sending: SendingContext;

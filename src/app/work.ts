@@ -11,7 +11,7 @@ import { createNotifier } from '../slack/planners.ts';
 import { createLoop, createReconciler, repeat } from './reconcile.ts';
 import type { Connected, Contexts, Site } from './site.ts';
 
-/** What is carried out whenever it is due. Rows say what is due, and replicas share it. */
+/** Work that runs when it is due. Rows say what is due, and replicas share it. */
 export interface Work {
   /** Looks for due work at once, instead of at the next turn. */
   catchUp(): Promise<void>;
@@ -160,7 +160,7 @@ function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly 
 export function startWork(site: Site, connected: Connected, contexts: Contexts): Work {
   const { bus, metrics, readiness, now, log } = site;
   const { stores } = connected;
-  // The message of its day says how an order stands by now.
+  // Keep the daily mandate message up to date.
   bus.on('orderChanged', ({ id, mandated }) => {
     if (mandated !== undefined) void stores.mandates.orderChanged(id, now());
   });

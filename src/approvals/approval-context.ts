@@ -24,7 +24,7 @@ import type { LoggedSignature } from './signing/approval.ts';
 
 /* Everything that decides about an order, read at one moment. */
 
-/** What an order needs, and what is known of the people concerned. */
+/** Requirements of an order, and the people concerned. */
 export interface DecisionContext {
   readonly now: Date;
   readonly order: Order;
@@ -49,7 +49,7 @@ export interface Click {
 export interface ApprovalContext extends DecisionContext {
   readonly click: Click & { readonly agreedExcess: Order['shownExcess'] };
   readonly history: readonly OrderLogEntry[];
-  /** Those whose earlier signed approvals count. */
+  /** People whose earlier signed approvals count. */
   readonly signers: ReadonlySet<string>;
   /** The click's signature counts. */
   readonly isSigned: boolean;
@@ -66,7 +66,7 @@ export interface ApprovalContext extends DecisionContext {
   readonly emergency: Emergency | undefined;
 }
 
-/** What must hold for requests to leave. */
+/** Conditions for sending. */
 interface Preconditions {
   readonly servicePlaces: ServicePlaces;
   readonly isLinked: boolean;
@@ -76,7 +76,7 @@ interface Preconditions {
 
 interface Emergency {
   readonly isAdmin: boolean;
-  /** Those who could approve, stand-ins included. */
+  /** People who could approve, stand-ins included. */
   readonly approvers: ListedPeople;
 }
 

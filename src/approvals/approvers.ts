@@ -18,7 +18,7 @@ import {
 
 /* Who may decide about an order. It is read anew for every decision, and only for the people concerned. */
 
-/** Who may approve at one moment, among the people concerned. It is read anew for every decision. */
+/** The people concerned who may approve now. Read again for every decision. */
 export interface ApprovalPolicy {
   /** Those of these people who may approve: listed, or in a group that is listed, and members of the workspace. */
   readonly approvers: ReadonlySet<string>;
@@ -41,7 +41,7 @@ export function refusalToDecide(
   decision: 'approve' | 'deny',
   policy: ApprovalPolicy,
 ): Refusal | undefined {
-  // Whoever retries an order counts as a requester, and so does whoever asked for it first.
+  // The person who retries an order counts as a requester, and so does the first requester.
   if (isRequester(order, userId) && !policy.allowSelfApproval && decision === 'approve') {
     return { code: 'own_order', isApprover: policy.approvers.has(userId) };
   }

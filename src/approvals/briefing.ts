@@ -25,11 +25,11 @@ import { type WaitingDecision, waitingDecision } from './approvers.ts';
 export interface Briefing {
   /** When it was read. */
   readonly now: Date;
-  /** What the order sends; undefined if its rows give no request. */
+  /** The statement; undefined if the rows give no request. */
   readonly statement: Statement | undefined;
   /** The log of the order: who approved, and what was asked and paid. */
   readonly history: readonly OrderLogEntry[];
-  /** What a waiting order needs now. */
+  /** The approvals that a waiting order needs now. */
   readonly decision: WaitingDecision | undefined;
   /** The people and groups who can approve a waiting order, stand-ins included. */
   readonly approvers: readonly string[];
@@ -47,7 +47,7 @@ export interface Briefing {
   readonly last: { readonly order: Order; readonly cost: OrderCost | undefined } | undefined;
   /** The price of restoring the name that a deletion deletes. */
   readonly restoreCost: OrderCost | undefined;
-  /** What a waiting mandate would cover. */
+  /** The names that a waiting mandate would cover. */
   readonly preview: MandatePreview | undefined;
 }
 
@@ -98,7 +98,7 @@ function approversIn({ demand, standIns }: WaitingDecision): readonly string[] {
   return [...new Set([...listed, ...[...standIns.values()].map(({ userId }) => userId)])];
 }
 
-/** What was done last to the only name of a live order or draft. Other people's private orders are left out. */
+/** The last change of the only name of a live order or draft. Leaves out other people's private orders. */
 async function readPast(
   { store, priceOf }: OrdersContext,
   { state, task, account, items }: Order,

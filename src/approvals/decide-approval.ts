@@ -9,7 +9,7 @@ import { type ApprovalContext, rightsOf } from './approval-context.ts';
 import { refusalOfNonApprover, refusalToDecide, requestersOf } from './approvers.ts';
 import { countClick, dropStaleApproval, dropUnwarnedApprovals, obstacleOf } from './count-approvals.ts';
 
-/* What a click to approve does. Pure: the clock, people and lookups are data. */
+/* Decides clicks to approve. Pure: the clock, people and lookups are data. */
 
 /** `needs`: the click would count, and the impact has to be looked up before it does. */
 export type ClickDecision = Decision | { readonly needs: 'impact' };
@@ -132,7 +132,7 @@ function hasApproved(approvals: Order['approvals'], userId: string): boolean {
   return approvals.some((approval) => approval.userId === userId);
 }
 
-/** What a person has to see before their click counts: new findings about the name, then open incidents. */
+/** Findings and open incidents that a person has to see before their click counts. */
 function unseenBy(loaded: ApprovalContext): ClickDecision | undefined {
   const { click, order } = loaded;
   if (order.state === 'PENDING' && taskNamed(order.task).risk !== 'none') {

@@ -26,7 +26,7 @@ export const teamEvent = z.discriminatedUnion('kind', [
   ...keyEvents,
   event('preset', ['preset_changed'], changedValues),
   event('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
-  /** What the bot finds of its own ledger, and what was taken out of the log. */
+  /** Findings about the ledger itself, and deletions from the log. */
   event('ledger', ['ledger_differs'], { differences: z.array(ledgerDifference).readonly() }),
   event('ledger', ['sealing_stalled'], {}),
   event('ledger', ['timestamps_stalled'], {}),

@@ -26,18 +26,18 @@ export const LEASE_MS = 20_000;
 export interface ClaimedOrder {
   readonly order: Order;
   readonly workerId: string;
-  /** Who must be members when an item is sent. */
+  /** People who must be members when an item is sent. */
   readonly people: readonly Party[];
   /** Checked again by the mark of an order that a mandate made. */
   readonly mandated: MandatedSending | undefined;
   readonly prepared: Prepared;
 }
 
-/** What the requests of an order need. */
+/** Shared by all requests of an order. */
 export interface ReadyRequests {
   readonly kind: 'ready';
   readonly client: ServiceClient;
-  /** What is sent, and nothing else. */
+  /** Everything that is sent. */
   readonly statement: Statement;
   /** Keyed by their hash in the statement. */
   readonly secrets: ReadonlyMap<string, Secret>;

@@ -6,27 +6,27 @@ import type { MemberCheck } from './parties.ts';
 import type { StatementPart } from './summary.ts';
 import { rulesChanged } from './tasks.ts';
 
-/* Whether an order goes out now, and what becomes of it if not. Pure. */
+/* Decides whether an order is sent now, or why it waits or ends. Pure. */
 
 type ClaimedEvent = Extract<OrderEvent, { readonly type: 'claimed' }>;
 type PausedEvent = Extract<OrderEvent, { readonly type: 'paused' }>;
 type StoppedEvent = Extract<OrderEvent, { readonly type: 'stopped' }>;
 
-/** What an order's own row tells. */
+/** Facts from the order's own row. */
 export interface ClaimFacts {
   readonly order: Order;
   readonly now: Date;
   /** When a pause that begins now would end. */
   readonly pauseEndsAt: Date;
-  /** What differs from the statement; undefined if the rows still give it. */
+  /** Differences from the statement; undefined if there are none. */
   readonly changedParts: readonly StatementPart[] | undefined;
 }
 
-/** What else decides about an order that its row lets go. */
+/** Facts read for an order whose row allows sending. */
 export interface SendingFacts {
   /** Names this claim: a process may lose an order and claim it again. */
   readonly workerId: string;
-  /** Whether its mandate lets it go; undefined for an order that people asked for. */
+  /** The mandate's clearance; undefined for an order that a person asked for. */
   readonly clearance:
     | { readonly kind: 'clear' }
     | { readonly kind: 'later'; readonly until: Date }

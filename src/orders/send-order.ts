@@ -159,7 +159,7 @@ async function isStillStated(sending: Sending): Promise<boolean> {
   return false;
 }
 
-/** What of an order has changed since it was claimed; undefined if it still gives its statement. */
+/** Changes of the order's rows since it was claimed; undefined if they still give its statement. */
 async function changedSince({ context, order }: Sending): Promise<readonly StatementPart[] | undefined> {
   const { store, servicePlaces } = context;
   const current = await store.load(order.id, 'system');
@@ -190,7 +190,7 @@ async function sendItem(sending: Sending, item: OrderItem, prepared: ReadyReques
 
 /** How one request ended, with what is kept of its answer. */
 interface Outcome extends SendOutcome {
-  /** What the service answered, whatever it means. */
+  /** The service's answer, readable or not. */
   readonly said?: unknown;
   readonly secret?: Secret | undefined;
   /** The service has carried it out. */
@@ -306,7 +306,7 @@ async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReaso
   };
 }
 
-/** What only has to wait, and is looked at again. */
+/** Reasons that pass: the order is checked again later. */
 const WAITS: ReadonlySet<HeldCode> = new Set<HeldCode>(['not_announced', 'day_full']);
 
 /** Stops an order whose mark was refused for good. Otherwise another worker has it, or its state has moved on. */

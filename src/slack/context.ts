@@ -33,12 +33,12 @@ import type { ReadFile } from './outbound/download.ts';
 import type { Latest } from './outbound/latest.ts';
 import type { SlackWeb } from './outbound/web.ts';
 
-/** What the features need. Built once in `app/compose.ts` and passed whole. */
+/** The context of features. Built once in `app/compose.ts` and passed whole. */
 export interface SlackContext extends HomeWorkspace {
   readonly accounts: Accounts;
-  /** What the use cases of orders need. Features read orders from its `store`. */
+  /** The context of orders. Features read orders from its `store`. */
   readonly orders: OrdersContext;
-  /** What an order sends; undefined when its rows give no request any more. */
+  /** The statement of an order; undefined if its rows no longer give one. */
   readonly statementOf: (order: Order) => Statement | undefined;
   /** Has people told at once of what has changed. */
   readonly notifyDue: () => void;
@@ -53,16 +53,16 @@ export interface SlackContext extends HomeWorkspace {
   readonly reminders: ReminderStore;
   readonly incidents: IncidentStore;
   readonly nameRecords: NameRecordStore;
-  /** What registries and the DNS show of names. */
+  /** Observations of names by registry and DNS. */
   readonly names: Names;
-  /** What people have set for names. */
+  /** Tags, owners, channels and notes of names. */
   readonly portfolio: PortfolioStore;
   /** Named sets of contacts and nameservers. */
   readonly presets: PresetStore;
   /** Changes of them, of which those that decide about orders wait for a second person. */
   readonly facts: ProtectedChanges;
   readonly events: EventLog;
-  /** What is proved of the log. */
+  /** Seals and receipts of the log. */
   readonly ledger: Ledger;
   readonly seals: LedgerStore;
   /** The team's price list. */
@@ -79,7 +79,7 @@ export interface SlackContext extends HomeWorkspace {
   };
   /** The team's budgets. */
   readonly budgets: BudgetStore;
-  /** What was bought, and the renewals ahead. */
+  /** Spending, and the renewals ahead. */
   readonly spending: SpendStore;
   readonly moneyReports: MoneyReportStore;
   /** ISO 4217 code of new prices. */
