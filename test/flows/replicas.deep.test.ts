@@ -59,7 +59,10 @@ describe('HTTP, behind a balancer', () => {
           .messages(DOMAINS)
           .filter((message) => orderOf(message)?.names === waiting && /waits? for/.test(textOf(message)))
           // A day later others are called, too.
-          .filter((message) => !/I messaged|will get a message later|No admin could be reached/.test(textOf(message)));
+          .filter(
+            (message) =>
+              !/I messaged|will get a message later|No admin could be reached/.test(textOf(message)),
+          );
       const told = nudges().length;
 
       // Nobody is reminded before the next leap day.

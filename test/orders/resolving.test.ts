@@ -244,7 +244,9 @@ describe('an answer that comes after all', () => {
   test('and says that it was done, though somebody settled it as not done: approvers are told, and there is no Retry', async () => {
     const order = await givenUp('late4.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', 'not on the invoice');
-    expect(JSON.stringify(cardOf(await rig.read(order.id), { approvers: [], now: rig.now }))).toContain('order_retry');
+    expect(JSON.stringify(cardOf(await rig.read(order.id), { approvers: [], now: rig.now }))).toContain(
+      'order_retry',
+    );
     const ended = await order.answers(async () => DONE);
     expect(ended).toMatchObject({
       state: 'FAILED',
