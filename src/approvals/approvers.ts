@@ -16,7 +16,7 @@ import {
   settingsFor,
 } from './requirements.ts';
 
-/* Who may decide about an order. It is read anew for every decision, and only for the people concerned. */
+/* Who may decide about an order. Read again for every decision, and only for the people concerned. */
 
 /** The people concerned who may approve now. Read again for every decision. */
 export interface ApprovalPolicy {
@@ -220,13 +220,13 @@ export interface WaitingDecision extends Omit<CurrentRequirements, 'settings' | 
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
-/** Reads what a waiting order needs, and who stands in for its approvers. */
+/** Reads the requirements of a waiting order, and its approvers' stand-ins. */
 export async function waitingDecision(context: OrdersContext, order: Order): Promise<WaitingDecision> {
   const current = await currentRequirements(context, order);
   return { ...current, standIns: await standInsFor(context, order, current.demand) };
 }
 
-/** Those who stand in for approvers of an order, by who is away. */
+/** Stand-ins of an order's approvers, by the approver who is away. */
 export async function standInsFor(
   { standIns, directory, now }: OrdersContext,
   order: Order,

@@ -67,7 +67,7 @@ function signersWith({ click: { userId }, signers, isSigned }: ApprovalContext):
   return new Set(isSigned ? [...others, userId] : others);
 }
 
-/** Drops the approvals given before their approver was told of a new finding or an open incident. */
+/** Drops approvals given before their approver saw a new finding or an open incident. */
 export function dropUnwarnedApprovals(
   { warnedAt, incidents }: ApprovalContext,
   approvals: readonly Approval[],

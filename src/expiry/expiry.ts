@@ -193,7 +193,7 @@ async function renewableAmong(
     .map((domain) => listed(domain, now, zone));
 }
 
-/** The names that a digest posted in one place, as they are by now; the most urgent first. */
+/** The current state of the names in one message of a digest, the most urgent first. */
 async function listedIn(
   context: ExpiryContext,
   digestId: string,
@@ -207,7 +207,7 @@ async function listedIn(
   return byUrgency(domains, context.now(), zone);
 }
 
-/** What can be lost next and still be saved, of names that expire within a year, have expired or were deleted. */
+/** Names that can be lost next and still be saved: they expire within a year, have expired or were deleted. */
 async function expiringNext(context: ExpiryContext, limit: number): Promise<readonly ListedName[]> {
   const now = context.now();
   const zone = await timeZone(context);

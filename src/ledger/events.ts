@@ -42,7 +42,7 @@ export const teamEvent = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** Kinds of events of which people are told: each event of theirs is a subject of notifications. */
+/** Kinds of events that notify people: each such event is a subject of notifications. */
 export const TOLD_KINDS: readonly TeamEvent['kind'][] = [
   'name_snoozed',
   'lapse_requested',
@@ -66,9 +66,9 @@ export type TeamEventOf<Kind> = TeamEvent extends infer Event
     : never
   : never;
 
-/** A decision about a name of the watch list, before it is known of which name. */
+/** A decision about a watched name, without the name. */
 export type WatchDecision = Omit<TeamEventOf<'name_watched'>, 'subject'>;
-/** What somebody says of an incident. */
+/** A person's decision about an incident. */
 export type IncidentDecision = Pick<TeamEventOf<'incident_ours'>, 'kind' | 'actor' | 'reason'>;
 
 /** An event of an order, with the order as it is now and its events of {@link DECIDING_KINDS}, oldest first. */

@@ -20,7 +20,7 @@ const HELD_CODES = [
   'not_announced',
   /** At the time of sending: its patterns do not fit the name any more. */
   'moved_out',
-  /** At the time of sending: the name has another end by now. */
+  /** At the time of sending: the name's expiry has changed. */
   'renewed_meanwhile',
   /** At the time of sending: two people have decided to let it go. */
   'let_go',
@@ -39,7 +39,7 @@ const MANDATE_ENDS = [
   'requester_left',
   'owner_left',
   'approver_left',
-  /** What it has spent is not certain: the database may lack more than a day. */
+  /** Its spending is uncertain: the database may lack more than a day. */
   'database_restored',
   /** Its rows differ from its log. */
   'log_differs',

@@ -31,7 +31,7 @@ export async function putInForce(deps: OrdersContext, orderId: string): Promise<
   return outcome.ok || outcome.refusal.code !== 'membership_unknown';
 }
 
-/** What decides whether a mandate comes into force. */
+/** Facts that decide whether a mandate comes into force. */
 interface InForceContext {
   readonly order: Order;
   /** What differs from what was approved; undefined if nothing does. */

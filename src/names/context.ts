@@ -50,7 +50,7 @@ export interface NamesContext extends Observers {
     readonly name: string;
     readonly lapse: NameRecord['lapse'];
   }) => Promise<NameActivity>;
-  /** Asks the DNS and the registry at once; what has not arrived in time is not seen. Keeps nothing. */
+  /** Asks the DNS and the registry at once. Late answers count as not seen. Stores nothing. */
   readonly lookNow: (name: string, dns: DnsClient, ms: number) => Promise<Observation>;
   /** Called when an incident has changed and people have to be told. */
   readonly incidentChanged: () => void;

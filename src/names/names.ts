@@ -113,7 +113,7 @@ async function activityOf(
   };
 }
 
-/** What is known of a name. Where nobody has looked yet, it is what can be seen within two seconds. */
+/** The record of a name. Without one, it is looked up for two seconds at most. */
 async function known(context: NamesContext, name: string): Promise<KnownName> {
   const { records, now } = context;
   const { history, knownChanges } = (await records.find(name)) ?? { history: {}, knownChanges: [] };

@@ -138,7 +138,7 @@ async function findWithHistory(
   };
 }
 
-/** What is known of a watched name; undefined when nobody looks at it. */
+/** The record of a watched name; undefined for other names. */
 async function watchedHistory({ records }: NamesContext, name: string): Promise<NameHistory | undefined> {
   return (await records.find(name))?.history;
 }
@@ -230,7 +230,7 @@ async function inUse(
   );
 }
 
-/** What was seen too long ago still warns, and shows no name as unused. */
+/** An outdated observation still warns, and never shows a name as unused. */
 function seenBefore(history: NameHistory, seenAt: Date) {
   return {
     seenAt,

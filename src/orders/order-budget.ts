@@ -16,7 +16,7 @@ export interface BudgetUse {
   readonly price: OrderCost | undefined;
   /** Budgets that do not have as much. */
   readonly over: readonly Shortfall[];
-  /** What is reserved when the order is sent; undefined for an order that costs nothing. */
+  /** Reserved when the order is approved; undefined for an order that costs nothing. */
   readonly reservation: Reservation | undefined;
 }
 

@@ -78,7 +78,7 @@ const approvals = {
 export const orderLogEntry = z.discriminatedUnion('kind', [
   orderEvent('requested', {
     task: z.enum(ORDER_TASK_NAMES),
-    /** Left out for an order made from a file, of which `rows` is the number of its rows. */
+    /** Left out for an order made from a file, which has `rows` instead. */
     names: texts.exactOptional(),
     input: z.unknown().optional(),
     rows: z.int().exactOptional(),

@@ -37,7 +37,7 @@ export interface SendProgress {
   readonly mayBeDone: boolean;
 }
 
-/** What an error makes of an item. Pure. */
+/** Turns an error into an item's outcome. Pure. */
 export function outcomeOfError(error: unknown, progress: SendProgress, now: Date): SendOutcome {
   const { task, item, workerId, sent } = progress;
   const decision = decideRetry(error, task, sent?.attempts ?? item.attempts + 1, progress.mayBeDone);

@@ -239,7 +239,7 @@ export interface SendingRows extends SigningRows {
   readonly order: Order;
 }
 
-/** Why a request must not leave. `changed`: what it was checked with is not so any more, so that it is checked again. */
+/** Why a request must not leave. `changed`: the policy or the keys changed since the check, so it is checked again. */
 export type SendingObstacle =
   | { readonly kind: 'changed' }
   | { readonly kind: 'not_signed'; readonly differs: readonly SendingDifference[] };
@@ -268,7 +268,7 @@ export interface KnownIncidents {
 export interface IncidentsOfOrders {
   /** Undefined while none is open. */
   readonly known: (order: Order) => Promise<KnownIncidents | undefined>;
-  /** A person has been told of these. */
+  /** Records that these were shown to a person. */
   readonly told: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
 }
 
@@ -285,7 +285,7 @@ export interface KeyUse {
 export interface OrderSigning {
   /** Undefined while nothing can be signed. */
   readonly use: KeyUse | undefined;
-  /** The policy and the settings that decide at this moment. */
+  /** The policy and the settings in force. */
   deciding(): Promise<Deciding>;
   /** The settings of {@link deciding}. */
   settings(): Promise<TeamSettings>;
@@ -295,7 +295,7 @@ export interface OrderSigning {
   keys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
   /** Whether a charter counts; undefined while nothing can be signed. */
   charter(): Promise<CharterStatus | undefined>;
-  /** Those whose signed approvals of an order count at this moment. @param policyVersion that is in force */
+  /** People whose signed approvals of an order count now. @param policyVersion the version in force */
   signersOf(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
   /** The people whose signatures count now. */
   signersAmong(
@@ -318,7 +318,7 @@ export type LookForEvidence = (order: Order, item: OrderItem) => Promise<Evidenc
 /** Looks whether what the service accepted has happened. Implemented by expiry. */
 export type LookAtRegistry = (order: Order, item: OrderItem) => Promise<RegistryLook>;
 
-/** What the nameservers that an order has set answer for its name. Implemented by names. */
+/** Answers of an order's new nameservers for its name. Implemented by names. */
 export type DelegationLook =
   | { readonly kind: 'answering' }
   /** These nameservers do not know the name, or do not answer. */
@@ -328,7 +328,7 @@ export type DelegationLook =
 
 export type LookAtDelegation = (order: Order, item: OrderItem) => Promise<DelegationLook>;
 
-/** What the registry shows of a task that the service has accepted; `not_shown`: that it has not happened yet. */
+/** Whether the registry shows the result of an accepted task; `not_shown`: not yet. */
 export type RegistryLook = 'shown' | 'not_shown' | 'unknown';
 
 /** What public records tell of a request whose answer was lost. */

@@ -290,7 +290,7 @@ async function markSending(
 /** The mark with its guard, which the commit checks against the rows it has locked. */
 async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReason): Promise<Decision> {
   const { context, order, workerId, mandated } = sending;
-  // What a mandate has made goes out with the approvals of the mandate.
+  // A mandate's order is sent with the mandate's approvals.
   const guard = await context.signing.guardOf(mandated?.signedBy ?? order);
   if (guard === undefined) return NOT_DUE;
   const amount = mandated?.reservation.items[0]?.amount;
@@ -404,7 +404,7 @@ function leaseOf({ leaseMs = LEASE_MS }: SendingContext) {
   return { leaseMs };
 }
 
-/** An event, or what makes one of the order as it stands; undefined if nothing is to be changed. */
+/** An event, or a function of the current order; undefined changes nothing. */
 type MadeEvent = UnguardedEvent | undefined;
 type ChangeEvent = UnguardedEvent | ((current: Order) => MadeEvent | Promise<MadeEvent>);
 

@@ -54,7 +54,7 @@ export interface PostedMessage {
   readonly ts: string;
 }
 
-/** What a message of a purpose shows. */
+/** Content of a message. */
 export interface ShownContent {
   readonly purpose: string;
   /** The version that it shows, or that was refused. */

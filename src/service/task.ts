@@ -98,7 +98,7 @@ export function defineTask<I, O>(
   return { ...task, idempotent: task.idempotent ?? task.effect === 'read', successCode };
 }
 
-/** What a task asks of the service, apart from address, signature and general parameters: data alone. */
+/** A task's request as data, without address, signature and general parameters. */
 export type RequestDescription =
   | {
       readonly interface: 'json';
@@ -113,6 +113,6 @@ export type RequestDescription =
       readonly interface: 'xml';
       /** Task code, a string: `0502` keeps its zero. */
       readonly code: string;
-      /** What stands after the code. */
+      /** Follows the code. */
       readonly element: WireObject;
     };

@@ -49,7 +49,7 @@ export async function attachedText(
   }: {
     /** The field that it can be pasted in. */
     readonly field: string;
-    /** What is said where there is neither a file nor a text. */
+    /** The message without a file and a text. */
     readonly missing: string;
     /** The field shows what there is already, so that an attached file takes its place. */
     readonly isPrefilled?: boolean;

@@ -59,7 +59,7 @@ export interface SlackContext extends HomeWorkspace {
   readonly portfolio: PortfolioStore;
   /** Named sets of contacts and nameservers. */
   readonly presets: PresetStore;
-  /** Changes of them, of which those that decide about orders wait for a second person. */
+  /** Changes of them. Those that weaken protection wait for confirmation. */
   readonly facts: ProtectedChanges;
   readonly events: EventLog;
   /** Seals and receipts of the log. */
@@ -67,7 +67,7 @@ export interface SlackContext extends HomeWorkspace {
   readonly seals: LedgerStore;
   /** The team's price list. */
   readonly prices: PriceStore;
-  /** Who stands in for whom. */
+  /** Stand-ins of approvers who are away. */
   readonly standIns: StandInStore;
   /** The versions of the policy, and the draft. */
   readonly policies: PolicyStore;
@@ -112,7 +112,7 @@ export interface SlackContext extends HomeWorkspace {
    */
   readonly savedSettings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
-  /** Tries every setting for real, as `doctor` does: what it finds, one after the other. */
+  /** Tries every setting, as `doctor` does. Yields its findings. */
   readonly examine: () => AsyncIterable<Finding>;
   /** `ADMINS`: people who may change settings besides workspace admins and owners. */
   readonly admins: readonly string[];

@@ -33,7 +33,7 @@ export interface OrderFacts {
   readonly coverage: readonly string[];
 }
 
-/** What is known of who is named on a page. */
+/** People named on a page. */
 export interface PageFacts {
   /** What people are called, by their ids. */
   readonly names: ReadonlyMap<string, string>;

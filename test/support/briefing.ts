@@ -1,6 +1,6 @@
 import type { Briefing } from '../../src/approvals/briefing.ts';
 
-/** A briefing on an order of which nothing is known but what a test says. */
+/** A briefing with nothing but the facts that a test gives. */
 export function newBriefing(changes: Partial<Briefing> = {}): Briefing {
   return {
     now: new Date('2026-11-21T10:00:00Z'),

@@ -23,7 +23,7 @@ export function namesContextWith(given: Known): ExpiryContext {
   ) as ExpiryContext;
 }
 
-/** The record of a name of which nothing but its history is known. */
+/** The record of a name with its history alone. */
 export function recordWith(name: string, history: NameHistory, now: Date): NameRecord {
   return {
     ...newlyWatched(name, 'U0ALICE', now),

@@ -1,4 +1,4 @@
-/** Names of which nothing is known, for the cards of their orders. */
+/** Names without records, for the cards of their orders. */
 export const NOTHING_KNOWN = {
   names: {
     impacts: { forCard: async () => 'none' as const, former: async () => ({ kind: 'same' }) as const },

@@ -1,6 +1,6 @@
 import type { Credential, SessionPlace } from './signature.ts';
 import type { TokenSteps } from './token-steps.ts';
-/** What a login is asked to add to the user's record. */
+/** Parts that a login adds to the user's record. */
 export interface LoginExtras {
   readonly acl?: boolean | undefined;
   readonly profile?: boolean | undefined;

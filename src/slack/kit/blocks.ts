@@ -156,7 +156,7 @@ export function button(
     label,
   }: {
     readonly style?: 'primary' | 'danger' | undefined;
-    /** What a screen reader says, where the text alone does not tell what the button is about. */
+    /** For screen readers, if the text alone doesn't say what the button is about. */
     readonly label?: string | undefined;
   } = {},
 ): Button {

@@ -323,7 +323,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
 
 const SHOWN_NAMES = 5;
 
-/** What can be unusual about a waiting order, in the order of the card. */
+/** Unusual facts about a waiting order, in the sequence of the card. */
 export const UNUSUAL_FACTS = [
   ...(['price', 'account', 'retry', 'zone', 'policy', 'stand_in', 'budget', 'price_change'] as const),
   ...(['findings', 'term', 'incidents', 'impact', 'past', 'restore'] as const),
@@ -390,7 +390,7 @@ export function accountLine(order: Order): string | undefined {
   return owner === order.requesterId ? undefined : `:warning: With the account of ${mention(owner)}`;
 }
 
-/** What the zone says about the task. */
+/** The zone's notes on the task. */
 function notesOf({ task, items }: Order) {
   return taskNamed(task).notes(items.map(({ name }) => name));
 }

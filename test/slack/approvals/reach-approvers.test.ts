@@ -53,7 +53,7 @@ const at = (moment: string) => new Date(moment);
 const NIGHT_IN_LONDON = at('2026-11-24T02:00:00Z');
 const MORNING_IN_LONDON = at('2026-11-24T07:00:00Z');
 
-/** What a test puts in the place of a part of the context. */
+/** Parts of the context that a test replaces. */
 interface Changes {
   readonly orders?: Partial<OrdersContext>;
   readonly adminsToNotify?: AdminsToNotify;

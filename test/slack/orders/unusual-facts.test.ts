@@ -89,7 +89,7 @@ const last = {
 };
 const asked = [orderEvent('requested', 'PENDING', { price: costOf(1_800) })];
 
-/** A fact, an order of which it is true, and what is said of it, at least as a match of this. */
+/** A fact, an order that has it, and the text to find. */
 type Case = readonly [fact: UnusualFact, order: Order, known: Partial<Briefing>, said: RegExp];
 const CASES: readonly Case[] = [
   ['price', renewal(), { cost: costOf(0) }, /price not known|Price\W+not known/i],

@@ -12,7 +12,7 @@ import { readableFields } from '../../orders/statement.view.ts';
 import { withPlainNames } from '../../outbound/plain-names.ts';
 import { signingFacts, unmarked } from './page-words.view.ts';
 
-/* What the pages on which people sign say in the words of the cards. */
+/* Texts of the signing pages, taken from the cards. */
 
 export function pageWords(context: SlackContext) {
   const { directory, currency } = context;
@@ -27,7 +27,7 @@ export function pageWords(context: SlackContext) {
       changes: ({ names: changed }: FactsChange) => changed.map((change) => unmarked(changeLine(change))),
     },
     refusalText: (refusal: Parameters<typeof refusalText>[0]) => unmarkedWithNames(refusalText(refusal)),
-    /** What somebody is called; their id where Slack does not tell. */
+    /** A person's name; their id if Slack can't say. */
     nameOf: async (id: string) => unmarkedWithNames(`<@${id}>`),
     fileOf: (rules: readonly PolicyRule[]) => policyToYaml(rules, currency),
     /** What an approver must know about an order. */

@@ -6,12 +6,12 @@ import { impactBlocks, moneyFacts, type UnusualFact, unusualLines } from '../../
 import { formatAccount, type HistoryEvent } from '../../orders/order.view.ts';
 import { loggedApprovers } from '../decision.view.ts';
 
-/* What the page on which an order is signed shows of its briefing. */
+/* The briefing on the signing page. */
 
 /** Sections of the page of their own show these. */
 const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>(['policy', 'findings', 'impact']);
 
-/** What the page shows beside what is signed, as mrkdwn. */
+/** The briefing beside the statement, as mrkdwn. */
 export function signingFacts(order: Order, briefing: Briefing) {
   const { decision, history, preview } = briefing;
   const isWaiting = order.state === 'PENDING';
