@@ -69,7 +69,6 @@ export function compose(site: Site, connected: Connected): Contexts {
   const { config, pace, processId, now, log, bus, shutdown } = site;
   const { slack, stores, vault, relyingParty, publicUrl } = connected;
   const { teamId } = slack.bot;
-  const looking = { now, log, signal: shutdown.looking };
   const accounts = createAccounts({
     ...{ teamId, store: stores.accounts, vault, now, log },
     createClient: (credential) =>
@@ -99,7 +98,9 @@ export function compose(site: Site, connected: Connected): Contexts {
     ...config.webhooks,
     store: stores.webhooks,
     timeoutMs: WEBHOOK_TIMEOUT_MS,
-    ...looking,
+    now,
+    log,
+    signal: shutdown.looking,
   });
   const links = createLinks({ store: stores.links, publicUrl, relyingParty, now });
   const offboarding = composeOffboarding(site, connected, accounts);

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { accountName } from '../accounts/account.ts';
 import type { Decision } from './change-order.ts';
+import type { OrdersContext } from './context.ts';
 import { contradictionOf } from './log-limits.ts';
 import type { Order } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
-import type { OrderStore } from './ports.ts';
 import { type ServicePlaces, verifiedStatement } from './statement.ts';
 import type { StatementPart } from './summary.ts';
 
@@ -36,11 +36,6 @@ function requestOf({ task, account, input, secretHash, statementHash, items }: O
   ];
 }
 
-interface OrdersContext {
-  readonly store: OrderStore;
-  readonly servicePlaces: ServicePlaces;
-}
-
 /** What differs from the statement of an order; undefined if its rows still give it. */
 export async function findChangedParts(
   { store, servicePlaces }: OrdersContext,
@@ -50,10 +45,13 @@ export async function findChangedParts(
   return changedParts(order, await store.history(order.id, 'system'), servicePlaces);
 }
 
-/** Stops an order whose rows differ from its log. */
-export async function stopContradicted(deps: OrdersContext, order: Order): Promise<Decision> {
-  const history = await deps.store.history(order.id, 'system');
-  const event = contradictionOf(order, history, deps.store.isWitnessed);
+/** The event that stops an order whose rows differ from its log; undefined if they don't. */
+export async function findContradiction({ store }: OrdersContext, order: Order) {
+  return contradictionOf(order, await store.history(order.id, 'system'), store.isWitnessed);
+}
+
+export async function stopContradicted(context: OrdersContext, order: Order): Promise<Decision> {
+  const event = await findContradiction(context, order);
   return event === undefined ? { refusal: { code: 'not_due' } } : { event };
 }
 

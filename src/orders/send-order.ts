@@ -12,7 +12,7 @@ import {
   type EventDecision,
   type UnguardedEvent,
 } from './change-order.ts';
-import { changedParts, isSameRequest, StatementChangedError } from './check-statement.ts';
+import { changedParts, findContradiction, isSameRequest, StatementChangedError } from './check-statement.ts';
 import {
   type ClaimedOrder,
   claimOrder,
@@ -24,7 +24,6 @@ import {
 } from './claim-order.ts';
 import type { SendingContext } from './context.ts';
 import { decideWave, heldByMandate, isDue } from './decide-sending.ts';
-import { contradictionOf } from './log-limits.ts';
 import { type ItemResult, type Order, type OrderItem, waitingItems } from './order.ts';
 import type { OrderCall, OrderTask } from './order-task.ts';
 import { eventOfOutcome, lostRequest, outcomeOfError, type SendOutcome } from './outcome.ts';
@@ -318,11 +317,7 @@ async function stopRefused(sending: Sending, refusal: Refusal): Promise<void> {
     await holdForMandate(context, orderId, refusal.because);
     await change(sending, heldByMandate(refusal.because).event);
   }
-  if (refusal.code === 'log_differs')
-    await change(sending, async (current) => {
-      const { isWitnessed, history } = context.store;
-      return contradictionOf(current, await history(orderId, 'system'), isWitnessed);
-    });
+  if (refusal.code === 'log_differs') await change(sending, (current) => findContradiction(context, current));
   if (refusal.code === 'not_signed') {
     const differs = [...refusal.differs];
     context.log.error({ orderId, differs }, 'the approvals of an order are not signed as they have to be');
