@@ -1,7 +1,4 @@
-/*
- * Amounts of money are integers of the currency's minor unit. They are read and written digit by digit, so that no
- * floating point is involved.
- */
+/** Amounts are integers of the currency's minor unit, read and written digit by digit to avoid floating point. */
 
 /** An amount in the smallest unit of its currency: `{ currency: 'EUR', minor: 1250 }` is €12.50. */
 export interface Amount {
@@ -10,13 +7,10 @@ export interface Amount {
   readonly minor: number;
 }
 
-/**
- * The largest amount that is taken, in minor units. A sum of 9,000 of them is still an integer that a number holds
- * exactly.
- */
+/** In minor units. A sum of 9,000 of them is still a safe integer. */
 const MAX_MINOR = 1_000_000_000_000;
 
-/** The currencies of ISO 4217 whose minor unit is not a hundredth. */
+/** ISO 4217 currencies whose minor unit is not a hundredth. */
 const EXPONENTS = new Map<string, number>([
   ...['BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF']
     .concat('XOF', 'XPF')
@@ -27,7 +21,7 @@ const EXPONENTS = new Map<string, number>([
 
 const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
-/** Digits after the decimal point in a currency; undefined when there is no such currency. */
+/** Decimal digits of a currency; undefined for an unknown currency. */
 export function exponentOf(currency: string): number | undefined {
   return CODES.has(currency) ? (EXPONENTS.get(currency) ?? 2) : undefined;
 }
@@ -39,7 +33,7 @@ export type ReadAmount =
   | { readonly ok: false; readonly issue: AmountIssue };
 
 /**
- * Reads an amount as `100`, `100.5` or `100.00`: a point before the decimals, nothing between the thousands, no sign.
+ * Accepts `100`, `100.5`, `100.00`: no sign, no thousands separator.
  * @param currency ISO 4217 code.
  */
 export function parseAmount(text: string, currency: string): ReadAmount {
@@ -53,7 +47,7 @@ export function parseAmount(text: string, currency: string): ReadAmount {
   return { ok: true, amount: { currency, minor: Number(minor) } };
 }
 
-/** Writes an amount with all its decimals and without its currency: the inverse of {@link parseAmount}. */
+/** The inverse of {@link parseAmount}. */
 export function formatDecimal({ currency, minor }: Amount): string {
   const exponent = exponentOf(currency) ?? 2;
   const digits = String(Math.abs(minor)).padStart(exponent + 1, '0');
@@ -63,8 +57,8 @@ export function formatDecimal({ currency, minor }: Amount): string {
 }
 
 /**
- * Sums of amounts, one a currency: amounts of different currencies are never added.
- * @returns in the order in which the currencies come first
+ * Amounts of different currencies are never added.
+ * @returns one sum per currency, in order of first appearance
  */
 export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
   const sums = new Map<string, number>();
@@ -77,9 +71,8 @@ export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
 }
 
 /**
- * Writes an amount as people of a locale write it: `€36.00`, `36,00 €`. `Intl` gets the whole part as an integer, and the
- * digits behind it stand as they are, so that nothing is rounded. The digits are those of ISO 4217, which `Intl` does not
- * follow for every currency.
+ * Formats as `€36.00` or `36,00 €`. `Intl` gets only the whole part; decimals are appended, so nothing is rounded.
+ * Digits follow ISO 4217, which `Intl` does not for every currency.
  * @param locale BCP 47 tag, such as `de-DE`
  */
 export function formatAmount({ currency, minor }: Amount, locale: string): string {
@@ -92,14 +85,14 @@ export function formatAmount({ currency, minor }: Amount, locale: string): strin
   return minor < 0 ? `\u2212${text}` : text;
 }
 
-/** The whole units of an amount, without its decimals: for charts, which take plain numbers. */
+/** For charts, which take plain numbers. */
 export function wholeUnits({ currency, minor }: Amount): number {
   return Number(BigInt(minor) / 10n ** BigInt(exponentOf(currency) ?? 2));
 }
 
 const formats = new Map<string, Intl.NumberFormat>();
 
-/** Creating a format is slow and only a few are needed, so each one is kept. */
+/** Creating a format is slow, so formats are cached. */
 function currencyFormat(locale: string, currency: string, exponent: number): Intl.NumberFormat {
   const key = `${locale} ${currency}`;
   const known = formats.get(key);

@@ -11,7 +11,6 @@ import { type Price, type PricedTask, quoteOn } from './prices.ts';
 /** What the service answered to one name. */
 export interface PricedAnswer {
   readonly orderId: string;
-  /** In ASCII. */
   readonly name: string;
   readonly task: PricedTask;
   /** Years; undefined for tasks without a period. */

@@ -2,51 +2,43 @@ import { z } from 'zod';
 import type { Amount } from './amount.ts';
 import type { OrderCost } from './prices.ts';
 
-/*
- * Budgets: what the team wants to spend at most in a month or a year, on all names or on those of a tag. Pure arithmetic on
- * minor units; sums are bigints, so that none is ever rounded.
- */
+/** Pure arithmetic on minor units. Sums are bigints, so nothing is rounded. */
 
 export const BUDGET_SPANS = ['month', 'year'] as const;
 export type BudgetSpan = (typeof BUDGET_SPANS)[number];
 
 export interface Budget {
   readonly id: string;
-  /** The tag whose names it covers; undefined for all names. */
   readonly tag: string | undefined;
   readonly span: BudgetSpan;
   readonly amount: Amount;
 }
 
-/** The month (`2026-11`) or year (`2026`) of a budget that a day belongs to. @param day YYYY-MM-DD */
+/** The month (`2026-11`) or year (`2026`). @param day YYYY-MM-DD */
 export function periodOf(span: BudgetSpan, day: string): string {
   return day.slice(0, span === 'month' ? 7 : 4);
 }
 
-/** What one name of an order takes out of the budgets. */
 export interface ReservedItem {
   readonly n: number;
-  /** Undefined: the price is not known, so nothing is counted. */
+  /** Undefined: price unknown, not counted. */
   readonly amount: Amount | undefined;
   readonly tags: readonly string[];
 }
 
-/** What an order takes out of the budgets from its last approval on. */
+/** What an order reserves from its last approval on. */
 export interface Reservation {
   readonly teamId: string;
-  /** YYYY-MM-DD in UTC. It decides in which month and year the order counts. */
+  /** YYYY-MM-DD in UTC. Decides in which month and year the order counts. */
   readonly day: string;
   readonly items: readonly ReservedItem[];
-  /** What an admin agreed to exceed: beyond that, nothing is reserved. */
+  /** What an admin agreed to exceed; nothing beyond it is reserved. */
   readonly agreedExcess: readonly Shortfall[];
-  /** A budget covers some of it, so that the budgets are compared once more, under a lock, when it is kept. */
+  /** A budget covers some of it, so budgets are compared again under a lock. */
   readonly isLimited: boolean;
 }
 
-/**
- * Reserves what an order costs, name by name.
- * @param asked the order's items, in the sequence in which the cost has their names
- */
+/** @param asked the order's items, in the order of the cost's names */
 export function reservationOf(
   cost: OrderCost,
   asked: readonly { readonly n: number; readonly name: string }[],
@@ -61,7 +53,7 @@ export function reservationOf(
   return { teamId, day, items, agreedExcess: [], isLimited: true };
 }
 
-/** What a reservation takes out of a budget. Amounts of another currency are not counted against it. */
+/** Other currencies don't count against a budget. */
 export function takenFrom({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
   return items.reduce((sum, { amount, tags }) => {
     const counts = amount?.currency === currency && (tag === undefined || tags.includes(tag));
@@ -69,17 +61,15 @@ export function takenFrom({ tag, amount: { currency } }: Budget, { items }: Rese
   }, 0n);
 }
 
-/** How a budget stands in one month or year. */
 export interface BudgetStanding {
   readonly budget: Budget;
   readonly period: string;
-  /** Spent: names whose order was carried out. */
+  /** Succeeded orders. */
   readonly booked: bigint;
-  /** Approved, and not yet carried out or of unknown outcome. */
+  /** Approved, but not carried out yet or with an unknown outcome. */
   readonly reserved: bigint;
 }
 
-/** A budget that an order takes something out of. */
 export interface BudgetShare extends BudgetStanding {
   readonly takes: bigint;
 }
@@ -90,7 +80,7 @@ export function sharesOf(standings: readonly BudgetStanding[], reservation: Rese
     .filter(({ takes }) => takes > 0n);
 }
 
-/** What is left of a budget before an order takes its share; below zero when it is exceeded already. */
+/** Before the order takes its share; negative when already exceeded. */
 export function leftOf({ budget, booked, reserved }: BudgetStanding): bigint {
   return BigInt(budget.amount.minor) - booked - reserved;
 }
@@ -101,14 +91,13 @@ export const storedShortfall = z.object({
   period: z.string(),
   currency: z.string(),
   leftMinor: z.int(),
-  /** What the order takes. */
   takesMinor: z.int(),
 });
 
-/** By how much an order exceeds a budget, as it is kept with the order. */
+/** How far an order exceeds a budget, as stored with the order. */
 export type Shortfall = Readonly<z.output<typeof storedShortfall>>;
 
-/** Whether all that is exceeded was agreed to: the same budgets, by as much or by more. */
+/** True if an admin agreed to the same budgets and amounts, or more. */
 export function isAgreedTo(over: readonly Shortfall[], agreed: readonly Shortfall[]): boolean {
   return over.every((excess) =>
     agreed.some(
@@ -125,7 +114,7 @@ function excessOf({ leftMinor, takesMinor }: Shortfall): bigint {
   return BigInt(takesMinor) - BigInt(leftMinor);
 }
 
-/** The budgets that do not have as much as an order takes. */
+/** Budgets too small for the order. */
 export function shortfallsOf(shares: readonly BudgetShare[]): Shortfall[] {
   return shares
     .filter((share) => share.takes > leftOf(share))
@@ -138,7 +127,7 @@ export function shortfallsOf(shares: readonly BudgetShare[]): Shortfall[] {
     }));
 }
 
-/** A sum of minor units as a number. @throws {RangeError} when a number does not hold it exactly */
+/** @throws {RangeError} when the number is not safe */
 export function exactNumber(minor: bigint): number {
   const number = Number(minor);
   if (!Number.isSafeInteger(number)) throw new RangeError('a sum is too large to be exact');

@@ -3,9 +3,8 @@ import { amount, confirmedBy, event } from '../ledger/event.ts';
 import { BUDGET_SPANS } from './budget.ts';
 import { PRICED_TASKS } from './prices.ts';
 
-/* The events of prices and budgets, as schemas. */
 
-/** A price in the log, and in a change that waits. */
+/** As logged, and in a pending change. */
 export const loggedPrice = z.object({
   zone: z.string(),
   task: z.enum(PRICED_TASKS),

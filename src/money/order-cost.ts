@@ -4,28 +4,25 @@ import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
 import { costOf, isCharged, isPricedTask, type OrderCost, zoneOf } from './prices.ts';
 
-/* What an order costs by the team's price list. */
 
 export interface PricedOrder {
   readonly task: string;
   /** In ASCII. */
   readonly names: readonly string[];
-  /** What the task asks of the service; its period counts. */
   readonly input: unknown;
 }
 
-/** Of one period for all names, or of a period for each. */
+/** One period for all names, or one per name. */
 const periodOf = z
   .object({ period: z.number().exactOptional(), periods: z.record(z.string(), z.number()).exactOptional() })
   .catch({});
 
 /**
- * What an order costs today (UTC).
- * @returns undefined for a task that cannot have a price, and for one that may be free and is not on the list
+ * Today's cost (UTC).
+ * @returns undefined for a task without prices, or one that may be free and isn't listed
  */
 export type PriceOrder = (order: PricedOrder) => Promise<OrderCost | undefined>;
 
-/** Applies the team's price list to orders. */
 export function createOrderPricer({
   prices,
   now,
@@ -43,7 +40,7 @@ export function createOrderPricer({
   };
 }
 
-/** What an order costs for each of its names, for rules that look at amounts; names of unknown price are left out. */
+/** For policy rules with amounts; names with unknown prices are left out. */
 export function amountsByName(cost: OrderCost | undefined): ReadonlyMap<string, Amount> {
   const amounts = new Map<string, Amount>();
   for (const { name, quote } of cost?.names ?? []) if (quote !== undefined) amounts.set(name, quote.amount);

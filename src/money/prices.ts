@@ -3,23 +3,19 @@ import { groupBy } from '../lib/collections.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 
-/*
- * The team's own price list, as dated data. A price that is not listed is unknown: the task is neither taken to be free
- * nor refused.
- */
+/** The team's own price list. An unlisted price is unknown: the task is neither free nor refused. */
 
-/** The tasks that cost money in any zone. */
+/** Tasks that cost money in every zone. */
 export const CHARGED_TASKS = ['create', 'transfer', 'renew', 'restore'] as const;
-/** The tasks that can have a price: also those of which the document does not say whether they cost money. */
+/** Also tasks whose cost the service's document doesn't state. */
 export const PRICED_TASKS = [...CHARGED_TASKS, 'owner-change', 'authcode'] as const;
 export type PricedTask = (typeof PRICED_TASKS)[number];
 
-/** The tasks whose price is for a number of years. The others have one price, kept with the period 1. */
+/** Tasks priced per number of years. Others are kept with period 1. */
 const TASKS_WITH_PERIOD: ReadonlySet<PricedTask> = new Set<PricedTask>(['create', 'renew']);
-/** The tasks that include a registration or a renewal, which cost more for a premium name. */
+/** Tasks that include a registration or renewal: premium names cost more. */
 const PREMIUM_TASKS: ReadonlySet<PricedTask> = new Set<PricedTask>(['create', 'transfer', 'renew']);
 
-/** One line of the price list. */
 export interface Price {
   /** In ASCII without a dot in front: `rest`, `co.uk`. */
   readonly zone: string;
@@ -27,82 +23,76 @@ export interface Price {
   /** Years; 1 for tasks without a period. */
   readonly period: number;
   readonly amount: Amount;
-  /** The first day on which it is valid, YYYY-MM-DD. */
+  /** YYYY-MM-DD. */
   readonly validFrom: string;
-  /** The team's source of the price, such as a contract. */
+  /** Such as a contract. */
   readonly source: string;
 }
 
 const amount = z.object({ currency: z.string(), minor: z.int() });
 const texts = z.array(z.string()).readonly();
-/** What a task costs for one name by the list. */
 const quote = z.object({
   amount,
   validFrom: z.string(),
   source: z.string(),
-  /** How often the price of one year was added up, where the list has none for the whole period. */
+  /** How often the one-year price was added up when the list has none for the whole period. */
   times: z.int(),
 });
 export type Quote = Readonly<z.output<typeof quote>>;
 
-/** What an order costs, as far as the list tells. An event of the order keeps it. */
+/** Stored in the order's event. */
 export const storedCost = z.object({
   names: z
     .array(
       z.object({
         name: z.string(),
-        /** Undefined: not known. */
+        /** Undefined: unknown. */
         quote: quote.optional(),
       }),
     )
     .readonly(),
-  /** The sum of the known prices, an amount a currency; empty when none is known. */
+  /** Sum of known prices per currency. */
   sums: z.array(amount).readonly(),
-  /** Names whose price is not known: they are in no sum. */
+  /** Names without a known price; in no sum. */
   unknown: z.int(),
-  /** One of the names may be a premium name, for which the sum is too low. */
+  /** A name may be premium, so the sum may be too low. */
   mayCostMore: z.boolean(),
-  /** The days since which the prices in the sum are valid, the latest first. */
+  /** Days since which the prices are valid, latest first. */
   days: texts,
   sources: texts,
 });
 export type OrderCost = Readonly<z.output<typeof storedCost>>;
 
-/** Whether a text names a task that can have a price. */
 export function isPricedTask(task: string): task is PricedTask {
   return PRICED_TASKS.some((each) => each === task);
 }
 
-/** Whether a task is known to cost money. For the other tasks a missing price is not mentioned. */
+/** For other tasks a missing price isn't mentioned. */
 export function isCharged(task: PricedTask): boolean {
   return CHARGED_TASKS.some((each) => each === task);
 }
 
-/** Whether the price of a task is for a number of years. */
 export function hasPeriod(task: PricedTask): boolean {
   return TASKS_WITH_PERIOD.has(task);
 }
 
-/** What is priced: a task in a zone for a period. */
 type Product = Pick<Price, 'zone' | 'task' | 'period'>;
 
 function productKey({ zone, task, period }: Product): string {
   return `${zone} ${task} ${period}`;
 }
 
-/** Identifies a price in a list: two prices with the same key would contradict each other. */
+/** Prices with the same key would contradict each other. */
 export function priceKey(price: Omit<Price, 'amount' | 'source'>): string {
   return `${productKey(price)} ${price.validFrom}`;
 }
 
-/** A change of one price of a list. */
 export interface PriceEdit {
   /** Undefined for a new price. */
   readonly before: Price | undefined;
   readonly after: Price;
 }
 
-/** Whether two prices say the same. */
 export function isSamePrice(a: Price, b: Price): boolean {
   return (
     priceKey(a) === priceKey(b) &&
@@ -112,7 +102,7 @@ export function isSamePrice(a: Price, b: Price): boolean {
   );
 }
 
-/** The edits that put prices on a list. One of the same zone, task, period and day takes the place of the former. */
+/** A price of the same zone, task, period and day replaces the former. */
 export function priceEdits(list: readonly Price[], prices: readonly Price[]): readonly PriceEdit[] {
   const listed = new Map(list.map((price) => [priceKey(price), price]));
   return prices
@@ -120,28 +110,23 @@ export function priceEdits(list: readonly Price[], prices: readonly Price[]): re
     .filter(({ before, after }) => before === undefined || !isSamePrice(before, after));
 }
 
-/**
- * The zone of a name in the list: everything behind its first label. The price of `de` is therefore not taken for a
- * name of `com.de`, which another registry sells.
- */
+/** Everything behind the first label. The price of `de` doesn't count for `com.de`, which another registry sells. */
 export function zoneOf(name: string): string {
   return name.slice(name.indexOf('.') + 1);
 }
 
-/** What a list is asked for. */
 export interface PriceQuestion {
-  /** A name in ASCII. */
+  /** In ASCII. */
   readonly name: string;
   readonly task: PricedTask;
-  /** Years; 1 when left out. */
+  /** Years, 1 by default. */
   readonly period?: number | undefined;
 }
 
 /**
- * What a task costs for a name on a day, by the price that became valid last. Where the list has no price for a period of
- * several years, the price of one year counts for each.
+ * Uses the price that became valid last. Without a price for several years, the one-year price counts for each year.
  * @param day YYYY-MM-DD
- * @returns undefined when the list does not tell
+ * @returns undefined when unlisted
  */
 export function quoteOn(list: readonly Price[], question: PriceQuestion, day: string): Quote | undefined {
   const { name, task } = question;
@@ -154,7 +139,7 @@ export function quoteOn(list: readonly Price[], question: PriceQuestion, day: st
 }
 
 /**
- * The price of a product on a day: the one that became valid last.
+ * The price that became valid last.
  * @param day YYYY-MM-DD
  */
 export function priceOn(
@@ -166,13 +151,9 @@ export function priceOn(
   return found && { amount: found.amount, validFrom: found.validFrom, source: found.source };
 }
 
-/**
- * The prices of each list by product. A list is sorted once, because a year's tens of thousands of purchases are all looked up
- * in it.
- */
+/** Sorted once per list: a year's tens of thousands of purchases are looked up in it. */
 const sortedLists = new WeakMap<readonly Price[], ReadonlyMap<string, readonly Price[]>>();
 
-/** The prices of one product, the newest first. */
 function pricesOf(list: readonly Price[], product: Product): readonly Price[] {
   let sorted = sortedLists.get(list);
   if (sorted === undefined) {
@@ -189,23 +170,20 @@ function times({ currency, minor }: Amount, factor: number): Amount {
   return { currency, minor: minor * factor };
 }
 
-/** Whether a name may cost more than the list says: its zone has premium names, or it is not known whether it has. */
+/** The zone has premium names, or that is unknown. */
 function mayCostMore(name: string, task: PricedTask): boolean {
   const zone = zoneFor(name);
   return PREMIUM_TASKS.has(task) && (zone.premiumNames !== undefined || !zone.documented);
 }
 
-/**
- * What an order costs on a day.
- * @param day YYYY-MM-DD
- */
+/** @param day YYYY-MM-DD */
 export function costOf(
   list: readonly Price[],
   order: {
     readonly task: PricedTask;
     readonly names: readonly string[];
     readonly period?: number | undefined;
-    /** Where each name has its own: those by name. */
+    /** By name, where names have their own period. */
     readonly periods?: Readonly<Record<string, number>>;
   },
   day: string,
@@ -226,7 +204,7 @@ export function costOf(
   };
 }
 
-/** Whether two costs differ in what they say: a name's price, or whether it is known. */
+/** Same price per name, or equally unknown. */
 export function isSameCost(a: OrderCost, b: OrderCost): boolean {
   const said = ({ names }: OrderCost) =>
     names.map(({ name, quote }) => `${name} ${quote?.amount.minor} ${quote?.amount.currency}`).join();

@@ -6,19 +6,16 @@ import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
 import { hasPeriod, isPricedTask, type Price, priceKey } from './prices.ts';
 
-/*
- * Prices as people give them, in a form or as CSV. Both are read by the same rules.
- */
 
-/** The fields of a price, which are the inputs of the form and the columns of the CSV. */
+/** Inputs of the form and columns of the CSV. */
 export const PRICE_FIELDS = ['zone', 'task', 'period', 'amount', 'valid_from', 'source'] as const;
 export type PriceField = (typeof PRICE_FIELDS)[number];
-/** An exported file names the currency too; an imported file may leave it out. */
+/** Exports name the currency; imports may leave it out. */
 export const PRICE_COLUMNS = [...PRICE_FIELDS, 'currency'] as const;
 
 const MAX_SOURCE = 200;
 const MAX_YEARS = 99;
-/** The most lines of one file. */
+/** Lines per file. */
 const MAX_PRICES = 2_000;
 
 export type PriceIssue =
@@ -38,10 +35,7 @@ export type ReadPrice =
   | { readonly ok: true; readonly price: Price }
   | { readonly ok: false; readonly issues: Readonly<Partial<Record<PriceField | 'currency', PriceIssue>>> };
 
-/**
- * Reads a price, field by field.
- * @param currency ISO 4217 code, where the texts name none
- */
+/** @param currency ISO 4217 code, used when none is given */
 export function readPrice(texts: Texts, currency: string): ReadPrice {
   const given = (field: keyof Texts) => texts[field]?.trim() ?? '';
   const issues: Partial<Record<PriceField | 'currency', PriceIssue>> = {};
@@ -76,7 +70,6 @@ export function readPrice(texts: Texts, currency: string): ReadPrice {
   };
 }
 
-/** A reason to refuse a file. */
 export type LineIssue =
   | {
       readonly line: number;
@@ -86,7 +79,7 @@ export type LineIssue =
     }
   | { readonly line: number; readonly kind: 'csv'; readonly issue: CsvIssue }
   | { readonly line: number; readonly kind: 'missing_column' | 'unknown_column'; readonly column: string }
-  /** The same price as on another line. */
+  /** Same price as on another line. */
   | { readonly line: number; readonly kind: 'repeated'; readonly firstLine: number }
   | { readonly line: number; readonly kind: 'empty' | 'too_many_cells' };
 
@@ -95,8 +88,8 @@ export type ReadPrices =
   | { readonly ok: false; readonly issues: readonly LineIssue[] };
 
 /**
- * Reads a price list as CSV with a header. The columns may be separated by comma, semicolon or tab.
- * @returns the prices, or all issues of the file: one bad line refuses the whole file
+ * CSV with a header, separated by comma, semicolon or tab.
+ * @returns the prices, or all issues: one bad line refuses the whole file
  */
 export async function readPrices(text: string, currency: string): Promise<ReadPrices> {
   const csv = await readCsv(text, { maxRows: MAX_PRICES, columnOf });
@@ -111,7 +104,7 @@ export async function readPrices(text: string, currency: string): Promise<ReadPr
   const issues: LineIssue[] = [];
   const lineOf = new Map<string, number>();
   for await (const { line, cells } of inTurns(rows)) {
-    // The 36 of 36,50 is no amount.
+    // `36,50` must not be read as 36.
     if (hasMoreCells(cells, columns)) {
       issues.push({ line, kind: 'too_many_cells' });
       continue;
@@ -145,7 +138,7 @@ function issuesOfHeader(columns: readonly string[], { line, cells }: CsvRecord):
   ];
 }
 
-/** A price as cells in the order of {@link PRICE_COLUMNS}. */
+/** In the order of {@link PRICE_COLUMNS}. */
 export function priceCells({ zone, task, period, amount, validFrom, source }: Price): string[] {
   return [zone, task, String(period), formatDecimal(amount), validFrom, source, amount.currency];
 }

@@ -3,33 +3,31 @@ import { utcDay } from '../zones/calendar-day.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 import { isCharged, type Price, type PricedTask, type Quote, quoteOn, zoneOf } from './prices.ts';
 
-/* What was spent and what is ahead, by the price list, because the service's answers state no amounts. */
+/** By the price list, because the service's answers state no amounts. */
 
-/** One name of an order that succeeded. */
 export interface Purchase {
   /** In ASCII. */
   readonly name: string;
   readonly task: PricedTask;
   /** Years; undefined for tasks without a period. */
   readonly period: number | undefined;
-  /** Slack user id of who asked. */
+  /** Slack user id. */
   readonly requesterId: string;
   readonly at: Date;
-  /** The order of the mandate that made its order; undefined where a person asked. */
+  /** Undefined when a person asked. */
   readonly mandate?: string | undefined;
-  /** Everybody who asked for its order, where that is private; undefined where everybody may see it. */
+  /** Requesters who may see a private order; undefined when everyone may. */
   readonly privateTo?: readonly string[] | undefined;
 }
 
-/** The key under which the purchases stand whose zone or requester the reader may not see. */
+/** Key of purchases whose zone or requester the reader may not see. */
 export const CONCEALED = '';
 
-/** Sums of names that belong together. */
 export interface SpendSum {
   readonly names: number;
-  /** Names whose price is not known: they are in no sum. */
+  /** Names without a known price; in no sum. */
   readonly unknown: number;
-  /** An amount a currency. */
+  /** One amount per currency. */
   readonly sums: readonly Amount[];
 }
 
@@ -37,29 +35,26 @@ export interface SpendLine extends SpendSum {
   readonly key: string;
 }
 
-/** What was spent. Each name counts once in every list except `byTag`. */
+/** Each name counts once in every list except `byTag`. */
 export interface Spend {
   readonly total: SpendSum;
   /** YYYY-MM, in UTC. */
   readonly byMonth: readonly SpendLine[];
   readonly byTask: readonly SpendLine[];
   readonly byZone: readonly SpendLine[];
-  /** By who asked. */
+  /** By requester. */
   readonly byPerson: readonly SpendLine[];
-  /**
-   * A name of several tags stands in the line of each; names without a tag, those that the reader may not see, and the
-   * list without a line are left out.
-   */
+  /** A name with several tags is in each tag's line. Untagged and concealed names are left out. */
   readonly byTag: readonly SpendLine[];
-  /** By the mandates that renewed; what people asked for is left out. */
+  /** Renewals by mandates only. */
   readonly byMandate: readonly SpendLine[];
 }
 
 /**
- * What names cost by the list of the day on which each was carried out.
- * @param tags of names as they are now, by name
- * @param isConcealed whether the reader may not see a purchase. It counts in every sum; under a person it would tell who
- *   asked, under a tag or a zone of few names what for
+ * Priced by the list of the day each order succeeded.
+ * @param tags current tags by name
+ * @param isConcealed purchases the reader may not see. They count in every sum, but a person's, tag's or small zone's
+ * line would reveal them
  */
 export function spendOf(
   list: readonly Price[],
@@ -94,7 +89,7 @@ export function spendOf(
   };
 }
 
-/** What was spent together. */
+/** Sums two spends. */
 export function addSpend(a: Spend, b: Spend): Spend {
   const lines = (of: (spend: Spend) => readonly SpendLine[]): SpendLine[] =>
     [...groupBy([...of(a), ...of(b)], ({ key }) => key)]
@@ -120,22 +115,20 @@ function sumOf(group: readonly { readonly quote: Quote | undefined }[]): SpendSu
   };
 }
 
-/** How many names are in a zone. */
 export interface ZoneCount {
-  /** In ASCII without a dot in front. */
+  /** In ASCII, without a leading dot. */
   readonly zone: string;
   readonly count: number;
 }
 
-/** Names of a zone whose period ends in a month. */
 export interface RenewalCount extends ZoneCount {
   /** YYYY-MM */
   readonly month: string;
 }
 
 /**
- * What renewing every name for a year costs, by month, at the list of one day.
- * @param months YYYY-MM, all that are wanted, also those without a renewal
+ * Cost of renewing every name for a year, by month, with one day's prices.
+ * @param months YYYY-MM, including those without renewals
  * @param day YYYY-MM-DD
  */
 export function renewalsAhead(
@@ -154,7 +147,7 @@ export function renewalsAhead(
   }));
 }
 
-/** What renewing names for a year costs on a day, where only their number is known: a zone has one price. @param day YYYY-MM-DD */
+/** For counts of names: one price per zone. @param day YYYY-MM-DD */
 export function renewalsByZone(list: readonly Price[], counts: readonly ZoneCount[], day: string): SpendSum {
   return totalOf(
     counts.map(({ zone, count }) => {
@@ -174,12 +167,11 @@ export function totalOf(lines: readonly SpendSum[]): SpendSum {
   };
 }
 
-/** What renewing names for a year costs on a day. @param day YYYY-MM-DD */
+/** @param day YYYY-MM-DD */
 export function renewalsOf(list: readonly Price[], names: readonly string[], day: string): SpendSum {
   return sumOf(names.map((name) => ({ quote: quoteOn(list, { name, task: 'renew' }, day) })));
 }
 
-/** A year or a month, in UTC. */
 export interface SpendSpan {
   /** `2026` or `2026-11`. */
   readonly text: string;
@@ -187,7 +179,7 @@ export interface SpendSpan {
   readonly to: Date;
 }
 
-/** Reads `2026` or `2026-11`; undefined when it is neither. */
+/** Reads `2026` or `2026-11`. */
 export function readSpan(text: string): SpendSpan | undefined {
   const [matched, year = '', month] = /^(20\d\d)(?:-(0[1-9]|1[0-2]))?$/.exec(text) ?? [];
   if (matched === undefined) return undefined;

@@ -4,27 +4,24 @@ import { zoneFor } from '../zones/rules.ts';
 import type { Amount } from './amount.ts';
 import { type Price, type Quote, quoteOn } from './prices.ts';
 
-/*
- * What it costs to wait before doing something about a name, from the dates of its zone and the price list.
- */
+/** Cost of waiting, from a zone's dates and the price list. */
 
-/** What can be done about a name during one stretch of its life, and for how much. */
 export type WaitingStep =
-  /** Without an end where the zone's periods are not documented. */
+  /** No end when the zone's periods aren't documented. */
   | { readonly kind: 'renew'; readonly until: string | undefined; readonly renewal: Quote | undefined }
-  /** Expired: a renewal still keeps the name, but it may be deleted on any day. */
+  /** Expired: a renewal may still work, but the name can be deleted any day. */
   | { readonly kind: 'at_own_risk'; readonly until: string; readonly renewal: Quote | undefined }
-  /** Deleted: the registry restores it by hand, and it is renewed. */
+  /** Deleted: restored by the registry, then renewed. */
   | {
       readonly kind: 'restore';
       readonly until: string | undefined;
       readonly restore: Quote | undefined;
       readonly renewal: Quote | undefined;
     }
-  /** Nothing brings the name back. */
+  /** Can't be recovered. */
   | { readonly kind: 'lost' };
 
-/** When and for whom the cost of waiting is told. */
+/** The reader's moment and time zone. */
 export interface Viewpoint {
   readonly now: Date;
   /** IANA name, for the days. */
@@ -32,9 +29,8 @@ export interface Viewpoint {
 }
 
 /**
- * What waiting costs from now on, step by step.
  * @param name in ASCII
- * @returns what can be done now where the zone's periods are not documented; empty where the name is free already
+ * @returns only the current step when the zone's periods aren't documented; empty when the name is available
  */
 export function costOfWaiting(
   list: readonly Price[],
@@ -74,9 +70,8 @@ export function costOfWaiting(
 }
 
 /**
- * What a name costs at most before it can be lost: a restore with its renewal where the zone has one, else the
- * renewal.
- * @returns undefined where the list does not tell, or the amounts are of two currencies
+ * The highest cost before the name is lost: restore plus renewal, else the renewal.
+ * @returns undefined when unlisted, or in two currencies
  */
 export function stakeOf(steps: readonly WaitingStep[]): Amount | undefined {
   const restore = steps.findLast((step) => step.kind === 'restore');
@@ -86,7 +81,7 @@ export function stakeOf(steps: readonly WaitingStep[]): Amount | undefined {
   return a.currency === b.currency ? { currency: a.currency, minor: a.minor + b.minor } : undefined;
 }
 
-/** Compares what is at stake: the dearest first, currencies apart, what is not known last. */
+/** Most expensive first, per currency; unknown last. */
 export function byStake(a: Amount | undefined, b: Amount | undefined): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   if (a.currency !== b.currency) return a.currency < b.currency ? -1 : 1;
