@@ -3,7 +3,6 @@ import { amount, confirmedBy, event } from '../ledger/event.ts';
 import { BUDGET_SPANS } from './budget.ts';
 import { PRICED_TASKS } from './prices.ts';
 
-
 /** As logged, and in a pending change. */
 export const loggedPrice = z.object({
   zone: z.string(),

@@ -4,7 +4,6 @@ import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
 import { costOf, isCharged, isPricedTask, type OrderCost, zoneOf } from './prices.ts';
 
-
 export interface PricedOrder {
   readonly task: string;
   /** In ASCII. */

@@ -6,7 +6,6 @@ import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
 import { hasPeriod, isPricedTask, type Price, priceKey } from './prices.ts';
 
-
 /** Inputs of the form and columns of the CSV. */
 export const PRICE_FIELDS = ['zone', 'task', 'period', 'amount', 'valid_from', 'source'] as const;
 export type PriceField = (typeof PRICE_FIELDS)[number];
