@@ -1,12 +1,10 @@
 import { brotliDecompressSync, inflateRawSync, unzipSync } from 'node:zlib';
 
-/** Value of the request header `Accept-Encoding`. */
 export const ACCEPT_ENCODING = 'gzip, br, deflate';
 
-/** Codings of one body. Each costs a decoding, so their number is limited, as curl does. */
+/** Each costs a decoding, so their number is limited, as in curl. */
 const MAX_CODINGS = 5;
 
-/** A body is larger after decoding than its limit. */
 export class TooLargeError extends Error {
   override readonly name = 'TooLargeError';
 }
@@ -32,9 +30,9 @@ function inflate(body: Buffer, options: { readonly maxOutputLength: number }): B
 }
 
 /**
- * Removes the content codings of a body (RFC 9110, section 8.4), the last one first.
- * @returns undefined for a body that is cut or damaged, and for codings that are unknown
- * @throws TooLargeError when any step gives more than `maxBytes`
+ * Removes content codings (RFC 9110, section 8.4), the last one first.
+ * @returns undefined for a truncated or damaged body, or an unknown coding
+ * @throws TooLargeError when any step exceeds `maxBytes`
  */
 export function decodeContent(
   body: Buffer,
@@ -43,7 +41,7 @@ export function decodeContent(
 ): Buffer | undefined {
   const named = [headers['content-encoding'] ?? []].flat().join(',').toLowerCase().split(',');
   const codings = named.map((coding) => coding.trim()).filter((coding) => coding !== '');
-  // An answer to a request that has no body may still name a coding.
+  // A response without a body may still name a coding.
   if (codings.length === 0 || body.length === 0) return body;
   if (codings.length > MAX_CODINGS) return undefined;
   let decoded = body;

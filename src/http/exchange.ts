@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream';
 import { Client, type Dispatcher } from 'undici';
 import { ACCEPT_ENCODING, decodeContent, TooLargeError } from './content-coding.ts';
 
-/** One HTTP request, ready to go out. */
 export interface HttpRequest {
   readonly origin: string;
   /** Path and query, percent-encoded. */
@@ -16,23 +15,23 @@ export interface HttpRequest {
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Without its content codings; undefined when they cannot be decoded. */
+  /** Decoded; undefined when that failed. */
   readonly body: Buffer | undefined;
-  /** As it came. */
+  /** As received. */
   readonly rawBody: Buffer;
 }
 
 export interface ExchangeLimits {
-  /** Time left for the whole exchange, in milliseconds. */
+  /** For the whole exchange. */
   readonly timeoutMs: number;
-  /** Limits the body as it comes and after decoding. `ignored`: the exchange ends with the headers, the body is empty. */
+  /** Of the body as received and after decoding. `ignored`: the exchange ends after the headers, the body is empty. */
   readonly maxBytes: number | 'ignored';
   readonly signal?: AbortSignal | undefined;
   /** Checked before connecting, and right before the first byte is written. */
   readonly leaveBefore?: LeaveDeadline | undefined;
 }
 
-/** The latest time at which a request may leave. */
+/** The latest time a request may be sent. */
 export interface LeaveDeadline {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -40,12 +39,11 @@ export interface LeaveDeadline {
   readonly clock: () => number;
 }
 
-/** The process was suspended past the request's {@link LeaveDeadline}. Nothing left. */
 export class TooLateError extends Error {
   override readonly name = 'TooLateError';
 }
 
-/** What ended an exchange: its deadline, its byte limit, its signal, or the connection. */
+/** Deadline, byte limit, signal, or connection. */
 export type ExchangeFailure = 'timeout' | 'too_large' | 'aborted' | 'connection';
 
 const FAILURES: Readonly<Record<Exclude<ExchangeFailure, 'connection'>, string>> = {
@@ -54,13 +52,12 @@ const FAILURES: Readonly<Record<Exclude<ExchangeFailure, 'connection'>, string>>
   aborted: 'it was given up',
 };
 
-/** Why an exchange gave no complete answer. */
 export class HttpExchangeError extends Error {
   override readonly name = 'HttpExchangeError';
   readonly failure: ExchangeFailure;
-  /** Whether bytes of the request may have left. `false` is a proof, `true` is not. */
+  /** `false` proves that no byte was sent; `true` proves nothing. */
   readonly sent: boolean;
-  /** Status of an answer that is too large. */
+  /** Of a response that is too large. */
   readonly status: number | undefined;
 
   constructor(
@@ -76,11 +73,10 @@ export class HttpExchangeError extends Error {
 }
 
 /**
- * Sends one request and reads its answer whole, under one deadline. Never retries, never follows a redirect.
- *
- * The proof that nothing was sent is undici's `onRequestStart`: it runs right before a request's first byte is
- * written, after name resolution, connecting and the TLS handshake. A request whose `onRequestStart` never ran never
- * left, and one that was given up before is stopped there. A second run would be a second sending: it is stopped too.
+ * Sends one request and reads its whole response, under one deadline. Never retries, never follows a redirect.
+ * undici's `onRequestStart` proves whether anything was sent: it runs right before the first byte is written, after
+ * name resolution, connecting and the TLS handshake. A request given up before is stopped there. A second run would
+ * send twice: it is stopped too.
  * @throws {HttpExchangeError | TooLateError}
  */
 export function exchange(
@@ -113,7 +109,7 @@ export function exchange(
     };
     const failBy = (failure: keyof typeof FAILURES, cause?: unknown): void =>
       fail(failure, FAILURES[failure], cause);
-    /** Whether the request may still leave. If not, the exchange has ended. */
+    /** False: the exchange has ended. */
     const mayBegin = (): boolean => {
       const lateMs = leaveBefore === undefined ? 0 : leaveBefore.clock() - leaveBefore.at;
       if (lateMs > 0 && settle()) reject(new TooLateError(`it would have left ${lateMs} ms too late`));
@@ -124,7 +120,7 @@ export function exchange(
     };
     const onAbort = (): void => failBy('aborted', signal?.reason);
     const timer = setTimeout(() => failBy('timeout'), limits.timeoutMs);
-    // This comes before the deadline: a process that was suspended has missed both, and must tell of the suspension.
+    // Before the deadline: a suspended process missed both, and must report the suspension.
     if (!mayBegin()) return;
     if (signal?.aborted) return onAbort();
     if (limits.timeoutMs <= 0) return fail('timeout', 'there was no time left to send it');
@@ -137,7 +133,7 @@ export function exchange(
         method: request.method,
         headers: [...request.headers, 'accept-encoding', ACCEPT_ENCODING],
         body: request.body ?? null,
-        // The deadline above is the only clock.
+        // The deadline above is the only timer.
         headersTimeout: 0,
         bodyTimeout: 0,
       },
@@ -147,7 +143,7 @@ export function exchange(
             controller.abort(new Error('this request is over'));
             return fail('connection', 'the connection would have sent it a second time');
           }
-          // Connecting may have taken long, and the process may have been suspended meanwhile, so this is checked again.
+          // Connecting may have taken long, and the process may have been suspended, so this is checked again.
           if (!mayBegin()) return controller.abort(new Error('nothing may be sent any more'));
           sent = true;
           running = controller;
@@ -188,19 +184,18 @@ export function exchange(
 
 const NOTHING = Buffer.alloc(0);
 
-/** One error for all connections: undici would make one with a stack for each. */
+/** One error for all connections: undici would create one with a stack for each. */
 const DEADLINE_PASSED = new Error('the exchange is over');
 
 /**
- * Sends one request on a connection of its own: one that was used before may be closed by the server while the request
- * goes out, and nobody could tell whether it was carried out. The client closes the connection by itself, because with
- * `Connection: close` undici makes an error with a stack for every answer, which is slow.
+ * A reused connection may be closed by the server while the request goes out, with an unknown outcome. The client
+ * closes the connection itself, because with `Connection: close` undici creates a slow error for every response.
  */
 export async function exchangeOnFreshConnection(
   request: HttpRequest,
   limits: ExchangeLimits,
 ): Promise<HttpResponse> {
-  // Destroying a client does not stop a connection that is coming about; its own timeout does.
+  // Destroying a client doesn't stop a connection attempt; its own timeout does.
   const timeout = Math.max(1, Math.ceil(limits.timeoutMs));
   const dispatcher = new Client(request.origin, { connect: { timeout } });
   try {
@@ -210,7 +205,7 @@ export async function exchangeOnFreshConnection(
   }
 }
 
-/** undici's parser errors carry the bytes they could not read, which may echo a secret. */
+/** undici's parser errors contain the unreadable bytes, which may echo a secret. */
 function withoutData(error: Error): Error {
   if (!('data' in error)) return error;
   const safe = new Error(error.message);

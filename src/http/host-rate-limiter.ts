@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A host has said that it takes no requests for a while. */
+/** The host asked for a pause. */
 export class HostBusyError extends Error {
   override readonly name = 'HostBusyError';
-  /** The rest of that while, in milliseconds. */
+  /** The rest of the pause. */
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number) {
@@ -12,16 +12,15 @@ export class HostBusyError extends Error {
   }
 }
 
-/** How gently a host is asked. */
 export interface HostRateLimiterOptions {
-  /** Requests under way at once. */
+  /** Concurrent requests. */
   readonly atOnce: number;
-  /** Least time between two starts, milliseconds. */
+  /** Minimum time between two starts. */
   readonly spacingMs: number;
   readonly now: () => Date;
 }
 
-/** Lets requests to one host through: few at once, spaced, none while the host asked to wait. */
+/** Limits concurrency and rate per host, and pauses when the host asks for it. */
 export class HostRateLimiter {
   readonly #options: HostRateLimiterOptions;
   readonly #waiting: (() => void)[] = [];
@@ -33,15 +32,12 @@ export class HostRateLimiter {
     this.#options = options;
   }
 
-  /** No request goes out for this long, those that wait already included. */
+  /** Waiting requests are paused too. */
   closeFor(ms: number): void {
     this.#closedUntil = Math.max(this.#closedUntil, this.#options.now().getTime() + ms);
   }
 
-  /**
-   * Runs a request when its turn comes.
-   * @throws HostBusyError instead of waiting while the host is closed; the signal's reason when it is aborted.
-   */
+  /** @throws HostBusyError instead of waiting while the host is closed; the signal's reason when aborted. */
   async run<T>(request: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     this.#refuseWhileClosed();
     await this.#enter(signal);
@@ -65,7 +61,7 @@ export class HostRateLimiter {
       this.#underWay += 1;
       return;
     }
-    // A request that ends hands its place over, so the place stays counted.
+    // A finished request hands its slot over, so the slot stays counted.
     await new Promise<void>((resolve, reject) => {
       const enter = () => {
         signal?.removeEventListener('abort', giveUp);

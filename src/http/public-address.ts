@@ -1,7 +1,7 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/** Addresses that no registry's public server has (IANA special-purpose registries, RFC 6890). */
+/** Never the address of a public server (IANA special-purpose registries, RFC 6890). */
 const special = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -37,7 +37,6 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** A server that must not be asked because of where it is. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError';
 
@@ -46,27 +45,28 @@ export class PrivateAddressError extends Error {
   }
 }
 
-/** Resolves a name to all of its addresses, as `lookup` of `node:dns` does. */
+/** All addresses of a name, like `lookup` of `node:dns`. */
 export type Resolve = (
   host: string,
   options: { readonly all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** Decides which hosts may be asked. */
+/** Decides which hosts may be contacted. */
 export interface AddressGuard {
-  /** @throws PrivateAddressError when the host is a private address itself; names are checked when they are resolved. */
+  /**
+   * @throws PrivateAddressError when the host is a private address itself; names are checked when they are resolved.
+   */
   check(url: URL): void;
-  /** Resolves a name as the operating system does and refuses it when any of its addresses is private. */
+  /** Resolves like the operating system, and refuses a name with any private address. */
   readonly lookup: LookupFunction;
 }
 
 /**
- * Keeps requests to servers that others name (a bootstrap file, a redirect) away from the private network the bot
- * runs in.
- * @param trusted the address that the operator set. Its host may be asked wherever it is; if it is the loopback,
- *   so may every other server there, which is what a sandbox on one machine needs.
- * @param resolve the operating system's when left out.
+ * Keeps requests to servers named by others (a bootstrap file, a redirect) out of the private network.
+ * @param trusted set by the operator; its host is allowed anywhere. If it is the loopback, other servers there are
+ * allowed too, for a sandbox on one machine.
+ * @param resolve the operating system's by default.
  */
 export function createAddressGuard(trusted: URL, resolve: Resolve = systemLookup): AddressGuard {
   const trustedHost = bareHost(trusted);
@@ -116,8 +116,8 @@ function isSpecial(address: string): boolean {
 }
 
 /**
- * The IPv4 addresses that a router or a tunnel takes out of an IPv6 address: NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo
- * (RFC 4380), ISATAP (RFC 5214), IPv4-translated (RFC 7915) and IPv4-compatible addresses (RFC 4291, 2.5.5.1).
+ * IPv4 addresses embedded in an IPv6 address: NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC
+ * 5214), IPv4-translated (RFC 7915) and IPv4-compatible addresses (RFC 4291, 2.5.5.1).
  */
 function embeddedAddresses(address: string): readonly string[] {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groupsOf(address);
@@ -132,7 +132,7 @@ function embeddedAddresses(address: string): readonly string[] {
   return isNat64 || isIsatap || isTranslated ? [last] : [];
 }
 
-/** The eight groups of an IPv6 address. `URL` writes them in one form, whatever form they had. */
+/** `URL` normalizes IPv6 addresses. */
 function groupsOf(address: string): readonly number[] {
   const [head = '', tail = ''] = bareHost(new URL(`http://[${address.replace(/%.*/, '')}]/`)).split('::');
   const read = (groups: string) =>

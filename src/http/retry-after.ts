@@ -1,7 +1,4 @@
-/**
- * The wait that a `Retry-After` header asks for (RFC 9110, section 10.2.3), in milliseconds from `now`; undefined when
- * it says nothing usable. Callers cap it.
- */
+/** Milliseconds from `now` (RFC 9110, section 10.2.3); undefined when unusable. Callers cap it. */
 export function readRetryAfter(header: string | string[] | undefined, now: number): number | undefined {
   const value = (Array.isArray(header) ? header[0] : header)?.trim();
   if (value === undefined || value === '') return undefined;

@@ -1,14 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { TextDecoder } from 'node:util';
 
-/*
- * Text and JSON as other servers send them.
- */
-
 /**
- * Decodes XML in any encoding that `TextDecoder` knows. The order is that of RFC 7303, section 3: byte order mark,
- * `charset` of the content type, XML declaration.
- * @returns undefined when `TextDecoder` knows none of the encodings that are named
+ * Decodes XML in any encoding of `TextDecoder`. Precedence (RFC 7303, section 3): byte order mark, `charset` of the
+ * content type, XML declaration.
+ * @returns undefined when none of the named encodings is known
  */
 export function xmlText(body: Buffer, contentType: string | undefined): string | undefined {
   const head = body.toString('latin1', 0, 200);
@@ -16,7 +12,7 @@ export function xmlText(body: Buffer, contentType: string | undefined): string |
   return decodeText(body, [charsetOf(contentType), declared]);
 }
 
-/** Decodes JSON. It is UTF-8 (RFC 8259, section 8.1), so a `charset` counts only where it cannot be that. */
+/** JSON is UTF-8 (RFC 8259, section 8.1); a `charset` counts only when the body can't be UTF-8. */
 export function jsonText(body: Buffer, contentType: string | undefined): string | undefined {
   return decodeText(body, [isUtf8(body) ? undefined : charsetOf(contentType)]);
 }
@@ -27,7 +23,7 @@ function charsetOf(contentType: string | undefined): string | undefined {
 
 function decodeText(body: Buffer, said: readonly (string | undefined)[]): string | undefined {
   const seen = byteOrderMark(body) ?? wideEncoding(body);
-  // What does not look like UTF-16 is not UTF-16, whatever its sender says.
+  // A body that doesn't look like UTF-16 isn't, whatever its `charset`.
   const named = said.filter((name) => name !== undefined && !/^utf-?16$/i.test(name));
   const names = seen === undefined ? named : [seen];
   if (names.length === 0) return decodeAs('utf-8', body);
@@ -38,7 +34,7 @@ function decodeText(body: Buffer, said: readonly (string | undefined)[]): string
   return undefined;
 }
 
-/** The bytes 0x80 to 0x9f of windows-1252. Some versions of Node decode them as ISO 8859-1 (nodejs/node#56542). */
+/** Bytes 0x80 to 0x9f of windows-1252. Some versions of Node decode them as ISO 8859-1 (nodejs/node#56542). */
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
 function decodeAs(encoding: string | undefined, body: Buffer): string | undefined {
@@ -65,11 +61,11 @@ function wideEncoding([first, second]: Buffer): string | undefined {
   return second === 0 ? 'utf-16le' : 'utf-16be';
 }
 
-/** A text or a number of JSON. */
+/** A JSON string or number. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * Parses JSON. A number that JavaScript would write with other digits becomes a text with the digits that came:
+ * A number that JavaScript would write with other digits becomes a string with the original digits:
  * `9007199254740993`, `12.10`.
  * @throws SyntaxError whose message may quote the text
  */

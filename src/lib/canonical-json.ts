@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * JSON in the one form that RFC 8785 gives every value: no layout, members in the sequence of their names' UTF-16 code units,
- * numbers and texts as ECMAScript writes them. What is undefined is left out.
- * @throws {TypeError} for what JSON cannot hold, such as a text that is not valid Unicode
+ * Canonical JSON (RFC 8785). Undefined members are left out.
+ * @throws {TypeError} for what JSON can't hold, such as invalid Unicode
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Groups values by a key; keys and values stay in the sequence in which they come. */
+/** Keeps the order of keys and values. */
 export function groupBy<Value, Key>(
   values: Iterable<Value>,
   keyOf: (value: Value) => Key,
@@ -15,29 +15,29 @@ export function groupBy<Value, Key>(
   return groups;
 }
 
-/** Each value once. Values that have the same JSON are the same. */
+/** Values with the same JSON are equal. */
 export function distinct<Value>(values: Iterable<Value>): Value[] {
   return [...new Map([...values].map((value) => [JSON.stringify(value), value])).values()];
 }
 
-/** What `condition && value` gives: `undefined` or `false` stand where there is no value. */
+/** The result of `condition && value`. */
 export type Maybe<Value> = Value | undefined | false;
 
 export function present<Value>(values: readonly Maybe<Value>[]): Value[] {
   return values.filter((value): value is Value => value !== undefined && value !== false);
 }
 
-/** Values in parts of at most so many. */
+/** Parts of at most `size` values. */
 export function chunksOf<Value>(values: readonly Value[], size: number): Value[][] {
   return Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
     values.slice(index * size, (index + 1) * size),
   );
 }
 
-/** So many values take a few milliseconds. */
+/** Takes a few milliseconds. */
 const SLICE = 500;
 
-/** Values in slices, between which everybody else has their turn. */
+/** Yields to the event loop between slices. */
 export async function* slicesOf<Value>(values: readonly Value[]): AsyncGenerator<readonly Value[]> {
   for (let start = 0; start < values.length; start += SLICE) {
     if (start > 0) await setImmediate();
@@ -45,7 +45,7 @@ export async function* slicesOf<Value>(values: readonly Value[]): AsyncGenerator
   }
 }
 
-/** Runs work for each item in turn. A failure doesn't keep the others from their turn. */
+/** In turn. A failure doesn't stop the others. */
 export async function settleEach<Item, Result>(
   items: Iterable<Item>,
   work: (item: Item) => Promise<Result>,

@@ -1,12 +1,12 @@
-/** More changes of one row by others than this mean that something is wrong. */
+/** More conflicts than this mean a fault. */
 const MAX_ATTEMPTS = 50;
 
 /**
- * Reads a row, decides and commits, and begins again where somebody else committed first.
+ * Reads a row, decides, commits; starts over after a conflict.
  * @param what names the change, for the error
- * @param read gets how often it was tried before
- * @param attempt decides and commits by compare-and-swap on the row's version; undefined where somebody was faster
- * @throws when others change the row without end
+ * @param read gets the number of earlier attempts
+ * @param attempt commits by compare-and-swap on the row's version; undefined on a conflict
+ * @throws after too many conflicts
  */
 export async function compareAndSwap<Row, Outcome>(
   what: string,

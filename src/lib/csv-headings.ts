@@ -1,8 +1,8 @@
 import { cleanText } from './typed-text.ts';
 
-/*
- * The headings that spreadsheets and registrars give to the columns of a list, in the languages of their users. Case,
- * accents, blanks and punctuation don't count.
+/**
+ * Column headings of spreadsheets and registrars, in several languages. Case, accents, blanks and punctuation are
+ * ignored.
  */
 
 const HEADINGS = {
@@ -46,7 +46,7 @@ const HEADINGS = {
 
 export type ListColumn = keyof typeof HEADINGS;
 
-/** Headings that are known and taken by no list. The dates among them are no expiry. */
+/** Known headings that no list uses. Its dates are no expiry dates. */
 const UNUSED = `created, create date, created at, created on, creation date, creation time, date created,
   registered, registered at, registered on, registered since, registration date, reg date, purchased, purchase date,
   start date, Erstellt, erstellt am, Erstellungsdatum, angelegt am, Anlagedatum, registriert am, registriert seit,
@@ -75,15 +75,11 @@ function keyOf(heading: string): string {
   return bare.replace(/[^\p{L}\p{N}]+/gu, '');
 }
 
-/** Whether a cell is a heading that one of the lists knows. */
 export function isHeading(cell: string): boolean {
   return COLUMNS.has(keyOf(cell));
 }
 
-/**
- * The column that a heading means.
- * @returns empty for a known heading that no list takes, and an unknown heading itself, in lower case
- */
+/** @returns empty for a known heading that no list uses; an unknown heading itself, in lower case */
 export function columnOf(heading: string): string {
   return COLUMNS.get(keyOf(heading)) ?? heading.toLowerCase();
 }

@@ -4,37 +4,36 @@ import { CsvError, parse } from 'csv-parse';
 import { isHeading } from './csv-headings.ts';
 import { cleanText } from './typed-text.ts';
 
-/* CSV files as people bring them, from spreadsheets of any country. A hostile one holds up nobody else. */
+/** CSV files from spreadsheets of any country. A hostile file doesn't block other work. */
 
-/** The longest file that is read, in bytes. */
+/** Bytes per file. */
 export const MAX_CSV_BYTES = 4_000_000;
-/** Cells of one line. No file that is asked for has more than a dozen columns. */
+/** Per line. Files have a dozen columns at most. */
 const MAX_COLUMNS = 100;
-/** Characters of one cell. */
+/** Characters per cell. */
 const MAX_CELL_LENGTH = 10_000;
-/** Bytes that are parsed before other work has its turn: a few milliseconds. */
+/** Bytes parsed before yielding: a few milliseconds. */
 const CHUNK_BYTES = 16_384;
-/** Work on rows lets other work in after so long. */
+/** Row work yields after this time. */
 const TURN_MS = 10;
 
-/** The line with which spreadsheets name the separator. */
+/** Spreadsheets name the separator in this line. */
 export const SEPARATOR_LINE = /^\s*"?sep=([,;|\t])"?[,;\s]*$/i;
 
-/** A row of cells. */
 export interface CsvRecord {
   /** Its first line in the text. */
   readonly line: number;
   readonly cells: readonly string[];
-  /** The cells as they are written, with what keeps a spreadsheet from reading one as a formula. */
+  /** Cells as written, with their formula guard. */
   readonly raw: readonly string[];
 }
 
-/** What keeps a file from being read as CSV. */
+/** Why a file can't be read as CSV. */
 export type CsvIssue =
-  /** It is no CSV from this line on, such as for a quotation mark that is never closed. */
+  /** Not CSV from this line on, for example an unclosed quote. */
   | { readonly line: number; readonly code: 'not_csv' }
   | { readonly line: number; readonly code: 'repeated_column'; readonly column: string }
-  /** Another list begins here, whose columns may be others. */
+  /** A second list starts here, perhaps with other columns. */
   | { readonly line: number; readonly code: 'second_header' }
   | {
       readonly line: number;
@@ -42,12 +41,12 @@ export type CsvIssue =
       readonly limit: number;
     };
 
-/** Why the text of a file cannot be read, whatever it is about. */
+/** Reasons that don't depend on the file's content. */
 export type UnreadableFile =
   | { readonly code: 'not_text'; readonly line: number }
   | { readonly code: 'too_large'; readonly maxBytes: number };
 
-/** The lines of a file that are not blank. */
+/** Non-blank lines. */
 export type ReadCsv =
   | { readonly ok: true; readonly header: CsvRecord | undefined; readonly rows: readonly CsvRecord[] }
   | { readonly ok: false; readonly issue: CsvIssue };
@@ -58,12 +57,12 @@ export interface CsvOptions {
   readonly columnOf: (heading: string) => string;
 }
 
-/** Whether a row goes on behind the columns of its header: a comma within a value has cut that in two. */
+/** The row is longer than its header: a comma inside a value split it. */
 export function hasMoreCells(cells: readonly string[], columns: readonly string[]): boolean {
   return cells.slice(columns.length).some((cell) => cell !== '');
 }
 
-/** Ends the parsing at the first line that is refused. */
+/** Ends parsing at the first refused line. */
 class CsvRefusal extends Error {
   override readonly name = 'CsvRefusal';
   readonly issue: CsvIssue;
@@ -74,10 +73,10 @@ class CsvRefusal extends Error {
   }
 }
 
-/** The prefix that keeps a spreadsheet from reading a cell as a formula is not part of the cell. */
+/** This prefix keeps spreadsheets from reading a cell as a formula. It isn't part of the value. */
 const FORMULA_GUARD = /^'(?=[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
 
-/** Reads the bytes of a file as text: UTF-8, or UTF-16 in either byte order, with its mark or without. */
+/** UTF-8, or UTF-16 in either byte order, with or without a mark. */
 export function decodeFile(
   bytes: Uint8Array,
 ): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: UnreadableFile } {
@@ -106,7 +105,7 @@ function notText(before: string): UnreadableFile {
   return { code: 'not_text', line: before.split(/\r\n|\n|\r/).length };
 }
 
-/** What comes before the first byte that is no UTF-8: that much is replaced there. */
+/** The text before the first invalid UTF-8 byte. */
 function readableStart(bytes: Uint8Array): string {
   const text = new TextDecoder('utf-8').decode(bytes);
   const at = text.indexOf('\ufffd');
@@ -114,15 +113,15 @@ function readableStart(bytes: Uint8Array): string {
 }
 
 /**
- * Reads CSV whose columns are separated by comma, semicolon, tab or bar, with any line ends, even different ones. Other
- * work has its turns meanwhile, and nothing is read beyond the first line that exceeds a limit.
+ * Columns separated by comma, semicolon, tab or bar, with any line ends, even mixed. Yields to other work, and reads
+ * nothing beyond the first line over a limit.
  */
 export async function readCsv(text: string, options: CsvOptions): Promise<ReadCsv> {
   if (Buffer.byteLength(text) > MAX_CSV_BYTES)
     return { ok: false, issue: { line: 1, code: 'too_many_bytes', limit: MAX_CSV_BYTES } };
   const { content, header: first, delimiter } = layoutOf(text);
   const bytes = Buffer.from(content);
-  // What a header of many columns would cost to parse is not spent.
+  // Parsing a header of many columns would be slow.
   if (first.split(delimiter, MAX_COLUMNS + 1).length > MAX_COLUMNS)
     return { ok: false, issue: { line: 1, code: 'too_many_columns', limit: MAX_COLUMNS } };
   const records: CsvRecord[] = [];
@@ -142,7 +141,7 @@ export async function readCsv(text: string, options: CsvOptions): Promise<ReadCs
       const filled = cells.filter((cell) => cell !== '');
       if (records.length > 0 && filled.length > 1 && filled.every(isHeading))
         throw new CsvRefusal({ line, code: 'second_header' });
-      // Spreadsheets leave rows of empty cells behind.
+      // Spreadsheets leave rows of empty cells.
       if (filled.length > 0) records.push({ line, cells, raw });
       return null;
     },
@@ -156,7 +155,7 @@ export async function readCsv(text: string, options: CsvOptions): Promise<ReadCs
     return { ok: false, issue: { line: typeof lines === 'number' ? lines : 1, code: 'not_csv' } };
   }
   const [top, ...rows] = records;
-  // Spreadsheets leave columns of empty cells behind, too.
+  // Spreadsheets leave columns of empty cells, too.
   const columns = (top?.cells.findLastIndex((cell) => cell !== '') ?? 0) + 1;
   const header = top && { ...top, cells: top.cells.slice(0, columns) };
   const repeated = header && repeatedColumn(header, options.columnOf);
@@ -183,7 +182,7 @@ function repeatedColumn({ line, cells }: CsvRecord, columnOf: CsvOptions['column
   return repeated === undefined ? undefined : { line, code: 'repeated_column', column: repeated };
 }
 
-/** A text with one kind of line ends, its first line with cells, and what separates its columns. */
+/** Normalized line ends, the first non-blank line, and the separator. */
 function layoutOf(text: string): {
   readonly content: string;
   readonly header: string;
@@ -192,7 +191,7 @@ function layoutOf(text: string): {
   const even = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
   const [first = ''] = FILLED_LINE.exec(even) ?? [];
   const [, named] = SEPARATOR_LINE.exec(first) ?? [];
-  // The line is left blank, so that the others keep their numbers.
+  // The line is blanked, so the others keep their numbers.
   const content = named === undefined ? even : even.replace(first, '');
   const [header = ''] = named === undefined ? [first] : (FILLED_LINE.exec(content) ?? []);
   const bare = header.replace(/"[^"]*"/g, '');
@@ -200,7 +199,7 @@ function layoutOf(text: string): {
   return { content, header, delimiter: named ?? likely };
 }
 
-/** The first line that is not blank. */
+/** The first non-blank line. */
 const FILLED_LINE = /^.*\S.*$/m;
 
 async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
@@ -210,7 +209,7 @@ async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** Gives each item its turn of work, and other work its own in between. */
+/** Yields to the event loop between items. */
 export async function* inTurns<T>(items: readonly T[]): AsyncGenerator<T> {
   let since = performance.now();
   for (const item of items) {

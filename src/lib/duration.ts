@@ -4,7 +4,7 @@ export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 export const WEEK_MS = 7 * DAY_MS;
 
-/** Milliseconds of each unit, the longest first. */
+/** In milliseconds, longest first. */
 const UNITS = [
   ['d', DAY_MS],
   ['h', HOUR_MS],
@@ -16,8 +16,8 @@ const UNITS = [
 const LONGEST_MS = 3_650 * DAY_MS;
 
 /**
- * Reads a length of time as people write it in settings: `90s`, `15m`, `72h`, `7d`.
- * @returns milliseconds, or undefined when the text is something else or not positive
+ * Reads `90s`, `15m`, `72h`, `7d`.
+ * @returns milliseconds; undefined when malformed or not positive
  */
 export function parseDuration(text: string): number | undefined {
   const [, amount, unit] = /^(\d{1,9})\s*([smhd])$/.exec(text.trim()) ?? [];
@@ -26,7 +26,7 @@ export function parseDuration(text: string): number | undefined {
   return ms > 0 && ms <= LONGEST_MS ? ms : undefined;
 }
 
-/** Writes milliseconds in the largest unit that keeps them whole: the inverse of {@link parseDuration}. */
+/** In the largest unit without a remainder: the inverse of {@link parseDuration}. */
 export function formatDuration(ms: number): string {
   for (const [unit, unitMs] of UNITS) {
     if (ms >= unitMs && ms % unitMs === 0) return `${ms / unitMs}${unit}`;

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import pretty from 'pino-pretty';
 
-/** A log without child loggers, because the bindings of a child would not be masked. */
+/** No child loggers: a child's bindings would not be masked. */
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'>;
 
 /**
- * Writes JSON lines to standard output. Secrets are kept out by their type (`Secret` prints `[secret]`). Values under
- * certain names are masked as well, because libraries pass secrets as plain text.
+ * JSON lines. Secrets are kept out by their type (`Secret` prints `[secret]`). Values under certain names are masked
+ * too, because libraries pass secrets as plain text.
  * @param level pino level
- * @param destination where the lines go; standard output when left out
+ * @param destination standard output by default
  */
 export function createLog(level: string, destination?: DestinationStream): Log {
   return pino(
@@ -23,13 +23,13 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   );
 }
 
-/** Standard output with lines for people instead of JSON. */
+/** Readable lines instead of JSON. */
 export function prettyOutput(): DestinationStream {
-  // In this thread, so that the last lines before an exit are written.
+  // Synchronous, so the last lines before an exit are written.
   return pretty({ sync: true, ignore: 'pid,hostname', colorize: process.stdout.isTTY });
 }
 
-/** Names of values that must not be logged, as libraries spell them. */
+/** As libraries spell them. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'password',
   'token',
@@ -37,10 +37,10 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'totpSecret',
 ]);
-/** Nothing that is logged is nested deeper. The limit ends the walk over circular values. */
+/** Ends the walk over circular values. */
 const MAX_DEPTH = 8;
 
-/** The values of a line with secrets masked; the same object when there is nothing to mask. */
+/** The same object when nothing is masked. */
 function masked(values: Readonly<Record<string, unknown>>, depth = 0): Record<string, unknown> {
   let copy: Record<string, unknown> | undefined;
   for (const name of Object.keys(values)) {
@@ -72,18 +72,18 @@ interface DescribedError {
   cause?: DescribedError;
 }
 
-/** What may be logged about an error. Prisma's messages quote the values of a query, so only their code is kept. */
+/** Prisma's messages quote query values, so only their code is logged. */
 function describeError(error: unknown, depth = 0): DescribedError {
   if (!(error instanceof Error))
     return { type: typeof error, message: 'a value that is no Error was thrown' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   const fromPrisma = error.name.startsWith('PrismaClient');
-  // The message may contain a line that looks like a stack frame, so it is cut off first.
+  // The message may contain a line like a stack frame, so it is cut off first.
   const frames = error.stack
     ?.replace(error.message, '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line));
-  // A connection that was tried at every address fails with several errors; the first one says what is wrong.
+  // A connection tried at several addresses fails with several errors; the first explains it.
   const cause: unknown = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
   return {
     type: error.name,
@@ -94,7 +94,7 @@ function describeError(error: unknown, depth = 0): DescribedError {
   };
 }
 
-/** A short reference that a message to a person shares with the log line of the same error. */
+/** Shown to the person and logged with the error. */
 export function newReference(): string {
   return randomBytes(4).toString('hex');
 }

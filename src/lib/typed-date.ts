@@ -1,7 +1,7 @@
 import { DAY_MS } from './duration.ts';
 import { cleanText, excerptOf } from './typed-text.ts';
 
-/** Why a date is refused, with an excerpt of the typed text. */
+/** With an excerpt of the input. */
 export interface DateIssue {
   readonly code: 'ambiguous_date' | 'not_a_date' | 'no_such_day' | 'unlikely_year' | 'no_such_time';
   readonly text: string;
@@ -14,7 +14,7 @@ type TypedDate =
 const FIRST_YEAR = 1985;
 const LAST_YEAR = 2200;
 
-/** Names of months in full and cut, as spreadsheets write them. */
+/** Full and short, as spreadsheets write them. */
 const MONTHS = new Map<string, string>(
   ['en', 'de', 'de-AT', 'fr', 'es', 'it', 'nl', 'pt', 'sv', 'da', 'pl'].flatMap((locale) =>
     (['long', 'short'] as const).flatMap((month) => {
@@ -38,10 +38,9 @@ const TIME = /[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2}
 const MAX_DATE = 60;
 
 /**
- * Reads a day as people, exports and spreadsheets write it: `2027-03-01`, `01.03.2027`, `1 March 2027`,
- * `46447` (a spreadsheet's day), or a timestamp such as `2027-03-01T12:00:00Z` (without an offset: UTC). A date that can be
- * read in two ways is refused.
- * @returns the moment, midnight UTC for a day; or what is wrong.
+ * Reads `2027-03-01`, `01.03.2027`, `1 March 2027`, `46447` (a spreadsheet's day), or a timestamp such as
+ * `2027-03-01T12:00:00Z` (without an offset: UTC). Ambiguous dates are refused.
+ * @returns the moment, midnight UTC for a day; or the issue.
  */
 export function parseTypedDate(text: string): TypedDate {
   const trimmed = cleanText(text).trim();
@@ -61,7 +60,7 @@ export function parseTypedDate(text: string): TypedDate {
   return dateIssue(/^\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}$/.test(date) ? 'ambiguous_date' : 'not_a_date', trimmed);
 }
 
-/** Year, month and day of a date whose month is a word, in whatever order. */
+/** Year, month and day of a date whose month is a word, in any order. */
 function wordedDate(date: string): (string | undefined)[] {
   const parts = date
     .toLowerCase()

@@ -1,15 +1,12 @@
-/*
- * Text pasted from web pages, chats and spreadsheets contains invisible characters.
- */
+/** Pasted text contains invisible characters. */
 
 /** Zero-width spaces, word joiners, byte order marks, soft hyphens and direction marks. */
 const INVISIBLE = /[\u00ad\u061c\u200b\u200e\u200f\u2060\ufeff]/g;
-/** Joiners mean something after Arabic letters, combining marks and emoji, and before another of these (RFC 5892). */
+/** Joiners matter after Arabic letters, combining marks and emoji, and before another of these (RFC 5892). */
 const STRAY_JOINER =
   /(?<![\p{Script=Arabic}\p{M}\p{Extended_Pictographic}])[\u200c\u200d]|[\u200c\u200d](?![\p{L}\p{M}\p{Extended_Pictographic}])/gu;
 const HARD_BLANK = /[\u00a0\u2007\u202f]/g;
 
-/** Removes invisible characters and turns non-breaking blanks into common ones. */
 export function cleanText(text: string): string {
   if (/^[ -~]*$/.test(text)) return text;
   return text.replace(INVISIBLE, '').replace(STRAY_JOINER, '').replace(HARD_BLANK, ' ');
@@ -17,7 +14,7 @@ export function cleanText(text: string): string {
 
 const SHOWN_TEXT = 80;
 
-/** The beginning of a text in one line, as an answer repeats it. */
+/** One line, for answers that quote the input. */
 export function excerptOf(text: string): string {
   const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ');
   return clean.length > SHOWN_TEXT ? `${[...clean].slice(0, SHOWN_TEXT).join('')}…` : clean;

@@ -1,13 +1,13 @@
 import { DAY_MS } from '../lib/duration.ts';
 
-/*
- * Calendar days as YYYY-MM-DD in any time zone. A long list of names asks for several days a name, and `Intl` is slow;
- * so the offsets of a time zone, and the days as text, are remembered.
+/**
+ * Calendar days as YYYY-MM-DD in any time zone. `Intl` is slow and lists need several days per name, so offsets and
+ * days are cached.
  */
 
 const SECOND_MS = 1_000;
 
-/** The most days that are remembered, about thirty years of them. */
+/** About 30 years of days. */
 const MAX_REMEMBERED = 10_000;
 
 const days = new Map<number, string>();
@@ -15,26 +15,25 @@ const numbers = new Map<string, number>();
 const zones = new Map<string, TimeZone>();
 
 /**
- * The calendar day of a moment in a time zone.
  * @param timeZone IANA name, for example `Europe/Berlin`.
  * @returns YYYY-MM-DD.
- * @throws RangeError when the time zone is unknown.
+ * @throws RangeError for an unknown time zone.
  */
 export function calendarDay(moment: Date, timeZone: string): string {
   return zoneNamed(timeZone).dayOf(moment);
 }
 
 /**
- * The first moment at which the clocks of a time zone show a time or a later one: the first of a time that comes twice,
- * the end of a gap for one that is skipped.
- * @param time what clocks show, written as UTC
- * @throws RangeError when the time zone is unknown.
+ * The first moment at which local clocks show `time` or later: the first of a repeated hour, the end of a skipped
+ * one.
+ * @param time the local time, written as UTC
+ * @throws RangeError for an unknown time zone.
  */
 export function firstMomentOf(time: Date, timeZone: string): Date {
   return new Date(zoneNamed(timeZone).firstMomentOf(time.getTime()));
 }
 
-/** The latest time that the clocks of a time zone have shown within a day before a moment, written as UTC. */
+/** The latest local time shown in the day before a moment, written as UTC. */
 export function latestTimeShown(moment: Date, timeZone: string): Date {
   return new Date(zoneNamed(timeZone).latestTimeShown(moment.getTime()));
 }
@@ -43,13 +42,11 @@ function zoneNamed(timeZone: string): TimeZone {
   return remembered(zones, timeZone, () => new TimeZone(timeZone));
 }
 
-/** The day of a moment in UTC, as YYYY-MM-DD. */
 export function utcDay(at: Date): string {
   return numberedDay(Math.floor(at.getTime() / DAY_MS));
 }
 
 /**
- * A day by its number.
  * @param number whole days since 1 January 1970.
  * @returns YYYY-MM-DD.
  */
@@ -58,7 +55,6 @@ export function numberedDay(number: number): string {
 }
 
 /**
- * The number of a day.
  * @param day YYYY-MM-DD.
  * @returns whole days since 1 January 1970.
  */
@@ -66,7 +62,7 @@ export function dayNumber(day: string): number {
   return remembered(numbers, day, () => Date.parse(day) / DAY_MS);
 }
 
-/** Whether a text is a day as YYYY-MM-DD, and one that its month has. */
+/** YYYY-MM-DD, and a day that exists. */
 export function isCalendarDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const at = Date.parse(`${text}T00:00:00Z`);
@@ -75,11 +71,11 @@ export function isCalendarDay(text: string): boolean {
 
 class TimeZone {
   readonly #format: Intl.DateTimeFormat;
-  /** Offsets in milliseconds, by the number of the UTC day at whose beginning they hold. */
+  /** Milliseconds, by the UTC day at whose start they apply. */
   readonly #offsets = new Map<number, number>();
 
   constructor(timeZone: string) {
-    // Making a format is slow, so a time zone has one for all its days.
+    // Creating a format is slow, so each time zone has one.
     this.#format = new Intl.DateTimeFormat('sv-SE', {
       timeZone,
       year: 'numeric',
@@ -96,13 +92,13 @@ class TimeZone {
     const at = moment.getTime();
     const utcDay = Math.floor(at / DAY_MS);
     const offset = this.#offsetAt(utcDay);
-    // The offset changes during this day, so the day's own offset does not tell.
+    // The offset changes during this day.
     if (offset !== this.#offsetAt(utcDay + 1)) return this.#format.format(moment).slice(0, 10);
     return numberedDay(Math.floor((at + offset) / DAY_MS));
   }
 
   firstMomentOf(time: number): number {
-    // No zone is a day away from UTC, and none changes its clocks twice within these days.
+    // No offset is a day long, and no zone changes its clocks twice within these days.
     const utcDay = Math.floor(time / DAY_MS);
     const [before, after] = [this.#offsetAt(utcDay - 1), this.#offsetAt(utcDay + 2)];
     if (before === after) return time - before;

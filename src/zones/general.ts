@@ -1,6 +1,6 @@
 import type { ZoneProfile } from './zone.ts';
 
-/** What holds for a zone without a profile: the rules of DNS itself. The service decides the rest. */
+/** Zones without a profile have only DNS's own rules. The service decides the rest. */
 export const general: ZoneProfile = {
   zone: '*',
   documented: false,

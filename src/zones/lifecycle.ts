@@ -3,15 +3,14 @@ import { calendarDay, dayNumber, numberedDay } from './calendar-day.ts';
 import type { LifecycleProfile, ZoneProfile } from './zone.ts';
 
 /**
- * Where a name stands in its life.
- *
- * - `registered`: before its expiry, nothing threatens it.
- * - `auto_renew_grace`: expired; a renewal still keeps it, the registrar can delete it.
- * - `redemption`: deleted; only a restore, which costs money, brings it back.
- * - `pending_delete`: nothing brings it back any more.
- * - `released`: anybody can register it.
- * - `expired`: past its expiry in a zone of which no periods are documented.
- * - `deleted`: deleted in such a zone; for how long a restore brings it back is not known.
+ * A name's phase.
+ * - `registered`: before its expiry.
+ * - `auto_renew_grace`: expired; it can be renewed, but the registrar may delete it.
+ * - `redemption`: deleted; only a paid restore recovers it.
+ * - `pending_delete`: can't be recovered.
+ * - `released`: available to anyone.
+ * - `expired`: past its expiry in a zone without documented periods.
+ * - `deleted`: deleted in such a zone; how long it can be restored is unknown.
  */
 export type LifePhase =
   | 'registered'
@@ -22,48 +21,42 @@ export type LifePhase =
   | 'expired'
   | 'deleted';
 
-/** One stretch of a name's life. */
 export interface LifeStage {
   readonly phase: LifePhase;
-  /** First moment of the stage; undefined when it has no beginning. */
+  /** Undefined: no beginning. */
   readonly from: Date | undefined;
-  /** First moment after the stage; undefined when it has no end. */
+  /** Exclusive. Undefined: no end. */
   readonly until: Date | undefined;
-  /** Last calendar day (YYYY-MM-DD, in the time zone that was asked for) that lies wholly before `until`. */
+  /** Last calendar day (YYYY-MM-DD, in the given time zone) wholly before `until`. */
   readonly lastSafeDay: string | undefined;
 }
 
-/** A name's life, as far as its dates are known. */
 export interface Lifecycle {
-  /** The stage at the moment that was asked for. */
+  /** At the given moment. */
   readonly current: LifeStage;
-  /** All stages in order. */
+  /** In order. */
   readonly stages: readonly LifeStage[];
-  /** The deletion is a fact; otherwise it is assumed for the end of the auto-renew grace. */
+  /** False: the deletion is assumed for the end of the auto-renew grace. */
   readonly deletionKnown: boolean;
 }
 
-/** How far a deletion has gone, as registries show it. */
+/** As registries show it. */
 export type DeletionPhase = Extract<LifePhase, 'redemption' | 'pending_delete'>;
 
-/** What is known about a name's end. */
+/** Known dates of a name's end. */
 export interface LifeDates {
   readonly expiresAt: Date;
-  /** When the name was deleted, if it was. */
+  /** Undefined: not deleted, or unknown. */
   readonly deletedAt?: Date | undefined;
-  /** The phase of the deletion as the registry shows it. It wins over the dates. */
+  /** The registry's phase. It wins over the dates. */
   readonly deletionPhase?: DeletionPhase | undefined;
 }
 
 /**
- * Follows a name through its life (service API, Domain lifecycle). Days are stretches of 24 hours after the
- * expiry or deletion.
- *
- * A deletion that is not known is assumed for the end of the auto-renew grace, the latest moment at which it can happen.
- * Every date that follows from it is then the latest possible one.
- * @param zone the zone's profile; without documented periods only `registered`, `expired` and `deleted` are told apart.
- * @param dates the expiry and, if known, the deletion.
- * @param now the moment to look at.
+ * A name's life (service API, Domain lifecycle). Days are 24 hours after the expiry or deletion.
+ * An unknown deletion is assumed for the end of the auto-renew grace, the latest possible moment; dates that follow
+ * from it are the latest possible ones.
+ * @param zone without documented periods only `registered`, `expired` and `deleted` are told apart.
  * @param timeZone IANA name for the last safe days.
  */
 export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, timeZone = 'UTC'): Lifecycle {
@@ -83,11 +76,11 @@ export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, time
   const deletionKnown = dates.deletedAt !== undefined;
   const current = shownStage(zone, dates, byDates);
   if (current === undefined) return { current: byDates, stages, deletionKnown };
-  // Nobody knows when it ends.
+  // Its end is unknown.
   return { current, stages: [...stages.slice(0, stages.indexOf(byDates)), current], deletionKnown };
 }
 
-/** The stage that the registry shows; undefined where it is the one that follows from the dates. */
+/** Undefined when it equals the stage that follows from the dates. */
 function shownStage(
   zone: ZoneProfile,
   { deletedAt, deletionPhase }: LifeDates,
@@ -102,7 +95,7 @@ function shownStage(
 }
 
 /**
- * Whether a name counts as deleted out of caution: its grace is over and no deletion is known. By the document it has
+ * A name whose grace is over counts as deleted, to be safe, unless a deletion date is known. By the document it
  * renewed itself (service API, Domain lifecycle).
  */
 export function isDeletionAssumed({ current: { phase }, deletionKnown }: Lifecycle): boolean {
@@ -113,7 +106,7 @@ type PhaseStart = readonly [LifePhase, Date];
 
 function undocumentedStarts({ expiresAt, deletedAt }: LifeDates): readonly PhaseStart[] {
   if (deletedAt === undefined) return [['expired', expiresAt]];
-  // A name that was deleted before its expiry never expires.
+  // A name deleted before its expiry never expires.
   return deletedAt <= expiresAt
     ? [['deleted', deletedAt]]
     : [
@@ -131,7 +124,7 @@ function phaseStarts(periods: LifecycleProfile, { expiresAt, deletedAt }: LifeDa
     ['pending_delete', pendingDelete],
     ['released', released],
   ];
-  // A name that was deleted before its expiry never sees the grace.
+  // A name deleted before its expiry skips the grace.
   return deletion <= expiresAt ? later : [['auto_renew_grace', expiresAt], ...later];
 }
 

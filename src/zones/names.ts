@@ -3,20 +3,16 @@ import { cleanText } from '../lib/typed-text.ts';
 import { zoneFor } from './profiles.ts';
 import type { NameIssue } from './zone-issue.ts';
 
-/**
- * A domain name that passed the rules of host names (RFC 1123) and of letters beyond ASCII (UTS 46). It need not be one
- * that anybody can register: nameservers have such names too.
- */
+/** A valid host name (RFC 1123, UTS 46). It may not be registrable: nameservers have such names too. */
 export interface DomainName {
-  /** Lower case, `xn--…` where needed, no dot at the end: what is sent and compared. */
+  /** Lower case, `xn--…` where needed, no trailing dot: sent and compared. */
   readonly ascii: string;
-  /** The same name with its own letters: what people read. */
+  /** The name as people read it. */
   readonly unicode: string;
   /** The last label in ASCII, for example `rest`. */
   readonly zone: string;
 }
 
-/** What reading a text gave: the value, or what is wrong with it. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issue: NameIssue };
@@ -26,22 +22,21 @@ const MAX_NAME = 253;
 const SHOWN_INPUT = 80;
 const LDH_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const SLACK_LINK = /^<([^<>|]*)(?:\|([^<>|]*))?>$/;
-/** ASCII that no host name has, blanks, control characters and those that turn the direction of writing. */
+/** ASCII that no host name has, blanks, control characters and bidi controls. */
 const NEVER_IN_NAMES = /[\p{Cc}\p{Cs}\p{Co}\p{Zs}\p{Zl}\p{Zp}\p{Bidi_Control}!-,/:-@[-`{-~]/u;
-/** Characters that nobody sees, among them those that turn the direction of writing. */
+/** Invisible characters, bidi controls included. */
 const UNSEEN = /^[\p{C}\p{Zl}\p{Zp}]$/u;
 const EVERY_UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
-/** Letters beyond ASCII, their marks and digits, and the few signs that IDNA knows inside words (RFC 5892). */
+/** Letters, marks and digits beyond ASCII, and the signs that IDNA allows inside words (RFC 5892). */
 const IDN_CHARACTERS = /^[\p{L}\p{M}\p{Nd}\p{Join_Control}\u00b7\u0375\u05f3\u05f4\u30fb.-]*$/u;
-/** A last label that URLs read as the end of an IPv4 address, `0x7f.1` as well. */
+/** A last label that URLs read as part of an IPv4 address, such as `0x7f.1`. */
 const NUMBER_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
 
 /**
- * Reads a domain name as people type and paste it: blanks around it, capitals, a dot at the end, a web address,
- * or the link that Slack makes of a name (`<http://cafe.rest|cafe.rest>`).
- * @param text what was typed.
- * @returns the name, or what is wrong with it; a name has at least two labels, each of 1–63 characters in its
- *   ASCII form, and at most 253 in all. `checkName` says what a zone allows beyond that.
+ * Accepts names as people type and paste them: surrounding blanks, capitals, a trailing dot, a web address, or
+ * Slack's link (`<http://cafe.rest|cafe.rest>`).
+ * @returns the name, or the issue. A name has at least two labels of 1–63 ASCII characters, at most 253 in all.
+ * `checkName` has the zone's rules.
  */
 export function parseDomainName(text: string): Parsed<DomainName> {
   const trimmed = cleanText(text).trim();
@@ -63,16 +58,16 @@ export function parseDomainName(text: string): Parsed<DomainName> {
 }
 
 /**
- * The zone of a text that is no domain name, read from its ending: `rest` of `under_score.rest`. The other fields of such
- * a request are checked against the rules of that zone, so that its writer hears of everything at once.
+ * The zone of an invalid name, from its ending: `rest` of `under_score.rest`. The request's other fields are checked
+ * against that zone's rules, so all issues are reported at once.
  */
 export function zoneOfUnreadable(text: string): string | undefined {
   return /\.([a-z0-9-]+)\.?>?$/i.exec(text.trim())?.[1]?.toLowerCase();
 }
 
 /**
- * Reads a zone as people type it: `rest`, `.rest` or `co.uk`.
- * @returns its ASCII form, or undefined when it can be no zone.
+ * Accepts `rest`, `.rest` or `co.uk`.
+ * @returns the ASCII form; undefined when it can't be a zone.
  */
 export function parseZone(text: string): string | undefined {
   const parsed = parseDomainName(`name.${text.replace(/^\./, '')}`);
@@ -80,8 +75,7 @@ export function parseZone(text: string): string | undefined {
 }
 
 /**
- * A name for people: with its own letters, and the ASCII form beside it when the two differ, so that letters
- * which look alike cannot mislead.
+ * With the ASCII form beside it when the two differ, because similar letters mislead.
  * @param ascii the name in its ASCII form.
  * @returns for example `cafe.rest` or `münchen.rest (xn--mnchen-3ya.rest)`.
  */
@@ -90,7 +84,7 @@ export function displayName(ascii: string): string {
   return unicode === '' || unicode === ascii ? ascii : `${unicode} (${ascii})`;
 }
 
-/** Takes the host out of a pasted web address; anything else is left as it is. */
+/** The host of a pasted web address; other text unchanged. */
 function hostPart(text: string): string {
   const address = /^https?:\/\/([^/?#]*)/i.exec(text.trim());
   return (address?.[1] ?? text.trim()).replace(/:\d+$/, '');
@@ -104,12 +98,9 @@ function decodePercent(text: string): string {
   }
 }
 
-/**
- * Reads a host name and nothing else: no link, scheme, user, port or path.
- * @param text what stands where a host is expected, such as between the slashes of an address.
- */
+/** A host name only: no link, scheme, user, port or path. */
 export function parseBareHost(text: string): Parsed<DomainName> {
-  // IDNA takes these for dots too (UTS 46), and Asian keyboards type them.
+  // Asian keyboards type these; IDNA treats them as dots (UTS 46).
   const name = text
     .normalize('NFC')
     .replace(/[\u3002\uff0e\uff61]/g, '.')
@@ -120,7 +111,7 @@ export function parseBareHost(text: string): Parsed<DomainName> {
 
   const ascii = /^[\x21-\x7e]+$/.test(name) ? name.toLowerCase() : domainToASCII(name);
   const decoded = domainToUnicode(ascii);
-  // Without a profile only the rules of DNS count, so a name that UTS 46 refuses is shown in its ASCII form.
+  // Without a profile only DNS's rules apply, so a name that UTS 46 refuses is shown in its ASCII form.
   const isLenient = ascii !== '' && !zoneFor(ascii).documented;
   const unicode = isLenient && domainToASCII(decoded) !== ascii ? ascii : decoded;
   const encoded = formIssue({ shown, ascii, unicode, isLenient });
@@ -130,13 +121,13 @@ export function parseBareHost(text: string): Parsed<DomainName> {
 
 interface TypedName {
   readonly text: string;
-  /** The text as issues show it. */
+  /** As shown in issues. */
   readonly shown: string;
-  /** The text in its normal form. */
+  /** Normalized. */
   readonly name: string;
 }
 
-/** What is wrong with a name as it was typed. */
+/** Issues of the name as typed. */
 function shapeIssue({ text, shown, name }: TypedName): NameIssue | undefined {
   if (name === '') return { code: 'name_missing' };
   if (text.includes('@')) return { code: 'email_address', text: shown };
@@ -162,7 +153,6 @@ interface EncodedName {
   readonly isLenient: boolean;
 }
 
-/** What is wrong with a name in its ASCII form and with its own letters. */
 function formIssue({ shown, ascii, unicode, isLenient }: EncodedName): NameIssue | undefined {
   if (NUMBER_LABEL.test(ascii)) return { code: 'ip_address', text: shown };
   if (ascii === '' || unicode === '') return { code: 'letters_not_allowed', text: shown };
@@ -183,17 +173,17 @@ function formIssue({ shown, ascii, unicode, isLenient }: EncodedName): NameIssue
   if (!labels.every((label) => LDH_LABEL.test(label)) || !(isLenient || IDN_CHARACTERS.test(unicode))) {
     return { code: 'sign_not_allowed', text: shown };
   }
-  // An `xn--` label that does not encode to itself again cannot be registered.
+  // An `xn--` label that doesn't encode to itself can't be registered.
   if (!isLenient && domainToASCII(unicode) !== ascii) return { code: 'invalid_xn_form', text: shown };
   return undefined;
 }
 
-/** A whole name that a label may have been meant for. */
+/** A full name that the label may have meant. */
 function exampleOf(label: string): string {
   return LDH_LABEL.test(label) && label.length <= 30 ? `${label}.rest` : 'cafe.rest';
 }
 
-/** What somebody typed, at most {@link SHOWN_INPUT} characters of it and none that changes how a sentence is shown. */
+/** At most {@link SHOWN_INPUT} characters, without invisible ones. */
 function cut(text: string): string {
   const clean = text.replace(EVERY_UNSEEN, '');
   return clean.length > SHOWN_INPUT ? `${[...clean].slice(0, SHOWN_INPUT).join('')}…` : clean;

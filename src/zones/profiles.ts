@@ -5,16 +5,15 @@ import type { ZoneProfile } from './zone.ts';
 const PROFILES: readonly ZoneProfile[] = [rest];
 
 /**
- * The profile that governs a name.
  * @param asciiName a name or a zone in ASCII, such as `cafe.rest`, `.rest` or `rest`.
- * @returns the zone's profile, or the general rules for a zone without one.
+ * @returns the zone's profile, or the general rules.
  */
 export function zoneFor(asciiName: string): ZoneProfile {
   const name = `.${asciiName.toLowerCase().replace(/\.$/, '')}`;
   return PROFILES.find((profile) => name.endsWith(`.${profile.zone}`)) ?? general;
 }
 
-/** The profiles that are documented, for `/domain rules`. */
+/** For `/domain rules`. */
 export function documentedZones(): readonly ZoneProfile[] {
   return PROFILES;
 }

@@ -3,7 +3,7 @@ import type { TaskProfile, ZoneProfile } from './zone.ts';
 const free: TaskProfile = { available: true, chargeable: false, processing: 'automated' };
 const charged: TaskProfile = { available: true, chargeable: true, processing: 'automated' };
 
-/** The .rest zone (service API, Profile of the .rest zone and Domain lifecycle in the .rest zone). */
+/** Service API, Profile of the .rest zone and Domain lifecycle in the .rest zone. */
 export const rest: ZoneProfile = {
   zone: 'rest',
   documented: true,

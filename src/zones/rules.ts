@@ -7,13 +7,10 @@ import type { ZoneIssue } from './zone-issue.ts';
 
 export { documentedZones, zoneFor } from './profiles.ts';
 
-/** The letters of ISO 8859-1 that IDNA takes; the middle dot only between two l, as in Catalan (RFC 5892). */
+/** Letters of ISO 8859-1 that IDNA allows; the middle dot only between two l, as in Catalan (RFC 5892). */
 const LATIN_1_LABEL = /^(?:[a-z0-9-]|[\u00df-\u00f6\u00f8-\u00ff]|(?<=l)\u00b7(?=l))+$/;
 
-/**
- * What the zone has against a name.
- * @returns empty when the name can be registered as far as the zone's profile tells.
- */
+/** @returns empty when the profile has no objection. */
 export function checkName(name: DomainName): ZoneIssue[] {
   const { zone, names } = zoneFor(name.ascii);
   const issues: ZoneIssue[] = [];
@@ -41,8 +38,9 @@ export function checkName(name: DomainName): ZoneIssue[] {
 }
 
 /**
- * What keeps a name from being registered, watched or renewed: what its zone has against it, or that it is a host below
- * a registrable domain or a public suffix such as `co.uk`. A direct child of a private suffix such as `uk.com` counts as registrable.
+ * Issues that keep a name from being registered, watched or renewed: the zone's, or that it is a host below a
+ * registrable domain or a public suffix such as `co.uk`. A direct child of a private suffix such as `uk.com` is
+ * registrable.
  */
 export function checkRegistrable(name: DomainName): ZoneIssue[] {
   const { publicSuffix, isIcann } = parse(name.ascii);
@@ -56,10 +54,7 @@ export function checkRegistrable(name: DomainName): ZoneIssue[] {
   return [{ code: 'below_registered_name', name: name.unicode, registered }, ...issues];
 }
 
-/**
- * What is wrong with a list of nameservers for one domain: too few, too many, given twice, or no host names.
- * @param hosts host names as typed or in ASCII.
- */
+/** @param hosts host names as typed or in ASCII. */
 export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): ZoneIssue[] {
   const issues: ZoneIssue[] = [];
   const seen = new Set<string>();
@@ -84,10 +79,7 @@ export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): Z
   return issues;
 }
 
-/**
- * What is wrong with a period.
- * @param period in years.
- */
+/** @param period in years. */
 export function checkPeriod(zone: ZoneProfile, period: number): ZoneIssue[] {
   const { min, max } = zone.periodYears;
   if (Number.isInteger(period) && period >= min && period <= (max ?? period)) return [];

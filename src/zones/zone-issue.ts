@@ -1,16 +1,15 @@
 import { z } from 'zod';
 
-/*
- * What is wrong with a name, or with what somebody asks of it, as codes with their data. They are kept with orders that
- * the rules of a zone stopped, so a code stays once it is released. The data holds what was typed, cut to a length that
- * can be shown and without characters that nobody sees.
+/**
+ * Issues as codes with their data. Stored with orders, so a released code stays. The data holds the input, cut and
+ * without invisible characters.
  */
 
 const typed = z.object({ text: z.string() });
 
 const NAME_ISSUES = [
   z.object({ code: z.literal('name_missing') }),
-  /** A link of Slack's whose label is another name than its target. */
+  /** A Slack link whose label is another name than its target. */
   z.object({ code: z.literal('link_mismatch'), shown: z.string(), target: z.string() }),
   typed.extend({
     code: z.enum([
@@ -24,7 +23,7 @@ const NAME_ISSUES = [
     ]),
   }),
   typed.extend({ code: z.literal('character_not_allowed'), character: z.string() }),
-  /** One label alone; `example` is a whole name to give instead. */
+  /** One label alone; `example` is a full name to suggest. */
   typed.extend({ code: z.literal('no_ending'), example: z.string() }),
   z.object({ code: z.literal('hyphen_at_edge'), label: z.string() }),
   z.object({
@@ -32,21 +31,21 @@ const NAME_ISSUES = [
     label: z.string(),
     length: z.number(),
     max: z.number(),
-    /** The length is that of the label's `xn--` form. */
+    /** The length is that of the `xn--` form. */
     encoded: z.boolean(),
   }),
   z.object({ code: z.literal('name_too_long'), length: z.number(), max: z.number() }),
 ] as const;
 const nameIssue = z.discriminatedUnion('code', NAME_ISSUES);
 
-/** Why a text is no domain name or no host name. */
+/** Why a text is not a domain or host name. */
 export type NameIssue = z.output<typeof nameIssue>;
 
 export const zoneIssue = z.discriminatedUnion('code', [
   ...NAME_ISSUES,
-  /** The name is a subdomain; `registered` is the name that was registered. */
+  /** The name is a subdomain of `registered`. */
   z.object({ code: z.literal('below_registered_name'), name: z.string(), registered: z.string() }),
-  /** Names are registered below it, such as `co.uk`. */
+  /** Such as `co.uk`. */
   z.object({ code: z.literal('public_suffix'), name: z.string() }),
   z.object({
     code: z.literal('label_length'),
@@ -58,11 +57,11 @@ export const zoneIssue = z.discriminatedUnion('code', [
   z.object({ code: z.literal('reserved_hyphens'), label: z.string() }),
   z.object({ code: z.literal('letters_not_in_zone'), label: z.string(), zone: z.string() }),
   z.object({ code: z.literal('nameserver_unreadable'), issue: nameIssue }),
-  /** `host` is in its ASCII form. */
+  /** `host` in ASCII. */
   z.object({ code: z.literal('nameserver_repeated'), host: z.string() }),
   z.object({
     code: z.literal('nameserver_count'),
-    /** Absent where the rules of DNS ask for it, and no zone. */
+    /** Absent when DNS's own rules ask for it. */
     zone: z.string().optional(),
     given: z.number(),
     min: z.number(),
@@ -70,9 +69,9 @@ export const zoneIssue = z.discriminatedUnion('code', [
   }),
   /** In years. */
   z.object({ code: z.literal('period_out_of_range'), min: z.number(), max: z.number().optional() }),
-  /** `task` is its name in the zone's profile. */
+  /** `task` as in the zone's profile. */
   z.object({ code: z.literal('task_not_offered'), task: z.string(), zone: z.string() }),
 ]);
 
-/** What a zone, or DNS itself, has against a request. */
+/** Issues of a zone, or of DNS itself. */
 export type ZoneIssue = z.output<typeof zoneIssue>;

@@ -1,23 +1,22 @@
 import type { TaskProfile, ZoneProfile } from './zone.ts';
 import type { ZoneIssue } from './zone-issue.ts';
 
-/** What a task of a domain means in zones. A task's row holds it as data. */
+/** What a domain task means in zones. A task's row holds it as data. */
 export interface ZoneTask {
-  /** Under which name a zone's profile lists it; undefined when none does. */
+  /** Its name in a zone's profile; undefined when no profile lists it. */
   readonly listedAs: string | undefined;
-  /** The subject of "… is not possible", for `slack/names/zone-issue.view.ts`. */
+  /** The subject of "… is not possible" in `slack/names/zone-issue.view.ts`. */
   readonly words: string;
-  /** Costs money whatever a profile says: an error in a profile must not let a charge go out without an approval. */
+  /** Charged regardless of profiles: an error in a profile must not let a charge go out without approval. */
   readonly alwaysChargeable?: true;
-  /** What the task is called where people read of the transfer lock that it begins; undefined when it begins none. */
+  /** The task's name in texts about the transfer lock that it starts; undefined when it starts none. */
   readonly locksTransfers?: string;
   /** Premium names cost more. */
   readonly premium?: true;
-  /** What else somebody must know before saying yes, as far as the profile tells. */
+  /** Further notes for approvers, from the profile. */
   readonly notes?: (zone: ZoneProfile) => readonly (TaskNote | undefined)[];
 }
 
-/** Something that somebody must know before saying yes to a task. The views have the sentences. */
 export type TaskNote =
   | {
       readonly code:
@@ -36,7 +35,6 @@ export type TaskNote =
         | 'charge_assumed'
         | 'sent_as_confirmed';
     }
-  /** What a profile says of names that cost more. */
   | { readonly code: 'premium_names'; readonly words: string }
   | {
       readonly code:
@@ -52,12 +50,12 @@ export type TaskNote =
       readonly pendingDeleteDays: number;
     };
 
-/** The note on the contacts of a registration or transfer, where the zone asks for more than their ids. */
+/** For zones that ask for more than contact ids. */
 export function contactsNote({ requiredContactFields }: ZoneProfile): TaskNote | undefined {
   return requiredContactFields.length === 0 ? undefined : { code: 'contacts_need_email' };
 }
 
-/** A note on a number of days; undefined where no number is documented. */
+/** Undefined when no number of days is documented. */
 export function daysNote(
   code: Extract<TaskNote, { readonly days: number }>['code'],
   days: number | undefined,
@@ -69,13 +67,10 @@ function profileOf(zone: ZoneProfile, { listedAs }: ZoneTask): TaskProfile | und
   return listedAs === undefined ? undefined : zone.tasks?.[listedAs];
 }
 
-/**
- * Whether something costs money. Where the document does not say, it is not called free; `assumed`: the document says so of
- * other zones, and nothing of this one.
- */
+/** An undocumented charge is never called free. `assumed`: documented for other zones only. */
 export type Charge = 'yes' | 'no' | 'assumed' | 'not_stated';
 
-/** Whether a task costs money in a zone, as far as anybody knows. */
+/** Whether a task costs money in a zone. */
 export function chargeOf(zone: ZoneProfile, task: ZoneTask): Charge {
   const documented = profileOf(zone, task)?.chargeable;
   if (task.alwaysChargeable === true && documented === undefined) return 'assumed';
@@ -83,7 +78,7 @@ export function chargeOf(zone: ZoneProfile, task: ZoneTask): Charge {
   return chargeable === undefined ? 'not_stated' : chargeable ? 'yes' : 'no';
 }
 
-/** A lock of transfers that a task begins in a zone, and what the task is called then; undefined when it begins none. */
+/** The transfer lock that a task starts, and the task's name; undefined when it starts none. */
 export function transferLockAfter(
   zone: ZoneProfile,
   task: ZoneTask,
@@ -93,17 +88,13 @@ export function transferLockAfter(
   return since === undefined || days === undefined ? undefined : { days, since };
 }
 
-/**
- * Whether the zone offers a task at all.
- * @returns empty when it does, or when nothing is documented.
- */
 export function checkTask(zone: ZoneProfile, task: ZoneTask): ZoneIssue[] {
   if (zone.tasks === undefined || task.listedAs === undefined) return [];
   if (profileOf(zone, task)?.available === true) return [];
   return [{ code: 'task_not_offered', task: task.listedAs, zone: zone.zone }];
 }
 
-/** What somebody must know before saying yes to a task, most important first. */
+/** Most important first. */
 export function describeTask(zone: ZoneProfile, task: ZoneTask): TaskNote[] {
   const notes: readonly (TaskNote | undefined)[] = [
     chargeOf(zone, task) === 'yes' ? { code: 'costs_money' } : undefined,

@@ -1,10 +1,9 @@
-/** The smallest and the largest number, both included. */
 export interface Range {
   readonly min: number;
   readonly max: number;
 }
 
-/** The smallest and the largest number; `max` is undefined where no largest is documented. */
+/** `max` is undefined when no maximum is documented. */
 export interface OpenRange {
   readonly min: number;
   readonly max: number | undefined;
@@ -14,13 +13,13 @@ export interface TaskProfile {
   readonly available: boolean;
   readonly chargeable: boolean;
   readonly processing: 'automated' | 'manual';
-  /** What the profile adds in words. */
+  /** The profile's own words. */
   readonly note?: string;
 }
 
-/** The periods of a name's life around its end, in days (service API, Domain lifecycle). */
+/** In days (service API, Domain lifecycle). */
 export interface LifecycleProfile {
-  /** A name is renewed by itself at its expiry, and the grace follows. */
+  /** Names renew automatically at their expiry; the grace follows. */
   readonly autoRenews: boolean;
   readonly autoRenewGraceDays: number;
   readonly redemptionDays: number;
@@ -28,29 +27,29 @@ export interface LifecycleProfile {
 }
 
 export interface TransferProfile {
-  /** The auth code must be given with the order. */
+  /** Required with the order. */
   readonly authCodeRequired: boolean;
   readonly authCodeFormat: 'standard EPP' | undefined;
-  /** Days after which the transfer goes through when the losing registrar stays silent. */
+  /** Days until the transfer completes without an answer of the losing registrar. */
   readonly autoApproveDays: number | undefined;
-  /** The transfer renews the name too. */
+  /** The transfer also renews the name. */
   readonly renews: boolean | undefined;
-  /** Days without transfers after a registration or an owner change. */
+  /** Days without transfers after a registration or owner change. */
   readonly lockDays: number | undefined;
 }
 
 export interface NameProfile {
-  /** Characters of one label, counted in its ASCII form. */
+  /** Of one label, in its ASCII form. */
   readonly labelLength: Range;
-  /** Names are one label and the zone; nothing deeper can be registered. */
+  /** Only names of one label below the zone can be registered. */
   readonly oneLabelOnly: boolean;
-  /** Letters beyond ASCII: a character set, or `any` that IDNA allows; the registry decides which of those it takes. */
+  /** A character set, or `any` that IDNA allows: the registry decides which. */
   readonly idn: 'ISO_8859_1' | 'any';
-  /** Hyphens in third and fourth place are reserved for `xn--` (all generic zones). */
+  /** Hyphens in positions 3 and 4 are reserved for `xn--` (all generic zones). */
   readonly reservedHyphens: boolean;
 }
 
-/** What the registry offers beside names. `/domain rules` shows it; no check uses it. */
+/** Shown by `/domain rules`; no check uses it. */
 export interface RegistryProfile {
   readonly registration: string;
   readonly dnssec: boolean;
@@ -64,24 +63,24 @@ export interface RegistryProfile {
   readonly extensions: string;
 }
 
-/** What one zone allows: data only, read by `rules.ts` and `lifecycle.ts`. */
+/** Data only, read by `rules.ts` and `lifecycle.ts`. */
 export interface ZoneProfile {
-  /** The zone in ASCII without a dot in front, or `*` for zones of which nothing is documented. */
+  /** In ASCII without a leading dot; `*` for undocumented zones. */
   readonly zone: string;
   readonly documented: boolean;
   readonly names: NameProfile;
   /** Registration and renewal, in years. */
   readonly periodYears: OpenRange;
-  /** Nameservers of one domain. */
+  /** Per domain. */
   readonly nameServers: OpenRange;
   readonly transfer: TransferProfile;
-  /** Undefined where nothing is documented about what happens after the expiry. */
+  /** Undefined when undocumented. */
   readonly lifecycle: LifecycleProfile | undefined;
-  /** By the service's own task names; undefined where no list is documented. */
+  /** By the service's task names; undefined when undocumented. */
   readonly tasks: Readonly<Record<string, TaskProfile>> | undefined;
   readonly requiredContactFields: readonly string[];
   readonly premiumNames: string | undefined;
   readonly registry: RegistryProfile | undefined;
-  /** Error codes that the profile lists; their meaning is not documented. */
+  /** Listed by the profile; their meaning is undocumented. */
   readonly errorCodes: readonly string[];
 }
