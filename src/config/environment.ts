@@ -12,7 +12,7 @@ import { parseDnsServers } from '../registry/dns/servers.ts';
 import { DEFAULT_HEADER_PREFIX } from '../service/authenticator/signature.ts';
 import { Secret } from '../service/secret.ts';
 
-/** A key of the vault. Its id stands beside every ciphertext made with it. */
+/** Its id is stored beside every ciphertext made with it. */
 export interface VaultKey {
   readonly id: string;
   /** 32 bytes. */
@@ -21,7 +21,7 @@ export interface VaultKey {
 
 const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
 const DEFAULT_PORT = 3000;
-/** The value of `BACKUP_DIR` that turns daily backups off. */
+/** Turns daily backups off. */
 const NO_BACKUPS = 'none';
 
 function list(text: string): string[] {
@@ -48,7 +48,7 @@ const httpUrl = z
   }, 'must be an http or https address without a user name')
   .refine((text) => !text.includes('#'), NO_FRAGMENT);
 
-/** An address that paths are appended to. */
+/** Paths are appended to it. */
 const baseUrl = httpUrl.refine(
   (text) => !text.includes('?'),
   'must not have a query (?…): it would not be sent',
@@ -63,7 +63,7 @@ const DATABASE_PARAMETERS: ReadonlySet<string> = new Set([
   'application_name',
   ...['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'],
 ]);
-/** Others that are common. Only these are named in a message: an unescaped password looks like a parameter too. */
+/** Only common ones are named in a message: an unescaped password looks like a parameter too. */
 const UNUSED_PARAMETERS = [
   'options',
   'pgbouncer',
@@ -131,8 +131,8 @@ const peopleAndGroups = z
   .readonly();
 
 /**
- * The parsers of the settings that `/domain settings` edits, in the sequence of its form, with the texts that they start
- * with. The form and the environment share them.
+ * The settings of `/domain settings`, in the order of its form, with their defaults. Shared by the form and the
+ * environment.
  */
 const teamSettingParsers = {
   approvers: peopleAndGroups.refine((ids) => ids.length > 0, 'must name at least one approver'),
@@ -171,10 +171,9 @@ const teamSettingParsers = {
 } as const;
 
 export const namedSettings = z.object(teamSettingParsers);
-/** Settings by the names of their variables in lower case. */
 export type NamedSettings = z.output<typeof namedSettings>;
 
-/** @param of the setting of a name */
+/** @param of returns the setting of a name */
 export function teamSettingsOf(of: <Name extends keyof NamedSettings>(name: Name) => NamedSettings[Name]) {
   return {
     /** Slack user ids and user-group ids (`S…`). */
@@ -186,27 +185,27 @@ export function teamSettingsOf(of: <Name extends keyof NamedSettings>(name: Name
     /** In milliseconds. */
     approvalRemindAfter: of('approval_remind_after'),
     allowSelfApproval: of('allow_self_approval'),
-    /** The channel where approvers find every waiting card too. */
+    /** Where approvers find every waiting card too. */
     approvalChannel: of('approval_channel'),
-    /** How long an order waits before `approvalEscalateTo` are called, in milliseconds. */
+    /** Milliseconds until `approvalEscalateTo` are called. */
     approvalEscalateAfter: of('approval_escalate_after'),
     /** Slack user ids and user-group ids; empty: the admins. */
     approvalEscalateTo: of('approval_escalate_to'),
-    /** Channel of alarms about names; undefined: the reminder channel. */
+    /** Undefined: the reminder channel. */
     alertChannel: of('alert_channel'),
-    /** Channel of the monthly report on money; undefined: the reminder channel. */
+    /** Undefined: the reminder channel. */
     reportChannel: of('report_channel'),
     reminderChannel: of('reminder_channel'),
-    /** Days before expiry, the most distant first. */
+    /** Before expiry, highest first. */
     reminderDays: of('reminder_days'),
     reminderCron: of('reminder_cron'),
     reminderTimezone: of('reminder_timezone'),
   };
 }
-/** Approval and reminder settings: starting values from the environment, changed by `/domain settings`. */
+/** Defaults from the environment, changed by `/domain settings`. */
 export type TeamSettings = Readonly<ReturnType<typeof teamSettingsOf>>;
 
-/** Whether a text has five fields that the schedule's parser takes, and that match some moment. */
+/** Five fields that the schedule's parser accepts, and that match some moment. */
 function isCronLine(line: string): boolean {
   if (line.split(/\s+/).length !== 5) return false;
   try {
@@ -217,7 +216,6 @@ function isCronLine(line: string): boolean {
   }
 }
 
-/** Whether this runtime knows the name. */
 function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
@@ -245,7 +243,7 @@ const vaultKeys = z.string().transform((text, context) => {
     const colon = item.indexOf(':');
     const id = item.slice(0, colon);
     const encoded = item.slice(colon + 1);
-    // The id is not quoted either: if the two are mixed up, it is the key.
+    // The id isn't quoted either: if the two are mixed up, it is the key.
     if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
       return problem(`must be id:base64 for each key, the id of letters and digits, but ${which} is not`);
     if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded))
@@ -260,7 +258,7 @@ const vaultKeys = z.string().transform((text, context) => {
   return [first, ...rest] satisfies [VaultKey, ...VaultKey[]];
 });
 
-/** Addresses of webhooks. They may hold a secret, as those of Slack and PagerDuty do. */
+/** They may contain a secret, like those of Slack and PagerDuty. */
 const webhookUrls = z
   .string()
   .transform(list)
@@ -356,7 +354,7 @@ const environment = z.object({
 
 type Variable = keyof z.input<typeof environment> | Uppercase<keyof NamedSettings>;
 
-/** Every variable that is read, with an example for the message about wrong values. */
+/** Every variable, with an example for error messages. */
 export const VARIABLES: Readonly<Record<Variable, string>> = {
   SLACK_BOT_TOKEN: 'xoxb-your-bot-token',
   SLACK_SIGNING_SECRET: '32 hex digits from the app’s Basic Information page',
@@ -410,15 +408,14 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
 
 const VARIABLE_NAMES = Object.keys(VARIABLES);
 
-/** The settings cannot be used. `message` lists every problem and never a value. */
+/** `message` lists every problem and never a value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
 /**
- * Checks all settings together.
- * @param env the environment; empty values count as unset
- * @throws {ConfigError} that names every wrong variable, what is wrong, and an example
+ * @param env empty values count as unset
+ * @throws {ConfigError} with every wrong variable, the problem, and an example
  */
 export function readConfig(env: Environment): Config {
   const { given, problems: unreadable } = givenVariables(env, VARIABLE_NAMES);
@@ -432,19 +429,16 @@ export function readConfig(env: Environment): Config {
   return configOf(parsed.data, team.data, mistypedVariables(env));
 }
 
-/** Variables of a process, by name. */
+/** By name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 type GivenVariables = Readonly<Record<string, string>>;
 type Problems = ReadonlyMap<string, string>;
 
-/** In the place of every variable, a file that holds its value may be named: `SLACK_BOT_TOKEN_FILE=/run/secrets/slack`. */
+/** Any variable can be read from a file: `SLACK_BOT_TOKEN_FILE=/run/secrets/slack`. */
 const FILE_SUFFIX = '_FILE';
 
-/**
- * The values of variables, from the environment or from the files that it names. Problems name no path: it may be a secret
- * that was put into the wrong variable.
- */
+/** From the environment or the files it names. Problems name no path: it may be a secret in the wrong variable. */
 function givenVariables(
   env: Environment,
   names: readonly string[],
@@ -471,10 +465,10 @@ function givenVariables(
   return { given, problems };
 }
 
-/** Stands in `.env.example` wherever a value has to be filled in, and in no value that could be right. */
+/** Marks values to fill in in `.env.example`; never part of a valid value. */
 const PLACEHOLDER = '…';
 
-/** Variables that nobody reads and whose names are nearly those of ones that are read, with these: they may be mistyped. */
+/** Unknown variables with names similar to known ones: probably typos. */
 function mistypedVariables(env: Environment): readonly (readonly [name: string, meant: string])[] {
   const known = VARIABLE_NAMES.flatMap((name) => [name, `${name}${FILE_SUFFIX}`]);
   const set = Object.keys(env).filter((name) => env[name] !== '' && !known.includes(name));
@@ -484,14 +478,14 @@ function mistypedVariables(env: Environment): readonly (readonly [name: string, 
   });
 }
 
-/** One letter in six may differ; or words are missing: `SLACK_TOKEN`. */
+/** One letter in six may differ, or words may be missing: `SLACK_TOKEN`. */
 function isNear(name: string, known: string): boolean {
   const words = name.split('_');
   const lacksWords = words.length > 1 && words.every((word) => known.split('_').includes(word));
   return lacksWords || editDistance(name, known) <= Math.max(1, Math.floor(known.length / 6));
 }
 
-/** What is wrong with each variable, and with variables that do not go together. */
+/** Of single variables, and of combinations. */
 function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]): Problems {
   const problems = new Map<string, string>();
   for (const issue of issues) {
@@ -519,14 +513,14 @@ function formatProblems(problems: Problems): string {
   return `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\nSet them in the environment or in a .env file.`;
 }
 
-/** Unless it is set, backups are taken of the embedded database alone: another one has backups of its own. */
+/** By default only the embedded database is backed up: others have their own backups. */
 function backupDirOf(e: z.output<typeof environment>): string | undefined {
   if (e.BACKUP_DIR === undefined)
     return e.DATABASE_URL === undefined ? join(e.DATA_DIR, 'backups') : undefined;
   return e.BACKUP_DIR === NO_BACKUPS ? undefined : e.BACKUP_DIR;
 }
 
-/** Everything that the README's table of settings names, checked. */
+/** The validated settings. */
 export type Config = Readonly<ReturnType<typeof configOf>>;
 
 function configOf(
@@ -543,13 +537,12 @@ function configOf(
       apiUrl: e.SLACK_API_URL,
     },
     port: e.PORT,
-    /** Port of the metrics alone; undefined: they are served on `port`. */
+    /** Undefined: metrics are served on `port`. */
     metricsPort: e.METRICS_PORT,
-    /** Where what matters is told besides Slack. */
     webhooks: { urls: e.WEBHOOK_URLS, secret: e.WEBHOOK_SECRET },
-    /** Where people reach the HTTP server, without a slash at the end; undefined: this machine's own address. */
+    /** Without a trailing slash; undefined: this machine's own address. */
     publicUrl: e.PUBLIC_URL,
-    /** Fingerprints of the passkeys that may vouch for others; empty: nothing can be signed. */
+    /** Fingerprints of passkeys that may vouch for others; empty: nothing can be signed. */
     signingRoots: e.SIGNING_ROOTS,
     service: {
       jsonUrl: e.SERVICE_JSON_URL,
@@ -565,37 +558,36 @@ function configOf(
     },
     /** The first one encrypts, all decrypt. */
     credentialsKeys: e.CREDENTIALS_KEYS,
-    /** Signs seals; undefined: one that the bot makes. */
+    /** Signs seals; undefined: the bot makes one. */
     ledgerKey: e.LEDGER_KEY,
     /** A service that stamps anchors (RFC 3161); undefined: none. */
     ledgerTsaUrl: e.LEDGER_TSA_URL,
     databaseUrl: e.DATABASE_URL,
     dataDir: e.DATA_DIR,
-    /** Where the bot itself takes a backup each day; undefined: it takes none. */
+    /** Folder of the daily backup; undefined: no backup. */
     backupDir: backupDirOf(e),
     admins: e.ADMINS,
-    /** Lets members of the organisation's other workspaces in (Enterprise Grid). */
+    /** Enterprise Grid: members of the organization's other workspaces. */
     allowOrgMembers: e.ALLOW_ORG_MEMBERS,
-    /** ISO 4217 code of prices. */
+    /** ISO 4217 code. */
     currency: e.CURRENCY,
-    /** What team settings start with. */
+    /** Defaults of team settings. */
     team,
     rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
-    /** The configured resolvers; undefined: those of the operating system. */
+    /** Undefined: the operating system's. */
     dnsServers: e.DNS_SERVERS,
     logLevel: e.LOG_LEVEL,
-    /** `pretty`: lines for people. */
+    /** `pretty`: readable lines instead of JSON. */
     logFormat: e.LOG_FORMAT,
   };
 }
 
-/** Where the database is: all that most of the operator's commands need. */
 export interface DatabaseSettings {
   readonly databaseUrl: Config['databaseUrl'];
   readonly dataDir: string;
 }
 
-/** Checks the settings of the database alone, so that commands run where the bot's other settings are not known. */
+/** For commands that run where the bot's other settings are unknown. */
 export function readDatabaseSettings(env: Environment): DatabaseSettings {
   const shape = environment.pick({ DATABASE_URL: true, DATA_DIR: true });
   const { given, problems } = givenVariables(env, Object.keys(shape.shape));
@@ -608,16 +600,16 @@ export function readDatabaseSettings(env: Environment): DatabaseSettings {
   return { databaseUrl: parsed.data.DATABASE_URL, dataDir: parsed.data.DATA_DIR };
 }
 
-/** The variables of the environment in whose lists a person stands. */
+/** Names of variables that list a person. */
 export function variablesWith(env: Environment, person: string): readonly string[] {
   return VARIABLE_NAMES.filter((name) => list(env[name] ?? '').includes(person));
 }
 
-/** Reads `.env`, if present, into the environment, which wins. @throws {ConfigError} when it cannot be read */
+/** Reads `.env` if present; the environment wins. @throws {ConfigError} when the file can't be read */
 export function loadEnvironment(): Environment {
   if (!existsSync('.env')) return process.env;
   try {
-    // Node says of each file that it cannot load that it is not there.
+    // Node reports any unreadable file as missing.
     readFileSync('.env');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

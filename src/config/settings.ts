@@ -2,10 +2,9 @@ import type { z } from 'zod';
 import { formatDuration } from '../lib/duration.ts';
 import { type NamedSettings, namedSettings, type TeamSettings, teamSettingsOf } from './environment.ts';
 
-/** A setting by the name of its variable, in lower case. */
 export type SettingName = keyof NamedSettings;
 
-/** The settings that name a channel. Each may be empty. */
+/** Each may be empty. */
 export const CHANNEL_SETTINGS = [
   'approval_channel',
   'alert_channel',
@@ -14,25 +13,23 @@ export const CHANNEL_SETTINGS = [
 ] as const;
 export type ChannelSetting = (typeof CHANNEL_SETTINGS)[number];
 
-/** In the sequence of the form. */
+/** In the order of the form. */
 export const SETTING_NAMES: readonly SettingName[] = namedSettings.keyof().options;
 
-/** One setting that somebody changed, with the texts before and after. */
+/** Texts before and after. */
 export interface SettingChange {
   readonly name: string;
   readonly before: string;
   readonly after: string;
 }
 
-/** Where `/domain settings` keeps what it saves. Implemented by the store. */
 export interface SettingsStore {
-  /** Every saved setting, by name. */
   all(): Promise<Readonly<Record<string, unknown>>>;
-  /** Saves the changes with their entries in the audit log, all or none. */
+  /** Changes and their audit log entries, all or nothing. */
   save(changes: readonly SettingChange[], by: string, at: Date): Promise<void>;
 }
 
-/** Settings as the form shows them: the same texts as in the environment. */
+/** As texts, like in the environment. */
 export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingName, string>> {
   return {
     approvers: settings.approvers.join(','),
@@ -58,8 +55,8 @@ export const teamSettings = namedSettings.transform((named) => teamSettingsOf((n
 const PARSERS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> } = namedSettings.shape;
 
 /**
- * The starting values with the saved ones over them. A saved text that can no longer be parsed counts as not saved. A channel
- * that is saved as empty is none, whatever the environment says.
+ * Saved values win over the defaults. A saved text that no longer parses is ignored. A channel saved as empty is
+ * unset, whatever the environment says.
  */
 export function withSaved(start: NamedSettings, saved: Readonly<Record<string, unknown>>): TeamSettings {
   return teamSettingsOf((name) => {

@@ -3,10 +3,7 @@ import { diffPolicies, type PolicyChange } from './diff.ts';
 import type { PolicyRule } from './policy.ts';
 import { RULE_FIELDS, ruleToText } from './rule-text.ts';
 
-/*
- * What a change did to the rules, in the form of the audit log: texts that stay readable whatever later releases make
- * of rules.
- */
+/** Rule changes as the audit log stores them: texts that stay readable when rules change in later releases. */
 
 const texts = z.array(z.string()).readonly();
 
@@ -14,7 +11,7 @@ export const loggedChange = z
   .object({
     kind: z.enum(['added', 'removed', 'moved', 'changed']),
     rule: z.string(),
-    /** The position, from 1, where the rule stood and where it stands. */
+    /** Position before and after, from 1. */
     from: z.number().nullable(),
     to: z.number().nullable(),
     fields: z.array(z.object({ field: z.string(), before: texts, after: texts }).readonly()).readonly(),
@@ -22,10 +19,10 @@ export const loggedChange = z
   .readonly();
 export type LoggedChange = z.output<typeof loggedChange>;
 
-/** Amounts are kept with their currency, because `CURRENCY` may change. */
+/** Amounts are stored with their currency, because `CURRENCY` may change. */
 const NO_CURRENCY = '';
 
-/** The differences between two lists of rules, as they are kept. */
+/** In their stored form. */
 export function loggedChanges(
   before: readonly PolicyRule[],
   after: readonly PolicyRule[],

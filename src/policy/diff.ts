@@ -1,19 +1,16 @@
 import type { PolicyRule } from './policy.ts';
 import { RULE_FIELDS, type RuleField, ruleToText } from './rule-text.ts';
 
-/*
- * What differs between two versions of the policy, as data. A rule is identified by its name; the names of a policy
- * are distinct.
- */
+/** Differences between two policy versions, as data. Rules are identified by their unique names. */
 
 export interface FieldChange {
   readonly field: RuleField;
-  /** As a file would have it; empty when it was absent. */
+  /** As in a file; empty when it was absent. */
   readonly before: readonly string[];
   readonly after: readonly string[];
 }
 
-/** One difference. Positions count from 1. */
+/** Positions count from 1. */
 export type PolicyChange =
   | { readonly kind: 'added'; readonly rule: PolicyRule; readonly to: number }
   | { readonly kind: 'removed'; readonly rule: PolicyRule; readonly from: number }
@@ -25,7 +22,7 @@ export type PolicyChange =
       readonly fields: readonly FieldChange[];
     };
 
-/** Says what turns one list of rules into another: removals first, then the new list from top to bottom. */
+/** Removals first, then the new list from top to bottom. */
 export function diffPolicies(
   before: readonly PolicyRule[],
   after: readonly PolicyRule[],
@@ -58,7 +55,7 @@ function fieldChanges(before: PolicyRule, after: PolicyRule, currency: string): 
   });
 }
 
-/** The longest run of old positions that kept their order; only what is not in it was moved. */
+/** The longest run of old positions that kept their order; all others moved. */
 function unmoved(positions: readonly number[]): ReadonlySet<number> {
   const best: number[][] = [];
   for (const position of positions) {

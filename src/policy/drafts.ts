@@ -1,24 +1,23 @@
 import type { Policy, PolicyRule } from './policy.ts';
 import type { PolicyDraft } from './ports.ts';
 
-/*
- * How admins change a list of rules. A rule is identified by its name, and also by its position where that matters, so
- * that a click on an outdated list, or one that is delivered twice, changes nothing else.
+/**
+ * Edits of a list of rules. A rule is identified by its name, and by its position where that matters, so a click on
+ * an outdated list, or a redelivered one, changes nothing else.
  */
 
-/** What a change starts from: the draft, or the version in force where there is none. */
 export interface DraftBase {
-  /** Identifies this base: a change is saved only on the base that it was made on. */
+  /** A change is saved only on the base it was made on. */
   readonly revision: string;
   readonly rules: readonly PolicyRule[];
 }
 
-/** What the next change starts from. */
+/** The draft, or the version in force. */
 export function draftBase(current: Policy, draft: PolicyDraft | undefined): DraftBase {
   return draft ?? { revision: `version ${current.version}`, rules: current.rules };
 }
 
-/** @param position from 1 @returns undefined when the rule does not stand there, or is the first */
+/** @param position from 1 @returns undefined when another rule has that position, or it is the first */
 export function movedUp(
   rules: readonly PolicyRule[],
   position: number,

@@ -6,17 +6,15 @@ import { isGroup, type Policy, type PolicyRule, type RuleReference } from './pol
 import type { storedDemand, storedRequirement } from './stored-demand.ts';
 import { type NameKind, type Subject, subjectOf, tagsTouched } from './subject.ts';
 
-/*
- * What an order needs by a version of the policy. Pure: the result depends on the arguments alone, and every input has
- * one.
- *
- * Names are evaluated one by one, and the order needs everything that its names need. What cannot be evaluated counts
- * against the order. A rule with the decision `free` does not fit then, and a rule that refuses does. A rule that asks
- * for approvers fits as well, but as it may not be the one that decides, the rules below it are evaluated too, and the
- * order needs both. A price that is not known counts as above any amount, so it leaves no doubt about such a rule.
+/**
+ * What an order needs by one version of the policy. Pure.
+ * Names are evaluated one by one; the order needs everything that its names need. What can't be evaluated counts
+ * against the order: a `free` rule doesn't match then, a `refuse` rule does. An `approve` rule matches too, but may
+ * not be the deciding one, so the rules below it are evaluated as well and the order needs both. An unknown price
+ * counts as above any amount, so it leaves no such doubt.
  */
 
-/** The settings that apply behind every policy. */
+/** Apply behind every policy. */
 export interface PolicySettings {
   readonly approvalTasks: readonly string[];
   /** Ids of people and groups. */
@@ -27,123 +25,120 @@ export interface PolicySettings {
   readonly escalateAfterMs: number;
   /** Ids of people and groups; empty: the admins. */
   readonly escalateTo: readonly string[];
-  /** The approvals that they ask for are to be signed. */
+  /** Their approvals must be signed. */
   readonly signed: boolean;
 }
 
-/** What is asked for. */
 export interface PolicyOrder {
   readonly task: string;
   readonly names: readonly string[];
-  /** Slack user id of who asks. */
+  /** Slack user id. */
   readonly requester: string;
-  /** It uses the team's account, which only approved orders may use. */
+  /** Only approved orders may use the team's account. */
   readonly usesTeamAccount: boolean;
 }
 
-/** What is known at the moment of the evaluation. What has no entry is not known. */
+/** Facts at evaluation. A missing entry is unknown. */
 export interface PolicyFacts {
   readonly task: {
     readonly effect: 'read' | 'write' | 'charge';
     readonly risk: 'none' | 'loses_name' | 'takes_down';
     readonly nameKind: NameKind;
   };
-  /** The tags of each host that the order touches. */
+  /** By host that the order touches. */
   readonly tags: ReadonlyMap<string, readonly string[]>;
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
-  /** What the task costs for each name; an amount of zero where it is known to cost nothing. */
+  /** Per name; zero when known to be free. */
   readonly prices: ReadonlyMap<string, Amount>;
 }
 
-/** Something that could not be evaluated. */
+/** A fact that couldn't be evaluated. */
 export type Unknown =
   | { readonly kind: 'group'; readonly group: string }
   | { readonly kind: 'tags'; readonly name: string }
-  /** The price is missing, or in another currency than the rule's. */
+  /** Missing, or in another currency than the rule's. */
   | { readonly kind: 'price'; readonly name: string };
 
-/** The parts of a rule that narrow it, in the order in which they are looked at. */
+/** In evaluation order. */
 export const CONDITIONS = ['tasks', 'by', 'over', 'names'] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
-/** A rule that did not decide about a name. */
+/** A rule that didn't decide about a name. */
 export interface SkippedRule {
   readonly rule: RuleReference;
-  /** The first condition that does not hold. `unknown`: the rule may fit, and would have made the order free. */
+  /** The first condition that failed. `unknown`: the rule may match, and would have made the order free. */
   readonly because: Condition | 'unknown';
   readonly unknowns: readonly Unknown[];
 }
 
 export interface DecidingRule {
   readonly rule: RuleReference;
-  /** What could not be evaluated and counted against the order. */
+  /** Unknown facts that counted against the order. */
   readonly unknowns: readonly Unknown[];
 }
 
 export interface NameEvaluation {
   readonly name: string;
-  /** More than one only where something could not be evaluated. */
+  /** More than one only with unknown facts. */
   readonly decidedBy: readonly DecidingRule[];
-  /** The rules before the last one that decided, in their order. */
+  /** Rules before the last deciding one, in order. */
   readonly skipped: readonly SkippedRule[];
 }
 
-/** Everything that an order needs. */
 export type Requirements = Readonly<z.output<typeof storedDemand>>;
-/** So many approvals of these people. An order with several requirements needs all of them. */
+/** `needed` approvals of these people. All requirements of an order must be met. */
 export type Requirement = Readonly<z.output<typeof storedRequirement>>;
 
 export interface Evaluation {
   readonly demand: Requirements;
   readonly names: readonly NameEvaluation[];
-  /** Everything that could not be evaluated, each once. */
+  /** Without duplicates. */
   readonly unknowns: readonly Unknown[];
 }
 
-/** Whether a condition holds. A list: it is not known, for these reasons. */
+/** A list: unknown, for these reasons. */
 type Fit = 'yes' | 'no' | readonly Unknown[];
 
-/** A rule with the conditions that are the same for all names of the order. */
+/** A rule with the conditions shared by all names. */
 interface Candidate {
   readonly rule: PolicyRule;
   readonly reference: RuleReference;
-  /** Set when the rule fits no name. */
+  /** Set when the rule matches no name. */
   readonly misfit: SkippedRule | undefined;
   readonly by: Fit;
   readonly over: Fit;
   readonly names: NamePatterns;
-  /** Shared by all names that it does not fit. */
+  /** Shared by all names that it doesn't match. */
   readonly otherName: SkippedRule;
 }
 
-/** What an order touches under a name, with the facts that rules look at. */
+/** A name of the order with its facts. */
 interface SeenName extends Subject {
   readonly tags: readonly string[] | undefined;
 }
 
-/** The source of a requirement: a rule, or the settings behind every policy. */
+/** Source of a requirement: a rule or the settings. */
 interface Approval {
   readonly reference: RuleReference;
   readonly rule: Omit<PolicyRule, 'name' | 'tasks' | 'names' | 'by' | 'over' | 'decision'>;
   readonly names: string[];
 }
 
-/** What the names have asked for so far. */
+/** Requirements of the names so far. */
 interface Collected {
   readonly approvals: Map<Approval['rule'], Approval>;
   readonly refusals: Map<PolicyRule, RuleReference>;
-  /** The order needs an approval whatever the unknown facts turn out to be. */
+  /** The order needs an approval whatever the unknown facts are. */
   isCertain: boolean;
 }
 
-/** Says what an order needs, and which rule decides it. */
 export function evaluate(
   policy: Policy,
   settings: PolicySettings,
   order: PolicyOrder,
   facts: PolicyFacts,
 ): Evaluation {
-  // An order without a name is decided by the rules that fit every name. Otherwise it would need nothing.
+  // Without a name, rules that match every name decide. Otherwise the order would need nothing.
   const names = order.names.length === 0 ? [''] : [...new Set(order.names)];
   const totals = new Map<string, Total>();
   const totalIn = (currency: string): Total => {
@@ -182,7 +177,7 @@ export function evaluate(
     names: evaluated,
     unknowns: distinct(
       evaluated
-        // Of many rules and names there are many pairs, and nearly all of them are certain.
+        // Rules × names is large, and nearly every pair is certain.
         .flatMap(({ decidedBy, skipped }) => [
           ...decidedBy,
           ...skipped.filter(({ unknowns }) => unknowns.length > 0),
@@ -192,9 +187,9 @@ export function evaluate(
   };
 }
 
-/** The decision about a name after all rules were evaluated. */
+/** After all rules were evaluated. */
 interface NameDecision extends Omit<NameEvaluation, 'name'> {
-  /** No rule has decided for certain. */
+  /** No rule decided for certain. */
   readonly isOpen: boolean;
 }
 
@@ -222,7 +217,7 @@ function decideName(candidates: readonly Candidate[], name: SeenName, collected:
     decidedBy.push({ rule: reference, unknowns });
     if (rule.decision === 'approve') addApproval(collected, rule, reference, name.name);
     if (rule.decision === 'refuse') collected.refusals.set(rule, reference);
-    // A refusal outweighs what the rules below ask for.
+    // A refusal outweighs the rules below.
     if (rule.decision === 'refuse') return { decidedBy, skipped, isOpen: false };
     if (doubts.length > 0) continue;
     if (rule.decision === 'approve') collected.isCertain ||= !mayBeFree(skipped);
@@ -231,12 +226,12 @@ function decideName(candidates: readonly Candidate[], name: SeenName, collected:
   return { decidedBy, skipped, isOpen: true };
 }
 
-/** A rule that may fit would have made the name free. */
+/** A rule that may match would have made the name free. */
 function mayBeFree(skipped: readonly SkippedRule[]): boolean {
   return skipped.some(({ because }) => because === 'unknown');
 }
 
-/** The conditions that are the same for all names of an order. */
+/** Conditions shared by all names of an order. */
 type OrderFit = Readonly<Record<'tasks' | 'by' | 'over', Fit>>;
 
 function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit): Candidate {
@@ -253,7 +248,7 @@ function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit):
   };
 }
 
-/** What rules look at of a task besides its name. */
+/** Task properties that rules look at. */
 export type TaskRisk = Pick<PolicyFacts['task'], 'effect' | 'risk'>;
 
 export function fitsTask(rule: PolicyRule, task: string, { effect, risk }: TaskRisk): boolean {
@@ -289,7 +284,7 @@ function fitsAmount({ over }: PolicyRule, totalIn: (currency: string) => Total):
   return unknowns.length === 0 ? 'no' : unknowns;
 }
 
-/** What an order costs in one currency, as far as that is known. */
+/** An order's known cost in one currency. */
 interface Total {
   readonly known: number;
   readonly unknowns: readonly Unknown[];
@@ -342,7 +337,7 @@ function demandOf({ approvals, refusals }: Collected, settings: PolicySettings):
       escalateAfterMs: rule.escalateAfterMs ?? settings.escalateAfterMs,
       escalateTo,
       escalateToAdmins: escalateTo.length === 0,
-      // Nothing takes the place of a signature.
+      // Nothing replaces a signature.
       breakGlass: rule.breakGlass && !signed,
     };
   });
@@ -350,8 +345,8 @@ function demandOf({ approvals, refusals }: Collected, settings: PolicySettings):
 }
 
 /**
- * The demand that includes everything that two demands ask for, what both do twice. It applies to an order that was
- * asked for under one version of the policy and waits under another.
+ * The union of two requirements, without duplicates. For an order requested under one policy version and pending
+ * under another.
  */
 export function stricter(a: Requirements, b: Requirements): Requirements {
   const asking = [a, b].filter(({ outcome }) => outcome === 'approve');
@@ -360,7 +355,7 @@ export function stricter(a: Requirements, b: Requirements): Requirements {
 
 type Moments = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
 
-/** Everything that several ask for. @param behind the moments where none asks for anything */
+/** @param behind the times used when none sets one */
 function allOf(
   refusedBy: Requirements['refusedBy'],
   all: readonly Omit<Requirements, 'outcome' | 'refusedBy'>[],
@@ -383,7 +378,7 @@ function allOf(
   };
 }
 
-/** Equal for requirements for the same number of the same people, signed or not. */
+/** Equal for the same number of the same people, signed or not. */
 export function requirementKey({
   needed,
   approvers,

@@ -5,11 +5,9 @@ import { fitsTask, type TaskRisk } from './evaluate.ts';
 import { type PolicyRule, tagOfPattern } from './policy.ts';
 import { subjectOf } from './subject.ts';
 
-/*
- * Which changes let orders through that needed somebody before. These wait for a second person; all others hold at once.
- */
+/** Changes that weaken approval. These wait for a second person; all others apply at once. */
 
-/** The settings that decide about orders, by the names that they are saved under. */
+/** By the names they are saved under. */
 interface DecidingSettings {
   readonly approvers: readonly string[];
   readonly approvalsRequired: number;
@@ -18,7 +16,7 @@ interface DecidingSettings {
 }
 
 const LOOSENS = {
-  // One more who may approve loosens, whoever else is taken away.
+  // An added approver weakens, whoever is removed.
   approvers: (before, after) => after.approvers.some((id) => !before.approvers.includes(id)),
   approvals_required: (before, after) => after.approvalsRequired < before.approvalsRequired,
   approval_tasks: (before, after) => before.approvalTasks.some((task) => !after.approvalTasks.includes(task)),
@@ -32,7 +30,6 @@ export const DECIDING_SETTINGS = [
   'allow_self_approval',
 ] as const;
 
-/** The settings, by name, whose change loosens something. */
 export function loosenedSettings(before: DecidingSettings, after: DecidingSettings): ReadonlySet<string> {
   return new Set(
     Object.entries(LOOSENS)
@@ -41,20 +38,21 @@ export function loosenedSettings(before: DecidingSettings, after: DecidingSettin
   );
 }
 
-/** What the price of an order is compared with. */
+/** What an order's price is compared with. */
 export interface PriceConditions {
   readonly rules: readonly PolicyRule[];
-  /** Mandates in force: the price that each allows for a name and year. */
+  /** Maximum price per name and year of each mandate in force. */
   readonly mandates: readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[];
   readonly budgets: readonly { readonly amount: Amount }[];
-  /** What rules look at of a task. */
+  /** Task properties that rules look at. */
   readonly factsOf: (task: Price['task']) => TaskRisk;
-  /** YYYY-MM-DD: what a price was before does not matter any more. */
+  /** YYYY-MM-DD. Earlier prices don't matter. */
   readonly today: string;
 }
 
 /**
- * The price edits that weaken a rule's `over`, a mandate's ceiling or a budget. A missing price counts as over every amount.
+ * Price edits that weaken a rule's `over`, a mandate's ceiling or a budget. A missing price counts as over every
+ * amount.
  */
 export function loosenedPrices(
   list: readonly Price[],
@@ -76,7 +74,7 @@ export function loosenedPrices(
         return false;
       const isWithin = (amount: Amount | undefined, { currency, minor }: Amount) =>
         amount?.currency === currency && amount.minor <= minor;
-      // An order of several names may have been above a total although one name was not.
+      // An order's total may have been over the limit although no single price was.
       return (
         totals.some((limit) => isWithin(next, limit)) ||
         ceilings.some((limit) => isWithin(next, limit) && !isWithin(former, limit))
@@ -96,7 +94,7 @@ function isReplaced(price: Price, { before, after }: PriceEdit): boolean {
   return priceKey(price) === priceKey(after) || (before !== undefined && isSamePrice(price, before));
 }
 
-/** From one of these days to the next every price stays as it is. */
+/** Between these days no price changes. */
 function daysOfChange(list: readonly Price[], today: string): readonly string[] {
   return [...new Set([today, ...list.map(({ validFrom }) => validFrom).filter((day) => day > today)])];
 }
@@ -105,7 +103,7 @@ function quoteOf(list: readonly Price[], { zone, task, period }: Price, day: str
   return quoteOn(list, { name: `any.${zone}`, task, period }, day)?.amount;
 }
 
-/** The amounts that a product's price is compared with: with that of a whole order, or of one name and year. */
+/** Limits that a product's price is compared with: for a whole order, or per name and year. */
 function limitsFor({ zone, task, period }: Price, { rules, mandates, budgets, factsOf }: PriceConditions) {
   const isAbout = (names: readonly string[]) => names.some((pattern) => mayBeIn(pattern, zone));
   const overs = rules
@@ -119,7 +117,7 @@ function limitsFor({ zone, task, period }: Price, { rules, mandates, budgets, fa
   };
 }
 
-/** Whether a rule's pattern can fit a name directly under a zone. Any name can have any tag. */
+/** Whether a pattern can match a name directly below a zone. Any name can have any tag. */
 function mayBeIn(pattern: string, zone: string): boolean {
   if (pattern === '*' || tagOfPattern(pattern) !== undefined) return true;
   return pattern.startsWith('*.')

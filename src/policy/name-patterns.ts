@@ -2,11 +2,8 @@ import { parseDomainName } from '../zones/names.ts';
 import { tagOfPattern } from './policy.ts';
 import type { Subject } from './subject.ts';
 
-/*
- * Which names some patterns speak of: those of a rule, or of a mandate. Nothing else compares a name with a pattern. Pure.
- */
+/** The only place that compares names with patterns of rules and mandates. Pure. */
 
-/** Patterns such as `*`, `*.rest`, `cafe.rest` and `tag:brand`, sorted by what they are compared with. */
 export interface NamePatterns {
   readonly hosts: readonly string[];
   readonly tags: readonly string[];
@@ -19,10 +16,7 @@ export function sortPatterns(patterns: readonly string[]): NamePatterns {
   };
 }
 
-/**
- * Whether a name fits one of the patterns.
- * @param touched the tags that it touches; undefined where they are not known, so that nobody can say whether it fits
- */
+/** @param touched the tags; undefined: unknown, so the match is unknown */
 export function fitsPatterns(
   patterns: NamePatterns,
   { hosts }: Subject,
@@ -38,12 +32,12 @@ export function fitsPatterns(
   return touched.some((tag) => patterns.tags.includes(tag.toLowerCase())) ? 'yes' : 'no';
 }
 
-/** A pattern as it is compared; undefined when it cannot be read. */
+/** Normalized; undefined when invalid. */
 export function readPattern(text: string): string | undefined {
   if (text === '*') return text;
   const [, tag] = /^tag:([\p{L}\p{N}][\p{L}\p{N}_.-]{0,49})$/iu.exec(text) ?? [];
   if (tag !== undefined) return `tag:${tag.toLowerCase()}`;
-  // A zone alone is no host name, so it is read with a label in front.
+  // A zone alone isn't a host name, so it is read with a label in front.
   const isSuffix = text.startsWith('*.');
   const host = parseDomainName(isSuffix ? `x${text.slice(1)}` : text);
   if (!host.ok) return undefined;

@@ -20,7 +20,6 @@ export interface PendingChange<Change> {
   readonly confirmations: readonly Confirmation[];
 }
 
-/** A person's confirmation of a change. */
 export interface Confirmation {
   readonly userId: string;
   readonly signed?: ApprovalSignature | undefined;

@@ -2,21 +2,21 @@ import { z } from 'zod';
 import { at, confirmedBy, event } from '../ledger/event.ts';
 import { loggedChange } from './change-log.ts';
 
-/* The events of rules, settings and stand-ins, as schemas. */
+/** Events of rules, settings and stand-ins. */
 
 export const policyEvents = [
   event('setting', ['setting_changed'], { before: z.string(), after: z.string(), confirmedBy }),
   /** The person is away; without a stand-in they are back. */
   event('person', ['stand_in_changed'], {
     standIn: z.object({ userId: z.string(), until: at }).optional(),
-    /** Who stood in until then. */
+    /** The former stand-in. */
     replaced: z.string().optional(),
   }),
   event(
     'policy',
     ['policy_draft_changed', 'policy_draft_discarded', 'policy_published', 'policy_confirmed'],
     {
-      /** The version that came into force. */
+      /** The new version in force. */
       version: z.int().optional(),
       changes: z.array(loggedChange).readonly(),
     },

@@ -3,46 +3,46 @@ import type { CharterProblem } from '../approvals/signing/difference.ts';
 import type { Amount } from '../money/amount.ts';
 import type { storedRule } from './stored-demand.ts';
 
-/*
- * Who decides what, as data. A policy is an ordered list of rules. `evaluate.ts` says what an order needs by it;
- * `rule-text.ts` reads and writes rules with the field names that people know.
+/**
+ * A policy is an ordered list of rules. `evaluate.ts` evaluates it; `rule-text.ts` reads and writes rules with
+ * people's field names.
  */
 
 export const DECISIONS = ['free', 'approve', 'refuse'] as const;
 export type Decision = (typeof DECISIONS)[number];
 
-/** What `tasks` may hold besides the names of tasks. */
+/** Values of `tasks` besides task names. */
 export const TASK_SELECTORS = ['charge', 'risk', 'all'] as const;
 
-/** One rule. It fits a name of an order when all of `tasks`, `names`, `by` and `over` do. */
+/** Matches a name when all of `tasks`, `names`, `by` and `over` do. */
 export interface PolicyRule {
   readonly name: string;
-  /** Names of tasks, or `charge`, `risk`, `all`. */
+  /** Task names, or `charge`, `risk`, `all`. */
   readonly tasks: readonly string[];
   /** `*`, `*.rest`, `cafe.rest` or `tag:brand`, in lower case and ASCII. */
   readonly names: readonly string[];
-  /** Ids of the people and groups who ask; empty: everybody who may. */
+  /** People and groups who request; empty: everyone allowed. */
   readonly by: readonly string[];
-  /** Only orders above this amount; undefined: the amount does not matter. */
+  /** Only orders above this amount; undefined: any amount. */
   readonly over: Amount | undefined;
   readonly decision: Decision;
-  /** Ids of people and groups; empty unless the decision is `approve`. */
+  /** People and groups; empty unless the decision is `approve`. */
   readonly approvers: readonly string[];
-  /** How many of the approvers have to approve. */
+  /** Approvals needed. */
   readonly needed: number;
-  /** How long an order waits; undefined: as the settings say. The same holds for the next three. */
+  /** Undefined: the setting, as for the next three. */
   readonly ttlMs: number | undefined;
   readonly remindAfterMs: number | undefined;
   readonly escalateAfterMs: number | undefined;
-  /** Ids of people and groups; empty: as the settings say. */
+  /** People and groups; empty: the setting. */
   readonly escalateTo: readonly string[];
-  /** An admin may carry out a waiting order alone, with a reason, open for review until another admin signs it off. */
+  /** One admin may carry out a pending order, with a reason; another admin signs it off afterwards. */
   readonly breakGlass: boolean;
-  /** Its approvals are signatures of passkeys. */
+  /** Approvals must be passkey signatures. */
   readonly signed: boolean;
 }
 
-/** One version of the policy. It never changes; an order keeps the number of the version that decided it. */
+/** Immutable; an order stores the number of the version that decided it. */
 export interface Policy {
   readonly version: number;
   readonly rules: readonly PolicyRule[];

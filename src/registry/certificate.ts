@@ -1,6 +1,6 @@
 import { connect } from 'node:tls';
 
-/** When a certificate ends, in ISO 8601, or why that is unknown. */
+/** The end in ISO 8601, or why it is unknown. */
 export type CertificateEnd =
   | { readonly state: 'seen'; readonly value: readonly [string] }
   | { readonly state: 'unseen'; readonly reason: 'private_address' | 'timeout' | 'no_tls' };
@@ -8,7 +8,7 @@ export type CertificateEnd =
 export interface CertificateOptions {
   readonly mayConnect: (address: string) => boolean;
   readonly timeoutMs?: number;
-  /** The port; 443 when left out. */
+  /** 443 by default. */
   readonly port?: number;
 }
 
@@ -16,11 +16,9 @@ const HTTPS_PORT = 443;
 const DEFAULT_TIMEOUT_MS = 5_000;
 
 /**
- * Reads when the certificate of `https://name` ends. Nothing is sent over the connection. Whether the certificate can
- * be trusted is not checked, because only its date is needed.
- * @param addresses of the name, as they were seen; only these are connected to, so that a second look-up cannot lead
- * elsewhere
- * @throws the signal's reason when it is aborted
+ * The end of the certificate of `https://name`. Nothing is sent, and trust isn't checked: only the date is needed.
+ * @param addresses only these are connected to, so a second lookup can't lead elsewhere
+ * @throws the signal's reason when aborted
  */
 export async function readCertificate(
   name: string,

@@ -5,85 +5,84 @@ import { EXCHANGE_FAILURES, exchange } from './server-exchange.ts';
 import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
 import { createUdpSockets } from './udp-sockets.ts';
 
-/** Why a question got no answer. It says nothing about the name. */
+/** Says nothing about the name. */
 export const DNS_FAILURES = [
   ...EXCHANGE_FAILURES,
-  /** The server could not find out (SERVFAIL). */
+  /** SERVFAIL. */
   'server_failure',
-  /** The server does not answer such questions (REFUSED). */
+  /** REFUSED. */
   'refused',
-  /** The server named other servers in place of an answer. */
+  /** The server named other servers instead. */
   'referral',
   'alias_loop',
   'private_address',
   'no_servers',
-  /** The name is too long to be asked for, or has characters that no host name has. */
+  /** Too long, or with characters that no host name has. */
   'invalid_name',
-  /** Any other code of the server. */
+  /** Any other response code. */
   'unexpected_code',
 ] as const;
 export type DnsFailure = (typeof DNS_FAILURES)[number];
 
-/** What the DNS says about a name. Only `no_data` and `no_such_name` say that something is not there. */
+/** Only `no_data` and `no_such_name` mean that the record doesn't exist. */
 export type DnsAnswer<Data> =
-  /** Records of the name that was asked for, or of what it is an alias of. */
+  /** Records of the name or of its alias. */
   | {
       readonly kind: 'records';
       readonly records: readonly Data[];
       readonly authoritative: boolean;
-      /** How long they may be kept, in seconds. */
+      /** Seconds. */
       readonly ttl: number;
     }
-  /** The name is there and has no such record; or there is no such name. */
+  /** `no_data`: the name exists without such a record. */
   | { readonly kind: 'no_data' | 'no_such_name'; readonly authoritative: boolean }
-  /** Nobody knows whether there is a record. */
+  /** Unknown whether there is a record. */
   | { readonly kind: 'unanswered'; readonly failure: DnsFailure };
 
-/** A nameserver says that others are responsible. */
+/** A nameserver names other servers. */
 interface Referral {
   readonly kind: 'referral';
   readonly nameServers: readonly string[];
 }
 
-/** What one nameserver says of itself. */
+/** The response of one nameserver. */
 export type NameserverAnswer<Data> =
   | DnsAnswer<Data>
   | Referral
-  /** The name is an alias of another one, whose records the nameserver did not give. */
+  /** An alias whose target's records the nameserver didn't return. */
   | { readonly kind: 'alias'; readonly target: string; readonly authoritative: boolean };
 
-/** What a server of the zone above says of the delegation of a name. */
+/** The delegation of a name, from a server of its parent zone. */
 export type DelegationAnswer =
   | {
       readonly kind: 'delegated';
       readonly nameServers: readonly string[];
-      /** Undefined where the server did not tell. */
+      /** Undefined when the server didn't say. */
       readonly ds: readonly RecordData['DS'][] | undefined;
     }
   | { readonly kind: 'not_delegated' }
   | { readonly kind: 'unanswered'; readonly failure: DnsFailure };
 
-/** Settings of a {@link DnsClient}. */
 export interface DnsClientOptions {
-  /** Resolvers, in the order in which they are asked. */
+  /** In the order they are asked. */
   readonly servers: readonly DnsServer[];
-  /** Whether a nameserver that a public record names may be asked at this address. */
+  /** Whether a nameserver from a public record may be contacted. */
   readonly mayConnect: (address: string) => boolean;
-  /** How long one server may take to answer, in milliseconds. */
+  /** Per server, in milliseconds. */
   readonly timeoutMs?: number;
-  /** How often each server is asked before the question stays unanswered. */
+  /** Tries per server. */
   readonly rounds?: number;
 }
 
-/** Asks the DNS. It throws nothing but the signal's reason. */
+/** Throws only the signal's reason. */
 export interface DnsClient {
-  /** Asks the resolvers, one after the other until one answers. */
+  /** Asks the resolvers in turn until one answers. */
   query<Type extends RecordType>(
     name: string,
     type: Type,
     signal?: AbortSignal,
   ): Promise<DnsAnswer<RecordData[Type]>>;
-  /** Asks one nameserver for what it knows itself. Aliases are followed as far as it tells. */
+  /** Asks one nameserver directly. Aliases are followed as far as it answers. */
   queryNameserver<Type extends RecordType>(
     address: string,
     name: string,
@@ -91,8 +90,8 @@ export interface DnsClient {
     signal?: AbortSignal,
   ): Promise<NameserverAnswer<RecordData[Type]>>;
   /**
-   * Asks a server of the zone above for the delegation of a name: one question, where the server tells the DS with it.
-   * @param wants without the DS, no further question is asked for it
+   * Asks a parent zone's server for a delegation: one query, if the server includes the DS.
+   * @param wants without the DS, no second query is made
    */
   queryDelegation(
     address: string,
@@ -108,10 +107,10 @@ const MAX_ALIASES = 8;
 /** RFC 1035, 2.3.4. */
 const MAX_NAME = 253;
 const LABEL = /^[a-z0-9_-]{1,63}$/;
-/** No name needs more records of one type; an answer with more is not used. */
+/** Larger responses are ignored: no name needs more records of one type. */
 const MAX_RECORDS = 200;
 
-/** Makes a client. It remembers nothing of what it was answered. */
+/** Caches nothing. */
 export function createDnsClient(options: DnsClientOptions): DnsClient {
   const { servers, mayConnect, timeoutMs = DEFAULT_TIMEOUT_MS, rounds = DEFAULT_ROUNDS } = options;
 
@@ -189,7 +188,7 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
   }
 }
 
-/** Whether a response to a question with EDNS may come from a server that doesn't know it (RFC 6891, section 7). */
+/** The server may not know EDNS (RFC 6891, section 7). */
 function mayLackEdns({ code, isBareError }: Response): boolean {
   switch (code) {
     case RESPONSE_CODES.formatError:
@@ -201,16 +200,13 @@ function mayLackEdns({ code, isBareError }: Response): boolean {
   }
 }
 
-/** Aliases and hosts come from records of others, where a label may hold anything. */
+/** Aliases and hosts come from foreign records, where a label may contain anything. */
 function isAskable(name: string): boolean {
   const labels = name.split('.');
   return name.length <= MAX_NAME && labels.every((label) => LABEL.test(label));
 }
 
-/**
- * Nameservers listen on port 53. Those of a sandbox run on one machine with its resolver, on the port that the operator
- * set for the resolver.
- */
+/** Port 53. A sandbox's nameservers run on one machine with its resolver, on the resolver's configured port. */
 function nameserverPort(address: string, servers: readonly DnsServer[]): number {
   const beside = servers.find(
     (server) => server.address === address || (isLoopback(server.address) && isLoopback(address)),
@@ -232,10 +228,7 @@ function failureOf(code: number): DnsFailure | undefined {
   }
 }
 
-/**
- * Reads the records of one name and of its aliases. Whatever else a response holds is ignored, because nobody asked for
- * it.
- */
+/** The records of a name and its aliases. Other records of a response are ignored. */
 function readAnswer<Type extends RecordType>(
   response: Response,
   name: string,
@@ -260,7 +253,7 @@ function readAnswer<Type extends RecordType>(
   return readReferral(response) ?? { kind: 'no_data', authoritative };
 }
 
-/** A response without an answer that names other servers and is none of the zone itself (RFC 2308, 2.2). */
+/** A response without an answer that names other servers and isn't the zone's own (RFC 2308, 2.2). */
 function readReferral({ authoritative, authorities }: Response): Referral | undefined {
   const hasSoa = authorities.some((record) => record.type === 'SOA');
   const nameServers = authorities.flatMap((record) => readRecord('NS', record) ?? []);
@@ -268,10 +261,7 @@ function readReferral({ authoritative, authorities }: Response): Referral | unde
   return { kind: 'referral', nameServers };
 }
 
-/**
- * Reads what a server of the zone above answers. Only records of the name itself count: servers of other names, or of a
- * zone further up, say nothing about it.
- */
+/** Only records of the name itself count, not those of other names or zones further up. */
 function readDelegation(response: Response, name: string): DelegationAnswer {
   const { authoritative, answers, authorities } = response;
   const own = [...answers, ...authorities].filter((record) => isOf(record, name));
@@ -283,18 +273,18 @@ function readDelegation(response: Response, name: string): DelegationAnswer {
     const isDsDenied = authorities.some(({ type }) => type === 'NSEC' || type === 'NSEC3');
     return { kind: 'delegated', nameServers, ds: ds.length > 0 || isDsDenied ? ds : undefined };
   }
-  // There is no delegation only where the zone says so with its own authority.
+  // Only an authoritative response proves that there is no delegation.
   return authoritative ? { kind: 'not_delegated' } : { kind: 'unanswered', failure: 'referral' };
 }
 
-/** The DS of a name as its parent zone has it; undefined where the answer is not the zone's own. */
+/** Undefined when the response isn't authoritative. */
 function readDs(response: Response, name: string): readonly RecordData['DS'][] | undefined {
   const read = readAnswer(response, name, 'DS', new Set());
   if (read.kind === 'records') return read.records;
   return (read.kind === 'no_data' || read.kind === 'no_such_name') && read.authoritative ? [] : undefined;
 }
 
-/** The shortest of the records' times. */
+/** The shortest TTL. */
 function ttlOf(records: readonly Answer[]): number {
   return Math.min(...records.flatMap((record) => ('ttl' in record ? (record.ttl ?? 0) : [])));
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type DnskeyRecord, type DsRecord, dnsName } from './records.ts';
 
-/** Digest types of RFC 4034, 4509 and 6605 that are still computed. */
+/** Digest types of RFC 4034, 4509 and 6605 still in use. */
 const DIGESTS: Readonly<Record<number, 'sha1' | 'sha256' | 'sha384'>> = {
   1: 'sha1',
   2: 'sha256',
@@ -11,10 +11,10 @@ const PROTOCOL = 3;
 const ZONE_KEY_FLAG = 0x0100;
 const RSAMD5 = 1;
 
-/** Whether a DS belongs to a key; `unknown` where its digest cannot be computed. */
+/** `unknown`: the digest type isn't supported. */
 export type DsMatch = 'match' | 'mismatch' | 'unknown';
 
-/** Whether one of a zone's keys is the one that a DS at the parent vouches for (RFC 4035, 5.2). */
+/** RFC 4035, 5.2. */
 export function matchDs(name: string, ds: DsRecord, keys: readonly DnskeyRecord[]): DsMatch {
   if (DIGESTS[ds.digestType] === undefined) return 'unknown';
   const matches = keys.some(
@@ -27,10 +27,10 @@ export function matchDs(name: string, ds: DsRecord, keys: readonly DnskeyRecord[
   return matches ? 'match' : 'mismatch';
 }
 
-/** The tag of a key (RFC 4034, appendix B). */
+/** RFC 4034, appendix B. */
 export function keyTagOf(key: DnskeyRecord): number {
   const data = keyData(key);
-  // RSA/MD5 has a formula of its own (RFC 4034, B.1).
+  // RSA/MD5 has its own formula (RFC 4034, B.1).
   if (key.algorithm === RSAMD5) return data.length < 3 ? 0 : data.readUInt16BE(data.length - 3);
   let sum = 0;
   for (const [index, byte] of data.entries()) sum += index % 2 === 0 ? byte << 8 : byte;
@@ -38,8 +38,8 @@ export function keyTagOf(key: DnskeyRecord): number {
 }
 
 /**
- * The digest of a key (RFC 4034, 5.1.4; RFC 4509).
- * @returns lower-case hexadecimal; undefined for a digest type that is not computed.
+ * RFC 4034, 5.1.4; RFC 4509.
+ * @returns lower-case hex; undefined for an unsupported digest type.
  */
 export function dsDigest(name: string, key: DnskeyRecord, digestType: number): string | undefined {
   const algorithm = DIGESTS[digestType];
@@ -55,7 +55,7 @@ function keyData({ flags, algorithm, key }: DnskeyRecord): Buffer {
   return Buffer.concat([head, key]);
 }
 
-/** The canonical form of a name (RFC 4034, 6.2). */
+/** Canonical form (RFC 4034, 6.2). */
 function wireName(name: string): Buffer {
   const labels = dnsName(name)
     .split('.')

@@ -4,36 +4,35 @@ import { dnsName, type RecordType } from './records.ts';
 export interface Question {
   readonly name: string;
   readonly type: RecordType;
-  /** Asks the server to find the answer elsewhere when it does not have it. */
+  /** RD: asks the server to resolve the name. */
   readonly recursive: boolean;
-  /** Asks for the records that prove the answer (RFC 3225): a referral then tells the DS, or that there is none. */
+  /** DO (RFC 3225): a referral then includes the DS, or proves that there is none. */
   readonly dnssec: boolean;
 }
 
-/** A response that belongs to its question. */
 export interface Response {
   /** RFC 1035, 4.1.1. */
   readonly code: number;
   readonly authoritative: boolean;
   readonly truncated: boolean;
-  /** It refuses the question without repeating it. */
+  /** An error that doesn't repeat the question. */
   readonly isBareError: boolean;
   readonly answers: readonly Answer[];
   readonly authorities: readonly Answer[];
 }
 
-/** What a packet means for somebody who waits for a response. */
+/** How a received packet relates to the question. */
 export type ReadResponse =
   | { readonly kind: 'response'; readonly response: Response }
-  /** Has the right id and cannot be read. */
+  /** Right id, but unreadable. */
   | { readonly kind: 'malformed' }
-  /** Is a response to something that was not asked, so nobody knows who made it. */
+  /** A response to something else, so its sender is unknown. */
   | { readonly kind: 'foreign' };
 
-/** Fits every network without fragments (DNS Flag Day 2020). */
+/** Fits every network without fragmentation (DNS Flag Day 2020). */
 const UDP_PAYLOAD_BYTES = 1_232;
 const HEADER_BYTES = 12;
-/** The counts of records are the last part of the header (RFC 1035, section 4.1.1). */
+/** The record counts end the header (RFC 1035, section 4.1.1). */
 const COUNTS_OFFSET = 4;
 const CODE_BITS = 4;
 const CODE_MASK = 0x0f;
@@ -49,7 +48,7 @@ export const RESPONSE_CODES = {
   badVersion: 16,
 } as const;
 
-/** The packet of a question. @param edns says how long an answer over UDP may be (RFC 6891) */
+/** @param edns the largest UDP response (RFC 6891) */
 export function encodeQuestion(
   id: number,
   { name, type, recursive, dnssec }: Question,
@@ -74,7 +73,7 @@ export function encodeQuestion(
   });
 }
 
-/** Reads a packet that came from the server that was asked (RFC 5452, 9.1). */
+/** @param packet from the server that was asked (RFC 5452, 9.1) */
 export function readResponse(packet: Buffer, id: number, question: Question): ReadResponse {
   if (packet.length < HEADER_BYTES || packet.readUInt16BE(0) !== id) return { kind: 'foreign' };
   let decoded: DecodedPacket;
@@ -86,7 +85,7 @@ export function readResponse(packet: Buffer, id: number, question: Question): Re
   const { questions = [], answers = [], authorities = [], additionals = [] } = decoded;
   const option = additionals.find((record) => record.type === 'OPT');
   const code = ((decoded.flags ?? 0) & CODE_MASK) | ((option?.extendedRcode ?? 0) << CODE_BITS);
-  // A server that can't read a question, or doesn't want to, may leave it out.
+  // A server that can't read a question, or refuses it, may omit it.
   const isBareError =
     questions.length === 0 &&
     answers.length + authorities.length === 0 &&
@@ -106,7 +105,7 @@ export function readResponse(packet: Buffer, id: number, question: Question): Re
   };
 }
 
-/** A header that stands alone, whose counts may be those of the question. */
+/** A header alone, whose counts may be those of the question. */
 function withoutCounts(header: Buffer): Buffer {
   return Buffer.concat([header.subarray(0, COUNTS_OFFSET), Buffer.alloc(HEADER_BYTES - COUNTS_OFFSET)]);
 }

@@ -1,18 +1,17 @@
 import type { DnsClient } from './client.ts';
 
-/** Finds the servers of the zones in which names are delegated. */
+/** Finds the servers of names' parent zones. */
 export interface ParentZones {
   /**
-   * The addresses of the servers of the zone above a name, found once and kept for their TTL.
-   * @returns none where they were never found
+   * Cached for their TTL.
+   * @returns none when they were never found
    * @throws only the signal's reason
    */
   serversOf(name: string, signal?: AbortSignal): Promise<readonly string[]>;
 }
 
-/** Names of many zones may be watched; each zone is a few addresses. */
+/** Entries are small: a zone has a few addresses. */
 const MAX_ZONES = 2_000;
-/** More servers than any zone has. */
 const MAX_SERVERS = 16;
 const MIN_KEPT_SECONDS = 60;
 const MAX_KEPT_SECONDS = 86_400;
@@ -22,10 +21,10 @@ interface Servers {
   readonly until: number;
 }
 
-/** Creates a finder. What it has found stays in use while the resolvers do not answer. */
+/** Cached servers stay in use while the resolvers don't answer. */
 export function createParentZones(dns: DnsClient, now: () => Date): ParentZones {
   const zones = new Map<string, Servers>();
-  /** Of many names of one zone the first one looks. */
+  /** Concurrent lookups of one zone share a query. */
   const underWay = new Map<string, Promise<Servers | 'none' | 'unanswered'>>();
 
   async function find(

@@ -1,22 +1,22 @@
 import type { Answer } from 'dns-packet';
 
-/** A delegation signer (RFC 4034, 5). */
+/** RFC 4034, 5. */
 export interface DsRecord {
   readonly keyTag: number;
   readonly algorithm: number;
   readonly digestType: number;
-  /** Lower-case hexadecimal. */
+  /** Lower-case hex. */
   readonly digest: string;
 }
 
-/** A zone's key (RFC 4034, 2). */
+/** RFC 4034, 2. */
 export interface DnskeyRecord {
   readonly flags: number;
   readonly algorithm: number;
   readonly key: Buffer;
 }
 
-/** The data of a record, by its type. Names are in lower case, without the dot at the end. */
+/** By type. Names are lower case, without a trailing dot. */
 export interface RecordData {
   readonly A: string;
   readonly AAAA: string;
@@ -62,7 +62,7 @@ const READERS: Readers = {
   DNSKEY: (record) => (record.type === 'DNSKEY' ? record.data : undefined),
 };
 
-/** The data of a record; undefined when it is of another type. */
+/** Undefined for another type. */
 export function readRecord<Type extends RecordType>(
   type: Type,
   record: Answer,
@@ -70,7 +70,7 @@ export function readRecord<Type extends RecordType>(
   return READERS[type](record);
 }
 
-/** A name as it is compared: lower case, without the dot at the end. */
+/** Lower case, without a trailing dot. */
 export function dnsName(name: string): string {
   const bare = name.toLowerCase().replace(/\.$/, '');
   return bare === '' ? '.' : bare;

@@ -4,11 +4,10 @@ import { encodeQuestion, type Question, type Response, readResponse } from './me
 import type { DnsServer } from './servers.ts';
 import type { UdpSockets } from './udp-sockets.ts';
 
-/** Why a server gave no response that can be used. */
 export const EXCHANGE_FAILURES = ['timeout', 'unreachable', 'malformed', 'too_large'] as const;
 export type ExchangeFailure = (typeof EXCHANGE_FAILURES)[number];
 
-/** What asking one server once gave. */
+/** The result of asking one server once. */
 export type Exchanged =
   | { readonly ok: true; readonly response: Response }
   | { readonly ok: false; readonly failure: ExchangeFailure };
@@ -20,15 +19,13 @@ export interface ExchangeOptions {
   readonly sockets: UdpSockets;
 }
 
-/** Answers to the questions that are asked here are far smaller. */
 const MAX_RESPONSE_BYTES = 32_768;
 const IDS = 65_536;
 
 /**
- * Asks one server: over UDP, and over TCP when the response does not fit. A response counts only when it comes from
- * the server that was asked, to the port that asked, with the id and the question that were sent. Anything else that
- * arrives is ignored, and the wait goes on.
- * @throws the signal's reason when it is aborted.
+ * UDP first, then TCP when the response doesn't fit. A response counts only with the right sender, port, id and
+ * question. Other packets are ignored.
+ * @throws the signal's reason when aborted.
  */
 export async function exchange(
   server: DnsServer,
@@ -70,7 +67,7 @@ function exchangeTcp(server: DnsServer, question: Question, options: ExchangeOpt
       const length = received.readUInt16BE(0);
       if (length > MAX_RESPONSE_BYTES) return settle({ ok: false, failure: 'too_large' });
       if (received.length < length + 2) return;
-      // Nobody else can write to this connection: a response to something else is the server's mistake.
+      // Nobody else can write to this connection: a wrong response is the server's mistake.
       const read = readResponse(received.subarray(2, length + 2), id, question);
       settle(
         read.kind === 'response'
@@ -85,8 +82,8 @@ function exchangeTcp(server: DnsServer, question: Question, options: ExchangeOpt
 }
 
 /**
- * Runs until it is settled, the time is up or the signal says so.
- * @param start begins the work, settles it later, and returns what cleans up after it in every case
+ * Until settled, timed out or aborted.
+ * @param start begins the work and returns its cleanup
  */
 function attempt(
   { timeoutMs, signal }: ExchangeOptions,

@@ -2,7 +2,7 @@ import { getServers } from 'node:dns';
 import { isIP } from 'node:net';
 
 export interface DnsServer {
-  /** IPv4 or IPv6, without brackets. */
+  /** Without brackets. */
   readonly address: string;
   readonly port: number;
 }
@@ -10,9 +10,8 @@ export interface DnsServer {
 export const DNS_PORT = 53;
 
 /**
- * Reads a list of resolvers.
- * @param text `address` or `address:port`, comma-separated; IPv6 with a port stands in brackets.
- * @returns each server once; undefined when an entry is none
+ * @param text `address` or `address:port`, comma-separated; IPv6 with a port is in brackets.
+ * @returns each server once; undefined when an entry is invalid
  */
 export function parseDnsServers(text: string): readonly DnsServer[] | undefined {
   const servers = new Map<string, DnsServer>();
@@ -24,12 +23,11 @@ export function parseDnsServers(text: string): readonly DnsServer[] | undefined 
   return [...servers.values()];
 }
 
-/** Whether an address is the machine's own. */
 export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1';
 }
 
-/** The resolvers that the operating system uses. */
+/** The operating system's. */
 export function systemDnsServers(): readonly DnsServer[] {
   return getServers().flatMap((entry) => parseServer(entry) ?? []);
 }

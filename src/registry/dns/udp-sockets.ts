@@ -3,24 +3,23 @@ import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import type { DnsServer } from './servers.ts';
 
-/** Whoever waits for the response to one question. */
+/** Waits for the response to one question. */
 export interface Listener {
-  /** The question, with the id under which its response is expected. */
+  /** @param id the expected id of the response */
   readonly encode: (id: number) => Buffer;
-  /** A packet from the server with this id. It may answer another question, or be no response at all. */
+  /** A packet with this id from the server. It may be something else than the response. */
   readonly heard: (packet: Buffer, id: number) => void;
-  /** The question could not be sent, or the server cannot be reached. */
+  /** The question couldn't be sent, or the server is unreachable. */
   readonly failed: () => void;
 }
 
-/** Sockets for questions over UDP. */
 export interface UdpSockets {
-  /** Sends a question. @returns ends the wait for its response */
+  /** @returns stops waiting for the response */
   ask(server: DnsServer, listener: Listener): () => void;
 }
 
 const IDS = 65_536;
-/** After so many questions the next ones leave from another port. */
+/** Then a new port is used. */
 const QUESTIONS_PER_SOCKET = 64;
 
 interface SharedSocket {
@@ -31,9 +30,8 @@ interface SharedSocket {
 }
 
 /**
- * Questions of one moment to one server share a socket, because opening one costs more than asking. The kernel chooses a
- * random port for each socket, and each question has a random id, so that nobody can guess both (RFC 5452, 9.2). A socket
- * is closed as soon as nobody waits, and a connected socket receives from the server that it is connected to alone.
+ * Concurrent questions to one server share a socket, because opening one is expensive. Port and id are random (RFC
+ * 5452, 9.2). A socket closes when nothing is pending; being connected, it receives only from its server.
  */
 export function createUdpSockets(): UdpSockets {
   const current = new Map<string, SharedSocket>();
@@ -65,7 +63,7 @@ export function createUdpSockets(): UdpSockets {
     });
   }
 
-  /** Takes no more questions; those that were asked are waited for. */
+  /** Takes no more questions; pending ones stay. */
   function retire(key: string, shared: SharedSocket): void {
     if (current.get(key) === shared) current.delete(key);
   }

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
-/** Which RDAP servers answer for which zone (RFC 9224). */
 export interface RdapBootstrap {
-  /** Base addresses by zone in ASCII, lower case, without dots at the ends; best first. */
+  /** By zone in ASCII, lower case, without dots at the ends; best first. */
   readonly servers: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -10,8 +9,8 @@ const bootstrapFile = z.object({ services: z.array(z.unknown()) });
 const service = z.tuple([z.array(z.string()), z.array(z.string())]);
 
 /**
- * Reads the bootstrap file. An entry that cannot be read is left out, so that the other zones stay usable.
- * @returns undefined when this is no bootstrap file, or none of its entries can be read.
+ * Unreadable entries are skipped, so other zones stay usable.
+ * @returns undefined when it isn't a bootstrap file, or has no readable entry.
  */
 export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
   const file = bootstrapFile.safeParse(body);
@@ -30,10 +29,9 @@ export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
 }
 
 /**
- * The address to ask about a name: of the server whose zone shares the most labels with it, `https` before `http`
- * (RFC 9224, sections 4 and 8).
+ * The server whose zone shares the most labels with the name, `https` before `http` (RFC 9224, sections 4 and 8).
  * @param name in ASCII.
- * @returns undefined when no server is listed for any zone of the name.
+ * @returns undefined when no server is listed.
  */
 export function rdapAddress(bootstrap: RdapBootstrap, name: string): URL | undefined {
   const labels = name.split('.');

@@ -7,34 +7,32 @@ import { jsonText, parseJson } from '../../http/text.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
 
-/** A registry's answer about a name. The body is parsed from JSON. */
 export type RdapAnswer =
   | ({ readonly kind: 'answered'; readonly body: unknown } & RdapOrigin)
   | ({ readonly kind: 'not_found' } & RdapOrigin)
   | RdapUnavailable;
 
-/** Why there was no answer that can be read. */
 export const RDAP_PROBLEMS = [
-  /** The list of registries (RFC 9224) cannot be read. */
+  /** The bootstrap file (RFC 9224) can't be read. */
   'no_bootstrap',
-  /** The zone's registry publishes no records. */
+  /** The registry publishes no records. */
   'no_public_record',
-  /** The server is busy; detail: its HTTP status. */
+  /** Detail: the HTTP status. */
   'busy',
-  /** The server asked to wait, and has not been asked. */
+  /** Not asked: the server requested a pause. */
   'waiting',
-  /** Another HTTP status, which is the detail. */
+  /** Detail: the HTTP status. */
   'http_status',
-  /** An answer that is no RDAP, such as a web page; detail: its media type. */
+  /** Such as a web page; detail: the media type. */
   'not_rdap',
   'too_many_redirects',
   'redirect_to_nowhere',
   'redirect_unsafe',
   'too_large',
-  /** Detail: the seconds that it was given. */
+  /** Detail: the limit in seconds. */
   'timeout',
   'private_address',
-  /** Detail: the error's code, if it has one. */
+  /** Detail: the error code, if any. */
   'unreachable',
 ] as const;
 
@@ -43,47 +41,42 @@ export interface RdapProblem {
   readonly detail?: string;
 }
 
-/** Where an answer came from. */
 export interface RdapOrigin {
-  /** Host of the server that gave it. */
+  /** The server's host. */
   readonly server: string;
-  /** Every exchange on the way to it was over https, that of the bootstrap file included. */
+  /** Every exchange used https, the bootstrap file included. */
   readonly secure: boolean;
 }
 
-/** No answer this time. */
 export interface RdapUnavailable {
   readonly kind: 'unavailable';
   readonly problem: RdapProblem;
-  /** In milliseconds: an earlier try would be of no use. */
+  /** An earlier retry would be useless. */
   readonly retryAfterMs?: number;
 }
 
-/** Settings of an {@link RdapClient}. */
 export interface RdapClientOptions {
-  /** The bootstrap file (RFC 9224). */
+  /** RFC 9224. */
   readonly bootstrapUrl: string;
-  /** Tells the servers who asks. */
+  /** Identifies the bot to the servers. */
   readonly userAgent: string;
   readonly now: () => Date;
-  /** Least time between two requests to one host, milliseconds. */
+  /** Minimum time between two requests to one host. */
   readonly spacingMs?: number;
-  /** How long the exchange with the servers may take, redirects included, in milliseconds. */
+  /** For the exchange, redirects included. */
   readonly deadlineMs?: number;
-  /** Resolves names of servers; as the operating system does when left out. */
+  /** The operating system's by default. */
   readonly resolve?: Resolve;
 }
 
-/** Asks the registries' public records (RFC 9082). */
+/** Registries' public records (RFC 9082). */
 export interface RdapClient {
   /**
-   * Fetches the record of one name.
    * @param name in ASCII.
-   * @param signal gives up the look-up.
-   * @returns the answer, or why there is none; it throws nothing but the signal's reason.
+   * @returns the record, or why there is none; throws only the signal's reason.
    */
   fetchRecord(name: string, signal?: AbortSignal): Promise<RdapAnswer>;
-  /** Closes the connections; look-ups under way give `unavailable`. */
+  /** Pending lookups return `unavailable`. */
   close(): Promise<void>;
 }
 
@@ -94,24 +87,24 @@ const MAX_REDIRECTS = 3;
 const MAX_CONCURRENT_REQUESTS = 2;
 const DEFAULT_SPACING_MS = 250;
 const DEFAULT_DEADLINE_MS = 20_000;
-/** The wait after a server that is busy and does not say for how long. */
+/** For busy servers that don't say how long to wait. */
 const DEFAULT_WAIT_MS = 60_000;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 interface RdapResponse extends RdapOrigin {
   readonly status: number;
-  /** Undefined where it can't be decoded. */
+  /** Undefined when it can't be decoded. */
   readonly text: string | undefined;
   readonly mediaType: string;
 }
 
-/** The bootstrap file, and whether nobody on the way could have changed it. */
+/** With whether every exchange was encrypted. */
 interface Bootstrap {
   readonly servers: RdapBootstrap;
   readonly secure: boolean;
 }
 
-/** A look-up that ended without an answer that can be used. */
+/** A lookup without a usable response. */
 class LookupError extends Error {
   override readonly name = 'LookupError';
   readonly result: RdapUnavailable;
@@ -123,17 +116,15 @@ class LookupError extends Error {
 }
 
 /**
- * Makes a client with a cache of the bootstrap file and its own connections.
- *
- * It asks a host for two names at once at most, spaced, and not at all while the host asked to wait
- * (`Retry-After`). Redirects are followed three times at most, and never from `https` to `http`. No request carries
- * credentials or goes to a private address, except where `bootstrapUrl` itself points there.
+ * Caches the bootstrap file. At most two concurrent requests per host, spaced, none while the host asked to wait
+ * (`Retry-After`). At most three redirects, never from `https` to `http`. No request carries credentials or goes to a
+ * private address, unless `bootstrapUrl` itself is one.
  */
 export function createRdapClient(options: RdapClientOptions): RdapClient {
   const { userAgent, now, spacingMs = DEFAULT_SPACING_MS, deadlineMs = DEFAULT_DEADLINE_MS } = options;
   const bootstrapUrl = new URL(options.bootstrapUrl);
   const guard = createAddressGuard(bootstrapUrl, options.resolve);
-  // The exchange has ended by then; this timeout stops a connection that is still being opened for it.
+  // Stops a connection that is still being opened when the exchange ends.
   const agent = new Agent({ connect: { lookup: guard.lookup, timeout: deadlineMs + 1_000 } });
   const limiters = new Map<string, HostRateLimiter>();
   let bootstrap: { readonly value: Bootstrap | undefined; readonly freshUntil: number } | undefined;
@@ -174,7 +165,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
     return refresh;
   }
 
-  /** Fetches the list of registries; the old one stays in use when that fails. */
+  /** The old list stays in use when fetching fails. */
   async function fetchBootstrap(): Promise<Bootstrap | undefined> {
     const fetched = await ask(bootstrapUrl, undefined).then(
       ({ status, text, secure }) => {
@@ -201,7 +192,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
       checkAddress(url);
       secure &&= url.protocol === 'https:';
       const limiter = limiterOf(url.host);
-      // Only the requests count towards the deadline: the server is not to blame for the wait before them.
+      // The deadline covers the requests, not the wait before them.
       const answer = await limiter
         .run(async () => {
           const began = performance.now();
@@ -267,13 +258,13 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   }
 }
 
-/** RFC 7480, 4.2 and 5.3. JSON under a name of its own or as plain text is read all the same. */
+/** RFC 7480, 4.2 and 5.3. JSON with another media type, or as plain text, is accepted. */
 const JSON_TYPE = /^(?:|(?:application|text)\/(?:[^/]+\+)?json|text\/plain)$/;
 
 function answerOf({ status, text, mediaType, server, secure }: RdapResponse): RdapAnswer {
   if (status !== 200 && status !== 404) return unavailable({ code: 'http_status', detail: String(status) });
   const body = JSON_TYPE.test(mediaType) ? readJson(text) : undefined;
-  // RFC 7480, 5.3: a 404 may come without a body.
+  // RFC 7480, 5.3: a 404 may have no body.
   const isBare = status === 404 && text?.trim() === '';
   if (body === undefined && !isBare)
     return unavailable({ code: 'not_rdap', ...(mediaType !== '' && { detail: mediaType }) });
@@ -289,10 +280,8 @@ function readJson(text: string | undefined): unknown {
 }
 
 /**
- * Where a redirect leads.
  * @param location the header `Location`.
- * @returns the address; or why it is not followed: it leads to nowhere, out of the web, to an address with
- *   credentials, or from `https` to `http`.
+ * @returns the address; or why it isn't followed: no web address, one with credentials, or from `https` to `http`.
  */
 export function redirectTarget(from: URL, location: string | undefined): URL | RdapUnavailable {
   if (location === undefined || !URL.canParse(location, from.href)) {

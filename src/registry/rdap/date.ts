@@ -1,8 +1,7 @@
-/** A moment as a record writes it. */
 export interface RecordDate {
-  /** The earliest moment that the text can mean: in the zone furthest ahead (UTC+14) when it names none. */
+  /** The earliest moment the text can mean: at UTC+14 when it has no zone. */
   readonly at: Date;
-  /** It has a time and a zone, so it can mean nothing else. */
+  /** It has a time and a zone. */
   readonly isExact: boolean;
 }
 
@@ -13,11 +12,11 @@ const MINUTE_MS = 60_000;
 
 const DAY = /(?<year>\d{4})(?<dash>-?)(?<month>\d\d)(?:\k<dash>(?<day>\d\d))?/;
 const TIME = /(?<hour>\d\d)(?::?(?<minute>\d\d)(?::?(?<second>\d\d)(?:[.,]\d{1,9})?)?)?/;
-/** A word that is no known zone counts as none. */
+/** An unknown zone counts as none. */
 const ZONE = /(?<zone>Z|UTC|GMT|(?<sign>[+\u2212-])(?<zoneHour>\d\d)(?::?(?<zoneMinute>\d\d))?|[A-Z]{2,5})/;
 const DATE = new RegExp(`^${DAY.source}(?:[T ]\\s*${TIME.source})?(?:\\s*${ZONE.source})?$`, 'i');
 
-/** Reads a date in any form of ISO 8601 and RFC 3339 that has a month, and refuses days that don't exist. */
+/** Any form of ISO 8601 and RFC 3339 that has a month. Days that don't exist are refused. */
 export function readRecordDate(value: unknown): RecordDate | undefined {
   const parts = typeof value === 'string' ? DATE.exec(value.trim())?.groups : undefined;
   if (parts === undefined) return undefined;

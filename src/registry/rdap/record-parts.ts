@@ -1,16 +1,16 @@
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 
-/*
- * The parts of a registry's record (RFC 9083) that every reader of it needs. Registries leave members out and fill them
- * with other types, so each part is read by itself.
+/**
+ * Parts of a registry's record (RFC 9083). Registries omit members and use other types, so each part is read by
+ * itself.
  */
 
 const MAX_TEXT = 200;
 
 const optionalText = z.string().optional().catch(undefined);
 
-/** A registry that has one member writes it without the list now and then. */
+/** Some registries write a single member without the list. */
 export const list = z
   .unknown()
   .optional()
@@ -37,21 +37,21 @@ export const entity = z.object({
 
 export const event = z.object({ eventAction: z.string(), eventDate: z.unknown().optional() });
 
-/** Properties of a jCard (RFC 7095): name, parameters, type, values. */
+/** jCard properties (RFC 7095): name, parameters, type, values. */
 export const jCard = z.tuple([z.literal('vcard'), z.array(z.unknown())]);
 
-/** The host name of a nameserver in ASCII, or as it came when it is no host name; empty when it has none. */
+/** In ASCII; unchanged when it isn't a host name; empty when absent. */
 export const nameserver = z
   .union([z.string(), z.object({ ldhName: optionalText, unicodeName: optionalText })])
   .transform((server) => (typeof server === 'string' ? server : (server.ldhName ?? server.unicodeName ?? '')))
   .transform((host) => asciiName(host) || cleanText(host).toLowerCase());
 
-/** A name as names are compared: in ASCII, lower case, without a dot at its end. Empty when it is no name. */
+/** ASCII, lower case, without a trailing dot. Empty when it isn't a name. */
 export function asciiName(name: string): string {
   return domainToASCII(name.trim().replace(/\.$/, '')).toLowerCase();
 }
 
-/** A text of a record, cut to a length that can be shown and without characters that nobody sees. */
+/** Shortened, without invisible characters. */
 export function cleanText(value: string): string {
   return value
     .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
@@ -59,7 +59,7 @@ export function cleanText(value: string): string {
     .slice(0, MAX_TEXT);
 }
 
-/** The members of a list that fit a schema. */
+/** Members that match a schema. */
 export function fitting<T>(schema: z.ZodType<T>, values: readonly unknown[] = []): T[] {
   return values.flatMap((value) => {
     const parsed = schema.safeParse(value);

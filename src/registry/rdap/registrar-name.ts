@@ -1,9 +1,9 @@
-/** Whether two records name the same registrar. Letters and digits count: records differ in case and punctuation. */
+/** Compares letters and digits only: records differ in case and punctuation. */
 export function isSameRegistrarName(one: string, other: string): boolean {
   return comparable(one) === comparable(other);
 }
 
-/** The same where one of them is not known: nothing shows then that they differ. */
+/** True when one is unknown. */
 export function mayBeSameRegistrar(one: string | undefined, other: string | undefined): boolean {
   return one === undefined || other === undefined || isSameRegistrarName(one, other);
 }

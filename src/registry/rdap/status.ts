@@ -1,6 +1,6 @@
 import { cleanText } from './record-parts.ts';
 
-/* Registries spell statuses as in RDAP, as in EPP, with an address of ICANN, or in their own words. */
+/** Registries spell statuses as in RDAP, as in EPP, as an ICANN address, or in their own words. */
 
 /** RFC 9083, 10.2.2, and RFC 8056. */
 const KNOWN_STATUSES = [
@@ -19,7 +19,7 @@ const BY_LETTERS = new Map([
   ['linked', 'associated'],
 ]);
 
-/** A status in the words of RFC 8056; one that isn't known as it came. */
+/** In the words of RFC 8056; an unknown status unchanged. */
 export function statusOf(text: string): string {
   const clean = cleanText(text).replace(/\s+/g, ' ');
   // `https://icann.org/epp#clientHold`, alone or behind the status itself.
@@ -28,19 +28,19 @@ export function statusOf(text: string): string {
   return BY_LETTERS.get(lettersOf(status)) ?? status;
 }
 
-/** A word as words of registries are compared. */
+/** Normalizes a registry's word for comparison. */
 export function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[\s_-]/g, '');
 }
 
-/** The operation that a lock forbids; `all` if it doesn't say. Undefined for a status that is no lock. */
+/** The forbidden operation; `all` when unspecified. Undefined for a status that isn't a lock. */
 function lockedBy(status: string): string | undefined {
   const [, what] =
     /\b(transfer|update|delete)\s?(?:is )?(?:prohibited|forbidden|lock(?:ed)?)$/i.exec(status) ?? [];
   return what?.toLowerCase() ?? (/(?:^|[^n])lock(?:ed)?$/i.test(status) ? 'all' : undefined);
 }
 
-/** Whether a status locks the name against transfers, changes or deletion. */
+/** A lock against transfers, changes or deletion. */
 export function isLock(status: string): boolean {
   return lockedBy(status) !== undefined;
 }
@@ -49,7 +49,7 @@ export function isTransferLock(status: string): boolean {
   return ['transfer', 'all'].includes(lockedBy(status) ?? '');
 }
 
-/** Whether a lock is still set, perhaps spelled without the side that set it. */
+/** Also when spelled without the side that set it. */
 export function isStillLocked(lock: string, statuses: readonly string[]): boolean {
   const hasSide = (status: string) => /^(?:client|server) /.test(status);
   return statuses.some(
@@ -58,12 +58,12 @@ export function isStillLocked(lock: string, statuses: readonly string[]): boolea
   );
 }
 
-/** While such a status is set, the name is not in its zone. */
+/** A name on hold isn't in its zone. */
 export function isHold(status: string): boolean {
   return /\bhold$/i.test(status);
 }
 
-/** How far a deletion has gone: in redemption a restore is possible, and both statuses may stand side by side. */
+/** In redemption a restore is possible; both statuses may be present. */
 export function deletionPhaseOf(statuses: readonly string[]): 'redemption' | 'pending_delete' | undefined {
   if (statuses.some((status) => /^redemption|\bquarantine$/i.test(status))) return 'redemption';
   return statuses.some((status) => /^pending delete/i.test(status)) ? 'pending_delete' : undefined;
