@@ -50,7 +50,7 @@ function filesWith(pattern: RegExp, ...folders: readonly string[]): string[] {
     .sort();
 }
 
-test.each(['Adding a task', 'Adding a zone', 'Adding a subcommand'])(
+test.each(['Add a task', 'Add a zone', 'Add a subcommand'])(
   '%s: what is shown is the code',
   (name) => {
     const examples = examplesOf(name);
@@ -64,7 +64,7 @@ test.each(['Adding a task', 'Adding a zone', 'Adding a subcommand'])(
 );
 
 test('a task is known in the files that the example names, and in no other', () => {
-  const named = new Set(examplesOf('Adding a task').map(({ file }) => file));
+  const named = new Set(examplesOf('Add a task').map(({ file }) => file));
   // These pick some of the tasks: a new one need not be among them.
   const picking = ['src/policy/starting-points.ts', 'src/money/prices.ts', 'src/slack/money/price.view.ts'];
   const files = filesWith(/owner-?change/i, 'src', 'demo', ...PACKAGES).filter(
@@ -74,12 +74,12 @@ test('a task is known in the files that the example names, and in no other', () 
 });
 
 test('a zone is known in its own file and among the others', () => {
-  const named = examplesOf('Adding a zone').map(({ file }) => file);
+  const named = examplesOf('Add a zone').map(({ file }) => file);
   expect(filesWith(/from '[./a-z]*\/rest\.ts'/, 'src')).toEqual(named);
 });
 
 test('a subcommand is known in the file of its subject, in the table and in help', () => {
-  const named = examplesOf('Adding a subcommand').map(({ file }) => file);
+  const named = examplesOf('Add a subcommand').map(({ file }) => file);
   expect(filesWith(/\bwhoami(?:'|: )/, 'src')).toEqual(named.toSorted());
 });
 
