@@ -62,16 +62,13 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly isDeletionAssumed: boolean;
   /** The last whole day on which the action of this phase is still possible: yesterday on the day of the expiry. */
   readonly lastSafeDay: Day | undefined;
-  /** Last day of a restore, from the redemption on and in the grace before it. */
+  /** From the redemption on, and in the grace before it. */
   readonly restoreUntil: Day | undefined;
-  /** The date is an estimate from an order of the bot. */
+  /** Estimated from one of the bot's orders. */
   readonly estimated: boolean;
 }
 
-/**
- * The most urgent first: names that can be saved and are lost soonest, then names that expire later, then names that
- * cannot be saved.
- */
+/** Names that are lost soonest first, then names that expire later, then names that can't be recovered. */
 const URGENCY: Readonly<Record<LifePhase, number>> = {
   deleted: 0,
   redemption: 1,
@@ -95,7 +92,7 @@ export function planReminders<Watched extends WatchedName>(
   return [...dueReminders(watched, options)].sort(byUrgency);
 }
 
-/** The same, in the order in which the names are given, for a list that is read in parts. */
+/** In the given order, for lists read in parts. */
 export function* dueReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
   options: ReminderSchedule,
@@ -109,9 +106,8 @@ export function* dueReminders<Watched extends WatchedName>(
 }
 
 /**
- * The end of a snooze that somebody asks for.
- * @param days as asked for
- * @returns the moment to store, which is never after an expiry that is still to come
+ * @param days as requested
+ * @returns never after a future expiry
  */
 export function snoozeUntil(expiresAt: Date | undefined, days: number, now: Date): Date {
   const asked = new Date(now.getTime() + days * DAY_MS);
@@ -137,7 +133,7 @@ function reminderFor<Watched extends WatchedName>(
     daysLeft >= 0 && deletedAt === undefined
       ? dueBefore(watched, when, thresholds, options)
       : dueAfter(watched, when, options);
-  // Written field by field, because spreading the objects dominates the time of a long list.
+  // Assigning fields is much faster than spreading for long lists.
   return (
     due && {
       watched,
@@ -156,10 +152,10 @@ function reminderFor<Watched extends WatchedName>(
   );
 }
 
-/** The dates of a name as of today. */
+/** Dates as of today. */
 interface When {
   readonly today: Day;
-  /** The day of the expiry as people see it. */
+  /** The displayed expiry day. */
   readonly lastDay: Day;
   readonly daysLeft: number;
   readonly expiresAt: Date;
@@ -214,7 +210,7 @@ function wasReminded({ remindedThresholds }: WatchedName, threshold: number): bo
   return remindedThresholds.some((said) => said <= threshold);
 }
 
-/** Snoozes count in days: one that ends in the afternoon must not silence that day's morning digest. */
+/** Snoozes count in days: one that ends in the afternoon must not hide the name from that day's morning digest. */
 function isSnoozed(
   { snoozedUntil }: WatchedName,
   today: Day,
@@ -230,7 +226,7 @@ function restoreUntil(life: Lifecycle): Day | undefined {
   return life.stages.find(({ phase }) => phase === 'redemption')?.lastSafeDay;
 }
 
-/** Compares two reminders: the more urgent one comes first. */
+/** More urgent first. */
 export function byUrgency(a: DueReminder, b: DueReminder): number {
   return (
     URGENCY[a.phase] - URGENCY[b.phase] ||

@@ -3,14 +3,14 @@ import { MINUTE_MS } from '../lib/duration.ts';
 import { calendarDay, firstMomentOf, latestTimeShown } from '../zones/calendar-day.ts';
 
 /**
- * The latest time of a schedule that is not later than now.
+ * The latest scheduled time up to now.
  * @param cron five fields.
- * @param timeZone IANA name; a time that a clock change skips is the first moment after it, one that occurs twice counts
- *   once.
- * @throws Error when the line cannot be read.
+ * @param timeZone IANA name. A time skipped by a clock change becomes the first moment after it; a repeated one
+ * counts once.
+ * @throws Error for an invalid line.
  */
 export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
-  // The fields say what clocks show. As UTC these times are neither skipped nor repeated; the library gets clock changes wrong.
+  // Fields are local times, treated as UTC so none is skipped or repeated; the library mishandles clock changes.
   const after = new Date(latestTimeShown(now, timeZone).getTime() + MINUTE_MS);
   const times = CronExpressionParser.parse(cron, { currentDate: after, tz: 'UTC' });
   for (;;) {
@@ -20,7 +20,7 @@ export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
 }
 
 /**
- * The day (YYYY-MM-DD) of the latest time of a schedule, where that was in the month of now.
+ * YYYY-MM-DD of the latest scheduled time in this month.
  * @returns undefined when nothing was scheduled in this month yet
  */
 export function lastScheduledThisMonth(cron: string, timeZone: string, now: Date): string | undefined {

@@ -5,18 +5,18 @@ import { utcDay } from '../zones/calendar-day.ts';
 import type { Day } from './days.ts';
 import type { ListedName } from './expiry.ts';
 
-/** The dates of the name of a waiting order. */
+/** Dates of a pending order's name. */
 export type Term =
   | {
       readonly task: 'renew';
-      /** Undefined for a name that is not on the watch list. */
+      /** Undefined when not on the watch list. */
       readonly listed: ListedName | undefined;
-      /** When the name expires after the renewal; undefined while it is not known when it expires now. */
+      /** After the renewal; undefined while the current expiry is unknown. */
       readonly renewedUntil: Day | undefined;
     }
   | { readonly task: 'create' | 'restore'; readonly listed: ListedName };
 
-/** Reads the term of a waiting live order of one name; undefined where no card shows it. */
+/** For a pending live order of one name; undefined when cards don't show it. */
 export async function readTerm(
   findListed: (name: string) => Promise<ListedName | undefined>,
   { state, task, account, items, input }: Order,

@@ -9,43 +9,41 @@ import { type ImportReport, type NameIssue, parseImport, registrableName } from 
 import { snoozeUntil } from './plan.ts';
 import type { WatchedDomain } from './ports.ts';
 
-/* What people do with the watch list. Every refusal is a code with its data; the sentences stand in the views. */
+/** Actions on the watch list. Refusals are codes with data; sentences are in views. */
 
-/** Why nothing was changed for a person. */
 export type WatchRefusal =
   | NameIssue
   | DateIssue
   | { readonly code: 'not_watched'; readonly name: string }
-  /** Somebody took the name off the list at the same moment. */
+  /** Removed from the list concurrently. */
   | { readonly code: 'removed_meanwhile' }
-  /** A date that a person gives is at most this far ahead: no registry registers a name for longer. */
+  /** No registry registers a name for longer than ten years. */
   | { readonly code: 'date_too_far_ahead'; readonly text: string }
-  /** No more names can be watched. */
+  /** The limit of watched names is reached. */
   | { readonly code: 'list_full'; readonly limit: number }
   | { readonly code: 'invalid_snooze'; readonly maxDays: number }
-  /** It is decided already that the name lapses. */
+  /** Already confirmed. */
   | { readonly code: 'lapse_decided' }
-  /** Nobody has asked to let the name lapse, or the request was withdrawn. */
+  /** No request, or a withdrawn one. */
   | { readonly code: 'lapse_not_requested' }
-  /** The person who asked to let a name lapse cannot confirm it. */
+  /** Another person must confirm. */
   | { readonly code: 'own_lapse_request' }
-  /** The request isn't the one that was shown. */
+  /** The request differs from the one shown. */
   | { readonly code: 'lapse_changed'; readonly lapse: Lapse };
 
-/** How something that a person asked for ended. */
+/** The result of a person's action. */
 export type WatchOutcome =
   | { readonly ok: true; readonly domain: WatchedDomain }
   | { readonly ok: false; readonly refusal: WatchRefusal };
 
-/** How `watch` ended. */
 export type WatchedOutcome =
   | {
       readonly ok: true;
       readonly domain: WatchedDomain;
       readonly known: boolean;
-      /** The given date that was not taken, because a better one is known. */
+      /** Ignored, because a better date is known. */
       readonly dateNotTaken: Date | undefined;
-      /** The given date weakens protection, so it waits for confirmation. */
+      /** The date weakens protection and waits for confirmation. */
       readonly waiting: EditedFacts['waiting'];
     }
   | { readonly ok: false; readonly refusal: WatchRefusal };
@@ -56,30 +54,29 @@ export interface ImportSummary {
   readonly lacksExpiry?: ImportReport['lacksExpiry'];
   readonly added: number;
   readonly dated: number;
-  /** Names that were on the list and did not change. */
+  /** Names already on the list, unchanged. */
   readonly kept: number;
   readonly duplicates: number;
-  /** New names for which the list has no room. */
+  /** New names over the limit. */
   readonly beyondLimit: number;
-  /** Names that were not taken, because their date is too far ahead. */
+  /** Names skipped because their date is too far ahead. */
   readonly tooFarAhead: number;
-  /** Dates that weaken protection, so they wait for confirmation. */
+  /** Dates that weaken protection and wait for confirmation. */
   readonly waiting: EditedFacts['waiting'];
 }
 
-/** The gate for protected fields, for one person in one place. `changed`: read again. */
+/** Gate for protected fields, for one person and place. `changed`: read again. */
 export type Gate = (changes: readonly ReminderChange[]) => Promise<EditedFacts | 'changed' | NameLimit>;
 
 const LOOKUP_MS = 6_000;
 const IMPORT_BATCH = 1_000;
-/** The longest snooze of a name. */
 export const MAX_SNOOZE_DAYS = 365;
 
 /**
- * Puts a name on the list and asks its registry. The registry's date counts, else the one known from an order, else
- * the one that is given. A name that was to lapse is watched again.
- * @param look asks the registry of a name, and keeps what it shows
- * @param date as typed; undefined when none was given
+ * Adds a name and looks it up. The registry's date wins, then an order's, then the given one. A lapsing name is
+ * watched again.
+ * @param look looks up the name and stores the result
+ * @param date as typed; undefined when not given
  */
 export async function watchName(
   context: ExpiryContext,
@@ -136,7 +133,7 @@ function latestDate(now: Date): Date {
   return latest;
 }
 
-/** A known name with a given date; undefined where a better date is known, or the same one. */
+/** Undefined when a better or equal date is known. */
 function datedName({ name, expiry }: WatchedDomain, after: Date): ReminderChange | undefined {
   if (expiry === undefined) return { name, date: { after } };
   if (expiry.source !== 'person' || expiry.at.getTime() === after.getTime()) return undefined;
@@ -144,8 +141,8 @@ function datedName({ name, expiry }: WatchedDomain, after: Date): ReminderChange
 }
 
 /**
- * Puts a list on the watch list, in batches; finished batches stay.
- * @param list as it was read, or a text that is known to be readable
+ * In batches; finished batches stay.
+ * @param list parsed, or text known to be readable
  * @param progress called after each batch with the number of names done and the total
  */
 export async function importNames(
@@ -192,7 +189,7 @@ export async function importNames(
     await progress(from + batch.length, accepted.length);
   }
   const written = dated.length === 0 ? NOTHING : await gate(dated);
-  // A name that changed at the same moment keeps its date.
+  // A name changed concurrently keeps its date.
   const { changed, waiting } = typeof written === 'string' ? NOTHING : written;
   const kept = accepted.length - added - beyondLimit - changed.length - (waiting?.change.names.length ?? 0);
   const counts = {
@@ -207,7 +204,7 @@ export async function importNames(
 
 const NOTHING: EditedFacts = { changed: [], waiting: undefined };
 
-/** Makes a decision about the reminders of a watched name. */
+/** Decides about a name's reminders. */
 async function decide(
   { watchList }: ExpiryContext,
   name: string,
@@ -231,11 +228,10 @@ async function decide(
 export interface ReminderRequest {
   readonly name: string;
   readonly reason: string | undefined;
-  /** Where it is told. */
   readonly origin?: MessagePlace;
 }
 
-/** Stops the reminders of a name for some days, until its expiry at the latest. */
+/** Until the expiry at the latest. */
 export async function snoozeName(
   context: ExpiryContext,
   { name, ...told }: ReminderRequest,
@@ -251,7 +247,7 @@ export async function snoozeName(
   }));
 }
 
-/** Asks to let a name go. It is decided once somebody else confirms. */
+/** Needs another person's confirmation. */
 export function requestLapse(
   context: ExpiryContext,
   { name, ...told }: ReminderRequest & { readonly reason: string },
@@ -265,13 +261,13 @@ export function requestLapse(
 export interface LapseConfirmation {
   readonly name: string;
   readonly by: string;
-  /** The {@link lapseHash} of the request that was shown. */
+  /** {@link lapseHash} of the request shown. */
   readonly shown: string;
 }
 
 export type LapseOutcome = DecidedLapse | { readonly ok: false; readonly watch: WatchRefusal };
 
-/** A second person lets a name lapse: there are no more reminders. */
+/** A second person confirms: no more reminders. */
 export function confirmLapse(
   { watchList }: ExpiryContext,
   { name, by, shown }: LapseConfirmation,

@@ -2,7 +2,7 @@ import { type Envelope, hasErrorType, hasSuccessCode, isRefusal } from './envelo
 import type { ServiceErrorKind } from './errors.ts';
 import type { AnsweredTask } from './task.ts';
 
-/** `S` with the codes of service API, section "Task codes": each is the success of one task and of no other. */
+/** `S` with the codes of service API, section "Task codes": each is the success of one task only. */
 const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
   'S1321001',
   'S1321003',
@@ -12,7 +12,7 @@ const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
   'S0110005',
 ]);
 
-/** What an answer means: done, or what went wrong. */
+/** Success, or the kind of failure. */
 export type ResponseClass =
   | { readonly kind: 'done' }
   | {
@@ -21,20 +21,19 @@ export type ResponseClass =
       readonly retryAfterMs?: number;
     };
 
-/** An answer as it came. */
 interface ReceivedResponse {
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number;
-  /** Undefined when the body could not be read; `unreadable` then says why. */
+  /** Undefined when the body was unreadable; see `unreadable`. */
   readonly envelope: Envelope | undefined;
   readonly unreadable: string;
   readonly retryAfterMs?: number | undefined;
 }
 
 /**
- * What an answer means for the task. The document shows neither the HTTP statuses nor the bodies of failed requests, so
- * only 4xx or an envelope with an error code counts as a refusal. Anything else that is not a success leaves the outcome
- * open: a task that is called refused although it was carried out would be ordered again and paid for twice.
+ * Neither statuses nor bodies of failed requests are documented, so only 4xx or an envelope with an error code is a
+ * refusal. Anything else that isn't a success leaves the outcome unknown: an order wrongly called refused would be
+ * placed and paid twice.
  */
 export function classifyResponse(
   task: Pick<AnsweredTask<unknown>, 'effect' | 'successCode' | 'provenByOutput'>,
@@ -53,7 +52,7 @@ export function classifyResponse(
       : { kind: open, what: `the service ${contradiction}${said}` };
   }
   if (status >= 400 && status < 500 && status !== 408) {
-    // The status refuses and the envelope agrees: nobody knows which of the two is right.
+    // The status refuses and the envelope reports success: the outcome is unknown.
     if (envelope !== undefined && hasSuccessCode(envelope))
       return { kind: open, what: `the service contradicts itself: HTTP ${status}${said}` };
     if (status === 401 || status === 403)
@@ -68,7 +67,7 @@ export function classifyResponse(
   return { kind: open, what: `the service gave ${redirected} (HTTP ${status})${said}` };
 }
 
-/** Why a code of success does not say that this task was carried out; undefined when it does. */
+/** Why a success code doesn't prove that this task was carried out; undefined when it does. */
 function contradictionIn(
   envelope: Envelope,
   { successCode, provenByOutput = false }: Parameters<typeof classifyResponse>[0],
@@ -88,8 +87,8 @@ function statusInParentheses(envelope: Envelope | undefined): string {
 }
 
 /**
- * Whether a refusal may mean that the session has ended, so that a new one is worth a second try. The codes for it are
- * not documented; the word "session" in the text is the best sign there is.
+ * Whether a new session is worth a second try. Codes for ended sessions aren't documented; the word "session" in the
+ * text is the best sign.
  */
 export function isSessionError(envelope: Envelope): boolean {
   const texts = [envelope.status.text, ...envelope.messages.map(({ text }) => text ?? '')];

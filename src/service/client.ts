@@ -33,57 +33,56 @@ export type { Verification } from './authenticator/authenticator.ts';
 export type { CallResult } from './request.ts';
 
 export interface ServiceClientOptions extends AuthenticatorOptions {
-  /** `{base_url}` of the JSON interface with its version segment. */
+  /** With its version segment. */
   readonly jsonUrl: string;
-  /** Address that XML requests are posted to; without it XML tasks are `unsupported`. */
+  /** Without it XML tasks are `unsupported`. */
   readonly xmlUrl?: string | undefined;
-  /** The first part of the names of the service’s own headers; as its document has them when left out. */
+  /** As documented by default. */
   readonly headerPrefix?: string | undefined;
-  /** Clock for sessions, tokens and `Retry-After` dates, in milliseconds since 1970. */
+  /** For sessions, tokens and `Retry-After` dates, in milliseconds since 1970. */
   readonly now?: () => number;
 }
 
 export interface CallOptions {
-  /** Client transaction id; JSON only, the document shows no place for it in XML. */
+  /** Client transaction id; no place for it is documented in XML. */
   readonly ctid?: string | undefined;
   /** Overrides the client's `replyTo`. */
   readonly replyTo?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Overrides the client's deadline, in milliseconds. */
+  /** Overrides the client's deadline. */
   readonly timeoutMs?: number | undefined;
-  /** `keys[]`: further data for the records of a search. */
+  /** `keys[]`: extra data for a search's records. */
   readonly keys?: readonly string[] | undefined;
-  /** Which interface is to carry the task; JSON when left out and possible. */
+  /** JSON by default, if possible. */
   readonly interface?: Interface | undefined;
 }
 
-/** A call whose request is described already. Its `replyTo` is the call's alone. */
 export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
   readonly description: RequestDescription;
-  /** What it is about, for the messages of errors: a name. */
+  /** A name, for error messages. */
   readonly about: string;
 }
 
-/** One call of a task, step by step: sign, send, and once more if the session had ended. Under one deadline. */
+/** One call of a task in steps: sign, send, and once more if the session had ended. Under one deadline. */
 export interface ServiceCall<O> {
-  /** Prepares the next request: opens a session or gets a token if needed. */
+  /** Opens a session or gets a token if needed. */
   sign(): Promise<void>;
   /**
-   * Sends the signed request, once.
+   * Sends once.
    * @param leaveBefore checked right before the first byte is written, after connecting and the TLS handshake
    * @throws {ServiceError | SuspendedError}
    */
   send(leaveBefore?: LeaveDeadline): Promise<SendResult<O>>;
-  /** Lets the client close. Required, whatever happened. */
+  /** Releases the client. Always call it. */
   end(): void;
 }
 
 export type SendResult<O> =
   | ({ readonly kind: 'answered' } & CallResult<O>)
-  /** Refused because its session had ended. It was not carried out, and may be signed and sent once more. */
+  /** Refused because its session had ended. It wasn't carried out; sign and send once more. */
   | { readonly kind: 'session_ended'; readonly refusal: ServiceError };
 
-/** The client of one credential. It is immutable, and its concurrent calls share its sessions. */
+/** Immutable; concurrent calls share its sessions. */
 export interface ServiceClient {
   /** Whose requests they are, as the credential says. */
   readonly account: CredentialAccount;

@@ -28,48 +28,48 @@ export type ServiceErrorKind =
   | 'invalid_input';
 
 export interface ServiceErrorDetails {
-  /** The task's name, e.g. `domain.renew`. */
+  /** Such as `domain.renew`. */
   readonly task: string;
-  /** HTTP status of the answer, if there was one. */
+  /** If there was an answer. */
   readonly httpStatus?: number | undefined;
-  /** The envelope's status code and text, if the answer carried an envelope. */
+  /** If the answer had an envelope. */
   readonly code?: string | undefined;
   readonly text?: string | undefined;
   /** Server transaction id. */
   readonly stid?: string | undefined;
-  /** Client transaction id of the call. */
+  /** Client transaction id. */
   readonly ctid?: string | undefined;
-  /** How long the service asks to wait, or until the next token, in milliseconds. Callers cap it. */
+  /** Requested by the service, or until the next token. Callers cap it. */
   readonly retryAfterMs?: number | undefined;
-  /** The answer's envelope, with secrets masked. */
+  /** With secrets masked. */
   readonly envelope?: Envelope | undefined;
-  /** A 2xx answer that cannot be read. */
+  /** A 2xx answer that can't be read. */
   readonly unread?: UnreadAnswer | undefined;
-  /** Why it cannot be sent, of `unsupported` and `invalid_input`. */
+  /** Of `unsupported` and `invalid_input`. */
   readonly issue?: RequestIssue | undefined;
   readonly cause?: unknown;
 }
 
-/** A 2xx answer that cannot be read: asking again would give the same. */
+/** An unreadable 2xx answer: a retry would give the same. */
 export interface UnreadAnswer {
   readonly why: string;
   readonly contentType?: string | undefined;
   readonly contentEncoding?: string | undefined;
-  /** Its bytes, escaped, secrets masked; left out where a secret cannot be told from the rest. */
+  /** Escaped, with secrets masked; omitted when secrets can't be told from the rest. */
   readonly body?: string | undefined;
 }
 
 /**
- * The process was suspended for too long right before a request left. Nothing left, but somebody may have settled the
- * order meanwhile.
+ * The process was suspended too long right before sending. Nothing was sent, but the order may have been settled
+ * meanwhile.
  */
 export class SuspendedError extends Error {
   override readonly name = 'SuspendedError';
 }
 
 /**
- * The error that the client throws, besides {@link SuspendedError}. Its message is for the log: it names the activity and never holds a secret. What
- * people are told comes from the kind, the issue and what the service said.
+ * The client throws only this and {@link SuspendedError}. Its message is for the log: it names the activity and never
+ * holds a secret. People see the kind, the issue and the service's words.
  */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';

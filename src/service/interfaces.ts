@@ -1,13 +1,13 @@
 import type { RequestIssue } from './request-issue.ts';
 import type { Interface, TaskOutline } from './task.ts';
 
-/* Which interface carries a task. Service API, sections "JSON interface" and "XML interface". */
+/** Service API, sections "JSON interface" and "XML interface". */
 
-/** Which interfaces can be used, by an account or for a task. */
+/** Of an account or a task. */
 export type AvailableInterfaces = Readonly<Record<Interface, boolean>>;
 
 /**
- * The interfaces that a credential reaches: two factors are not documented for JSON, and XML needs an address.
+ * Two factors aren't documented for JSON, and XML needs an address.
  * @param hasXmlAddress whether `SERVICE_XML_URL` is set
  */
 export function credentialInterfaces(method: string, hasXmlAddress: boolean): AvailableInterfaces {
@@ -16,7 +16,7 @@ export function credentialInterfaces(method: string, hasXmlAddress: boolean): Av
 
 export type InterfaceChoice = { readonly interface: Interface } | { readonly unsupported: RequestIssue };
 
-/** The interface that carries a task, or why none does. @param wanted JSON when left out and possible */
+/** @param wanted JSON by default, if possible */
 export function chooseInterface(
   task: TaskOutline,
   available: AvailableInterfaces,
@@ -32,7 +32,7 @@ export function chooseInterface(
   return { unsupported: { code: 'json_takes_no_two_factor' } };
 }
 
-/** The interfaces that can carry a task, of those that a credential reaches. */
+/** The intersection with a credential's interfaces. */
 export function taskInterfaces(task: TaskOutline, available: AvailableInterfaces): AvailableInterfaces {
   const reaches = (via: Interface) => 'interface' in chooseInterface(task, available, via);
   return { json: reaches('json'), xml: reaches('xml') };

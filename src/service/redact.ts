@@ -3,22 +3,21 @@ import type { Envelope } from './envelope.ts';
 import { isRecord } from './record.ts';
 import { MASK } from './secret.ts';
 
-/** Limit of one answer in bytes. */
 export const MAX_BYTES = 2 * 1024 * 1024;
 
-/** Answers that are nested deeper are refused: nothing that the service documents is half as deep. */
+/** Documented answers are less than half as deep. */
 export const MAX_DEPTH = 64;
 
-/** A secret of this length does not occur in a text by accident, so it is masked wherever it stands, inside words too. */
+/** Secrets of this length are masked everywhere, also inside words. */
 const MIN_ANYWHERE = 6;
 
-/** A secret of this length with a digit or a sign in it is masked where it stands as a word of its own. */
+/** Secrets of this length with a digit or sign are masked as whole words. */
 const MIN_WORD = 4;
 
-/** A few letters and nothing else, as most words are. Services ask for longer passwords. */
+/** Could be a common word. Services require longer passwords. */
 const SHORT_WORD = /^\p{L}{1,5}$/u;
 
-/** Longer words that occur in answers of services. */
+/** Longer words common in answers. */
 const WORDS_OF_ANSWERS: ReadonlySet<string> = new Set(
   `accepted access account active address already answer approved authentication authorization available blocked cannot
   changed closed completed confirmed contact context country created credentials customer deleted denied disabled domain
@@ -31,7 +30,7 @@ const WORDS_OF_ANSWERS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** @param place a name is what a value is called, which is the service's own word */
+/** @param place `name`: a key, which is the service's own word */
 export type Mask = (text: string, place?: 'value' | 'name') => string;
 
 /**
@@ -60,7 +59,7 @@ export function createMask(secrets: readonly string[]): Mask {
   };
 }
 
-/** Where in a longer text a secret is masked. */
+/** Where in longer text a secret is masked. */
 function patternOf(secret: string): RegExp {
   const literal = secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const common = SHORT_WORD.test(secret) || WORDS_OF_ANSWERS.has(secret.toLowerCase());
@@ -72,7 +71,7 @@ function patternOf(secret: string): RegExp {
     : new RegExp(literal, 'gu');
 }
 
-/** An envelope without the secrets, wherever the service echoes them. The status code is never masked. */
+/** The status code is never masked. */
 export function maskEnvelope(envelope: Envelope, mask: Mask): Envelope {
   const { stid, status, object, messages, data, received } = envelope;
   const maskText = (text: string | undefined): string | undefined => (text === undefined ? text : mask(text));
@@ -90,7 +89,7 @@ export function maskEnvelope(envelope: Envelope, mask: Mask): Envelope {
   };
 }
 
-/** A copy of a decoded value with every text masked, numbers that are a secret too, and no `__proto__` key. */
+/** Masks strings and secret numbers, drops `__proto__` keys. */
 function maskValue(value: unknown, mask: Mask): unknown {
   if (typeof value === 'string') return mask(value);
   if (typeof value === 'number') return mask(String(value)) === String(value) ? value : MASK;
@@ -103,17 +102,15 @@ function maskValue(value: unknown, mask: Mask): unknown {
   );
 }
 
-/**
- * @throws InvalidResponseError when there is more than the decoders take; checked before anything is made of the bytes.
- */
+/** @throws InvalidResponseError when too large; checked before decoding. */
 export function assertSize(body: Buffer): void {
   if (body.length > MAX_BYTES) throw new InvalidResponseError('the answer is too large');
 }
 
 /**
- * Walks a decoded value once for all that must be known of it.
- * @returns whether a key `__proto__` is in it, which a copy must not take over.
- * @throws InvalidResponseError when it is nested deeper than any answer of the service.
+ * One walk over a decoded value.
+ * @returns whether it has a `__proto__` key, which a copy must drop.
+ * @throws InvalidResponseError when nested too deep.
  */
 export function assertDepth(value: unknown, depth = 0): boolean {
   if (depth > MAX_DEPTH)
@@ -135,9 +132,9 @@ export function assertDepth(value: unknown, depth = 0): boolean {
 }
 
 /**
- * The first text that stands under one of the names, anywhere inside. Names are compared by their letters alone:
- * `authInfo`, `auth_info` and `authinfo1` are all `authinfo`.
- * @param insideNames names under which the text may stand within an object of one of the names
+ * The first text under one of the names, at any depth. Names are compared by their letters: `authInfo`, `auth_info`
+ * and `authinfo1` are all `authinfo`.
+ * @param insideNames names of the text within an object of one of the names
  */
 export function findText(
   value: unknown,
@@ -153,7 +150,7 @@ export function findText(
   });
 }
 
-/** The text itself, or the only text in an object such as `{ value: … }`. */
+/** The text itself, or the only text of an object such as `{ value: … }`. */
 function soleText(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value;
   if (typeof value === 'number') return String(value);

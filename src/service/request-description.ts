@@ -5,9 +5,9 @@ import { Secret, secretCommitment } from './secret.ts';
 import type { Interface, RequestDescription, ServiceTask } from './task.ts';
 
 /**
- * Checks an input and says what it asks for over an interface. Pure.
+ * Pure.
  * @param keys the call's extra record keys
- * @throws InvalidInputError when the interface cannot carry it
+ * @throws InvalidInputError when the interface can't carry it
  */
 export function describeRequest<I, O>(
   task: ServiceTask<I, O>,
@@ -18,7 +18,7 @@ export function describeRequest<I, O>(
   const checked = task.input.safeParse(input);
   if (!checked.success) {
     const { issues } = checked.error;
-    // What is wrong with the whole has an empty path.
+    // Issues of the whole input have an empty path.
     const fields = [...new Set(issues.map(({ path }) => path.join('.')))].filter((field) => field !== '');
     const what = issues.map(({ path, message }) => `"${path.join('.')}" ${message}`).join('; ');
     throw new InvalidInputError(what, { code: 'fields_invalid', fields });
@@ -27,8 +27,8 @@ export function describeRequest<I, O>(
 }
 
 /**
- * A description with its secrets in the places of what stands for them.
- * @param secrets by what stands for them
+ * Replaces commitments with their secrets.
+ * @param secrets by commitment
  * @throws InvalidInputError when one is missing
  */
 export function withSecrets(

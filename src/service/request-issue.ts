@@ -1,25 +1,25 @@
 import { z } from 'zod';
 
-/*
- * Why a request cannot be sent as it is, as codes with their data. They are kept with orders, so a code stays once it is
- * released. No data holds a secret: of a credential only the kind of the fault is told.
+/**
+ * Why a request can't be sent, as codes with data. Stored with orders, so released codes stay. No data holds a
+ * secret: only the kind of fault of a credential.
  */
 
 const PLAIN_CODES = [
   'credential_with_control_characters',
   'credential_not_unicode',
-  /** The interface that was asked for does not document the task, and the other one does. */
+  /** Only the other interface documents the task. */
   'other_interface_needed',
-  /** A two-factor account is to carry out a task that the JSON interface alone documents. */
+  /** Only JSON documents the task, and the account has two factors. */
   'json_takes_no_two_factor',
-  /** What is not worth a code of its own: no input of a person leads to it. */
+  /** No user input leads to it. */
   'not_sendable',
   'shared_secret_empty',
   'shared_secret_not_base32',
   'token_malformed',
   'two_factor_needs_xml',
   'user_name_with_colon',
-  /** The task needs the XML interface, and its address is not set. */
+  /** The task needs XML, and its address isn't set. */
   'xml_address_missing',
 ] as const;
 
@@ -37,13 +37,12 @@ export const requestIssue = z.discriminatedUnion('code', [
     documented: z.array(z.string()),
   }),
   z.object({ code: z.enum(['not_unicode', 'not_xml_character']), field }),
-  /** A segment of a path that is empty or means another folder. */
+  /** An empty path segment, `.` or `..`. */
   z.object({ code: z.literal('not_in_address'), text: z.string() }),
 ]);
 
-/** Why a request cannot be sent as it is. */
 export type RequestIssue = z.output<typeof requestIssue>;
 export type PlainRequestIssue = (typeof PLAIN_CODES)[number];
 
-/** What is said where an error has no issue of its own. */
+/** For errors without an issue. */
 export const NOT_SENDABLE: RequestIssue = { code: 'not_sendable' };

@@ -41,19 +41,19 @@ import { describeRequest } from './request-description.ts';
 import { MASK, Secret } from './secret.ts';
 import type { AnsweredTask, Interface, Reading, RequestDescription, ServiceTask } from './task.ts';
 
-/** What the calls of one client share. */
+/** Shared by the calls of a client. */
 export interface ClientContext {
   readonly dispatcher: Dispatcher;
   readonly jsonAddress: ServiceAddress;
   readonly xmlAddress: ServiceAddress | undefined;
-  /** The first part of the names of the service’s own headers. */
+  /** First part of the service's own header names. */
   readonly headerPrefix: string;
   readonly now: () => number;
   /** Masked in every answer. */
   readonly secrets: readonly string[];
 }
 
-/** When a call ends at the latest, and the signal that ends it earlier. */
+/** A call's deadline and abort signal. */
 export interface Deadline {
   /** On the clock of `performance.now()`. */
   readonly endsAt: number;
@@ -67,13 +67,12 @@ interface SendOptions {
 
 export interface CallResult<O> {
   readonly output: O;
-  /** The answer, with secrets masked. */
+  /** With secrets masked. */
   readonly envelope: Envelope;
   readonly interface: Interface;
   readonly httpStatus: number;
 }
 
-/** What a call is doing, for the messages of errors. */
 export interface Activity {
   readonly task: string;
   /** `renewing cafe.rest`. */
@@ -81,23 +80,22 @@ export interface Activity {
   readonly ctid?: string | undefined;
 }
 
-/** A request as it is described, with what reads its answer. */
+/** A described request and the reader of its answer. */
 interface RequestPlan<O> {
   readonly task: AnsweredTask<O>;
   readonly activity: Activity;
   readonly description: RequestDescription;
   readonly general?: GeneralQuery | undefined;
-  /** A signature of the task's own. */
+  /** The task's own signature. */
   readonly signature?: TaskSignature | undefined;
 }
 
-/** What a task that opens or ends a session signs with. */
 export interface TaskSignature {
   readonly json: () => JsonSignature | undefined;
   readonly xml: (credential: Credential) => XmlSignature | undefined;
 }
 
-/** A request that is encoded; what is missing is the signature. */
+/** Encoded, without a signature. */
 export interface PreparedRequest<O> extends Omit<RequestPlan<O>, 'general'> {
   readonly unsigned: UnsignedRequest;
 }
@@ -112,7 +110,6 @@ export interface Signed {
   readonly signature: JsonSignature | XmlSignature;
 }
 
-/** Makes an error whose message names the activity. */
 export function serviceError(
   kind: ServiceErrorKind,
   activity: Activity,
@@ -123,7 +120,7 @@ export function serviceError(
   return new ServiceError(kind, `${name}: ${what}`, { ctid, ...details, task });
 }
 
-/** Turns what encoding throws into `invalid_input`; anything else is passed on. */
+/** Encoding errors become `invalid_input`; others are rethrown. */
 export function orInvalidInput<T>(activity: Activity, encode: () => T): T {
   try {
     return encode();
@@ -134,7 +131,7 @@ export function orInvalidInput<T>(activity: Activity, encode: () => T): T {
 }
 
 /**
- * Checks an input, and describes and encodes what it asks for.
+ * Validates, describes and encodes an input.
  * @throws ServiceError `invalid_input`
  */
 export function prepareTask<I, O>(
@@ -159,10 +156,6 @@ export function prepareTask<I, O>(
   });
 }
 
-/**
- * Encodes a described request.
- * @throws ServiceError `invalid_input`
- */
 export function prepare<O>(
   context: ClientContext,
   { general = {}, ...plan }: RequestPlan<O>,
@@ -208,7 +201,7 @@ function prepareXml(
 }
 
 /**
- * Sends a signed request and reads the answer as the task declares.
+ * Reads the answer as the task declares.
  * @throws {ServiceError | SuspendedError}
  */
 export async function send<O>(
@@ -276,10 +269,7 @@ export async function send<O>(
   };
 }
 
-/**
- * The envelope of a failure, of a task whose answers hold secrets. The failure may hold one too, so whatever the task
- * would read as a secret is masked, and everything that stands in no documented place is left out.
- */
+/** A failed task whose answers hold secrets: values it would read as secrets are masked, undocumented parts omitted. */
 function withoutReadSecrets<O>(
   read: () => Reading<O>,
   envelope: Envelope,
@@ -324,7 +314,7 @@ async function sendAndRead<O>(
   }
 }
 
-/** The kind of an error after which nobody knows what the service did. */
+/** For errors after which the outcome is unknown. */
 function openKind(task: { readonly effect: string }): 'invalid_response' | 'unknown_outcome' {
   return task.effect === 'read' ? 'invalid_response' : 'unknown_outcome';
 }
@@ -335,7 +325,7 @@ function isSuccess(status: number | undefined): boolean {
 
 const MAX_UNREAD_BYTES = 4_000;
 
-/** @param mask undefined: the body is not kept */
+/** @param mask undefined: the body isn't kept */
 function unreadAnswer({ rawBody, headers }: HttpResponse, why: string, mask: Mask | undefined): UnreadAnswer {
   const text = isUtf8(rawBody) ? rawBody.toString() : rawBody.toString('latin1');
   return {
@@ -346,13 +336,13 @@ function unreadAnswer({ rawBody, headers }: HttpResponse, why: string, mask: Mas
   };
 }
 
-/** A secret as a page may quote it, and as its bytes look in a text of another encoding. */
+/** A secret as quoted by a page, and as its bytes look in another encoding. */
 function writtenForms(secret: string): readonly string[] {
   const inPage = secret.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
   return [secret, inPage, JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('latin1')];
 }
 
-/** Shows what is no printable text as `\\x80`. */
+/** Unprintable bytes become `\\x80`. */
 function escapeBytes(text: string, isText: boolean): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is escaped
   const unprintable = isText ? /[\0-\x08\x0b-\x1f\x7f]/g : /[\0-\x08\x0b-\x1f\x7f-\xff]/g;
@@ -383,7 +373,6 @@ function masked({ envelope, text, opaque }: Decoded, secrets: readonly string[])
   return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
 }
 
-/** Every secret in an input or a signature. */
 function secretsIn(value: unknown, found: string[] = []): string[] {
   if (value instanceof Secret) found.push(value.reveal());
   else if (Array.isArray(value)) for (const inside of value) secretsIn(inside, found);
@@ -391,7 +380,7 @@ function secretsIn(value: unknown, found: string[] = []): string[] {
   return found;
 }
 
-/** Passwords that a message hands out are secrets whoever asked. */
+/** Passwords in messages are always secrets. */
 function namedSecrets({ messages }: Envelope): string[] {
   return messages.flatMap(({ objects }) =>
     objects.filter(({ type }) => type.toLowerCase() === 'password').map(({ value }) => value),

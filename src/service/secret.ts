@@ -1,15 +1,13 @@
 import { inspect } from 'node:util';
 import { z } from 'zod';
 
-/** What a secret looks like to anybody who may not see it. */
+/** Replaces a secret in text. */
 export const MASK = '[secret]';
 
 /**
- * A value that must never be seen: a password, token, shared secret or auth code.
- *
- * Every way in which JavaScript turns a value into text (`String`, template literals, `JSON.stringify`,
- * `util.inspect`, loggers built on them) gives `[secret]`. Only {@link Secret.reveal} opens it, and only the
- * codecs, the vault and the view that shows a secret to its owner call that.
+ * A password, token, shared secret or auth code.
+ * Conversions to text (`String`, template literals, `JSON.stringify`, `util.inspect`, loggers) give `[secret]`. Only
+ * {@link Secret.reveal} opens it; only codecs, the vault and the view for its owner call that.
  */
 export class Secret {
   readonly #value: string;
@@ -35,12 +33,9 @@ export class Secret {
   }
 }
 
-/**
- * Stands in a described request in the place of a secret, which is put there when the request is sent: `sha256:` and a hash
- * over the secret and a salt.
- */
+/** Placeholder of a secret in a described request, replaced when sending: `sha256:` and a salted hash. */
 export const secretCommitment = z.strictObject({ secret: z.string().regex(/^sha256:[0-9a-f]{64}$/) });
 export type SecretCommitment = z.output<typeof secretCommitment>;
 
-/** A field of a task's input that is a secret, or stands for one. */
+/** A secret, or its commitment. */
 export const secretField = z.union([z.instanceof(Secret), secretCommitment]);

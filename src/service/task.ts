@@ -3,62 +3,59 @@ import type { Credential, JsonSignature, XmlSignature } from './authenticator/si
 import type { WireObject, WireValue } from './codec/wire.ts';
 import type { Envelope } from './envelope.ts';
 
-/** What a task does: `read` changes nothing, `write` changes something, `charge` costs money. */
+/** `read` changes nothing, `write` changes something, `charge` costs money. */
 export type Effect = 'read' | 'write' | 'charge';
 
 export type Interface = 'json' | 'xml';
 
-/** How a task is sent over the JSON interface. Service API, section "Endpoints". */
+/** Service API, section "Endpoints". */
 export interface JsonShape<I> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Path segments after `{base_url}`; the codec percent-encodes them. */
+  /** Segments after `{base_url}`; the codec percent-encodes them. */
   path(input: I): readonly string[];
-  /** Query parameters of this route, in order. */
+  /** In order. */
   query?(input: I): readonly (readonly [name: string, value: string])[];
-  /** The body; without it none is sent. */
+  /** Undefined: no body. */
   body?(input: I): WireValue;
-  /** Replaces the client's signature; login and logout have their own. */
+  /** Replaces the client's signature, for login and logout. */
   signature?(input: I): JsonSignature;
 }
 
-/** How a task is sent over the XML interface. Service API, section "XML interface". */
+/** Service API, section "XML interface". */
 export interface XmlShape<I> {
-  /** Task code, a string: `0502` keeps its zero. */
+  /** A string: `0502` keeps its zero. */
   readonly code: string;
-  /** What stands after `code`. `keys` are the call's extra record keys. */
+  /** After `code`. `keys` are the call's extra record keys. */
   elements(input: I, keys: readonly string[]): WireObject;
-  /** Whether the task takes the call's `keys`. */
+  /** Uses the call's `keys`. */
   readonly takesKeys?: boolean;
-  /** Replaces the client's signature; session tasks have their own. */
+  /** Replaces the client's signature, for session tasks. */
   signature?(input: I, credential: Credential): XmlSignature;
 }
 
-/** What a task's reader gets. */
 export interface ServiceResponse {
   readonly envelope: Envelope;
   /** The `Set-Cookie` headers. */
   readonly setCookie: readonly string[];
 }
 
-/** What a task's reader makes of it. */
 export interface Reading<O> {
   readonly output: O;
-  /** Secrets found in the answer: masked wherever the envelope holds them. */
+  /** Found in the answer: masked in the envelope. */
   readonly secrets?: readonly string[];
-  /** The envelope to hand on, when masking single values is not enough. */
+  /** Set when masking single values isn't enough. */
   readonly envelope?: Envelope;
 }
 
-/** For a task of whose answer nothing is read: the envelope holds it all. */
+/** For tasks that read nothing from the answer. */
 export const nothing = (): Reading<undefined> => ({ output: undefined });
 
 export interface ServiceTask<I, O> {
-  /** e.g. `domain.renew`. */
+  /** Such as `domain.renew`. */
   readonly name: string;
   readonly effect: Effect;
-  /** Sending it twice leaves the service as sending it once does. */
   readonly idempotent: boolean;
-  /** The status code of its success, where the document shows it or its form; undefined: any code of success. */
+  /** Documented success code; undefined: any success code. */
   readonly successCode?: string | undefined;
   /** Its output proves that it was done, as an opened session does: any code of success but another task's will do. */
   readonly provenByOutput?: boolean;

@@ -11,37 +11,31 @@ import type { SignedRequest } from './task-signature.ts';
 import { tokenSource } from './token-source.ts';
 import { createTokenSteps } from './token-steps.ts';
 
-/** Signs requests with one credential, keeps the sessions that this takes, and checks the credential itself. */
+/** Signs requests with one credential, holds its sessions, and checks the credential. */
 export interface Authenticator {
-  /** Signs a request; opens a session first, when the credential needs one and there is none. */
+  /** Opens a session first when needed. */
   sign<O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest>;
-  /** Says that the service refused the session, so that the next call opens another. */
+  /** The service refused the session: the next call opens another. */
   invalidateSession(session: Session): void;
-  /** Checks the credential at the service. */
   verify(deadline: Deadline, asked?: LoginExtras): Promise<Verification>;
-  /**
-   * Ends the sessions; those that were handed in or out only with `all`. Failures are ignored: sessions end by
-   * themselves.
-   */
+  /** Borrowed and lent sessions end only with `all`. Failures are ignored: sessions expire anyway. */
   logout(sessions: 'own' | 'all'): Promise<void>;
 }
 
 export type Verification =
   | {
       readonly verified: true;
-      /** The user's record as the login answers with it. */
+      /** From the login's answer. */
       readonly user?: Readonly<Record<string, unknown>> | undefined;
-      /** The XML session that a two-factor check opened. It is the caller's to keep: closing does not end it. */
+      /** The XML session of a two-factor check. The caller's: closing doesn't end it. */
       readonly sessionHash?: Secret | undefined;
-      /** When that session runs out, as far as is known. */
+      /** Its expiry, if known. */
       readonly sessionEndsAt?: number | undefined;
     }
-  /**
-   * The document shows no check of a trusted application; a session that was handed in was checked when it was opened.
-   */
+  /** No check of a trusted application is documented; a given session was checked when it was opened. */
   | { readonly verified: false };
 
-/** The share of a call's time that may pass until the next token; the requests need the rest. */
+/** Share of a call's time to wait for the next token; the requests need the rest. */
 const TOKEN_WAIT_SHARE = 1 / 2;
 
 export function createAuthenticator(
@@ -59,7 +53,7 @@ export function createAuthenticator(
   const calls = createSessionCalls(clientContext, options);
   const sessions = createSessions(calls, nextToken, clientContext.now, options);
   const given = credential.method === 'two_factor' ? credential.sessionHash : undefined;
-  /** Belongs to the caller, who handed it in or has got it from {@link Authenticator.verify}. */
+  /** Belongs to the caller, who passed it in or got it from {@link Authenticator.verify}. */
   let lent = given;
 
   return {

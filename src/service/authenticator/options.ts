@@ -1,34 +1,34 @@
 import type { Credential, SessionPlace } from './signature.ts';
 import type { TokenSteps } from './token-steps.ts';
-/** Parts that a login adds to the user's record. */
+/** Extra parts of the user's record in a login's answer. */
 export interface LoginExtras {
   readonly acl?: boolean | undefined;
   readonly profile?: boolean | undefined;
   readonly customer?: boolean | undefined;
 }
 
-/** Waits so many milliseconds, or rejects as soon as it is given up. */
+/** Rejects as soon as it is aborted. */
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
 
 export interface AuthenticatorOptions {
   readonly credential: Credential;
-  /** How a password credential signs JSON requests. A trusted application always signs with Basic. */
+  /** How a password credential signs JSON requests. A trusted application always uses Basic. */
   readonly jsonAuth: 'basic' | 'session';
-  /** Time limit of one call in milliseconds, from opening a session to the answer's last byte. */
+  /** For one call, from opening a session to the answer's last byte. */
   readonly timeoutMs: number;
-  /** Address for system replies, sent with every JSON request; the document shows no place for it in XML. */
+  /** Sent with every JSON request; no place for it is documented in XML. */
   readonly replyTo?: string | undefined;
   /**
-   * How a password credential signs XML requests, with `auth` when left out. Two-factor accounts always use a session,
-   * because a token is good once; a trusted application never does.
+   * How a password credential signs XML requests, `auth` by default. Two-factor accounts always use a session,
+   * because a token works once; a trusted application never does.
    */
   readonly xmlAuth?: 'auth' | 'session' | undefined;
-  /** Where JSON requests carry the session id; the header when left out. Service API, section "JSON interface". */
+  /** The header by default. Service API, section "JSON interface". */
   readonly sessionPlace?: SessionPlace | undefined;
-  /** Lifetime asked for at JSON logins, in minutes; the service's default is 10. */
+  /** Requested at JSON logins; the service's default is 10. */
   readonly sessionMinutes?: number | undefined;
-  /** Waits for the next token; as long as that takes when left out. */
+  /** Waits for the next token; real time by default. */
   readonly sleep?: Sleep | undefined;
-  /** Remembers which tokens were used; this client alone when left out. */
+  /** Which tokens were used; known to this client alone by default. */
   readonly tokenSteps?: TokenSteps | undefined;
 }

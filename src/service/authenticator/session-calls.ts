@@ -14,7 +14,6 @@ import type { AuthenticatorOptions, LoginExtras } from './options.ts';
 import type { PasswordCredential } from './signature.ts';
 import { signByTask } from './task-signature.ts';
 
-/** The requests that open and end sessions. */
 export interface SessionCalls {
   login(
     credential: PasswordCredential,
@@ -27,7 +26,7 @@ export interface SessionCalls {
   endXml(hash: Secret): Promise<unknown>;
 }
 
-/** How long ending a session may take. */
+/** Per logout. */
 const LOGOUT_TIMEOUT_MS = 5_000;
 
 export function deadlineAfter(milliseconds: number): Deadline {
@@ -55,7 +54,7 @@ export function createSessionCalls(
 
   return {
     login({ user, context, password }, asked, deadline) {
-      // A login answers with a result, so it has the general parameters; the document shows none for a logout.
+      // A login answers with a result, so it has the general parameters; none are documented for a logout.
       const general = { replyTo, ctid: randomUUID() };
       return carryOut(sessionLogin, { user, context, password, ...asked }, deadline, general);
     },

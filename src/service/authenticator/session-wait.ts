@@ -2,9 +2,8 @@ import { ServiceError } from '../errors.ts';
 import { type Activity, type Deadline, serviceError } from '../request.ts';
 
 /**
- * Waits for a session that other calls may be waiting for too, no longer than this call has time for.
- *
- * When no session can be opened, the task itself was not sent. A refusal of the session is a refusal of the account.
+ * Waits for a session that other calls may share, within this call's deadline.
+ * Without a session the task wasn't sent. A refused session is a refused account.
  */
 export async function waitForSession<T>(
   opening: Promise<T>,

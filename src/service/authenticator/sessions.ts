@@ -6,13 +6,13 @@ import { type Session, type SharedSession, shareSession } from './shared-session
 import type { Credential } from './signature.ts';
 import type { TokenOnce } from './token-source.ts';
 
-/** The sessions of one credential, shared by all its calls. */
+/** Sessions of one credential, shared by its calls. */
 export interface Sessions {
   readonly json: SharedSession;
   readonly xml: SharedSession;
 }
 
-/** Lifetime of a session that states none. Service API, section "Limits". */
+/** Default lifetime. Service API, section "Limits". */
 const SESSION_MINUTES = 10;
 
 export function createSessions(
@@ -32,14 +32,14 @@ export function createSessions(
     const { token, giveBack } = await nextToken();
     try {
       const hash = await calls.openXml(token, deadlineAfter(timeoutMs));
-      // Without a shared secret no second token can be made, so the session is used until the service refuses it.
+      // Without the shared secret no second token can be made, so the session is used until the service refuses it.
       const renewable = credential.method !== 'two_factor' || credential.totpSecret !== undefined;
       return {
         key: hash,
         expiresAt: renewable ? now() + SESSION_MINUTES * 60_000 : Number.POSITIVE_INFINITY,
       };
     } catch (error) {
-      // When giving the step back fails, it counts as used, and the next login waits for the next token.
+      // If giving it back fails, the step counts as used and the next login waits for the next token.
       if (error instanceof ServiceError && error.kind === 'not_sent') await giveBack().catch(() => undefined);
       throw error;
     }
@@ -48,7 +48,7 @@ export function createSessions(
   return { json: shareSession(openJson, now), xml: shareSession(openXml, now, givenSession(credential)) };
 }
 
-/** The XML session that was opened earlier and handed in. */
+/** An XML session from an earlier login. */
 function givenSession(credential: Credential): Session | undefined {
   if (credential.method !== 'two_factor' || credential.sessionHash === undefined) return undefined;
   return { key: credential.sessionHash, expiresAt: credential.sessionEndsAt ?? Number.POSITIVE_INFINITY };

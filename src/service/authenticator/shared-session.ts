@@ -1,27 +1,25 @@
 import type { Secret } from '../secret.ts';
 
-/** A session of the service that a client holds. */
 export interface Session {
-  /** JSON: the id of the cookie; XML: the hash. */
+  /** JSON: the cookie's id; XML: the hash. */
   readonly key: Secret;
-  /** When it runs out, in milliseconds since 1970; infinite when only the service knows. */
+  /** Milliseconds since 1970; infinite when only the service knows. */
   readonly expiresAt: number;
 }
 
-/** One session, shared by the concurrent calls of one client. */
+/** One session for the concurrent calls of a client. */
 export interface SharedSession {
-  /** The open session, or a new one; calls that ask at the same time share its opening and its failure. */
+  /** Concurrent callers share the opening and its failure. */
   get(): Promise<Session>;
-  /** Forgets the session that the service refused, unless another call has renewed it already. */
+  /** Unless another call already renewed it. */
   invalidate(session: Session): void;
-  /** The session that is open or being opened; undefined when there is none. */
+  /** Open or being opened; undefined when there is none. */
   current(): Promise<Session | undefined>;
 }
 
-/** Sessions are renewed this long before they run out, so that none ends while a request is under way. */
+/** Renewed this early, so no session ends during a request. */
 const MARGIN_MS = 30_000;
 
-/** @param open opens a session at the service */
 export function shareSession(
   open: () => Promise<Session>,
   now: () => number,

@@ -3,7 +3,7 @@ import { InvalidInputError, InvalidResponseError } from '../codec/codec-errors.t
 import type { WireObject } from '../codec/wire.ts';
 import { Secret } from '../secret.ts';
 
-/** A linked account of the service. Service API, section "Authentication". */
+/** Service API, section "Authentication". */
 export type Credential = PasswordCredential | TrustedApplicationCredential | TwoFactorCredential;
 
 export interface PasswordCredential {
@@ -17,7 +17,7 @@ export interface PasswordCredential {
 export interface TrustedApplicationCredential {
   readonly method: 'trusted_application';
   readonly uuid: string;
-  /** The application's name; only the XML interface asks for it. */
+  /** Only the XML interface needs it. */
   readonly application: string;
   readonly password: Secret;
 }
@@ -28,26 +28,26 @@ export interface TwoFactorCredential {
   readonly user: string;
   readonly context: number;
   readonly password: Secret;
-  /** Base32 shared secret: tokens are made from it (RFC 6238, SHA-1, 30 s, six digits). */
+  /** Base32. Tokens: RFC 6238, SHA-1, 30 s, six digits. */
   readonly totpSecret?: Secret | undefined;
-  /** A six-digit token, good once, for opening a session. */
+  /** Six digits, works once, opens a session. */
   readonly token?: Secret | undefined;
-  /** An XML session opened earlier; with a token alone, the account works as long as this session lives. */
+  /** An earlier XML session; without a shared secret, the account works while this session lives. */
   readonly sessionHash?: Secret | undefined;
-  /** When that session runs out, in milliseconds since 1970; left out where only the service knows. */
+  /** Milliseconds since 1970; undefined when only the service knows. */
   readonly sessionEndsAt?: number | undefined;
 }
 
-/** What makes a JSON request the credential's. */
+/** Authenticates a JSON request. */
 export type JsonSignature =
   | { readonly kind: 'none' }
   | { readonly kind: 'basic'; readonly user: string; readonly password: Secret; readonly context?: number }
   | { readonly kind: 'session'; readonly id: Secret; readonly place: SessionPlace };
 
-/** Where a JSON request carries its session id: the header `…SessionId`, or the cookie `service_session`. */
+/** The header `…SessionId`, or the cookie `service_session`. */
 export type SessionPlace = 'header' | 'cookie';
 
-/** The authentication block of an XML request. */
+/** Authenticates an XML request. */
 export type XmlSignature =
   | {
       readonly kind: 'auth';
@@ -64,7 +64,7 @@ export type XmlSignature =
     }
   | { readonly kind: 'auth_session'; readonly hash: Secret };
 
-/** Seconds for which one token is good: RFC 6238, section 5.2. */
+/** RFC 6238, section 5.2. */
 const STEP_SECONDS = 30;
 
 const SESSION_COOKIE = 'service_session';
@@ -73,13 +73,13 @@ const SESSION_COOKIE = 'service_session';
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** The first part of the names of the service’s own headers, as its document has them. */
+/** As documented. */
 export const DEFAULT_HEADER_PREFIX = 'X-Service-';
 
 /**
- * The headers that sign a JSON request, as name, value, name, value.
- * @param prefix the first part of the names of the service’s own headers
- * @throws InvalidInputError for a user or password that Basic authentication (RFC 7617) cannot carry unchanged.
+ * Name, value, name, value.
+ * @param prefix first part of the service's own header names
+ * @throws InvalidInputError for a user or password that Basic authentication (RFC 7617) can't carry unchanged.
  */
 export function jsonSignatureHeaders(signature: JsonSignature, prefix: string): string[] {
   switch (signature.kind) {
@@ -98,7 +98,7 @@ export function jsonSignatureHeaders(signature: JsonSignature, prefix: string): 
   }
 }
 
-/** Names of headers have no case (RFC 9110, section 5.1). */
+/** Header names are case-insensitive (RFC 9110, section 5.1). */
 function headerName(prefix: string, name: 'Context' | 'SessionId'): string {
   return `${prefix}${name}`.toLowerCase();
 }
@@ -127,7 +127,6 @@ export function basicToken(user: string, password: Secret): string {
   return Buffer.from(pair, 'utf8').toString('base64');
 }
 
-/** What of a credential is no secret. */
 export interface CredentialAccount {
   readonly method: Credential['method'];
   /** User name, or the application's UUID. */
@@ -142,7 +141,7 @@ export function accountOf(credential: Credential): CredentialAccount {
     : { method: credential.method, login: credential.user, context: credential.context };
 }
 
-/** Everything about a credential that an answer must not echo. */
+/** Values that an answer must not echo. */
 export function credentialSecrets(credential: Credential): string[] {
   const plain = Object.values(credential).flatMap((value) =>
     value instanceof Secret ? [value.reveal()] : [],
@@ -151,12 +150,12 @@ export function credentialSecrets(credential: Credential): string[] {
     const user = credential.method === 'trusted_application' ? credential.uuid : credential.user;
     return [...plain, basicToken(user, credential.password)];
   } catch {
-    // A pair that Basic authentication cannot carry is never sent that way.
+    // A pair that Basic authentication can't carry is never sent that way.
     return plain;
   }
 }
 
-/** The authentication block, which goes before `task`. */
+/** Goes before `task`. */
 export function xmlSignatureElement(signature: XmlSignature): WireObject {
   switch (signature.kind) {
     case 'auth': {
@@ -174,13 +173,13 @@ export function xmlSignatureElement(signature: XmlSignature): WireObject {
   }
 }
 
-/** The token of the step that `now` (milliseconds) is in. */
+/** @param now milliseconds since 1970 */
 export function tokenAt(totpSecret: Secret, now: number): { token: Secret; step: number } {
   let secret: OtpSecret;
   try {
     secret = OtpSecret.fromBase32(totpSecret.reveal().replace(/[\s-]/g, '').toUpperCase());
   } catch {
-    // The library's error quotes the characters it did not like.
+    // The library's error quotes the invalid characters.
     throw new InvalidInputError('the shared secret of the two-factor account is not base32', {
       code: 'shared_secret_not_base32',
     });
@@ -200,24 +199,24 @@ export function tokenAt(totpSecret: Secret, now: number): { token: Secret; step:
   return { token: new Secret(token), step: stepAt(now) };
 }
 
-/** The time step that a moment is in (RFC 6238, section 4.2). */
+/** RFC 6238, section 4.2. */
 export function stepAt(now: number): number {
   return Math.floor(now / 1000 / STEP_SECONDS);
 }
 
-/** The moment at which a time step begins. */
+/** Milliseconds since 1970. */
 export function startOfStep(step: number): number {
   return step * STEP_SECONDS * 1000;
 }
 
-/** RFC 6265, section 4.1.1, in quotes or without. */
+/** RFC 6265, section 4.1.1, quoted or not. */
 const COOKIE_VALUE = /^\s*("?)([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{1,4096})\1\s*$/;
 
 /**
- * The session id from the answer to a login. The value goes into a header later, so only what RFC 6265 lets a
- * cookie hold is taken.
- * @returns the id and its lifetime in seconds, when `Max-Age` says it.
- * @throws InvalidResponseError when there is not exactly one usable `service_session` cookie.
+ * The session id from a login's answer. It becomes a header value, so only valid cookie values (RFC 6265) are
+ * accepted.
+ * @returns the id and its lifetime in seconds, if `Max-Age` is set.
+ * @throws InvalidResponseError unless there is exactly one usable `service_session` cookie.
  */
 export function readSessionCookie(setCookie: readonly string[]): { id: Secret; maxAgeSeconds?: number } {
   const found = setCookie.flatMap((header) => {

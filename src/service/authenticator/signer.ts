@@ -11,7 +11,7 @@ interface SignatureWithSession<S> {
   readonly session?: Session;
 }
 
-/** Signs requests; opens a session first, when the credential needs one and there is none. */
+/** Opens a session first when needed. */
 export function createSigner(options: AuthenticatorOptions, sessions: Sessions) {
   const { credential, sessionPlace: place = 'header' } = options;
 

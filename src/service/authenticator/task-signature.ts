@@ -2,11 +2,10 @@ import { orInvalidInput, type PreparedRequest, type Signed } from '../request.ts
 import type { Session } from './shared-session.ts';
 import type { Credential } from './signature.ts';
 export interface SignedRequest extends Signed {
-  /** The shared session that signs, if one does. */
+  /** The shared session used for signing, if any. */
   readonly session?: Session | undefined;
 }
 
-/** Signs a request whose task brings its own signature: those that open and end sessions. */
 export function signByTask<O>(
   { activity, unsigned, signature: ofTask }: PreparedRequest<O>,
   credential: Credential,

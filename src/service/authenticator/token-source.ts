@@ -7,7 +7,7 @@ import type { TokenSteps } from './token-steps.ts';
 export interface TokenOnce {
   /** Undefined for an account without a second factor. */
   readonly token?: Secret;
-  /** Returns the token as unused, because it never left. */
+  /** The token was never sent. */
   giveBack(): Promise<void>;
 }
 
@@ -17,7 +17,7 @@ interface TokenSourceOptions {
   readonly maxWaitMs: number;
 }
 
-/** Tokens for opening sessions, none of them twice: a server takes each one once (RFC 6238, section 5.2). */
+/** Tokens for opening sessions; a server accepts each once (RFC 6238, section 5.2). */
 export function tokenSource(
   credential: Credential,
   now: () => number,
@@ -54,7 +54,7 @@ export function tokenSource(
       });
     }
     isSpent = true;
-    // If the shared secret is linked next, the same token must not be made from it and used again.
+    // If the shared secret is linked next, it must not produce the same token again.
     await steps.claimStep(user, stepAt(now()));
     return {
       token: typed,

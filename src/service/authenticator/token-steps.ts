@@ -1,18 +1,18 @@
 /**
- * Remembers which one-time tokens were used: a server takes each of them once (RFC 6238, section 5.2). All links to one
- * user of the service share them, whoever made the link and in whichever context.
+ * Used one-time tokens: a server accepts each once (RFC 6238, section 5.2). Shared by all links to one user of the
+ * service, in any context.
  */
 export interface TokenSteps {
   /**
-   * Marks a time step as used. This is stored before its token may leave.
-   * @returns undefined when nobody has used it, else the last step that was used
+   * Stored before the token may be sent.
+   * @returns undefined when it was unused, else the last used step
    */
   claimStep(user: string, step: number): Promise<number | undefined>;
-  /** Marks a step as unused whose token has not left. */
+  /** The token wasn't sent. */
   giveBack(user: string, step: number): Promise<void>;
 }
 
-/** Steps for one process, for as long as it lives. */
+/** In memory, for one process. */
 export function createTokenSteps(): TokenSteps {
   const used = new Map<string, number>();
   return {

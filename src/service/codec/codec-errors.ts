@@ -16,7 +16,7 @@ export class InvalidInputError extends Error {
 }
 
 /**
- * An answer that cannot be read. Its message never quotes the answer, which may echo a secret.
+ * Never quotes the answer, which may echo a secret.
  * The client turns it into `unknown_outcome` or `invalid_response`, depending on the task's effect.
  */
 export class InvalidResponseError extends Error {

@@ -7,16 +7,15 @@ import type { RequestDescription } from '../task.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import { isWireList, type WireValue } from './wire.ts';
 
-/** An answer that could be read. */
 export interface Decoded {
   readonly envelope: Envelope;
-  /** The answer as it came, to see quickly whether it may echo a secret. */
+  /** The answer as received, to check quickly for echoed secrets. */
   readonly text: string;
-  /** Whether the text may not show what the values hold: characters are escaped, or a key is `__proto__`. */
+  /** The text may hide values: escaped characters, or a `__proto__` key. */
   readonly opaque: boolean;
 }
 
-/** Query parameters that any route takes. Service API, section "General query parameters". */
+/** Service API, section "General query parameters". */
 export interface GeneralQuery {
   readonly replyTo?: string | undefined;
   readonly ctid?: string | undefined;
@@ -26,11 +25,11 @@ export interface GeneralQuery {
 export interface ServiceAddress {
   readonly origin: string;
   readonly path: string;
-  /** `?…`, or nothing. */
+  /** `?…`, or empty. */
   readonly query: string;
 }
 
-/** @throws InvalidInputError when the address is not a plain http or https URL. */
+/** @throws InvalidInputError unless it is a plain http or https URL. */
 export function readAddress(name: string, url: string): ServiceAddress {
   let parsed: URL;
   try {
@@ -45,8 +44,8 @@ export function readAddress(name: string, url: string): ServiceAddress {
 }
 
 /**
- * A described request, without its signature.
- * @throws InvalidInputError when it cannot be sent as it is.
+ * Without a signature.
+ * @throws InvalidInputError when it can't be sent.
  */
 export function encodeJson(
   { method, path: route, query: own = [], body: content }: Extract<RequestDescription, { interface: 'json' }>,
@@ -85,8 +84,8 @@ function encodeQuery(parameters: readonly Parameter[]): string {
 }
 
 /**
- * One path segment, percent-encoded except for what RFC 3986 lets a segment hold.
- * @throws InvalidInputError for a segment that is empty or means another folder.
+ * Percent-encoded, except for characters that RFC 3986 allows in a segment.
+ * @throws InvalidInputError for an empty segment, `.` or `..`.
  */
 export function encodeSegment(segment: string): string {
   if (segment === '' || segment === '.' || segment === '..') {
@@ -112,7 +111,7 @@ function wellFormed(name: string, text: string): string {
 
 type PlainJson = string | number | boolean | readonly PlainJson[] | { readonly [name: string]: PlainJson };
 
-/** The body with its secrets opened and what is not given left out. */
+/** Opens secrets and drops undefined values. */
 function reveal(value: WireValue, name: string): PlainJson {
   if (value instanceof Secret) return wellFormed(name, value.reveal());
   if (typeof value === 'string') return wellFormed(name, value);
@@ -126,10 +125,7 @@ function reveal(value: WireValue, name: string): PlainJson {
   return plain;
 }
 
-/**
- * Reads a JSON answer.
- * @throws InvalidResponseError when it is no envelope.
- */
+/** @throws InvalidResponseError unless it is an envelope. */
 export function decodeJson(body: Buffer, contentType?: string | undefined): Decoded {
   assertSize(body);
   const text = jsonText(body, contentType);

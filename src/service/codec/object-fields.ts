@@ -4,21 +4,20 @@ import { InvalidInputError } from './codec-errors.ts';
 import type { WireObject } from './wire.ts';
 
 /**
- * How the fields of the service's objects are called on each interface; nothing else knows both names. Inputs use the
- * JSON names. A list gives the order in which the fields go out; a field that is missing from an interface's list is
- * one that the interface does not document. Service API, section "Resources and their fields".
+ * Field names of the service's objects per interface. Inputs use the JSON names. A list gives the order of the
+ * fields; a field missing from an interface's list isn't documented there. Service API, section "Resources and their
+ * fields".
  */
 interface WireField {
-  /** Name in the input. */
   readonly field: string;
-  /** Name on the wire, when it differs. */
+  /** When different. */
   readonly as?: string;
-  /** Values the interface documents, from the input's to the wire's. */
+  /** Documented values, from input to wire. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Joins a list into one string. */
+  /** Separator for joining a list into a string. */
   readonly join?: string;
   readonly inside?: readonly WireField[];
-  /** A value that always goes out, whatever the input says. */
+  /** Always sent, whatever the input says. */
   readonly always?: string;
 }
 
@@ -73,7 +72,7 @@ export const SSL_CONTACT_FIELDS: ObjectFields = {
   ],
 };
 
-/** XML names of a preregistration's fields that JSON calls differently. */
+/** XML field names of a preregistration that differ from JSON. */
 export const RECORD_NAMES = [
   ['order_reference', 'orderReference'],
   ['prereg_config', 'preregConfig'],
@@ -85,10 +84,7 @@ export interface FieldValues {
   readonly [field: string]: FieldValue | FieldValues | undefined;
 }
 
-/**
- * The given fields under the names of an interface.
- * @throws InvalidInputError when a field or a value is given that the interface does not document.
- */
+/** @throws InvalidInputError for a field or value that the interface doesn't document. */
 export function wireFields(via: Interface, fields: ObjectFields, values: FieldValues): WireObject {
   const toObject = (list: readonly WireField[], from: FieldValues, path: string): WireObject =>
     Object.fromEntries(
@@ -104,7 +100,7 @@ interface Given {
   readonly name: string;
   readonly value: FieldValue | FieldValues;
   readonly inside: readonly WireField[];
-  /** Path of what is inside, for messages. */
+  /** For messages. */
   readonly at: string;
 }
 

@@ -1,8 +1,8 @@
 import type { Secret } from '../secret.ts';
 
 /**
- * A value of a JSON body or of an XML element; over XML a list is its element repeated. What is undefined is not sent. Secrets
- * are opened by the codecs only.
+ * A value of a JSON body or XML element; over XML a list repeats its element. Undefined values aren't sent. Only
+ * codecs open secrets.
  */
 export type WireValue = string | number | boolean | Secret | readonly WireValue[] | WireObject;
 
@@ -11,6 +11,6 @@ export function isWireList(value: WireValue): value is readonly WireValue[] {
 }
 
 export interface WireObject {
-  /** In the order in which the fields go out. */
+  /** In sending order. */
   readonly [name: string]: WireValue | undefined;
 }

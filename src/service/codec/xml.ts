@@ -22,13 +22,12 @@ function writeElement(name: string, content: WireValue): string {
   return `<${name}>${isText ? escapeText(name, content) : writeXml(content)}</${name}>`;
 }
 
-/** A whole request. */
 export function writeRequest(signature: string, code: string, elements: string): string {
   const declaration = '<?xml version="1.0" encoding="UTF-8"?>';
   return `${declaration}<request>${signature}<task><code>${code}</code>${elements}</task></request>`;
 }
 
-/** Everything outside the production Char of XML 1.0, section 2.2, lone surrogates among it. */
+/** Outside Char of XML 1.0, section 2.2, including lone surrogates. */
 const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 const ESCAPES = new Map([
@@ -52,7 +51,7 @@ function escapeText(name: string, content: string | number | boolean | Secret): 
   return text.replace(/[&<>"'\r]/g, (character) => ESCAPES.get(character) ?? character);
 }
 
-/** Elements that are lists, however many of them there are. */
+/** Elements that are always lists. */
 const LISTS = new Set(['msg', 'object', 'domain_prereg', 'nserver']);
 
 const OPTIONS: X2jOptions = {
@@ -63,7 +62,7 @@ const OPTIONS: X2jOptions = {
   parseAttributeValue: false,
   trimValues: false,
   jPath: false,
-  // The document shows no namespaces and forbids none.
+  // No namespaces are documented, and none forbidden.
   removeNSPrefix: true,
   maxNestedTags: MAX_DEPTH,
   isArray: (name) => LISTS.has(name),
@@ -84,7 +83,7 @@ const ENTITIES = new Map([
   ['apos', "'"],
 ]);
 
-/** Decodes what the library does not, such as `&#38;`. A reference to an unknown entity stays as it is. */
+/** Decodes references that the library doesn't, such as `&#38;`. Unknown entities stay. */
 function decodeReferences(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]+));/gi, (whole, hex, decimal, name) => {
@@ -97,15 +96,15 @@ function decodeReferences(text: string): string {
 }
 
 /**
- * Reads an XML answer.
- * @throws InvalidResponseError when it is too large, not well formed, declares a document type, is nested too deep, or is no envelope.
+ * @throws InvalidResponseError when too large, malformed, with a document type, nested too deep, or without an
+ * envelope.
  */
 export function decodeXml(body: Buffer, contentType?: string | undefined): Decoded {
   assertSize(body);
   const text = xmlText(body, contentType);
   if (text === undefined) throw new InvalidResponseError('the answer is in an encoding that cannot be read');
   checkMarkup(text);
-  // The parser accepts cut and mismatched documents.
+  // The parser accepts truncated and mismatched documents.
   if (XMLValidator.validate(text) !== true)
     throw new InvalidResponseError('the answer is not well-formed XML');
   let parsed: unknown;
@@ -122,17 +121,17 @@ export function decodeXml(body: Buffer, contentType?: string | undefined): Decod
   return {
     envelope: { ...readEnvelope(toJsonShape(response, result)), received: response },
     text,
-    // References, sections, comments and instructions part what they stand in; the declaration stands before all.
+    // References, sections, comments and instructions split text.
     opaque: /&|<!|.<\?/s.test(text),
   };
 }
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** Elements of `response` and `result` that have a place in the envelope; what else there is counts as data. */
+/** Elements of `response` and `result` with a place in the envelope; others are data. */
 const PLACED = new Set(['result', 'stid', 'data', 'status', 'object', 'msg']);
 
-/** The answer's elements under the names and in the places of the JSON envelope. */
+/** Renames and moves elements into the shape of the JSON envelope. */
 function toJsonShape(response: Node, result: Node): unknown {
   const status = isRecord(result['status']) ? result['status'] : {};
   const { leaves, records, summary } = readData([result['data'], unplaced(result), unplaced(response)]);
@@ -185,12 +184,12 @@ function readData(places: readonly unknown[]): {
   };
 }
 
-/** White space between elements is layout, not text, and so it is around a value that stands on lines of its own. */
+/** Removes layout white space, also around values on their own line. */
 function withoutLayout(value: unknown): unknown {
   if (typeof value === 'string') return /^\s*\n|\n\s*$/.test(value) ? value.trim() : value;
   if (Array.isArray(value)) return value.map(withoutLayout);
   if (!isRecord(value)) return value;
-  // The parser has refused names such as `__proto__`, so the names need no check.
+  // The parser refuses names such as `__proto__`.
   const copy: { [name: string]: unknown } = {};
   for (const name in value) {
     const inside = value[name];
@@ -207,8 +206,8 @@ const upper = (value: unknown): unknown =>
   typeof value === 'string' ? value.trim().toUpperCase() : undefined;
 
 /**
- * One cheap pass before the library sees the answer: no document type, no markup without an end, no more levels than
- * {@link MAX_DEPTH}, one root element with nothing behind it.
+ * A cheap check before parsing: no document type, no unclosed markup, at most {@link MAX_DEPTH} levels, one root
+ * element.
  */
 function checkMarkup(text: string): void {
   let depth = 0;
@@ -245,7 +244,7 @@ function after(text: string, mark: string, from: number): number {
   return found + mark.length;
 }
 
-/** The place behind the `>` that ends a tag; those in quoted attribute values do not. */
+/** The index after a tag's closing `>`, ignoring those in quoted attribute values. */
 function tagEnd(text: string, from: number): number {
   let end = after(text, '>', from);
   let quote = openQuote(text, from, end - 1, '');
