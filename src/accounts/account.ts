@@ -104,3 +104,8 @@ export const DEMO_CONTEXT = 1;
 export function isDemoContext(context: number | undefined): boolean {
   return context === DEMO_CONTEXT;
 }
+
+/** Binds a sealed credential to its row: it does not open in the row of another team, person or context. */
+export function holderOf({ teamId, userId, slot }: Account): readonly string[] {
+  return userId === undefined ? ['team-account', teamId, slot] : ['account', teamId, userId, slot];
+}

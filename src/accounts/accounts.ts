@@ -1,58 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { Log } from '../lib/log.ts';
 import type { Credential } from '../service/authenticator/signature.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
-import { NOT_SENDABLE, type RequestIssue } from '../service/request-issue.ts';
-import type { Secret } from '../service/secret.ts';
-import {
-  type Account,
-  type AccountStore,
-  APPLICATION_SLOT,
-  type PersonAccount,
-  type TeamAccount,
-} from './account.ts';
-import { credentialFromText, credentialToText } from './credential.ts';
-import { type AccountProfile, readProfile } from './profile.ts';
+import { type Account, APPLICATION_SLOT, holderOf, type PersonAccount, type TeamAccount } from './account.ts';
+import { checkCredential, type LinkOutcome, type LinkRefusal, linkFailure } from './check.ts';
+import type { AccountsContext } from './context.ts';
+import { credentialToText } from './credential.ts';
+import { createHeldClients, type HeldClients } from './held-clients.ts';
+import { readProfile } from './profile.ts';
 import { type Sealed, UnknownKeyError, type Vault, VaultError } from './vault.ts';
-
-export type LinkOutcome =
-  /** `verified` is false where the document shows no check of the credential: its first use shows whether it is good. */
-  | {
-      readonly kind: 'linked';
-      readonly account: Account;
-      readonly verified: boolean;
-      /** Another account that stood in its slot and is forgotten. */
-      readonly replaced?: Account;
-    }
-  /** The service did not accept it, or it cannot be sent. */
-  | { readonly kind: 'refused'; readonly refusal: CredentialRefusal }
-  /** The service could not be asked: nothing was stored. */
-  | { readonly kind: 'unreachable'; readonly refusal: CheckRefusal };
-
-/** Why a credential is not good. */
-export type CredentialRefusal =
-  | { readonly code: 'not_accepted'; readonly said: ServiceStatement | undefined }
-  /** It cannot be sent as it is. */
-  | { readonly code: 'not_sendable'; readonly issue: RequestIssue };
-
-/** Why a credential could not be checked. */
-export type CheckRefusal =
-  | { readonly code: 'busy'; readonly said: ServiceStatement | undefined }
-  /** A one-time token is good once; `retryAfterMs` is the time until the next one. */
-  | { readonly code: 'token_used'; readonly retryAfterMs: number }
-  | { readonly code: 'no_clear_answer'; readonly said: ServiceStatement | undefined };
-
-/** Why the service did not tell of an account. */
-export type LinkRefusal = CredentialRefusal | CheckRefusal;
-
-/** The service's own words with a refusal. */
-export interface ServiceStatement {
-  /** Its code and text. */
-  readonly words: string;
-  /** The server transaction that it names. */
-  readonly stid: string | undefined;
-}
 
 export type LookUpOutcome =
   | { readonly kind: 'told'; readonly record: Readonly<Record<string, unknown>> }
@@ -106,31 +62,12 @@ export interface Accounts {
   close(): Promise<void>;
 }
 
-export interface AccountsContext {
-  readonly teamId: string;
-  readonly store: AccountStore;
-  readonly vault: Vault;
-  readonly now: () => Date;
-  readonly log: Log;
-  readonly createClient: (credential: Credential) => ServiceClient;
-}
-
-/** The client of one sealed credential. An account whose credential changes gets another client. */
-interface HeldClient {
-  readonly sealed: Sealed;
-  readonly client: ServiceClient;
-  /** The service has accepted it, and the account's row says so. */
-  readonly verified: boolean;
-}
-
-/** With more clients than this the one that was idle longest is closed: each may hold a session at the service. */
-const MAX_CLIENTS = 500;
 const RESEAL_BATCH = 100;
 
 /** Whether an account's credential opens with the keys of the vault. */
 export function opensAccount(vault: Vault, account: Account, sealed: Sealed): boolean {
   try {
-    vault.open(sealed, ownerOf(account));
+    vault.open(sealed, holderOf(account));
     return true;
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
@@ -138,287 +75,157 @@ export function opensAccount(vault: Vault, account: Account, sealed: Sealed): bo
   }
 }
 
-/**
- * What a sealed credential is bound to: a row that is moved to another team, person or context does not open, nor does one
- * of the team as a person's or the other way round.
- */
-function ownerOf({ teamId, userId, slot }: Account): readonly string[] {
-  return userId === undefined ? ['team-account', teamId, slot] : ['account', teamId, userId, slot];
+/** What the functions below share. */
+interface Scope extends AccountsContext {
+  readonly clients: HeldClients;
 }
 
-/** A credential that the service takes, or of which nothing documented tells. */
-interface CheckedCredential {
-  readonly kind: 'checked';
-  /** As it is to be kept. */
-  readonly kept: Credential;
-  readonly verified: boolean;
-  readonly profile: AccountProfile | undefined;
-}
-
-export function createAccounts(deps: AccountsContext): Accounts {
-  const { teamId, store, vault } = deps;
-  const clients = new Map<string, HeldClient>();
-
-  const closeClient = async (accountId: string, sessions: 'own' | 'all') => {
-    const held = clients.get(accountId);
-    clients.delete(accountId);
-    try {
-      await held?.client.close(sessions);
-    } catch (err) {
-      deps.log.warn({ err }, 'ending a session at the domain service');
-    }
-  };
-
-  const check = async (credential: Credential): Promise<CheckedCredential | LinkFailure> => {
-    const client = deps.createClient(credential);
-    try {
-      const verification = await client.verify();
-      const { verified } = verification;
-      if (!verified) return { kind: 'checked', kept: credential, verified, profile: undefined };
-      const { sessionHash, sessionEndsAt } = verification;
-      const kept =
-        credential.method === 'two_factor' && sessionHash !== undefined
-          ? withSession(credential, sessionHash, sessionEndsAt)
-          : credential;
-      return { kind: 'checked', kept, verified, profile: readProfile(verification.user) };
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      return linkFailure(error);
-    } finally {
-      await client.close().catch((err: unknown) => deps.log.warn({ err }, 'ending the session of a check'));
-    }
-  };
-
-  /** Ends the sessions of the account that stood in the place of a linked one. */
-  const linked = async (account: Account, previous: Account | undefined): Promise<LinkOutcome> => {
-    if (previous !== undefined) await closeClient(previous.id, 'all');
-    const replaced = previous === undefined || previous.id === account.id ? {} : { replaced: previous };
-    return { kind: 'linked', account, verified: account.verifiedAt !== undefined, ...replaced };
-  };
-
-  const team: TeamAccounts = {
-    current: () => store.team.find(teamId),
-
-    async link(by, credential) {
-      const checked = await check(credential);
-      if (checked.kind !== 'checked') return checked;
-      const now = deps.now();
-      const previous = await team.current();
-      // The same application keeps its id, so that orders that wait stay bound to it.
-      const id = previous?.login === credential.uuid ? previous.id : randomUUID();
-      const account: TeamAccount = {
-        id,
-        teamId,
-        userId: undefined,
-        linkedBy: by,
-        method: credential.method,
-        slot: APPLICATION_SLOT,
-        context: undefined,
-        login: credential.uuid,
-        application: credential.application,
-        active: false,
-        verifiedAt: checked.verified ? now : undefined,
-        profile: checked.profile,
-      };
-      await store.team.save(account, vault.seal(credentialToText(checked.kept), ownerOf(account)), now);
-      return linked(account, previous);
+export function createAccounts(context: AccountsContext): Accounts {
+  const { teamId, store } = context;
+  const clients = createHeldClients(context);
+  const scope: Scope = { ...context, clients };
+  const active = async (userId: string) => (await store.list(teamId, userId)).find((each) => each.active);
+  return {
+    team: {
+      current: () => store.team.find(teamId),
+      link: (by, credential) => linkTeam(scope, by, credential),
+      unlink: (by) => unlinkTeam(scope, by),
     },
-
-    async unlink(by) {
-      const gone = await store.team.remove(teamId, by, deps.now());
-      if (gone !== undefined) await closeClient(gone.id, 'all');
-      return gone;
-    },
-  };
-
-  const accounts: Accounts = {
-    team,
-
     list: (userId) => store.list(teamId, userId),
-
     people: () => store.people(teamId),
-
-    async active(userId) {
-      return (await store.list(teamId, userId)).find((account) => account.active);
-    },
-
-    async forOrders(userId) {
-      return (await accounts.active(userId)) ?? team.current();
-    },
-
-    async find(accountId) {
-      return (await store.find(accountId))?.account;
-    },
-
-    async link(userId, credential) {
-      const checked = await check(credential);
-      if (checked.kind !== 'checked') return checked;
-      const { kept, verified, profile } = checked;
-      const now = deps.now();
-      const slot =
-        credential.method === 'trusted_application' ? APPLICATION_SLOT : String(credential.context);
-      const login = credential.method === 'trusted_application' ? credential.uuid : credential.user;
-      const previous = (await store.list(teamId, userId)).find((account) => account.slot === slot);
-      // The same login keeps its id, so that orders that wait stay bound to it.
-      const id =
-        previous?.login === login && previous.method === credential.method ? previous.id : randomUUID();
-      const account: PersonAccount = {
-        id,
-        teamId,
-        userId,
-        method: credential.method,
-        slot,
-        context: credential.method === 'trusted_application' ? undefined : credential.context,
-        login,
-        application: credential.method === 'trusted_application' ? credential.application : undefined,
-        active: true,
-        verifiedAt: verified ? now : undefined,
-        profile,
-      };
-      await store.save(account, vault.seal(credentialToText(kept), ownerOf(account)));
-      return linked(account, previous);
-    },
-
-    async unlink(userId, slot) {
-      const gone = (await store.list(teamId, userId)).filter(
-        (account) => slot === undefined || account.slot === slot,
-      );
-      for (const account of gone) {
-        // The client is opened if need be, so that a session that was kept for the account ends with it.
-        if (account.method === 'two_factor') await accounts.clientFor(account.id).catch(() => undefined);
-      }
-      await store.remove(gone.map((account) => account.id));
-      await Promise.all(gone.map((account) => closeClient(account.id, 'all')));
-      return gone;
-    },
-
-    async use(userId, slot) {
-      if (!(await store.activate(teamId, userId, slot))) return undefined;
-      return accounts.active(userId);
-    },
-
-    async clientFor(accountId) {
-      const found = await store.find(accountId);
-      if (found === undefined) {
-        await closeClient(accountId, 'own');
-        return undefined;
-      }
-      const held = clients.get(accountId);
-      if (held !== undefined && isSame(held.sealed, found.sealed)) {
-        // Inserted again, so that the map's order is the order of use.
-        clients.delete(accountId);
-        clients.set(accountId, held);
-        return held.client;
-      }
-      const credential = credentialFromText(vault.open(found.sealed, ownerOf(found.account)));
-      const client = deps.createClient(credential);
-      clients.set(accountId, {
-        sealed: found.sealed,
-        client,
-        verified: found.account.verifiedAt !== undefined,
-      });
-      if (held !== undefined) void held.client.close().catch(() => undefined);
-      const oldest = clients.keys().next();
-      if (clients.size > MAX_CLIENTS && oldest.done !== true) void closeClient(oldest.value, 'own');
-      return client;
-    },
-
-    async lookUp(accountId) {
-      const client = await accounts.clientFor(accountId);
-      if (client === undefined) return undefined;
-      try {
-        const verification = await client.verify({ acl: true, profile: true, customer: true });
-        if (!verification.verified || verification.user === undefined) return { kind: 'not_documented' };
-        await store.markVerified(accountId, deps.now(), readProfile(verification.user));
-        return { kind: 'told', record: verification.user };
-      } catch (error) {
-        if (!(error instanceof ServiceError)) throw error;
-        return { kind: 'failed', refusal: linkFailure(error).refusal };
-      }
-    },
-
-    async accepted(accountId) {
-      const held = clients.get(accountId);
-      if (held === undefined || held.verified) return;
-      clients.set(accountId, { ...held, verified: true });
-      try {
-        await store.markVerified(accountId, deps.now());
-      } catch (err) {
-        // The next use notes it.
-        if (clients.get(accountId)?.client === held.client) clients.set(accountId, held);
-        deps.log.warn({ err, accountId }, 'noting that an account was accepted');
-      }
-    },
-
-    async reseal() {
-      let count = 0;
-      // Each row by itself: one that cannot be opened must not hold up the others.
-      for (let afterId: string | undefined; ; ) {
-        const batch = await store.sealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH, afterId);
-        for (const { account, sealed } of batch) {
-          try {
-            const owner = ownerOf(account);
-            const again = vault.seal(vault.open(sealed, owner), owner);
-            if (await store.reseal(account.id, sealed, again)) count += 1;
-          } catch (err) {
-            // The vault reports a missing key, once for all rows.
-            if (err instanceof UnknownKeyError) continue;
-            deps.log.error({ err, accountId: account.id }, 'sealing a credential with the current key');
-          }
-        }
-        afterId = batch.at(-1)?.account.id;
-        if (afterId === undefined) return count;
-      }
-    },
-
-    async close() {
-      await Promise.all([...clients.keys()].map((accountId) => closeClient(accountId, 'own')));
-    },
+    active,
+    forOrders: async (userId) => (await active(userId)) ?? store.team.find(teamId),
+    find: async (accountId) => (await store.find(accountId))?.account,
+    link: (userId, credential) => linkPerson(scope, userId, credential),
+    unlink: (userId, slot) => unlinkPerson(scope, userId, slot),
+    use: async (userId, slot) => ((await store.activate(teamId, userId, slot)) ? active(userId) : undefined),
+    clientFor: clients.open,
+    lookUp: (accountId) => lookUp(scope, accountId),
+    accepted: clients.markAccepted,
+    reseal: () => reseal(scope),
+    close: clients.closeAll,
   };
-  return accounts;
 }
 
-function isSame(one: Sealed, other: Sealed): boolean {
-  return one.keyId === other.keyId && Buffer.from(one.bytes).equals(other.bytes);
+async function linkTeam(scope: Scope, by: string, credential: TeamCredential): Promise<LinkOutcome> {
+  const { teamId, store, vault } = scope;
+  const checked = await checkCredential(scope, credential);
+  if (checked.kind !== 'checked') return checked;
+  const now = scope.now();
+  const previous = await store.team.find(teamId);
+  // The same application keeps its id, so that pending orders stay bound to it.
+  const id = previous?.login === credential.uuid ? previous.id : randomUUID();
+  const account: TeamAccount = {
+    id,
+    teamId,
+    userId: undefined,
+    linkedBy: by,
+    method: credential.method,
+    slot: APPLICATION_SLOT,
+    context: undefined,
+    login: credential.uuid,
+    application: credential.application,
+    active: false,
+    verifiedAt: checked.verified ? now : undefined,
+    profile: checked.profile,
+  };
+  await store.team.save(account, vault.seal(credentialToText(checked.kept), holderOf(account)), now);
+  return linked(scope, account, previous);
 }
 
-/** A token is good once, so the session that it opened is kept in its place. */
-function withSession(
-  credential: Extract<Credential, { method: 'two_factor' }>,
-  sessionHash: Secret,
-  sessionEndsAt: number | undefined,
-): Credential {
-  const { token: _spent, ...rest } = credential;
-  return { ...rest, sessionHash, sessionEndsAt };
+async function unlinkTeam({ teamId, store, now, clients }: Scope, by: string): Promise<Account | undefined> {
+  const gone = await store.team.remove(teamId, by, now());
+  if (gone !== undefined) await clients.close(gone.id, 'all');
+  return gone;
 }
 
-type LinkFailure = Exclude<LinkOutcome, { readonly kind: 'linked' }>;
+async function linkPerson(scope: Scope, userId: string, credential: Credential): Promise<LinkOutcome> {
+  const { teamId, store, vault } = scope;
+  const checked = await checkCredential(scope, credential);
+  if (checked.kind !== 'checked') return checked;
+  const { kept, verified, profile } = checked;
+  const now = scope.now();
+  const slot = credential.method === 'trusted_application' ? APPLICATION_SLOT : String(credential.context);
+  const login = credential.method === 'trusted_application' ? credential.uuid : credential.user;
+  const previous = (await store.list(teamId, userId)).find((account) => account.slot === slot);
+  // The same login keeps its id, so that pending orders stay bound to it.
+  const id = previous?.login === login && previous.method === credential.method ? previous.id : randomUUID();
+  const account: PersonAccount = {
+    id,
+    teamId,
+    userId,
+    method: credential.method,
+    slot,
+    context: credential.method === 'trusted_application' ? undefined : credential.context,
+    login,
+    application: credential.method === 'trusted_application' ? credential.application : undefined,
+    active: true,
+    verifiedAt: verified ? now : undefined,
+    profile,
+  };
+  await store.save(account, vault.seal(credentialToText(kept), holderOf(account)));
+  return linked(scope, account, previous);
+}
 
-/** What a failed check says of the credential. */
-function linkFailure(error: ServiceError): LinkFailure {
-  const said = statementOf(error);
-  switch (error.kind) {
-    case 'auth':
-    case 'refused':
-      return { kind: 'refused', refusal: { code: 'not_accepted', said } };
-    case 'invalid_input':
-    case 'unsupported':
-      return { kind: 'refused', refusal: { code: 'not_sendable', issue: error.issue ?? NOT_SENDABLE } };
-    case 'busy':
-      return { kind: 'unreachable', refusal: { code: 'busy', said } };
-    case 'token_used':
-      return {
-        kind: 'unreachable',
-        refusal: { code: 'token_used', retryAfterMs: error.retryAfterMs ?? 0 },
-      };
-    case 'not_sent':
-    case 'unknown_outcome':
-    case 'invalid_response':
-      return { kind: 'unreachable', refusal: { code: 'no_clear_answer', said } };
+/** Ends the sessions of the account that a linked one replaces. */
+async function linked(
+  { clients }: Scope,
+  account: Account,
+  previous: Account | undefined,
+): Promise<LinkOutcome> {
+  if (previous !== undefined) await clients.close(previous.id, 'all');
+  const replaced = previous === undefined || previous.id === account.id ? {} : { replaced: previous };
+  return { kind: 'linked', account, verified: account.verifiedAt !== undefined, ...replaced };
+}
+
+async function unlinkPerson(
+  { teamId, store, clients }: Scope,
+  userId: string,
+  slot: string | undefined,
+): Promise<readonly Account[]> {
+  const gone = (await store.list(teamId, userId)).filter(
+    (account) => slot === undefined || account.slot === slot,
+  );
+  for (const account of gone) {
+    // A session that was kept for the account ends only with a client.
+    if (account.method === 'two_factor') await clients.open(account.id).catch(() => undefined);
+  }
+  await store.remove(gone.map((account) => account.id));
+  await Promise.all(gone.map((account) => clients.close(account.id, 'all')));
+  return gone;
+}
+
+async function lookUp({ store, now, clients }: Scope, accountId: string): Promise<LookUpOutcome | undefined> {
+  const client = await clients.open(accountId);
+  if (client === undefined) return undefined;
+  try {
+    const verification = await client.verify({ acl: true, profile: true, customer: true });
+    if (!verification.verified || verification.user === undefined) return { kind: 'not_documented' };
+    await store.markVerified(accountId, now(), readProfile(verification.user));
+    return { kind: 'told', record: verification.user };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return { kind: 'failed', refusal: linkFailure(error).refusal };
   }
 }
 
-function statementOf({ code, text, stid }: ServiceError): ServiceStatement | undefined {
-  const words = [code, text].filter((part) => part !== undefined && part !== '').join(' ');
-  return words === '' ? undefined : { words, stid };
+async function reseal({ store, vault, log }: Scope): Promise<number> {
+  let count = 0;
+  // Row by row: one that cannot be opened must not hold up the others.
+  for (let afterId: string | undefined; ; ) {
+    const batch = await store.sealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH, afterId);
+    for (const { account, sealed } of batch) {
+      try {
+        const holder = holderOf(account);
+        const again = vault.seal(vault.open(sealed, holder), holder);
+        if (await store.reseal(account.id, sealed, again)) count += 1;
+      } catch (err) {
+        // The vault reports a missing key, once for all rows.
+        if (err instanceof UnknownKeyError) continue;
+        log.error({ err, accountId: account.id }, 'sealing a credential with the current key');
+      }
+    }
+    afterId = batch.at(-1)?.account.id;
+    if (afterId === undefined) return count;
+  }
 }

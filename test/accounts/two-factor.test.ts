@@ -2,7 +2,8 @@ import { SANDBOX_ACCOUNTS, type SandboxService, startSandboxService } from '@dom
 import { TOTP, Secret as TotpSecret } from 'otpauth';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Accounts, createAccounts, type LinkOutcome } from '../../src/accounts/accounts.ts';
+import { type Accounts, createAccounts } from '../../src/accounts/accounts.ts';
+import type { LinkOutcome } from '../../src/accounts/check.ts';
 import { createVault } from '../../src/accounts/vault.ts';
 import type { TwoFactorCredential } from '../../src/service/authenticator/signature.ts';
 import { createServiceClient } from '../../src/service/client.ts';

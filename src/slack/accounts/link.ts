@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Account, APPLICATION_SLOT } from '../../accounts/account.ts';
-import type { LinkOutcome } from '../../accounts/accounts.ts';
+import type { LinkOutcome } from '../../accounts/check.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
 import type { Credential } from '../../service/authenticator/signature.ts';
 import { Secret } from '../../service/secret.ts';

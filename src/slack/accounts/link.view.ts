@@ -1,6 +1,7 @@
 import type { Button } from '@slack/types';
 import { type Account, accountName } from '../../accounts/account.ts';
-import type { LinkOutcome, LinkRefusal, LookUpOutcome, ServiceStatement } from '../../accounts/accounts.ts';
+import type { LookUpOutcome } from '../../accounts/accounts.ts';
+import type { LinkOutcome, LinkRefusal, ServiceStatement } from '../../accounts/check.ts';
 import { present } from '../../lib/collections.ts';
 import {
   button,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LinkRefusal } from '../../../src/accounts/accounts.ts';
+import type { LinkRefusal } from '../../../src/accounts/check.ts';
 import { formatLinkRefusal } from '../../../src/slack/accounts/link.view.ts';
 
 const said = { words: 'E0001 Wrong password', stid: '20261122-1' };

@@ -1,0 +1,119 @@
+import type { Credential } from '../service/authenticator/signature.ts';
+import { ServiceError } from '../service/errors.ts';
+import { NOT_SENDABLE, type RequestIssue } from '../service/request-issue.ts';
+import type { Secret } from '../service/secret.ts';
+import type { Account } from './account.ts';
+import type { AccountsContext } from './context.ts';
+import { type AccountProfile, readProfile } from './profile.ts';
+
+/* Checks a credential at the service. */
+
+export type LinkOutcome =
+  /** `verified` is false where the document shows no check of the credential: its first use shows whether it is good. */
+  | {
+      readonly kind: 'linked';
+      readonly account: Account;
+      readonly verified: boolean;
+      /** The account it replaced, which is deleted. */
+      readonly replaced?: Account;
+    }
+  /** The service did not accept it, or it cannot be sent. */
+  | { readonly kind: 'refused'; readonly refusal: CredentialRefusal }
+  /** The service could not be asked: nothing was stored. */
+  | { readonly kind: 'unreachable'; readonly refusal: CheckRefusal };
+
+/** Why a credential is not good. */
+export type CredentialRefusal =
+  | { readonly code: 'not_accepted'; readonly said: ServiceStatement | undefined }
+  /** It cannot be sent as it is. */
+  | { readonly code: 'not_sendable'; readonly issue: RequestIssue };
+
+/** Why a credential could not be checked. */
+export type CheckRefusal =
+  | { readonly code: 'busy'; readonly said: ServiceStatement | undefined }
+  /** A one-time token is good once; `retryAfterMs` is the time until the next one. */
+  | { readonly code: 'token_used'; readonly retryAfterMs: number }
+  | { readonly code: 'no_clear_answer'; readonly said: ServiceStatement | undefined };
+
+export type LinkRefusal = CredentialRefusal | CheckRefusal;
+
+/** The service's own words with a refusal. */
+export interface ServiceStatement {
+  /** Its code and text. */
+  readonly words: string;
+  /** The server transaction that it names. */
+  readonly stid: string | undefined;
+}
+
+/** A credential that the service accepted, or that it offers no documented way to check. */
+interface CheckedCredential {
+  readonly kind: 'checked';
+  /** The credential to store: a token is replaced by the session that it opened. */
+  readonly kept: Credential;
+  readonly verified: boolean;
+  readonly profile: AccountProfile | undefined;
+}
+
+export async function checkCredential(
+  { createClient, log }: Pick<AccountsContext, 'createClient' | 'log'>,
+  credential: Credential,
+): Promise<CheckedCredential | LinkFailure> {
+  const client = createClient(credential);
+  try {
+    const verification = await client.verify();
+    const { verified } = verification;
+    if (!verified) return { kind: 'checked', kept: credential, verified, profile: undefined };
+    const { sessionHash, sessionEndsAt } = verification;
+    const kept =
+      credential.method === 'two_factor' && sessionHash !== undefined
+        ? withSession(credential, sessionHash, sessionEndsAt)
+        : credential;
+    return { kind: 'checked', kept, verified, profile: readProfile(verification.user) };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return linkFailure(error);
+  } finally {
+    await client.close().catch((err: unknown) => log.warn({ err }, 'ending the session of a check'));
+  }
+}
+
+/** A token is good once, so the session that it opened is kept in its place. */
+function withSession(
+  credential: Extract<Credential, { method: 'two_factor' }>,
+  sessionHash: Secret,
+  sessionEndsAt: number | undefined,
+): Credential {
+  const { token: _spent, ...rest } = credential;
+  return { ...rest, sessionHash, sessionEndsAt };
+}
+
+export type LinkFailure = Exclude<LinkOutcome, { readonly kind: 'linked' }>;
+
+/** What a failed check says of the credential. */
+export function linkFailure(error: ServiceError): LinkFailure {
+  const said = statementOf(error);
+  switch (error.kind) {
+    case 'auth':
+    case 'refused':
+      return { kind: 'refused', refusal: { code: 'not_accepted', said } };
+    case 'invalid_input':
+    case 'unsupported':
+      return { kind: 'refused', refusal: { code: 'not_sendable', issue: error.issue ?? NOT_SENDABLE } };
+    case 'busy':
+      return { kind: 'unreachable', refusal: { code: 'busy', said } };
+    case 'token_used':
+      return {
+        kind: 'unreachable',
+        refusal: { code: 'token_used', retryAfterMs: error.retryAfterMs ?? 0 },
+      };
+    case 'not_sent':
+    case 'unknown_outcome':
+    case 'invalid_response':
+      return { kind: 'unreachable', refusal: { code: 'no_clear_answer', said } };
+  }
+}
+
+function statementOf({ code, text, stid }: ServiceError): ServiceStatement | undefined {
+  const words = [code, text].filter((part) => part !== undefined && part !== '').join(' ');
+  return words === '' ? undefined : { words, stid };
+}

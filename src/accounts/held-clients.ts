@@ -1,0 +1,85 @@
+import type { ServiceClient } from '../service/client.ts';
+import { type Account, holderOf } from './account.ts';
+import type { AccountsContext } from './context.ts';
+import { credentialFromText } from './credential.ts';
+import type { Sealed } from './vault.ts';
+
+/* The clients of linked accounts, which share their sessions. Each is opened when it is needed. */
+
+/** The client of one sealed credential. An account whose credential changes gets another client. */
+interface HeldClient {
+  readonly sealed: Sealed;
+  readonly client: ServiceClient;
+  /** The service has accepted it, and the account's row says so. */
+  readonly verified: boolean;
+}
+
+/** Above this number the least recently used client is closed: each may hold a session at the service. */
+const MAX_CLIENTS = 500;
+
+export type HeldClients = ReturnType<typeof createHeldClients>;
+
+export function createHeldClients(context: AccountsContext) {
+  const { store, vault, now, log } = context;
+  /** In the order of use. */
+  const clients = new Map<string, HeldClient>();
+
+  async function close(accountId: string, sessions: 'own' | 'all'): Promise<void> {
+    const held = clients.get(accountId);
+    clients.delete(accountId);
+    try {
+      await held?.client.close(sessions);
+    } catch (err) {
+      log.warn({ err }, 'ending a session at the domain service');
+    }
+  }
+
+  function replace(held: HeldClient | undefined, account: Account, sealed: Sealed): ServiceClient {
+    const client = context.createClient(credentialFromText(vault.open(sealed, holderOf(account))));
+    clients.set(account.id, { sealed, client, verified: account.verifiedAt !== undefined });
+    if (held !== undefined) void held.client.close().catch(() => undefined);
+    const oldest = clients.keys().next();
+    if (clients.size > MAX_CLIENTS && oldest.done !== true) void close(oldest.value, 'own');
+    return client;
+  }
+
+  return {
+    close,
+
+    closeAll: async () => {
+      await Promise.all([...clients.keys()].map((accountId) => close(accountId, 'own')));
+    },
+
+    /** @returns undefined when the account is gone */
+    async open(accountId: string): Promise<ServiceClient | undefined> {
+      const found = await store.find(accountId);
+      if (found === undefined) {
+        await close(accountId, 'own');
+        return undefined;
+      }
+      const held = clients.get(accountId);
+      if (held === undefined || !isSame(held.sealed, found.sealed))
+        return replace(held, found.account, found.sealed);
+      clients.delete(accountId);
+      clients.set(accountId, held);
+      return held.client;
+    },
+
+    async markAccepted(accountId: string): Promise<void> {
+      const held = clients.get(accountId);
+      if (held === undefined || held.verified) return;
+      clients.set(accountId, { ...held, verified: true });
+      try {
+        await store.markVerified(accountId, now());
+      } catch (err) {
+        // The next use saves it.
+        if (clients.get(accountId)?.client === held.client) clients.set(accountId, held);
+        log.warn({ err, accountId }, 'noting that an account was accepted');
+      }
+    },
+  };
+}
+
+function isSame(one: Sealed, other: Sealed): boolean {
+  return one.keyId === other.keyId && Buffer.from(one.bytes).equals(other.bytes);
+}
