@@ -1,7 +1,7 @@
 import { Agent } from 'undici';
 import { exchange, HttpExchangeError } from '../../http/exchange.ts';
 import { HostBusyError, HostRateLimiter } from '../../http/host-rate-limiter.ts';
-import { createAddressGuard, PrivateAddressError, type Resolve } from '../../http/public-address.ts';
+import { type AddressGuard, createAddressGuard, PrivateAddressError, type Resolve } from '../../http/public-address.ts';
 import { readRetryAfter } from '../../http/retry-after.ts';
 import { jsonText, parseJson } from '../../http/text.ts';
 import { DAY_MS } from '../../lib/duration.ts';
@@ -126,136 +126,153 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   const guard = createAddressGuard(bootstrapUrl, options.resolve);
   // Stops a connection that is still being opened when the exchange ends.
   const agent = new Agent({ connect: { lookup: guard.lookup, timeout: deadlineMs + 1_000 } });
-  const limiters = new Map<string, HostRateLimiter>();
-  let bootstrap: { readonly value: Bootstrap | undefined; readonly freshUntil: number } | undefined;
-  let refresh: Promise<Bootstrap | undefined> | undefined;
-
+  const context = { userAgent, now, spacingMs, deadlineMs, guard, agent, limiters: new Map() };
+  const currentBootstrap = cacheBootstrap(now, () => fetchBootstrap(context, bootstrapUrl));
   return {
-    fetchRecord,
-    async close() {
-      await agent.destroy();
-    },
-  };
-
-  async function fetchRecord(name: string, signal?: AbortSignal): Promise<RdapAnswer> {
-    signal?.throwIfAborted();
-    const current = await abortable(currentBootstrap(), signal);
-    if (current === undefined) {
-      return unavailable({ code: 'no_bootstrap' }, BOOTSTRAP_RETRY_MS);
-    }
-    const address = rdapAddress(current.servers, name);
-    if (address === undefined) {
-      return unavailable({ code: 'no_public_record' }, DAY_MS);
-    }
-    try {
-      const answer = await ask(address, signal);
-      return answerOf({ ...answer, secure: answer.secure && current.secure });
-    } catch (error) {
+    async fetchRecord(name, signal) {
       signal?.throwIfAborted();
-      if (error instanceof LookupError) return error.result;
-      throw error;
-    }
-  }
+      const bootstrap = await abortable(currentBootstrap(), signal);
+      return fetchRecord(context, bootstrap, name, signal);
+    },
+    close: () => agent.destroy(),
+  };
+}
 
-  function currentBootstrap(): Promise<Bootstrap | undefined> {
-    if (bootstrap && now().getTime() < bootstrap.freshUntil) return Promise.resolve(bootstrap.value);
-    refresh ??= fetchBootstrap().finally(() => {
+/** The settings of one client, and its connections. */
+interface RdapContext
+  extends Required<Pick<RdapClientOptions, 'userAgent' | 'now' | 'spacingMs' | 'deadlineMs'>> {
+  readonly guard: AddressGuard;
+  readonly agent: Agent;
+  /** By host. */
+  readonly limiters: Map<string, HostRateLimiter>;
+}
+
+async function fetchRecord(
+  context: RdapContext,
+  bootstrap: Bootstrap | undefined,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<RdapAnswer> {
+  if (bootstrap === undefined) return unavailable({ code: 'no_bootstrap' }, BOOTSTRAP_RETRY_MS);
+  const address = rdapAddress(bootstrap.servers, name);
+  if (address === undefined) return unavailable({ code: 'no_public_record' }, DAY_MS);
+  try {
+    const answer = await followRedirects(context, address, signal);
+    return answerOf({ ...answer, secure: answer.secure && bootstrap.secure });
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof LookupError) return error.result;
+    throw error;
+  }
+}
+
+/** The old file stays in use when fetching fails. */
+function cacheBootstrap(now: () => Date, fetch: () => Promise<Bootstrap | undefined>) {
+  let kept: Bootstrap | undefined;
+  let freshUntil = Number.NEGATIVE_INFINITY;
+  let refresh: Promise<Bootstrap | undefined> | undefined;
+  const fetchAndKeep = async () => {
+    const fetched = await fetch();
+    kept = fetched ?? kept;
+    freshUntil = now().getTime() + (fetched ? BOOTSTRAP_KEPT_MS : BOOTSTRAP_RETRY_MS);
+    return kept;
+  };
+  return async () => {
+    if (now().getTime() < freshUntil) return kept;
+    refresh ??= fetchAndKeep().finally(() => {
       refresh = undefined;
     });
     return refresh;
-  }
+  };
+}
 
-  /** The old list stays in use when fetching fails. */
-  async function fetchBootstrap(): Promise<Bootstrap | undefined> {
-    const fetched = await ask(bootstrapUrl, undefined).then(
-      ({ status, text, secure }) => {
-        const servers = status === 200 ? readRdapBootstrap(readJson(text)) : undefined;
-        return servers && { servers, secure };
-      },
-      (error: unknown) => {
-        if (error instanceof LookupError) return undefined;
-        throw error;
-      },
-    );
-    bootstrap = {
-      value: fetched ?? bootstrap?.value,
-      freshUntil: now().getTime() + (fetched ? BOOTSTRAP_KEPT_MS : BOOTSTRAP_RETRY_MS),
-    };
-    return bootstrap.value;
+async function fetchBootstrap(context: RdapContext, url: URL): Promise<Bootstrap | undefined> {
+  try {
+    const { status, text, secure } = await followRedirects(context, url, undefined);
+    const servers = status === 200 ? readRdapBootstrap(readJson(text)) : undefined;
+    return servers && { servers, secure };
+  } catch (error) {
+    if (error instanceof LookupError) return undefined;
+    throw error;
   }
+}
 
-  async function ask(start: URL, signal: AbortSignal | undefined): Promise<RdapResponse> {
-    let url = start;
-    let leftMs = deadlineMs;
-    let secure = true;
-    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-      checkAddress(url);
-      secure &&= url.protocol === 'https:';
-      const limiter = limiterOf(url.host);
-      // The deadline covers the requests, not the wait before them.
-      const answer = await limiter
-        .run(async () => {
-          const began = performance.now();
-          const got = await send(url, leftMs, signal);
-          leftMs -= performance.now() - began;
-          if ((got.status === 429 || got.status === 503) && got.retryAfterMs > 0)
-            limiter.closeFor(got.retryAfterMs);
-          return got;
-        }, signal)
-        .catch((error: unknown) => {
-          throw lookupError(error, deadlineMs);
-        });
-      if (answer.status === 429 || answer.status === 503) {
-        throw new LookupError(
-          unavailable({ code: 'busy', detail: String(answer.status) }, answer.retryAfterMs),
-        );
-      }
-      if (!REDIRECTS.has(answer.status)) return { ...answer, server: url.host, secure };
-      const target = redirectTarget(url, answer.location);
-      if (!(target instanceof URL)) throw new LookupError(target);
-      url = target;
-    }
-    throw new LookupError(unavailable({ code: 'too_many_redirects' }));
+/** @throws {LookupError} */
+async function followRedirects(
+  context: RdapContext,
+  start: URL,
+  signal: AbortSignal | undefined,
+): Promise<RdapResponse> {
+  let url = start;
+  let leftMs = context.deadlineMs;
+  let secure = true;
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+    secure &&= url.protocol === 'https:';
+    const { response, tookMs } = await request(context, url, leftMs, signal).catch((error: unknown) => {
+      throw lookupError(error, context.deadlineMs);
+    });
+    leftMs -= tookMs;
+    const { status, location, retryAfterMs } = response;
+    if (isBusy(status))
+      throw new LookupError(unavailable({ code: 'busy', detail: String(status) }, retryAfterMs));
+    if (!REDIRECTS.has(status)) return { ...response, server: url.host, secure };
+    const target = redirectTarget(url, location);
+    if (!(target instanceof URL)) throw new LookupError(target);
+    url = target;
   }
+  throw new LookupError(unavailable({ code: 'too_many_redirects' }));
+}
 
-  function checkAddress(url: URL): void {
-    try {
-      guard.check(url);
-    } catch (error) {
-      throw lookupError(error, deadlineMs);
-    }
-  }
+/** `tookMs` covers the request, not the wait for its turn before it. */
+async function request(context: RdapContext, url: URL, timeoutMs: number, signal: AbortSignal | undefined) {
+  context.guard.check(url);
+  const limiter = limiterOf(context, url.host);
+  return limiter.run(async () => {
+    const began = performance.now();
+    const response = await send(context, url, timeoutMs, signal);
+    if (isBusy(response.status) && response.retryAfterMs > 0) limiter.closeFor(response.retryAfterMs);
+    return { response, tookMs: performance.now() - began };
+  }, signal);
+}
 
-  function limiterOf(host: string): HostRateLimiter {
-    const known = limiters.get(host);
-    if (known) return known;
-    const made = new HostRateLimiter({ atOnce: MAX_CONCURRENT_REQUESTS, spacingMs, now });
-    limiters.set(host, made);
-    return made;
-  }
+function isBusy(status: number): boolean {
+  return status === 429 || status === 503;
+}
 
-  async function send(url: URL, timeoutMs: number, signal: AbortSignal | undefined) {
-    const { status, headers, body } = await exchange(
-      agent,
-      {
-        origin: url.origin,
-        path: `${url.pathname}${url.search}`,
-        method: 'GET',
-        headers: ['accept', 'application/rdap+json, application/json;q=0.9', 'user-agent', userAgent],
-      },
-      { timeoutMs, maxBytes: MAX_BYTES, signal },
-    );
-    const busy = status === 429 || status === 503;
-    const asked = readRetryAfter(headers['retry-after'], now().getTime());
-    const contentType = [headers['content-type']].flat()[0];
-    return {
-      status,
-      text: body && jsonText(body, contentType),
-      mediaType: (contentType ?? '').replace(/;.*/s, '').trim().toLowerCase(),
-      location: [headers['location']].flat()[0],
-      retryAfterMs: asked === undefined ? (busy ? DEFAULT_WAIT_MS : 0) : Math.min(asked, DAY_MS),
-    };
-  }
+function limiterOf({ limiters, spacingMs, now }: RdapContext, host: string): HostRateLimiter {
+  const known = limiters.get(host);
+  if (known) return known;
+  const made = new HostRateLimiter({ atOnce: MAX_CONCURRENT_REQUESTS, spacingMs, now });
+  limiters.set(host, made);
+  return made;
+}
+
+async function send(
+  { agent, userAgent, now }: RdapContext,
+  url: URL,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+) {
+  const { status, headers, body } = await exchange(
+    agent,
+    {
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: 'GET',
+      headers: ['accept', 'application/rdap+json, application/json;q=0.9', 'user-agent', userAgent],
+    },
+    { timeoutMs, maxBytes: MAX_BYTES, signal },
+  );
+  const retryAfterMs = readRetryAfter(headers['retry-after'], now().getTime());
+  const contentType = [headers['content-type']].flat()[0];
+  return {
+    status,
+    text: body && jsonText(body, contentType),
+    mediaType: (contentType ?? '').replace(/;.*/s, '').trim().toLowerCase(),
+    location: [headers['location']].flat()[0],
+    retryAfterMs:
+      retryAfterMs === undefined ? (isBusy(status) ? DEFAULT_WAIT_MS : 0) : Math.min(retryAfterMs, DAY_MS),
+  };
 }
 
 /** RFC 7480, 4.2 and 5.3. JSON with another media type, or as plain text, is accepted. */
