@@ -85,47 +85,8 @@ export function exchange(
   limits: ExchangeLimits,
 ): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
-    const { signal, maxBytes, leaveBefore } = limits;
-    let sent = false;
-    let settled = false;
-    let running: Dispatcher.DispatchController | undefined;
-    let status: number | undefined;
-    let headers: HttpResponse['headers'] = {};
-    let size = 0;
-    const chunks: Buffer[] = [];
-
-    const settle = (): boolean => {
-      if (settled) return false;
-      settled = true;
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-      return true;
-    };
-    const fail = (failure: ExchangeFailure, message: string, cause?: unknown): void => {
-      if (!settle()) return;
-      const tooLarge = failure === 'too_large' ? { status } : {};
-      reject(new HttpExchangeError(failure, message, { sent, cause, ...tooLarge }));
-      running?.abort(new Error(message));
-    };
-    const failBy = (failure: keyof typeof FAILURES, cause?: unknown): void =>
-      fail(failure, FAILURES[failure], cause);
-    /** False: the exchange has ended. */
-    const mayBegin = (): boolean => {
-      const lateMs = leaveBefore === undefined ? 0 : leaveBefore.clock() - leaveBefore.at;
-      if (lateMs > 0 && settle()) reject(new TooLateError(`it would have left ${lateMs} ms too late`));
-      return lateMs <= 0;
-    };
-    const finish = (answer: HttpResponse): void => {
-      if (settle()) resolve(answer);
-    };
-    const onAbort = (): void => failBy('aborted', signal?.reason);
-    const timer = setTimeout(() => failBy('timeout'), limits.timeoutMs);
-    // Before the deadline: a suspended process missed both, and must report the suspension.
-    if (!mayBegin()) return;
-    if (signal?.aborted) return onAbort();
-    if (limits.timeoutMs <= 0) return fail('timeout', 'there was no time left to send it');
-    signal?.addEventListener('abort', onAbort);
-
+    const running = new RunningExchange(limits, resolve, reject);
+    if (!running.start()) return;
     dispatcher.dispatch(
       {
         origin: request.origin,
@@ -133,53 +94,138 @@ export function exchange(
         method: request.method,
         headers: [...request.headers, 'accept-encoding', ACCEPT_ENCODING],
         body: request.body ?? null,
-        // The deadline above is the only timer.
+        // The exchange's own deadline is the only timer.
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      {
-        onRequestStart(controller) {
-          if (settled || sent) {
-            controller.abort(new Error('this request is over'));
-            return fail('connection', 'the connection would have sent it a second time');
-          }
-          // Connecting may have taken long, and the process may have been suspended, so this is checked again.
-          if (!mayBegin()) return controller.abort(new Error('nothing may be sent any more'));
-          sent = true;
-          running = controller;
-        },
-        onResponseStart(controller, statusCode, answerHeaders) {
-          if (statusCode < 200) return;
-          status = statusCode;
-          headers = answerHeaders;
-          if (maxBytes === 'ignored') {
-            finish({ status, headers, body: NOTHING, rawBody: NOTHING });
-            controller.abort(new Error('the body is not read'));
-          } else if (Number(answerHeaders['content-length']) > maxBytes) failBy('too_large');
-        },
-        onResponseData(_controller, chunk) {
-          size += chunk.length;
-          if (maxBytes === 'ignored' || size > maxBytes) return failBy('too_large');
-          chunks.push(chunk);
-        },
-        onResponseEnd() {
-          if (settled || status === undefined || maxBytes === 'ignored') return;
-          const [first, second] = chunks;
-          const rawBody = first !== undefined && second === undefined ? first : Buffer.concat(chunks, size);
-          try {
-            finish({ status, headers, rawBody, body: decodeContent(rawBody, headers, maxBytes) });
-          } catch (error) {
-            if (!(error instanceof TooLargeError)) throw error;
-            failBy('too_large');
-          }
-        },
-        onResponseError(_controller, error) {
-          const message = sent ? 'the connection was lost' : 'there is no connection to the service';
-          fail('connection', message, withoutData(error));
-        },
-      },
+      running,
     );
   });
+}
+
+/** The state of one exchange, as undici reports its progress. It is settled once. */
+class RunningExchange implements Dispatcher.DispatchHandler {
+  readonly #limits: ExchangeLimits;
+  readonly #resolve: (response: HttpResponse) => void;
+  readonly #reject: (error: Error) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #sent = false;
+  #settled = false;
+  #status: number | undefined;
+  #headers: HttpResponse['headers'] = {};
+  #size = 0;
+  readonly #chunks: Buffer[] = [];
+  readonly #onAbort = (): void => this.#failBy('aborted', this.#limits.signal?.reason);
+
+  constructor(
+    limits: ExchangeLimits,
+    resolve: (response: HttpResponse) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#limits = limits;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** Starts the deadline. @returns whether to dispatch the request; if not, the exchange has ended */
+  start(): boolean {
+    const { timeoutMs, signal } = this.#limits;
+    this.#timer = setTimeout(() => this.#failBy('timeout'), timeoutMs);
+    // Before the deadline: a suspended process missed both, and must report the suspension.
+    if (!this.#mayLeave()) return false;
+    if (signal?.aborted) this.#onAbort();
+    else if (timeoutMs <= 0) this.#fail('timeout', 'there was no time left to send it');
+    else signal?.addEventListener('abort', this.#onAbort);
+    return !this.#settled;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#settled || this.#sent) {
+      controller.abort(new Error('this request is over'));
+      this.#fail('connection', 'the connection would have sent it a second time');
+      // Connecting may have taken long, and the process may have been suspended, so this is checked again.
+    } else if (this.#mayLeave()) {
+      this.#sent = true;
+      this.#controller = controller;
+    } else controller.abort(new Error('nothing may be sent any more'));
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: HttpResponse['headers'],
+  ): void {
+    if (status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+    const { maxBytes } = this.#limits;
+    if (maxBytes === 'ignored') {
+      this.#finish({ status, headers, body: NOTHING, rawBody: NOTHING });
+      controller.abort(new Error('the body is not read'));
+    } else if (Number(headers['content-length']) > maxBytes) this.#failBy('too_large');
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { maxBytes } = this.#limits;
+    this.#size += chunk.length;
+    if (maxBytes === 'ignored' || this.#size > maxBytes) this.#failBy('too_large');
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    const { maxBytes } = this.#limits;
+    const status = this.#status;
+    const headers = this.#headers;
+    if (this.#settled || status === undefined || maxBytes === 'ignored') return;
+    const [first, second] = this.#chunks;
+    const rawBody =
+      first !== undefined && second === undefined ? first : Buffer.concat(this.#chunks, this.#size);
+    try {
+      this.#finish({ status, headers, rawBody, body: decodeContent(rawBody, headers, maxBytes) });
+    } catch (error) {
+      if (!(error instanceof TooLargeError)) throw error;
+      this.#failBy('too_large');
+    }
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const message = this.#sent ? 'the connection was lost' : 'there is no connection to the service';
+    this.#fail('connection', message, withoutData(error));
+  }
+
+  /** False: the exchange has ended. */
+  #mayLeave(): boolean {
+    const { leaveBefore } = this.#limits;
+    const lateMs = leaveBefore === undefined ? 0 : leaveBefore.clock() - leaveBefore.at;
+    if (lateMs > 0 && this.#settle())
+      this.#reject(new TooLateError(`it would have left ${lateMs} ms too late`));
+    return lateMs <= 0;
+  }
+
+  /** @returns false if it was settled before */
+  #settle(): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    clearTimeout(this.#timer);
+    this.#limits.signal?.removeEventListener('abort', this.#onAbort);
+    return true;
+  }
+
+  #finish(response: HttpResponse): void {
+    if (this.#settle()) this.#resolve(response);
+  }
+
+  #fail(failure: ExchangeFailure, message: string, cause?: unknown): void {
+    if (!this.#settle()) return;
+    const tooLarge = failure === 'too_large' ? { status: this.#status } : {};
+    this.#reject(new HttpExchangeError(failure, message, { sent: this.#sent, cause, ...tooLarge }));
+    this.#controller?.abort(new Error(message));
+  }
+
+  #failBy(failure: keyof typeof FAILURES, cause?: unknown): void {
+    this.#fail(failure, FAILURES[failure], cause);
+  }
 }
 
 const NOTHING = Buffer.alloc(0);

@@ -1,6 +1,6 @@
 import { Agent } from 'undici';
 import type { LeaveDeadline } from '../http/exchange.ts';
-import { createAuthenticator, type Verification } from './authenticator/authenticator.ts';
+import { type Authenticator, createAuthenticator, type Verification } from './authenticator/authenticator.ts';
 import type { AuthenticatorOptions, LoginExtras } from './authenticator/options.ts';
 import type { Session } from './authenticator/shared-session.ts';
 import {
@@ -14,7 +14,7 @@ import { isSessionError } from './classify-response.ts';
 import { InvalidInputError } from './codec/codec-errors.ts';
 import { readAddress } from './codec/json.ts';
 import { ServiceError } from './errors.ts';
-import { chooseInterface, credentialInterfaces } from './interfaces.ts';
+import { type AvailableInterfaces, chooseInterface, credentialInterfaces } from './interfaces.ts';
 import {
   type CallResult,
   type ClientContext,
@@ -113,6 +113,15 @@ function unsupported(task: string, issue: RequestIssue, ctid: string | undefined
   return serviceError('unsupported', { task, name: task, ctid }, issue.code, { issue });
 }
 
+/** The parts of one client. */
+interface ClientParts {
+  readonly options: ServiceClientOptions;
+  readonly context: ClientContext;
+  readonly authenticator: Authenticator;
+  readonly interfaces: AvailableInterfaces;
+  readonly calls: CallCounter;
+}
+
 /** @throws ServiceError `invalid_input` when an address cannot be used. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { credential } = options;
@@ -121,132 +130,168 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     keepAliveMaxTimeout: 30_000,
     connect: { timeout: options.timeoutMs },
   });
-  const clientContext: ClientContext = {
+  const context: ClientContext = {
     dispatcher: agent,
     ...readAddresses(options),
     headerPrefix: options.headerPrefix ?? DEFAULT_HEADER_PREFIX,
     now: options.now ?? Date.now,
     secrets: credentialSecrets(credential),
   };
-  const authenticator = createAuthenticator(clientContext, options);
-  // The calls are only counted: a set of their promises would keep large results in memory after the calls are over.
-  let underWay = 0;
-  let onIdle = (): void => undefined;
-  let closed = false;
-
-  function deadlineOf({ timeoutMs, signal }: CallOptions): Deadline {
-    return { endsAt: performance.now() + (timeoutMs ?? options.timeoutMs), signal };
-  }
-
-  function refuseClosed(task: string): void {
-    if (closed) throw serviceError('not_sent', { task, name: task }, 'this client is closed');
-  }
-
-  const interfaces = credentialInterfaces(credential.method, clientContext.xmlAddress !== undefined);
-
-  async function run<I, O>(
-    task: ServiceTask<I, O>,
-    input: I,
-    options: CallOptions = {},
-  ): Promise<CallResult<O>> {
-    const call = beginTask(task, input, options);
-    try {
-      await call.sign();
-      const first = await call.send();
-      if (first.kind === 'answered') return first;
-      await call.sign();
-      const second = await call.send();
-      if (second.kind === 'answered') return second;
-      throw second.refusal;
-    } finally {
-      call.end();
-    }
-  }
-
-  function beginTask<I, O>(task: ServiceTask<I, O>, input: I, call: CallOptions): ServiceCall<O> {
-    refuseClosed(task.name);
-    const { ctid, keys, replyTo = options.replyTo } = call;
-    const support = chooseInterface(task, interfaces, call.interface);
-    if ('unsupported' in support) throw unsupported(task.name, support.unsupported, ctid);
-    const general = { replyTo, ctid, keys };
-    return newCall(prepareTask(clientContext, task, input, { via: support.interface, general }), call);
-  }
-
-  function begin<O>(task: AnsweredTask<O>, { description, about, ...call }: DescribedCall): ServiceCall<O> {
-    refuseClosed(task.name);
-    const { ctid, replyTo } = call;
-    if (!interfaces[description.interface])
-      throw unsupported(task.name, { code: 'other_interface_needed' }, ctid);
-    const activity = { task: task.name, name: `${task.name} ${about}`, ctid };
-    return newCall(prepare(clientContext, { task, activity, description, general: { replyTo, ctid } }), call);
-  }
-
-  function newCall<O>(prepared: PreparedRequest<O>, options: CallOptions): ServiceCall<O> {
-    const deadline = deadlineOf(options);
-    let signed: SignedRequest | undefined;
-    let endedSession: Session | undefined;
-    let isOver = false;
-    underWay += 1;
-    return {
-      async sign() {
-        if (endedSession !== undefined) authenticator.invalidateSession(endedSession);
-        signed = await authenticator.sign(prepared, deadline);
-      },
-      async send(leaveBefore) {
-        if (signed === undefined) throw new Error('a request is signed before it is sent, each time');
-        const { session } = signed;
-        const sending = send(clientContext, prepared, signed, { deadline, leaveBefore });
-        signed = undefined;
-        try {
-          return { kind: 'answered', ...(await sending) };
-        } catch (error) {
-          if (session === undefined || !mayHaveEnded(prepared.task.effect, error)) throw error;
-          endedSession = session;
-          return { kind: 'session_ended', refusal: error };
-        }
-      },
-      end() {
-        if (isOver) return;
-        isOver = true;
-        underWay -= 1;
-        if (underWay === 0) onIdle();
-      },
-    };
-  }
-
+  const parts: ClientParts = {
+    options,
+    context,
+    authenticator: createAuthenticator(context, options),
+    interfaces: credentialInterfaces(credential.method, context.xmlAddress !== undefined),
+    calls: new CallCounter(),
+  };
   return {
     account: accountOf(credential),
-
-    run,
-
-    begin,
-
-    async verify(call = {}) {
-      refuseClosed('verify');
-      if (credential.method === 'two_factor' && clientContext.xmlAddress === undefined) {
-        const activity = { task: 'verify', name: 'checking the account' };
-        throw serviceError(
-          'unsupported',
-          activity,
-          'two-factor accounts need the XML interface, and SERVICE_XML_URL is not set',
-          { issue: { code: 'two_factor_needs_xml' } },
-        );
-      }
-      return authenticator.verify(deadlineOf(call), call);
-    },
-
+    run: (task, input, call = {}) => runTask(parts, task, input, call),
+    begin: (task, call) => beginDescribed(parts, task, call),
+    verify: (call = {}) => verify(parts, call),
     async close(sessions = 'own') {
-      if (closed) return;
-      closed = true;
-      await new Promise<void>((resolve) => {
-        onIdle = resolve;
-        if (underWay === 0) resolve();
-      });
-      await authenticator.logout(sessions);
+      if (parts.calls.isClosed) return;
+      await parts.calls.close();
+      await parts.authenticator.logout(sessions);
       // `close` would wait for connections that calls have given up already.
       await agent.destroy();
     },
   };
+}
+
+/** The calls under way are only counted: a set of their promises would keep large results in memory. */
+class CallCounter {
+  isClosed = false;
+  #underWay = 0;
+  #onIdle = (): void => undefined;
+
+  /** @throws {ServiceError} when the client is closed */
+  refuseClosed(task: string): void {
+    if (this.isClosed) throw serviceError('not_sent', { task, name: task }, 'this client is closed');
+  }
+
+  /** @returns ends the call; safe to repeat */
+  begin(): () => void {
+    let isOver = false;
+    this.#underWay += 1;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#underWay -= 1;
+      if (this.#underWay === 0) this.#onIdle();
+    };
+  }
+
+  /** Takes no more calls, and waits for those under way. */
+  close(): Promise<void> {
+    this.isClosed = true;
+    return new Promise((resolve) => {
+      this.#onIdle = resolve;
+      if (this.#underWay === 0) resolve();
+    });
+  }
+}
+
+async function runTask<I, O>(
+  parts: ClientParts,
+  task: ServiceTask<I, O>,
+  input: I,
+  options: CallOptions,
+): Promise<CallResult<O>> {
+  const call = beginTask(parts, task, input, options);
+  try {
+    await call.sign();
+    const first = await call.send();
+    if (first.kind === 'answered') return first;
+    await call.sign();
+    const second = await call.send();
+    if (second.kind === 'answered') return second;
+    throw second.refusal;
+  } finally {
+    call.end();
+  }
+}
+
+function beginTask<I, O>(
+  parts: ClientParts,
+  task: ServiceTask<I, O>,
+  input: I,
+  call: CallOptions,
+): ServiceCall<O> {
+  parts.calls.refuseClosed(task.name);
+  const { ctid, keys, replyTo = parts.options.replyTo } = call;
+  const support = chooseInterface(task, parts.interfaces, call.interface);
+  if ('unsupported' in support) throw unsupported(task.name, support.unsupported, ctid);
+  const general = { replyTo, ctid, keys };
+  return createCall(
+    parts,
+    prepareTask(parts.context, task, input, { via: support.interface, general }),
+    call,
+  );
+}
+
+function beginDescribed<O>(
+  parts: ClientParts,
+  task: AnsweredTask<O>,
+  { description, about, ...call }: DescribedCall,
+): ServiceCall<O> {
+  parts.calls.refuseClosed(task.name);
+  const { ctid, replyTo } = call;
+  if (!parts.interfaces[description.interface])
+    throw unsupported(task.name, { code: 'other_interface_needed' }, ctid);
+  const activity = { task: task.name, name: `${task.name} ${about}`, ctid };
+  const prepared = prepare(parts.context, { task, activity, description, general: { replyTo, ctid } });
+  return createCall(parts, prepared, call);
+}
+
+function createCall<O>(
+  { context, authenticator, calls, options }: ClientParts,
+  prepared: PreparedRequest<O>,
+  call: CallOptions,
+): ServiceCall<O> {
+  const deadline = deadlineOf(options, call);
+  let signed: SignedRequest | undefined;
+  let endedSession: Session | undefined;
+  return {
+    async sign() {
+      if (endedSession !== undefined) authenticator.invalidateSession(endedSession);
+      signed = await authenticator.sign(prepared, deadline);
+    },
+    async send(leaveBefore) {
+      if (signed === undefined) throw new Error('a request is signed before it is sent, each time');
+      const { session } = signed;
+      const sending = send(context, prepared, signed, { deadline, leaveBefore });
+      signed = undefined;
+      try {
+        return { kind: 'answered', ...(await sending) };
+      } catch (error) {
+        if (session === undefined || !mayHaveEnded(prepared.task.effect, error)) throw error;
+        endedSession = session;
+        return { kind: 'session_ended', refusal: error };
+      }
+    },
+    end: calls.begin(),
+  };
+}
+
+function deadlineOf(options: ServiceClientOptions, { timeoutMs, signal }: CallOptions): Deadline {
+  return { endsAt: performance.now() + (timeoutMs ?? options.timeoutMs), signal };
+}
+
+async function verify(
+  { options, context, authenticator, calls }: ClientParts,
+  call: CallOptions & LoginExtras,
+): Promise<Verification> {
+  calls.refuseClosed('verify');
+  if (options.credential.method === 'two_factor' && context.xmlAddress === undefined) {
+    throw serviceError(
+      'unsupported',
+      { task: 'verify', name: 'checking the account' },
+      'two-factor accounts need the XML interface, and SERVICE_XML_URL is not set',
+      { issue: { code: 'two_factor_needs_xml' } },
+    );
+  }
+  return authenticator.verify(deadlineOf(options, call), call);
 }
 
 /**

@@ -210,9 +210,17 @@ export async function send<O>(
   { request, signature }: Signed,
   options: SendOptions,
 ): Promise<CallResult<O>> {
-  const { task, activity, description } = prepared;
-  const { via } = prepared.unsigned;
-  const answer = await sendAndRead(context, prepared, request, options);
+  const answer = await sendAndReceive(context, prepared, request, options);
+  return readAnswer(context, prepared, signature, answer);
+}
+
+/** @throws {ServiceError} unless the answer says that the task was carried out */
+function readAnswer<O>(
+  context: ClientContext,
+  { task, activity, description, unsigned: { via } }: PreparedRequest<O>,
+  signature: Signed['signature'],
+  answer: HttpResponse,
+): CallResult<O> {
   const { status, headers } = answer;
   const { decoded, unreadable } = decode(via, answer);
   const sent = [...new Set([...context.secrets, ...secretsIn(signature), ...secretsIn(description)])];
@@ -257,13 +265,11 @@ export async function send<O>(
       error instanceof InvalidResponseError ? error.message : 'the answer could not be read',
     );
   }
-  const found = reading.secrets ?? [];
-  const nothingMore = found.length === 0 && reading.envelope === undefined;
+  const { output, secrets: found = [], envelope: shown } = reading;
+  const nothingMore = found.length === 0 && shown === undefined;
   return {
-    output: reading.output,
-    envelope: nothingMore
-      ? envelope
-      : maskEnvelope(reading.envelope ?? envelope, createMask([...secrets, ...found])),
+    output,
+    envelope: nothingMore ? envelope : maskEnvelope(shown ?? envelope, createMask([...secrets, ...found])),
     interface: via,
     httpStatus: status,
   };
@@ -286,7 +292,7 @@ function withoutReadSecrets<O>(
   return maskEnvelope(bare, createMask([...secrets, ...found]));
 }
 
-async function sendAndRead<O>(
+async function sendAndReceive<O>(
   context: ClientContext,
   { task, activity }: PreparedRequest<O>,
   request: HttpRequest,
