@@ -1,7 +1,12 @@
 import { Agent } from 'undici';
 import { exchange, HttpExchangeError } from '../../http/exchange.ts';
 import { HostBusyError, HostRateLimiter } from '../../http/host-rate-limiter.ts';
-import { type AddressGuard, createAddressGuard, PrivateAddressError, type Resolve } from '../../http/public-address.ts';
+import {
+  type AddressGuard,
+  createAddressGuard,
+  PrivateAddressError,
+  type Resolve,
+} from '../../http/public-address.ts';
 import { readRetryAfter } from '../../http/retry-after.ts';
 import { jsonText, parseJson } from '../../http/text.ts';
 import { DAY_MS } from '../../lib/duration.ts';
