@@ -8,7 +8,6 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { RunningHeartbeat } from '../orders/restore-guard.ts';
 import { markUnsentUnknown, startHeartbeat } from '../orders/restore-guard.ts';
 import { isSignedBySlack } from '../slack/inbound/slack-signature.ts';
-import { createBus } from './bus.ts';
 import { compose, openPages } from './compose.ts';
 import { createMetrics } from './metrics.ts';
 import { createReadiness } from './readiness.ts';
@@ -58,7 +57,7 @@ export async function startBot(
   const { now = () => new Date(), pace = PACE } = seams;
   const shutdown = createShutdown(log);
   const parts = { metrics: createMetrics(), readiness: createReadiness(['database', 'slack']) };
-  const process = { bus: createBus(), processId: randomUUID(), shutdown, ...parts };
+  const process = { processId: randomUUID(), shutdown, ...parts };
   try {
     return await start({ config, log, signal, seams, pace, now, ...process });
   } catch (error) {

@@ -17,6 +17,7 @@ import { completeNames, createNames, type Names } from '../names/names.ts';
 import { createObservers } from '../names/observers.ts';
 import { createProtectedChanges } from '../names/protected-changes.ts';
 import { examine } from '../ops/doctor/doctor.ts';
+import { advance } from '../orders/advance.ts';
 import type { OrdersContext, SendingContext } from '../orders/context.ts';
 import { type OffboardingContext, offboard } from '../orders/offboarding.ts';
 import type { KeyUse } from '../orders/ports.ts';
@@ -36,16 +37,20 @@ import { adoptCard } from '../slack/orders/order-messages.ts';
 import { createFileReader } from '../slack/outbound/download.ts';
 import { createLatest } from '../slack/outbound/latest.ts';
 import { isSlackAddress } from '../slack/outbound/response-url.ts';
+import { createNotifier } from '../slack/planners.ts';
 import { shareRead } from '../store/batch.ts';
 import type { Stores } from '../store/stores.ts';
 import { createCeremonies } from '../web/ceremony.ts';
 import { createLinks } from '../web/links.ts';
 import { createPages } from '../web/routes.ts';
+import { createLoop, createReconciler, type Reconciler } from './reconcile.ts';
 import type { Routes } from './server.ts';
 import type { Connected, Contexts, Site } from './site.ts';
 
 /* Builds the contexts, top to bottom. Nothing runs yet. */
 
+/** The number of names that one process looks at in parallel. */
+const OBSERVED_AT_ONCE = 8;
 /** The `User-Agent` of requests to registries. */
 const USER_AGENT = 'domain-steward (expiry watch list)';
 
@@ -63,10 +68,11 @@ interface Built
     | 'offboard'
     | 'facts'
     | 'savedSettings'
+    | 'notifyDue'
   > {}
 
 export function compose(site: Site, connected: Connected): Contexts {
-  const { config, pace, processId, now, log, bus, shutdown } = site;
+  const { config, pace, processId, metrics, now, log, shutdown } = site;
   const { slack, stores, vault, relyingParty, publicUrl } = connected;
   const { teamId } = slack.bot;
   const accounts = createAccounts({
@@ -78,9 +84,29 @@ export function compose(site: Site, connected: Connected): Contexts {
   const memory = createAnchorFile(config.dataDir, teamId, log);
   const ledger = createLedger({ store: stores.ledger, key: connected.ledgerKey, memory, now, log });
   const savedSettings = async () => withSaved(config.team, await stores.savedSettings.all());
-  const namesContext = composeNames(site, stores);
+  const reconciler = createReconciler({
+    ...pace,
+    store: stores.orders,
+    notifications: stores.notifications,
+    advance: (orderId, lane) => advance(sending, orderId, lane),
+    notify: (subject, isClaimed) => notifySubject(subject, isClaimed),
+    mayRefresh: () => slack.pacer.hasRoom('chat.update'),
+    failed: metrics.jobFailed,
+    now,
+    log,
+  });
+  const namesContext = composeNames(site, stores, reconciler);
   const names = createNames(namesContext);
-  const orders = composeOrders(site, connected, { accounts, names, ledger });
+  const observing = createLoop({
+    name: 'looking at names',
+    parallel: OBSERVED_AT_ONCE,
+    periodMs: pace.periodMs,
+    claim: names.claimDue,
+    work: names.look,
+    failed: () => metrics.jobFailed('names'),
+    log,
+  });
+  const orders = composeOrders(site, connected, { accounts, names, ledger, reconciler });
   const expiry = createExpiry({
     ...namesContext,
     watchList: stores.watchList,
@@ -92,7 +118,10 @@ export function compose(site: Site, connected: Connected): Contexts {
     formatEvent: formatCalendarEvent,
     mandated: () => mandatesInTime(orders),
     settings: savedSettings,
-    namesAdded: () => void bus.emit('namesAdded'),
+    lookUpAdded: () => {
+      void reconciler.askRecords();
+      void observing.look();
+    },
   });
   const webhooks = createWebhooks({
     ...config.webhooks,
@@ -103,12 +132,14 @@ export function compose(site: Site, connected: Connected): Contexts {
     signal: shutdown.looking,
   });
   const links = createLinks({ store: stores.links, publicUrl, relyingParty, now });
-  const offboarding = composeOffboarding(site, connected, accounts);
+  const offboarding = composeOffboarding(site, connected, accounts, orders);
   const slackContext = composeSlack(site, connected, {
     ...{ accounts, ledger, names, orders, expiry, webhooks, links, savedSettings },
     facts: createProtectedChanges({ ...orders, names: namesContext }),
     offboard: (userId) => offboard(offboarding, userId),
+    notifyDue: reconciler.notifyDue,
   });
+  const notifySubject = createNotifier(slackContext);
   const sending: SendingContext = {
     ...orders,
     accepted: accounts.accepted,
@@ -123,13 +154,14 @@ export function compose(site: Site, connected: Connected): Contexts {
     stopSending: shutdown.sending,
     stopLooking: shutdown.looking,
   };
-  return { slack: slackContext, sending, offboarding };
+  return { slack: slackContext, sending, offboarding, reconciler, observing };
 }
 
 /** Builds the context of names: what registries and the DNS show, impact and incidents. */
 function composeNames(
-  { config, pace: { spacingMs }, processId, now, log, bus, shutdown }: Site,
+  { config, pace: { spacingMs }, processId, now, log, shutdown }: Site,
   stores: Stores,
+  { notifyDue }: Reconciler,
 ): NamesContext {
   // The only client of the registries, so that none is asked more often than it allows.
   const rdap = createRdapClient({
@@ -141,7 +173,7 @@ function composeNames(
   shutdown.onClose(() => rdap.close());
   return completeNames({
     incidents: stores.incidents,
-    incidentChanged: () => void bus.emit('notificationsDue'),
+    notifyDue,
     records: stores.names,
     impacts: stores.impacts,
     orders: stores.orders,
@@ -158,11 +190,18 @@ function composeNames(
   });
 }
 
+interface OrderParts {
+  readonly accounts: Accounts;
+  readonly names: Names;
+  readonly ledger: Ledger;
+  readonly reconciler: Reconciler;
+}
+
 /** Builds the context of orders, approvals and mandates. */
 function composeOrders(
   { config, seams, log, now }: Site,
   connected: Connected,
-  { accounts, names, ledger }: { accounts: Accounts; names: Names; ledger: Ledger },
+  { accounts, names, ledger, reconciler }: OrderParts,
 ): OrdersContext {
   const { slack, stores, vault } = connected;
   const { bot, directory } = slack;
@@ -190,6 +229,11 @@ function composeOrders(
   const budgetLook = { teamId: bot.teamId, budgets, tagsOf };
   return {
     store: stores.orders,
+    advance: (order) => {
+      // Keep the daily mandate message up to date.
+      if (order.mandated !== undefined) void stores.mandates.orderChanged(order.id, now());
+      reconciler.advance(order);
+    },
     vault,
     settings: signing.settings,
     signing,
@@ -223,7 +267,7 @@ function composeOrders(
 
 /** Builds the context of features. */
 function composeSlack(
-  { config, pace, log, now, bus, shutdown }: Site,
+  { config, pace, log, now, shutdown }: Site,
   { slack, stores, vault, databaseUrl }: Connected,
   built: Built,
 ): SlackContext {
@@ -246,7 +290,6 @@ function composeSlack(
     nameRecords: stores.names,
     seals: stores.ledger,
     currency: config.currency,
-    notifyDue: () => void bus.emit('notificationsDue'),
     refreshWaitingCards: () =>
       stores.orders.refreshPending(now()).catch((err: unknown) => log.warn({ err }, 'showing cards again')),
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
@@ -273,9 +316,11 @@ function composeOffboarding(
   { log, now }: Site,
   { slack, stores }: Connected,
   accounts: Accounts,
+  { store, advance }: OrdersContext,
 ): OffboardingContext {
   return {
-    store: stores.orders,
+    store,
+    advance,
     accounts,
     feeds: stores.feeds,
     keys: {

@@ -148,8 +148,8 @@ export interface ReconcilerDeps {
 export interface Reconciler {
   /** Looks now, and every two seconds from then on. */
   start(): void;
-  /** Called when this process has changed an order. Work that is due at once starts. */
-  changed(order: Order): void;
+  /** Continues an order that this process has changed. Work that is due at once starts. */
+  advance(order: Order): void;
   /** Looks for notifications that are due, also when this process has changed what they tell. */
   notifyDue(): Promise<void>;
   /** Looks up in public records all orders that wait for them, before they are due. */
@@ -230,6 +230,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     );
   };
 
+  let isStarted = false;
   /** Orders of which people are told shortly, if they are still under way then. */
   const soon = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
   const notifyOnTime = (id: string, due: Date | undefined) => {
@@ -249,9 +250,12 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
 
   return {
     start() {
+      isStarted = true;
       for (const loop of loops) loop.start();
     },
-    changed(order) {
+    advance(order) {
+      // The first look finds it.
+      if (!isStarted) return;
       const at = now();
       const isDue = (moment: Date | undefined) => moment !== undefined && moment <= at;
       notifyOnTime(order.id, notificationDueAt(order, at));

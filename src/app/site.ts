@@ -12,9 +12,9 @@ import type { Pacer } from '../slack/outbound/pacer.ts';
 import type { TokenHealth } from '../slack/outbound/token-health.ts';
 import type { SlackWeb } from '../slack/outbound/web.ts';
 import type { Stores } from '../store/stores.ts';
-import type { Bus } from './bus.ts';
 import type { Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
+import type { Loop, Reconciler } from './reconcile.ts';
 import type { Pace, Seams } from './seams.ts';
 import type { HttpServer, MetricsServer } from './server.ts';
 import type { Shutdown } from './shutdown.ts';
@@ -29,7 +29,6 @@ export interface Site {
   /** Names this process among all that share the database; new at every start. */
   readonly processId: string;
   readonly now: () => Date;
-  readonly bus: Bus;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
   readonly shutdown: Shutdown;
@@ -74,4 +73,7 @@ export interface Contexts {
   readonly slack: SlackContext;
   readonly sending: SendingContext;
   readonly offboarding: OffboardingContext;
+  readonly reconciler: Reconciler;
+  /** Looks at names. */
+  readonly observing: Loop;
 }

@@ -232,7 +232,7 @@ async function openKey(
 
 /** Asks Slack who the bot is, and opens the stores of its team. */
 async function connectSlack(site: Site, database: Database, vault: Vault, canSign: boolean) {
-  const { config, log, signal, now, seams, bus, metrics, readiness } = site;
+  const { config, log, signal, now, seams, metrics, readiness } = site;
   const token = createTokenHealth(() => identify(web), log);
   const outage = createOutageWatch(now);
   const pacer = createPacer(() => now().getTime());
@@ -252,7 +252,6 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   const ofTeam = createStores(database, opened, {
     ...{ teamId: bot.teamId, settingTexts: texts, canSign },
     witness: ledgerKey,
-    orderChanged: (order) => bus.emit('orderChanged', order),
   });
   const { wrapOrderStore = (store) => store, wrapNotificationStore = (store) => store } = seams;
   const stores: Stores = {

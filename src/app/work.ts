@@ -4,11 +4,9 @@ import { openDigest } from '../expiry/digest.ts';
 import { createTimestamping } from '../ledger/timestamping.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { runMandates } from '../mandates/run.ts';
-import { advance } from '../orders/advance.ts';
 import { createDepartureCheck } from '../orders/offboarding.ts';
 import { openMoneyReport, openPriceDifferences } from '../slack/money/money-report.ts';
-import { createNotifier } from '../slack/planners.ts';
-import { createLoop, createReconciler, repeat } from './reconcile.ts';
+import { createLoop, repeat } from './reconcile.ts';
 import type { Connected, Contexts, Site } from './site.ts';
 
 /** Work that runs when it is due. Rows say what is due, and replicas share it. */
@@ -37,37 +35,10 @@ export interface Job {
 const CATCH_UP_MS = 10_000;
 /** The number of webhooks that one process sends to one endpoint in parallel. */
 const WEBHOOKS_AT_ONCE = 4;
-/** The number of names that one process looks at in parallel. */
-const OBSERVED_AT_ONCE = 8;
 
-/** The loops over rows that are due. */
-function createLoops(site: Site, { slack, stores }: Connected, { slack: context, sending }: Contexts) {
-  const { pace, metrics, now, log } = site;
-  const { names } = context;
-  const reconciler = createReconciler({
-    store: sending.store,
-    advance: (orderId, lane) => advance(sending, orderId, lane),
-    notifications: stores.notifications,
-    notify: createNotifier(context),
-    mayRefresh: () => slack.pacer.hasRoom('chat.update'),
-    leaseMs: pace.leaseMs,
-    notificationLeaseMs: pace.notificationLeaseMs,
-    periodMs: pace.periodMs,
-    failed: metrics.jobFailed,
-    now,
-    log,
-  });
-  const observing = createLoop({
-    name: 'looking at names',
-    parallel: OBSERVED_AT_ONCE,
-    periodMs: pace.periodMs,
-    claim: names.claimDue,
-    work: names.look,
-    failed: () => metrics.jobFailed('names'),
-    log,
-  });
-  // One loop for each, so that an endpoint which hangs holds up no other.
-  const webhooks = context.webhooks.endpoints.map(({ host, claimDue, deliver }) =>
+/** One loop for each endpoint, so that one that hangs holds up no other. */
+function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
+  return slack.webhooks.endpoints.map(({ host, claimDue, deliver }) =>
     createLoop({
       name: `webhooks to ${host}`,
       parallel: WEBHOOKS_AT_ONCE,
@@ -78,7 +49,6 @@ function createLoops(site: Site, { slack, stores }: Connected, { slack: context,
       log,
     }),
   );
-  return { reconciler, observing, webhooks };
 }
 
 /** Longer than a year, so that the last renewal of a name is in its history. */
@@ -86,7 +56,7 @@ const OBSERVATIONS_KEPT_MS = 400 * DAY_MS;
 
 /** Everything that runs periodically. No job waits for another. */
 function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly Job[] {
-  const { config, now, bus, log, pace, shutdown } = site;
+  const { config, now, log, pace, shutdown } = site;
   const { stores, slack, takeBackup } = connected;
   const { slack: deps, offboarding } = contexts;
   const { savedSettings: settings, reminders, names, webhooks, ledger } = deps;
@@ -98,7 +68,7 @@ function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly 
   const watchCharter = createCharterWatch({
     ...{ signing: deps.orders.signing, keys: stores.keys, now, log },
     noted: () => {
-      void bus.emit('notificationsDue');
+      deps.notifyDue();
       void deps.refreshWaitingCards();
     },
   });
@@ -158,12 +128,9 @@ function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly 
 
 /** Starts with everything that is due. */
 export function startWork(site: Site, connected: Connected, contexts: Contexts): Work {
-  const { bus, metrics, readiness, now, log } = site;
+  const { metrics, readiness, now, log } = site;
   const { stores } = connected;
-  // Keep the daily mandate message up to date.
-  bus.on('orderChanged', ({ id, mandated }) => {
-    if (mandated !== undefined) void stores.mandates.orderChanged(id, now());
-  });
+  const { reconciler, observing } = contexts;
   const health = createJobHealth(now, metrics.jobFailed);
   readiness.watchDetail('jobs', async () => health.lastingFailures());
   readiness.watchDetail('channels', async () => {
@@ -173,13 +140,7 @@ export function startWork(site: Site, connected: Connected, contexts: Contexts):
   });
   const table = jobsOf(site, connected, contexts);
   for (const { name } of table) metrics.jobFailed(name, 0);
-  const { reconciler, observing, webhooks } = createLoops(site, connected, contexts);
-  bus.on('orderChanged', (order) => reconciler.changed(order));
-  bus.on('notificationsDue', () => void reconciler.notifyDue());
-  bus.on('namesAdded', () => {
-    void reconciler.askRecords();
-    void observing.look();
-  });
+  const webhooks = createWebhookLoops(site, contexts);
   reconciler.start();
   observing.start();
   for (const loop of webhooks) loop.start();

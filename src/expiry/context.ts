@@ -18,6 +18,6 @@ export interface ExpiryContext extends NamesContext {
   /** Tells of names and their ends whether a mandate renews them. */
   readonly mandated: () => Promise<(name: CalendarName) => boolean>;
   readonly settings: () => Promise<TeamSettings>;
-  /** Has names looked up that have just been added. */
-  readonly namesAdded: () => void;
+  /** Looks up names that have just been added. */
+  readonly lookUpAdded: () => void;
 }

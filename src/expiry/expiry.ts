@@ -54,7 +54,7 @@ export function createExpiry(context: ExpiryContext) {
       progress: (done: number, total: number) => Promise<void>,
     ): Promise<list.ImportSummary> {
       const summary = await list.importNames(context, names, gate, progress);
-      context.namesAdded();
+      context.lookUpAdded();
       return summary;
     },
     snooze: (request: list.ReminderRequest, days: number, gate: list.Gate) =>

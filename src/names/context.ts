@@ -52,8 +52,8 @@ export interface NamesContext extends Observers {
   }) => Promise<NameActivity>;
   /** Asks the DNS and the registry at once. Late answers count as not seen. Stores nothing. */
   readonly lookNow: (name: string, dns: DnsClient, ms: number) => Promise<Observation>;
-  /** Called when an incident has changed and people have to be told. */
-  readonly incidentChanged: () => void;
+  /** Sends the notifications that are due, at once. */
+  readonly notifyDue: () => void;
   readonly processId: string;
   readonly now: () => Date;
   /** From 0 to below 1; spreads the lookups. `Math.random` when left out. */

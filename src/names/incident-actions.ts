@@ -18,7 +18,7 @@ const NOT_FOUND: IncidentRefusal = { code: 'no_such_incident' };
 
 /** When two people act at the same moment, the second one reads again and decides on what the first one did. */
 async function change(
-  { incidents, incidentChanged, now }: NamesContext,
+  { incidents, notifyDue, now }: NamesContext,
   id: string,
   decide: (incident: Incident) => IncidentDecided,
   decisionOf: (after: Incident) => IncidentDecision,
@@ -32,7 +32,7 @@ async function change(
       if (!decided.ok) return decided;
       if (!(await incidents.change(before, decided.incident, decisionOf(decided.incident), now())))
         return undefined;
-      incidentChanged();
+      notifyDue();
       return decided;
     },
   );

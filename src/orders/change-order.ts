@@ -1,6 +1,7 @@
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
+import type { OrdersContext } from './context.ts';
 import type { Order, OrderEvent } from './order.ts';
-import type { CommitOutcome, OrderCommit, OrderStore, SendingGuard } from './ports.ts';
+import type { CommitOutcome, OrderCommit, SendingGuard } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { transition } from './state-machine.ts';
 
@@ -8,6 +9,9 @@ import { transition } from './state-machine.ts';
 export type UnguardedEvent = Exclude<OrderEvent, SendingEvent>;
 type SendingEvent = Extract<OrderEvent, { readonly type: 'sending' }>;
 type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation' | 'mandated'>;
+
+/** Changes an order and continues it. */
+export type ChangeContext = Pick<OrdersContext, 'store' | 'advance' | 'now'>;
 
 /** What a decision makes of the order as it was read. */
 export type Decision = EventDecision | { readonly refusal: Refusal };
@@ -34,27 +38,27 @@ export type ChangeOutcome =
     };
 
 /**
- * Reads an order, decides, and commits by compare-and-swap. When somebody else committed first, it reads and decides
+ * Reads an order, decides, commits by compare-and-swap, and continues the order. When somebody else committed first, it reads and decides
  * again.
  * @param decide pure or asynchronous; called again on every try
  * @param known a snapshot that the caller has just read or committed. Saves one read; a refusal is always decided on a fresh
  * read.
  */
 export async function changeOrder(
-  deps: { readonly store: OrderStore; readonly now: () => Date },
+  context: ChangeContext,
   orderId: string,
   decide: (order: Order) => Decision | Promise<Decision>,
   known?: Order,
 ): Promise<ChangeOutcome> {
   return compareAndSwap<Order | undefined, ChangeOutcome>(
     `changing order ${orderId}`,
-    async (tries) => (tries === 0 ? known : undefined) ?? deps.store.load(orderId, 'system'),
+    async (tries) => (tries === 0 ? known : undefined) ?? context.store.load(orderId, 'system'),
     async (before) => {
       if (before === undefined) return { ok: false, refusal: { code: 'no_such_order' }, order: undefined };
       const decision = await decide(before);
       if ('refusal' in decision)
         return before === known ? undefined : { ok: false, refusal: decision.refusal, order: before };
-      return commitDecision(deps, before, decision, before !== known);
+      return commitDecision(context, before, decision, before !== known);
     },
   );
 }
@@ -65,20 +69,23 @@ export async function changeOrder(
  * @returns undefined if somebody else was faster: read and decide again
  */
 export async function commitDecision(
-  deps: { readonly store: OrderStore; readonly now: () => Date },
+  context: ChangeContext,
   before: Order,
   decision: EventDecision,
   isFresh: boolean,
 ): Promise<ChangeOutcome | undefined> {
-  const result = transition(before, decision.event, deps.now());
+  const result = transition(before, decision.event, context.now());
   if (!result.ok) return isFresh ? { ok: false, refusal: result.refusal, order: before } : undefined;
   const { order: after, log } = result;
-  const committed = await deps.store.commit({
+  const committed = await context.store.commit({
     ...{ before, after, log },
     guard: 'guard' in decision ? decision.guard : undefined,
     ...decision.extra,
   });
-  if (committed.ok) return { ok: true, order: after, before };
+  if (committed.ok) {
+    context.advance(after);
+    return { ok: true, order: after, before };
+  }
   const refusal = refusalOfConflict(committed);
   return refusal && { ok: false, refusal, order: before };
 }

@@ -28,6 +28,11 @@ import type { ServicePlaces } from './statement.ts';
 /** Reads and asks for everything that requests, approvals and mandates need. Built once, passed whole. */
 export interface OrdersContext {
   readonly store: OrderStore;
+  /**
+   * Continues an order that this process has just committed: `app/reconcile.ts` calls `orders/advance.ts`. If it is lost, the
+   * loop there finds the row.
+   */
+  readonly advance: (order: Order) => void;
   readonly vault: Vault;
   /** The settings in force. */
   readonly settings: () => Promise<TeamSettings>;

@@ -4,15 +4,14 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { settleEach, throwAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
-import { changeOrder } from './change-order.ts';
-import type { Directory, OrderStore } from './ports.ts';
+import { type ChangeContext, changeOrder } from './change-order.ts';
+import type { Directory } from './ports.ts';
 
 /*
  * People who are no longer full members of the workspace: deactivated, made guests, or moved to another workspace.
  */
 
-export interface OffboardingContext {
-  readonly store: OrderStore;
+export interface OffboardingContext extends ChangeContext {
   readonly accounts: Pick<Accounts, 'list' | 'people' | 'unlink'> & {
     readonly team: Pick<Accounts['team'], 'current'>;
   };
@@ -29,7 +28,6 @@ export interface OffboardingContext {
     revoke(userId: string): Promise<unknown>;
   };
   readonly directory: Directory;
-  readonly now: () => Date;
   readonly log: Log;
 }
 

@@ -122,9 +122,9 @@ export async function requestOrder(deps: OrdersContext, request: OrderRequest): 
     sealedItems: sealRows(deps.vault, order, secrets),
     reservation: start.state === 'APPROVED' ? start.reservation : undefined,
   });
-  return conflict === undefined
-    ? { kind: 'accepted', order }
-    : settleConflict(deps, request, conflict.conflictingOrderId);
+  if (conflict !== undefined) return settleConflict(deps, request, conflict.conflictingOrderId);
+  deps.advance(order);
+  return { kind: 'accepted', order };
 }
 
 /** A new order with its statement, and its first line in the log; or why it cannot be sent. */

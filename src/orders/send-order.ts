@@ -371,7 +371,7 @@ async function recommitOutcome({ context, latest }: Sending, outcome: SendOutcom
   if (!lost.ok) return;
   const { order, log } = lost;
   const first = await context.store.create({ order, log });
-  if (first === undefined) return;
+  if (first === undefined) return context.advance(order);
   // Slack has delivered the command again meanwhile, and its delivery id belongs to another order.
   const second =
     first.conflictingOrderId === id
@@ -379,6 +379,7 @@ async function recommitOutcome({ context, latest }: Sending, outcome: SendOutcom
       : await context.store.create({ order: { ...order, deliveryId: `lost:${id}` }, log });
   if (second !== undefined)
     throw new Error(`writing order ${id} again: ${second.conflictingOrderId} is there`);
+  context.advance(order);
 }
 
 /** Releases an order whose items wait for their `notBefore`. Another claim sends them then. */

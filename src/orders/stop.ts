@@ -1,9 +1,8 @@
 import { type ApprovalPolicy, approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
-import { type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
+import { type ChangeContext, type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import { isFinal, type Order, waitingItems } from './order.ts';
-import type { OrderStore } from './ports.ts';
 
 /** The requester or an approver stops what was not sent. A request under way goes on, and its answer is kept. */
 export function stopOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
@@ -25,10 +24,7 @@ function decideStop(order: Order, rights: ApprovalPolicy | undefined, userId: st
 }
 
 /** Stops every name of a retry that an earlier order has done, or may still do. */
-export async function stopEarlier(
-  deps: { readonly store: OrderStore; readonly now: () => Date },
-  orderId: string,
-): Promise<ChangeOutcome> {
+export async function stopEarlier(deps: ChangeContext, orderId: string): Promise<ChangeOutcome> {
   for (;;) {
     const outcome = await changeOrder(deps, orderId, async (order) => {
       const event = stopForEarlier(order, await findEarlier(deps.store.load, order));

@@ -40,7 +40,7 @@ export interface SlackContext extends HomeWorkspace {
   readonly orders: OrdersContext;
   /** The statement of an order; undefined if its rows no longer give one. */
   readonly statementOf: (order: Order) => Statement | undefined;
-  /** Has people told at once of what has changed. */
+  /** Sends the notifications that are due, at once. */
   readonly notifyDue: () => void;
   readonly notifications: NotificationStore;
   /** How long this process may post the messages of a subject without a sign of life, in ms. */

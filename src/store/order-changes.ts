@@ -31,14 +31,8 @@ interface WitnessedDatabase {
 /** Tries to keep a new order whose way is barred by one that is gone when we look. */
 const CREATE_TRIES = 5;
 
-/**
- * Changing orders: every change is one statement, which says when the order is due next as well.
- * @param changed told of each order as a commit left it
- */
-export function createOrderChanges(
-  on: WitnessedDatabase,
-  changed: (order: Order) => void,
-): Pick<OrderStore, 'create' | 'commit'> {
+/** Changing orders: every change is one statement, which says when the order is due next as well. */
+export function createOrderChanges(on: WitnessedDatabase): Pick<OrderStore, 'create' | 'commit'> {
   const { database, witness } = on;
   const commitTogether = createCommitBatch(on);
 
@@ -66,17 +60,13 @@ export function createOrderChanges(
         if (isLimited(creation)) fits = await createLimited(database, creation);
         else await database.run(insertOrder(creation));
       });
-      if (conflictingOrderId !== undefined || !fits) return { conflictingOrderId };
-      changed(order);
-      return undefined;
+      return conflictingOrderId !== undefined || !fits ? { conflictingOrderId } : undefined;
     },
 
     commit: async (given) => {
       const commit = { ...given, log: signLog(witness, given.before.id, given.log) };
       try {
-        const outcome = await (sentItems(commit).length === 0 ? commitAlone(commit) : send(commit));
-        if (outcome.ok) changed(commit.after);
-        return outcome;
+        return await (sentItems(commit).length === 0 ? commitAlone(commit) : send(commit));
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
         return { ok: false, conflictingOrderId: await holderOfNames(database, commit.after) };

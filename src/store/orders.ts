@@ -1,6 +1,5 @@
 import type { Witness } from '../approvals/charter.ts';
 import { witnessedBy } from '../orders/log-limits.ts';
-import type { Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { Database } from './database.ts';
 import { createOrderChanges } from './order-changes.ts';
@@ -11,17 +10,12 @@ import { createOrderWork } from './order-work.ts';
 /**
  * Orders on PostgreSQL.
  * @param witness of events that allow a repeat; without one nothing is repeated
- * @param changed told of each order as a commit left it; what is due at once need not be looked for
  * @throws {StoreError} from every method, when the database fails
  */
-export function createOrderStore(
-  database: Database,
-  witness: Witness | undefined,
-  changed: (order: Order) => void = () => undefined,
-): OrderStore {
+export function createOrderStore(database: Database, witness: Witness | undefined): OrderStore {
   return {
     ...createOrderReads(database),
-    ...createOrderChanges({ database, witness }, changed),
+    ...createOrderChanges({ database, witness }),
     ...createOrderWork(database),
     ...createOrderSecrets(database),
     isWitnessed: witnessedBy(witness),

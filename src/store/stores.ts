@@ -17,7 +17,6 @@ import type {
   PortfolioStore,
   PresetStore,
 } from '../names/ports.ts';
-import type { Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { Heartbeat } from '../orders/restore-guard.ts';
 import type { NotificationStore } from '../outbox/notifications.ts';
@@ -114,18 +113,16 @@ export interface TeamStoreOptions {
   readonly canSign: boolean;
   /** Of events that allow a repeat; undefined while the ledger's key can't be opened. */
   readonly witness: Witness | undefined;
-  /** Called with each order that was committed. */
-  readonly orderChanged: (order: Order) => void;
 }
 
 export function createStores(
   database: Database,
   installation: InstallationStores,
-  { teamId, settingTexts, canSign, witness, orderChanged }: TeamStoreOptions,
+  { teamId, settingTexts, canSign, witness }: TeamStoreOptions,
 ): Stores {
   return {
     ...installation,
-    orders: createOrderStore(database, witness, orderChanged),
+    orders: createOrderStore(database, witness),
     spending: createSpendStore(database),
     policies: createPolicyStore(database, teamId, canSign),
     pendingChanges: {

@@ -1,8 +1,10 @@
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createLoop, createReconciler, type Loop, type Reconciler, repeat } from '../../src/app/reconcile.ts';
+import { changeOrder } from '../../src/orders/change-order.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { gate } from '../orders/rig.ts';
+import { ENOUGH } from '../orders/sample.ts';
 import { at, newOrder, type Rig, startRig, T0, underWay } from '../store/order-rig.ts';
 import { until } from '../support/demo.ts';
 import { WITNESS } from '../support/witness.ts';
@@ -12,6 +14,7 @@ import { WITNESS } from '../support/witness.ts';
  */
 
 const log = pino({ level: 'silent' });
+const APPROVED_BY_BOB = { ...ENOUGH, type: 'approved', by: 'U0BOB', validApprovers: ['U0BOB'] } as const;
 /** Longer than any test takes. */
 const NEVER_MS = 1e9;
 
@@ -201,10 +204,9 @@ describe('two processes on one database', () => {
     { advance, show }: Partial<Record<'advance' | 'show', (orderId: string) => Promise<void>>> = {},
     periodMs = 50,
   ) => {
-    let reconciler: Reconciler | undefined;
-    const store = createOrderStore(rig.database, WITNESS, (order) => reconciler?.changed(order));
+    const store = createOrderStore(rig.database, WITNESS);
     const nothing = async () => undefined;
-    reconciler = createReconciler({
+    const reconciler = createReconciler({
       store,
       notifications: rig.notifications,
       advance: advance ?? nothing,
@@ -219,7 +221,7 @@ describe('two processes on one database', () => {
     });
     running.push(reconciler);
     reconciler.start();
-    return store;
+    return { store, now: () => at(10), advance: reconciler.advance };
   };
   const approved = () => newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
 
@@ -239,19 +241,22 @@ describe('two processes on one database', () => {
     }
   });
 
-  test('a change is gone on with at once by the process that made it', async () => {
+  test('the process that changes an order advances it at once', async () => {
     const done: string[] = [];
-    const store = start(
+    const [wanted, unwanted] = [await rig.keep(newOrder()), await rig.keep(newOrder())];
+    const context = start(
       {
         advance: async (id) => void done.push(`advanced ${id}`),
         show: async (id) => void done.push(`shown ${id}`),
       },
       NEVER_MS,
     );
-    const { id } = approved();
-    await store.create({ order: newOrder({ ...approved(), id, deliveryId: id }), log: [] });
+    await until('both cards are shown', () => done.length === 2);
+    done.length = 0;
+    await changeOrder(context, wanted.id, () => ({ event: APPROVED_BY_BOB }));
+    await changeOrder(context, unwanted.id, () => ({ event: { type: 'cancelled', by: 'U0ALICE' } }));
     await until('it is done', () => done.length === 2);
-    expect(done.toSorted()).toEqual([`advanced ${id}`, `shown ${id}`]);
+    expect(done.toSorted()).toEqual([`advanced ${wanted.id}`, `shown ${unwanted.id}`]);
   });
 
   test('what a killed one carried out is taken over when its lease is over, by the database’s clock', async () => {

@@ -97,7 +97,7 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
       records: createNameRecordStore(database, TEAM),
       incidents: createIncidentStore(database, TEAM),
       impacts: createImpactStore(database, TEAM),
-      incidentChanged: () => undefined,
+      notifyDue: () => undefined,
       orders: createOrderStore(database, WITNESS),
       portfolio: createPortfolioStore(database, TEAM),
       rdap: {

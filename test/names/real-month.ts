@@ -313,7 +313,7 @@ export async function playMonth(
       records: createNameRecordStore(database, TEAM),
       impacts: createImpactStore(database, TEAM),
       incidents,
-      incidentChanged: () => undefined,
+      notifyDue: () => undefined,
       orders,
       portfolio: createPortfolioStore(database, TEAM),
       rdap,

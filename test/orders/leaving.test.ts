@@ -134,7 +134,7 @@ describe('a request that was refused because its session had ended', () => {
     let stopping: ReturnType<typeof changeOrder> | undefined;
     rig.setBeforeCommit(async (change) => {
       if (!isSecondMark(change)) return;
-      stopping ??= changeOrder({ store: rig.store, now: () => rig.now }, order.id, () => ({ event }));
+      stopping ??= changeOrder(rig.orders, order.id, () => ({ event }));
       expect((await stopping).ok).toBe(true);
     });
     await rig.main.execute(order.id);

@@ -35,6 +35,7 @@ afterAll(() => rig.end());
 async function start() {
   const deps: OffboardingLook = {
     store: rig.store,
+    advance: () => undefined,
     accounts: {
       people: async () => linked.map(({ userId }) => userId),
       list: async (userId) => linked.filter((account) => account.userId === userId),

@@ -100,7 +100,7 @@ class Process {
   }
 
   async change(id: string, event: OrderEvent): Promise<Order> {
-    const outcome = await changeOrder(this, id, () =>
+    const outcome = await changeOrder({ ...this, advance: () => undefined }, id, () =>
       event.type === 'sending' ? { event, guard: 'no_signatures' } : { event },
     );
     if (!outcome.ok) throw new Error(refusalText(outcome.refusal));

@@ -192,6 +192,7 @@ export async function startRig(
     return { ...(options.client?.(id) ?? service.client), account: { method, login, context } };
   };
   const accepted: string[] = [];
+  const advanced: Order[] = [];
   const ruleFacts: OrdersContext['ruleFacts'] = {
     currency: 'EUR',
     tagsOf: async (names) => new Map(names.map((name) => [name, tags.get(name) ?? []])),
@@ -225,6 +226,7 @@ export async function startRig(
   const budgets = createBudgetStore(database, '');
   const orders: OrdersContext = {
     store,
+    advance: (order) => void advanced.push(order),
     vault,
     settings: async () => state.team,
     directory,
@@ -329,6 +331,8 @@ export async function startRig(
     standIns,
     absent,
     accepted,
+    /** The orders that were advanced right after their commit. */
+    advanced,
     mandates,
     incidents,
     budgets,
@@ -391,6 +395,7 @@ export async function startRig(
       groups.clear();
       groups.set('S0LEADS', ['U0DORA']);
       accepted.length = 0;
+      advanced.length = 0;
       service.received.length = 0;
       service.prepare = new ScriptedService().prepare;
       service.answer = new ScriptedService().answer;

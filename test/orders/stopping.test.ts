@@ -316,3 +316,17 @@ describe('Stop', () => {
     expect(seen.sent + seen.cancelled).toBe(30);
   });
 });
+
+test('every committed change advances the order as committed, and a refused one does not', async () => {
+  const order = await rig.ask('renew', { names: ['cafe.rest'], period: 1 });
+  expect(rig.advanced).toEqual([order]);
+  await approveOrder(rig.orders, order.id, 'U0BOB');
+  await rig.main.execute(order.id);
+  const states = rig.advanced.map(({ state, version }) => [state, version]);
+  expect(states.at(-1)).toEqual(['SUCCEEDED', (await rig.read(order.id)).version]);
+  expect(states.map(([, version]) => version)).toEqual(
+    states.map((_, index) => Number(order.version) + index),
+  );
+  expect((await stopOrder(rig.orders, order.id, 'U0ALICE')).ok).toBe(false);
+  expect(rig.advanced).toHaveLength(states.length);
+});

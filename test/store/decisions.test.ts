@@ -110,7 +110,7 @@ test('what people say of an incident leaves a line, once, and is told besides Sl
     incidents: store,
     portfolio: { tagsOf: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
     records: { find: async () => undefined },
-    incidentChanged: () => undefined,
+    notifyDue: () => undefined,
     now: () => rig.now,
   });
   await raiseIncident(context, id, 'U0ADA');

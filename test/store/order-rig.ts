@@ -52,8 +52,7 @@ export async function startRig() {
   await admin.query(`
     ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET timezone = 'America/New_York'`);
   const database: Database = openDatabase({ url: testDatabase.url });
-  const changed: Order[] = [];
-  const store = createOrderStore(database, WITNESS, (order) => changed.push(order));
+  const store = createOrderStore(database, WITNESS);
   const notifications = createNotificationStore(database, '');
 
   return {
@@ -61,8 +60,6 @@ export async function startRig() {
     notifications,
     database,
     url: testDatabase.url,
-    /** Orders as commits left them, in their sequence. */
-    changed,
     /** SQL past the store. */
     async sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
       return (await admin.query(text, values)).rows;

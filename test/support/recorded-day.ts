@@ -447,7 +447,7 @@ export async function recordDay(url: string): Promise<Generated> {
       incidents: incidentStore,
       portfolio: { tagsOf: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
       records: { find: async () => undefined },
-      incidentChanged: () => undefined,
+      notifyDue: () => undefined,
       now: () => rig.now,
     });
     await step(raiseIncident(context, id, 'U0ADA'));
