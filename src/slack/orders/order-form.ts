@@ -113,130 +113,145 @@ function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValu
   return { json: chosen === 'json', xml: chosen === 'xml' };
 }
 
-/** Declares the form of a task. */
 export function orderForm<const Task extends OrderTaskName>(
   options: OrderFormDeclaration & { readonly task: Task },
 ): FormFeature<Task> {
   const { words } = taskNamed(options.task);
-  const choice = options.interfaces?.choice;
-  const declaredFor = (reach: AvailableInterfaces, values: FormValues): z.ZodObject => {
-    const { fields } = options;
-    const declared = typeof fields === 'function' ? fields(chosenReach(reach, values)) : fields;
-    return choice === undefined || !reach.json || !reach.xml
-      ? declared
-      : declared.extend({ interface: interfaceField(choice) });
-  };
-  const fieldsFor = (reach: AvailableInterfaces, values: FormValues): readonly Field[] => [
-    ...fieldsOf(declaredFor(reach, values)),
-    ...fieldsOf(REASONED),
-  ];
-  /** The task's input from what was typed, without its secret. */
-  const inputOf = (values: FormValues): unknown => {
-    const read = readForm(declaredFor(BOTH, {}), values);
-    const typed = 'errors' in read ? {} : read.value;
-    const input = Object.fromEntries(
-      Object.entries(typed).filter(
-        ([name, value]) => value !== undefined && name !== options.secretField?.name,
-      ),
-    );
-    return options.input?.(input) ?? input;
-  };
-  const reachOf = ({ deps }: Interaction, account: Account | undefined): AvailableInterfaces =>
-    account === undefined
-      ? BOTH
-      : taskNamed(options.task).availableInterfaces(deps.orders.interfacesOf(account));
-  const form = {
-    name: options.task,
-    title: words.title,
-    submit: words.submit,
-    fields: fieldsFor(BOTH, {}),
-  };
-
-  async function render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> {
-    const account = await call.orderAccount();
-    const reach = reachOf(call, account);
-    const presets = options.presets?.(account) ?? {};
-    const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
-    const offered = await presetField(call, options.presetKinds ?? []);
-    const [tied] = taskNamed(options.task).constraints(inputOf(shown)).xml;
-    const because = tied && TIES[tied.what];
-    return {
-      form: { ...form, fields: [...offered, ...fieldsFor(reach, shown)] },
-      origin: account === undefined ? origin : { ...origin, accountId: account.id },
-      values: shown,
-      ...(options.interfaces === undefined
-        ? {}
-        : { intro: [context(interfaceNote(account, reach, because, options.interfaces.xmlHas))] }),
-    };
-  }
-
-  /** Asks again when the account has changed: values that were typed for one account are not sent with another. */
-  async function askAgain(call: SubmissionCall, account: Account): Promise<Submitted> {
-    const again = await render(call, call.origin, call.values);
-    const problems = [accountChangedText(account)];
-    return { view: formView({ ...again, problems }) };
-  }
-
-  /** The issues of the fields that were not found wrong before, so that all issues are shown at once. */
-  function otherProblems(values: FormValues, found: readonly FieldProblem[]): readonly FieldProblem[] {
-    const checked = taskNamed(options.task).check(inputOf(values));
-    const fields = new Set(found.map(({ field }) => field));
-    return checked.ok ? [] : fieldProblems(checked.issues).filter(({ field }) => !fields.has(field));
-  }
-
-  /** Places the order that the values of some fields ask for. */
-  async function submitFields(call: SubmissionCall, fields: readonly Field[]): Promise<Submitted> {
-    const values = pick(call.values, ...fields.map(({ name }) => name));
-    const { secret, problems: secretProblems } = secretOf(values, options.secretField);
-    const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
-    if (problems.length > 0) {
-      return { errors: errorsByField([...problems, ...otherProblems(values, problems)]) };
-    }
-    const reasoned = readForm(REASONED, values);
-    if ('errors' in reasoned) return reasoned;
-    const outcome = await placeOrder(call, call.origin, {
-      task: options.task,
-      input: inputOf(values),
-      reason: reasoned.value.reason,
-      ...(secret === undefined ? {} : { secret }),
-    });
-    if (outcome.kind === 'invalid') return { errors: errorsByField(fieldProblems(outcome.issues)) };
-    const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
-    const message =
-      (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
-    return { say: message };
-  }
-
+  const fields = fieldsFor(options, BOTH, {});
   return {
-    form,
+    form: { name: options.task, title: words.title, submit: words.submit, fields },
     refusal: async (call, values = {}) =>
       (await refusalOfAccount(call, options.task)) ??
-      (await refusalOfPolicy(call, options.task, inputOf(values))),
-    render,
-
-    issuesOf(given) {
-      const checked = taskNamed(options.task).check(inputOf(given));
-      if (checked.ok) return {};
-      // A field that the line leaves out is no issue yet, because the form asks for it.
-      return errorsByField(
-        fieldProblems(checked.issues).filter(({ field }) => linesIn(given[field]).length > 0),
-      );
-    },
-
-    async submit(call): Promise<Submitted> {
-      const account = await call.orderAccount();
-      const { accountId } = call.origin;
-      if (account !== undefined && accountId !== undefined && account.id !== accountId) {
-        return askAgain(call, account);
-      }
-      const refusal = await refusalOfAccount(call, options.task, account);
-      if (refusal !== undefined) return { say: refusal };
-      const fields = fieldsFor(reachOf(call, account), call.values);
-      // A field that is not among the values at all has not been touched.
-      const values = { ...options.presets?.(account), ...call.values };
-      return submitFields({ ...call, values }, fields);
-    },
+      (await refusalOfPolicy(call, options.task, inputOf(options, values))),
+    render: (call, origin, values) => render(options, call, origin, values),
+    issuesOf: (given) => issuesOf(options, given),
+    submit: (call) => submit(options, call),
   };
+}
+
+function declaredFor(options: OrderFormDeclaration, reach: AvailableInterfaces, values: FormValues) {
+  const { fields, interfaces } = options;
+  const declared = typeof fields === 'function' ? fields(chosenReach(reach, values)) : fields;
+  return interfaces?.choice === undefined || !reach.json || !reach.xml
+    ? declared
+    : declared.extend({ interface: interfaceField(interfaces.choice) });
+}
+
+function fieldsFor(
+  options: OrderFormDeclaration,
+  reach: AvailableInterfaces,
+  values: FormValues,
+): readonly Field[] {
+  return [...fieldsOf(declaredFor(options, reach, values)), ...fieldsOf(REASONED)];
+}
+
+/** The task's input from what was typed, without its secret. */
+function inputOf(options: OrderFormDeclaration, values: FormValues): unknown {
+  const read = readForm(declaredFor(options, BOTH, {}), values);
+  const typed = 'errors' in read ? {} : read.value;
+  const input = Object.fromEntries(
+    Object.entries(typed).filter(
+      ([name, value]) => value !== undefined && name !== options.secretField?.name,
+    ),
+  );
+  return options.input?.(input) ?? input;
+}
+
+function reachOf(
+  { task }: OrderFormDeclaration,
+  { deps }: Interaction,
+  account: Account | undefined,
+): AvailableInterfaces {
+  return account === undefined
+    ? BOTH
+    : taskNamed(task).availableInterfaces(deps.orders.interfacesOf(account));
+}
+
+async function render(
+  options: OrderFormDeclaration,
+  call: Interaction,
+  origin: FormOrigin,
+  values: FormValues,
+): Promise<FormView> {
+  const { task, interfaces } = options;
+  const { words, constraints } = taskNamed(task);
+  const account = await call.orderAccount();
+  const reach = reachOf(options, call, account);
+  const presets = options.presets?.(account) ?? {};
+  const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
+  const offered = await presetField(call, options.presetKinds ?? []);
+  const [tied] = constraints(inputOf(options, shown)).xml;
+  const because = tied && TIES[tied.what];
+  const fields = [...offered, ...fieldsFor(options, reach, shown)];
+  return {
+    form: { name: task, title: words.title, submit: words.submit, fields },
+    origin: account === undefined ? origin : { ...origin, accountId: account.id },
+    values: shown,
+    ...(interfaces === undefined
+      ? {}
+      : { intro: [context(interfaceNote(account, reach, because, interfaces.xmlHas))] }),
+  };
+}
+
+/** The issues of the fields that the line fills. The form asks for the others. */
+function issuesOf(options: OrderFormDeclaration, given: FormValues): Record<string, string> {
+  const checked = taskNamed(options.task).check(inputOf(options, given));
+  if (checked.ok) return {};
+  return errorsByField(fieldProblems(checked.issues).filter(({ field }) => linesIn(given[field]).length > 0));
+}
+
+async function submit(options: OrderFormDeclaration, call: SubmissionCall): Promise<Submitted> {
+  const account = await call.orderAccount();
+  const { accountId } = call.origin;
+  if (account !== undefined && accountId !== undefined && account.id !== accountId) {
+    // Values that were typed for one account are not sent with another.
+    const again = await render(options, call, call.origin, call.values);
+    return { view: formView({ ...again, problems: [accountChangedText(account)] }) };
+  }
+  const refusal = await refusalOfAccount(call, options.task, account);
+  if (refusal !== undefined) return { say: refusal };
+  const fields = fieldsFor(options, reachOf(options, call, account), call.values);
+  // A field that is not among the values at all has not been touched.
+  const typed = { ...options.presets?.(account), ...call.values };
+  return placeTyped(options, call, fields, pick(typed, ...fields.map(({ name }) => name)));
+}
+
+/** Places the order, or reports the errors of all fields at once. */
+async function placeTyped(
+  options: OrderFormDeclaration,
+  call: SubmissionCall,
+  fields: readonly Field[],
+  values: FormValues,
+): Promise<Submitted> {
+  const { secret, problems: secretProblems } = secretOf(values, options.secretField);
+  const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
+  if (problems.length > 0) {
+    return { errors: errorsByField([...problems, ...otherProblems(options, values, problems)]) };
+  }
+  const reasoned = readForm(REASONED, values);
+  if ('errors' in reasoned) return reasoned;
+  const outcome = await placeOrder(call, call.origin, {
+    task: options.task,
+    input: inputOf(options, values),
+    reason: reasoned.value.reason,
+    ...(secret === undefined ? {} : { secret }),
+  });
+  if (outcome.kind === 'invalid') return { errors: errorsByField(fieldProblems(outcome.issues)) };
+  const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
+  const message =
+    (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
+  return { say: message };
+}
+
+/** The issues of the fields that have no problem yet. */
+function otherProblems(
+  options: OrderFormDeclaration,
+  values: FormValues,
+  found: readonly FieldProblem[],
+): readonly FieldProblem[] {
+  const checked = taskNamed(options.task).check(inputOf(options, values));
+  const fields = new Set(found.map(({ field }) => field));
+  return checked.ok ? [] : fieldProblems(checked.issues).filter(({ field }) => !fields.has(field));
 }
 
 const SHOWN_AT_FIELD = 3;
