@@ -88,8 +88,8 @@ export interface ClaimedSubject extends Subject {
   readonly refused: string | undefined;
 }
 
-/** How a look at the messages of a subject ended. */
-export interface LookOutcome {
+/** The outcome of one pass over the messages of a subject. */
+export interface PassOutcome {
   /** Messages that were updated, with what they show now. One that stays as it was has no new hash. */
   readonly updated: readonly (ShownContent & { readonly shows: string })[];
   /** When there is more to do although nothing changes; undefined: never. */
@@ -116,7 +116,7 @@ export interface NotificationStore {
    * Ends a claim, and keeps what was updated in any case.
    * @returns false when the subject has moved on: it is still claimed, so look again
    */
-  release(claim: ClaimedSubject, outcome: LookOutcome): Promise<boolean>;
+  release(claim: ClaimedSubject, outcome: PassOutcome): Promise<boolean>;
   /** Looking at a subject has failed: nobody tries before `until`. */
   postpone(subject: Subject, until: Date): Promise<void>;
   /**

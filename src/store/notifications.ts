@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FARTHEST_MS, LONGEST_NIGHT_MS } from '../orders/clock.ts';
 import {
   type ClaimedSubject,
-  type LookOutcome,
+  type PassOutcome,
   type NotificationStore,
   type PostedMessage,
   type ShownContent,
@@ -206,7 +206,7 @@ function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs:
 function releaseSubject(
   teamId: string,
   { kind, id, version }: ClaimedSubject,
-  { updated, again, isComplete }: LookOutcome,
+  { updated, again, isComplete }: PassOutcome,
 ) {
   return Prisma.sql`
       WITH updated AS (

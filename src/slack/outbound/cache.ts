@@ -29,13 +29,7 @@ const MAX_ENTRIES = 5_000;
 /** A limit that ends within this time is waited out, once: pressing again would take the person longer. */
 const MAX_WAIT_MS = 2_000;
 
-/** Caches a method's answers, with one call at a time for each key. While Slack limits the method, it is not called. */
-export function createCache<T>({
-  load,
-  maxAgeMs,
-  now,
-  sleep,
-}: {
+interface CacheOptions<T> {
   readonly load: (key: string) => Promise<T>;
   /** How old an answer may be, in milliseconds, from the moment the call began. */
   readonly maxAgeMs: number;
@@ -43,33 +37,13 @@ export function createCache<T>({
   readonly now: () => number;
   /** Resolves after so many milliseconds. */
   readonly sleep: (milliseconds: number) => Promise<unknown>;
-}): Cache<T> {
+}
+
+/** Caches a method's answers, with one call at a time for each key. */
+export function createCache<T>(options: CacheOptions<T>): Cache<T> {
+  const { maxAgeMs, now } = options;
   const entries = new Map<string, Entry<T>>();
-  let limit: Limit | undefined;
-
-  async function call(key: string): Promise<T> {
-    let hasWaited = false;
-    const waitOut = async ({ until, problem }: Limit): Promise<void> => {
-      const waitMs = until - now();
-      if (hasWaited || waitMs > MAX_WAIT_MS) throw problem;
-      hasWaited = true;
-      // A timer may fire a little early.
-      await sleep(Math.ceil(waitMs) + 1);
-    };
-    for (;;) {
-      if (limit !== undefined && limit.until > now()) await waitOut(limit);
-      // Others may have met another limit meanwhile.
-      if (limit !== undefined && limit.until > now()) throw limit.problem;
-      try {
-        return await load(key);
-      } catch (error) {
-        if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) throw error;
-        limit = { until: now() + error.retryAfterMs, problem: error };
-        await waitOut(limit);
-      }
-    }
-  }
-
+  const call = respectLimit(options);
   return {
     get(key) {
       const known = entries.get(key);
@@ -92,5 +66,32 @@ export function createCache<T>({
     forget(key) {
       entries.delete(key);
     },
+  };
+}
+
+/** Calls a method, but not while Slack limits it. */
+function respectLimit<T>({ load, now, sleep }: CacheOptions<T>): (key: string) => Promise<T> {
+  let limit: Limit | undefined;
+  return async (key) => {
+    let hasWaited = false;
+    const waitOut = async ({ until, problem }: Limit): Promise<void> => {
+      const waitMs = until - now();
+      if (hasWaited || waitMs > MAX_WAIT_MS) throw problem;
+      hasWaited = true;
+      // A timer may fire a little early.
+      await sleep(Math.ceil(waitMs) + 1);
+    };
+    for (;;) {
+      if (limit !== undefined && limit.until > now()) await waitOut(limit);
+      // Others may have met another limit meanwhile.
+      if (limit !== undefined && limit.until > now()) throw limit.problem;
+      try {
+        return await load(key);
+      } catch (error) {
+        if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) throw error;
+        limit = { until: now() + error.retryAfterMs, problem: error };
+        await waitOut(limit);
+      }
+    }
   };
 }

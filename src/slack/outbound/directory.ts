@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/duration.ts';
-import type { Directory } from '../../orders/ports.ts';
+import type { Directory, Membership } from '../../orders/ports.ts';
 import { createLimiter, createSlots } from '../kit/limiter.ts';
 import { createCache } from './cache.ts';
 import { okResponse, SlackApiError, type SlackWeb } from './web.ts';
@@ -180,6 +180,20 @@ async function readAdmins(web: SlackWeb, home: HomeWorkspace): Promise<readonly 
   return found.slice(0, MAX_ADMINS);
 }
 
+async function readGroup(web: SlackWeb, groupId: string): Promise<readonly string[]> {
+  return (await web.call('usergroups.users.list', { usergroup: groupId }, groupAnswer)).users;
+}
+
+async function readGroupNames(web: SlackWeb): Promise<ReadonlyMap<string, string>> {
+  const { usergroups } = await web.call('usergroups.list', {}, groupsAnswer);
+  return new Map(usergroups.map(({ id, name }) => [id, name]));
+}
+
+async function openDirectMessage(web: SlackWeb, userId: string): Promise<string> {
+  const { channel } = await web.call('conversations.open', { users: userId }, conversationAnswer);
+  return channel.id;
+}
+
 function knownLocale(locale = DEFAULT_LOCALE): string {
   try {
     return Intl.NumberFormat.supportedLocalesOf(locale)[0] ?? DEFAULT_LOCALE;
@@ -202,80 +216,13 @@ export function createDirectory(
   }: DirectoryOptions = {},
 ): SlackDirectory {
   const home = { teamId, orgId };
-  const people = createCache<Person>({
-    maxAgeMs: PERSON_MAX_AGE_MS,
-    now,
-    sleep,
-    load: (userId) => readPerson(web, home, userId),
-  });
-  const lookUps = createLimiter(LOOK_UPS_PER_MINUTE, MINUTE_MS, now);
-  const inSlot = createSlots(LOOK_UPS_AT_ONCE);
-  const profiles = createCache<Profile>({
-    maxAgeMs: PROFILE_MAX_AGE_MS,
-    now,
-    sleep,
-    load: async (userId) => {
-      const seconds = lookUps.take('users.info');
-      if (seconds !== undefined)
-        throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: seconds * 1_000 });
-      return inSlot(() => readProfile(web, home, userId));
-    },
-  });
-  async function lookUp(userId: string): Promise<Profile | undefined> {
-    try {
-      return await Promise.race([
-        profiles.get(userId),
-        setTimeout(MAX_LOOK_UP_MS, undefined, { ref: false }),
-      ]);
-    } catch (error) {
-      if (!(error instanceof SlackApiError)) throw error;
-      return saysNoSuchPerson(error) ? { isMember: false } : undefined;
-    }
-  }
-  const admins = createCache<readonly string[]>({
-    maxAgeMs: ADMINS_MAX_AGE_MS,
-    now,
-    sleep,
-    load: () => readAdmins(web, home),
-  });
-  const groups = createCache<readonly string[]>({
-    maxAgeMs: GROUP_MAX_AGE_MS,
-    now,
-    sleep,
-    load: async (groupId) =>
-      (await web.call('usergroups.users.list', { usergroup: groupId }, groupAnswer)).users,
-  });
-
+  const caches = createCaches(web, home, { now, sleep });
+  const { people, profiles, admins, groups } = caches;
   return {
-    async person(userId, homeTeamId) {
-      const stranger = { id: userId, isMember: false, isAdmin: false, isConfirmed: true };
-      const isForeign = homeTeamId !== undefined && homeTeamId !== teamId;
-      if (isForeign && orgId === undefined) return stranger;
-      try {
-        return await people.get(userId);
-      } catch (error) {
-        // Without a signed request of the bot's own workspace nobody is admitted.
-        if (!(error instanceof SlackApiError) || homeTeamId === undefined || isForeign) throw error;
-        return saysNoSuchPerson(error) ? stranger : { ...stranger, isMember: true, isConfirmed: false };
-      }
-    },
-
-    async membership(userId) {
-      try {
-        return (await people.get(userId)).isMember ? 'member' : 'left';
-      } catch (error) {
-        if (!(error instanceof SlackApiError)) throw error;
-        return saysNoSuchPerson(error) ? 'left' : 'unknown';
-      }
-    },
-
-    groupMembers: (groupId) => groups.get(groupId),
-
-    async groupNames() {
-      const { usergroups } = await web.call('usergroups.list', {}, groupsAnswer);
-      return new Map(usergroups.map(({ id, name }) => [id, name]));
-    },
-
+    person: (userId, homeTeamId) => readActor(caches, home, userId, homeTeamId),
+    membership: (userId) => membership(caches, userId),
+    groupMembers: groups.get,
+    groupNames: () => readGroupNames(web),
     async membersOf(groupId) {
       try {
         return await groups.get(groupId);
@@ -285,27 +232,93 @@ export function createDirectory(
         return undefined;
       }
     },
-
     workspaceAdmins: () => admins.get('admins'),
-
     forgetPerson(userId) {
       people.forget(userId);
       admins.forget('admins');
       profiles.forget(userId);
     },
     forgetGroup: groups.forget,
-
-    lookUp,
-    nameOf: async (userId) => (await lookUp(userId))?.name,
-    timeZoneOf: async (userId) => (await lookUp(userId))?.timeZone,
-
-    localeOf: async (userId) => knownLocale((await lookUp(userId))?.locale),
-
-    async directMessage(userId) {
-      const { channel } = await web.call('conversations.open', { users: userId }, conversationAnswer);
-      return channel.id;
-    },
+    lookUp: (userId) => lookUp(caches, userId),
+    nameOf: async (userId) => (await lookUp(caches, userId))?.name,
+    timeZoneOf: async (userId) => (await lookUp(caches, userId))?.timeZone,
+    localeOf: async (userId) => knownLocale((await lookUp(caches, userId))?.locale),
+    directMessage: (userId) => openDirectMessage(web, userId),
   };
+}
+
+type Caches = ReturnType<typeof createCaches>;
+
+function createCaches(
+  web: SlackWeb,
+  home: HomeWorkspace,
+  clock: Required<Pick<DirectoryOptions, 'now' | 'sleep'>>,
+) {
+  const profileCalls = createLimiter(LOOK_UPS_PER_MINUTE, MINUTE_MS, clock.now);
+  const inSlot = createSlots(LOOK_UPS_AT_ONCE);
+  return {
+    people: createCache<Person>({
+      ...clock,
+      maxAgeMs: PERSON_MAX_AGE_MS,
+      load: (userId) => readPerson(web, home, userId),
+    }),
+    profiles: createCache<Profile>({
+      ...clock,
+      maxAgeMs: PROFILE_MAX_AGE_MS,
+      load: async (userId) => {
+        const seconds = profileCalls.take('users.info');
+        if (seconds !== undefined)
+          throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: seconds * 1_000 });
+        return inSlot(() => readProfile(web, home, userId));
+      },
+    }),
+    admins: createCache<readonly string[]>({
+      ...clock,
+      maxAgeMs: ADMINS_MAX_AGE_MS,
+      load: () => readAdmins(web, home),
+    }),
+    groups: createCache<readonly string[]>({
+      ...clock,
+      maxAgeMs: GROUP_MAX_AGE_MS,
+      load: (groupId) => readGroup(web, groupId),
+    }),
+  };
+}
+
+async function readActor(
+  { people }: Caches,
+  { teamId, orgId }: HomeWorkspace,
+  userId: string,
+  homeTeamId: string | undefined,
+): Promise<Person> {
+  const stranger = { id: userId, isMember: false, isAdmin: false, isConfirmed: true };
+  const isForeign = homeTeamId !== undefined && homeTeamId !== teamId;
+  if (isForeign && orgId === undefined) return stranger;
+  try {
+    return await people.get(userId);
+  } catch (error) {
+    // Without a signed request of the bot's own workspace nobody is admitted.
+    if (!(error instanceof SlackApiError) || homeTeamId === undefined || isForeign) throw error;
+    return saysNoSuchPerson(error) ? stranger : { ...stranger, isMember: true, isConfirmed: false };
+  }
+}
+
+async function membership({ people }: Caches, userId: string): Promise<Membership> {
+  try {
+    return (await people.get(userId)).isMember ? 'member' : 'left';
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    return saysNoSuchPerson(error) ? 'left' : 'unknown';
+  }
+}
+
+async function lookUp({ profiles }: Caches, userId: string): Promise<Profile | undefined> {
+  try {
+    return await Promise.race([profiles.get(userId), setTimeout(MAX_LOOK_UP_MS, undefined, { ref: false })]);
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    return saysNoSuchPerson(error) ? { isMember: false } : undefined;
+  }
 }
 
 function saysNoSuchPerson({ kind, code }: SlackApiError): boolean {

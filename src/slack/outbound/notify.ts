@@ -7,6 +7,7 @@ import {
   type MessagePlace,
   type Notification,
   type NotificationStore,
+  type PassOutcome,
   type PostedMessage,
   type Subject,
   type SubjectKind,
@@ -109,146 +110,165 @@ export async function notify(deps: NotifierDeps, subject: Subject, isClaimed = f
     ? await notifications.read(subject)
     : await notifications.claim(subject, now(), leaseMs);
   while (claim !== undefined) {
-    const look = createLook(deps, claim);
-    const { kind, attempts } = claim;
+    const pass = startPass(deps, claim);
     let outcome: PlanOutcome | undefined;
     try {
-      outcome = await keepingLease(deps, claim, () => deps.planners[kind](look.claim, look.send));
+      outcome = await keepingLease(deps, claim, () =>
+        deps.planners[pass.claim.kind](pass.claim, (wanted) => bringUpToDate(pass, wanted)),
+      );
     } catch (error) {
-      const again = new Date(now().getTime() + retryDelayOf(error, attempts));
+      const again = new Date(now().getTime() + retryDelayOf(error, claim.attempts));
       deps.log.warn({ err: error, ...about(subject), again }, 'notifying people; will try again');
       return notifications.postpone(subject, again);
     }
-    if (await notifications.release(claim, look.outcome(outcome))) return;
+    if (await notifications.release(claim, outcomeOf(pass, outcome))) return;
     claim = await notifications.read(subject);
   }
 }
 
-/** One look at the messages of a subject. */
-function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
-  const { notifications, web, now, log } = deps;
+/** One pass over the messages of a claimed subject. */
+interface Pass extends NotifierDeps {
+  readonly claim: ClaimedSubject;
+  /** By purpose. */
+  readonly known: Map<string, Notification>;
+  readonly updated: PassOutcome['updated'][number][];
+  again: Date | undefined;
+  isComplete: boolean;
+}
+
+function startPass(deps: NotifierDeps, claim: ClaimedSubject): Pass {
   const known = new Map(claim.notifications.map((each) => [each.purpose, each]));
-  const updated: { purpose: string; shows: string; contentHash: string | undefined }[] = [];
-  const urgency = claim.isBackground ? 'background' : 'urgent';
-  let again: Date | undefined;
-  let isComplete = true;
+  return { ...deps, claim, known, updated: [], again: undefined, isComplete: true };
+}
 
-  const waitUntil = (moment: Date | undefined) => {
-    if (moment !== undefined && (again === undefined || moment < again)) again = moment;
-  };
-  const pending = (until: Date, at: PostedMessage | undefined): SentNotification => {
-    isComplete = false;
-    waitUntil(until);
-    return { state: 'pending', at };
-  };
-  const putOff = async (purpose: string, error: unknown, at: PostedMessage | undefined) => {
-    const until = new Date(now().getTime() + retryDelayOf(error, known.get(purpose)?.attempts ?? 0));
-    log.warn({ err: error, ...about(claim), purpose, again: until }, 'notifying people; will try again');
-    await notifications.putOff(claim, purpose, until);
-    return pending(until, at);
-  };
+function outcomeOf(pass: Pass, planned: PlanOutcome | undefined): PassOutcome {
+  waitUntil(pass, planned?.again);
+  const { updated, again, isComplete } = pass;
+  return { updated, again, isComplete: isComplete && planned?.isDeferred === undefined };
+}
 
-  async function update(
-    wanted: WantedNotification,
-    at: PostedMessage,
-    { shows, contentHash }: Notification,
-  ): Promise<SentNotification> {
-    const { purpose, since, metadata } = wanted;
-    let shown: string | undefined;
+async function bringUpToDate(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
+  const posted = pass.known.get(wanted.purpose);
+  const at = posted?.message;
+  if (posted?.shows === shownBy(wanted))
+    return posted.refused === undefined ? { state: 'current', at } : { state: 'refused' };
+  if (posted?.dueAt !== undefined && !isOver(posted.dueAt, pass.now()))
+    return pending(pass, posted.dueAt, at);
+  if (posted !== undefined && at !== undefined) return update(pass, wanted, at, posted);
+  const waitsUntil = await wanted.waitsUntil?.();
+  if (waitsUntil === undefined) return post(pass, wanted);
+  waitUntil(pass, waitsUntil);
+  return { state: 'pending' };
+}
+
+async function update(
+  pass: Pass,
+  wanted: WantedNotification,
+  at: PostedMessage,
+  { shows, contentHash }: Notification,
+): Promise<SentNotification> {
+  const { claim, notifications, web, now, log } = pass;
+  const { purpose, since, metadata } = wanted;
+  let shown: string | undefined;
+  try {
+    const message = await wanted.message(0);
+    const hash = hashContent(message, metadata);
+    const urgency = claim.isBackground ? 'background' : 'urgent';
+    if (hash !== contentHash) await updateMessage(web, at, message, metadata, urgency);
+    shown = hash;
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    // A limit slows all updates, so it must not hold up this message when somebody acts on it.
+    if (error.kind === 'rate_limited')
+      return pending(pass, new Date(now().getTime() + retryDelayOf(error, 0)), at);
+    if (!cannotUpdate(error, since, now())) return putOff(pass, purpose, error, at);
+    log.warn({ err: error, ...about(claim), purpose }, 'a message cannot be updated any more');
+    const isGone = error.code !== undefined && GONE.has(error.code);
+    // A message that is still there is not replaced while its essence holds: the thread says the rest.
+    if (isGone || wanted.essence === undefined || essenceOf(shows) !== wanted.essence) {
+      await notifications.retire(claim, purpose);
+      pass.known.delete(purpose);
+      return post(pass, wanted);
+    }
+  }
+  pass.updated.push({ purpose, shows: shownBy(wanted), contentHash: shown });
+  return { state: 'current', at };
+}
+
+/** Posts a message in the first place that takes it. */
+async function post(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
+  const { claim, notifications, now, log } = pass;
+  const { purpose, since, places } = wanted;
+  const tried = new Set<string>();
+  let refusal: SlackApiError | undefined;
+  for (const [number, place] of places.entries()) {
+    let channelId: string | undefined;
     try {
-      const message = await wanted.message(0);
-      const hash = hashContent(message, metadata);
-      if (hash !== contentHash) await updateMessage(web, at, message, metadata, urgency);
-      shown = hash;
+      const to = await place();
+      channelId = to?.channelId;
+      if (to === undefined || tried.has(to.channelId)) continue;
+      tried.add(to.channelId);
+      return { state: 'current', at: await deliver(pass, wanted, to, number) };
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
-      // A limit slows all updates, so it must not hold up this message when somebody acts on it.
-      if (error.kind === 'rate_limited')
-        return pending(new Date(now().getTime() + retryDelayOf(error, 0)), at);
-      if (!cannotUpdate(error, since, now())) return putOff(purpose, error, at);
-      log.warn({ err: error, ...about(claim), purpose }, 'a message cannot be updated any more');
-      const isGone = error.code !== undefined && GONE.has(error.code);
-      // The thread of a message that can be read says the rest.
-      if (isGone || wanted.essence === undefined || essenceOf(shows) !== wanted.essence) {
-        await notifications.retire(claim, purpose);
-        known.delete(purpose);
-        return post(wanted);
-      }
+      if (!cannotPost(error, since, now())) return putOff(pass, purpose, error, undefined);
+      log.warn({ err: error, ...about(claim), purpose, channelId }, 'a message cannot be posted here');
+      if (wanted.alertsAdmins && channelId !== undefined)
+        await notifications.noteRefused({ kind: 'place', id: channelId }, error.code ?? error.kind, now());
+      refusal = error;
     }
-    updated.push({ purpose, shows: shownBy(wanted), contentHash: shown });
-    return { state: 'current', at };
   }
-
-  async function post(wanted: WantedNotification): Promise<SentNotification> {
-    const { purpose, since, places } = wanted;
-    const tried = new Set<string>();
-    let refusal: SlackApiError | undefined;
-    for (const [number, place] of places.entries()) {
-      let channelId: string | undefined;
-      try {
-        const to = await place();
-        channelId = to?.channelId;
-        if (to === undefined || tried.has(to.channelId)) continue;
-        tried.add(to.channelId);
-        return { state: 'current', at: await deliver(wanted, to, number) };
-      } catch (error) {
-        if (!(error instanceof SlackApiError)) throw error;
-        if (!cannotPost(error, since, now())) return putOff(purpose, error, undefined);
-        log.warn({ err: error, ...about(claim), purpose, channelId }, 'a message cannot be posted here');
-        if (wanted.alertsAdmins && channelId !== undefined)
-          await notifications.noteRefused({ kind: 'place', id: channelId }, error.code ?? error.kind, now());
-        refusal = error;
-      }
-    }
-    if (wanted.mustArrive) return putOff(purpose, refusal ?? new Error('no place is known'), undefined);
-    if (refusal !== undefined)
-      await notifications.refuse(claim, {
-        purpose,
-        shows: shownBy(wanted),
-        code: refusal.code ?? refusal.kind,
-      });
-    return { state: 'refused' };
+  if (wanted.mustArrive) return putOff(pass, purpose, refusal ?? new Error('no place is known'), undefined);
+  if (refusal !== undefined) {
+    const code = refusal.code ?? refusal.kind;
+    await notifications.refuse(claim, { purpose, shows: shownBy(wanted), code });
   }
+  return { state: 'refused' };
+}
 
-  async function deliver(wanted: WantedNotification, to: MessagePlace, number: number) {
-    if (wanted.post !== undefined) return record(wanted, await wanted.post(to), undefined);
-    const message = await wanted.message(number);
-    const at = await postMessage(web, to, message, wanted.metadata);
-    return record(wanted, at, hashContent(message, wanted.metadata));
-  }
+async function deliver(pass: Pass, wanted: WantedNotification, to: MessagePlace, number: number) {
+  if (wanted.post !== undefined) return record(pass, wanted, await wanted.post(to), undefined);
+  const message = await wanted.message(number);
+  const at = await postMessage(pass.web, to, message, wanted.metadata);
+  return record(pass, wanted, at, hashContent(message, wanted.metadata));
+}
 
-  /** If another process took over meanwhile, there is a second message, which is kept under a purpose of its own. */
-  async function record(
-    wanted: WantedNotification,
-    at: PostedMessage,
-    contentHash: string | undefined,
-  ): Promise<PostedMessage> {
-    const { purpose } = wanted;
-    const posted = { shows: shownBy(wanted), contentHash, ...at };
-    if (!(await notifications.record(claim, { purpose, ...posted })))
-      await notifications.record(claim, { purpose: `${purpose}:${at.ts}`, ...posted });
-    return at;
-  }
+/** If another process has posted it meanwhile, the second message is recorded under a purpose of its own. */
+async function record(
+  { claim, notifications }: Pass,
+  wanted: WantedNotification,
+  at: PostedMessage,
+  contentHash: string | undefined,
+): Promise<PostedMessage> {
+  const { purpose } = wanted;
+  const posted = { shows: shownBy(wanted), contentHash, ...at };
+  if (!(await notifications.record(claim, { purpose, ...posted })))
+    await notifications.record(claim, { purpose: `${purpose}:${at.ts}`, ...posted });
+  return at;
+}
 
-  return {
-    claim,
-    async send(wanted: WantedNotification): Promise<SentNotification> {
-      const standing: Notification | undefined = known.get(wanted.purpose);
-      const at = standing?.message;
-      if (standing?.shows === shownBy(wanted))
-        return standing.refused === undefined ? { state: 'current', at } : { state: 'refused' };
-      if (standing?.dueAt !== undefined && !isOver(standing.dueAt, now())) return pending(standing.dueAt, at);
-      if (standing !== undefined && at !== undefined) return update(wanted, at, standing);
-      const waiting = await wanted.waitsUntil?.();
-      if (waiting === undefined) return post(wanted);
-      waitUntil(waiting);
-      return { state: 'pending' };
-    },
-    outcome(planned: PlanOutcome | undefined) {
-      waitUntil(planned?.again);
-      return { updated, again, isComplete: isComplete && planned?.isDeferred === undefined };
-    },
-  };
+async function putOff(
+  pass: Pass,
+  purpose: string,
+  error: unknown,
+  at: PostedMessage | undefined,
+): Promise<SentNotification> {
+  const { claim, known, notifications, now, log } = pass;
+  const until = new Date(now().getTime() + retryDelayOf(error, known.get(purpose)?.attempts ?? 0));
+  log.warn({ err: error, ...about(claim), purpose, again: until }, 'notifying people; will try again');
+  await notifications.putOff(claim, purpose, until);
+  return pending(pass, until, at);
+}
+
+function pending(pass: Pass, until: Date, at: PostedMessage | undefined): SentNotification {
+  pass.isComplete = false;
+  waitUntil(pass, until);
+  return { state: 'pending', at };
+}
+
+/** The pass is repeated at the earliest of these moments. */
+function waitUntil(pass: Pass, moment: Date | undefined): void {
+  if (moment !== undefined && (pass.again === undefined || moment < pass.again)) pass.again = moment;
 }
 
 async function keepingLease<T>(deps: NotifierDeps, subject: Subject, work: () => Promise<T>): Promise<T> {
