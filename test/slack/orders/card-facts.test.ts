@@ -119,7 +119,7 @@ const CASES: readonly Case[] = [
     ['0 of 1 approval'],
   ],
   [
-    'several rules ask',
+    'several rules apply',
     waiting,
     {
       decision: {
@@ -142,7 +142,7 @@ const CASES: readonly Case[] = [
     ['1 approval of @person', '2 approvals of @person'],
   ],
   [
-    'the rule and its version',
+    'rule and version',
     waiting,
     {
       history: [
@@ -154,13 +154,13 @@ const CASES: readonly Case[] = [
     ['rule “brand” of policy version 3'],
   ],
   [
-    'the policy asks for more than before, or refuses',
+    'stricter policy since the request',
     waiting,
     { decision: { ...DECISION, isStricter: true } },
     ['ask for more than when this was asked for'],
   ],
   [
-    'a stand-in',
+    'stand-in',
     waiting,
     {
       decision: {
@@ -171,7 +171,7 @@ const CASES: readonly Case[] = [
     ['@person for @person until'],
   ],
   [
-    "an approver's question",
+    'question of an approver',
     waiting,
     { history: [orderEvent('asked', 'PENDING', { question: 'for two years?' })] },
     ['“for two years?”'],
@@ -183,7 +183,7 @@ const CASES: readonly Case[] = [
     ['When it expires is not known: it is not on the watch list'],
   ],
   [
-    'what was done last to the name',
+    'last order for the name',
     ofTask('delete'),
     { last: { order: renewed, cost: costOf(3_600) } },
     ['Renewed a week ago, for about €36.00'],
@@ -212,40 +212,40 @@ const CASES: readonly Case[] = [
     },
     ['It exceeds the budget of all names for November 2026 by €26.00'],
   ],
-  ['impact: what stops', ofTask('delete'), looked(impactOf(website)), ['Its website stops, at 198.51.100.7']],
   [
-    'impact: what is at stake or not seen',
-    ofTask('authcode'),
-    looked(impactOf(signed)),
-    ['No lock keeps it'],
+    'impact: stops working',
+    ofTask('delete'),
+    looked(impactOf(website)),
+    ['Its website stops, at 198.51.100.7'],
   ],
+  ['impact: at risk or not checked', ofTask('authcode'), looked(impactOf(signed)), ['No lock keeps it']],
   [
-    'impact: nothing lives on it, or the new nameservers answer',
+    'impact: nothing found, or new nameservers work',
     ofTask('delete'),
     looked({ ...impactOf(), isInUse: 'no' }),
     ['Nothing was seen that lives on it'],
   ],
-  ['impact: what is at stake or not seen', ofTask('delete'), { impact: 'unseen' }, ['was not looked at yet']],
+  ['impact: at risk or not checked', ofTask('delete'), { impact: 'unseen' }, ['was not looked at yet']],
   [
-    'impact that changed since it was asked for',
+    'impact changed since the request',
     ofTask('delete'),
     looked(impactOf(), impactOf(website)),
     ['New: Its website stops'],
   ],
   [
-    'restorable after a deletion',
+    'restorable',
     ofTask('delete'),
     { restoreCost: costOf(8_000) },
     ['Restorable for 30 days, for about €80.00'],
   ],
   [
-    'asked again after a failure',
+    'retry of a failed order',
     sampleOrder('PENDING', { retryOf: 'zr0gsgvnnxvt' }),
     {},
     ['order zr0gsgvnnxvt failed'],
   ],
   [
-    'rows of a file',
+    'bulk rows',
     sampleOrder('PENDING', {
       bulk: { ...newBulk(20), findings: [{ code: 'price_unknown', names: ['a.rest'], count: 1 }] },
     }),
@@ -253,19 +253,19 @@ const CASES: readonly Case[] = [
     ['1 name whose price is not known: a.rest'],
   ],
   [
-    'approved alone in an emergency',
+    'emergency approval',
     sampleOrder('SUCCEEDED', { emergencyApprovedBy: 'U0ADA' }),
     { history: [orderEvent('emergency_approved', 'APPROVED', { reason: 'the shop is down' })] },
     ['alone in an emergency', '“the shop is down”', 'open for review'],
   ],
   ['private', sampleOrder('PENDING', { isPrivate: true }), {}, ['private']],
   [
-    'what is known of an unknown outcome',
+    'unknown outcome',
     sampleOrder('UNKNOWN'),
     {},
     ['may have reached the service', 'Client transaction 7k2m9qx4h1ab, sent', 'not sent again by itself'],
   ],
-  ['what the service said', sampleOrder('FAILED'), {}, ['EF01015 “not in this account”']],
+  ['response of the service', sampleOrder('FAILED'), {}, ['EF01015 “not in this account”']],
 ];
 
 function textOfBlocks(blocks: readonly object[]): string {
@@ -280,17 +280,17 @@ function textOfBlocks(blocks: readonly object[]): string {
 describe('the facts of a card', () => {
   const document = readFileSync(new URL('../../../docs/wording.md', import.meta.url), 'utf8');
   const rows = document
-    .slice(document.indexOf('## What stands on a card'))
+    .slice(document.indexOf('## What a card shows'))
     .split('\n')
     .flatMap((line) => (/^\| (?!fact|---)/.test(line) ? [line.split('|').map((cell) => cell.trim())] : []))
     .map(([, fact = '', usual = '', unusual = '']) => ({ fact, usual, unusual }));
   /** Facts that flow tests and other tests of views show, because they need more than one order. */
   const ELSEWHERE = [
-    'deletion of a name to restore',
+    'deletion date before a restore',
     'name to register',
     'content of the request',
     'interface',
-    'what public records show of an unknown outcome',
+    'public records about an unknown outcome',
   ];
 
   it('has a case for each row that can be unusual', () => {
