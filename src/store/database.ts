@@ -3,6 +3,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import type { Log } from '../lib/log.ts';
 import { Prisma, PrismaClient } from './generated/client.ts';
+import { KnownKeyLog } from './known-key-log.ts';
 import { DatabaseUnverifiedError, KnownServer } from './known-server.ts';
 import { LivePool } from './live-pool.ts';
 import { DURABLE_COMMITS, SEARCH_PATH, SERVER } from './session-settings.ts';
@@ -39,6 +40,7 @@ export interface Database {
   transaction<T>(work: (run: RunStatement) => Promise<T>, trust?: Trust): Promise<T>;
   /** The server that {@link run} and {@link transaction} use. */
   readonly server: KnownServer;
+  readonly keyLog: KnownKeyLog;
   /** Waits for the queries under way and closes the connections. */
   close(): Promise<void>;
 }
@@ -149,6 +151,7 @@ export function openDatabase({
   return {
     prisma,
     server,
+    keyLog: new KnownKeyLog(),
 
     async run(statement, trust = 'any') {
       const client = await connect(trust);

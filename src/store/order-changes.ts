@@ -235,7 +235,7 @@ async function obstacleTo(
   if (guard === 'no_signatures') return undefined;
   const [order] = orderRows.parse(await run(selectById([orderId])));
   if (order === undefined) return { kind: 'changed' };
-  return guard.verify({ order, ...(await readSigningRows(database, run)) });
+  return guard.verify({ order, ...(await readSigningRows(database.keyLog, run)) });
 }
 
 /**

@@ -7,10 +7,11 @@ import {
   revokeAssertion,
   vouchAssertion,
 } from '../approvals/signing/assertion.ts';
-import { charterSigned, type KeyLog, keyAdded } from '../approvals/signing/key-ring.ts';
+import { charterSigned, keyAdded } from '../approvals/signing/key-ring.ts';
 import { ORDER_TASK_NAMES } from '../orders/order.ts';
 import type { SigningRows } from '../orders/ports.ts';
 import { Prisma, type RunStatement } from './database.ts';
+import type { KnownKeyLog, KnownLog } from './known-key-log.ts';
 import { policyRow } from './policy-rows.ts';
 
 /*
@@ -92,36 +93,22 @@ export async function newestLink(run: RunStatement): Promise<string> {
   return newest === undefined ? NOTHING : linkOf(newest.event);
 }
 
-/** The log of keys and charters up to an event. */
-interface KnownLog {
-  readonly keys: KeyLog;
-  readonly charters: readonly LoggedCharter[];
-  /** The newest event. */
-  readonly seq: number;
-  readonly count: number;
-  readonly stamps: bigint;
-  readonly link: string;
-}
-
 const NO_LOG: KnownLog = {
   keys: { added: [], vouched: [], revoked: [], isWhole: true },
   ...{ charters: [], seq: 0, count: 0, stamps: 0n, link: NOTHING },
 };
 
-/** The log as each process remembers it, by database. */
-const known = new WeakMap<object, KnownLog>();
-
 /**
  * Keys and charters in the log, the policy that was published last, and the settings that were saved.
- * @param database whose memory is used
+ * @param known what this process remembers; it may remember more afterwards
  * @param isAsSealed whether the events are as they were sealed: asked once a process, before it remembers them. Left out: no
  */
 export async function readSigningRows(
-  database: object,
+  known: KnownKeyLog,
   run: RunStatement,
   isAsSealed = async () => false,
 ): Promise<SigningRows> {
-  const remembered = known.get(database) ?? NO_LOG;
+  const remembered = known.log ?? NO_LOG;
   let [read] = rows.parse(await run(selectAfter(remembered)));
   const { count, stamps } = read.earlier;
   const isUnchanged = count === remembered.count && stamps === remembered.stamps;
@@ -131,8 +118,8 @@ export async function readSigningRows(
   const now = grown(isUnchanged ? remembered : NO_LOG, events);
   const isWhole =
     now.keys.isWhole &&
-    ((isUnchanged && known.has(database)) || (beginsWith(events, remembered) && (await isAsSealed())));
-  if (isWhole && now.seq >= (known.get(database)?.seq ?? 0)) known.set(database, now);
+    ((isUnchanged && known.log !== undefined) || (beginsWith(events, remembered) && (await isAsSealed())));
+  if (isWhole && now.seq >= (known.log?.seq ?? 0)) known.log = now;
   const log = isWhole ? now : { ...now, keys: { ...now.keys, isWhole } };
   return { log, policy: policy ?? { version: 0, rules: [] }, saved };
 }

@@ -11,6 +11,7 @@ import type { TeamEventOf } from '../ledger/events.ts';
 import type { SigningRows } from '../orders/ports.ts';
 import { exclusiveChanges, lockChanges, runIn, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
+import { KnownKeyLog } from './known-key-log.ts';
 import { newestLink, readLastPublisher, readSigningRows } from './signing-rows.ts';
 
 const linkRow = z
@@ -73,7 +74,7 @@ export async function isNextCharter(
 ): Promise<boolean> {
   await lockKeys(tx, teamId);
   // A memory of its own: the transaction may be rolled back.
-  const { log } = await readSigningRows(tx, runIn(tx));
+  const { log } = await readSigningRows(new KnownKeyLog(), runIn(tx));
   return signature.challenge.previous === hashOfCharter(log.charters.at(-1)).previous;
 }
 
@@ -101,14 +102,15 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
   const exclusively = exclusiveChanges(prisma, `keys ${teamId}`);
   const write = (...events: readonly ChainedEvent[]) => exclusively((tx) => writeChained(tx, teamId, events));
   const about = (key: string) => ({ kind: 'key', id: key }) as const;
-  const readRows: SigningRowsStore['readRows'] = (isAsSealed) => readSigningRows(database, run, isAsSealed);
+  const readRows: SigningRowsStore['readRows'] = (isAsSealed) =>
+    readSigningRows(database.keyLog, run, isAsSealed);
 
   return storeOf('keys', {
     readRows,
 
     add: ({ fingerprint, owner, addedAt, ...key }) =>
       exclusively(async (tx) => {
-        const { log } = await readSigningRows(database, runIn(tx));
+        const { log } = await readSigningRows(database.keyLog, runIn(tx));
         if (isAtKeyLimit(log.keys, owner)) return false;
         const by = { subject: about(fingerprint), actor: owner, at: addedAt };
         await writeChained(tx, teamId, [{ kind: 'key_added', ...by, ...key }]);

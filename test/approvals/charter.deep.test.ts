@@ -4,10 +4,13 @@ import { createVerifier, relyingPartyOf } from '../../src/approvals/signing/asse
 import { createLog } from '../../src/lib/log.ts';
 import type { OrderSigning } from '../../src/orders/ports.ts';
 import { needsSignatures } from '../../src/policy/policy.ts';
+import type { Database } from '../../src/store/database.ts';
+import { KnownKeyLog } from '../../src/store/known-key-log.ts';
+import { createKeyStore } from '../../src/store/signing.ts';
 import { newestLink } from '../../src/store/signing-rows.ts';
 import { rule } from '../policy/sample.ts';
 import { newSigner, revoking, vouching } from './signing/sample.ts';
-import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
+import { SIGNED_RULE, type SigningRig, startSigningRig, TEAM_ID } from './signing-rig.ts';
 
 /*
  * The policy and the settings decide while the newest charter in the log counts and the rows are what it says. Whatever takes that
@@ -224,6 +227,15 @@ test.each(['revocation', 'vouching', 'charter'] as const)(
     expect(await statuses(), 'put back').toEqual(['counts', 'counts']);
   },
 );
+
+test('a copied database object keeps the verified log of keys, a new process has none', async () => {
+  await s.publish([SIGNED_RULE], s.people.bob);
+  expect(await statusOf()).toBe('counts');
+  const isWhole = async (database: Database) =>
+    (await createKeyStore(database, TEAM_ID).readRows()).log.keys.isWhole;
+  expect(await isWhole({ ...s.rig.database })).toBe(true);
+  expect(await isWhole({ ...s.rig.database, keyLog: new KnownKeyLog() })).toBe(false);
+});
 
 test('an event about keys in the middle of the log cannot be changed either', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);

@@ -10,6 +10,7 @@ import { createLedger } from '../../src/ledger/ledger.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { type PolicyRule, versionToSign } from '../../src/policy/policy.ts';
+import { KnownKeyLog } from '../../src/store/known-key-log.ts';
 import { createLedgerStore } from '../../src/store/ledger.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { createSettingsStore } from '../../src/store/settings.ts';
@@ -18,7 +19,7 @@ import { startRig } from '../orders/rig.ts';
 import { rule } from '../policy/sample.ts';
 import { addedKey, HERE, newNonce, newSigner, rootsOf, type Signer, vouching } from './signing/sample.ts';
 
-const TEAM_ID = 'T0STEWARD';
+export const TEAM_ID = 'T0STEWARD';
 const { team: START } = readConfig({
   SLACK_BOT_TOKEN: 'xoxb-1',
   SLACK_SIGNING_SECRET: 'secret-secret',
@@ -91,7 +92,8 @@ export async function startSigningRig() {
     rig,
     signing,
     /** After a restart, which remembers nothing. */
-    restarted: (verifier?: Verifier) => signingOf(createKeyStore({ ...database }, TEAM_ID), verifier),
+    restarted: (verifier?: Verifier) =>
+      signingOf(createKeyStore({ ...database, keyLog: new KnownKeyLog() }, TEAM_ID), verifier),
     /** Seals every event that waits. */
     seal: () => ledger.sealAndAnchor(),
     /** Past the triggers, as the owner of the database could. */
