@@ -205,7 +205,7 @@ function composeOrders(
 ): OrdersContext {
   const { slack, stores, vault } = connected;
   const { bot, directory } = slack;
-  const { prices, budgets, portfolio, policies } = stores;
+  const { prices, budgets, portfolio } = stores;
   const tagsOf = readTagsTouched(portfolio.tagsOf);
   const priceOf = createOrderPricer({ prices, now });
   const ruleFacts: OrdersContext['ruleFacts'] = {
@@ -214,19 +214,23 @@ function composeOrders(
     tagsOf: portfolio.tagsOf,
     namesFitting: stores.mandates.namesFitting,
   };
-  const areSigningEventsSealed = shareRead(ledger.areSigningEventsSealed);
+  const use = keyUseOf(config.signingRoots, connected);
+  const areSigningEventsSealed = use && shareRead(ledger.areSigningEventsSealed);
+  const readRows = () => stores.keys.readRows(areSigningEventsSealed);
+  const { policy } = seams;
   const signing = createOrderSigning({
-    use: keyUseOf(config.signingRoots, connected),
-    readRows: () => stores.keys.readRows(areSigningEventsSealed),
+    use,
+    readRows:
+      policy === undefined
+        ? readRows
+        : async () => ({ ...(await readRows()), policy: await policy.current() }),
     directory,
-    policies: seams.policy ?? policies,
-    readSettings: stores.savedSettings.all,
     settingsOf: (saved) => withSaved(config.team, saved),
     start: withSaved(config.team, {}),
     ruleFacts,
     now,
   });
-  const budgetLook = { teamId: bot.teamId, budgets, tagsOf };
+  const budgetLook = { teamId: bot.teamId, budgets };
   return {
     store: stores.orders,
     advance: (order) => {
@@ -240,7 +244,7 @@ function composeOrders(
     policy: signing.policy,
     directory,
     ruleFacts,
-    standIns: stores.standIns,
+    standIns: signing.standIns,
     priceOf,
     costOn: async (names, day) =>
       costOf(await prices.listOf([...new Set(names.map(zoneOf))]), { task: 'renew', names }, day),

@@ -19,8 +19,10 @@ import {
   requestersOf,
   standInsFor,
 } from './approvers.ts';
+import { signedSubjectOf } from './order-signing.ts';
 import { type CurrentRequirements, deciders, isWaiting, readRequirements } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
+import type { KeyRing } from './signing/key-ring.ts';
 
 /* Everything that decides about an order, read at one moment. */
 
@@ -90,8 +92,9 @@ export async function loadApproval(
   if (found === undefined) return undefined;
   const { order, history } = found;
   const click = { ...clicked, agreedExcess: clicked.agreedExcess ?? order.shownExcess };
-  const userIds = [...new Set([...order.approvals.map(({ userId }) => userId), click.userId])];
-  const [decision, money, preconditions, incidents, warnedAt] = await Promise.all([
+  const clicks = [...order.approvals, click];
+  const userIds = [...new Set(clicks.map(({ userId }) => userId))];
+  const [decision, money, preconditions, incidents, warnedAt, keys] = await Promise.all([
     loadDecisionContext(context, order, userIds),
     loadMoney(context, order, userIds),
     isWaiting(order) ? loadPreconditions(context, order) : undefined,
@@ -99,9 +102,10 @@ export async function loadApproval(
     order.approvals.length === 0 || taskNamed(order.task).risk === 'none'
       ? undefined
       : context.impactWarnedAt(order),
+    clicks.some(({ signed }) => signed !== undefined) ? context.signing.keys() : undefined,
   ]);
   const [signatures, emergency] = await Promise.all([
-    loadSignatures(context, decision, click),
+    loadSignatures(context, decision, click, keys?.ring),
     click.kind === 'break_glass' ? loadEmergency(context, decision, click.userId) : undefined,
   ]);
   return {
@@ -124,11 +128,14 @@ export async function loadDecisionContext(
   userIds: readonly string[],
 ): Promise<DecisionContext> {
   const now = context.now();
-  const requirements = await readRequirements(context, order);
+  const [requirements, standIns] = await Promise.all([
+    readRequirements(context, order),
+    context.standIns.current(now),
+  ]);
   const deciding = decidersNow(requirements, order);
   // An approver counts as themselves or not at all.
   const areListed = deciding.every(({ approvers }) => userIds.every((userId) => approvers.includes(userId)));
-  const away = areListed ? new Map() : await context.standIns.current(now);
+  const away = areListed ? new Map() : standIns;
   const people = await readPeople({ directory: context.directory, away, at: now }, deciding, userIds);
   return { now, order, requirements, people };
 }
@@ -171,15 +178,17 @@ async function loadPreconditions(context: OrdersContext, order: Order): Promise<
 async function loadSignatures(
   { signing }: OrdersContext,
   { order, requirements: { demand, policyVersion } }: DecisionContext,
-  { userId, at, agreedExcess, signed }: ApprovalContext['click'],
+  click: ApprovalContext['click'],
+  ring: KeyRing | undefined,
 ) {
-  if (!needsSignatures(demand)) return { signers: new Set<string>(), isSigned: false };
-  const clicked = { ...order, approvals: [{ userId, at, agreedExcess, signed }] };
-  const [signers, own] = await Promise.all([
-    signing.signersOf(order, policyVersion),
-    signing.signersOf(clicked, policyVersion),
-  ]);
-  return { signers, isSigned: own.has(userId) };
+  if (ring === undefined || !needsSignatures(demand)) return { signers: new Set<string>(), isSigned: false };
+  const counting = await signing.countingAmong(
+    [...order.approvals, click],
+    signedSubjectOf(order, policyVersion),
+    ring,
+  );
+  const earlier = order.approvals.filter((approval) => counting.has(approval));
+  return { signers: new Set(earlier.map((approval) => approval.userId)), isSigned: counting.has(click) };
 }
 
 async function loadEmergency(

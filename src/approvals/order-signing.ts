@@ -3,9 +3,8 @@ import { distinct } from '../lib/collections.ts';
 import { isPaused, resumedBulk } from '../orders/bulk/waves.ts';
 import { isSameRequest } from '../orders/check-statement.ts';
 import type { Order } from '../orders/order.ts';
-import type { Directory, KeyUse, OrderSigning, SigningRows } from '../orders/ports.ts';
+import type { Directory, KeyUse, OrderSigning, SignedBy, SigningRows } from '../orders/ports.ts';
 import { needsSignatures, versionToSign } from '../policy/policy.ts';
-import type { PolicySource } from '../policy/ports.ts';
 import { readPeople, requestersOf } from './approvers.ts';
 import {
   charterOf,
@@ -33,8 +32,6 @@ export interface OrderSigningDeps {
   readonly use: KeyUse | undefined;
   readonly readRows: () => Promise<SigningRows>;
   readonly directory: Directory;
-  readonly policies: PolicySource;
-  readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
   readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => TeamSettings;
   /** The settings of the environment. */
   readonly start: DecidingSettings;
@@ -99,16 +96,18 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
     return { mark, status, ...decidingWithKeys({ policy, settings }, deps.start, status) };
   };
 
+  const countingAmong: OrderSigning['countingAmong'] = async (approvals, subject, ring) =>
+    use === undefined ? new Set() : (await verifyAll(approvals, subject, ring, use.verifier)).counting;
+
   const signersNow: OrderSigning['signersAmong'] = async (approvals, subject) => {
     if (use === undefined || approvals.every(({ signed }) => signed === undefined)) return new Set();
-    const { ring } = await keys();
-    return (await signersAmong({ approvals }, subject, ring, use.verifier)).signers;
+    return signersIn(await countingAmong(approvals, subject, (await keys()).ring));
   };
 
   const decidingNow = async () => {
-    if (use !== undefined) return decidingBy(use, await deps.readRows());
-    const [policy, saved] = await Promise.all([deps.policies.current(), deps.readSettings()]);
-    return { mark: '', status: undefined, ...decidingWithoutKeys(policy, deps.settingsOf(saved)) };
+    const rows = await deps.readRows();
+    if (use !== undefined) return decidingBy(use, rows);
+    return { mark: '', status: undefined, ...decidingWithoutKeys(rows.policy, deps.settingsOf(rows.saved)) };
   };
 
   return {
@@ -116,11 +115,18 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
     deciding: decidingNow,
     settings: async () => (await decidingNow()).settings,
     policy: { current: async () => (await decidingNow()).policy },
+    standIns: {
+      async current(now) {
+        const { standIns } = await deps.readRows();
+        return new Map([...standIns].filter(([, { until }]) => until > now));
+      },
+    },
     charter: async () => (await decidingNow()).status,
     keys,
 
     signersOf: (order, policyVersion) => signersNow(order.approvals, signedSubjectOf(order, policyVersion)),
     signersAmong: signersNow,
+    countingAmong,
 
     async guardOf(order) {
       if (use === undefined) {
@@ -151,13 +157,13 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
           if (demand.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
           if (requirements.length === 0) return undefined;
           const subject = signedSubjectOf(rows.order, versionToSign(policy));
-          const { signers, differs } = await signersAmong(rows.order, subject, ring, use.verifier);
+          const { counting, differs } = await verifyAll(rows.order.approvals, subject, ring, use.verifier);
           const { isApproved } = approvalProgress(
             { ...demand, requirements },
             {
               requesters: requestersOf(rows.order),
               approvals: rows.order.approvals.map(({ userId }) => userId),
-              signers,
+              signers: signersIn(counting),
               people: known.people,
               allowSelfApproval: settings.allowSelfApproval,
               now: at,
@@ -180,19 +186,23 @@ async function ownersOf(directory: Directory, log: KeyLog) {
   return { left: those('left'), unknown: those('unknown') };
 }
 
-/** Those of an order's approvals whose signatures count, and what differs in the others. */
-async function signersAmong(
-  { approvals }: { readonly approvals: Parameters<OrderSigning['signersAmong']>[0] },
+/** The approvals whose signatures count, and what differs in the others. */
+async function verifyAll<Each extends SignedBy>(
+  approvals: readonly Each[],
   subject: SignedSubject,
   ring: KeyRing,
   verifier: Verifier,
-): Promise<{ readonly signers: ReadonlySet<string>; readonly differs: readonly SignatureDifference[] }> {
-  const signers = new Set<string>();
+): Promise<{ readonly counting: ReadonlySet<Each>; readonly differs: readonly SignatureDifference[] }> {
+  const counting = new Set<Each>();
   const differs = new Set<SignatureDifference>();
   for (const approval of approvals) {
     const difference = await differenceOf(approval, subject, ring, verifier);
-    if (difference === undefined) signers.add(approval.userId);
+    if (difference === undefined) counting.add(approval);
     else differs.add(difference);
   }
-  return { signers, differs: [...differs] };
+  return { counting, differs: [...differs] };
+}
+
+function signersIn(approvals: Iterable<SignedBy>): ReadonlySet<string> {
+  return new Set([...approvals].map(({ userId }) => userId));
 }

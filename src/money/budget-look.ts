@@ -10,8 +10,6 @@ import {
 import type { BudgetStore } from './ports.ts';
 import type { OrderCost } from './prices.ts';
 
-export type TagsOf = (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
-
 export interface BudgetLook {
   readonly reservation: Reservation;
   readonly shares: readonly BudgetShare[];
@@ -38,17 +36,16 @@ export type LookAtBudgets = (
 /** Reserves nothing; the store compares again when it does. */
 export function createBudgetLook(deps: {
   readonly teamId: string;
-  readonly budgets: BudgetStore;
-  readonly tagsOf: TagsOf;
+  readonly budgets: Pick<BudgetStore, 'standingsFor'>;
   readonly now: () => Date;
 }): LookAtBudgets {
   return async ({ items, resumed }, pricing) => {
     const { teamId } = deps;
     const day = utcDay(deps.now());
-    const [cost, standings, tags] = await Promise.all([
+    const names = items.map(({ name }) => name);
+    const [cost, { standings, tags }] = await Promise.all([
       pricing,
-      deps.budgets.standings(day, resumed),
-      deps.tagsOf(items.map(({ name }) => name)),
+      deps.budgets.standingsFor(names, day, resumed),
     ]);
     if (cost === undefined) return undefined;
     const reservation = reservationOf(cost, items, { teamId, day }, (name) => tags.get(name) ?? []);

@@ -24,7 +24,19 @@ export interface PriceStore {
 export interface BudgetStore {
   /** The budget of all names first, then by tag; month before year. */
   list(): Promise<readonly Budget[]>;
-  standings(day: string, without?: string): Promise<readonly BudgetStanding[]>;
+  standings(day: string): Promise<readonly BudgetStanding[]>;
+  /**
+   * Includes the tags that names touch, read in the same statement.
+   * @param without an order whose reservations for unsent items are left out
+   */
+  standingsFor(
+    names: readonly string[],
+    day: string,
+    without?: string,
+  ): Promise<{
+    readonly standings: readonly BudgetStanding[];
+    readonly tags: ReadonlyMap<string, readonly string[]>;
+  }>;
   /** @returns `taken` when one with the same tag and span exists */
   add(budget: Omit<Budget, 'id'>, by: string, at: Date): Promise<'saved' | 'taken'>;
   /** Keeps the currency. */

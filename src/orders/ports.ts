@@ -1,6 +1,7 @@
 import type { Account } from '../accounts/account.ts';
 import type { Sealed } from '../accounts/vault.ts';
 import type { CharterStatus, Deciding, SigningLog, Witness } from '../approvals/charter.ts';
+import type { StandIn } from '../approvals/progress.ts';
 import type { ApprovalSignature, SignedSubject } from '../approvals/signing/approval.ts';
 import type { Verifier } from '../approvals/signing/assertion.ts';
 import type { KeyLog, KeyRing } from '../approvals/signing/key-ring.ts';
@@ -11,7 +12,7 @@ import type { Reservation, Shortfall } from '../money/budget.ts';
 import type { PricedOrder } from '../money/order-cost.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { Policy } from '../policy/policy.ts';
-import type { DecidingPolicy } from '../policy/ports.ts';
+import type { DecidingPolicy, StandInSource } from '../policy/ports.ts';
 import type { IsWitnessed } from './log-limits.ts';
 import type { Order, OrderItem, OrderState, OrderTaskName } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
@@ -226,12 +227,14 @@ export interface Directory {
   membersOf(groupId: string): Promise<readonly string[] | undefined>;
 }
 
-/** What signatures are compared with besides the order, read at one moment. */
+/** Keys, charters, the published policy, saved settings and stand-ins, read at one moment. */
 export interface SigningRows {
   readonly log: SigningLog;
   readonly policy: Policy;
-  /** What `/domain settings` has saved. */
+  /** Saved by `/domain settings`. */
   readonly saved: Readonly<Record<string, unknown>>;
+  /** By the absent approver. Some may have ended. */
+  readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
 /** Everything that decides whether a request may leave, read in the transaction that marks it as sent. */
@@ -281,6 +284,12 @@ export interface KeyUse {
   readonly witness: Witness | undefined;
 }
 
+/** An approval, signed or not. */
+export interface SignedBy {
+  readonly userId: string;
+  readonly signed?: ApprovalSignature | undefined;
+}
+
 /** The signatures of orders, as decisions and the sending need them. */
 export interface OrderSigning {
   /** Undefined while nothing can be signed. */
@@ -291,17 +300,22 @@ export interface OrderSigning {
   settings(): Promise<TeamSettings>;
   /** The policy of {@link deciding}. */
   readonly policy: DecidingPolicy;
+  /** Read with {@link deciding} when asked for at the same time. */
+  readonly standIns: StandInSource;
   /** The keys and charters in the log, and the active keys. */
   keys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
   /** Whether a charter counts; undefined while nothing can be signed. */
   charter(): Promise<CharterStatus | undefined>;
   /** People whose signed approvals of an order count now. @param policyVersion the version in force */
   signersOf(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
-  /** The people whose signatures count now. */
-  signersAmong(
-    approvals: readonly { readonly userId: string; readonly signed?: ApprovalSignature | undefined }[],
+  /** The approvals whose signatures count. @param ring of {@link keys} */
+  countingAmong<Each extends SignedBy>(
+    approvals: readonly Each[],
     subject: SignedSubject,
-  ): Promise<ReadonlySet<string>>;
+    ring: KeyRing,
+  ): Promise<ReadonlySet<Each>>;
+  /** The people whose signatures count now. */
+  signersAmong(approvals: readonly SignedBy[], subject: SignedSubject): Promise<ReadonlySet<string>>;
   /**
    * What has to hold for a request of an order to leave.
    * @param order as it was claimed, whose rows gave its statement

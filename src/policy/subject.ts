@@ -47,7 +47,11 @@ export function readTagsTouched(
 ): (hosts: readonly string[]) => Promise<TagsByHost> {
   return async (names) => {
     const subjects = names.map((name) => subjectOf(name, 'host'));
-    const tags = await tagsOf([...new Set(subjects.flatMap(({ hosts }) => hosts))]);
-    return new Map(subjects.map((subject) => [subject.name, tagsTouched(subject, tags) ?? []]));
+    return tagsByName(subjects, await tagsOf([...new Set(subjects.flatMap(({ hosts }) => hosts))]));
   };
+}
+
+/** The tags that each subject touches, by its name. */
+export function tagsByName(subjects: readonly Subject[], tags: TagsByHost): TagsByHost {
+  return new Map(subjects.map((subject) => [subject.name, tagsTouched(subject, tags) ?? []]));
 }

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { TeamEventOf } from '../ledger/events.ts';
-import { BUDGET_SPANS, type Budget, type BudgetStanding } from '../money/budget.ts';
+import { distinct, groupBy } from '../lib/collections.ts';
+import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
 import type { BudgetStore } from '../money/ports.ts';
+import { subjectOf, tagsByName } from '../policy/subject.ts';
 import { batch } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, isUniqueViolation, storeOf, type Transaction } from './database.ts';
@@ -40,11 +42,25 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
     return row === null ? undefined : keptBudget.parse(row);
   };
 
-  const standingsOn = batch(async (days: readonly string[]) => {
-    const read = new Map<string, readonly BudgetStanding[]>();
-    for (const day of new Set(days)) read.set(day, await readStandings(run, teamId, day));
-    return days.map((day) => read.get(day) ?? []);
-  });
+  const standingsOn = batch(
+    async (asked: readonly { readonly day: string; readonly hosts: readonly string[] }[]) => {
+      const days = [...groupBy(asked, ({ day }) => day)].map(async ([day, same]) => {
+        const hosts = distinct(same.flatMap((each) => each.hosts));
+        return [day, await readStandings(run, teamId, { day, hosts })] as const;
+      });
+      const read = new Map(await Promise.all(days));
+      return asked.flatMap(({ day }) => read.get(day) ?? []);
+    },
+  );
+  const standingsFor: BudgetStore['standingsFor'] = async (names, day, without) => {
+    const subjects = names.map((name) => subjectOf(name, 'host'));
+    const hosts = subjects.flatMap((subject) => subject.hosts);
+    const { standings, tags } =
+      without === undefined
+        ? await standingsOn({ day, hosts })
+        : await readStandings(run, teamId, { day, hosts, without });
+    return { standings, tags: tagsByName(subjects, tags) };
+  };
 
   return storeOf('budgets', {
     list: async () => {
@@ -55,8 +71,8 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
       return rows.map((row) => keptBudget.parse(row));
     },
 
-    standings: (day, without) =>
-      without === undefined ? standingsOn(day) : readStandings(run, teamId, day, without),
+    standings: async (day) => (await standingsFor([], day)).standings,
+    standingsFor,
 
     add: async ({ tag, span, amount }, by, at) => {
       const budget: Budget = { id: randomUUID(), tag, span, amount };

@@ -9,7 +9,7 @@ import {
   sharesOf,
   shortfallsOf,
 } from '../money/budget.ts';
-import { Prisma, type RunStatement, type Statement } from './database.ts';
+import { Prisma, type RunStatement } from './database.ts';
 
 /*
  * Reservations in budgets. A reservation says what a name takes from the last approval on; what became of it is read from the
@@ -39,6 +39,10 @@ const standingRows = z.array(
     })),
 );
 
+const standingsRead = z.tuple([
+  z.object({ standings: standingRows, tags: z.record(z.string(), z.array(z.string()).nullable()) }),
+]);
+
 /** What came of a request after its item had ended without it: money may have gone all the same. */
 const LATE = Prisma.sql`COALESCE(i.result->>'late', '')`;
 /** It was carried out. */
@@ -52,7 +56,7 @@ export const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') A
  * one order that wait to be sent. Reservations are read once for all
  * budgets, as far back as one of them reaches, and added up by currency, tags and month before budgets are compared.
  */
-function selectStandings(teamId: string, day: string, without: string | undefined): Statement {
+function selectStandings(teamId: string, { day, without }: StandingsQuery): Prisma.Sql {
   const at = Prisma.sql`${day}::date`;
   return Prisma.sql`
     WITH taken AS MATERIALIZED (
@@ -73,15 +77,32 @@ function selectStandings(teamId: string, day: string, without: string | undefine
     GROUP BY b.id ORDER BY b.tag, b.span`;
 }
 
-/** How the budgets of a team stand in the month and year of a day. */
+interface StandingsQuery {
+  readonly day: string;
+  /** An order whose reservations for unsent items are left out. */
+  readonly without?: string | undefined;
+  readonly hosts?: readonly string[];
+}
+
+/** How the budgets of a team stand in the month and year of a day, and the tags of hosts. */
 export async function readStandings(
   run: RunStatement,
   teamId: string,
-  day: string,
-  without?: string,
-): Promise<BudgetStanding[]> {
-  const rows = standingRows.parse(await run(selectStandings(teamId, day, without)));
-  return rows.map((row) => ({ ...row, period: periodOf(row.budget.span, day) }));
+  query: StandingsQuery,
+): Promise<{
+  readonly standings: readonly BudgetStanding[];
+  readonly tags: ReadonlyMap<string, readonly string[]>;
+}> {
+  const { hosts = [], day } = query;
+  const [{ standings, tags }] = standingsRead.parse(
+    await run(Prisma.sql`
+      SELECT (SELECT coalesce(json_agg(s), '[]') FROM (${selectStandings(teamId, query)}) s) AS standings,
+        (SELECT coalesce(json_object_agg(name, tags), '{}') FROM domains WHERE name = ANY(${[...hosts]})) AS tags`),
+  );
+  return {
+    standings: standings.map((row) => ({ ...row, period: periodOf(row.budget.span, day) })),
+    tags: new Map(hosts.map((host) => [host, tags[host] ?? []])),
+  };
 }
 
 /**
@@ -97,7 +118,8 @@ export async function fitsBudgets(
   const { teamId, day } = reservation;
   await run(Prisma.sql`SELECT id FROM budgets WHERE team_id = ${teamId} ORDER BY id FOR NO KEY UPDATE`);
   // A statement of its own: its snapshot is taken after the locks are held.
-  const shares = sharesOf(await readStandings(run, teamId, day, without), reservation);
+  const { standings } = await readStandings(run, teamId, { day, without });
+  const shares = sharesOf(standings, reservation);
   return isAgreedTo(shortfallsOf(shares), reservation.agreedExcess);
 }
 

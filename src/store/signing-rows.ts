@@ -35,6 +35,7 @@ const rows = z.tuple([
     earlier: z.object({ count: z.number(), stamps: z.string().transform(BigInt) }),
     policy: policyRow.nullable(),
     saved: z.record(z.string(), z.unknown()),
+    standIns: z.array(z.object({ away: z.string(), userId: z.string(), until: z.coerce.date() })),
   }),
 ]);
 
@@ -99,7 +100,7 @@ const NO_LOG: KnownLog = {
 };
 
 /**
- * Keys and charters in the log, the policy that was published last, and the settings that were saved.
+ * Keys and charters in the log, the policy that was published last, saved settings and stand-ins.
  * @param known what this process remembers; it may remember more afterwards
  * @param isAsSealed whether the events are as they were sealed: asked once a process, before it remembers them. Left out: no
  */
@@ -115,13 +116,14 @@ export async function readSigningRows(
   // It may only have been put back.
   if (!isUnchanged) [read] = rows.parse(await run(selectAfter(NO_LOG)));
   const { events, policy, saved } = read;
+  const standIns = new Map(read.standIns.map(({ away, ...standIn }) => [away, standIn]));
   const now = grown(isUnchanged ? remembered : NO_LOG, events);
   const isWhole =
     now.keys.isWhole &&
     ((isUnchanged && known.log !== undefined) || (beginsWith(events, remembered) && (await isAsSealed())));
   if (isWhole && now.seq >= (known.log?.seq ?? 0)) known.log = now;
   const log = isWhole ? now : { ...now, keys: { ...now.keys, isWhole } };
-  return { log, policy: policy ?? { version: 0, rules: [] }, saved };
+  return { log, policy: policy ?? { version: 0, rules: [] }, saved, standIns };
 }
 
 const selectAfter = ({ seq }: KnownLog) => Prisma.sql`
@@ -132,7 +134,9 @@ const selectAfter = ({ seq }: KnownLog) => Prisma.sql`
       WHERE e.team_id = installation_team() AND e.seq <= ${seq} AND ${SIGNING_EVENTS}) AS earlier,
     (SELECT json_build_object('version', p.version, 'rules', p.rules) FROM policy_versions p
       WHERE p.team_id = installation_team() ORDER BY p.version DESC LIMIT 1) AS policy,
-    (SELECT coalesce(json_object_agg(s.key, s.value), '{}') FROM settings s) AS saved`;
+    (SELECT coalesce(json_object_agg(s.key, s.value), '{}') FROM settings s) AS saved,
+    (SELECT coalesce(json_agg(json_build_object('away', d.user_id, 'userId', d.stand_in_id, 'until', d.until)), '[]')
+      FROM stand_ins d WHERE d.team_id = installation_team()) AS "standIns"`;
 
 /** Whether events are those that a process remembers, and what came after them. */
 function beginsWith(events: readonly LoggedEvent[], { count, link }: KnownLog): boolean {

@@ -69,8 +69,6 @@ export async function startSigningRig() {
       use: { roots: rootsOf(people.anna), verifier, witness },
       readRows: () => readRows(ledger.areSigningEventsSealed),
       directory: rig.directory,
-      policies,
-      readSettings: saved.all,
       settingsOf: (each) => withSaved(START, each),
       start,
       ruleFacts: rig.orders.ruleFacts,

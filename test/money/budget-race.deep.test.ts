@@ -37,7 +37,7 @@ test('500 approvals at once on three replicas never overspend a budget by a cent
       ...m.orders,
       store: createOrderStore(database, WITNESS),
       priceOf: createOrderPricer({ prices: createPriceStore(database, TEAM_ID), now }),
-      lookAtBudgets: createBudgetLook({ teamId: TEAM_ID, budgets, tagsOf: async () => new Map(), now }),
+      lookAtBudgets: createBudgetLook({ teamId: TEAM_ID, budgets, now }),
     };
   });
   const outcomes = await Promise.all(

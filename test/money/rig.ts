@@ -11,6 +11,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
 import { ALICE, startRig as startOrders } from '../orders/rig.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { withTags } from '../support/money.ts';
 
 const TEAM_ID = 'T0STEWARD';
 const ADMINS: ReadonlySet<string> = new Set(['U0ADA', 'U0CAROL', 'U0ALICE']);
@@ -46,7 +47,7 @@ export async function startRig() {
   );
   const money = {
     priceOf: createOrderPricer({ prices, now }),
-    lookAtBudgets: createBudgetLook({ teamId: TEAM_ID, budgets, tagsOf: async () => tags, now }),
+    lookAtBudgets: createBudgetLook({ teamId: TEAM_ID, budgets: withTags(budgets, async () => tags), now }),
     isAdmin: async (userId: string) => ADMINS.has(userId),
   };
   const orders = { ...rig.orders, ...money };

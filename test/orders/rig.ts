@@ -37,7 +37,7 @@ import { createOrderStore } from '../../src/store/orders.ts';
 import { createStandInStore } from '../../src/store/stand-ins.ts';
 import { DUE_MOMENTS } from '../store/order-rig.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { NO_MONEY } from '../support/money.ts';
+import { NO_MONEY, withTags } from '../support/money.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import { WITNESS } from '../support/witness.ts';
 import { PLACES } from './sample.ts';
@@ -210,11 +210,9 @@ export async function startRig(
     use: undefined,
     readRows: async () => ({
       log: { keys: { added: [], vouched: [], revoked: [], isWhole: true }, charters: [] },
-      ...{ policy: state.policy, saved: {} },
+      ...{ policy: state.policy, saved: {}, standIns: new Map() },
     }),
     directory,
-    policies: { current: async () => state.policy },
-    readSettings: async () => ({}),
     settingsOf: () => state.team,
     start: TEAM,
     ruleFacts,
@@ -254,7 +252,11 @@ export async function startRig(
     mandates: mandateStore,
     costOn: async (names) => costOfNames(names, prices),
     budgetsOn: (day) =>
-      createBudgetLook({ teamId: '', budgets, tagsOf: ruleFacts.tagsOf, now: () => new Date(day) }),
+      createBudgetLook({
+        teamId: '',
+        budgets: withTags(budgets, ruleFacts.tagsOf),
+        now: () => new Date(day),
+      }),
     hasOpenIncident: async (name) => incidents.has(name),
     tagsTouched: ruleFacts.tagsOf,
     accountOf: async () => accounts.get(ALICE.id),

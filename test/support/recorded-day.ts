@@ -72,7 +72,6 @@ export async function recordDay(url: string): Promise<Generated> {
       lookAtBudgets: createBudgetLook({
         teamId: TEAM,
         budgets,
-        tagsOf: async () => new Map(),
         now: () => rig.now,
       }),
       isAdmin: async (userId: string) => ADMINS.has(userId),

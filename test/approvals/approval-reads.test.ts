@@ -1,0 +1,114 @@
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
+import { createOrderSigning } from '../../src/approvals/order-signing.ts';
+import { createBudgetLook } from '../../src/money/budget-look.ts';
+import { createOrderIncidents } from '../../src/names/order-incidents.ts';
+import type { OrderCommit } from '../../src/orders/ports.ts';
+import { createAccountStore } from '../../src/store/accounts.ts';
+import { createIncidentStore } from '../../src/store/incidents.ts';
+import { createInstallationStore } from '../../src/store/installation.ts';
+import { createKeyStore } from '../../src/store/signing.ts';
+import { type MoneyRig, startRig } from '../money/rig.ts';
+import { ALICE, HOUR_MS, TEAM } from '../orders/rig.ts';
+import { namesContextWith } from '../support/names-context.ts';
+import { SIGNED_RULE, startSigningRig } from './signing-rig.ts';
+
+/* An approval reads everything that decides again. Each statement is a round trip while the approver waits for an answer. */
+
+const MAX_READS = 6;
+const TEAM_ID = 'T0STEWARD';
+
+const statements = vi.spyOn(pg.Client.prototype, 'query');
+const textsOf = () =>
+  statements.mock.calls.flatMap(([query]: readonly unknown[]) =>
+    // A string is asked by the pool itself, about its connection.
+    typeof query === 'object' && query !== null && 'text' in query ? [String(query.text)] : [],
+  );
+
+let m: MoneyRig;
+let approve: (orderId: string, userId: string) => Promise<readonly string[]>;
+
+beforeAll(async () => {
+  m = await startRig();
+  const { database, rig } = m;
+  await createInstallationStore(database).serve(TEAM_ID);
+  const keys = createKeyStore(database, TEAM_ID);
+  const signing = createOrderSigning({
+    use: undefined,
+    readRows: () => keys.readRows(),
+    directory: rig.directory,
+    settingsOf: () => TEAM,
+    start: TEAM,
+    ruleFacts: rig.orders.ruleFacts,
+    now: () => rig.now,
+  });
+  const lookAtBudgets = createBudgetLook({
+    teamId: TEAM_ID,
+    budgets: m.budgets,
+    now: () => rig.now,
+  });
+  const accounts = createAccountStore(database);
+  await accounts.save(ALICE, { bytes: Buffer.of(1), keyId: 'k1' });
+  const incidents = createIncidentStore(database, TEAM_ID);
+  approve = async (orderId, userId) => {
+    let read: readonly string[] = [];
+    const commit = (change: OrderCommit) => {
+      read = textsOf();
+      return rig.store.commit(change);
+    };
+    statements.mockClear();
+    const outcome = await approveOrder(
+      {
+        ...m.orders,
+        signing,
+        settings: signing.settings,
+        policy: signing.policy,
+        lookAtBudgets,
+        standIns: signing.standIns,
+        findAccount: async (id) => (await accounts.find(id))?.account,
+        incidents: createOrderIncidents(namesContextWith({ incidents, now: () => rig.now })),
+        store: { ...rig.store, commit },
+      },
+      orderId,
+      userId,
+    );
+    expect(outcome).toMatchObject({ ok: true, order: { state: 'APPROVED' } });
+    return read;
+  };
+});
+afterAll(() => m.end());
+beforeEach(() => m.reset());
+
+// Also tried: an order of 20 names, a retry (one more for each earlier order).
+test.each([
+  ['a listed approver', 'U0BOB'],
+  ['a member of a listed group', 'U0DORA'],
+  ['a stand-in', 'U0EVE'],
+])(`an approval by %s reads at most ${MAX_READS} statements before it commits`, async (_, userId) => {
+  await m.addBudget(5_000);
+  await m.addBudget(5_000, { tag: 'client' });
+  const until = new Date(m.rig.now.getTime() + HOUR_MS);
+  await m.rig.standIns.begin('U0CAROL', { userId: 'U0EVE', until }, m.rig.now);
+  const { id } = await m.ask('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
+
+  const statements = await approve(id, userId);
+
+  expect(statements.length, statements.join('\n\n')).toBeGreaterThan(0);
+  expect(statements.length, statements.join('\n\n')).toBeLessThanOrEqual(MAX_READS);
+});
+
+test('a signed approval reads policy, settings and keys in one statement', async () => {
+  const s = await startSigningRig();
+  try {
+    await s.publish([SIGNED_RULE]);
+    const { id } = await s.askFor('cafe.rest');
+    await s.sign(id, s.people.bob);
+    const signed = await s.signature(id, s.people.carol);
+    statements.mockClear();
+    await approveSigned(s.rig.orders, id, 'U0CAROL', signed);
+    expect(textsOf().filter((text) => text.includes('policy_versions'))).toHaveLength(1);
+  } finally {
+    await s.rig.end();
+  }
+});
