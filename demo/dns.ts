@@ -6,7 +6,7 @@ export interface DemoDns {
   readonly resolver: string;
   /** The scripted DNS; undefined where this machine cannot run one. */
   readonly sandbox: SandboxDns | undefined;
-  /** Makes the registries delegate every name that the service has now. */
+  /** Delegates names as the service has changed them since the last call. Other changes of the sandbox's DNS stay. */
   follow(): void;
   close(): Promise<void>;
 }
@@ -53,13 +53,14 @@ export async function startDemoDns(
     const served = nameServers.filter((host) => sandbox.world.addressOf(host) !== undefined);
     sandbox.world.serve(name, served, RECORDS[name] ?? []);
   }
-  let delegated = new Set<string>();
+  let delegated = new Map<string, string>();
   const follow = () => {
+    const before = delegated;
     const now = domains();
-    const names = new Set(now.map(({ name }) => name));
-    for (const { name, nameServers } of now) sandbox.world.delegate(name, nameServers);
-    for (const name of delegated) if (!names.has(name)) sandbox.world.undelegate(name);
-    delegated = names;
+    delegated = new Map(now.map(({ name, nameServers }) => [name, nameServers.join()]));
+    for (const { name, nameServers } of now)
+      if (before.get(name) !== delegated.get(name)) sandbox.world.delegate(name, nameServers);
+    for (const name of before.keys()) if (!delegated.has(name)) sandbox.world.undelegate(name);
   };
   follow();
   return { resolver: sandbox.resolver, sandbox, follow, close: () => sandbox.close() };

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type SandboxDns, type SandboxService, type Scene, theft } from '@domain-steward/sandbox-service';
 import type { Workspace } from '@domain-steward/slack-workspace';
 
@@ -23,7 +22,6 @@ const BETWEEN_LOOKS_MS = 5 * HOUR_MS;
 /** More than the minute between two looks at the zone above. */
 const MINUTE_MS = 80_000;
 const MAX_MINUTES = 12;
-const LOOK_MS = 100;
 /** What shows that it is stolen. */
 const TOLD = ['nameservers', 'registrar'];
 
@@ -35,15 +33,11 @@ export async function playTheft({ service, dns, name, moveTime, told }: StoryPar
     owner: { name: 'Anna Example', organization: 'Example GmbH' },
     statuses: ['active', 'client transfer prohibited', 'client delete prohibited'],
   });
-  for (let looks = 0; looks < 3; looks += 1) {
-    await moveTime(BETWEEN_LOOKS_MS);
-    await sleep(LOOK_MS);
-  }
+  for (let looks = 0; looks < 3; looks += 1) await moveTime(BETWEEN_LOOKS_MS);
   for (const step of theft({ service, dns, name } satisfies Scene)) step.run();
-  for (let minute = 0; minute < MAX_MINUTES && !TOLD.every((kind) => told().includes(kind)); minute += 1) {
-    await moveTime(MINUTE_MS);
-    await sleep(LOOK_MS);
-  }
+  const isTold = () => TOLD.every((kind) => told().includes(kind));
+  for (let minute = 0; minute < MAX_MINUTES && !isTold(); minute += 1) await moveTime(MINUTE_MS);
+  if (!isTold()) throw new Error(`the theft of ${name} was not reported: ${told().join() || 'no incident'}`);
 }
 
 const DAY_MS = 24 * HOUR_MS;

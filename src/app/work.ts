@@ -156,7 +156,11 @@ export function startWork(site: Site, connected: Connected, contexts: Contexts):
     Promise.race([work, sleep(CATCH_UP_MS, undefined, { ref: false })]);
   return {
     async catchUp() {
-      await atMost(Promise.all([reconciler.catchUp(), observing.look(), runJobs('early')]));
+      const lookUpNames = async () => {
+        await observing.look();
+        await observing.idle();
+      };
+      await atMost(Promise.all([reconciler.catchUp(), lookUpNames(), runJobs('early')]));
       await atMost(runJobs(undefined));
       await reconciler.notifyDue();
       await Promise.all(webhooks.map((loop) => loop.look()));
