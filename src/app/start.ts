@@ -297,11 +297,11 @@ function openVault({ config, log, now, metrics }: Site): Vault {
 export async function startApp(
   { config, signal, metrics, seams, readiness }: Site,
   { bot, token }: Slack,
-  deps: SlackContext,
+  context: SlackContext,
 ): Promise<SlackApp> {
   const { botToken, apiUrl } = config.slack;
   const app = createSlackApp({
-    deps,
+    context,
     botToken,
     botUserId: bot.userId,
     apiUrl,

@@ -55,7 +55,7 @@ export async function attachedText(
     readonly isPrefilled?: boolean;
   },
 ): Promise<AttachedText> {
-  const { deps, values } = call;
+  const { context, values } = call;
   // With the blanks inside it, which mean something in YAML.
   const pasted = [values[field] ?? []].flat().join('\n').trimEnd();
   const [address] = linesIn(values[FILE]);
@@ -63,13 +63,13 @@ export async function attachedText(
   if (address === undefined)
     return pasted === '' ? { errors: { [field]: missing } } : { text: pasted, field };
   try {
-    const decoded = decodeFile(await deps.readFile(address));
+    const decoded = decodeFile(await context.readFile(address));
     return decoded.ok
       ? { text: decoded.text, field: FILE }
       : { errors: { [FILE]: unreadableFileText(decoded.issue) } };
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    deps.log.warn({ err: error, by: call.person.id }, 'reading an attached file');
+    context.log.warn({ err: error, by: call.person.id }, 'reading an attached file');
     return { errors: { [FILE]: unreadable(error) } };
   }
 }

@@ -10,7 +10,7 @@ import { SlackApiError } from './outbound/web.ts';
 
 /** Something that a person does, and the ways to answer. */
 export interface Interaction {
-  readonly deps: SlackContext;
+  readonly context: SlackContext;
   readonly person: Person;
   /** The channel where it happened; undefined in the Home tab. */
   readonly channelId: string | undefined;
@@ -147,27 +147,27 @@ export type Permitted<Thing> = Thing & { readonly needs: Needs };
 export type NamedCommand = Permitted<Command> & { readonly name: string };
 
 /** Whether a person may change the settings and read the audit log. */
-export function isAdmin(deps: { readonly admins: readonly string[] }, person: Person): boolean {
-  return person.isConfirmed && person.isMember && (person.isAdmin || deps.admins.includes(person.id));
+export function isAdmin(context: { readonly admins: readonly string[] }, person: Person): boolean {
+  return person.isConfirmed && person.isMember && (person.isAdmin || context.admins.includes(person.id));
 }
 
 /** Whether a person is an admin at this moment. Nobody is while Slack does not tell. */
 export async function isAdminNow(
-  deps: { readonly admins: readonly string[]; readonly directory: SlackDirectory; readonly log: Log },
+  context: { readonly admins: readonly string[]; readonly directory: SlackDirectory; readonly log: Log },
   userId: string,
 ): Promise<boolean> {
   try {
-    return isAdmin(deps, await deps.directory.person(userId, undefined));
+    return isAdmin(context, await context.directory.person(userId, undefined));
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    deps.log.warn({ err: error, userId }, 'asking whether somebody is an admin');
+    context.log.warn({ err: error, userId }, 'asking whether somebody is an admin');
     return false;
   }
 }
 
 /** The part of an interaction's person that decides what they may see. */
-export function viewerOf({ deps, person }: Interaction): PersonViewer {
-  return { id: person.id, isAdmin: isAdmin(deps, person) };
+export function viewerOf({ context, person }: Interaction): PersonViewer {
+  return { id: person.id, isAdmin: isAdmin(context, person) };
 }
 
 /**

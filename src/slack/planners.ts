@@ -17,27 +17,29 @@ import { type NotificationPlanner, notify } from './outbound/notify.ts';
 import { createPendingChangePlanner } from './settings/pending-change-notifications.ts';
 
 /** The function that tells people of a subject. */
-export function createNotifier(deps: SlackContext): (subject: Subject, isClaimed: boolean) => Promise<void> {
-  const notifier = { ...deps, leaseMs: deps.notificationLeaseMs, planners: createPlanners(deps) };
+export function createNotifier(
+  context: SlackContext,
+): (subject: Subject, isClaimed: boolean) => Promise<void> {
+  const notifier = { ...context, leaseMs: context.notificationLeaseMs, planners: createPlanners(context) };
   return (subject, isClaimed) => notify(notifier, subject, isClaimed);
 }
 
 /** Plans the messages about each kind of subject. */
-function createPlanners(deps: SlackContext): Readonly<Record<Subject['kind'], NotificationPlanner>> {
-  const month = createMoneyReportPlanner(deps);
-  const day = createPriceDifferencePlanner(deps);
+function createPlanners(context: SlackContext): Readonly<Record<Subject['kind'], NotificationPlanner>> {
+  const month = createMoneyReportPlanner(context);
+  const day = createPriceDifferencePlanner(context);
   return {
-    order: createOrderPlanner(deps),
-    incident: createIncidentPlanner(deps),
-    digest: createDigestPlanner(deps),
+    order: createOrderPlanner(context),
+    incident: createIncidentPlanner(context),
+    digest: createDigestPlanner(context),
     report: (claim, send) => (claim.id.length === 'YYYY-MM'.length ? month : day)(claim, send),
-    place: createPlacePlanner(deps),
-    group: createGroupPlanner(deps),
-    anchors: createAnchorPlanner(deps),
-    event: createEventPlanner(deps),
-    pending_change: createPendingChangePlanner(deps),
-    webhook_endpoint: createEndpointPlanner(deps),
-    mandate_day: createMandateDayPlanner(deps),
-    departure: createDeparturePlanner(deps),
+    place: createPlacePlanner(context),
+    group: createGroupPlanner(context),
+    anchors: createAnchorPlanner(context),
+    event: createEventPlanner(context),
+    pending_change: createPendingChangePlanner(context),
+    webhook_endpoint: createEndpointPlanner(context),
+    mandate_day: createMandateDayPlanner(context),
+    departure: createDeparturePlanner(context),
   };
 }

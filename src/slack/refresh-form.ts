@@ -24,13 +24,13 @@ export async function updateOpenView(
 
 /** Changes an open form for a choice, after those that were made before it; for none that was made before the last one. */
 export function afterEarlier(
-  { deps, pressedAt }: ActionCall,
+  { context, pressedAt }: ActionCall,
   viewId: string,
   render: () => Promise<readonly ModalView[]>,
 ): Promise<void> {
-  return deps.openForms.run(
+  return context.openForms.run(
     viewId,
-    async () => updateOpenView(deps.web, viewId, ...(await render())),
+    async () => updateOpenView(context.web, viewId, ...(await render())),
     pressedAt,
   );
 }

@@ -31,18 +31,18 @@ export async function sendFile(
 
 /** Sends a person a text, or what is on disk. @returns why they did not get it; undefined when they did */
 export async function handOver(
-  { deps, person }: Interaction,
+  { context, person }: Interaction,
   { filename, what, ...file }: TextFile | (FileForPerson & { readonly path: string }),
 ): Promise<Message | undefined> {
   try {
-    const channelId = await deps.directory.directMessage(person.id);
+    const channelId = await context.directory.directMessage(person.id);
     const shared = { filename, channelId, comment: `${what}.` };
     await ('path' in file
-      ? uploadFile(deps.web, { ...shared, ...file })
-      : uploadText(deps.web, { ...shared, ...file }));
+      ? uploadFile(context.web, { ...shared, ...file })
+      : uploadText(context.web, { ...shared, ...file }));
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    deps.log.warn({ err: error, by: person.id, filename }, 'handing over a file');
+    context.log.warn({ err: error, by: person.id, filename }, 'handing over a file');
     return textMessage(escapeText(notHandedOverText(formatSlackError(error))));
   }
   return undefined;

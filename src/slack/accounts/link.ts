@@ -182,8 +182,8 @@ const whose = z.object({
 });
 
 function fieldsFor(method: Method, call: Interaction): readonly Field[] {
-  const { deps, person } = call;
-  const canBeTeams = method === 'trusted_application' && isAdmin(deps, person);
+  const { context, person } = call;
+  const canBeTeams = method === 'trusted_application' && isAdmin(context, person);
   return [...fieldsOf(CREDENTIALS[method]), ...(canBeTeams ? fieldsOf(whose) : [])];
 }
 
@@ -207,7 +207,7 @@ const linkForm: FormFeature<'link'> = {
     const method = methodOf(call.values);
     const read = readForm(CREDENTIALS[method], { ...call.values, method });
     if ('errors' in read) return read;
-    const { linkTries, log } = call.deps;
+    const { linkTries, log } = call.context;
     const owner = ownerOf(call, read.value);
     if ('errors' in owner) return owner;
     const seconds = linkTries.take(call.person.id);
@@ -224,17 +224,17 @@ const linkForm: FormFeature<'link'> = {
 
 /** Whose account a credential becomes, or why it cannot be the team's. */
 function ownerOf(
-  { deps, person, values }: SubmissionCall,
+  { context, person, values }: SubmissionCall,
   credential: Credential,
 ):
   | { readonly isTeam: boolean; readonly link: () => Promise<LinkOutcome> }
   | { readonly errors: FieldErrors } {
-  const { accounts } = deps;
+  const { accounts } = context;
   const read = readForm(whose, values);
   if ('errors' in read) return read;
   if (read.value.team.length === 0)
     return { isTeam: false, link: () => accounts.link(person.id, credential) };
-  if (!isAdmin(deps, person)) return { errors: { team: LINK.teamByAdmins } };
+  if (!isAdmin(context, person)) return { errors: { team: LINK.teamByAdmins } };
   if (credential.method !== 'trusted_application') return { errors: { team: LINK.teamIsApplication } };
   return { isTeam: true, link: () => accounts.team.link(person.id, credential) };
 }
@@ -243,7 +243,7 @@ function ownerOf(
 async function openLinkForm(call: Interaction): Promise<void> {
   await openForm(call, linkForm, formOrigin(call), {
     method: 'password',
-    context: String(call.deps.defaultContext),
+    context: String(call.context.defaultContext),
   });
 }
 
@@ -254,11 +254,11 @@ function slotOf(word: string): string {
 /** Names the team's account in the place of a context. */
 const TEAM_WORD = 'team';
 
-async function unlinkTeam({ deps, person, respond }: CommandCall): Promise<void> {
-  if (!isAdmin(deps, person)) return respond(UNLINK.teamByAdmins);
-  const gone = await deps.accounts.team.unlink(person.id);
+async function unlinkTeam({ context, person, respond }: CommandCall): Promise<void> {
+  if (!isAdmin(context, person)) return respond(UNLINK.teamByAdmins);
+  const gone = await context.accounts.team.unlink(person.id);
   await respond(
-    gone === undefined ? UNLINK.noTeam : forgottenText([gone], await unsentOrders(deps, [gone]), true),
+    gone === undefined ? UNLINK.noTeam : forgottenText([gone], await unsentOrders(context, [gone]), true),
   );
 }
 
@@ -270,27 +270,27 @@ function unsentOrders({ orders }: SlackContext, gone: readonly Account[]): Promi
 async function runUnlink(call: CommandCall): Promise<void> {
   const [word] = call.words;
   if (word?.toLowerCase() === TEAM_WORD) return unlinkTeam(call);
-  const accounts = await call.deps.accounts.list(call.person.id);
+  const accounts = await call.context.accounts.list(call.person.id);
   if (accounts.length === 0) return call.respond(UNLINK.none);
   const chosen = word === undefined ? accounts : accounts.filter((account) => account.slot === slotOf(word));
   if (chosen.length === 0 && word !== undefined) return call.respond(noSuchSlot(accounts));
   if (word === undefined && accounts.length > 1) return call.respond(whichToForget(accounts));
-  const gone = await call.deps.accounts.unlink(call.person.id, chosen[0]?.slot);
-  await call.respond(forgottenText(gone, await unsentOrders(call.deps, gone)));
+  const gone = await call.context.accounts.unlink(call.person.id, chosen[0]?.slot);
+  await call.respond(forgottenText(gone, await unsentOrders(call.context, gone)));
 }
 
 async function runUse(call: CommandCall): Promise<void> {
   const [word] = call.words;
-  const accounts = await call.deps.accounts.list(call.person.id);
+  const accounts = await call.context.accounts.list(call.person.id);
   if (word === undefined) return call.respond(whichToUse(accounts));
-  const account = await call.deps.accounts.use(call.person.id, slotOf(word));
+  const account = await call.context.accounts.use(call.person.id, slotOf(word));
   await call.respond(account === undefined ? noSuchSlot(accounts) : activeText(account));
 }
 
 async function runWhoami(call: CommandCall): Promise<void> {
   const [accounts, team] = await Promise.all([
-    call.deps.accounts.list(call.person.id),
-    call.deps.accounts.team.current(),
+    call.context.accounts.list(call.person.id),
+    call.context.accounts.team.current(),
   ]);
   const text = whoamiText(accounts, team);
   const asked = accounts.find(({ active, method }) => active && method === 'password');
@@ -303,7 +303,7 @@ async function runWhoami(call: CommandCall): Promise<void> {
  * sees it.
  */
 async function showDetails(call: ActionCall): Promise<void> {
-  const { accounts } = call.deps;
+  const { accounts } = call.context;
   const mine = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);
   const outcome = mine === undefined ? undefined : await accounts.lookUp(mine.id);
   await call.respond(

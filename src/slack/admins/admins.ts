@@ -72,10 +72,10 @@ export function noteUnreadableGroup(
 }
 
 /** Tells admins, once a day, of an approver group that cannot be read. */
-export function createGroupPlanner(deps: SlackContext): NotificationPlanner {
+export function createGroupPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused = '' }, send) => {
     const [groupId = ''] = id.split(' ');
-    await notifyAdmins(deps, send, unreadableGroupAlert(groupId, refused));
+    await notifyAdmins(context, send, unreadableGroupAlert(groupId, refused));
     return undefined;
   };
 }
@@ -86,34 +86,34 @@ export function departureOf(account: Account, userId: string): Subject {
 }
 
 /** Tells admins, once, that who linked the team's account has left. */
-export function createDeparturePlanner(deps: SlackContext): NotificationPlanner {
+export function createDeparturePlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
-    const account = await deps.accounts.team.current();
+    const account = await context.accounts.team.current();
     const userId = account?.linkedBy;
     if (account === undefined || userId === undefined || departureOf(account, userId).id !== id)
       return undefined;
     // Slack takes no message to somebody who is gone.
-    await notifyAdmins(deps, send, departedLinkerAlert(account, userId), userId);
+    await notifyAdmins(context, send, departedLinkerAlert(account, userId), userId);
     return undefined;
   };
 }
 
 /** Tells admins, once, of a place where nothing can be posted. It is forgotten when something can. */
-export function createPlacePlanner(deps: SlackContext): NotificationPlanner {
+export function createPlacePlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused = '' }, send) => {
-    const { approvalChannel, reminderChannel } = await deps.savedSettings();
+    const { approvalChannel, reminderChannel } = await context.savedSettings();
     const use = id === approvalChannel ? 'approvals' : id === reminderChannel ? 'reminders' : 'other';
-    await notifyAdmins(deps, send, unreachableAlert(id, refused, use));
+    await notifyAdmins(context, send, unreachableAlert(id, refused, use));
     return undefined;
   };
 }
 
 /** Tells admins, once, that an endpoint takes no webhooks. */
-export function createEndpointPlanner(deps: SlackContext): NotificationPlanner {
+export function createEndpointPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused }, send) => {
-    const endpoint = deps.webhooks.endpoints.find((each) => each.id === id);
+    const endpoint = context.webhooks.endpoints.find((each) => each.id === id);
     if (endpoint !== undefined && refused !== undefined)
-      await notifyAdmins(deps, send, failingEndpointAlert(endpoint.host, refused));
+      await notifyAdmins(context, send, failingEndpointAlert(endpoint.host, refused));
     return undefined;
   };
 }

@@ -48,10 +48,10 @@ export async function lookUpPeople(
  * @returns what is wrong with the approvers, by field
  */
 export async function approverErrors(
-  deps: SlackContext,
+  context: SlackContext,
   settings: TeamSettings,
 ): Promise<Readonly<Record<string, string>>> {
-  const people = await lookUpPeople(deps, settings.approvers);
+  const people = await lookUpPeople(context, settings.approvers);
   if (typeof people === 'string') return { approvers: people };
   if (people.size === 0) return { approvers: NO_APPROVERS };
   return people.size < settings.approvalsRequired

@@ -26,13 +26,13 @@ function readPerson(word: string): string | undefined {
 }
 
 /** Reads the line without asking Slack. */
-function readLine({ words, person, deps }: CommandCall, timeZone: string): StandIn | string {
+function readLine({ words, person, context }: CommandCall, timeZone: string): StandIn | string {
   const [first, second, ...rest] = words;
   if (first === undefined || second === undefined || rest.length > 0) return AWAY.usage;
   const isPersonFirst = /^[<@]/.test(first);
   const untilWord = isPersonFirst ? second : first;
   const personWord = isPersonFirst ? first : second;
-  const now = deps.now();
+  const now = context.now();
   const until = readUntil(untilWord, now, timeZone);
   if (until === undefined) return AWAY.noTime(untilWord);
   if (until <= now) return AWAY.over(untilWord);
@@ -46,29 +46,29 @@ function readLine({ words, person, deps }: CommandCall, timeZone: string): Stand
 }
 
 async function runAway(call: CommandCall): Promise<void> {
-  const { deps, person } = call;
-  const standIn = readLine(call, (await deps.directory.timeZoneOf(person.id)) ?? 'UTC');
+  const { context, person } = call;
+  const standIn = readLine(call, (await context.directory.timeZoneOf(person.id)) ?? 'UTC');
   if (typeof standIn === 'string') return call.respond(standIn);
-  const membership = await deps.directory.membership(standIn.userId);
+  const membership = await context.directory.membership(standIn.userId);
   if (membership !== 'member') return call.respond(AWAY[membership](standIn.userId));
-  const now = deps.now();
-  await deps.standIns.begin(person.id, standIn, now);
-  const others = await deps.standIns.current(now);
+  const now = context.now();
+  await context.standIns.begin(person.id, standIn, now);
+  const others = await context.standIns.current(now);
   call.acknowledge();
-  deps.notifyDue();
+  context.notifyDue();
   // Cards name those who can approve.
-  await deps.refreshWaitingCards();
+  await context.refreshWaitingCards();
   await call.respond(awayText(standIn, others.get(standIn.userId)));
 }
 
 async function runBack(call: CommandCall): Promise<void> {
-  const { deps, person } = call;
-  const ended = await deps.standIns.end(person.id, deps.now());
+  const { context, person } = call;
+  const ended = await context.standIns.end(person.id, context.now());
   if (ended === undefined) return call.respond(NOT_AWAY);
   call.acknowledge();
-  deps.notifyDue();
+  context.notifyDue();
   // Cards name those who can approve.
-  await deps.refreshWaitingCards();
+  await context.refreshWaitingCards();
   await call.respond(backText(ended.userId));
 }
 

@@ -12,9 +12,11 @@ type Dated = Pick<
 >;
 
 /** What waiting costs for watched names at this moment; nothing while the price list is empty. */
-export async function waitingCosts(deps: SlackContext): Promise<(watched: Dated) => readonly WaitingStep[]> {
-  const [{ reminderTimezone }, list] = await Promise.all([deps.savedSettings(), deps.prices.list()]);
-  const now = deps.now();
+export async function waitingCosts(
+  context: SlackContext,
+): Promise<(watched: Dated) => readonly WaitingStep[]> {
+  const [{ reminderTimezone }, list] = await Promise.all([context.savedSettings(), context.prices.list()]);
+  const now = context.now();
   return ({ name, expiresAt, source, renewedUntil, deletedAt, deletionPhase }) => {
     // A renewal that the registry does not show yet is no danger to the name.
     const isRenewed = renewedUntil !== undefined && renewedUntil > expiresAt;
@@ -27,9 +29,9 @@ export async function waitingCosts(deps: SlackContext): Promise<(watched: Dated)
 
 /** The same for each name of a list; nothing where its date is not known. */
 export async function waitingOfListed(
-  deps: SlackContext,
+  context: SlackContext,
 ): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
-  const waitingOf = await waitingCosts(deps);
+  const waitingOf = await waitingCosts(context);
   return ({ domain }) => {
     const watched = asReminder(domain, []);
     return watched === undefined ? [] : waitingOf(watched);
@@ -38,10 +40,10 @@ export async function waitingOfListed(
 
 /** The same for one name; nothing where it is not watched. */
 export async function waitingNow(
-  deps: SlackContext,
+  context: SlackContext,
   domain: WatchedDomain | undefined,
 ): Promise<readonly WaitingStep[]> {
-  return domain === undefined ? [] : (await waitingOfListed(deps))({ domain });
+  return domain === undefined ? [] : (await waitingOfListed(context))({ domain });
 }
 
 /** On which day mandates renew names, as people see it. */

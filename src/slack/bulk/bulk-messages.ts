@@ -37,12 +37,12 @@ export async function sendProgress(
 }
 
 /** Shares the plan when the order waits or goes out, and the result at its end and whenever that changes. */
-export async function sendFiles(deps: SlackContext, planned: PlannedThread): Promise<void> {
+export async function sendFiles(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, history } = planned;
   if (order.bulk === undefined) return;
-  const statement = deps.statementOf(order);
+  const statement = context.statementOf(order);
   if (statement !== undefined)
-    await sendFile(deps, planned, PLAN_FILE, {
+    await sendFile(context, planned, PLAN_FILE, {
       text: async () => csvFile(planCells(statement)),
       filename: `domain-steward-plan-${order.id}.csv`,
       comment: planComment(order),
@@ -50,8 +50,8 @@ export async function sendFiles(deps: SlackContext, planned: PlannedThread): Pro
   // An end that is not known any more by now has a newer file.
   const last = history.findLast(({ kind }) => kind === 'finished');
   if (last === undefined) return;
-  await sendFile(deps, planned, `file:${last.version}`, {
-    text: () => resultCsv(deps, order),
+  await sendFile(context, planned, `file:${last.version}`, {
+    text: () => resultCsv(context, order),
     filename: `domain-steward-result-${order.id}.csv`,
     comment: resultComment(order),
   });

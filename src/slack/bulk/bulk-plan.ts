@@ -36,19 +36,19 @@ async function factsOf(
   task: BulkTask,
   rows: readonly BulkRow[],
 ): Promise<ReadonlyMap<string, RowFacts>> {
-  const { deps, person } = call;
+  const { context, person } = call;
   const names = rows.map(({ name }) => name);
   const used = await call.orderAccount();
   const usesTeamAccount = used !== undefined && isTeamAccount(used);
   const order = { task, names, requesterId: person.id, input: bulkInput(rows), usesTeamAccount };
   const [open, watched, inUse, cost, refused] = await Promise.all([
-    deps.orders.store.openOrders(task, names),
-    deps.expiry.findMany(names),
-    impactTaskOf(task) === undefined ? undefined : deps.names.impacts.inUse(names),
-    deps.orders.priceOf(order),
-    refusedNames(deps.orders, order),
+    context.orders.store.openOrders(task, names),
+    context.expiry.findMany(names),
+    impactTaskOf(task) === undefined ? undefined : context.names.impacts.inUse(names),
+    context.orders.priceOf(order),
+    refusedNames(context.orders, order),
   ]);
-  const visible = await visibleIds(deps.orders, viewerOf(call), open.values());
+  const visible = await visibleIds(context.orders, viewerOf(call), open.values());
   const known = new Map(watched.map((domain) => [domain.name, domain]));
   const quotes = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
   return new Map(
@@ -77,10 +77,10 @@ async function factsOf(
 
 /** Keeps what is fine as a draft, hands over what is not, and says both. */
 export async function placePlan(call: Interaction, origin: FormOrigin, asked: AskedRows): Promise<Message> {
-  const { deps } = call;
+  const { context } = call;
   const { task } = asked;
   const facts = await factsOf(call, task, asked.rows);
-  const plan = planBulk(task, asked, (name) => facts.get(name) ?? UNKNOWN_NAME, deps.now());
+  const plan = planBulk(task, asked, (name) => facts.get(name) ?? UNKNOWN_NAME, context.now());
   const { rows, leftOut, findings } = plan;
   if (leftOut.length > 0) {
     await sendFile(call, {

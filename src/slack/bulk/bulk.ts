@@ -73,7 +73,7 @@ async function runBulk(call: CommandCall): Promise<void> {
 }
 
 async function drop(call: ActionCall): Promise<void> {
-  const refusal = await dropDraft(call.deps.orders, call.value, call.person.id);
+  const refusal = await dropDraft(call.context.orders, call.value, call.person.id);
   await call.respond(refusal === undefined ? DROPPED : refusalText(refusal), {
     replace: refusal === undefined,
   });

@@ -14,7 +14,7 @@ async function runCalendar(call: CommandCall): Promise<void> {
   const reset = word !== undefined;
   let address: string;
   try {
-    address = (await call.deps.expiry.feedAddress(call.person.id, reset)).reveal();
+    address = (await call.context.expiry.feedAddress(call.person.id, reset)).reveal();
   } catch (error) {
     if (!(error instanceof UnknownKeyError)) throw error;
     return call.respond(ADDRESS_SEALED);

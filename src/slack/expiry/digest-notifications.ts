@@ -61,20 +61,20 @@ const COLLECT_MS = 60_000;
 
 /** Posts digests, batch by batch. */
 export function createDigestPlanner(
-  deps: SlackContext,
-  { views = createDigestViews(deps), collectMs = COLLECT_MS } = {},
+  context: SlackContext,
+  { views = createDigestViews(context), collectMs = COLLECT_MS } = {},
 ): NotificationPlanner {
   return async (claim, send) => {
-    const settings = await deps.savedSettings();
+    const settings = await context.savedSettings();
     const options = {
-      now: deps.now(),
+      now: context.now(),
       thresholds: settings.reminderDays,
       timeZone: settings.reminderTimezone,
       collectMs,
     };
-    const batch = await nextBatch(deps.reminders, claim.id, options, settings.reminderChannel);
+    const batch = await nextBatch(context.reminders, claim.id, options, settings.reminderChannel);
     if (batch === undefined || batch instanceof Date) {
-      await tellNewFaults(deps, settings, claim, send);
+      await tellNewFaults(context, settings, claim, send);
       return { again: batch };
     }
     const channelId = settings.reminderChannel;
@@ -82,15 +82,15 @@ export function createDigestPlanner(
     const states: SentNotification['state'][] = [];
     for (const destination of new Set(batch.planned.map((each) => each.destination))) {
       if (destination === COMMON) continue;
-      const state = await tellPlace(deps, telling, destination, batch.planned);
-      if (state === 'refused') await deps.reminders.redirect(claim.id, destination);
+      const state = await tellPlace(context, telling, destination, batch.planned);
+      if (state === 'refused') await context.reminders.redirect(claim.id, destination);
       states.push(state);
     }
     // The common channel comes last: it is told what a place of its own has refused, and what only one person was told.
-    const planned = await deps.reminders.planned(claim.id);
+    const planned = await context.reminders.planned(claim.id);
     const more = batch.moreNames || batch.moreDisputed;
-    states.push(await tellPlace(deps, { ...telling, more }, COMMON, planned));
-    return states.includes('pending') && !deps.stopLooking.aborted ? undefined : { again: deps.now() };
+    states.push(await tellPlace(context, { ...telling, more }, COMMON, planned));
+    return states.includes('pending') && !context.stopLooking.aborted ? undefined : { again: context.now() };
   };
 }
 
@@ -125,13 +125,13 @@ async function tellNewFaults(
  * @returns the state of the first message that could not be posted
  */
 async function tellPlace(
-  deps: SlackContext,
+  context: SlackContext,
   telling: Telling,
   destination: Destination,
   everywhere: readonly PlannedReminder[],
 ): Promise<SentNotification['state']> {
   const { claim, send, views, options, more } = telling;
-  const { reminders } = deps;
+  const { reminders } = context;
   const planned = everywhere.filter((each) => each.destination === destination);
   const { due, disputed } = await stillDue(reminders, claim.id, planned, options);
   const messages = messagesOf({ due, disputed }, partOf);
@@ -141,8 +141,10 @@ async function tellPlace(
   let left = due.length;
   for (const message of messages) {
     if (thread !== undefined)
-      await sleep(deps.pauseMs ?? PAUSE_MS, undefined, { signal: deps.stopLooking }).catch(() => undefined);
-    if (deps.stopLooking.aborted) return 'pending';
+      await sleep(context.pauseMs ?? PAUSE_MS, undefined, { signal: context.stopLooking }).catch(
+        () => undefined,
+      );
+    if (context.stopLooking.aborted) return 'pending';
     const purpose = `${destination}:${message.part ?? ++lastPart}`;
     if (message.part === undefined) await reminders.assign(claim.id, purpose, message.reminders);
     const now = await stillDue(reminders, claim.id, await reminders.planned(claim.id, purpose), options);
@@ -153,7 +155,7 @@ async function tellPlace(
       digestId: claim.id,
       destination,
       reminders: now.due,
-      disputed: await deps.watchList.findMany(now.disputed.map(({ name }) => name)),
+      disputed: await context.watchList.findMany(now.disputed.map(({ name }) => name)),
     };
     const reply = thread && { ...part, left, more };
     const { state, at } = await send({
@@ -163,18 +165,18 @@ async function tellPlace(
       // Where the thread is in a channel that takes nothing any more, the rest is told in the one that was chosen since.
       places: present([
         thread !== undefined && threadOf(thread),
-        (thread === undefined || destination === COMMON) && (() => placeOf(deps, telling, destination)),
+        (thread === undefined || destination === COMMON) && (() => placeOf(context, telling, destination)),
       ]),
       message: async () =>
         reply === undefined
-          ? views.head(await headOf(deps, telling, part, [...now.due, ...rest]))
-          : views.more({ ...reply, ...(await outlookOn(deps, options, now.due)) }),
+          ? views.head(await headOf(context, telling, part, [...now.due, ...rest]))
+          : views.more({ ...reply, ...(await outlookOn(context, options, now.due)) }),
       ...(destination === COMMON && { mustArrive: true, alertsAdmins: true }),
     });
     if (state !== 'current') return state;
     thread ??= at;
   }
-  if (destination === COMMON && thread !== undefined) await tellMonths(deps, telling, thread);
+  if (destination === COMMON && thread !== undefined) await tellMonths(context, telling, thread);
   return 'current';
 }
 
@@ -202,15 +204,15 @@ async function tellMonths(
 
 /** The first message of a place, from all that the digest tells there. */
 async function headOf(
-  deps: SlackContext,
+  context: SlackContext,
   { more, options }: Telling,
   part: Omit<DigestPart, 'renewals'>,
   all: readonly DueReminder<WatchedReminder>[],
 ): Promise<DigestHead> {
   const isCommon = part.destination === COMMON;
   const [undated, { renewals, uncovered }] = await Promise.all([
-    isCommon ? deps.watchList.countUndated() : 0,
-    outlookOn(deps, options, all),
+    isCommon ? context.watchList.countUndated() : 0,
+    outlookOn(context, options, all),
   ]);
   return { ...part, all, total: all.length, more, undated, renewals, uncovered: isCommon ? uncovered : [] };
 }
@@ -252,10 +254,10 @@ async function placeOf(
 }
 
 /** Messages of digests, with what waiting costs by the current price list and clock. */
-function createDigestViews(deps: SlackContext): DigestViews {
+function createDigestViews(context: SlackContext): DigestViews {
   return {
-    head: async (head) => digestHead(head, await waitingCosts(deps)),
-    more: async (part) => digestMore(part, await waitingCosts(deps)),
+    head: async (head) => digestHead(head, await waitingCosts(context)),
+    more: async (part) => digestMore(part, await waitingCosts(context)),
     months: async (months) => monthsMessage(months),
   };
 }

@@ -29,13 +29,13 @@ async function turnPage(call: ActionCall): Promise<void> {
   await call.respond(shown, { replace: true });
 }
 
-async function page({ deps }: Interaction, days: number, offset: number): Promise<Message> {
+async function page({ context }: Interaction, days: number, offset: number): Promise<Message> {
   const [names, costOf] = await Promise.all([
-    deps.expiry.list(days, offset, LIST_LENGTH),
-    waitingOfListed(deps),
+    context.expiry.list(days, offset, LIST_LENGTH),
+    waitingOfListed(context),
   ]);
-  const renewals = await renewalDaysOf(deps, names.names);
-  return expiringPage(names, { days, offset, now: deps.now() }, costOf, renewals);
+  const renewals = await renewalDaysOf(context, names.names);
+  return expiringPage(names, { days, offset, now: context.now() }, costOf, renewals);
 }
 
 function readNumber(text: string, max = Number.MAX_SAFE_INTEGER): number | undefined {

@@ -46,7 +46,7 @@ const importForm: FormFeature<'import'> = {
     const list = await parseImport(given.text);
     if ('issue' in list) return { errors: { [given.field]: listIssueText(list.issue) } };
     const run = (progress: (done: number, total: number) => Promise<void>) =>
-      call.deps.expiry.importNames(list, gateOf(call), progress);
+      call.context.expiry.importNames(list, gateOf(call), progress);
     const total = list.accepted.length;
     if (total + list.rejected.length <= SLOW_LINES) {
       const { text, blocks } = importReport(await run(async () => undefined));

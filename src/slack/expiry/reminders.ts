@@ -60,12 +60,12 @@ const MAX_PICK = 150;
  * The channel of the order's card: the name's own channel, else the reminder channel, wherever the button was pressed.
  */
 async function cardOrigin(call: Interaction, ownChannel: string | undefined): Promise<FormOrigin> {
-  const { reminderChannel } = await call.deps.savedSettings();
+  const { reminderChannel } = await call.context.savedSettings();
   return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
 }
 
-async function channelOf({ deps, value }: ActionCall): Promise<string | undefined> {
-  return (await deps.portfolio.find(value))?.channel;
+async function channelOf({ context, value }: ActionCall): Promise<string | undefined> {
+  return (await context.portfolio.find(value))?.channel;
 }
 
 /** A digest's id and destination: a channel, a person, or empty for the common channel. */
@@ -97,12 +97,12 @@ async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
 /** The digest stays as it was posted, so an old button must not pay for a renewal a second time. */
 async function renewedSince(call: ActionCall): Promise<Message | undefined> {
   const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
-    call.deps.expiry.find(call.value),
-    call.deps.savedSettings(),
+    call.context.expiry.find(call.value),
+    call.context.savedSettings(),
   ]);
   if (domain?.expiry === undefined) return undefined;
   const { at, source } = domain.expiry;
-  const daysLeft = (at.getTime() - call.deps.now().getTime()) / DAY_MS;
+  const daysLeft = (at.getTime() - call.context.now().getTime()) / DAY_MS;
   if (daysLeft <= Math.max(0, ...reminderDays) + 1) return undefined;
   return textMessage(renewedSinceText(domain.name, expiryDay(at, source, reminderTimezone)));
 }
@@ -110,7 +110,7 @@ async function renewedSince(call: ActionCall): Promise<Message | undefined> {
 async function openRenew(call: ActionCall): Promise<void> {
   const renewed = await renewedSince(call);
   if (renewed !== undefined) return call.respond(renewed);
-  const incidents = await call.deps.names.incidents.openOf([call.value]);
+  const incidents = await call.context.names.incidents.openOf([call.value]);
   if (incidents.some(rulesOutRenewal)) return call.respond(doNotRenewText(call.value));
   await openForm(call, renewForm, await cardOrigin(call, await channelOf(call)), {
     names: call.value,
@@ -125,26 +125,26 @@ async function openRestore(call: ActionCall): Promise<void> {
 async function openRenewMany(call: ActionCall): Promise<void> {
   const origin = { ...(await cardOrigin(call, channelOfPlace(call.value))), subject: call.value };
   const { digestId, destination } = placeOf(call.value);
-  const names = await call.deps.expiry.renewable(digestId, destination);
+  const names = await call.context.expiry.renewable(digestId, destination);
   if (names.length === 0) return call.respond(NOTHING_TO_RENEW);
   await openForm(call, renewManyForm, origin, { period: '1' });
 }
 
 /** Shows every name of the digest, with all that its line has no room for. */
 async function showAll(call: ActionCall): Promise<void> {
-  const { expiry, now } = call.deps;
+  const { expiry, now } = call.context;
   const { digestId, destination } = placeOf(call.value);
   const [names, costOf] = await Promise.all([
     expiry.listedIn(digestId, destination),
-    waitingOfListed(call.deps),
+    waitingOfListed(call.context),
   ]);
-  const renewals = await renewalDaysOf(call.deps, names.slice(0, LOOKED_THROUGH));
+  const renewals = await renewalDaysOf(call.context, names.slice(0, LOOKED_THROUGH));
   await call.respond(digestList(names, costOf, renewals, now()));
 }
 
 function openWith(form: FormFeature) {
   return async (call: ActionCall): Promise<void> => {
-    const domain = await call.deps.expiry.find(call.value);
+    const domain = await call.context.expiry.find(call.value);
     if (domain === undefined) return call.respond(unwatchedSinceText(call.value));
     await openForm(call, form, await threadOrigin(call));
   };
@@ -171,8 +171,8 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     // A form from the portfolio carries its names, one from a digest the digest’s id.
     const names =
       origin.subject === undefined
-        ? await call.deps.expiry.renewableAmong(linesIn(values['names']))
-        : await call.deps.expiry.renewable(
+        ? await call.context.expiry.renewableAmong(linesIn(values['names']))
+        : await call.context.expiry.renewable(
             placeOf(origin.subject).digestId,
             placeOf(origin.subject).destination,
           );
@@ -235,7 +235,7 @@ const snoozeForm: FormFeature<'snooze'> = {
 
   async render(call, origin, values) {
     const { subject: name = '' } = origin;
-    const { daysLeft, until, action } = (await call.deps.expiry.findListed(name))?.deadline ?? {};
+    const { daysLeft, until, action } = (await call.context.expiry.findListed(name))?.deadline ?? {};
     // Where no end is known, or on the last day itself, no days are left to snooze.
     const max =
       daysLeft === undefined || daysLeft < 1 ? MAX_SNOOZE_DAYS : Math.min(daysLeft, MAX_SNOOZE_DAYS);
@@ -258,11 +258,11 @@ const snoozeForm: FormFeature<'snooze'> = {
     const read = readForm(snoozed, call.values);
     if ('errors' in read) return read;
     const { days, reason } = read.value;
-    const { deps, origin } = call;
+    const { context, origin } = call;
     const request = { name: origin.subject ?? '', reason, origin: placeIn(origin) };
-    const outcome = await deps.expiry.snooze(request, days, gateOf(call));
+    const outcome = await context.expiry.snooze(request, days, gateOf(call));
     if (!outcome.ok) return { errors: { days: formatWatchRefusal(outcome.refusal) } };
-    deps.notifyDue();
+    context.notifyDue();
     return { say: undefined };
   },
 };
@@ -277,7 +277,7 @@ const lapseForm: FormFeature<'lapse'> = {
   async render(call, origin) {
     const name = origin.subject ?? '';
     // Slack waits for the form, so nobody is asked.
-    const known = await knownOfLapse(call.deps, name, call.deps.names.impacts.stored(name, 'lapse'));
+    const known = await knownOfLapse(call.context, name, call.context.names.impacts.stored(name, 'lapse'));
     return {
       intro: [section(lapseText(name)), ...lines([...known.impact, known.waiting !== '' && known.waiting])],
     };
@@ -286,17 +286,17 @@ const lapseForm: FormFeature<'lapse'> = {
   async submit(call) {
     const read = readForm(lapsing, call.values);
     if ('errors' in read) return read;
-    const { deps, origin } = call;
+    const { context, origin } = call;
     const request = { name: origin.subject ?? '', origin: placeIn(origin), ...read.value };
-    const outcome = await deps.expiry.requestLapse(request, gateOf(call));
+    const outcome = await context.expiry.requestLapse(request, gateOf(call));
     if (!outcome.ok) return { errors: { reason: formatWatchRefusal(outcome.refusal) } };
-    deps.notifyDue();
+    context.notifyDue();
     return { say: undefined };
   },
 };
 
 async function confirmLapse(call: ActionCall): Promise<void> {
-  const { expiry, facts, notifyDue } = call.deps;
+  const { expiry, facts, notifyDue } = call.context;
   const { value: name } = call;
   const by = call.person.id;
   const origin = placeIn(await threadOrigin(call));
@@ -308,7 +308,7 @@ async function confirmLapse(call: ActionCall): Promise<void> {
   await call.respond(escapeText(formatWatchRefusal(outcome.watch)));
   if (outcome.watch.code !== 'lapse_changed') return;
   const { requestedBy: actor, reason } = outcome.watch.lapse;
-  const known = await knownOfLapse(call.deps, name, call.deps.names.impacts.stored(name, 'lapse'));
+  const known = await knownOfLapse(call.context, name, call.context.names.impacts.stored(name, 'lapse'));
   await call.respond(lapseRequest({ name, actor, reason }, known));
 }
 

@@ -21,11 +21,11 @@ import { formatWatchRefusal } from './watch-list.view.ts';
 async function runWatch(call: Interaction, words: readonly string[]): Promise<void> {
   const [name, date, ...rest] = words;
   if (name === undefined || rest.length > 0) return call.respond(WATCH_USAGE);
-  const outcome = await call.deps.expiry.watch({ text: name, date }, gateOf(call));
+  const outcome = await call.context.expiry.watch({ text: name, date }, gateOf(call));
   if (!outcome.ok) return call.respond(notWatchedMessage(outcome.refusal, date));
   const { domain, known, dateNotTaken, waiting } = outcome;
   if (waiting !== undefined) return call.respond(await askSecondPerson(call, waiting));
-  const { reminderTimezone, reminderChannel } = await call.deps.savedSettings();
+  const { reminderTimezone, reminderChannel } = await call.context.savedSettings();
   const { expiry } = domain;
   await call.respond(
     watchedText({
@@ -35,15 +35,15 @@ async function runWatch(call: Interaction, words: readonly string[]): Promise<vo
       dns: isUndated(domain) ? await dnsOf(call, domain.name) : undefined,
       dateNotTaken,
       hasReminders: reminderChannel !== undefined,
-      now: call.deps.now(),
+      now: call.context.now(),
     }),
   );
 }
 
 /** What the DNS shows of a name whose registry tells no dates. */
-async function dnsOf({ deps }: Interaction, name: string): Promise<KnownName | undefined> {
-  return deps.names.known(name).catch((err: unknown) => {
-    deps.log.warn({ err, name }, 'looking at a name whose registry tells no dates');
+async function dnsOf({ context }: Interaction, name: string): Promise<KnownName | undefined> {
+  return context.names.known(name).catch((err: unknown) => {
+    context.log.warn({ err, name }, 'looking at a name whose registry tells no dates');
     return undefined;
   });
 }
@@ -54,14 +54,14 @@ async function runUnwatch(call: CommandCall): Promise<void> {
   const read = readName(name);
   if (!read.ok) return call.respond(escapeText(formatWatchRefusal(read.issue)));
   const { ascii, unicode } = read.value;
-  const outcome = await call.deps.facts.unwatch(ascii, call.person.id, formOrigin(call));
+  const outcome = await call.context.facts.unwatch(ascii, call.person.id, formOrigin(call));
   if (outcome.kind === 'waiting') return call.respond(await askSecondPerson(call, outcome.pending));
   const registrable = registrableName(name);
   if (outcome.kind === 'not_watched' && !registrable.ok)
     return call.respond(escapeText(formatWatchRefusal(registrable.issue)));
   if (outcome.kind === 'not_watched')
     return call.respond(escapeText(formatWatchRefusal({ code: 'not_watched', name: unicode })));
-  call.deps.log.info({ name: ascii, by: call.person.id }, 'taken off the watch list');
+  call.context.log.info({ name: ascii, by: call.person.id }, 'taken off the watch list');
   await call.respond(unwatchedText(ascii));
 }
 

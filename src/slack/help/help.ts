@@ -23,7 +23,7 @@ const READER_MS = 800;
 const ANYBODY: HelpReader = { isLinked: true, isAdmin: false };
 
 async function readerOf(call: Interaction): Promise<HelpReader> {
-  const { accounts, directory } = call.deps;
+  const { accounts, directory } = call.context;
   const known = Promise.all([
     call.account(),
     accounts.team.current(),
@@ -32,7 +32,7 @@ async function readerOf(call: Interaction): Promise<HelpReader> {
     ([account, team, person]) => ({
       isLinked: account !== undefined,
       hasTeamAccount: team !== undefined,
-      isAdmin: isAdmin(call.deps, person),
+      isAdmin: isAdmin(call.context, person),
     }),
     () => ANYBODY,
   );

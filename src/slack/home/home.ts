@@ -24,40 +24,42 @@ import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBloc
 const READ = 100;
 
 /** Publishes a person's Home tab; again later where Slack does not take it now. */
-export function publishHome(deps: SlackContext, userId: string): Promise<void> {
-  return deps.homeTabs.run(userId, () => publish(deps, userId));
+export function publishHome(context: SlackContext, userId: string): Promise<void> {
+  return context.homeTabs.run(userId, () => publish(context, userId));
 }
 
-async function publish(deps: SlackContext, userId: string): Promise<void> {
-  const blocks = await blocksFor(deps, userId).catch((err: unknown) => {
+async function publish(context: SlackContext, userId: string): Promise<void> {
+  const blocks = await blocksFor(context, userId).catch((err: unknown) => {
     const reference = newReference();
-    deps.log.error({ err, reference }, 'reading what the Home tab shows');
+    context.log.error({ err, reference }, 'reading what the Home tab shows');
     return unavailableBlocks(reference);
   });
   await withPlainView(blocks, (shown) =>
-    deps.web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, okResponse),
+    context.web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, okResponse),
   );
 }
 
-async function blocksFor(deps: SlackContext, userId: string): Promise<readonly KnownBlock[]> {
-  const person = await deps.directory.person(userId, undefined);
-  return person.isMember ? homeBlocks(await homeData(deps, userId, isAdmin(deps, person))) : strangerBlocks();
+async function blocksFor(context: SlackContext, userId: string): Promise<readonly KnownBlock[]> {
+  const person = await context.directory.person(userId, undefined);
+  return person.isMember
+    ? homeBlocks(await homeData(context, userId, isAdmin(context, person)))
+    : strangerBlocks();
 }
 
-async function homeData(deps: SlackContext, userId: string, admin: boolean): Promise<HomeData> {
-  const { store } = deps.orders;
+async function homeData(context: SlackContext, userId: string, admin: boolean): Promise<HomeData> {
+  const { store } = context.orders;
   const [account, incidents, teamAccount, standIns, open, next, months, money, mandates, decisions] =
     await Promise.all([
-      deps.accounts.active(userId),
-      deps.names.incidents.allOpen(MAX_LISTED),
-      deps.accounts.team.current(),
-      deps.standIns.current(deps.now()),
+      context.accounts.active(userId),
+      context.names.incidents.allOpen(MAX_LISTED),
+      context.accounts.team.current(),
+      context.standIns.current(context.now()),
       store.list({ viewer: { id: userId }, requesterId: userId, states: OPEN, limit: READ }),
-      expiringNext(deps),
-      deps.expiry.countsByMonth(),
-      admin ? moneyOf(deps, userId) : undefined,
-      mandatesOfPerson(deps.orders, userId),
-      decisionsOf(deps, userId, admin),
+      expiringNext(context),
+      context.expiry.countsByMonth(),
+      admin ? moneyOf(context, userId) : undefined,
+      mandatesOfPerson(context.orders, userId),
+      decisionsOf(context, userId, admin),
     ]);
   return {
     ...{ account, teamAccount, isAdmin: admin, incidents, open, months, money, mandates },
@@ -73,15 +75,15 @@ async function homeData(deps: SlackContext, userId: string, admin: boolean): Pro
 const OPEN = ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'] as const;
 
 /** The orders that wait for a person, with the briefings of those that are shown. */
-async function decisionsOf(deps: SlackContext, userId: string, admin: boolean) {
-  const { store } = deps.orders;
+async function decisionsOf(context: SlackContext, userId: string, admin: boolean) {
+  const { store } = context.orders;
   const [pending, unknown, toReview] = await Promise.all([
     store.list({ viewer: 'system', states: ['PENDING'], limit: READ }),
     store.list({ viewer: 'system', states: ['UNKNOWN'], limit: READ }),
     admin ? store.list({ viewer: 'system', isReviewOpen: true, limit: READ }) : [],
   ]);
   // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
-  const waiting = await waitingFor(deps.orders, userId, [...pending, ...unknown], { allGroups: admin });
+  const waiting = await waitingFor(context.orders, userId, [...pending, ...unknown], { allGroups: admin });
   // The longest waiting comes first.
   const toDecide = waiting.isApprover ? waiting.toDecide.toReversed() : undefined;
   const shown = toDecide?.slice(0, HOME_LENGTH) ?? [];
@@ -89,7 +91,7 @@ async function decisionsOf(deps: SlackContext, userId: string, admin: boolean) {
     unreadableGroups: waiting.unreadableGroups,
     toDecide,
     briefings: new Map(
-      await Promise.all(shown.map(async (order) => [order.id, await loadBriefing(deps, order)] as const)),
+      await Promise.all(shown.map(async (order) => [order.id, await loadBriefing(context, order)] as const)),
     ),
     toResolve: waiting.toResolve,
     toReview: toReview.map((order) => ({
@@ -100,9 +102,9 @@ async function decisionsOf(deps: SlackContext, userId: string, admin: boolean) {
 }
 
 /** The names that expire next, and which of them a mandate renews. */
-async function expiringNext(deps: SlackContext) {
-  const next = await deps.expiry.expiringNext(HOME_LENGTH);
-  return { next, renewals: await renewalDaysOf(deps, next) };
+async function expiringNext(context: SlackContext) {
+  const next = await context.expiry.expiringNext(HOME_LENGTH);
+  return { next, renewals: await renewalDaysOf(context, next) };
 }
 
 /** What was spent this month and how the budgets stand, for admins. */

@@ -28,7 +28,7 @@ export interface SlackApp {
 
 /** Joins Bolt and the features: each delivery goes to its feature, and all work under way is tracked. */
 export function createSlackApp(options: {
-  readonly deps: SlackContext;
+  readonly context: SlackContext;
   readonly botToken: Secret;
   readonly botUserId: string;
   readonly apiUrl: string | undefined;
@@ -38,21 +38,21 @@ export function createSlackApp(options: {
   /** Commands, shortcuts and presses per person and minute; 600 when left out. */
   readonly commandsPerMinute?: number | undefined;
 }): SlackApp {
-  const { deps, mode } = options;
-  const tracker = createWorkTracker(deps.log);
-  const receiver = createReceiver(mode, options.apiUrl, deps.log);
+  const { context, mode } = options;
+  const tracker = createWorkTracker(context.log);
+  const receiver = createReceiver(mode, options.apiUrl, context.log);
   const app = new App({
     receiver: receiver.receiver,
     authorize: async () => ({ botToken: options.botToken.reveal(), botUserId: options.botUserId }),
     clientOptions: webClientOptions(options.apiUrl),
-    logger: boltLogger(deps.log),
+    logger: boltLogger(context.log),
     convoStore: false,
     ignoreSelf: false,
   });
   const processEvent = app.processEvent.bind(app);
   app.processEvent = async (event) => {
     // Bolt acknowledges an event before any listener sees it.
-    await takeIn(deps, tracker, event.body);
+    await takeIn(context, tracker, event.body);
     await processEvent(event);
   };
   measureAcknowledgements(app, options.acknowledged ?? (() => undefined));
@@ -60,7 +60,7 @@ export function createSlackApp(options: {
   // A listener keeps only the body and the acknowledgement, so that the rest of Bolt's objects can be
   // collected.
   const { onCommand, onButton, onShortcut, onGlobalShortcut, onForm } = createDeliveryHandlers(
-    deps,
+    context,
     tracker,
     options.commandsPerMinute,
   );
@@ -72,7 +72,7 @@ export function createSlackApp(options: {
   app.shortcut('domain_task', async ({ body, ack }) => onGlobalShortcut({ body, ack: () => ack() }));
   app.view({ type: 'view_submission' }, onForm);
   app.event('app_home_opened', async ({ body, event }) => {
-    if (body.team_id === deps.teamId) showHome(deps, tracker, event);
+    if (body.team_id === context.teamId) showHome(context, tracker, event);
   });
 
   let isStopping = false;
@@ -94,26 +94,26 @@ export function createSlackApp(options: {
 }
 
 /** Handles an event about people and groups. Resolves when it is committed, or has taken too long. */
-async function takeIn(deps: SlackContext, { track }: WorkTracker, body: unknown): Promise<void> {
+async function takeIn(context: SlackContext, { track }: WorkTracker, body: unknown): Promise<void> {
   const announced = announcement.safeParse(body).data;
-  if (announced?.team_id !== deps.teamId) return;
+  if (announced?.team_id !== context.teamId) return;
   const { event } = announced;
-  if (event.type === 'subteam_members_changed') deps.directory.forgetGroup(event.subteam_id);
+  if (event.type === 'subteam_members_changed') context.directory.forgetGroup(event.subteam_id);
   if (event.type === 'user_change') {
     const { user } = event;
-    deps.directory.forgetPerson(user.id);
-    if (isFullMember(user, deps)) return;
+    context.directory.forgetPerson(user.id);
+    if (isFullMember(user, context)) return;
     // If this fails, the daily look finds the person.
-    const offboarded = track('offboarding', () => deps.offboard(user.id));
+    const offboarded = track('offboarding', () => context.offboard(user.id));
     await Promise.race([offboarded, sleep(ACKNOWLEDGE_WITHIN_MS, undefined, { ref: false })]);
   }
 }
 
 /** Shows the Home tab to whoever opened it. */
-function showHome(deps: SlackContext, { track }: WorkTracker, event: unknown): void {
+function showHome(context: SlackContext, { track }: WorkTracker, event: unknown): void {
   void track('home', async () => {
     const payload = homePayload.parse(event);
     if (payload.tab === 'messages') return;
-    await publishHome(deps, payload.user);
+    await publishHome(context, payload.user);
   });
 }

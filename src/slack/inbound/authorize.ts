@@ -52,7 +52,7 @@ function notAMember(userId: string): Person {
  * do.
  */
 export function interaction(
-  deps: SlackContext,
+  context: SlackContext,
   delivery: Delivery,
   person: Person = notAMember(delivery.userId),
 ): Interaction {
@@ -60,7 +60,7 @@ export function interaction(
   let account: ReturnType<Interaction['account']> | undefined;
   let orderAccount: ReturnType<Interaction['orderAccount']> | undefined;
   const show = (view: ModalView) =>
-    deps.web.call(isInModal ? 'views.push' : 'views.open', { trigger_id: triggerId, view }, openedView);
+    context.web.call(isInModal ? 'views.push' : 'views.open', { trigger_id: triggerId, view }, openedView);
   const answer: Interaction['respond'] = async (said, options) => {
     acknowledgement.give();
     const message = typeof said === 'string' ? textMessage(said) : said;
@@ -68,24 +68,24 @@ export function interaction(
     // A click on Home has no place but a direct message. When Slack doesn't take that, a modal says it.
     const isOnHome = triggerId !== undefined && responseUrl === undefined && (channelId ?? '') === '';
     if (isOnHome) {
-      if (await respondBefore(deps, to, message, acknowledgement.arrivedAt + TELL_WITHIN_MS)) return;
+      if (await respondBefore(context, to, message, acknowledgement.arrivedAt + TELL_WITHIN_MS)) return;
       if (await isShownWhole(message, show)) return;
     }
-    await respondWithRetries(deps, to, message, options);
+    await respondWithRetries(context, to, message, options);
   };
   return {
-    deps,
+    context,
     person,
     channelId,
     threadTs,
     deliveryId,
     arrivedAt: acknowledgement.arrivedAt,
     account: () => {
-      account ??= deps.accounts.active(person.id);
+      account ??= context.accounts.active(person.id);
       return account;
     },
     orderAccount: () => {
-      orderAccount ??= deps.accounts.forOrders(person.id);
+      orderAccount ??= context.accounts.forOrders(person.id);
       return orderAccount;
     },
     acknowledge: acknowledgement.give,
@@ -144,28 +144,29 @@ async function withinTrigger<T>(arrivedAt: number, call: () => Promise<T>): Prom
 }
 
 async function refusal(call: Interaction, needs: Needs): Promise<Message | undefined> {
-  const { deps, person } = call;
-  if (!person.isMember) return deps.orgId === undefined ? NOT_A_MEMBER : NOT_OF_THE_ORGANISATION;
-  if (needs === 'admin' && !isAdmin(deps, person)) return person.isConfirmed ? NOT_AN_ADMIN : ADMIN_UNKNOWN;
+  const { context, person } = call;
+  if (!person.isMember) return context.orgId === undefined ? NOT_A_MEMBER : NOT_OF_THE_ORGANISATION;
+  if (needs === 'admin' && !isAdmin(context, person))
+    return person.isConfirmed ? NOT_AN_ADMIN : ADMIN_UNKNOWN;
   if (needs === 'linked' && (await call.account()) === undefined) return notLinked(call);
   if (needs === 'account' && (await call.orderAccount()) === undefined) return notLinked(call);
   return undefined;
 }
 
-async function notLinked({ deps, person, orderAccount }: Interaction): Promise<Message> {
+async function notLinked({ context, person, orderAccount }: Interaction): Promise<Message> {
   if ((await orderAccount()) !== undefined) return NOT_LINKED_BUT_MAY_ORDER;
-  return isAdmin(deps, person) ? NOT_LINKED_ADMIN : NOT_LINKED;
+  return isAdmin(context, person) ? NOT_LINKED_ADMIN : NOT_LINKED;
 }
 
 /** Finds out who somebody is and whether they may do something that has needs; else what to say to them. */
 export async function authorize(
-  deps: SlackContext,
+  context: SlackContext,
   delivery: Delivery,
   needs: Needs,
 ): Promise<{ readonly call: Interaction } | { readonly refused: Message }> {
-  if (needs === 'nothing') return { call: interaction(deps, delivery) };
-  const person = await deps.directory.person(delivery.userId, delivery.homeTeamId);
-  const call = interaction(deps, delivery, person);
+  if (needs === 'nothing') return { call: interaction(context, delivery) };
+  const person = await context.directory.person(delivery.userId, delivery.homeTeamId);
+  const call = interaction(context, delivery, person);
   const refused = await refusal(call, needs);
   return refused === undefined ? { call } : { refused };
 }
@@ -175,12 +176,12 @@ export async function authorize(
  * @param activity for the log
  */
 export async function handle(
-  deps: SlackContext,
+  context: SlackContext,
   delivery: Delivery,
   { needs, activity }: { readonly needs: Needs; readonly activity: string },
   run: (call: Interaction) => Promise<void>,
 ): Promise<void> {
-  const answer = interaction(deps, delivery);
+  const answer = interaction(context, delivery);
   let hasSpoken = false;
   const noting =
     <Said extends readonly unknown[]>(say: (...said: Said) => Promise<void>) =>
@@ -190,10 +191,11 @@ export async function handle(
     };
   const slow = setTimeout(() => {
     // It is only said while there is no answer yet.
-    if (!hasSpoken) void respond(deps, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
+    if (!hasSpoken)
+      void respond(context, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
   }, SLOW_MS);
   try {
-    const admission = await authorize(deps, delivery, needs);
+    const admission = await authorize(context, delivery, needs);
     if ('refused' in admission) return await answer.respond(admission.refused);
     const { call } = admission;
     await run({
@@ -205,7 +207,7 @@ export async function handle(
     // Every delivery that was acknowledged late gets an answer.
     if (!hasSpoken) await call.respondIfLate(DONE);
   } catch (error) {
-    await answer.respond(errorMessage(deps.log, error, activity));
+    await answer.respond(errorMessage(context.log, error, activity));
   } finally {
     clearTimeout(slow);
   }

@@ -43,11 +43,11 @@ const COMMANDS_PER_MINUTE = 600;
 
 /** @param commandsPerMinute commands, shortcuts and presses per person */
 export function createDeliveryHandlers(
-  deps: SlackContext,
+  context: SlackContext,
   { track, runInBackground }: WorkTracker,
   commandsPerMinute = COMMANDS_PER_MINUTE,
 ) {
-  const handleLimited = createLimitedHandler(deps, commandsPerMinute);
+  const handleLimited = createLimitedHandler(context, commandsPerMinute);
   const background =
     (activity: string, run: Runner<void>) =>
     ({ body, ack }: Delivered) =>
@@ -59,15 +59,15 @@ export function createDeliveryHandlers(
       runInBackground('button', ack, async (acknowledgement) => {
         const readerOfHome = await runAction(handleLimited, body, acknowledgement);
         acknowledgement.give();
-        await adoptShownCard(deps, actionPayload.parse(body));
-        if (readerOfHome !== undefined) await publishHome(deps, readerOfHome);
+        await adoptShownCard(context, actionPayload.parse(body));
+        if (readerOfHome !== undefined) await publishHome(context, readerOfHome);
       }),
 
     onShortcut: ({ body, ack }: Delivered) =>
       runInBackground('shortcut', ack, async (acknowledgement) => {
         await runShortcut(handleLimited, body, acknowledgement);
         acknowledgement.give();
-        await adoptShownCard(deps, shortcutPayload.parse(body));
+        await adoptShownCard(context, shortcutPayload.parse(body));
       }),
 
     onGlobalShortcut: background('shortcut', runGlobalShortcut),
@@ -79,7 +79,7 @@ export function createDeliveryHandlers(
         const origin = originOf(payload.view);
         if (feature === undefined || origin === undefined) {
           await ack({ response_action: 'update', view: UNKNOWN_FORM });
-        } else await submitForm(deps, feature, payload, origin, ack);
+        } else await submitForm(context, feature, payload, origin, ack);
       }),
   };
 }
@@ -103,7 +103,7 @@ async function answerForRetired(
   { channel, message }: z.infer<typeof actionPayload>,
 ): Promise<Message | undefined> {
   if (message == null || channel == null) return undefined;
-  const { notifications, web } = call.deps;
+  const { notifications, web } = call.context;
   const found = await notifications.replacementOf({ channelId: channel.id, ts: message.ts });
   if (found === undefined) return undefined;
   call.acknowledge();
@@ -128,23 +128,23 @@ type Runner<Result> = (
   acknowledgement: Acknowledgement,
 ) => Promise<Result>;
 
-function createLimitedHandler(deps: SlackContext, commandsPerMinute: number): HandleLimited {
+function createLimitedHandler(context: SlackContext, commandsPerMinute: number): HandleLimited {
   const commands = createLimiter(commandsPerMinute, MINUTE_MS);
 
   /** @returns what to say to somebody over the limit; undefined below it */
   function isOverLimit(userId: string): Message | undefined {
     const seconds = commands.take(userId);
     if (seconds === undefined) return undefined;
-    deps.log.warn({ userId }, 'a person uses more commands and buttons than anybody can');
+    context.log.warn({ userId }, 'a person uses more commands and buttons than anybody can');
     return tooManyMessage(seconds);
   }
 
   return async (delivery, what, run) => {
-    const { userId, homeTeamId = deps.teamId } = delivery;
-    const mayBeMember = homeTeamId === deps.teamId || deps.orgId !== undefined;
+    const { userId, homeTeamId = context.teamId } = delivery;
+    const mayBeMember = homeTeamId === context.teamId || context.orgId !== undefined;
     const refused = mayBeMember ? isOverLimit(userId) : NOT_A_MEMBER;
-    if (refused !== undefined) await interaction(deps, delivery).respond(refused);
-    else await handle(deps, delivery, what, run);
+    if (refused !== undefined) await interaction(context, delivery).respond(refused);
+    else await handle(context, delivery, what, run);
   };
 }
 

@@ -26,16 +26,19 @@ const fetchResponse = fetchWithin(5_000);
  * @throws {SlackApiError} when none of the ways works
  */
 export async function respond(
-  deps: SlackContext,
+  context: SlackContext,
   to: ResponseTarget,
   message: Message,
   options: { readonly replace?: boolean } = {},
 ): Promise<void> {
   const { responseUrl } = to;
-  if (responseUrl !== undefined && !deps.isSlackAddress(responseUrl)) {
+  if (responseUrl !== undefined && !context.isSlackAddress(responseUrl)) {
     // Only the host is logged, because the whole address grants the right to answer.
     const host = URL.canParse(responseUrl) ? new URL(responseUrl).host : undefined;
-    deps.log.warn({ host }, 'a delivery names an address for answers that is not Slack’s: it is not called');
+    context.log.warn(
+      { host },
+      'a delivery names an address for answers that is not Slack’s: it is not called',
+    );
   } else if (
     responseUrl !== undefined &&
     (await tryResponseUrl(responseUrl, message, options.replace ?? false))
@@ -47,7 +50,7 @@ export async function respond(
     const { channelId, threadTs } = to;
     try {
       await withPlainFallback(message, ({ text, blocks }) =>
-        deps.web.call(
+        context.web.call(
           'chat.postEphemeral',
           { channel: channelId, user: to.person.id, thread_ts: threadTs, text, blocks },
           okResponse,
@@ -61,7 +64,11 @@ export async function respond(
     }
   }
   try {
-    await postMessage(deps.web, { channelId: await deps.directory.directMessage(to.person.id) }, message);
+    await postMessage(
+      context.web,
+      { channelId: await context.directory.directMessage(to.person.id) },
+      message,
+    );
   } catch (error) {
     // Where direct messages are turned off, only the channel is left.
     if (inChannel !== undefined && error instanceof SlackApiError && !isTransient(error)) throw inChannel;
@@ -71,12 +78,12 @@ export async function respond(
 
 /** Says something once. @param until in milliseconds of `performance.now` @returns whether Slack took it by then */
 export function respondBefore(
-  deps: SlackContext,
+  context: SlackContext,
   to: ResponseTarget,
   message: Message,
   until: number,
 ): Promise<boolean> {
-  const said = respond(deps, to, message).then(
+  const said = respond(context, to, message).then(
     () => true,
     (error: unknown) => {
       if (!(error instanceof SlackApiError)) throw error;
@@ -94,7 +101,7 @@ const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, 60_000, 120_00
  * order's messages show its state in any case.
  */
 export async function respondWithRetries(
-  deps: SlackContext,
+  context: SlackContext,
   to: ResponseTarget,
   message: Message,
   options?: { readonly replace?: boolean },
@@ -103,14 +110,14 @@ export async function respondWithRetries(
   const userId = to.person.id;
   for (const wait of [...waits, undefined]) {
     try {
-      return await respond(deps, to, message, options);
+      return await respond(context, to, message, options);
     } catch (err) {
       if (!(err instanceof SlackApiError)) throw err;
       if (wait === undefined || !isTransient(err)) {
-        deps.log.error({ err, userId }, 'a person could not be told something');
+        context.log.error({ err, userId }, 'a person could not be told something');
         return;
       }
-      deps.log.warn({ err, userId }, 'telling a person something; will try again');
+      context.log.warn({ err, userId }, 'telling a person something; will try again');
       await sleep(Math.max(wait, err.retryAfterMs ?? 0), undefined, { ref: false });
     }
   }

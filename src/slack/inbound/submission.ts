@@ -49,7 +49,7 @@ const ownAcknowledgement = (): Acknowledgement => ({
 
 /** Passes a submitted form to its feature, and shows the outcome to the person. */
 export async function submitForm(
-  deps: SlackContext,
+  context: SlackContext,
   feature: Permitted<FormFeature>,
   payload: z.infer<typeof viewPayload>,
   origin: FormOrigin,
@@ -65,12 +65,12 @@ export async function submitForm(
     acknowledgement: ownAcknowledgement(),
   };
   const values = valuesOf(view);
-  const outcome = submitted(deps, feature, delivery, values, origin);
+  const outcome = submitted(context, feature, delivery, values, origin);
   const quick = await Promise.race([outcome, sleep(SUBMISSION_MS, undefined, { ref: false })]);
-  const teller = interaction(deps, delivery);
+  const teller = interaction(context, delivery);
   // A form that was opened from the Home tab may change what the tab shows.
   const refreshHome = async () => {
-    if (delivery.channelId === undefined) await publishHome(deps, user.id);
+    if (delivery.channelId === undefined) await publishHome(context, user.id);
   };
   if (quick !== undefined) {
     await answerSubmission(quick, feature.form.title, view, ack, teller);
@@ -87,20 +87,20 @@ export async function submitForm(
 
 /** Never throws: whoever filled in a form gets the answer in it. */
 async function submitted(
-  deps: SlackContext,
+  context: SlackContext,
   feature: Permitted<FormFeature>,
   delivery: Delivery,
   values: FormValues,
   origin: FormOrigin,
 ): Promise<Submitted> {
   try {
-    const admission = await authorize(deps, delivery, feature.needs);
+    const admission = await authorize(context, delivery, feature.needs);
     if ('refused' in admission) {
       return { view: noticeView(feature.form.title, asSections(admission.refused)) };
     }
-    return await withPlainErrors(deps, await feature.submit({ ...admission.call, values, origin }));
+    return await withPlainErrors(context, await feature.submit({ ...admission.call, values, origin }));
   } catch (error) {
-    const said = errorMessage(deps.log, error, `form ${feature.form.name}`);
+    const said = errorMessage(context.log, error, `form ${feature.form.name}`);
     return { errors: { [feature.form.fields[0]?.name ?? '']: said.text } };
   }
 }
@@ -143,15 +143,15 @@ async function answerSubmission(
 const TELL_WITHIN_MS = 2_600;
 
 /** @returns whether Slack took it in time; if not, the form has to say it */
-function isTold({ deps, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
+function isTold({ context, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
   const reach = { person, channelId, threadTs, responseUrl: undefined };
-  return respondBefore(deps, reach, message, arrivedAt + TELL_WITHIN_MS);
+  return respondBefore(context, reach, message, arrivedAt + TELL_WITHIN_MS);
 }
 
 /** Runs the long work of a form. The person is told about an error; a view that was closed is not changed. */
 async function carryOn({ meanwhile }: NextView, viewId: string, teller: Interaction): Promise<void> {
   if (meanwhile === undefined) return;
-  const { web, log } = teller.deps;
+  const { web, log } = teller.context;
   const show = async (view: ModalView) => {
     await web.call('views.update', { view_id: viewId, view }, okResponse).catch((error: unknown) => {
       if (!(error instanceof SlackApiError)) throw error;
@@ -174,7 +174,7 @@ async function showLateOutcome(
   teller: Interaction,
 ): Promise<void> {
   const update = (view: ModalView) =>
-    teller.deps.web.call('views.update', { view_id: viewId, view }, okResponse);
+    teller.context.web.call('views.update', { view_id: viewId, view }, okResponse);
   try {
     if ('errors' in outcome) {
       const problems = Object.values(outcome.errors).map(escapeText);
@@ -209,7 +209,7 @@ async function problemsView(
   try {
     return formView({ ...(await renderForm(feature, teller, origin, values)), problems });
   } catch (err) {
-    teller.deps.log.error({ err, form: feature.form.name }, 'showing a form again');
+    teller.context.log.error({ err, form: feature.form.name }, 'showing a form again');
     return noticeView(
       feature.form.title,
       problems.map((problem) => section(problem)),

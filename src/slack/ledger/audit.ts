@@ -25,14 +25,14 @@ import { datesOf, readSpan } from './span.ts';
 const DEFAULT_DAYS = 30;
 
 async function* csvOf(
-  deps: SlackContext,
+  context: SlackContext,
   from: Date,
   to: Date,
   onRow: (at: Date) => void,
 ): AsyncGenerator<string> {
-  const nameOf = createNamer(deps.directory);
+  const nameOf = createNamer(context.directory);
   yield BYTE_ORDER_MARK + csvLine(AUDIT_COLUMNS);
-  for await (const logged of deps.events.read(from, to)) {
+  for await (const logged of context.events.read(from, to)) {
     const { at } = 'event' in logged ? logged.event : logged.entry;
     onRow(at);
     if ('event' in logged) yield csvLine(await teamEventRow(logged.event, nameOf));
@@ -41,7 +41,7 @@ async function* csvOf(
 }
 
 async function runAudit(call: CommandCall): Promise<void> {
-  const now = call.deps.now();
+  const now = call.context.now();
   const span = readSpan('audit', call.words, now, new Date(now.getTime() - DEFAULT_DAYS * DAY_MS));
   if ('problem' in span) return call.respond(span.problem);
   const progress: ExportProgress = { rows: 0, at: undefined, isWritten: false };
@@ -55,9 +55,9 @@ async function runAudit(call: CommandCall): Promise<void> {
 
 /** @returns what to tell the person */
 async function exported(call: CommandCall, span: Span, progress: ExportProgress): Promise<Message> {
-  const { deps, person } = call;
+  const { context, person } = call;
   const { from, to } = datesOf(span);
-  const lines = csvOf(deps, from, to, (at) => {
+  const lines = csvOf(context, from, to, (at) => {
     progress.rows += 1;
     progress.at = at;
   });
@@ -68,7 +68,7 @@ async function exported(call: CommandCall, span: Span, progress: ExportProgress)
     const filename = `domain-steward-audit-${span.first}-to-${span.last}.csv`;
     const problem = await handOver(call, { path, filename, what: auditFileText(span, rows) });
     if (problem !== undefined) return problem;
-    deps.log.info({ by: person.id, ...span, rows }, 'audit log exported');
+    context.log.info({ by: person.id, ...span, rows }, 'audit log exported');
     return textMessage(auditSentText(span, rows));
   });
 }

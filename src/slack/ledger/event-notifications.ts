@@ -19,25 +19,25 @@ import {
 
 /* What people are told of an event, once. */
 
-export function createEventPlanner(deps: SlackContext): NotificationPlanner {
+export function createEventPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
-    const event = await deps.events.find(id);
+    const event = await context.events.find(id);
     if (event === undefined) return undefined;
     const told = { version: ONCE, since: event.at };
     if (event.kind === 'stand_in_changed') {
       for (const [userId, text] of standInTexts(event)) {
-        const places = [directMessageTo(deps.directory, userId)];
+        const places = [directMessageTo(context.directory, userId)];
         await send({ ...told, purpose: `to:${userId}`, places, message: () => textMessage(text) });
       }
       return undefined;
     }
     const alert = event.kind === 'charter_status' ? charterStatusMessage(event) : ledgerMessage(event);
     if (alert !== undefined) {
-      await alertOfLedger(deps, event.at, alert, send);
+      await alertOfLedger(context, event.at, alert, send);
       return undefined;
     }
     if (event.kind === 'notices_rerouted') {
-      const { reminderChannel } = await deps.savedSettings();
+      const { reminderChannel } = await context.savedSettings();
       const places = [
         async () => (reminderChannel === undefined ? undefined : { channelId: reminderChannel }),
       ];
@@ -48,20 +48,20 @@ export function createEventPlanner(deps: SlackContext): NotificationPlanner {
     // At least the person who decided is told.
     const places = [
       async () => (origin?.channelId === '' ? undefined : origin),
-      directMessageTo(deps.directory, event.actor),
+      directMessageTo(context.directory, event.actor),
     ];
-    await send({ ...told, purpose: 'decision', places, message: () => decisionMessage(deps, event) });
+    await send({ ...told, purpose: 'decision', places, message: () => decisionMessage(context, event) });
     return undefined;
   };
 }
 
-async function decisionMessage(deps: SlackContext, event: TeamEvent): Promise<Message> {
+async function decisionMessage(context: SlackContext, event: TeamEvent): Promise<Message> {
   switch (event.kind) {
     case 'name_snoozed':
-      return textMessage(snoozedText(event, (await deps.savedSettings()).reminderTimezone));
+      return textMessage(snoozedText(event, (await context.savedSettings()).reminderTimezone));
     case 'lapse_requested': {
       const { id } = event.subject;
-      const known = await knownOfLapse(deps, id, deps.names.impacts.ofName(id, 'lapse'));
+      const known = await knownOfLapse(context, id, context.names.impacts.ofName(id, 'lapse'));
       return lapseRequest({ name: id, actor: event.actor, reason: event.reason }, known);
     }
     case 'lapse_confirmed':
@@ -73,14 +73,14 @@ async function decisionMessage(deps: SlackContext, event: TeamEvent): Promise<Me
 
 /** What is said of a name that may lapse: what hangs on it, or that it could not be found out, and what waiting costs. */
 export async function knownOfLapse(
-  deps: SlackContext,
+  context: SlackContext,
   name: string,
   look: Promise<Impact>,
 ): Promise<KnownOfLapse> {
   const [waiting, impact] = await Promise.all([
-    deps.expiry.find(name).then((domain) => waitingNow(deps, domain)),
+    context.expiry.find(name).then((domain) => waitingNow(context, domain)),
     look.catch((err: unknown) => {
-      deps.log.error({ err, name }, 'looking what hangs on a name');
+      context.log.error({ err, name }, 'looking what hangs on a name');
       return 'unseen' as const;
     }),
   ]);

@@ -37,24 +37,24 @@ export function ledgerMessage(event: TeamEvent): Message | undefined {
 
 /** Tells the admins and the channel of alarms. */
 export async function alertOfLedger(
-  deps: SlackContext,
+  context: SlackContext,
   since: Date,
   message: Message,
   send: SendNotification,
 ): Promise<void> {
   const told = { version: ONCE, since, message: () => message };
-  await send({ ...told, purpose: 'alert', places: [() => alertPlace(deps)] });
-  for (const admin of await deps.adminsToNotify())
-    await send({ ...told, purpose: `to:${admin}`, places: [directMessageTo(deps.directory, admin)] });
+  await send({ ...told, purpose: 'alert', places: [() => alertPlace(context)] });
+  for (const admin of await context.adminsToNotify())
+    await send({ ...told, purpose: `to:${admin}`, places: [directMessageTo(context.directory, admin)] });
 }
 
 /** One line a day in `ALERT_CHANNEL`, where it is set, whose thread has the anchors of its hours. */
-export function createAnchorPlanner(deps: SlackContext): NotificationPlanner {
+export function createAnchorPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
-    const { alertChannel: channelId } = await deps.savedSettings();
+    const { alertChannel: channelId } = await context.savedSettings();
     if (channelId === undefined) return undefined;
     const from = new Date(`${day}T00:00:00Z`);
-    const anchors = await deps.seals.anchorsBetween(from, new Date(from.getTime() + DAY_MS));
+    const anchors = await context.seals.anchorsBetween(from, new Date(from.getTime() + DAY_MS));
     const line = await send({
       ...{ purpose: 'day', version: ONCE, since: from },
       // Reminders are read by other people, who have nothing to do with hashes.

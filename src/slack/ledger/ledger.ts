@@ -29,11 +29,11 @@ async function* textOf(
 }
 
 async function runLedger(call: CommandCall): Promise<void> {
-  const { deps, person } = call;
-  const span = call.words.length === 0 ? undefined : readSpan('ledger', call.words, deps.now());
+  const { context, person } = call;
+  const span = call.words.length === 0 ? undefined : readSpan('ledger', call.words, context.now());
   if (span !== undefined && 'problem' in span) return call.respond(span.problem);
-  const file = deps.ledger.file(span && datesOf(span));
-  const { fingerprint, ...state } = await deps.ledger.state();
+  const file = context.ledger.file(span && datesOf(span));
+  const { fingerprint, ...state } = await context.ledger.state();
   if (file === undefined || fingerprint === undefined) return call.respond(NO_KEY);
   let written = 0;
   const lines = textOf(file, () => {
@@ -45,7 +45,7 @@ async function runLedger(call: CommandCall): Promise<void> {
     const days = span === undefined ? '' : `-${span.first}-to-${span.last}`;
     const filename = `domain-steward-ledger${days}.jsonl`;
     const problem = await handOver(call, { path, filename, what: ledgerFileText(span) });
-    if (problem === undefined) deps.log.info({ by: person.id, ...span }, 'ledger exported');
+    if (problem === undefined) context.log.info({ by: person.id, ...span }, 'ledger exported');
     const waiting = state.waitingSeconds > OVERDUE_SECONDS ? Math.round(state.waitingSeconds) : 0;
     return problem ?? ledgerMessage({ ...state, fingerprint, waiting });
   });
@@ -54,12 +54,12 @@ async function runLedger(call: CommandCall): Promise<void> {
 
 /** Hands the receipt of an order to who may see it. */
 async function sendReceipt(call: Interaction, id: string): Promise<void> {
-  const { deps } = call;
-  const order = await loadVisible(deps.orders, viewerOf(call), id);
+  const { context } = call;
+  const order = await loadVisible(context.orders, viewerOf(call), id);
   if (order === undefined) return call.respond(noSuchOrderText(id));
   // What has happened to it by now belongs to it.
-  await deps.ledger.sealAndAnchor();
-  const lines = await deps.ledger.receipt(order, deps.statementOf(order));
+  await context.ledger.sealAndAnchor();
+  const lines = await context.ledger.receipt(order, context.statementOf(order));
   if (lines === undefined) return call.respond(NO_KEY);
   if (!lines.some(({ type }) => type === 'seal')) return call.respond(noReceiptText(order.id));
   let text = '';

@@ -10,27 +10,27 @@ import { ACTS_PER_MESSAGE, dayMessage, type ToldAct } from './mandate.view.ts';
  * there may go out a day later, so that is recorded at once.
  */
 
-export function createMandateDayPlanner(deps: SlackContext): NotificationPlanner {
+export function createMandateDayPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
-    const told = await toldActs(deps.orders, day);
+    const told = await toldActs(context.orders, day);
     const parts = chunksOf(told, ACTS_PER_MESSAGE);
     let first: { readonly channelId: string; readonly ts: string } | undefined;
     for (const [part, acts] of parts.entries()) {
       const { at, state } = await send(
-        await wantedPart(deps, day, acts, { part, isLast: part === parts.length - 1, first }),
+        await wantedPart(context, day, acts, { part, isLast: part === parts.length - 1, first }),
       );
       if (at === undefined) return undefined;
       first ??= at;
       if (state !== 'current') continue;
       const ids = acts.filter(({ act }) => act.held === undefined).map(({ act }) => act.id);
-      await deps.orders.mandates.announced(ids, deps.now(), first);
+      await context.orders.mandates.announced(ids, context.now(), first);
     }
     return undefined;
   };
 }
 
 async function wantedPart(
-  deps: SlackContext,
+  context: SlackContext,
   day: string,
   acts: readonly ToldAct[],
   {
@@ -39,12 +39,12 @@ async function wantedPart(
     first,
   }: { part: number; isLast: boolean; first: { channelId: string; ts: string } | undefined },
 ): Promise<WantedNotification> {
-  const { reminderChannel } = await deps.savedSettings();
+  const { reminderChannel } = await context.savedSettings();
   const channelId = reminderChannel ?? acts[0]?.order?.channelId;
   return {
     purpose: part === 0 ? 'day' : `day:${part + 1}`,
     version: JSON.stringify(acts.map(({ act, order }) => [act.id, act.held, act.orderId, order?.state])),
-    since: acts[0]?.act.at ?? deps.now(),
+    since: acts[0]?.act.at ?? context.now(),
     places: [
       async () =>
         first === undefined

@@ -78,9 +78,9 @@ const declared = z.object({
 const mandateForm = formOfList({
   form: { name: 'mandate', title: 'Ask for a mandate', submit: 'Ask' },
   fields: () => declared,
-  find: (call: Interaction, id: string) => loadVisible(call.deps.orders, viewerOf(call), id),
-  async values(former, { deps, person }) {
-    const own = await deps.accounts.active(person.id);
+  find: (call: Interaction, id: string) => loadVisible(call.context.orders, viewerOf(call), id),
+  async values(former, { context, person }) {
+    const own = await context.accounts.active(person.id);
     const account = own === undefined ? 'team' : 'mine';
     return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...valuesOf(former?.input) };
   },
@@ -106,7 +106,7 @@ async function save(
   call: SubmissionCall,
   { account, reason, mandate_names, ...typed }: z.output<typeof declared>,
 ): Promise<Submitted> {
-  const { accounts, orders } = call.deps;
+  const { accounts, orders } = call.context;
   const { channelId, threadTs } = call.origin;
   const outcome = await requestMandate(orders, {
     typed: { ...typed, mandate_names: mandate_names.join('\n') },
@@ -126,7 +126,7 @@ async function save(
 const runMandates = async (call: CommandCall) => call.respond(await mandatesPage(call, 0));
 
 async function mandatesPage(call: Interaction, offset: number): Promise<Message> {
-  const { orders } = call.deps;
+  const { orders } = call.context;
   const viewer = viewerOf(call);
   const [{ shown, hidden }, waiting] = await Promise.all([
     mandatesStanding(orders, viewer),
@@ -136,14 +136,14 @@ async function mandatesPage(call: Interaction, offset: number): Promise<Message>
 }
 
 async function end(call: ActionCall): Promise<void> {
-  const outcome = await endMandate(call.deps.orders, call.value, call.person.id);
-  if (outcome.ok) call.deps.notifyDue();
+  const outcome = await endMandate(call.context.orders, call.value, call.person.id);
+  if (outcome.ok) call.context.notifyDue();
   await call.respond(textMessage(outcome.ok ? endedText(call.value) : refusalText(outcome.refusal)));
 }
 
 /** Stops all that was said in the message of a day and is not sent yet, as far as the person may. */
 async function stopAll(call: ActionCall): Promise<void> {
-  const { orders, notifyDue } = call.deps;
+  const { orders, notifyDue } = call.context;
   const acts = await orders.mandates.actsOf(call.value);
   let [asked, stopped] = [0, 0];
   let refused: string | undefined;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Amount, formatDecimal, parseAmount } from '../../money/amount.ts';
 import { BUDGET_SPANS, type Budget } from '../../money/budget.ts';
 import type { Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
-import { context, textMessage } from '../kit/blocks.ts';
+import { context as contextBlock, textMessage } from '../kit/blocks.ts';
 import { formOfList } from '../kit/edited-list.ts';
 import { choiceField, type FieldLook, field } from '../kit/form.ts';
 import { opening } from '../orders/ordering.ts';
@@ -48,24 +48,24 @@ const budgetForm = formOfList({
           .regex(TAG, 'Give one tag of letters, digits and hyphens, such as brand.')
           .optional(),
       ),
-      amount: amountField(budget, call?.deps.currency ?? 'EUR'),
+      amount: amountField(budget, call?.context.currency ?? 'EUR'),
       span: choiceField(
         'For',
         { month: 'a month', year: 'a year' } satisfies Record<Budget['span'], string>,
         z.enum(BUDGET_SPANS, 'Choose a month or a year.'),
       ),
     }),
-  find: async ({ deps }: Interaction, id: string) =>
-    (await deps.budgets.list()).find((budget) => budget.id === id),
+  find: async ({ context }: Interaction, id: string) =>
+    (await context.budgets.list()).find((budget) => budget.id === id),
   values: (budget) =>
     budget === undefined
       ? { span: 'month' }
       : { tag: budget.tag ?? '', span: budget.span, amount: formatDecimal(budget.amount) },
-  intro: (budget, { deps }) => [context(budgetIntro(budget, (budget?.amount ?? deps).currency))],
+  intro: (budget, { context }) => [contextBlock(budgetIntro(budget, (budget?.amount ?? context).currency))],
   gone: { amount: BUDGET.gone },
 
   async save(call: SubmissionCall, { tag, span, amount }, budget): Promise<Submitted> {
-    const { budgets, now } = call.deps;
+    const { budgets, now } = call.context;
     const by = call.person.id;
     if (budget !== undefined && tag !== budget.tag) return { errors: { tag: BUDGET.another } };
     if (budget !== undefined && span !== budget.span) return { errors: { span: BUDGET.another } };
@@ -92,9 +92,9 @@ const budgetForm = formOfList({
 });
 
 /** Cards of waiting orders show the budgets, so they are shown again. */
-async function saved({ deps, person }: SubmissionCall, said: string): Promise<Submitted> {
-  deps.log.info({ by: person.id }, 'budgets changed');
-  await deps.refreshWaitingCards();
+async function saved({ context, person }: SubmissionCall, said: string): Promise<Submitted> {
+  context.log.info({ by: person.id }, 'budgets changed');
+  await context.refreshWaitingCards();
   return { say: textMessage(said) };
 }
 

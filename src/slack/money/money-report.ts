@@ -15,16 +15,16 @@ const LAST_DAY = 7;
 const AHEAD_MS = 366 * DAY_MS;
 
 /** Opens the report of the previous month, with the first digest of a month or later. */
-export async function openMoneyReport(deps: SlackContext): Promise<void> {
-  const report = await reportDue(deps);
-  if (report !== undefined && (await keepsBooks(deps)))
-    await deps.notifications.open({ kind: 'report', id: report.span.text }, deps.now());
+export async function openMoneyReport(context: SlackContext): Promise<void> {
+  const report = await reportDue(context);
+  if (report !== undefined && (await keepsBooks(context)))
+    await context.notifications.open({ kind: 'report', id: report.span.text }, context.now());
 }
 
 /** Posts the report of a month (YYYY-MM) once. */
-export function createMoneyReportPlanner(deps: SlackContext): NotificationPlanner {
+export function createMoneyReportPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
-    const report = await reportDue(deps);
+    const report = await reportDue(context);
     if (report?.span.text !== id) return undefined;
     const { channelId, span, timeZone } = report;
     await send({
@@ -32,7 +32,7 @@ export function createMoneyReportPlanner(deps: SlackContext): NotificationPlanne
       version: ONCE,
       since: span.to,
       places: [async () => ({ channelId })],
-      message: async () => moneyReport(await figuresOf(deps, span, timeZone)),
+      message: async () => moneyReport(await figuresOf(context, span, timeZone)),
       mustArrive: true,
       alertsAdmins: true,
     });
@@ -63,18 +63,18 @@ function monthBefore(day: string): SpendSpan | undefined {
   return readSpan(utcDay(new Date(first.getTime() - 1)).slice(0, 7));
 }
 
-async function figuresOf(deps: SlackContext, span: SpendSpan, timeZone: string): Promise<MoneyReport> {
-  const { spending, moneyReports: reports } = deps;
+async function figuresOf(context: SlackContext, span: SpendSpan, timeZone: string): Promise<MoneyReport> {
+  const { spending, moneyReports: reports } = context;
   const { text: month, from, to } = span;
-  const now = deps.now();
+  const now = context.now();
   const today = utcDay(now);
   const [list, purchases, unknownOutcomes, lapsed, renewals, budgets, decisions] = await Promise.all([
-    deps.prices.list(),
+    context.prices.list(),
     spending.purchases(from, to),
     spending.unknownOutcomes(from, to),
     reports.lapsed(from, to),
     spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
-    deps.budgets.standings(utcDay(new Date(to.getTime() - 1))),
+    context.budgets.standings(utcDay(new Date(to.getTime() - 1))),
     reports.decisions(from, to),
   ]);
   const { total: spent, byTask, byMandate } = spendOf(list, purchases);
@@ -101,15 +101,15 @@ export async function openPriceDifferences({ notifications, now: clock }: SlackC
 }
 
 /** Tells admins once, by direct message, where the answers of a day (YYYY-MM-DD) differ from the price list. */
-export function createPriceDifferencePlanner(deps: SlackContext): NotificationPlanner {
+export function createPriceDifferencePlanner(context: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
     const from = new Date(`${day}T00:00:00Z`);
     const [list, answers] = await Promise.all([
-      deps.prices.list(),
-      deps.moneyReports.answers(from, new Date(from.getTime() + DAY_MS)),
+      context.prices.list(),
+      context.moneyReports.answers(from, new Date(from.getTime() + DAY_MS)),
     ]);
     const found = priceDifferences(list, answers);
-    if (found.length > 0) await notifyAdmins(deps, send, differencesMessage(day, found));
+    if (found.length > 0) await notifyAdmins(context, send, differencesMessage(day, found));
     return undefined;
   };
 }

@@ -18,7 +18,7 @@ import {
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
-import { context, count, type Message, textMessage } from '../kit/blocks.ts';
+import { context as contextBlock, count, type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { formOfList } from '../kit/edited-list.ts';
 import { choiceField, errorTexts, fieldsOf, TYPED_OR_EMPTY, typedField } from '../kit/form.ts';
@@ -66,11 +66,11 @@ const priced = z.object({
 const priceForm = formOfList({
   form: { name: 'price', title: 'Price', submit: 'Save' },
   fields: () => priced,
-  find: async ({ deps }: Interaction, id: string) =>
-    (await deps.prices.list()).find((price) => price.id === id),
-  values: (edited, { deps }) =>
+  find: async ({ context }: Interaction, id: string) =>
+    (await context.prices.list()).find((price) => price.id === id),
+  values: (edited, { context }) =>
     edited === undefined
-      ? { period: '1', valid_from: utcDay(deps.now()) }
+      ? { period: '1', valid_from: utcDay(context.now()) }
       : {
           zone: edited.zone,
           task: edited.task,
@@ -79,14 +79,14 @@ const priceForm = formOfList({
           valid_from: edited.validFrom,
           source: edited.source,
         },
-  intro: (edited, { deps }) => [context(PRICES.intro((edited?.amount ?? deps).currency))],
+  intro: (edited, { context }) => [contextBlock(PRICES.intro((edited?.amount ?? context).currency))],
   gone: { zone: PRICES.gone },
 
   async save(call: SubmissionCall, given, edited): Promise<Submitted> {
-    const read = readPrice(given, (edited?.amount ?? call.deps).currency);
+    const read = readPrice(given, (edited?.amount ?? call.context).currency);
     if (!read.ok) return { errors: errorTexts(read.issues, (issue) => PRICE_ISSUES[issue]) };
     const after = read.price;
-    const list = await call.deps.prices.list();
+    const list = await call.context.prices.list();
     if (edited === undefined) return save(call, list, priceEdits(list, [after]), 'zone');
     if (list.some((price) => price.id !== edited.id && priceKey(price) === priceKey(after)))
       return { errors: { valid_from: PRICES.taken } };
@@ -94,8 +94,8 @@ const priceForm = formOfList({
   },
 });
 
-async function priceConditions({ deps }: Interaction): Promise<PriceConditions> {
-  const { budgets, orders, now } = deps;
+async function priceConditions({ context }: Interaction): Promise<PriceConditions> {
+  const { budgets, orders, now } = context;
   const [{ rules }, listed, inForce] = await Promise.all([
     // With a charter that doesn't count, the last signed rules decide, not the published ones.
     orders.signing.policy.current(),
@@ -119,7 +119,7 @@ async function save(
   edits: readonly PriceEdit[],
   field: string,
 ): Promise<Submitted> {
-  const { prices, log, now } = call.deps;
+  const { prices, log, now } = call.context;
   const waiting = loosenedPrices(list, edits, await priceConditions(call));
   if (waiting.length > MAX_WAITING_PRICES)
     return { errors: { [field]: PRICES.tooManyWait(MAX_WAITING_PRICES) } };
@@ -129,7 +129,7 @@ async function save(
   if (atOnce.length > 0) {
     log.info({ by: call.person.id, edits: atOnce.length }, 'price list changed');
     // Cards of waiting orders show prices.
-    await call.deps.refreshWaitingCards();
+    await call.context.refreshWaitingCards();
   }
   const waits = waiting.length === 0 ? [] : await waitWithPrices(call, waiting);
   const saved = waiting.length > 0 && atOnce.length === 0 ? [] : [pricesSaved(atOnce)];
@@ -146,9 +146,9 @@ const imported = z.object(
 
 const pricesImportForm: FormFeature<'prices_import'> = {
   form: { name: 'prices_import', title: 'Import prices', submit: 'Import', fields: fieldsOf(imported) },
-  render: (call) => ({ intro: [context(PRICES.importIntro(call.deps.currency))] }),
+  render: (call) => ({ intro: [contextBlock(PRICES.importIntro(call.context.currency))] }),
   async submit(call) {
-    const { prices, currency } = call.deps;
+    const { prices, currency } = call.context;
     const given = await attachedCsv(call);
     if ('errors' in given) return given;
     const read = await readPrices(given.text, currency);
@@ -159,19 +159,19 @@ const pricesImportForm: FormFeature<'prices_import'> = {
 };
 
 async function pricesPage(call: Interaction, offset: number): Promise<Message> {
-  const { prices, currency, now, directory } = call.deps;
+  const { prices, currency, now, directory } = call.context;
   const [list, locale] = await Promise.all([prices.list(), directory.localeOf(call.person.id)]);
-  const isReaderAdmin = isAdmin(call.deps, call.person);
+  const isReaderAdmin = isAdmin(call.context, call.person);
   const reader = { isAdmin: isReaderAdmin, locale, today: utcDay(now()), currency };
   return priceList(list, offset, reader);
 }
 
 async function exportPrices(call: ActionCall): Promise<void> {
-  const list = await call.deps.prices.list();
+  const list = await call.context.prices.list();
   await call.respond(
     await sendFile(call, {
       text: await csvFile([PRICE_COLUMNS, ...list.map(priceCells)]),
-      filename: `domain-steward-prices-${utcDay(call.deps.now())}.csv`,
+      filename: `domain-steward-prices-${utcDay(call.context.now())}.csv`,
       what: `The price list with ${count(list.length, 'price')}`,
     }),
   );

@@ -36,7 +36,7 @@ import { noSpanText, SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } f
 const AHEAD_MS = 366 * DAY_MS;
 
 async function runSpend(call: CommandCall): Promise<void> {
-  const [word = String(call.deps.now().getUTCFullYear()), ...more] = call.words;
+  const [word = String(call.context.now().getUTCFullYear()), ...more] = call.words;
   const span = more.length === 0 ? readSpan(word) : undefined;
   if (span === undefined) {
     return call.respond(noSpanText(call.words.join(' ')));
@@ -45,10 +45,10 @@ async function runSpend(call: CommandCall): Promise<void> {
 }
 
 async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> {
-  const { deps, person } = call;
-  const { prices, budgets, spending, orders, directory, currency } = deps;
-  const now = deps.now();
-  const { reminderTimezone: timeZone } = await deps.savedSettings();
+  const { context, person } = call;
+  const { prices, budgets, spending, orders, directory, currency } = context;
+  const now = context.now();
+  const { reminderTimezone: timeZone } = await context.savedSettings();
   const [list, purchases, unknownOutcomes, renewals, unused, locale, standings] = await Promise.all([
     prices.list(),
     spending.purchases(span.from, span.to),
@@ -72,7 +72,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
     ahead,
     unused: renewalsByZone(list, unused, utcDay(now)),
     budgets: standings,
-    isAdmin: isAdmin(deps, person),
+    isAdmin: isAdmin(context, person),
     currency,
     locale,
   };
@@ -85,7 +85,7 @@ async function concealedFrom(
 ): Promise<(purchase: Purchase) => boolean> {
   const viewer = viewerOf(call);
   const ofOthers = ({ privateTo }: Purchase) => privateTo?.includes(viewer.id) === false;
-  const seen = !purchases.some(ofOthers) || (await seesAll(call.deps.orders, viewer));
+  const seen = !purchases.some(ofOthers) || (await seesAll(call.context.orders, viewer));
   return seen ? () => false : ofOthers;
 }
 
@@ -97,7 +97,7 @@ function dayWithin({ from, to }: SpendSpan, today: string): string {
 
 async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {
   const shown = await figures(call, span);
-  const nameOf = createNamer(call.deps.directory);
+  const nameOf = createNamer(call.context.directory);
   const people = shown.spend.byPerson
     .filter(({ key }) => key !== CONCEALED)
     .map(async ({ key }) => [key, await nameOf(key)] as const);

@@ -20,7 +20,7 @@ import { savedText } from './portfolio.view.ts';
 
 /** The gate for changes that a person asks for here. */
 export function gateOf(call: Interaction): Gate {
-  return (changes) => call.deps.facts.changeReminders(changes, call.person.id, formOrigin(call));
+  return (changes) => call.context.facts.changeReminders(changes, call.person.id, formOrigin(call));
 }
 
 /**
@@ -34,9 +34,9 @@ export async function editedText(
 ): Promise<string> {
   if (typeof outcome === 'string') return factsRefusalText({ code: outcome });
   const { changed, waiting } = outcome;
-  call.deps.notifyDue();
+  call.context.notifyDue();
   // A name that becomes guarded is looked at without waiting for its next routine look.
-  const { portfolio, names, log } = call.deps;
+  const { portfolio, names, log } = call.context;
   for await (const slice of slicesOf(changed))
     for (const [name, { tags }] of await portfolio.findMany(slice))
       if (tags.includes(GUARDED)) await names.requestLook(name);
@@ -47,18 +47,21 @@ export async function editedText(
 
 /** Has the question to the second person posted. @returns what to tell who asked */
 export async function askSecondPerson(
-  { deps }: Interaction,
+  { context }: Interaction,
   waiting: PendingChange<FactsChange>,
 ): Promise<string> {
-  deps.log.info({ by: waiting.askedBy, changeId: waiting.id }, 'a change of names waits for a second person');
-  deps.notifyDue();
-  const { channels, people } = await approversToAsk(deps, waiting);
+  context.log.info(
+    { by: waiting.askedBy, changeId: waiting.id },
+    'a change of names waits for a second person',
+  );
+  context.notifyDue();
+  const { channels, people } = await approversToAsk(context, waiting);
   return waitingText(waiting, channels[0] ?? people);
 }
 
 async function confirm(call: ActionCall): Promise<void> {
   const shown = factsHashIn(call.blockId);
-  const outcome = await call.deps.facts.confirm(call.value, { userId: call.person.id }, shown);
+  const outcome = await call.context.facts.confirm(call.value, { userId: call.person.id }, shown);
   await showConfirmation(call, outcome, true);
 }
 
@@ -68,7 +71,7 @@ export async function showConfirmation(
   outcome: DecidedFacts,
   replace: boolean,
 ): Promise<void> {
-  const { facts, notifyDue, log, names } = call.deps;
+  const { facts, notifyDue, log, names } = call.context;
   const by = call.person.id;
   notifyDue();
   if (!outcome.ok) {
@@ -85,7 +88,7 @@ export async function showConfirmation(
 }
 
 async function dismiss(call: ActionCall): Promise<void> {
-  const { facts, notifyDue, log } = call.deps;
+  const { facts, notifyDue, log } = call.context;
   const by = call.person.id;
   const outcome = await facts.dismiss(call.value, by);
   notifyDue();
@@ -99,12 +102,12 @@ async function dismiss(call: ActionCall): Promise<void> {
 async function refuse(call: ActionCall, refusal: FactsRefusal): Promise<void> {
   await call.respond(factsRefusalText(refusal));
   if (refusal.code === 'change_stale' && refusal.again !== undefined)
-    await call.respond(waitingFacts(refusal.again, await call.deps.facts.progressOf(refusal.again)));
+    await call.respond(waitingFacts(refusal.again, await call.context.facts.progressOf(refusal.again)));
 }
 
 /** Hands over all that changes, and offers to confirm it beside that. */
 async function lookAtFacts(call: ActionCall): Promise<void> {
-  const { facts } = call.deps;
+  const { facts } = call.context;
   const waiting = await facts.find(call.value);
   if (waiting === undefined) return call.respond(factsRefusalText({ code: 'change_gone' }));
   const problem = await handOver(call, await changesFile(waiting.change.names));

@@ -56,20 +56,20 @@ interface Telling {
 }
 
 /** Tells people about an incident. */
-export function createIncidentPlanner(deps: SlackContext): NotificationPlanner {
+export function createIncidentPlanner(context: SlackContext): NotificationPlanner {
   return async (claim, send) => {
-    const incident = await deps.incidents.find(claim.id);
+    const incident = await context.incidents.find(claim.id);
     if (incident === undefined) return undefined;
     const orders = incident.changes.flatMap((change) => change.orders.map(({ id }) => id));
     const [admins, privateOrders, movedAt, name, settings] = await Promise.all([
-      deps.adminsToNotify(),
-      privateIds(deps.orders, orders),
-      movedAfter(deps, incident),
-      readName(deps, incident.name),
-      deps.savedSettings(),
+      context.adminsToNotify(),
+      privateIds(context.orders, orders),
+      movedAfter(context, incident),
+      readName(context, incident.name),
+      context.savedSettings(),
     ]);
     const { channel: own } = name;
-    const now = deps.now();
+    const now = context.now();
     const again = movedAt === undefined ? nextUpdate(incident, now) : undefined;
     const common = {
       // The countdown is another one each hour.
@@ -91,7 +91,7 @@ export function createIncidentPlanner(deps: SlackContext): NotificationPlanner {
       purpose: 'incident',
       places: [
         channelOf(alertChannelOf(settings)),
-        ...admins.map((admin) => directMessageTo(deps.directory, admin)),
+        ...admins.map((admin) => directMessageTo(context.directory, admin)),
         channelOf(own),
       ],
       mustArrive: true,
@@ -100,7 +100,7 @@ export function createIncidentPlanner(deps: SlackContext): NotificationPlanner {
     if (first.at === undefined) return { again };
     const people = { owner: name.owner, approvers: settings.approvers };
     const telling = { incident, name, people, privateOrders, claim, send };
-    const replies = repliesTo(deps, telling, first.at);
+    const replies = repliesTo(context, telling, first.at);
     await tellThread(telling, replies, first.at, '');
     const standing = claim.notifications.flatMap(({ purpose, message }) =>
       purpose.startsWith(COPY) && message !== undefined ? message.channelId : [],
@@ -116,17 +116,17 @@ export function createIncidentPlanner(deps: SlackContext): NotificationPlanner {
   };
 }
 
-async function readName(deps: SlackContext, name: string): Promise<NameOfIncident> {
+async function readName(context: SlackContext, name: string): Promise<NameOfIncident> {
   const [watched, details, record] = await Promise.all([
-    deps.expiry.find(name),
-    deps.portfolio.find(name),
-    deps.nameRecords.find(name),
+    context.expiry.find(name),
+    context.portfolio.find(name),
+    context.nameRecords.find(name),
   ]);
   return {
     owner: details?.owner ?? watched?.registeredBy ?? watched?.addedBy,
     channel: details?.channel,
     registrar: record?.trusted?.registrar,
-    isElsewhere: record !== undefined && isAtAnotherRegistrar(record, deps.now()),
+    isElsewhere: record !== undefined && isAtAnotherRegistrar(record, context.now()),
   };
 }
 
@@ -165,7 +165,7 @@ interface Reply {
 }
 
 /** The replies that there are to be by now. What joined, and what was said of it, has a number of its own each time. */
-function repliesTo(deps: SlackContext, telling: Telling, at: PostedMessage): readonly Reply[] {
+function repliesTo(context: SlackContext, telling: Telling, at: PostedMessage): readonly Reply[] {
   const { incident, name, people, privateOrders } = telling;
   const { changes, proposed, explained, raisedBy, state } = incident;
   let raised: Promise<Message | undefined> | undefined;
@@ -181,7 +181,7 @@ function repliesTo(deps: SlackContext, telling: Telling, at: PostedMessage): rea
     proposed !== undefined && once(`proposed:${changes.length}`, () => proposedReply(incident)),
     raisedBy !== undefined &&
       once('raised', () => {
-        raised ??= tellConcerned(deps, telling, at);
+        raised ??= tellConcerned(context, telling, at);
         return raised;
       }),
     explained !== undefined && once(`ours:${changes.length}`, () => oursReply(incident)),
@@ -191,19 +191,19 @@ function repliesTo(deps: SlackContext, telling: Telling, at: PostedMessage): rea
 
 /** Tells everybody concerned directly. @returns the reply that says who was told; undefined while somebody is still to be */
 async function tellConcerned(
-  deps: SlackContext,
+  context: SlackContext,
   { incident, name, send }: Telling,
   at: PostedMessage,
 ): Promise<Message | undefined> {
-  const { people, unreadableGroups } = await concerned(deps, name);
+  const { people, unreadableGroups } = await concerned(context, name);
   const reached: string[] = [];
   for (const person of people) {
     const { state } = await send({
       purpose: `raised:to:${person}`,
       version: ONCE,
       since: incident.openedAt,
-      places: [directMessageTo(deps.directory, person)],
-      message: () => raisedMessage(incident, at.channelId, deps.now()),
+      places: [directMessageTo(context.directory, person)],
+      message: () => raisedMessage(incident, at.channelId, context.now()),
       metadata: metadataOf(incident),
     });
     if (state === 'pending') return undefined;
@@ -237,9 +237,9 @@ async function tellThread(
 }
 
 /** The name's owner, the admins and the approvers, each once. */
-async function concerned(deps: SlackContext, { owner }: NameOfIncident) {
-  const [{ approvers }, admins] = await Promise.all([deps.savedSettings(), deps.adminsToNotify()]);
-  return peopleAmong(deps.directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);
+async function concerned(context: SlackContext, { owner }: NameOfIncident) {
+  const [{ approvers }, admins] = await Promise.all([context.savedSettings(), context.adminsToNotify()]);
+  return peopleAmong(context.directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);
 }
 
 function metadataOf(incident: Incident): MessageMetadata {

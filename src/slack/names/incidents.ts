@@ -30,8 +30,8 @@ import {
 
 /** Why a person may not act on incidents; undefined for approvers and admins. */
 async function refusalOfPerson(call: Interaction): Promise<string | undefined> {
-  if (isAdmin(call.deps, call.person)) return undefined;
-  const { isApprover, unreadableGroups } = await waitingFor(call.deps.orders, call.person.id, []);
+  if (isAdmin(call.context, call.person)) return undefined;
+  const { isApprover, unreadableGroups } = await waitingFor(call.context.orders, call.person.id, []);
   if (isApprover) return undefined;
   return unreadableGroups.length > 0 ? NOT_ALLOWED.unknown : NOT_ALLOWED.nobody;
 }
@@ -43,10 +43,10 @@ const oursForm: FormFeature<'alert_ours'> = {
 
   async render(call, origin) {
     const { id } = readSubject(origin);
-    const incident = await call.deps.names.incidents.find(id);
+    const incident = await call.context.names.incidents.find(id);
     if (incident === undefined) return { intro: [] };
     return {
-      intro: oursIntro(incident, await call.deps.names.isGuarded(incident.name)),
+      intro: oursIntro(incident, await call.context.names.isGuarded(incident.name)),
       origin: { ...origin, subject: `${id} ${incidentHash(incident)}` },
     };
   },
@@ -58,7 +58,7 @@ const oursForm: FormFeature<'alert_ours'> = {
     if (notAllowed !== undefined) return { errors: { reason: notAllowed } };
     const { id, shown } = readSubject(call.origin);
     const said = { by: call.person.id, reason: read.value.reason, shown };
-    const outcome = await call.deps.names.incidents.sayOurs(id, said);
+    const outcome = await call.context.names.incidents.sayOurs(id, said);
     if (outcome.ok) return { say: undefined };
     const problem = incidentRefusalText(outcome.refusal);
     if (outcome.refusal.code !== 'changed') return { errors: { reason: problem } };
@@ -74,26 +74,26 @@ function readSubject({ subject = '' }: FormOrigin): { readonly id: string; reado
 }
 
 async function openOurs(call: ActionCall): Promise<void> {
-  const incident = await call.deps.names.incidents.find(call.value);
+  const incident = await call.context.names.incidents.find(call.value);
   if (incident === undefined) return call.respond(incidentRefusalText({ code: 'no_such_incident' }));
   const ended = refusalOfEnded(incident);
   if (ended !== undefined) return call.respond(incidentRefusalText(ended));
   const notAllowed = await refusalOfPerson(call);
   if (notAllowed !== undefined) return call.respond(notAllowed);
-  if (incident.proposed?.by === call.person.id && (await call.deps.names.isGuarded(incident.name))) {
+  if (incident.proposed?.by === call.person.id && (await call.context.names.isGuarded(incident.name))) {
     return call.respond(incidentRefusalText({ code: 'needs_another_person' }));
   }
   await openForm(call, oursForm, { channelId: call.channelId ?? '', subject: incident.id });
 }
 
 async function raise(call: ActionCall): Promise<void> {
-  const outcome = await call.deps.names.incidents.raise(call.value, call.person.id);
+  const outcome = await call.context.names.incidents.raise(call.value, call.person.id);
   if (!outcome.ok) return call.respond(incidentRefusalText(outcome.refusal));
   await call.respondIfLate(raisedText(outcome.incident.name));
 }
 
-async function incidentsPage({ deps }: ActionCall, { of, offset }: Turn) {
-  const { incidents: found } = deps.names;
+async function incidentsPage({ context }: ActionCall, { of, offset }: Turn) {
+  const { incidents: found } = context.names;
   const open = of === EVERY_NAME ? await found.allOpen(MAX_LISTED) : await found.openOf([of]);
   return incidentsMessage(pageOf(open, offset, INCIDENTS_SHOWN), of);
 }

@@ -138,7 +138,7 @@ export const nameEditForm: FormFeature<'name_edit'> = {
       const intro = found > names.length ? [section(onlyFirstText(names.length, found))] : [];
       return { form: severalForm(names), intro };
     }
-    const details = await call.deps.portfolio.find(origin.subject);
+    const details = await call.context.portfolio.find(origin.subject);
     if (details === undefined) return {};
     const { owner, tags, channel, note } = details;
     return {
@@ -174,7 +174,7 @@ function pickedChange(picked: {
 async function saveOne(call: SubmissionCall, name: string): Promise<Submitted> {
   const read = readForm(one.extend(CLEARABLE), call.values);
   if ('errors' in read) return read;
-  const former = await call.deps.portfolio.find(name);
+  const former = await call.context.portfolio.find(name);
   if (former === undefined) return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
   const { tags: set, note: said = null } = read.value;
   return save(
@@ -203,16 +203,16 @@ async function save(
   formerChannel?: string,
 ): Promise<Submitted> {
   const owners = await ownersIssue(
-    call.deps,
+    call.context,
     [...changes.values()].map(({ owner }) => owner),
   );
   if (owners !== undefined) return { errors: { owner: ownersIssueText(owners) } };
   // All names get the same channel.
   const [{ channel } = {}] = changes.values();
   const isNewChannel = typeof channel === 'string' && channel !== formerChannel;
-  const channelIssue = await channelIssueOf(call.deps, isNewChannel ? [channel] : []);
+  const channelIssue = await channelIssueOf(call.context, isNewChannel ? [channel] : []);
   if (channelIssue !== undefined) return { errors: { channel: channelIssue.text } };
-  const outcome = await call.deps.facts.change(changes, call.person.id, call.origin);
+  const outcome = await call.context.facts.change(changes, call.person.id, call.origin);
   return { say: textMessage(await editedText(call, outcome, changes.size === 1)) };
 }
 
@@ -236,7 +236,7 @@ async function openNameEdit(call: ActionCall): Promise<void> {
   const parsed = parseDomainName(call.value);
   if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const name = parsed.value.ascii;
-  if ((await call.deps.portfolio.find(name)) === undefined) {
+  if ((await call.context.portfolio.find(name)) === undefined) {
     return call.respond(ownSentence(formatWatchRefusal({ code: 'not_watched', name })));
   }
   await openForm(call, nameEditForm, formOrigin(call, name));

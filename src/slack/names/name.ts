@@ -26,7 +26,7 @@ async function runName(call: CommandCall): Promise<void> {
   const parsed = parseDomainName(word);
   if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const { ascii } = parsed.value;
-  const { expiry, names, orders, portfolio, savedSettings } = call.deps;
+  const { expiry, names, orders, portfolio, savedSettings } = call.context;
   const [listed, known, found, { reminderDays, reminderTimezone }, details, incidents, mandate, changes] =
     await Promise.all([
       expiry.findListed(ascii),
@@ -35,7 +35,7 @@ async function runName(call: CommandCall): Promise<void> {
       savedSettings(),
       portfolio.find(ascii),
       names.incidents.openOf([ascii]),
-      mandateOfName(call.deps.orders, ascii, viewerOf(call)),
+      mandateOfName(call.context.orders, ascii, viewerOf(call)),
       waitingChanges(call, ascii),
     ]);
   // A registry has no record of a host.
@@ -56,21 +56,21 @@ async function runName(call: CommandCall): Promise<void> {
       ),
       incidents,
       changes,
-      delegation: delegationHealth(known.history, call.deps.now()),
+      delegation: delegationHealth(known.history, call.context.now()),
       details,
       mandate,
       renewWithinDays: Math.max(0, ...reminderDays),
-      waiting: await waitingNow(call.deps, listed?.domain),
-      today: calendarDay(call.deps.now(), reminderTimezone),
+      waiting: await waitingNow(call.context, listed?.domain),
+      today: calendarDay(call.context.now(), reminderTimezone),
     }),
   );
 }
 
 /** Changes of the name that wait for confirmation. */
-async function waitingChanges({ deps }: CommandCall, name: string): Promise<readonly AnyBlock[]> {
-  const waiting = await deps.pendingChanges.facts.list(deps.now());
+async function waitingChanges({ context }: CommandCall, name: string): Promise<readonly AnyBlock[]> {
+  const waiting = await context.pendingChanges.facts.list(context.now());
   const ofName = waiting.filter(({ change }) => change.names.some((changed) => changed.name === name));
-  const messages = ofName.map(async (each) => waitingFacts(each, await deps.facts.progressOf(each)));
+  const messages = ofName.map(async (each) => waitingFacts(each, await context.facts.progressOf(each)));
   return (await Promise.all(messages)).flatMap(({ blocks }) => blocks);
 }
 

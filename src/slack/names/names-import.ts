@@ -43,18 +43,18 @@ export const namesImportForm: FormFeature<'names_import'> = {
     const read = await readImport(given.text);
     if (!read.ok) return { errors: { [given.field]: importIssuesText(read.issues) } };
     const owners = await ownersIssue(
-      call.deps,
+      call.context,
       read.rows.map(({ change }) => change.owner),
     );
     if (owners !== undefined) return { errors: { [given.field]: ownersIssueText(owners) } };
-    const { portfolio, now } = call.deps;
+    const { portfolio, now } = call.context;
     const plan = await tellingProgress(call.respond, 'Compared', (progress) =>
       portfolio.planImport(read.rows, call.person.id, now(), progress),
     );
     const channels = plan.changed.flatMap(({ before, after }) =>
       after?.channel === undefined || after.channel === before?.channel ? [] : after.channel,
     );
-    const issue = await channelIssueOf(call.deps, new Set(channels));
+    const issue = await channelIssueOf(call.context, new Set(channels));
     if (issue !== undefined) return { errors: { [given.field]: `${issue.channelId}: ${issue.text}` } };
     if (plan.changed.length > FILE_FROM)
       await call.respond(await sendFile(call, await changesFile(plan.changed)));
@@ -81,7 +81,7 @@ export function tellingProgress<T>(
 
 /** Applies exactly what was shown, or nothing: the plan is identified by the hash of its changes. */
 async function applyImport(call: ActionCall): Promise<void> {
-  const { facts } = call.deps;
+  const { facts } = call.context;
   const outcome = await tellingProgress(call.respond, 'Changed', (progress) =>
     facts.applyImport(call.value, call.person.id, formOrigin(call), progress),
   );

@@ -52,7 +52,7 @@ async function queryOf(call: Interaction, text: string): Promise<Found> {
     query: {
       filter: read.filter,
       owners: owners.ids,
-      now: call.deps.now(),
+      now: call.context.now(),
       cursor: undefined,
       isBackward: false,
       limit: NAMES_PAGE,
@@ -68,7 +68,7 @@ const PERSON_ID = /^<?@?([UW][A-Z0-9]{2,})(?:\|[^>]*)?>?$/;
 
 /** Finds people by id, as `me`, or by the display names of those who own a name. */
 async function ownersOf(
-  { deps, person }: Interaction,
+  { context, person }: Interaction,
   { owners }: NameFilter,
 ): Promise<{ readonly ids: readonly string[] } | { readonly unknown: string }> {
   const ids: string[] = [];
@@ -79,7 +79,7 @@ async function ownersOf(
     else if (isNone(wanted)) ids.push(wanted);
     else if (id !== undefined) ids.push(id);
     else {
-      const named = await ownersCalled(deps, wanted);
+      const named = await ownersCalled(context, wanted);
       if (named.length === 0) return { unknown: value };
       ids.push(...named);
     }
@@ -87,9 +87,9 @@ async function ownersOf(
   return { ids };
 }
 
-async function ownersCalled(deps: Interaction['deps'], wanted: string): Promise<string[]> {
-  const owners = await deps.portfolio.owners();
-  const names = await Promise.all(owners.map((id) => deps.directory.nameOf(id).catch(() => undefined)));
+async function ownersCalled(context: Interaction['context'], wanted: string): Promise<string[]> {
+  const owners = await context.portfolio.owners();
+  const names = await Promise.all(owners.map((id) => context.directory.nameOf(id).catch(() => undefined)));
   return owners.filter((_, index) => {
     const words = (names[index] ?? '').toLowerCase().split(/\s+/);
     return [...words, words.join(''), words.join('.'), words.join(' ')].includes(wanted);
@@ -114,7 +114,7 @@ async function turnPage(call: ActionCall): Promise<void> {
 async function showPage(call: Interaction, state: PageState): Promise<Message> {
   const found = await queryOf(call, state.filter);
   if ('problem' in found) return found.problem;
-  const { portfolio, prices, directory, savedSettings, now } = call.deps;
+  const { portfolio, prices, directory, savedSettings, now } = call.context;
   const isBackward = state.isBackward ?? false;
   const cursor =
     state.after === undefined
@@ -197,7 +197,7 @@ async function foundNames(call: ActionCall): Promise<FoundNames | undefined> {
     await call.respond(found.problem);
     return undefined;
   }
-  const { portfolio } = call.deps;
+  const { portfolio } = call.context;
   const [rows, zones] = await Promise.all([
     portfolio.page({ ...found.query, limit: LIMITS.options }),
     portfolio.zones(found.query),
@@ -211,7 +211,7 @@ async function foundNames(call: ActionCall): Promise<FoundNames | undefined> {
 async function openRenew(call: ActionCall): Promise<void> {
   const found = await foundNames(call);
   if (found === undefined) return;
-  const renewable = await call.deps.expiry.renewableAmong(found.names);
+  const renewable = await call.context.expiry.renewableAmong(found.names);
   const names = renewable.map(({ domain }) => domain.name);
   if (names.length === 0) return call.respond(NO_NAMES.toRenew);
   await openForm(call, renewManyForm, formOrigin(call), { names, period: '1', found: String(found.total) });
@@ -233,7 +233,7 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   if ('problem' in found) return call.respond(found.problem);
   const lines: (readonly string[])[] = [COLUMNS];
   for (let { query } = found; lines.length <= MAX_EXPORT; ) {
-    const rows = await call.deps.portfolio.page({ ...query, limit: EXPORT_BATCH });
+    const rows = await call.context.portfolio.page({ ...query, limit: EXPORT_BATCH });
     for (const row of rows) {
       const { name, expiresAt, registrar = '' } = row;
       lines.push([name, ...detailCells(row), expiresAt === undefined ? '' : utcDay(expiresAt), registrar]);
@@ -246,7 +246,7 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   await call.respond(
     await sendFile(call, {
       text: await csvFile(lines),
-      filename: `domain-steward-names-${utcDay(call.deps.now())}.csv`,
+      filename: `domain-steward-names-${utcDay(call.context.now())}.csv`,
       ...exportedWords(lines.length - 1),
     }),
   );

@@ -15,8 +15,8 @@ async function runRules(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
   if (word === undefined) return call.respond(zonesMessage(documentedZones()));
   if (more.length > 0) return call.respond(RULES_USAGE);
-  const { reminderTimezone: timeZone } = await call.deps.savedSettings();
-  const at = { now: call.deps.now(), timeZone };
+  const { reminderTimezone: timeZone } = await call.context.savedSettings();
+  const at = { now: call.context.now(), timeZone };
 
   const isName = !word.startsWith('.') && word.replace(/\.$/, '').includes('.');
   const zone = isName ? undefined : parseZone(word);
@@ -43,7 +43,7 @@ const ORDERS_LOOKED_AT = 50;
 async function transferLockOf(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
   // A lock is the registry's: of a private order nothing but its day is shown.
   const wanted = { viewer: 'system', name: ascii, limit: ORDERS_LOOKED_AT } as const;
-  const found = await call.deps.orders.store.list(wanted);
+  const found = await call.context.orders.store.list(wanted);
   const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
     const lock = taskNamed(task).locksTransfers(ascii);
     const item = items.find(({ name, state }) => name === ascii && state === 'SUCCEEDED');
@@ -60,7 +60,7 @@ async function datesOf(
   name: DomainName,
   timeZone: string,
 ): Promise<NameDates | undefined> {
-  const watched = await call.deps.expiry.find(name.ascii);
+  const watched = await call.context.expiry.find(name.ascii);
   if (watched?.expiry === undefined) return undefined;
   const { at, source } = watched.expiry;
   return {

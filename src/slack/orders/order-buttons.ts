@@ -99,7 +99,7 @@ export function changing(
   changed: (title: string, order: Order) => string,
 ) {
   return async (call: ActionCall): Promise<void> => {
-    const outcome = await change(call.deps.orders, call.value, call.person.id);
+    const outcome = await change(call.context.orders, call.value, call.person.id);
     // What decides by now may ask for more than the card knew.
     if (!outcome.ok && outcome.refusal.code === 'signature_needed')
       return offerSignature(call, outcome.order);
@@ -109,9 +109,9 @@ export function changing(
     // A modal stands before the card and everything else that would say it.
     if (call.view !== undefined) {
       call.acknowledge();
-      await updateOpenView(call.deps.web, call.view.id, noticeView('Order', [section(said)]));
+      await updateOpenView(call.context.web, call.view.id, noticeView('Order', [section(said)]));
     } else await (outcome.ok ? call.respondIfLate(said) : call.respond(said));
-    if (!outcome.ok) await recordNotified(call.deps.orders, call.value, call.person.id, outcome.refusal);
+    if (!outcome.ok) await recordNotified(call.context.orders, call.value, call.person.id, outcome.refusal);
   };
 }
 
@@ -122,19 +122,19 @@ function offerSignature(call: ActionCall, order: Order | undefined): Promise<voi
 
 /** The new order is confirmed and approved like any other order. */
 async function undo(call: ActionCall): Promise<void> {
-  const outcome = await undoOrder(call.deps.orders, {
+  const outcome = await undoOrder(call.context.orders, {
     orderId: call.value,
     userId: call.person.id,
     reason: undoReason(call.value),
     deliveryId: call.deliveryId,
-    formerNameServers: call.deps.names.impacts.former,
+    formerNameServers: call.context.names.impacts.former,
   });
   const said = await outcomeMessage(call, outcome);
   await (said === undefined ? call.respondIfLate(UNDO_ASKED) : call.respond(said));
 }
 
 async function confirm(call: ActionCall): Promise<void> {
-  const { orders } = call.deps;
+  const { orders } = call.context;
   const order = await loadVisible(orders, viewerOf(call), call.value);
   if (order?.state === 'DRAFT' && (await mustTypeName(call, order))) {
     // The form shows what hangs on the name now.
@@ -161,10 +161,10 @@ async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Pro
 }
 
 /** Whether a name must be typed: for tasks that can lose one, and when the impact is not known. */
-async function mustTypeName({ deps }: Interaction, order: Order): Promise<boolean> {
+async function mustTypeName({ context }: Interaction, order: Order): Promise<boolean> {
   if (isManyLost(order)) return true;
   if (order.items.length !== 1 || impactTaskOf(order.task) === undefined) return false;
-  const impact = await deps.names.impacts.asked(order);
+  const impact = await context.names.impacts.asked(order);
   return impact === undefined || needsTypedName(impact);
 }
 
@@ -198,7 +198,7 @@ const confirmForm: FormFeature<'confirm'> = {
     fields: fieldsOf(retyped),
   },
   async render(call, origin) {
-    const order = await loadVisible(call.deps.orders, viewerOf(call), origin.subject ?? '');
+    const order = await loadVisible(call.context.orders, viewerOf(call), origin.subject ?? '');
     if (order === undefined) return {};
     const title = section(`*${escapeText(orderTitle(order))}?*`);
     if (isManyLost(order))
@@ -206,11 +206,11 @@ const confirmForm: FormFeature<'confirm'> = {
         form: { ...confirmForm.form, fields: fieldsOf(retypedOfMany) },
         intro: [title, ...lines(findingLines(order.bulk ?? { findings: [] }))],
       };
-    const impact = await call.deps.names.impacts.found(order);
+    const impact = await call.context.names.impacts.found(order);
     return { intro: impact === undefined || impact === 'none' ? [] : [title, ...lines(impactLines(impact))] };
   },
   async submit(call): Promise<Submitted> {
-    const { orders } = call.deps;
+    const { orders } = call.context;
     const order = await loadVisible(orders, viewerOf(call), call.origin.subject ?? '');
     const errors = retypingErrors(order, call.values);
     if (errors !== undefined) return { errors };
@@ -236,7 +236,7 @@ function retypingErrors(order: Order | undefined, values: FormValues): FieldErro
 }
 
 async function retry(call: ActionCall): Promise<void> {
-  const outcome = await retryOrder(call.deps.orders, call.value, call.person.id);
+  const outcome = await retryOrder(call.context.orders, call.value, call.person.id);
   if (outcome.kind === 'needs_secret') return retryWithSecret(call, outcome.order);
   if (outcome.kind === 'needs_plan') return retryRows(call, outcome.order, outcome.rows);
   const message = await outcomeMessage(call, outcome);
@@ -264,11 +264,11 @@ async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[
 }
 
 async function reveal(call: ActionCall): Promise<void> {
-  const outcome = await revealSecret(call.deps.orders, call.value, call.person.id);
+  const outcome = await revealSecret(call.context.orders, call.value, call.person.id);
   if (outcome.kind === 'refused') {
     const { err, refusal } = outcome;
     if (err !== undefined)
-      call.deps.log.error({ err, orderId: call.value }, 'opening the secret result of an order');
+      call.context.log.error({ err, orderId: call.value }, 'opening the secret result of an order');
     return call.respond(refusalText(refusal));
   }
   const view = secretView(outcome.order, outcome.secret.reveal());
@@ -277,7 +277,7 @@ async function reveal(call: ActionCall): Promise<void> {
 
 /** Shows all answers of the service to an order: in a view, or as a file when they are too long. */
 async function showAnswers(call: ActionCall): Promise<void> {
-  const { orders } = call.deps;
+  const { orders } = call.context;
   const order = await loadVisible(orders, viewerOf(call), call.value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   const answers = await orders.store.answers(order.id, 'system');
@@ -296,17 +296,17 @@ async function aboutOrder(
   more: (call: Interaction, order: Order) => readonly KnownBlock[] = () => [],
 ) {
   const [orderId = ''] = subject.split(':');
-  const order = await loadVisible(call.deps.orders, viewerOf(call), orderId);
+  const order = await loadVisible(call.context.orders, viewerOf(call), orderId);
   if (order === undefined) return {};
-  const cost = order.state === 'PENDING' ? await currentCost(call.deps.orders, order) : undefined;
+  const cost = order.state === 'PENDING' ? await currentCost(call.context.orders, order) : undefined;
   return {
     intro: [section(`*${escapeText(cardTitle(order, { cost, history: [] }))}*`), ...more(call, order)],
   };
 }
 
 /** All that an order sends, for a form that approves it. The rows of a file were looked at before. */
-function sentByOrder({ deps }: Interaction, order: Order): readonly KnownBlock[] {
-  const statement = order.bulk === undefined ? deps.statementOf(order) : undefined;
+function sentByOrder({ context }: Interaction, order: Order): readonly KnownBlock[] {
+  const statement = order.bulk === undefined ? context.statementOf(order) : undefined;
   // Of a deletion the name is all.
   const sent = statement === undefined ? '' : briefText(statement);
   return wholeLines([sent !== '' && sent]);
@@ -330,14 +330,14 @@ function reasonForm<const Name extends string>(
     form: full,
     render: (call, origin) => aboutOrder(call, origin, intro),
     async submit(call): Promise<Submitted> {
-      const { deps, origin, person, values } = call;
+      const { context, origin, person, values } = call;
       const read = readForm(declared, values);
       if ('errors' in read) return read;
       const { subject = '' } = origin;
-      const outcome = await act(deps.orders, subject, person.id, read.value.reason);
+      const outcome = await act(context.orders, subject, person.id, read.value.reason);
       if (outcome.ok) return { say: undefined };
       // A form takes no second press before it shows this.
-      await recordNotified(deps.orders, subject, person.id, outcome.refusal);
+      await recordNotified(context.orders, subject, person.id, outcome.refusal);
       return { errors: { reason: refusalText(outcome.refusal) } };
     },
   };
@@ -387,7 +387,7 @@ const askForm: FormFeature<'ask_back'> = {
     const read = readForm(asked, call.values);
     if ('errors' in read) return read;
     const { subject = '' } = call.origin;
-    const outcome = await askRequester(call.deps.orders, subject, call.person.id, read.value.question);
+    const outcome = await askRequester(call.context.orders, subject, call.person.id, read.value.question);
     return outcome.ok ? { say: undefined } : { errors: { question: refusalText(outcome.refusal) } };
   },
 };
@@ -395,9 +395,9 @@ const askForm: FormFeature<'ask_back'> = {
 /** The subject is the order and the finding: `<order id>:done` or `<order id>:failed`. */
 const resolveForm = reasonForm(
   { name: 'settle', title: 'Settle this order', submit: 'Settle' },
-  (deps, subject, userId, reason) => {
+  (context, subject, userId, reason) => {
     const [orderId = '', found] = subject.split(':');
-    return resolveOrder(deps, orderId, userId, found === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
+    return resolveOrder(context, orderId, userId, found === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
   },
   (_call, order) => (LOOKED_UP_TASKS.has(order.task) ? lines(seenInRecords(order)) : []),
 );
@@ -412,9 +412,9 @@ function openAbout(
   subjectOf = ({ id }: Order) => id,
 ) {
   return async (call: ActionCall): Promise<void> => {
-    const order = await loadVisible(call.deps.orders, viewerOf(call), call.value);
+    const order = await loadVisible(call.context.orders, viewerOf(call), call.value);
     if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
-    const refusal = await refusalFor(call.deps.orders, order, call.person.id);
+    const refusal = await refusalFor(call.context.orders, order, call.person.id);
     if (refusal !== undefined) return call.respond(refusalText(refusal));
     await openForm(call, form, formOrigin(call, subjectOf(order)));
   };

@@ -6,7 +6,7 @@ import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import { Secret } from '../../service/secret.ts';
 import type { FormFeature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
-import { context } from '../kit/blocks.ts';
+import { context as contextBlock } from '../kit/blocks.ts';
 import {
   choiceField,
   type Field,
@@ -90,9 +90,9 @@ function interfaceField(hint: string) {
 }
 
 /** The team's presets of some kinds, if there are any. The chosen one fills fields and is not part of the order. */
-async function presetField({ deps }: Interaction, kinds: readonly PresetKind[]): Promise<Field[]> {
+async function presetField({ context }: Interaction, kinds: readonly PresetKind[]): Promise<Field[]> {
   if (kinds.length === 0) return [];
-  const presets = (await deps.presets.list()).filter(({ kind }) => kinds.includes(kind));
+  const presets = (await context.presets.list()).filter(({ kind }) => kinds.includes(kind));
   if (presets.length === 0) return [];
   return [
     {
@@ -159,12 +159,12 @@ function inputOf(options: OrderFormDeclaration, values: FormValues): unknown {
 
 function reachOf(
   { task }: OrderFormDeclaration,
-  { deps }: Interaction,
+  { context }: Interaction,
   account: Account | undefined,
 ): AvailableInterfaces {
   return account === undefined
     ? BOTH
-    : taskNamed(task).availableInterfaces(deps.orders.interfacesOf(account));
+    : taskNamed(task).availableInterfaces(context.orders.interfacesOf(account));
 }
 
 async function render(
@@ -189,7 +189,7 @@ async function render(
     values: shown,
     ...(interfaces === undefined
       ? {}
-      : { intro: [context(interfaceNote(account, reach, because, interfaces.xmlHas))] }),
+      : { intro: [contextBlock(interfaceNote(account, reach, because, interfaces.xmlHas))] }),
   };
 }
 
@@ -301,7 +301,7 @@ async function recall(
   if (recalls === undefined || account === undefined) return {};
   const tasks = options.recallsFrom ?? [options.task];
   const orders = await Promise.all(
-    tasks.map((task) => call.deps.orders.store.latest(task, call.person.id, account.context)),
+    tasks.map((task) => call.context.orders.store.latest(task, call.person.id, account.context)),
   );
   const [latest] = orders
     .filter((order) => order !== undefined)

@@ -14,22 +14,22 @@ import { refusalText } from './refusal.view.ts';
 
 /** @param note why it is shown to somebody who pressed something else */
 async function look(call: ActionCall, page: number, note?: string): Promise<void> {
-  const { deps, person, view } = call;
-  const order = await loadVisible(deps.orders, viewerOf(call), call.value);
+  const { context, person, view } = call;
+  const order = await loadVisible(context.orders, viewerOf(call), call.value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   const [briefing, refusal] = await Promise.all([
-    loadBriefing(deps, order),
-    order.state === 'PENDING' ? refusalToApprove(deps.orders, order, person.id) : undefined,
+    loadBriefing(context, order),
+    order.state === 'PENDING' ? refusalToApprove(context.orders, order, person.id) : undefined,
   ]);
   // An admin may have to agree to a budget.
-  const mayDecide = refusal === undefined || isAdmin(deps, person);
+  const mayDecide = refusal === undefined || isAdmin(context, person);
   const origin = view?.origin ?? formOrigin(call);
   const shown = lookView({ order, briefing, mayDecide, origin, page, note });
-  if (view?.form === LOOK) return updateOpenView(deps.web, view.id, shown);
+  if (view?.form === LOOK) return updateOpenView(context.web, view.id, shown);
   await call.open(shown, {
     done: async () => {
       if (order.bulk !== undefined)
-        await deps.notifications.record(
+        await context.notifications.record(
           { kind: 'order', id: order.id },
           pagesOpened(person.id, call.channelId),
         );
@@ -43,14 +43,14 @@ const FILE_WAIT_MS = 150;
 
 /** Whether every row of an order could be shown to the person who presses a button. */
 async function couldSeeAll(call: ActionCall): Promise<boolean> {
-  const { deps, person, channelId, view } = call;
+  const { context, person, channelId, view } = call;
   if (view?.form === LOOK) return true;
   // Few orders have rows.
-  const order = await loadVisible(deps.orders, viewerOf(call), call.value);
+  const order = await loadVisible(context.orders, viewerOf(call), call.value);
   if (order === undefined) return false;
   if (order.bulk === undefined) return true;
   for (let waits = 0; waits < FILE_WAITS; waits += 1) {
-    const known = await deps.notifications.read({ kind: 'order', id: order.id });
+    const known = await context.notifications.read({ kind: 'order', id: order.id });
     const shown =
       known === undefined ? 'yes' : rowsShownTo(order, standingMessages(known), person.id, channelId);
     if (shown !== 'soon') return shown === 'yes';

@@ -69,7 +69,7 @@ export async function placeOrder(
     ...(wish.bulk === undefined ? {} : { bulk: wish.bulk }),
   };
   return origin.retryOf === undefined
-    ? requestOrder(call.deps.orders, {
+    ? requestOrder(call.context.orders, {
         ...content,
         task: wish.task,
         requesterId: call.person.id,
@@ -77,7 +77,7 @@ export async function placeOrder(
         threadTs: origin.threadTs,
         isPrivate: isDirectMessage(origin.channelId),
       })
-    : retryOrder(call.deps.orders, origin.retryOf, call.person.id, content);
+    : retryOrder(call.context.orders, origin.retryOf, call.person.id, content);
 }
 
 /** What the person is told at once; undefined when the card says everything. */
@@ -97,13 +97,13 @@ const CARD_POLL_MS = 100;
 export async function missingCard(call: Interaction, order: Order): Promise<Message | undefined> {
   call.acknowledge();
   for (let waitMs = CARD_POLL_MS; ; waitMs *= 2) {
-    const claim = await call.deps.notifications.read({ kind: 'order', id: order.id });
+    const claim = await call.context.notifications.read({ kind: 'order', id: order.id });
     const card = claim?.notifications.find(({ purpose }) => purpose === CARD);
     if (card?.message !== undefined) return undefined;
     const leftMs = call.arrivedAt + CARD_WITHIN_MS - performance.now();
     if (leftMs <= 0) {
       const { dueAt } = card ?? {};
-      return missingCardMessage(order, dueAt && dueAt.getTime() - call.deps.now().getTime());
+      return missingCardMessage(order, dueAt && dueAt.getTime() - call.context.now().getTime());
     }
     await sleep(Math.min(waitMs, leftMs));
   }
@@ -119,22 +119,25 @@ export async function notPlacedMessage(
 
 /** The draft to be confirmed, with the impact on the name as far as it can be found while the person waits. */
 async function draftMessage(call: Interaction, order: Order): Promise<Message> {
-  const { deps } = call;
-  const [impact, briefing] = await Promise.all([impactAtAsking(call, order), loadBriefing(deps, order)]);
+  const { context } = call;
+  const [impact, briefing] = await Promise.all([impactAtAsking(call, order), loadBriefing(context, order)]);
   return confirmMessage(order, briefing, impact);
 }
 
 /** The impact of a draft for the person who asks or confirms; undefined for a task that puts nothing at risk. */
-export function impactAtAsking({ deps }: Interaction, order: Order): Promise<Impact | 'unseen' | undefined> {
-  return deps.names.impacts.atAsking(order).catch((err: unknown) => {
-    deps.log.error({ err, orderId: order.id }, 'looking what hangs on a name');
+export function impactAtAsking(
+  { context }: Interaction,
+  order: Order,
+): Promise<Impact | 'unseen' | undefined> {
+  return context.names.impacts.atAsking(order).catch((err: unknown) => {
+    context.log.error({ err, orderId: order.id }, 'looking what hangs on a name');
     return 'unseen' as const;
   });
 }
 
 /** The refusal of a second order for the same task and name. */
 export async function openAlready(call: Interaction, order: Order): Promise<Message> {
-  return textMessage(openAlreadyText(order, await maySee(call.deps.orders, order, viewerOf(call))));
+  return textMessage(openAlreadyText(order, await maySee(call.context.orders, order, viewerOf(call))));
 }
 
 /** The same at a field. */
@@ -143,7 +146,7 @@ export async function openAlreadyAtField(
   order: Order,
   names: readonly string[],
 ): Promise<string> {
-  return openAlreadyAtFieldText(order, names, await maySee(call.deps.orders, order, viewerOf(call)));
+  return openAlreadyAtFieldText(order, names, await maySee(call.context.orders, order, viewerOf(call)));
 }
 
 /** Why the person's active account cannot do a task and what to do instead; undefined when it can. */
@@ -154,7 +157,7 @@ export async function refusalOfAccount(
 ): Promise<Message | undefined> {
   const active = account ?? (await call.orderAccount());
   if (active === undefined) return undefined;
-  const issue = taskNamed(task).unsupported(call.deps.orders.interfacesOf(active));
+  const issue = taskNamed(task).unsupported(call.context.orders.interfacesOf(active));
   return issue && textMessage(incapableText(active, taskNamed(task), issue));
 }
 
@@ -171,7 +174,7 @@ export async function refusalOfPolicy(
   const [name, ...others] = taskNamed(task).namesIn(input);
   const account = await call.orderAccount();
   if (name === undefined || others.length > 0 || account === undefined) return undefined;
-  const rules = await rulesRefusing(call.deps.orders, {
+  const rules = await rulesRefusing(call.context.orders, {
     task,
     names: [name],
     requesterId: call.person.id,

@@ -41,7 +41,7 @@ async function runOrders(call: CommandCall): Promise<void> {
 async function ordersPage(call: Interaction, { of, offset }: Turn): Promise<Message | string> {
   const { filter, title, none } = filterFor(of === '' ? undefined : of, call.person.id);
   const wanted = { ...filter, limit: MAX_LISTED };
-  const found = await visibleOrders(call.deps.orders, viewerOf(call), wanted);
+  const found = await visibleOrders(call.context.orders, viewerOf(call), wanted);
   return found.length === 0 ? none : ordersMessage(title, pageOf(found, offset, ORDERS_SHOWN), of);
 }
 
@@ -70,19 +70,19 @@ function filterFor(
 
 /** For admins, who may not be where the card stands. */
 function emergencyButtons(
-  { deps, person }: CommandCall,
+  { context, person }: CommandCall,
   order: Order,
   decision: WaitingDecision | undefined,
 ) {
-  return isAdmin(deps, person) ? [...breakGlassButtons(order, decision), ...signOffButtons(order)] : [];
+  return isAdmin(context, person) ? [...breakGlassButtons(order, decision), ...signOffButtons(order)] : [];
 }
 
 async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
   if (id === undefined) return call.respond(WHICH_ORDER);
-  const order = await loadVisible(call.deps.orders, viewerOf(call), id.toLowerCase());
+  const order = await loadVisible(call.context.orders, viewerOf(call), id.toLowerCase());
   if (order === undefined) return call.respond(noSuchOrderText(id));
-  const briefing = await loadBriefing(call.deps, order);
+  const briefing = await loadBriefing(call.context, order);
   const card = orderCard(order, briefing);
   // The row of a card has an id by which the bot finds its cards again; this answer is none.
   const shown = card.blocks.map((block) =>

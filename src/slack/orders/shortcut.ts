@@ -100,12 +100,12 @@ function valuesFor({ form }: FormFeature, names: readonly string[]): FormValues 
 }
 
 async function originFor(
-  { origin, deps, person }: SubmissionCall,
+  { origin, context, person }: SubmissionCall,
   channel: string | undefined,
 ): Promise<FormOrigin> {
   if (origin.channelId !== '') return origin;
   return {
     ...origin,
-    channelId: channel ?? (await deps.directory.directMessage(person.id)),
+    channelId: channel ?? (await context.directory.directMessage(person.id)),
   };
 }

@@ -103,22 +103,22 @@ const HEARTBEATS = 4;
  * Brings the messages of a subject up to date. Safe to repeat. What one place does not take at this moment is put off alone.
  * @param isClaimed it is claimed for this process already
  */
-export async function notify(deps: NotifierDeps, subject: Subject, isClaimed = false): Promise<void> {
-  const { notifications, now, leaseMs } = deps;
+export async function notify(context: NotifierDeps, subject: Subject, isClaimed = false): Promise<void> {
+  const { notifications, now, leaseMs } = context;
   // The process with the lease shows this change too, because it looks again where a subject has moved on.
   let claim = isClaimed
     ? await notifications.read(subject)
     : await notifications.claim(subject, now(), leaseMs);
   while (claim !== undefined) {
-    const pass = startPass(deps, claim);
+    const pass = startPass(context, claim);
     let outcome: PlanOutcome | undefined;
     try {
-      outcome = await keepingLease(deps, claim, () =>
-        deps.planners[pass.claim.kind](pass.claim, (wanted) => bringUpToDate(pass, wanted)),
+      outcome = await keepingLease(context, claim, () =>
+        context.planners[pass.claim.kind](pass.claim, (wanted) => bringUpToDate(pass, wanted)),
       );
     } catch (error) {
       const again = new Date(now().getTime() + retryDelayOf(error, claim.attempts));
-      deps.log.warn({ err: error, ...about(subject), again }, 'notifying people; will try again');
+      context.log.warn({ err: error, ...about(subject), again }, 'notifying people; will try again');
       return notifications.postpone(subject, again);
     }
     if (await notifications.release(claim, outcomeOf(pass, outcome))) return;
@@ -136,9 +136,9 @@ interface Pass extends NotifierDeps {
   isComplete: boolean;
 }
 
-function startPass(deps: NotifierDeps, claim: ClaimedSubject): Pass {
+function startPass(context: NotifierDeps, claim: ClaimedSubject): Pass {
   const known = new Map(claim.notifications.map((each) => [each.purpose, each]));
-  return { ...deps, claim, known, updated: [], again: undefined, isComplete: true };
+  return { ...context, claim, known, updated: [], again: undefined, isComplete: true };
 }
 
 function outcomeOf(pass: Pass, planned: PlanOutcome | undefined): PassOutcome {
@@ -271,8 +271,8 @@ function waitUntil(pass: Pass, moment: Date | undefined): void {
   if (moment !== undefined && (pass.again === undefined || moment < pass.again)) pass.again = moment;
 }
 
-async function keepingLease<T>(deps: NotifierDeps, subject: Subject, work: () => Promise<T>): Promise<T> {
-  const { notifications, leaseMs, log } = deps;
+async function keepingLease<T>(context: NotifierDeps, subject: Subject, work: () => Promise<T>): Promise<T> {
+  const { notifications, leaseMs, log } = context;
   let renewal: Promise<void> | undefined;
   const heartbeat = setInterval(() => {
     renewal = notifications

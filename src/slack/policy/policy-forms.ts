@@ -14,7 +14,7 @@ import {
 import { policyFromYaml, policyToYaml } from '../../policy/yaml.ts';
 import { attachedFields, attachedText } from '../attached-text.ts';
 import type { FormFeature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
-import { context, LIMITS, section, truncate } from '../kit/blocks.ts';
+import { context as contextBlock, LIMITS, section, truncate } from '../kit/blocks.ts';
 import { formOfList } from '../kit/edited-list.ts';
 import {
   choiceField,
@@ -166,14 +166,17 @@ function readRule(
 export const ruleForm = formOfList({
   form: FORM,
   fields: () => declared,
-  shown: (fields, values, { deps }) => withGroups(deps, fields, values),
+  shown: (fields, values, { context }) => withGroups(context, fields, values),
   find: async (call: Interaction, subject: string) =>
     (await editedRules(call)).rules.find((rule) => ruleSubject(rule) === subject),
-  values: (edited, { deps }) =>
-    edited === undefined ? { break_glass: 'false', signed: 'false' } : valuesOfRule(edited, deps.currency),
-  async intro(edited, { deps, person }) {
-    const sentence = edited && ruleSentence(edited, await deps.directory.localeOf(person.id));
-    return [...(sentence === undefined ? [] : [section(sentence)]), context(DRAFT.ruleIntro(deps.currency))];
+  values: (edited, { context }) =>
+    edited === undefined ? { break_glass: 'false', signed: 'false' } : valuesOfRule(edited, context.currency),
+  async intro(edited, { context, person }) {
+    const sentence = edited && ruleSentence(edited, await context.directory.localeOf(person.id));
+    return [
+      ...(sentence === undefined ? [] : [section(sentence)]),
+      contextBlock(DRAFT.ruleIntro(context.currency)),
+    ];
   },
   gone: { rule_name: DRAFT.ruleGone },
 
@@ -183,7 +186,7 @@ export const ruleForm = formOfList({
       const found = rules.find((rule) => edited !== undefined && ruleSubject(rule) === ruleSubject(edited));
       if (edited !== undefined && found === undefined) return { problem: { rule_name: DRAFT.ruleGone } };
       const others = rules.filter((rule) => rule !== found);
-      const read = readRule(given, others, call.deps.currency);
+      const read = readRule(given, others, call.context.currency);
       if ('errors' in read) return { problem: read.errors };
       index = found === undefined ? rules.length : rules.indexOf(found);
       return { rules: [...rules.slice(0, index), read.rule, ...rules.slice(index + 1)] };
@@ -217,11 +220,11 @@ async function replaceAll(
   rules: readonly PolicyRule[],
   field: string,
 ): Promise<Submitted> {
-  const { deps, person, origin } = call;
+  const { context, person, origin } = call;
   const [, expected = ''] = /^\S* (.*)$/.exec(origin.subject ?? '') ?? [];
-  const saved = await deps.policies.saveDraft(rules, expected, person.id, deps.now());
+  const saved = await context.policies.saveDraft(rules, expected, person.id, context.now());
   if (saved === undefined) return { errors: { [field]: DRAFT.changedMeanwhile } };
-  deps.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy replaced');
+  context.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy replaced');
   return {
     say: await shownPolicy(call, { note: NOTES.replaced }),
   };
@@ -253,17 +256,17 @@ export const yamlForm: FormFeature<'policy_import'> = {
 
   async render(call, origin, values) {
     const { revision, rules } = await editedRules(call);
-    const text = rules.length === 0 ? '' : policyToYaml(rules, call.deps.currency);
+    const text = rules.length === 0 ? '' : policyToYaml(rules, call.context.currency);
     const fits = text.length <= LIMITS.inputValue;
     return {
       origin: { ...origin, subject: origin.subject ?? `yaml ${revision}` },
       values: { ...(fits ? { rules: text } : {}), ...values },
-      intro: [context(fits ? DRAFT.fileIntro : DRAFT.tooLong)],
+      intro: [contextBlock(fits ? DRAFT.fileIntro : DRAFT.tooLong)],
     };
   },
 
   async submit(call) {
-    const { currency } = call.deps;
+    const { currency } = call.context;
     const tasks = [...ORDER_TASK_NAMES];
     const given = await attachedText(call, {
       field: 'rules',
@@ -323,7 +326,7 @@ export const startForm: FormFeature<'policy_start'> = {
     const start = startOf(origin);
     const [{ revision, rules }, fields] = await Promise.all([
       editedRules(call),
-      withGroups(call.deps, fieldsOf(rolesForm(start.roles)), values),
+      withGroups(call.context, fieldsOf(rolesForm(start.roles)), values),
     ]);
     return {
       form: { ...START_FORM, fields },
@@ -337,9 +340,9 @@ export const startForm: FormFeature<'policy_start'> = {
     const given = readRoles(start.roles, call.values);
     if ('errors' in given) return given;
     const rules = fillStartingPoint(start, given.people, {
-      canSign: call.deps.orders.signing.use !== undefined,
+      canSign: call.context.orders.signing.use !== undefined,
     });
-    const read = parseRules(rules, { tasks: [...ORDER_TASK_NAMES], currency: call.deps.currency });
+    const read = parseRules(rules, { tasks: [...ORDER_TASK_NAMES], currency: call.context.currency });
     const [firstRole = 'managers'] = start.roles;
     if (read.ok) return replaceAll(call, read.rules, firstRole);
     const found: Record<string, string> = {};

@@ -18,17 +18,17 @@ export interface Shown {
 
 /** The policy as one person sees it at this moment. */
 export async function shownPolicy(
-  { deps, person }: Interaction,
+  { context, person }: Interaction,
   { offset = 0, note }: Shown = {},
 ): Promise<Message> {
   const [published, draft, settings, inForce, locale] = await Promise.all([
-    deps.policies.published(),
-    deps.policies.draft(),
-    deps.savedSettings(),
-    deps.orders.policy.current(),
-    deps.directory.localeOf(person.id),
+    context.policies.published(),
+    context.policies.draft(),
+    context.savedSettings(),
+    context.orders.policy.current(),
+    context.directory.localeOf(person.id),
   ]);
-  const reader = { userId: person.id, isAdmin: isAdmin(deps, person), locale };
+  const reader = { userId: person.id, isAdmin: isAdmin(context, person), locale };
   return policyMessage({
     ...{ published, draft, reader, offset, note },
     settings: policySettings(settings, inForce),
@@ -42,8 +42,8 @@ export function pageWith(index: number): number {
 }
 
 /** The rules that a change starts from. */
-export async function editedRules({ deps }: Interaction) {
-  const [current, draft] = await Promise.all([deps.policies.current(), deps.policies.draft()]);
+export async function editedRules({ context }: Interaction) {
+  const [current, draft] = await Promise.all([context.policies.current(), context.policies.draft()]);
   return draftBase(current, draft);
 }
 
@@ -62,14 +62,14 @@ export async function editDraft<Problem>(
   call: Interaction,
   edit: (rules: readonly PolicyRule[]) => Edit<Problem>,
 ): Promise<Problem | undefined> {
-  const { deps, person } = call;
+  const { context, person } = call;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const base = await editedRules(call);
     const edited = edit(base.rules);
     if ('problem' in edited) return edited.problem;
-    const saved = await deps.policies.saveDraft(edited.rules, base.revision, person.id, deps.now());
+    const saved = await context.policies.saveDraft(edited.rules, base.revision, person.id, context.now());
     if (saved === undefined) continue;
-    deps.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy changed');
+    context.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy changed');
     return undefined;
   }
   throw new Error('the draft of the policy was changed by others all the time');

@@ -91,21 +91,21 @@ function inForceWith(inForce: PolicyInForce, published: Policy, rules: Policy['r
 
 /** `policy test LINE` */
 export async function runTrial(call: CommandCall, words: readonly string[]): Promise<void> {
-  const { deps, person } = call;
+  const { context, person } = call;
   const read = readTrialLine(words, person.id);
   if ('problem' in read) return call.respond(read.problem);
   const [settings, inForce, published, draft, account] = await Promise.all([
-    deps.savedSettings(),
-    deps.orders.policy.current(),
-    deps.policies.current(),
-    deps.policies.draft(),
-    deps.accounts.forOrders(read.order.requester),
+    context.savedSettings(),
+    context.orders.policy.current(),
+    context.policies.current(),
+    context.policies.draft(),
+    context.accounts.forOrders(read.order.requester),
   ]);
   const order = { ...read.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
   const policy = draft === undefined ? inForce : inForceWith(inForce, published, draft.rules);
   const [facts, cost] = await Promise.all([
-    gatherFacts(factSourcesOf(deps.orders), policy.rules, order, deps.currency),
-    deps.orders.priceOf(order),
+    gatherFacts(factSourcesOf(context.orders), policy.rules, order, context.currency),
+    context.orders.priceOf(order),
   ]);
   const { task, names, requester } = order;
   await call.respond(
@@ -121,17 +121,17 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
 
 /** `policy replay [DAYS]` */
 export async function runReplay(call: CommandCall, words: readonly string[]): Promise<void> {
-  const { deps, person } = call;
-  if (!isAdmin(deps, person)) return call.respond(REPLAY.forAdmins);
+  const { context, person } = call;
+  if (!isAdmin(context, person)) return call.respond(REPLAY.forAdmins);
   const [word = String(DEFAULT_DAYS), ...more] = words;
   const days = /^\d{1,4}$/.test(word) && more.length === 0 ? Number(word) : 0;
   if (days < 1 || days > MAX_DAYS) return call.respond(REPLAY.noDays(words.join(' '), MAX_DAYS));
-  const draft = await deps.policies.draft();
+  const draft = await context.policies.draft();
   if (draft === undefined) return call.respond(REPLAY.noDraft);
   const shown = await withProgress(
     call.respond,
     () => textMessage(REPLAY.going),
-    () => replayed(deps, days, draft.rules),
+    () => replayed(context, days, draft.rules),
   );
   await call.respond(replayMessage(shown));
   if (!needsFile(shown.changed)) return;
@@ -144,32 +144,32 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
   );
 }
 
-async function replayed(deps: SlackContext, days: number, rules: Policy['rules']): Promise<ShownReplay> {
-  const to = deps.now();
+async function replayed(context: SlackContext, days: number, rules: Policy['rules']): Promise<ShownReplay> {
+  const to = context.now();
   const from = new Date(to.getTime() - days * DAY_MS);
   const [settings, current, inForce] = await Promise.all([
-    deps.savedSettings(),
-    deps.policies.current(),
-    deps.orders.policy.current(),
+    context.savedSettings(),
+    context.policies.current(),
+    context.orders.policy.current(),
   ]);
   const draft = inForceWith(inForce, current, rules);
   const groups = new Map<string, ReturnType<FactSources['groupsOf']>>();
   const groupsOf: FactSources['groupsOf'] = (groupId) => {
-    const members = groups.get(groupId) ?? deps.directory.membersOf(groupId);
+    const members = groups.get(groupId) ?? context.directory.membersOf(groupId);
     groups.set(groupId, members);
     return members;
   };
   const past: PastOrder<FactOrder<OrderTaskName>>[] = [];
   const seen = new Map<string, Omit<ReplayedLine, 'changed'>>();
   let isCut = false;
-  for await (const logged of deps.events.read(from, new Date(to.getTime() + 1))) {
+  for await (const logged of context.events.read(from, new Date(to.getTime() + 1))) {
     if ('event' in logged || logged.entry.kind !== 'requested') continue;
     const { order, entry } = logged;
     const { id, requesterId } = order;
     const asked = factOrderOf(decidedOrder(order));
     const pricesOf = async () => amountsByName(entry.price);
-    const sources = { ...factSourcesOf(deps.orders), groupsOf, pricesOf };
-    const facts = await gatherFacts(sources, [...current.rules, ...rules], asked, deps.currency);
+    const sources = { ...factSourcesOf(context.orders), groupsOf, pricesOf };
+    const facts = await gatherFacts(sources, [...current.rules, ...rules], asked, context.currency);
     past.push({ orderId: id, order: asked, facts, demand: order.demand });
     seen.set(id, { title: orderTitle(order), requester: requesterId, askedAt: order.createdAt });
     if (past.length > MAX_PAST_ORDERS) {

@@ -52,8 +52,10 @@ async function openRule(call: ActionCall, name: string | undefined): Promise<voi
     await openForm(call, ruleForm, origin);
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
-    call.deps.log.warn({ err: error }, 'Slack does not take a rule with its pickers: shown as texts');
-    await call.open(formView({ form: plainRuleForm, origin, values: plainValues(rule, call.deps.currency) }));
+    call.context.log.warn({ err: error }, 'Slack does not take a rule with its pickers: shown as texts');
+    await call.open(
+      formView({ form: plainRuleForm, origin, values: plainValues(rule, call.context.currency) }),
+    );
   }
 }
 
@@ -81,15 +83,15 @@ async function showAgain(call: ActionCall, offset: number, note?: string): Promi
 }
 
 async function discard(call: ActionCall): Promise<void> {
-  const { deps, person } = call;
-  const isDiscarded = await deps.policies.discardDraft(call.value, person.id, deps.now());
-  if (isDiscarded) deps.log.info({ by: person.id }, 'draft of the policy discarded');
+  const { context, person } = call;
+  const isDiscarded = await context.policies.discardDraft(call.value, person.id, context.now());
+  if (isDiscarded) context.log.info({ by: person.id }, 'draft of the policy discarded');
   await showAgain(call, 0, isDiscarded ? NOTES.discarded : NOTES.stale);
 }
 
 async function publish(call: ActionCall): Promise<void> {
-  const { deps, person } = call;
-  const outcome = await deps.policies.publish(call.value, person.id, deps.now());
+  const { context, person } = call;
+  const outcome = await context.policies.publish(call.value, person.id, context.now());
   switch (outcome.kind) {
     case 'stale':
       return showAgain(call, 0, NOTES.stale);
@@ -101,26 +103,26 @@ async function publish(call: ActionCall): Promise<void> {
       return showAgain(call, 0, publishedAlreadyNote(outcome.by, person.id));
     case 'published':
       call.acknowledge();
-      deps.log.info({ by: person.id, revision: call.value }, 'policy published');
+      context.log.info({ by: person.id, revision: call.value }, 'policy published');
       return call.respond(await askToConfirm(call, outcome.draft));
   }
 }
 
 /** @returns what the publisher is told */
-async function askToConfirm({ deps, person }: Interaction, draft: PolicyDraft): Promise<Message> {
-  deps.notifyDue();
+async function askToConfirm({ context, person }: Interaction, draft: PolicyDraft): Promise<Message> {
+  context.notifyDue();
   const [{ rules: before }, locale] = await Promise.all([
-    deps.policies.current(),
-    deps.directory.localeOf(person.id),
+    context.policies.current(),
+    context.directory.localeOf(person.id),
   ]);
-  return publishedMessage({ draft, before, locale }, await otherAdmins(deps, person.id));
+  return publishedMessage({ draft, before, locale }, await otherAdmins(context, person.id));
 }
 
 async function confirm(call: ActionCall): Promise<void> {
-  const { deps, person } = call;
+  const { context, person } = call;
   // Where keys are in use it takes effect with a signature.
-  if (deps.orders.signing.use !== undefined) return offerCharterLink(call, 'policy', call.value);
-  const outcome = await deps.policies.confirm(call.value, person.id, deps.now());
+  if (context.orders.signing.use !== undefined) return offerCharterLink(call, 'policy', call.value);
+  const outcome = await context.policies.confirm(call.value, person.id, context.now());
   switch (outcome.kind) {
     case 'own':
       return call.respond(NOT_CONFIRMED_POLICY.own);
@@ -132,18 +134,18 @@ async function confirm(call: ActionCall): Promise<void> {
     case 'confirmed': {
       const { policy, before } = outcome;
       call.acknowledge();
-      deps.log.info({ by: person.id, version: policy.version }, 'policy confirmed');
-      deps.notifyDue();
-      const locale = await deps.directory.localeOf(person.id);
+      context.log.info({ by: person.id, version: policy.version }, 'policy confirmed');
+      context.notifyDue();
+      const locale = await context.directory.localeOf(person.id);
       await call.respond(confirmedMessage(policy, before.rules, locale), { replace: true });
       // What waits may need more by now, and its card says so.
-      await deps.refreshWaitingCards();
+      await context.refreshWaitingCards();
     }
   }
 }
 
 async function download(call: ActionCall): Promise<void> {
-  const { policies, currency } = call.deps;
+  const { policies, currency } = call.context;
   const [current, draft] = await Promise.all([policies.current(), policies.draft()]);
   const isDraft = call.value !== 'current' && draft !== undefined;
   const { rules } = isDraft ? draftBase(current, draft) : current;

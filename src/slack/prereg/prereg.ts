@@ -13,7 +13,7 @@ import {
 import { parseDomainName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../accounts/link.view.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Interaction } from '../feature.ts';
-import { context, escapeText, type Message, message } from '../kit/blocks.ts';
+import { context as contextBlock, escapeText, type Message, message } from '../kit/blocks.ts';
 import {
   choiceField,
   type FieldErrors,
@@ -183,9 +183,9 @@ interface Searcher {
 /** The interfaces of the person's active account; undefined when none is linked. */
 async function searcherOf(call: Interaction): Promise<Searcher | undefined> {
   const account = await call.account();
-  const client = account === undefined ? undefined : await call.deps.accounts.clientFor(account.id);
+  const client = account === undefined ? undefined : await call.context.accounts.clientFor(account.id);
   if (account === undefined || client === undefined) return undefined;
-  const reach = taskInterfaces(preregSearch, call.deps.orders.interfacesOf(account));
+  const reach = taskInterfaces(preregSearch, call.context.orders.interfacesOf(account));
   return { accountId: account.id, client, reach };
 }
 
@@ -215,7 +215,7 @@ async function ask(
     interface: via,
     timeoutMs: SEARCH_MS,
   });
-  await call.deps.accounts.accepted(accountId);
+  await call.context.accounts.accepted(accountId);
   return output;
 }
 
@@ -232,7 +232,7 @@ async function search(call: Interaction, wanted: PreregQuery): Promise<Message> 
     return preregPage(wanted, await ask(call, searcher, wanted, via), via);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    call.deps.log.info({ err: error }, 'a search for preregistrations failed');
+    call.context.log.info({ err: error }, 'a search for preregistrations failed');
     return searchFailed(error);
   }
 }
@@ -287,7 +287,7 @@ async function openRecord(call: ActionCall): Promise<void> {
     return call.respond(searchFailed(error));
   }
   if (records.length === 0) return call.respond(preregGoneText(name));
-  const blocks = preregRecords(name, records, call.deps.now());
+  const blocks = preregRecords(name, records, call.context.now());
   if (performance.now() - clickedAt < OPEN_MS) return call.open(noticeView('Preregistration', blocks));
   await call.respond(message(`Preregistration ${escapeText(name)}`, blocks));
 }
@@ -443,7 +443,7 @@ const preregForm: FormFeature<'prereg'> = {
     return {
       form: { ...preregForm.form, fields: fieldsFor(reach) },
       values: { ...EVERYBODYS, ...values },
-      intro: [context(interfaceNote(account, reach, because && tieText(because.what), XML_HAS))],
+      intro: [contextBlock(interfaceNote(account, reach, because && tieText(because.what), XML_HAS))],
     };
   },
 

@@ -75,9 +75,9 @@ const declaredFor = (kind: PresetKind) =>
 /**
  * Whether a person is an admin or an approver. Only they may change what the need for approval depends on.
  */
-async function mayDecide({ deps, person }: Interaction): Promise<boolean> {
-  if (isAdmin(deps, person)) return true;
-  return (await waitingFor(deps.orders, person.id, [])).isApprover;
+async function mayDecide({ context, person }: Interaction): Promise<boolean> {
+  if (isAdmin(context, person)) return true;
+  return (await waitingFor(context.orders, person.id, [])).isApprover;
 }
 
 const kindOf = (values: FormValues): PresetKind | undefined =>
@@ -98,8 +98,8 @@ const presetForm: FormFeature<'preset'> = {
   }),
 };
 
-async function find({ deps }: Interaction, id: string): Promise<Preset | undefined> {
-  return (await deps.presets.list()).find((preset) => preset.id === id);
+async function find({ context }: Interaction, id: string): Promise<Preset | undefined> {
+  return (await context.presets.list()).find((preset) => preset.id === id);
 }
 
 async function save(
@@ -107,7 +107,7 @@ async function save(
   typed: z.output<ReturnType<typeof declaredFor>>,
   edited: Preset | undefined,
 ): Promise<Submitted> {
-  const { values, deps, person } = call;
+  const { values, context, person } = call;
   // Whoever was an approver when the form opened may not be one any more.
   if (!(await mayDecide(call))) return { errors: { preset_name: PRESETS_NOT_YOURS } };
   const kind = kindOf(values) ?? 'contacts';
@@ -119,11 +119,11 @@ async function save(
   if (!read.ok) return { errors: errorTexts(read.issues, presetIssueText) };
   const outcome =
     edited === undefined
-      ? await deps.presets.add(read.preset, person.id, deps.now())
-      : await deps.presets.replace(edited.id, read.preset, person.id, deps.now());
+      ? await context.presets.add(read.preset, person.id, context.now())
+      : await context.presets.replace(edited.id, read.preset, person.id, context.now());
   switch (outcome) {
     case 'saved':
-      deps.log.info({ by: person.id, preset: read.preset.name }, 'preset saved');
+      context.log.info({ by: person.id, preset: read.preset.name }, 'preset saved');
       return { say: textMessage(presetSavedText(read.preset.name)) };
     case 'taken':
       return { errors: { preset_name: PRESET_NAME_TAKEN } };
@@ -133,7 +133,7 @@ async function save(
 }
 
 async function presetsPage(call: Interaction, offset: number): Promise<Message> {
-  const [presets, mayEdit] = await Promise.all([call.deps.presets.list(), mayDecide(call)]);
+  const [presets, mayEdit] = await Promise.all([call.context.presets.list(), mayDecide(call)]);
   return presetList(pageOf(presets, offset, PRESETS_SHOWN), mayEdit);
 }
 
@@ -144,7 +144,7 @@ async function openEdit(call: ActionCall): Promise<void> {
 
 async function deletePreset(call: ActionCall): Promise<void> {
   if (!(await mayDecide(call))) return call.respond(PRESETS_NOT_YOURS);
-  const { presets, now, log } = call.deps;
+  const { presets, now, log } = call.context;
   const removed = await presets.remove(call.value, call.person.id, now());
   if (removed === undefined) return call.respond(PRESET_GONE);
   log.info({ by: call.person.id, preset: removed.name }, 'preset deleted');

@@ -47,10 +47,10 @@ const TO = 'to:';
 /** The reader of a question in a channel. */
 const CHANNEL = 'channel';
 
-export function createPendingChangePlanner(deps: SlackContext): NotificationPlanner {
-  const { directory, now } = deps;
+export function createPendingChangePlanner(context: SlackContext): NotificationPlanner {
+  const { directory, now } = context;
   return async ({ id, notifications }, send) => {
-    const question = await findQuestion(deps, id);
+    const question = await findQuestion(context, id);
     if (question === undefined) return undefined;
     const {
       askedAt: since,
@@ -96,16 +96,16 @@ export function createPendingChangePlanner(deps: SlackContext): NotificationPlan
   };
 }
 
-async function findQuestion(deps: SlackContext, id: string): Promise<Question | undefined> {
-  const { settings, prices, facts } = deps.pendingChanges;
+async function findQuestion(context: SlackContext, id: string): Promise<Question | undefined> {
+  const { settings, prices, facts } = context.pendingChanges;
   const [ofSettings, ofPrices, ofFacts] = await Promise.all([
     settings.read(id),
     prices.read(id),
     facts.read(id),
   ]);
-  if (ofSettings !== undefined) return askAdmins(deps, { kind: 'settings', ...ofSettings }, ofSettings);
-  if (ofPrices !== undefined) return askAdmins(deps, { kind: 'prices', ...ofPrices }, ofPrices);
-  return ofFacts === undefined ? askAboutPolicy(deps, id) : askApprovers(deps, ofFacts);
+  if (ofSettings !== undefined) return askAdmins(context, { kind: 'settings', ...ofSettings }, ofSettings);
+  if (ofPrices !== undefined) return askAdmins(context, { kind: 'prices', ...ofPrices }, ofPrices);
+  return ofFacts === undefined ? askAboutPolicy(context, id) : askApprovers(context, ofFacts);
 }
 
 /** What the questions about all changes have in common, with who is asked while it waits. */
@@ -120,18 +120,18 @@ function questionOf(
 }
 
 async function askAdmins(
-  deps: SlackContext,
+  context: SlackContext,
   waiting: WaitingChange,
   known: KnownChange<unknown>,
 ): Promise<Question> {
-  const question = questionOf(deps, known, {
+  const question = questionOf(context, known, {
     channels: [],
-    people: await otherAdmins(deps, waiting.askedBy),
+    people: await otherAdmins(context, waiting.askedBy),
   });
   return {
     ...question,
     message: async (userId) => {
-      const locale = await deps.directory.localeOf(userId);
+      const locale = await context.directory.localeOf(userId);
       return question.asks === undefined
         ? changeEnded(waiting, known.decided, locale)
         : changeRequest(waiting, { userId, locale });
@@ -139,10 +139,10 @@ async function askAdmins(
   };
 }
 
-async function askApprovers(deps: SlackContext, known: KnownChange<FactsChange>): Promise<Question> {
-  const { progress, ...asked } = await approversToAsk(deps, known);
-  const { reminderChannel: channelId } = await deps.savedSettings();
-  const question = questionOf(deps, known, asked);
+async function askApprovers(context: SlackContext, known: KnownChange<FactsChange>): Promise<Question> {
+  const { progress, ...asked } = await approversToAsk(context, known);
+  const { reminderChannel: channelId } = await context.savedSettings();
+  const question = questionOf(context, known, asked);
   const isWaiting = question.asks !== undefined;
   const message = isWaiting ? waitingFacts(known, progress) : endedFacts(known, known.decided);
   return {
@@ -178,8 +178,8 @@ export async function approversToAsk(
 }
 
 /** @param revision of a draft of the policy that was published */
-async function askAboutPolicy(deps: SlackContext, revision: string): Promise<Question> {
-  const { policies, directory } = deps;
+async function askAboutPolicy(context: SlackContext, revision: string): Promise<Question> {
+  const { policies, directory } = context;
   const draft = await policies.draft();
   if (draft?.published !== undefined && draft.revision === revision) {
     const { by, at } = draft.published;
@@ -189,7 +189,7 @@ async function askAboutPolicy(deps: SlackContext, revision: string): Promise<Que
       expiresAt: undefined,
       tell: undefined,
       channels: [],
-      asks: await otherAdmins(deps, by),
+      asks: await otherAdmins(context, by),
       message: async (userId) =>
         confirmationRequest({ draft, before, locale: await directory.localeOf(userId) }, by),
     };

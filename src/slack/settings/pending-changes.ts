@@ -37,32 +37,35 @@ export async function waitingChanges({
  * @returns what who asked is told; mrkdwn
  */
 export async function waitWithSettings(call: Interaction, change: Change<'settings'>): Promise<string[]> {
-  return toldOf(call, { kind: 'settings', ...(await keep(call, call.deps.pendingChanges.settings, change)) });
+  return toldOf(call, {
+    kind: 'settings',
+    ...(await keep(call, call.context.pendingChanges.settings, change)),
+  });
 }
 
 /** The same for prices. */
 export async function waitWithPrices(call: Interaction, change: Change<'prices'>): Promise<string[]> {
-  return toldOf(call, { kind: 'prices', ...(await keep(call, call.deps.pendingChanges.prices, change)) });
+  return toldOf(call, { kind: 'prices', ...(await keep(call, call.context.pendingChanges.prices, change)) });
 }
 
 async function keep<C>(call: Interaction, changes: PendingChanges<C>, change: C) {
-  const { deps, person, acknowledge } = call;
-  const { approvalTtl } = await deps.savedSettings();
-  const at = deps.now();
+  const { context, person, acknowledge } = call;
+  const { approvalTtl } = await context.savedSettings();
+  const at = context.now();
   const waiting = await changes.request(change, person.id, at, new Date(at.getTime() + approvalTtl));
   acknowledge();
-  deps.log.info({ by: person.id, change }, 'a change waits for an admin');
-  deps.notifyDue();
+  context.log.info({ by: person.id, change }, 'a change waits for an admin');
+  context.notifyDue();
   return waiting;
 }
 
-async function toldOf({ deps, person }: Interaction, waiting: WaitingChange): Promise<string[]> {
-  const asked = askedText(await otherAdmins(deps, person.id), '/domain settings');
-  return [...waitsText(waiting, await deps.directory.localeOf(person.id)), asked];
+async function toldOf({ context, person }: Interaction, waiting: WaitingChange): Promise<string[]> {
+  const asked = askedText(await otherAdmins(context, person.id), '/domain settings');
+  return [...waitsText(waiting, await context.directory.localeOf(person.id)), asked];
 }
 
-async function findWaiting(deps: SlackContext, id: string): Promise<WaitingChange | undefined> {
-  return (await waitingChanges(deps)).find((waiting) => waiting.id === id);
+async function findWaiting(context: SlackContext, id: string): Promise<WaitingChange | undefined> {
+  return (await waitingChanges(context)).find((waiting) => waiting.id === id);
 }
 
 /** The settings under which there may be too few who approve. */
@@ -70,63 +73,66 @@ const COUNTED: ReadonlySet<string> = new Set(['approvers', 'approvals_required']
 
 /** Another admin lets a change take effect. */
 export async function confirmChange(call: ActionCall): Promise<void> {
-  const { deps, person, value } = call;
-  const waiting = await findWaiting(deps, value);
+  const { context, person, value } = call;
+  const waiting = await findWaiting(context, value);
   if (waiting === undefined) return call.respond(NOT_CONFIRMED.gone);
   if (waiting.kind === 'settings' && waiting.change.some(({ name }) => COUNTED.has(name))) {
-    const next = withChanges(await deps.savedSettings(), waiting.change);
-    const [error] = Object.values(await approverErrors(deps, next));
+    const next = withChanges(await context.savedSettings(), waiting.change);
+    const [error] = Object.values(await approverErrors(context, next));
     if (error !== undefined) return call.respond(NOT_CONFIRMED.impossible(error));
   }
-  if (waiting.kind === 'settings' && deps.orders.signing.use !== undefined)
+  if (waiting.kind === 'settings' && context.orders.signing.use !== undefined)
     return offerCharterLink(call, 'settings', value);
-  const outcome = await deps.pendingChanges[waiting.kind].confirm(value, person.id, deps.now());
+  const outcome = await context.pendingChanges[waiting.kind].confirm(value, person.id, context.now());
   if (outcome.kind === 'stale') return showAgain(call, waiting.kind, outcome.again?.id);
   if (outcome.kind !== 'confirmed') return call.respond(NOT_CONFIRMED[outcome.kind]);
   call.acknowledge();
-  deps.log.info(
+  context.log.info(
     { by: person.id, askedBy: waiting.askedBy, change: waiting.change },
     'a change was confirmed',
   );
   await showEnd(call, waiting, 'confirmed');
-  await deps.refreshWaitingCards();
+  await context.refreshWaitingCards();
 }
 
 /** Shows what is left of a change of what has changed meanwhile. The outbox asks all others. */
 async function showAgain(
-  { deps, person, respond }: ActionCall,
+  { context, person, respond }: ActionCall,
   kind: WaitingChange['kind'],
   id: string | undefined,
 ): Promise<void> {
-  deps.notifyDue();
+  context.notifyDue();
   await respond(NOT_CONFIRMED.stale);
-  const again = id === undefined ? undefined : await findWaiting(deps, id);
+  const again = id === undefined ? undefined : await findWaiting(context, id);
   if (again?.kind !== kind) return;
-  const locale = await deps.directory.localeOf(person.id);
+  const locale = await context.directory.localeOf(person.id);
   await respond(changeRequest(again, { userId: person.id, locale }));
 }
 
 /** An admin drops a change that waits. */
 export async function dismissChange(call: ActionCall): Promise<void> {
-  const { deps, person, value } = call;
-  const waiting = await findWaiting(deps, value);
+  const { context, person, value } = call;
+  const waiting = await findWaiting(context, value);
   if (
     waiting === undefined ||
-    (await deps.pendingChanges[waiting.kind].dismiss(value, person.id, deps.now())) === undefined
+    (await context.pendingChanges[waiting.kind].dismiss(value, person.id, context.now())) === undefined
   )
     return call.respond(NOT_CONFIRMED.gone);
   call.acknowledge();
-  deps.log.info({ by: person.id, askedBy: waiting.askedBy, change: waiting.change }, 'a change was dropped');
+  context.log.info(
+    { by: person.id, askedBy: waiting.askedBy, change: waiting.change },
+    'a change was dropped',
+  );
   await showEnd(call, waiting, 'dismissed');
 }
 
 /** Shows who pressed what became of the change. The outbox tells all others. */
 async function showEnd(
-  { deps, person, respond }: ActionCall,
+  { context, person, respond }: ActionCall,
   waiting: WaitingChange,
   outcome: 'confirmed' | 'dismissed',
 ): Promise<void> {
-  deps.notifyDue();
-  const locale = await deps.directory.localeOf(person.id);
+  context.notifyDue();
+  const locale = await context.directory.localeOf(person.id);
   await respond(changeEnded(waiting, { outcome, by: person.id }, locale), { replace: true });
 }

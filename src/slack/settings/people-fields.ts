@@ -55,12 +55,12 @@ const GROUPS_MS = 1_000;
 
 /** The fields with the workspace's groups in their menus, those that are chosen first. */
 export async function withGroups(
-  deps: SlackContext,
+  context: SlackContext,
   fields: readonly Field[],
   values: FormValues,
 ): Promise<Field[]> {
   const chosen = fields.filter(({ kind }) => kind === 'groups').flatMap(({ name }) => linesIn(values[name]));
-  const options = await groupOptions(deps, [...new Set(chosen)]);
+  const options = await groupOptions(context, [...new Set(chosen)]);
   return options.length === 0
     ? withoutGroups(fields)
     : fields.map((field) => (field.kind === 'groups' ? { ...field, options } : field));

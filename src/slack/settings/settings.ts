@@ -26,7 +26,7 @@ import {
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
-import { context, mentionApprover, section, textMessage } from '../kit/blocks.ts';
+import { context as contextBlock, mentionApprover, section, textMessage } from '../kit/blocks.ts';
 import {
   type Field,
   type FieldErrors,
@@ -189,8 +189,8 @@ async function channelErrors(
 }
 
 async function saveSettings(call: SubmissionCall): Promise<Submitted> {
-  const { deps, person } = call;
-  const current = await deps.savedSettings();
+  const { context, person } = call;
+  const current = await context.savedSettings();
   if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(settingsAsText(current))) {
     return { errors: { approvers: SETTINGS.changedMeanwhile } };
   }
@@ -206,28 +206,28 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   const changed = new Set(changes.map(({ name }) => name));
   if (changes.length === 0) return { say: textMessage(SETTINGS.same) };
   if (changed.has('approvers') || changed.has('approvals_required')) {
-    const errors = await approverErrors(deps, read.settings);
+    const errors = await approverErrors(context, read.settings);
     if (Object.keys(errors).length > 0) return { errors };
   }
   if (changed.has('approval_escalate_to')) {
-    const people = await lookUpPeople(deps, read.settings.approvalEscalateTo);
+    const people = await lookUpPeople(context, read.settings.approvalEscalateTo);
     if (typeof people === 'string') return { errors: { approval_escalate_to: people } };
   }
   for (const name of CHANNEL_SETTINGS) {
     if (!changed.has(name) || after[name] === '') continue;
-    const errors = await channelErrors(deps, name, after[name], person.id);
+    const errors = await channelErrors(context, name, after[name], person.id);
     if (Object.keys(errors).length > 0) return { errors };
   }
   // Where keys are in use, whatever decides takes effect with a signature.
   const loosened =
-    deps.orders.signing.use === undefined
+    context.orders.signing.use === undefined
       ? loosenedSettings(current, read.settings)
       : new Set(DECIDING_SETTINGS.filter((name) => changed.has(name)));
   const atOnce = changes.filter(({ name }) => !loosened.has(name));
   const waiting = changes.filter(({ name }) => loosened.has(name));
   if (loosened.has('approvers') && changed.has('approvals_required')) {
     // Until the new approvers are confirmed, the former ones alone have to be enough.
-    const [error] = Object.values(await approverErrors(deps, withChanges(current, atOnce)));
+    const [error] = Object.values(await approverErrors(context, withChanges(current, atOnce)));
     if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
   }
   if (atOnce.length > 0) await saveAtOnce(call, atOnce);
@@ -237,12 +237,12 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
 }
 
 async function saveAtOnce(
-  { deps, person }: SubmissionCall,
+  { context, person }: SubmissionCall,
   changes: readonly (SettingChange & { readonly name: SettingName })[],
 ): Promise<void> {
-  await deps.settingsStore.save(changes, person.id, deps.now());
-  deps.log.info({ by: person.id, changes }, 'settings changed');
-  if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await deps.refreshWaitingCards();
+  await context.settingsStore.save(changes, person.id, context.now());
+  context.log.info({ by: person.id, changes }, 'settings changed');
+  if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await context.refreshWaitingCards();
 }
 
 /** So many changes that wait fit into the form, with its fields. */
@@ -252,12 +252,12 @@ const settingsForm: FormFeature<'settings'> = {
   form,
 
   async render(call, origin, values) {
-    const { deps, person } = call;
+    const { context, person } = call;
     const [current, waiting, locale, inForce] = await Promise.all([
-      deps.savedSettings(),
-      waitingChanges(deps),
-      deps.directory.localeOf(person.id),
-      deps.orders.policy.current(),
+      context.savedSettings(),
+      waitingChanges(context),
+      context.directory.localeOf(person.id),
+      context.orders.policy.current(),
     ]);
     const notice = charterNotice(inForce);
     const shown = {
@@ -268,18 +268,18 @@ const settingsForm: FormFeature<'settings'> = {
       ...values,
     };
     return {
-      form: { ...form, fields: await withGroups(deps, FIELDS, shown) },
+      form: { ...form, fields: await withGroups(context, FIELDS, shown) },
       origin: { ...origin, subject: origin.subject ?? fingerprint(settingsAsText(current)) },
       values: shown,
       intro: present([
         notice !== undefined && section(notice),
         section(`Approvers now: ${current.approvers.map(mentionApprover).join(', ')}`),
-        context(SETTINGS.intro),
+        contextBlock(SETTINGS.intro),
         ...waiting
           .slice(0, WAITING_SHOWN)
           .flatMap((each) => waitingBlocks(each, { userId: person.id, locale })),
-        waiting.length > WAITING_SHOWN && context(moreWaitText(waiting.length - WAITING_SHOWN)),
-        ...webhookBlocks(deps.webhooks.endpoints.map(({ host }) => host)),
+        waiting.length > WAITING_SHOWN && contextBlock(moreWaitText(waiting.length - WAITING_SHOWN)),
+        ...webhookBlocks(context.webhooks.endpoints.map(({ host }) => host)),
         ...examineBlocks(),
       ]),
     };
@@ -294,8 +294,11 @@ async function openSettings(call: Interaction): Promise<void> {
     await openForm(call, settingsForm, origin);
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
-    call.deps.log.warn({ err: error }, 'Slack does not take the settings with their pickers: shown as texts');
-    const current = await call.deps.savedSettings();
+    call.context.log.warn(
+      { err: error },
+      'Slack does not take the settings with their pickers: shown as texts',
+    );
+    const current = await call.context.savedSettings();
     const { approvers, approval_escalate_to } = settingsAsText(current);
     const view = await renderForm(settingsForm, call, origin, { approvers, approval_escalate_to });
     await call.open(formView({ ...view, form: plainForm }));
@@ -315,7 +318,7 @@ function deciding(decide: (call: ActionCall) => Promise<void>) {
 }
 
 async function testWebhooks(call: ActionCall): Promise<void> {
-  const { endpoints, test } = call.deps.webhooks;
+  const { endpoints, test } = call.context.webhooks;
   if (endpoints.length > 0) await test();
   await call.respond(textMessage(webhookTestText(endpoints.map(({ host }) => host))));
 }
@@ -325,11 +328,11 @@ const SHOW_MS = 2_000;
 
 /** Tries every setting in a page of its own, which shows what is found as it comes. */
 async function examineSettings(call: ActionCall): Promise<void> {
-  const { deps } = call;
+  const { context } = call;
   const found: Finding[] = [];
   let isOver = false;
   const examine = async () => {
-    for await (const finding of deps.examine()) found.push(finding);
+    for await (const finding of context.examine()) found.push(finding);
     isOver = true;
   };
   await call.open(examinedView([], undefined), {
@@ -337,7 +340,7 @@ async function examineSettings(call: ActionCall): Promise<void> {
       const examining = examine();
       while (!isOver) {
         await Promise.race([examining, sleep(SHOW_MS, undefined, { ref: false })]);
-        await updateOpenView(deps.web, viewId, examinedView(found, isOver ? summaryOf(found) : undefined));
+        await updateOpenView(context.web, viewId, examinedView(found, isOver ? summaryOf(found) : undefined));
       }
     },
   });

@@ -6,14 +6,14 @@ import { linkMessage, NO_PLACE_TO_SIGN, noKeyText } from './link.view.ts';
 
 /** @param subject the order, key, draft or change; empty for a key to be added and for the charter in force */
 export async function offerLink(
-  { deps, person, respond }: Interaction,
+  { context, person, respond }: Interaction,
   purpose: LinkPurpose,
   subject: string,
   ...others: readonly LinkPurpose[]
 ): Promise<void> {
   const links: (readonly [LinkPurpose, string])[] = [];
   for (const each of [purpose, ...others]) {
-    const address = await deps.links.open(each, person.id, subject);
+    const address = await context.links.open(each, person.id, subject);
     if (address === undefined) return respond(NO_PLACE_TO_SIGN);
     links.push([each, address]);
   }
@@ -26,7 +26,7 @@ export async function offerCharterLink(
   purpose: 'charter' | 'policy' | 'settings',
   subject: string,
 ): Promise<void> {
-  const { ring } = await call.deps.orders.signing.keys();
+  const { ring } = await call.context.orders.signing.keys();
   const owners = [...new Set([...ring.counting.values()].map(({ owner }) => owner))];
   if (owners.includes(call.person.id)) return offerLink(call, purpose, subject);
   await call.respond(noKeyText(owners));

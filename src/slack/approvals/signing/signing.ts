@@ -23,8 +23,8 @@ import { offerCharterLink, offerLink } from './offer-link.ts';
 const runKey = async (call: CommandCall) => call.respond(await keysPage(call, 0));
 
 async function keysPage(call: Interaction, offset: number): Promise<Message> {
-  const { deps, person } = call;
-  const { signing } = deps.orders;
+  const { context, person } = call;
+  const { signing } = context.orders;
   const [{ log, ring }, inForce] = await Promise.all([signing.keys(), signing.policy.current()]);
   const mayRevoke = revocationRights(log, signing.use?.roots ?? new Set());
   const own = [...ring.counting.values()].filter(({ owner }) => owner === person.id);
@@ -44,25 +44,25 @@ async function keysPage(call: Interaction, offset: number): Promise<Message> {
     offset,
     hasRoots: signing.use !== undefined,
     notice,
-    maySignCharter: notice !== undefined && own.length > 0 && isAdmin(deps, person),
+    maySignCharter: notice !== undefined && own.length > 0 && isAdmin(context, person),
   });
 }
 
 /** Who may not approve is told so; everybody else signs on the page, which looks again. */
 async function sign(call: ActionCall): Promise<void> {
-  const { deps, person, value } = call;
-  const order = await loadVisible(deps.orders, viewerOf(call), value);
+  const { context, person, value } = call;
+  const order = await loadVisible(context.orders, viewerOf(call), value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   if (isPaused(order)) return offerLink(call, 'resume', order.id);
-  const refusal = await refusalToApprove(deps.orders, order, person.id);
+  const refusal = await refusalToApprove(context.orders, order, person.id);
   // An admin may have to agree to a budget.
-  if (refusal !== undefined && !(refusal.code === 'not_an_approver' && isAdmin(deps, person)))
+  if (refusal !== undefined && !(refusal.code === 'not_an_approver' && isAdmin(context, person)))
     return call.respond(refusalText(refusal));
   return offerLink(call, 'order', order.id);
 }
 
 async function addKey(call: ActionCall): Promise<void> {
-  const { log } = await call.deps.orders.signing.keys();
+  const { log } = await call.context.orders.signing.keys();
   return isAtKeyLimit(log, call.person.id)
     ? call.respond(tooManyKeysText(MAX_KEYS))
     : offerLink(call, 'add', '');
