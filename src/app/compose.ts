@@ -4,7 +4,7 @@ import { createOrderSigning } from '../approvals/order-signing.ts';
 import { createVerifier } from '../approvals/signing/assertion.ts';
 import { activeKeys } from '../approvals/signing/key-ring.ts';
 import { withSaved } from '../config/settings.ts';
-import { createExpiry } from '../expiry/expiry.ts';
+import { createExpiry, type Expiry } from '../expiry/expiry.ts';
 import { createAnchorFile } from '../ledger/anchor-file.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { MAX_CSV_BYTES } from '../lib/csv.ts';
@@ -43,7 +43,7 @@ import type { Stores } from '../store/stores.ts';
 import { createCeremonies } from '../web/ceremony.ts';
 import { createLinks } from '../web/links.ts';
 import { createPages } from '../web/routes.ts';
-import { createLoop, createReconciler, type Reconciler } from './reconcile.ts';
+import { createLoop, createReconciler, type Loop, type Reconciler } from './reconcile.ts';
 import type { Routes } from './server.ts';
 import type { Connected, Contexts, Site } from './site.ts';
 
@@ -72,7 +72,7 @@ interface Built
   > {}
 
 export function compose(site: Site, connected: Connected): Contexts {
-  const { config, pace, processId, metrics, now, log, shutdown } = site;
+  const { config, pace, metrics, now, log, shutdown } = site;
   const { slack, stores, vault, relyingParty, publicUrl } = connected;
   const { teamId } = slack.bot;
   const accounts = createAccounts({
@@ -97,15 +97,7 @@ export function compose(site: Site, connected: Connected): Contexts {
   });
   const namesContext = composeNames(site, stores, reconciler);
   const names = createNames(namesContext);
-  const observing = createLoop({
-    name: 'looking at names',
-    parallel: OBSERVED_AT_ONCE,
-    periodMs: pace.periodMs,
-    claim: names.claimDue,
-    work: names.look,
-    failed: () => metrics.jobFailed('names'),
-    log,
-  });
+  const observing = createObservingLoop(site, names);
   const orders = composeOrders(site, connected, { accounts, names, ledger, reconciler });
   const expiry = createExpiry({
     ...namesContext,
@@ -140,13 +132,24 @@ export function compose(site: Site, connected: Connected): Contexts {
     notifyDue: reconciler.notifyDue,
   });
   const notifySubject = createNotifier(slackContext);
-  const sending: SendingContext = {
+  const sending = composeSending(site, orders, { accounts, names, expiry });
+  return { slack: slackContext, sending, offboarding, reconciler, observing };
+}
+
+/** Adds what a worker needs to the context of orders. */
+function composeSending(
+  { pace, processId, metrics, shutdown }: Site,
+  orders: OrdersContext,
+  { accounts, names, expiry }: { accounts: Accounts; names: Names; expiry: Expiry },
+): SendingContext {
+  return {
     ...orders,
     accepted: accounts.accepted,
     workerId: processId,
     leaseMs: pace.leaseMs,
     sendWithinMs: pace.sendWithinMs,
-    observe: site.metrics.serviceRequest,
+    wallClock: Date.now,
+    observe: metrics.serviceRequest,
     follow: expiry.follow,
     lookForEvidence: names.evidence,
     lookAtRegistry: names.confirmation,
@@ -154,7 +157,18 @@ export function compose(site: Site, connected: Connected): Contexts {
     stopSending: shutdown.sending,
     stopLooking: shutdown.looking,
   };
-  return { slack: slackContext, sending, offboarding, reconciler, observing };
+}
+
+function createObservingLoop({ pace, metrics, log }: Site, names: Names): Loop {
+  return createLoop({
+    name: 'looking at names',
+    parallel: OBSERVED_AT_ONCE,
+    periodMs: pace.periodMs,
+    claim: names.claimDue,
+    work: names.look,
+    failed: () => metrics.jobFailed('names'),
+    log,
+  });
 }
 
 /** Builds the context of names: what registries and the DNS show, impact and incidents. */
@@ -341,7 +355,7 @@ function composeOffboarding(
 
 /** The pages on which people sign; none where WebAuthn does not work at `PUBLIC_URL`. */
 export function openPages(
-  { config, log, now }: Site,
+  { config, now }: Site,
   { stores, relyingParty }: Connected,
   deps: SlackContext,
 ): Routes['page'] {
@@ -352,7 +366,7 @@ export function openPages(
     orders: deps.orders,
     decidingChanged: () => {
       deps.notifyDue();
-      deps.refreshWaitingCards().catch((err: unknown) => log.warn({ err }, 'showing what decides on cards'));
+      void deps.refreshWaitingCards();
     },
     pendingSettings: pendingChanges.settings,
     facts: deps.facts,

@@ -178,31 +178,8 @@ const LOOK_AHEAD_MS = 61 * 60_000;
  * refreshes never hold up what somebody waits for.
  */
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
-  const { store, now, log, periodMs, leaseMs, notificationLeaseMs } = deps;
-  const advance = async (orderId: string, lane: DueLane) => {
-    try {
-      await deps.advance(orderId, lane);
-    } catch (err) {
-      deps.failed(`orders_${lane}`);
-      log.error({ err, orderId }, 'going on with an order; it is put off');
-      await store.putOff(orderId);
-    }
-  };
-  const laneLoop = (lane: DueLane, lease: number) =>
-    createLoop({
-      name: `orders, ${lane}`,
-      parallel: PARALLEL[lane],
-      periodMs,
-      claim: (limit) => store.claimDue(lane, now(), lease, limit),
-      work: (orderId) => advance(orderId, lane),
-      failed: () => deps.failed(`orders_${lane}`),
-      log,
-    });
-  const lanes: Readonly<Record<DueLane, Loop>> = {
-    deadlines: laneLoop('deadlines', leaseMs),
-    execution: laneLoop('execution', leaseMs),
-    observation: laneLoop('observation', OBSERVATION_LEASE_MS),
-  };
+  const { store, now, log, periodMs, notificationLeaseMs } = deps;
+  const lanes = createLanes(deps);
   const notificationLoop = (name: 'notifications' | 'refreshes', isBackground: boolean) =>
     createLoop({
       name,
@@ -231,22 +208,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   };
 
   let isStarted = false;
-  /** Orders of which people are told shortly, if they are still under way then. */
-  const soon = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
-  const notifyOnTime = (id: string, due: Date | undefined) => {
-    const known = soon.get(id);
-    if (due !== undefined && known !== undefined && known.due <= due) return;
-    clearTimeout(known?.timer);
-    soon.delete(id);
-    if (due === undefined) return;
-    const announce = () => {
-      soon.delete(id);
-      notifications.add(keyOfSubject({ kind: 'order', id }));
-    };
-    const inMs = due.getTime() - now().getTime();
-    if (inMs <= 0) announce();
-    else soon.set(id, { due, timer: setTimeout(announce, inMs + TIMER_LEEWAY_MS).unref() });
-  };
+  const notifyOnTime = createOrderTimers(now, (id) => notifications.add(keyOfSubject({ kind: 'order', id })));
 
   return {
     start() {
@@ -276,6 +238,55 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     async idle() {
       await Promise.all(loops.map((loop) => loop.idle()));
     },
+  };
+}
+
+/** The loops over orders. An order that fails is due later. */
+function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
+  const { store, now, log, periodMs, leaseMs } = deps;
+  const advance = async (orderId: string, lane: DueLane) => {
+    try {
+      await deps.advance(orderId, lane);
+    } catch (err) {
+      deps.failed(`orders_${lane}`);
+      log.error({ err, orderId }, 'going on with an order; it is put off');
+      await store.putOff(orderId);
+    }
+  };
+  const laneLoop = (lane: DueLane, lease: number) =>
+    createLoop({
+      name: `orders, ${lane}`,
+      parallel: PARALLEL[lane],
+      periodMs,
+      claim: (limit) => store.claimDue(lane, now(), lease, limit),
+      work: (orderId) => advance(orderId, lane),
+      failed: () => deps.failed(`orders_${lane}`),
+      log,
+    });
+  return {
+    deadlines: laneLoop('deadlines', leaseMs),
+    execution: laneLoop('execution', leaseMs),
+    observation: laneLoop('observation', OBSERVATION_LEASE_MS),
+  };
+}
+
+/** Notifies of an order when it is due: at once, or by a timer that a later call replaces. */
+function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
+  /** Orders with a notification that is due shortly. */
+  const soon = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
+  return (id: string, due: Date | undefined) => {
+    const known = soon.get(id);
+    if (due !== undefined && known !== undefined && known.due <= due) return;
+    clearTimeout(known?.timer);
+    soon.delete(id);
+    if (due === undefined) return;
+    const end = () => {
+      soon.delete(id);
+      notify(id);
+    };
+    const inMs = due.getTime() - now().getTime();
+    if (inMs <= 0) end();
+    else soon.set(id, { due, timer: setTimeout(end, inMs + TIMER_LEEWAY_MS).unref() });
   };
 }
 

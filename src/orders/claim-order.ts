@@ -90,7 +90,7 @@ async function tryToClaim(
     return NOT_CLAIMED;
   }
   if (decision.kind === 'held') await holdForMandate(context, order.id, decision.because);
-  const extra = decision.kind === 'claim' ? { leaseMs: context.leaseMs ?? LEASE_MS } : {};
+  const extra = decision.kind === 'claim' ? { leaseMs: context.leaseMs } : {};
   const saved = await commitDecision(context, order, { event: decision.event, extra }, isFresh);
   if (saved === undefined) return undefined;
   return saved.ok && decision.kind === 'claim' && loaded !== undefined

@@ -81,15 +81,15 @@ export interface SendingContext extends OrdersContext {
   readonly accepted: (accountId: string) => Promise<void>;
   /** Names this process among all that share the database; new at every start. */
   readonly workerId: string;
-  /** How long this worker may be silent before its order counts as abandoned; `LEASE_MS` when left out. */
-  readonly leaseMs?: number;
-  /** How long after its mark a request may leave; `SEND_WITHIN_MS` when left out. */
-  readonly sendWithinMs?: number;
+  /** How long this worker may be silent before its order counts as abandoned, in milliseconds. */
+  readonly leaseMs: number;
+  /** How long after its mark a request may leave, in milliseconds. */
+  readonly sendWithinMs: number;
   /**
-   * Measures how long a request waits between its mark and its first byte, in milliseconds since 1970; `Date.now` when
-   * left out. A monotonic clock stops while a virtual machine is frozen.
+   * Measures how long a request waits between its mark and its first byte, in milliseconds since 1970. A
+   * monotonic clock stops while a virtual machine is frozen.
    */
-  readonly wallClock?: () => number;
+  readonly wallClock: () => number;
   /** Reports a request's duration to the metrics. */
   readonly observe: (task: string, outcome: string, seconds: number) => void;
   /** Takes the success of an item into the watch list, once however often it is called. */

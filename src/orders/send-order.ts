@@ -68,7 +68,7 @@ export async function sendOrder(context: SendingContext, known: Order): Promise<
   const claimed = await claimOrder(context, known);
   if (claimed === undefined) return;
   const { order, workerId } = claimed;
-  const { leaseMs = LEASE_MS, store, log } = context;
+  const { leaseMs, store, log } = context;
   const task = taskNamed(order.task);
   const sending: Sending = { ...claimed, context, task, latest: order, turn: Promise.resolve() };
   const heartbeat = setInterval(() => {
@@ -272,7 +272,7 @@ async function markSending(
   again?: RetryReason,
 ): Promise<Mark | undefined> {
   const { context, order } = sending;
-  const { wallClock = Date.now, sendWithinMs = SEND_WITHIN_MS } = context;
+  const { wallClock, sendWithinMs } = context;
   // The rows of a file are read before each wave.
   const parts = order.bulk === undefined ? await changedSince(sending) : undefined;
   if (parts !== undefined) throw new StatementChangedError(parts);
@@ -396,7 +396,7 @@ async function release(sending: Sending): Promise<void> {
 const NOT_DUE: Decision = { refusal: { code: 'not_due' } };
 
 /** Every change renews the lease, so that a marked item has all of it to be answered in. */
-function leaseOf({ leaseMs = LEASE_MS }: SendingContext) {
+function leaseOf({ leaseMs }: SendingContext) {
   return { leaseMs };
 }
 

@@ -24,7 +24,7 @@ import {
   requestOrder,
 } from '../../src/orders/request-order.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
-import { sendOrder } from '../../src/orders/send-order.ts';
+import { SEND_WITHIN_MS, sendOrder } from '../../src/orders/send-order.ts';
 import { hashOfStatement, type ServicePlaces, statementOf } from '../../src/orders/statement.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
@@ -277,6 +277,9 @@ export async function startRig(
       ...mandates,
       accepted: async (id) => void accepted.push(id),
       workerId: `process-${processes}`,
+      leaseMs: LEASE_MS,
+      sendWithinMs: SEND_WITHIN_MS,
+      wallClock: Date.now,
       observe: () => undefined,
       follow: async () => undefined,
       lookForEvidence: async () => ({ kind: 'nothing' }),
