@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { FARTHEST_MS, LONGEST_NIGHT_MS } from '../orders/clock.ts';
 import {
   type ClaimedSubject,
-  type PassOutcome,
   type NotificationStore,
+  type PassOutcome,
   type PostedMessage,
   type ShownContent,
   SUBJECT_KINDS,
