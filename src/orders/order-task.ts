@@ -47,7 +47,7 @@ export type OrderCall = ServiceCall<Secret | undefined>;
 /** One request of an order, about to go out as it is stated. */
 export interface OutgoingRequest {
   readonly item: StatementItem;
-  /** By what stands for them in the statement. */
+  /** Keyed by their commitment in the statement. */
   readonly secrets: ReadonlyMap<string, Secret>;
   readonly replyTo: string | undefined;
   readonly signal: AbortSignal;
@@ -99,7 +99,6 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   readonly effect: Effect;
   /** Whether its orders ask the service for something. Others take effect in the bot alone. */
   readonly sends: boolean;
-  /** Doing it twice does no more than doing it once. */
   readonly idempotent: boolean;
   /** Starts as `DRAFT`: the requester confirms before anybody else sees it. */
   readonly confirmFirst: boolean;
@@ -250,16 +249,9 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
   definition: Definition<Name, Input, Wire, Output>,
 ): OrderTask<Name> {
   const { name, words, risk, nameKind, zoneTask, nextStep, formNote, secretField, ...own } = definition;
-  const { service, nameField: field = 'name' } = own;
-  const withSecretOutput: AnsweredTask<Secret | undefined> = {
-    ...service,
-    output(response) {
-      const reading = service.output(response);
-      return { ...reading, output: own.secretOf?.(reading.output) };
-    },
-  };
+  const { service, nameField = 'name' } = own;
   const partialInput = own.input.partial();
-  const ties = (raw: unknown): InterfaceConstraints =>
+  const constraints = (raw: unknown): InterfaceConstraints =>
     typeof raw === 'object' && raw !== null
       ? (own.constraints?.({ ...raw }) ?? UNCONSTRAINED)
       : UNCONSTRAINED;
@@ -272,90 +264,116 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
     nameKind,
     idempotent: service.idempotent,
     confirmFirst: own.confirmFirst ?? false,
-    nameField: field,
+    nameField,
     zoneTask,
     nextStep,
     formNote,
     secretField,
     secretResult: own.secretOf !== undefined,
-
+    ...zoneFacts(zoneTask, own.remarks ?? []),
+    constraints,
     unsupported(interfaces) {
       const support = chooseInterface(service, interfaces);
       return 'unsupported' in support ? support.unsupported : undefined;
     },
-
     availableInterfaces: (interfaces) => taskInterfaces(service, interfaces),
-
-    constraints: ties,
-
-    routeIssues: (interfaces, raw) => routeIssues(service, ties(raw), interfaces),
-
+    routeIssues: (interfaces, raw) => routeIssues(service, constraints(raw), interfaces),
     check(raw) {
       const parsed = own.input.safeParse(raw, { error: () => UNREADABLE });
-      if (!parsed.success) {
-        const { issues } = parsed.error;
-        const readable = partialInput.safeParse(without(raw, issues));
-        // Each of these fields was read by its own schema.
-        const input = (readable.data ?? {}) as Partial<Input>;
-        const zones = zonesOf(raw, field);
-        return {
-          ok: false,
-          issues: [...issues.map(inputIssueOf), ...distinct(own.issues?.(input, zones, false) ?? [])],
-        };
-      }
-      const names = own.names?.(parsed.data) ?? textsIn(parsed.data, field);
-      const zoneIssues: InputIssue[] =
-        zoneTask === undefined
-          ? []
-          : names.flatMap((name) =>
-              checkTask(zoneFor(name), zoneTask).map((issue) => ({ field, code: 'zone_issue', issue })),
-            );
-      const zones = names.map(zoneFor);
-      const issues = distinct([...zoneIssues, ...(own.issues?.(parsed.data, zones, true) ?? [])]);
-      return issues.length > 0 ? { ok: false, issues } : { ok: true, input: parsed.data, names };
+      if (parsed.success) return checkInput(definition, parsed.data);
+      const { issues } = parsed.error;
+      // Each of these fields was read by its own schema.
+      const readable = (partialInput.safeParse(without(raw, issues)).data ?? {}) as Partial<Input>;
+      const further = own.issues?.(readable, zonesOf(raw, nameField), false) ?? [];
+      return { ok: false, issues: [...issues.map(inputIssueOf), ...distinct(further)] };
     },
-
     namesIn(raw) {
       const parsed = partialInput.safeParse(raw);
       const readable = parsed.success ? parsed : partialInput.safeParse(without(raw, parsed.error.issues));
-      return textsIn(readable.data, field);
+      return textsIn(readable.data, nameField);
     },
-
-    notes(names) {
-      const { remarks = [] } = definition;
-      if (zoneTask === undefined) return remarks;
-      const notes = names.flatMap((name) => describeTask(zoneFor(name), zoneTask));
-      return [...distinct(notes), ...remarks];
-    },
-
-    locksTransfers: (name) =>
-      zoneTask === undefined ? undefined : transferLockAfter(zoneFor(name), zoneTask),
-
-    charge(names) {
-      if (zoneTask === undefined) return 'not_stated';
-      const charges = names.map((name) => chargeOf(zoneFor(name), zoneTask));
-      return charges.find((charge) => charge !== 'no') ?? 'no';
-    },
-
     onlyFor(raw, names) {
       const input = own.input.parse(raw);
       return own.onlyFor?.(input, names) ?? input;
     },
+    describe: (asked, interfaces) => describe(definition, asked, interfaces, constraints(asked.input)),
+    begin: beginCall(service, own.secretOf),
+  };
+}
 
-    describe({ input, name, secret }, interfaces) {
-      const parsed = own.input.safeParse(input);
-      if (!parsed.success) throw new InvalidInputError('the input of the order cannot be read');
-      const choice = chooseInterface(service, interfaces, interfaceOf(ties(input)));
-      if ('unsupported' in choice) throw new InvalidInputError(choice.unsupported.code, choice.unsupported);
-      return describeRequest(service, own.wire(parsed.data, name, secret), choice.interface);
-    },
+/** Checks an input whose fields can all be read. */
+function checkInput<Input>(
+  {
+    names,
+    nameField: field = 'name',
+    zoneTask,
+    issues,
+  }: Pick<Definition<string, Input, unknown, unknown>, 'names' | 'nameField' | 'zoneTask' | 'issues'>,
+  input: Input,
+): ReturnType<OrderTask['check']> {
+  const given = names?.(input) ?? textsIn(input, field);
+  const zones = given.map(zoneFor);
+  const zoneIssues = zoneTask === undefined ? [] : zones.flatMap((zone) => checkTask(zone, zoneTask));
+  const found = distinct<InputIssue>([
+    ...zoneIssues.map((issue) => ({ field, code: 'zone_issue' as const, issue })),
+    ...(issues?.(input, zones, true) ?? []),
+  ]);
+  return found.length > 0 ? { ok: false, issues: found } : { ok: true, input, names: given };
+}
 
-    begin(client, { item: { name, ctid, request }, secrets, ...call }) {
-      if (request.interface === 'none') throw new InvalidInputError('nothing is sent for it');
-      return client.begin(withSecretOutput, {
-        ...call,
-        ...{ ctid, about: name, description: withSecrets(request, secrets) },
-      });
+/** What zones say about a task. */
+function zoneFacts(
+  zoneTask: ZoneTask | undefined,
+  remarks: readonly TaskNote[],
+): Pick<OrderTask, 'notes' | 'locksTransfers' | 'charge'> {
+  if (zoneTask === undefined)
+    return { notes: () => remarks, locksTransfers: () => undefined, charge: () => 'not_stated' };
+  return {
+    notes(names) {
+      const notes = names.flatMap((name) => describeTask(zoneFor(name), zoneTask));
+      return [...distinct(notes), ...remarks];
     },
+    locksTransfers: (name) => transferLockAfter(zoneFor(name), zoneTask),
+    charge(names) {
+      const charges = names.map((name) => chargeOf(zoneFor(name), zoneTask));
+      return charges.find((charge) => charge !== 'no') ?? 'no';
+    },
+  };
+}
+
+function describe<Input, Wire, Output>(
+  {
+    input: schema,
+    service,
+    wire,
+  }: Pick<Definition<string, Input, Wire, Output>, 'input' | 'service' | 'wire'>,
+  { input, name, secret }: AskedItem,
+  interfaces: AvailableInterfaces,
+  constraints: InterfaceConstraints,
+): RequestDescription {
+  const parsed = schema.safeParse(input);
+  if (!parsed.success) throw new InvalidInputError('the input of the order cannot be read');
+  const choice = chooseInterface(service, interfaces, interfaceOf(constraints));
+  if ('unsupported' in choice) throw new InvalidInputError(choice.unsupported.code, choice.unsupported);
+  return describeRequest(service, wire(parsed.data, name, secret), choice.interface);
+}
+
+function beginCall<Output>(
+  service: AnsweredTask<Output>,
+  secretOf: ((output: Output) => Secret | undefined) | undefined,
+): OrderTask['begin'] {
+  const withSecretOutput: AnsweredTask<Secret | undefined> = {
+    ...service,
+    output(response) {
+      const reading = service.output(response);
+      return { ...reading, output: secretOf?.(reading.output) };
+    },
+  };
+  return (client, { item: { name, ctid, request }, secrets, ...call }) => {
+    if (request.interface === 'none') throw new InvalidInputError('nothing is sent for it');
+    return client.begin(withSecretOutput, {
+      ...call,
+      ...{ ctid, about: name, description: withSecrets(request, secrets) },
+    });
   };
 }
