@@ -78,82 +78,91 @@ export function createWebhooks(deps: WebhooksContext) {
   };
 }
 
+interface EndpointContext extends WebhooksContext {
+  readonly id: string;
+  readonly url: URL;
+  readonly signer: Signer;
+}
+
 function createEndpoint(deps: WebhooksContext, url: URL, signer: Signer): WebhookEndpoint {
-  const { store, now, log, signal, timeoutMs } = deps;
   const id = createHash('sha256').update(url.href).digest('base64url').slice(0, 16);
-  const { host } = url;
-
-  /** @returns why the endpoint did not take it; undefined when it did */
-  async function attempt(webhook: QueuedWebhook): Promise<{ code: string; waitMs?: number } | undefined> {
-    // The receiver compares it with its own clock.
-    const timestamp = new Date();
-    const headers = [
-      'content-type',
-      'application/json',
-      'user-agent',
-      'domain-steward',
-      'webhook-id',
-      webhook.id,
-      'webhook-timestamp',
-      String(Math.floor(timestamp.getTime() / 1_000)),
-      'webhook-signature',
-      signer.sign(webhook.id, timestamp, webhook.body),
-    ];
-    const request = {
-      origin: url.origin,
-      path: `${url.pathname}${url.search}`,
-      method: 'POST',
-      headers,
-      body: webhook.body,
-    } as const;
-    try {
-      // Its status says all: a receiver that took the webhook may answer with any page.
-      const limits = { timeoutMs, maxBytes: 'ignored', signal } as const;
-      const answer = await exchangeOnFreshConnection(request, limits);
-      if (answer.status >= 200 && answer.status < 300) return undefined;
-      const waitMs = readRetryAfter(answer.headers['retry-after'], timestamp.getTime());
-      return { code: `http_${answer.status}`, ...(waitMs === undefined ? {} : { waitMs }) };
-    } catch (error) {
-      if (error instanceof HttpExchangeError) return { code: error.failure };
-      throw error;
-    }
-  }
-
+  const context = { ...deps, id, url, signer };
   return {
     id,
-    host,
-    claimDue: (limit) => store.claimDue(id, now(), LEASE_MS, limit),
-
-    async deliver(queue) {
-      for (;;) {
-        const waiting = await store.read(queue);
-        if (waiting === undefined) return;
-        const { first, version, attempts } = waiting;
-        if (first === undefined) {
-          if (await store.close(queue, version)) return;
-          continue;
-        }
-        const failed = await attempt(first);
-        if (failed === undefined) {
-          await store.noteTaken(id, now());
-          await store.remove(queue, first.id, LEASE_MS);
-          continue;
-        }
-        if (signal.aborted) return store.release(queue);
-        const at = now().getTime();
-        const about = { webhookId: first.id, type: first.type, host, code: failed.code };
-        if (at - first.at.getTime() >= KEPT_MS) {
-          log.error(about, 'an endpoint did not take a webhook for three days; it is given up');
-          await store.remove(queue, first.id, LEASE_MS);
-          continue;
-        }
-        const pause = Math.max(FIRST_PAUSE_MS * 2 ** attempts, failed.waitMs ?? 0);
-        const until = new Date(at + Math.min(pause, LONGEST_PAUSE_MS));
-        log.warn({ ...about, until }, 'an endpoint did not take a webhook; will try again');
-        // Who asked for a test wants to know at once.
-        const alertAt = new Date(first.type === 'test' ? at : at + ALERT_AFTER_MS);
-        return store.postpone(id, queue, { code: failed.code, until, alertAt });
-      }
-    },
+    host: url.host,
+    claimDue: (limit) => deps.store.claimDue(id, deps.now(), LEASE_MS, limit),
+    deliver: (queue) => deliver(context, queue),
   };
+}
+
+async function deliver(context: EndpointContext, queue: string): Promise<void> {
+  const { id, url, store, now, log, signal } = context;
+  for (;;) {
+    const waiting = await store.read(queue);
+    if (waiting === undefined) return;
+    const { first, version, attempts } = waiting;
+    if (first === undefined) {
+      if (await store.close(queue, version)) return;
+      continue;
+    }
+    const failed = await attempt(context, first);
+    if (failed === undefined) {
+      await store.noteTaken(id, now());
+      await store.remove(queue, first.id, LEASE_MS);
+      continue;
+    }
+    if (signal.aborted) return store.release(queue);
+    const at = now().getTime();
+    const about = { webhookId: first.id, type: first.type, host: url.host, code: failed.code };
+    if (at - first.at.getTime() >= KEPT_MS) {
+      log.error(about, 'an endpoint did not take a webhook for three days; it is given up');
+      await store.remove(queue, first.id, LEASE_MS);
+      continue;
+    }
+    const pause = Math.max(FIRST_PAUSE_MS * 2 ** attempts, failed.waitMs ?? 0);
+    const until = new Date(at + Math.min(pause, LONGEST_PAUSE_MS));
+    log.warn({ ...about, until }, 'an endpoint did not take a webhook; will try again');
+    // A failed test is reported at once.
+    const alertAt = new Date(first.type === 'test' ? at : at + ALERT_AFTER_MS);
+    return store.postpone(id, queue, { code: failed.code, until, alertAt });
+  }
+}
+
+/** @returns why the endpoint did not take it; undefined when it did */
+async function attempt(
+  { url, signer, signal, timeoutMs }: EndpointContext,
+  webhook: QueuedWebhook,
+): Promise<{ code: string; waitMs?: number } | undefined> {
+  // The receiver compares it with its own clock.
+  const timestamp = new Date();
+  const headers = [
+    'content-type',
+    'application/json',
+    'user-agent',
+    'domain-steward',
+    'webhook-id',
+    webhook.id,
+    'webhook-timestamp',
+    String(Math.floor(timestamp.getTime() / 1_000)),
+    'webhook-signature',
+    signer.sign(webhook.id, timestamp, webhook.body),
+  ];
+  const request = {
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    method: 'POST',
+    headers,
+    body: webhook.body,
+  } as const;
+  try {
+    // Its status says all: a receiver that took the webhook may answer with any page.
+    const limits = { timeoutMs, maxBytes: 'ignored', signal } as const;
+    const answer = await exchangeOnFreshConnection(request, limits);
+    if (answer.status >= 200 && answer.status < 300) return undefined;
+    const waitMs = readRetryAfter(answer.headers['retry-after'], timestamp.getTime());
+    return { code: `http_${answer.status}`, ...(waitMs === undefined ? {} : { waitMs }) };
+  } catch (error) {
+    if (error instanceof HttpExchangeError) return { code: error.failure };
+    throw error;
+  }
 }

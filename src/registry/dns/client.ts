@@ -3,7 +3,7 @@ import { type Question, RESPONSE_CODES, type Response } from './message.ts';
 import { dnsName, type RecordData, type RecordType, readRecord } from './records.ts';
 import { EXCHANGE_FAILURES, exchange } from './server-exchange.ts';
 import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
-import { createUdpSockets } from './udp-sockets.ts';
+import { createUdpSockets, type UdpSockets } from './udp-sockets.ts';
 
 /** Says nothing about the name. */
 export const DNS_FAILURES = [
@@ -110,12 +110,16 @@ const LABEL = /^[a-z0-9_-]{1,63}$/;
 /** Larger responses are ignored: no name needs more records of one type. */
 const MAX_RECORDS = 200;
 
+interface DnsContext extends Required<DnsClientOptions> {
+  readonly sockets: UdpSockets;
+}
+
+type Asked = { readonly response: Response } | { readonly failure: DnsFailure };
+
 /** Caches nothing. */
 export function createDnsClient(options: DnsClientOptions): DnsClient {
-  const { servers, mayConnect, timeoutMs = DEFAULT_TIMEOUT_MS, rounds = DEFAULT_ROUNDS } = options;
-
-  const sockets = createUdpSockets();
-
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, rounds = DEFAULT_ROUNDS } = options;
+  const context: DnsContext = { ...options, timeoutMs, rounds, sockets: createUdpSockets() };
   return {
     async query(name, type, signal) {
       let current = dnsName(name);
@@ -124,7 +128,7 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
         if (!isAskable(current)) return { kind: 'unanswered', failure: 'invalid_name' };
         seen.add(current);
         const question = { name: current, type, recursive: true, dnssec: false };
-        const asked = await askInTurn(question, servers, signal);
+        const asked = await askInTurn(context, context.servers, question, signal);
         if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
         const read = readAnswer(asked.response, current, type, seen);
         if (read.kind === 'referral') return { kind: 'unanswered', failure: 'referral' };
@@ -134,58 +138,67 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       return { kind: 'unanswered', failure: 'alias_loop' };
     },
     async queryNameserver(address, name, type, signal) {
-      const asked = await askNameserver(address, { name: dnsName(name), type, dnssec: false }, signal);
+      const question = { name: dnsName(name), type, dnssec: false };
+      const asked = await askNameserver(context, address, question, signal);
       if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
       return readAnswer(asked.response, dnsName(name), type, new Set());
     },
     async queryDelegation(address, name, wants, signal) {
       const dnssec = wants === 'nameservers and ds';
-      const asked = await askNameserver(address, { name: dnsName(name), type: 'NS', dnssec }, signal);
+      const question = { name: dnsName(name), type: 'NS', dnssec } as const;
+      const asked = await askNameserver(context, address, question, signal);
       if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
       const read = readDelegation(asked.response, dnsName(name));
       if (!dnssec || read.kind !== 'delegated' || read.ds !== undefined) return read;
-      const ds = await askNameserver(address, { name: dnsName(name), type: 'DS', dnssec: false }, signal);
+      const ds = await askNameserver(context, address, { ...question, type: 'DS', dnssec: false }, signal);
       return { ...read, ds: 'failure' in ds ? undefined : readDs(ds.response, dnsName(name)) };
     },
   };
+}
 
-  async function askNameserver(
-    address: string,
-    question: Omit<Question, 'recursive'>,
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly response: Response } | { readonly failure: DnsFailure }> {
-    if (!isAskable(question.name)) return { failure: 'invalid_name' };
-    if (!mayConnect(address)) return { failure: 'private_address' };
-    const server = { address, port: nameserverPort(address, servers) };
-    return askInTurn({ ...question, recursive: false }, [server], signal);
-  }
+async function askNameserver(
+  context: DnsContext,
+  address: string,
+  question: Omit<Question, 'recursive'>,
+  signal: AbortSignal | undefined,
+): Promise<Asked> {
+  if (!isAskable(question.name)) return { failure: 'invalid_name' };
+  if (!context.mayConnect(address)) return { failure: 'private_address' };
+  const server = { address, port: nameserverPort(address, context.servers) };
+  return askInTurn(context, [server], { ...question, recursive: false }, signal);
+}
 
-  async function askInTurn(
-    question: Question,
-    asked: readonly DnsServer[],
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly response: Response } | { readonly failure: DnsFailure }> {
-    let failure: DnsFailure = 'no_servers';
-    for (let round = 0; round < rounds; round += 1) {
-      for (const server of asked) {
-        const result = await ask(server, question, signal);
-        if ('response' in result) return result;
-        failure = result.failure;
-      }
+async function askInTurn(
+  context: DnsContext,
+  servers: readonly DnsServer[],
+  question: Question,
+  signal: AbortSignal | undefined,
+): Promise<Asked> {
+  let failure: DnsFailure = 'no_servers';
+  for (let round = 0; round < context.rounds; round += 1) {
+    for (const server of servers) {
+      const asked = await ask(context, server, question, signal);
+      if ('response' in asked) return asked;
+      failure = asked.failure;
     }
-    return { failure };
   }
+  return { failure };
+}
 
-  async function ask(server: DnsServer, question: Question, signal: AbortSignal | undefined) {
-    signal?.throwIfAborted();
-    let result = await exchange(server, question, { timeoutMs, edns: true, signal, sockets });
-    if (result.ok && mayLackEdns(result.response)) {
-      result = await exchange(server, question, { timeoutMs, edns: false, signal, sockets });
-    }
-    if (!result.ok) return { failure: result.failure };
-    const failure = failureOf(result.response.code);
-    return failure === undefined ? { response: result.response } : { failure };
+async function ask(
+  { timeoutMs, sockets }: DnsContext,
+  server: DnsServer,
+  question: Question,
+  signal: AbortSignal | undefined,
+): Promise<Asked> {
+  signal?.throwIfAborted();
+  let result = await exchange(server, question, { timeoutMs, edns: true, signal, sockets });
+  if (result.ok && mayLackEdns(result.response)) {
+    result = await exchange(server, question, { timeoutMs, edns: false, signal, sockets });
   }
+  if (!result.ok) return { failure: result.failure };
+  const failure = failureOf(result.response.code);
+  return failure === undefined ? { response: result.response } : { failure };
 }
 
 /** The server may not know EDNS (RFC 6891, section 7). */
