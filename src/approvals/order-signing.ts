@@ -3,7 +3,16 @@ import { distinct } from '../lib/collections.ts';
 import { isPaused, resumedBulk } from '../orders/bulk/waves.ts';
 import { isSameRequest } from '../orders/check-statement.ts';
 import type { Order } from '../orders/order.ts';
-import type { Directory, KeyUse, OrderSigning, SignedBy, SigningRows } from '../orders/ports.ts';
+import type {
+  Directory,
+  KeyUse,
+  OrderSigning,
+  SendingGuard,
+  SendingObstacle,
+  SendingRows,
+  SignedBy,
+  SigningRows,
+} from '../orders/ports.ts';
 import { needsSignatures, versionToSign } from '../policy/policy.ts';
 import { readPeople, requestersOf } from './approvers.ts';
 import {
@@ -58,123 +67,148 @@ export function signedSubjectOf(order: Order, policyVersion: number): SignedSubj
   return { statement: order.statementHash, policy: policyVersion, bound: boundOf(order) };
 }
 
+/** The log of an unchanged database is one object, so what follows from it is computed once. */
+interface SigningContext extends OrderSigningDeps {
+  readonly rings: WeakMap<KeyLog, Map<string, Promise<KeyRing>>>;
+  readonly signed: WeakMap<SigningLog, Promise<LoggedCharter | undefined>>;
+}
+
 export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
+  const context: SigningContext = { ...deps, rings: new WeakMap(), signed: new WeakMap() };
   const { use } = deps;
-
-  // The log of an unchanged database is one object, so what follows from it is computed once.
-  const rings = new WeakMap<KeyLog, Map<string, Promise<KeyRing>>>();
-  const signed = new WeakMap<SigningLog, Promise<LoggedCharter | undefined>>();
-
-  const ringOf = (log: KeyLog, left: ReadonlySet<string>): Promise<KeyRing> => {
-    const known = rings.get(log) ?? new Map<string, Promise<KeyRing>>();
-    const who = [...left].sort().join();
-    const ring =
-      known.get(who) ??
-      (use === undefined
-        ? Promise.resolve({
-            counting: new Map(),
-            keys: log.added.map((key) => ({ ...key, counts: 'not_vouched' as const })),
-          })
-        : keyRingOf(log, { ...use, left }));
-    rings.set(log, known.set(who, ring));
-    return ring;
-  };
-
-  const keys = async () => {
-    const { log } = await deps.readRows();
-    const { left, unknown } = await ownersOf(deps.directory, log.keys);
-    return { ...log, log: log.keys, left, unknown, ring: await ringOf(log.keys, left) };
-  };
-
-  /** The settings and policy in force. `mark` changes with them. */
-  const decidingBy = async (trust: KeyUse, { log, policy, saved }: SigningRows) => {
-    const settings = deps.settingsOf(saved);
-    const last = signed.get(log) ?? lastSigned(log, trust);
-    signed.set(log, last);
-    const status = charterStatus(log, { policy, settings }, await last);
-    const mark = hashOf({ status, rows: charterOf({ policy, settings }, undefined) });
-    return { mark, status, ...decidingWithKeys({ policy, settings }, deps.start, status) };
-  };
-
   const countingAmong: OrderSigning['countingAmong'] = async (approvals, subject, ring) =>
     use === undefined ? new Set() : (await verifyAll(approvals, subject, ring, use.verifier)).counting;
-
-  const signersNow: OrderSigning['signersAmong'] = async (approvals, subject) => {
+  const signersAmong: OrderSigning['signersAmong'] = async (approvals, subject) => {
     if (use === undefined || approvals.every(({ signed }) => signed === undefined)) return new Set();
-    return signersIn(await countingAmong(approvals, subject, (await keys()).ring));
+    return signersIn(await countingAmong(approvals, subject, (await readKeys(context)).ring));
   };
-
-  const decidingNow = async () => {
-    const rows = await deps.readRows();
-    if (use !== undefined) return decidingBy(use, rows);
-    return { mark: '', status: undefined, ...decidingWithoutKeys(rows.policy, deps.settingsOf(rows.saved)) };
-  };
-
   return {
     use,
-    deciding: decidingNow,
-    settings: async () => (await decidingNow()).settings,
-    policy: { current: async () => (await decidingNow()).policy },
+    deciding: () => readDeciding(context),
+    settings: async () => (await readDeciding(context)).settings,
+    policy: { current: async () => (await readDeciding(context)).policy },
     standIns: {
       async current(now) {
         const { standIns } = await deps.readRows();
         return new Map([...standIns].filter(([, { until }]) => until > now));
       },
     },
-    charter: async () => (await decidingNow()).status,
-    keys,
-
-    signersOf: (order, policyVersion) => signersNow(order.approvals, signedSubjectOf(order, policyVersion)),
-    signersAmong: signersNow,
+    charter: async () => (await readDeciding(context)).status,
+    keys: () => readKeys(context),
+    signersOf: (order, policyVersion) => signersAmong(order.approvals, signedSubjectOf(order, policyVersion)),
+    signersAmong,
     countingAmong,
-
-    async guardOf(order) {
-      if (use === undefined) {
-        if (!needsSignatures(order.demand)) return 'no_signatures';
-        return { verify: async () => ({ kind: 'not_signed', differs: ['no_keys'] }) };
-      }
-      const [deciding, { left, unknown }] = await Promise.all([decidingNow(), keys()]);
-      const { settings, policy, mark } = deciding;
-      const fixed = { settings: async () => settings, policy: { current: async () => policy } };
-      const { demand } = await currentRequirements({ ...deps, ...fixed }, order);
-      const requirements = demand.requirements.filter(({ signed }) => signed);
-      const givers = order.approvals.map(({ userId }) => userId);
-      const at = deps.now();
-      const known = await readPeople(
-        { directory: deps.directory, away: new Map(), at },
-        requirements,
-        givers,
-      );
-      if (unknown.size > 0 || known.unconfirmed.size > 0 || known.unreadableGroups.length > 0) {
-        // Who is not told of may be whom it depends on; it is asked again a little later.
-        if (requirements.length > 0 || unknown.size > 0) return undefined;
-      }
-      return {
-        async verify(rows) {
-          if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differs: ['statement'] };
-          if ((await decidingBy(use, rows)).mark !== mark) return { kind: 'changed' };
-          const ring = await ringOf(rows.log.keys, left);
-          if (demand.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
-          if (requirements.length === 0) return undefined;
-          const subject = signedSubjectOf(rows.order, versionToSign(policy));
-          const { counting, differs } = await verifyAll(rows.order.approvals, subject, ring, use.verifier);
-          const { isApproved } = approvalProgress(
-            { ...demand, requirements },
-            {
-              requesters: requestersOf(rows.order),
-              approvals: rows.order.approvals.map(({ userId }) => userId),
-              signers: signersIn(counting),
-              people: known.people,
-              allowSelfApproval: settings.allowSelfApproval,
-              now: at,
-            },
-          );
-          if (isApproved) return undefined;
-          return { kind: 'not_signed', differs: differs.length > 0 ? differs : ['count'] };
-        },
-      };
-    },
+    guardOf: (order) => guardOf(context, order),
   };
+}
+
+function ringOf({ use, rings }: SigningContext, log: KeyLog, left: ReadonlySet<string>): Promise<KeyRing> {
+  const known = rings.get(log) ?? new Map<string, Promise<KeyRing>>();
+  const who = [...left].sort().join();
+  const ring =
+    known.get(who) ??
+    (use === undefined
+      ? Promise.resolve({
+          counting: new Map(),
+          keys: log.added.map((key) => ({ ...key, counts: 'not_vouched' as const })),
+        })
+      : keyRingOf(log, { ...use, left }));
+  rings.set(log, known.set(who, ring));
+  return ring;
+}
+
+async function readKeys(context: SigningContext) {
+  const { log } = await context.readRows();
+  const { left, unknown } = await ownersOf(context.directory, log.keys);
+  return { ...log, log: log.keys, left, unknown, ring: await ringOf(context, log.keys, left) };
+}
+
+/** The settings and policy in force. */
+async function readDeciding(context: SigningContext) {
+  const rows = await context.readRows();
+  if (context.use !== undefined) return decidingBy(context, context.use, rows);
+  const deciding = decidingWithoutKeys(rows.policy, context.settingsOf(rows.saved));
+  return { mark: '', status: undefined, ...deciding };
+}
+
+/** `mark` changes with the settings and policy in force. */
+async function decidingBy(
+  { signed, settingsOf, start }: SigningContext,
+  use: KeyUse,
+  { log, policy, saved }: SigningRows,
+) {
+  const settings = settingsOf(saved);
+  const last = signed.get(log) ?? lastSigned(log, use);
+  signed.set(log, last);
+  const status = charterStatus(log, { policy, settings }, await last);
+  const mark = hashOf({ status, rows: charterOf({ policy, settings }, undefined) });
+  return { mark, status, ...decidingWithKeys({ policy, settings }, start, status) };
+}
+
+/** Read before an order's rows are locked for sending. */
+interface SigningFacts {
+  readonly order: Order;
+  readonly use: KeyUse;
+  readonly deciding: Awaited<ReturnType<typeof readDeciding>>;
+  readonly demand: Awaited<ReturnType<typeof currentRequirements>>['demand'];
+  /** Those that need signatures. */
+  readonly requirements: SigningFacts['demand']['requirements'];
+  readonly people: Awaited<ReturnType<typeof readPeople>>['people'];
+  /** Key owners who have left. */
+  readonly left: ReadonlySet<string>;
+  readonly at: Date;
+}
+
+/** @returns undefined when Slack can't say who may sign: it is retried a little later */
+async function guardOf(context: SigningContext, order: Order): Promise<SendingGuard | undefined> {
+  const { use, directory } = context;
+  if (use === undefined) {
+    if (!needsSignatures(order.demand)) return 'no_signatures';
+    return { verify: async () => ({ kind: 'not_signed', differs: ['no_keys'] }) };
+  }
+  const [deciding, { left, unknown }] = await Promise.all([readDeciding(context), readKeys(context)]);
+  const fixed = {
+    settings: async () => deciding.settings,
+    policy: { current: async () => deciding.policy },
+  };
+  const { demand } = await currentRequirements({ ...context, ...fixed }, order);
+  const requirements = demand.requirements.filter(({ signed }) => signed);
+  const givers = order.approvals.map(({ userId }) => userId);
+  const at = context.now();
+  const known = await readPeople({ directory, away: new Map(), at }, requirements, givers);
+  const isKnown = known.unconfirmed.size === 0 && known.unreadableGroups.length === 0;
+  if (unknown.size > 0 || (!isKnown && requirements.length > 0)) return undefined;
+  const facts = { order, use, deciding, demand, requirements, people: known.people, left, at };
+  return { verify: (rows) => verifySignatures(context, facts, rows) };
+}
+
+/** Compares an order's locked rows with what was read before, and verifies their signatures. */
+async function verifySignatures(
+  context: SigningContext,
+  { order, use, deciding, demand, requirements, people, left, at }: SigningFacts,
+  rows: SendingRows,
+): Promise<SendingObstacle | undefined> {
+  if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differs: ['statement'] };
+  if ((await decidingBy(context, use, rows)).mark !== deciding.mark) return { kind: 'changed' };
+  const ring = await ringOf(context, rows.log.keys, left);
+  if (demand.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
+  if (requirements.length === 0) return undefined;
+  const { approvals } = rows.order;
+  const subject = signedSubjectOf(rows.order, versionToSign(deciding.policy));
+  const { counting, differs } = await verifyAll(approvals, subject, ring, use.verifier);
+  const { isApproved } = approvalProgress(
+    { ...demand, requirements },
+    {
+      requesters: requestersOf(rows.order),
+      approvals: approvals.map(({ userId }) => userId),
+      signers: signersIn(counting),
+      people,
+      allowSelfApproval: deciding.settings.allowSelfApproval,
+      now: at,
+    },
+  );
+  if (isApproved) return undefined;
+  return { kind: 'not_signed', differs: differs.length > 0 ? differs : ['count'] };
 }
 
 /** What Slack says of the owners of keys. */
