@@ -50,18 +50,15 @@ function filesWith(pattern: RegExp, ...folders: readonly string[]): string[] {
     .sort();
 }
 
-test.each(['Add a task', 'Add a zone', 'Add a subcommand'])(
-  '%s: what is shown is the code',
-  (name) => {
-    const examples = examplesOf(name);
-    expect(examples.length, `examples in “${name}”`).toBeGreaterThan(0);
-    for (const { file, code } of examples) {
-      expect(flat(readFileSync(join(ROOT, file), 'utf8')), `${file} as CONTRIBUTING.md shows it`).toContain(
-        code,
-      );
-    }
-  },
-);
+test.each(['Add a task', 'Add a zone', 'Add a subcommand'])('%s: what is shown is the code', (name) => {
+  const examples = examplesOf(name);
+  expect(examples.length, `examples in “${name}”`).toBeGreaterThan(0);
+  for (const { file, code } of examples) {
+    expect(flat(readFileSync(join(ROOT, file), 'utf8')), `${file} as CONTRIBUTING.md shows it`).toContain(
+      code,
+    );
+  }
+});
 
 test('a task is known in the files that the example names, and in no other', () => {
   const named = new Set(examplesOf('Add a task').map(({ file }) => file));

@@ -20,7 +20,7 @@ const PATTERNS: readonly RegExp[] = [
   /\bof (?:which|whom)\b|\b(?:in|of|with|to|for|by) whose\b/i,
   /\blet(?:s|ting)? go\b|\b(?:becomes?|became|makes?) of (?:it|an?|the)\b/i,
   // People are notified; names are checked or looked up.
-  /\b(?:is|are|was|were|be) (?:told|looked at)\b/i,
+  /\b(?:is|are|was|were|be) (?:told(?! apart)|looked at)\b/i,
 ];
 
 /**
@@ -29,7 +29,7 @@ const PATTERNS: readonly RegExp[] = [
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'src/accounts': 11,
-  'src/app': 17,
+  'src/app': 16,
   'src/approvals': 62,
   src: 2,
   'src/expiry': 20,
@@ -45,7 +45,7 @@ const CEILINGS: Readonly<Record<string, number>> = {
   'src/slack': 699,
   'src/store': 77,
   'src/web': 35,
-  'src/zones': 2,
+  'src/zones': 1,
   'test/accounts': 8,
   'test/app': 3,
   'test/approvals': 50,
@@ -62,14 +62,13 @@ const CEILINGS: Readonly<Record<string, number>> = {
   'test/lib': 2,
   'test/mandates': 27,
   'test/money': 7,
-  'test/names': 69,
+  'test/names': 68,
   'test/ops': 17,
   'test/orders': 92,
   'test/outbox': 6,
   'test/policy': 10,
-  'test/registry': 1,
   'test/service': 7,
-  'test/slack': 129,
+  'test/slack': 128,
   'test/store': 49,
   'test/support': 48,
   'test/torture': 8,
@@ -163,6 +162,7 @@ describe('accepts', () => {
     'The card shows who approved and what was sent.',
     'The audit log has each decision: what was sent, who approved it.',
     'Approvers are notified at once.',
+    'The two can be told apart.',
     'Let it lapse.',
   ])('%s', (sentence) => expect(found([sentence])).toEqual([]));
 });
