@@ -1,6 +1,7 @@
 import { type Account, isDemoContext } from '../accounts/account.ts';
 import type { OrdersContext } from '../orders/context.ts';
-import { type OrderRequest, type RequestOutcome, requestOrder } from '../orders/request-order.ts';
+import type { OrderRequest } from '../orders/request-context.ts';
+import { type RequestOutcome, requestOrder } from '../orders/request-order.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type MandateIssue, readTerms, type TypedTerms } from './terms.ts';
 

@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { present, settleEach, throwAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { OrdersContext } from '../orders/context.ts';
+import { newOrder } from '../orders/decide-request.ts';
 import type { Order } from '../orders/order.ts';
-import { checkRequest, decisionOf, requestOrder, statedOrder } from '../orders/request-order.ts';
+import { checkRequest, newOrderId } from '../orders/request-context.ts';
+import { requestOrder } from '../orders/request-order.ts';
+import { saltSecrets } from '../orders/salted-secret.ts';
 import { decideActing, isDueFor, type SendPlan } from './acting.ts';
 import type { HeldCode } from './codes.ts';
 import { endOfName, type KnownName, knownName, renewalOf, reservationFor } from './facts.ts';
@@ -135,15 +138,22 @@ async function orderFor(deps: OrdersContext, planned: PlannedAct): Promise<HeldC
   };
   const checked = checkRequest(deps.interfacesOf(account), request);
   if (checked.kind !== 'checked') return 'account_gone';
-  const { cost, evaluated } = known;
-  const decision = decisionOf(evaluated);
-  const wanted = { request, account, checked, decision, price: cost, firstExpiry: name.expiresAt };
   const at = deps.now();
-  const moments = { expiresAt: endOfName(name).renewableUntil };
-  const stated = statedOrder(deps, wanted, { state: 'APPROVED', at, moments, over: [], reservation });
-  if ('issue' in stated) return 'account_gone';
+  const created = newOrder(
+    {
+      ...{ now: at, id: newOrderId(), request, account, checked },
+      evaluated: known.evaluated,
+      price: known.cost,
+      firstExpiry: name.expiresAt,
+      budgets: { price: known.cost, over: [], reservation },
+      secrets: saltSecrets(request),
+      servicePlaces: deps.servicePlaces,
+    },
+    { state: 'APPROVED', moments: { expiresAt: endOfName(name).renewableUntil } },
+  );
+  if ('issue' in created) return 'account_gone';
   const act = { name: name.name, expiresAt: name.expiresAt, mandateId: mandate.id, at, amount: plan.amount };
-  await deps.mandates.keepOrder(act, { order: stated.order, log: [stated.entry], reservation });
+  await deps.mandates.keepOrder(act, { order: created.order, log: [created.entry], reservation });
   // Where a ceiling, or somebody else, was faster, the next look decides again.
   return undefined;
 }

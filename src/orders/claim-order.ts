@@ -14,8 +14,7 @@ import { decideClaim, decideSending, type SendingDecision, type SendingFacts } f
 import { type Order, waitingItems } from './order.ts';
 import { checkMembers, type Party, partiesOf } from './parties.ts';
 import type { MandatedSending } from './ports.ts';
-import { inputOwner, itemInputOwner } from './request-order.ts';
-import { unsaltSecret } from './salted-secret.ts';
+import { inputOwner, itemInputOwner, unsaltSecret } from './salted-secret.ts';
 import { verifiedStatement } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 

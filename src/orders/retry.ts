@@ -14,7 +14,8 @@ import {
   retryableItems,
 } from './order.ts';
 import type { Refusal } from './refusal.ts';
-import { type OrderRequest, type RequestOutcome, requestOrder } from './request-order.ts';
+import type { OrderRequest } from './request-context.ts';
+import { type RequestOutcome, requestOrder } from './request-order.ts';
 import { taskNamed } from './tasks.ts';
 
 export type RetryOutcome =

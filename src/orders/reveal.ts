@@ -3,7 +3,7 @@ import type { Secret } from '../service/secret.ts';
 import type { Order } from './order.ts';
 import type { OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
-import { resultOwner } from './request-order.ts';
+import { resultOwner } from './salted-secret.ts';
 
 export type RevealOutcome =
   | {

@@ -1,5 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Sealed, Vault } from '../accounts/vault.ts';
 import { Secret } from '../service/secret.ts';
+import type { BulkRequest } from './bulk/request-bulk.ts';
+import type { Order, OrderItem } from './order.ts';
 
 /*
  * A secret of an order is sealed together with a salt, and the hash of both stands in the order's statement: what is sent can be
@@ -27,4 +30,55 @@ export function unsaltSecret(salted: Secret, hash: string): Secret | undefined {
 
 function hashOf(salted: Secret): string {
   return `sha256:${createHash('sha256').update(salted.reveal()).digest('hex')}`;
+}
+
+/** The secrets of a request: its own, and those of its rows. */
+export interface SaltedSecrets {
+  readonly own: SaltedSecret | undefined;
+  readonly rows: readonly (SaltedSecret | undefined)[];
+}
+
+export function saltSecrets({
+  secret,
+  bulk,
+}: {
+  readonly secret: Secret | undefined;
+  readonly bulk?: BulkRequest;
+}): SaltedSecrets {
+  return {
+    own: secret && saltSecret(secret),
+    rows: bulk?.rows.map((row) => row.secret && saltSecret(row.secret)) ?? [],
+  };
+}
+
+/** Seals the secrets of a new order. Rows are keyed by item number. */
+export function sealSecrets(
+  vault: Vault,
+  order: Order,
+  { own, rows }: SaltedSecrets,
+): { readonly sealedInput: Sealed | undefined; readonly sealedItems: ReadonlyMap<number, Sealed> } {
+  const items = order.items.flatMap((item, index) => {
+    const secret = rows[index];
+    if (secret === undefined) return [];
+    return [[item.n, vault.seal(secret.salted, itemInputOwner(order, item))] as const];
+  });
+  return {
+    sealedInput: own && vault.seal(own.salted, inputOwner(order)),
+    sealedItems: new Map(items),
+  };
+}
+
+/** Bound into every sealed value of an order. */
+type Sealable = { readonly id: string; readonly requesterId: string };
+
+export function inputOwner(order: Sealable): readonly string[] {
+  return ['order-input', order.id, order.requesterId];
+}
+
+export function itemInputOwner(order: Sealable, item: OrderItem): readonly string[] {
+  return ['order-item-input', order.id, String(item.n), item.name, order.requesterId];
+}
+
+export function resultOwner(order: Sealable, n: number): readonly string[] {
+  return ['order-result', order.id, String(n), order.requesterId];
 }

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Account } from '../../src/accounts/account.ts';
 import { approveOrder } from '../../src/approvals/approve.ts';
 import { cancelOrder } from '../../src/approvals/pending.ts';
-import { confirmOrder, inputOwner, newOrderId, resultOwner } from '../../src/orders/request-order.ts';
+import { confirmOrder } from '../../src/orders/confirm-draft.ts';
+import { newOrderId } from '../../src/orders/request-context.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
+import { inputOwner, resultOwner } from '../../src/orders/salted-secret.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';

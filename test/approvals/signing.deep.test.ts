@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { approveInEmergency, approveSigned, resumeOrder } from '../../src/approvals/approve.ts';
-import { confirmOrder } from '../../src/orders/request-order.ts';
+import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import { MINUTE_MS } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 import { rule } from '../policy/sample.ts';

@@ -11,8 +11,8 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
 import { approveOrder } from '../../src/approvals/approve.ts';
+import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
-import { confirmOrder } from '../../src/orders/request-order.ts';
 import { ORDER_TASKS, SENT_TASK_NAMES } from '../../src/orders/tasks.ts';
 import type { Credential } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';

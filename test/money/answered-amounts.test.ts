@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { approveOrder } from '../../src/approvals/approve.ts';
 import { amountInAnswer } from '../../src/money/answered-amounts.ts';
 import { priceEdits } from '../../src/money/prices.ts';
-import { confirmOrder } from '../../src/orders/request-order.ts';
+import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { createPriceDifferencePlanner, openPriceDifferences } from '../../src/slack/money/money-report.ts';
 import { createDirectory } from '../../src/slack/outbound/directory.ts';

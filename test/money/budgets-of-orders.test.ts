@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { approveOrder, resumeOrder } from '../../src/approvals/approve.ts';
 import { denyOrder } from '../../src/approvals/deny.ts';
 import { cancelOrder, expireOrder } from '../../src/approvals/pending.ts';
+import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { AnyOrderLogEntry } from '../../src/orders/order-events.ts';
-import { confirmOrder } from '../../src/orders/request-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';

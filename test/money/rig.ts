@@ -4,7 +4,7 @@ import { createBudgetLook } from '../../src/money/budget-look.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { priceEdits } from '../../src/money/prices.ts';
 import { budgetedItems } from '../../src/orders/order-budget.ts';
-import type { OrderRequest } from '../../src/orders/request-order.ts';
+import type { OrderRequest } from '../../src/orders/request-context.ts';
 import { requestOrder } from '../../src/orders/request-order.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';

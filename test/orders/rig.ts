@@ -13,16 +13,13 @@ import { sumByCurrency } from '../../src/money/amount.ts';
 import { createBudgetLook } from '../../src/money/budget-look.ts';
 import type { OrderCost } from '../../src/money/prices.ts';
 import { advance } from '../../src/orders/advance.ts';
+import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { OrdersContext, SendingContext } from '../../src/orders/context.ts';
 import { unfollowedItems } from '../../src/orders/due.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
-import {
-  confirmOrder,
-  type OrderRequest,
-  type RequestOutcome,
-  requestOrder,
-} from '../../src/orders/request-order.ts';
+import type { OrderRequest } from '../../src/orders/request-context.ts';
+import { type RequestOutcome, requestOrder } from '../../src/orders/request-order.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
 import { SEND_WITHIN_MS, sendOrder } from '../../src/orders/send-order.ts';
 import { hashOfStatement, type ServicePlaces, statementOf } from '../../src/orders/statement.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { approveOrder } from '../../src/approvals/approve.ts';
+import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
-import { confirmOrder } from '../../src/orders/request-order.ts';
 import { statementOf } from '../../src/orders/statement.ts';
 import type { StatedRequest, StatedValue } from '../../src/orders/statement-shape.ts';
 import { SENT_TASK_NAMES, type SentTaskName } from '../../src/orders/tasks.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { resumeOrder } from '../../approvals/approve.ts';
 import { BULK_TASKS } from '../../orders/bulk/columns.ts';
 import { MAX_ROWS, readBulkFile } from '../../orders/bulk/read-csv.ts';
-import { dropDraft } from '../../orders/request-order.ts';
+import { dropDraft } from '../../orders/confirm-draft.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';

@@ -1,0 +1,94 @@
+import { decidedOrder, type EvaluatedOrder, evaluateOrder } from '../approvals/requirements.ts';
+import { changeOrder, type Decision } from './change-order.ts';
+import type { OrdersContext } from './context.ts';
+import { waitingMoments } from './deadlines.ts';
+import { decisionOf } from './decide-request.ts';
+import type { Order } from './order.ts';
+import { type BudgetUse, budgetedItems, checkBudgets } from './order-budget.ts';
+import type { Refusal } from './refusal.ts';
+
+/* The requester confirms a draft or drops it. */
+
+const FORGOTTEN: Refusal = { code: 'draft_forgotten' };
+
+/** The requester drops a draft, which others have never seen. @returns why not; undefined when it is deleted */
+export async function dropDraft(
+  { store }: OrdersContext,
+  orderId: string,
+  userId: string,
+): Promise<Refusal | undefined> {
+  const order = await store.load(orderId, 'system');
+  if (order === undefined) return FORGOTTEN;
+  if (order.requesterId !== userId) return { code: 'not_the_requester', wanted: 'cancel' };
+  if (await store.forgetDraft(orderId)) return undefined;
+  const { state } = (await store.load(orderId, 'system')) ?? {};
+  return state === undefined ? FORGOTTEN : { code: 'wrong_state', wanted: 'cancelled', state };
+}
+
+export type ConfirmOutcome =
+  | { readonly kind: 'confirmed'; readonly order: Order }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'open_already'; readonly order: Order };
+
+/** Read at the confirmation. */
+interface DraftTerms {
+  readonly evaluated: EvaluatedOrder;
+  /** Read only for an order that is sent at once. */
+  readonly budgets: BudgetUse;
+  readonly firstExpiry: Date | undefined;
+}
+
+async function loadTerms(context: OrdersContext, order: Order): Promise<DraftTerms> {
+  const { task, input, account } = order;
+  const names = order.items.map(({ name }) => name);
+  const [evaluated, firstExpiry] = await Promise.all([
+    evaluateOrder(context, decidedOrder(order)),
+    context.firstExpiry(names),
+  ]);
+  const cost = evaluated.demand.outcome === 'free' ? context.priceOf({ task, names, input }) : undefined;
+  const budgets = await checkBudgets(context, account, budgetedItems(order), cost);
+  return { evaluated, budgets, firstExpiry };
+}
+
+/** Why a person can't confirm an order. */
+function refusalToConfirm(order: Order, userId: string, now: Date): Refusal | undefined {
+  if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now) return FORGOTTEN;
+  if (order.requesterId !== userId) return { code: 'not_the_requester', wanted: 'confirm' };
+  return order.state === 'DRAFT'
+    ? undefined
+    : { code: 'wrong_state', wanted: 'confirmed', state: order.state };
+}
+
+function decideConfirmation({ evaluated, budgets, firstExpiry }: DraftTerms, now: Date): Decision {
+  const { demand } = evaluated;
+  if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+  const decision = decisionOf(evaluated);
+  const isOver = budgets.over.length > 0;
+  return {
+    extra: { reservation: budgets.reservation },
+    event: {
+      type: 'confirmed',
+      needsApproval: demand.outcome !== 'free' || isOver,
+      ...waitingMoments(demand, now, firstExpiry),
+      decision: isOver ? { ...decision, approvalsRequired: 0 } : decision,
+    },
+  };
+}
+
+/** The requester confirms a draft: it becomes an order that others see. */
+export async function confirmOrder(
+  deps: OrdersContext,
+  orderId: string,
+  userId: string,
+): Promise<ConfirmOutcome> {
+  const outcome = await changeOrder(deps, orderId, async (order) => {
+    const refusal = refusalToConfirm(order, userId, deps.now());
+    return refusal === undefined ? decideConfirmation(await loadTerms(deps, order), deps.now()) : { refusal };
+  });
+  if (outcome.ok) return { kind: 'confirmed', order: outcome.order };
+  const { refusal } = outcome;
+  if (refusal.code === 'no_such_order') return { kind: 'refused', refusal: FORGOTTEN };
+  if (refusal.code !== 'open_already') return { kind: 'refused', refusal };
+  const open = await deps.store.load(refusal.orderId, 'system');
+  return open === undefined ? confirmOrder(deps, orderId, userId) : { kind: 'open_already', order: open };
+}

@@ -1,0 +1,165 @@
+import { type Account, accountName, isTeamAccount } from '../accounts/account.ts';
+import { approvalsRequiredBy, type EvaluatedOrder } from '../approvals/requirements.ts';
+import { MINUTE_MS } from '../lib/duration.ts';
+import { InvalidInputError } from '../service/codec/codec-errors.ts';
+import type { RequestIssue } from '../service/request-issue.ts';
+import { newBulk } from './bulk/request-bulk.ts';
+import { type WaitingMoments, waitingMoments } from './deadlines.ts';
+import { accountOwner, ctidOf, type DecisionByPolicy, type Order, type OrderAccount } from './order.ts';
+import type { BudgetUse } from './order-budget.ts';
+import type { OrderLogEntry } from './order-events.ts';
+import type { Refusal } from './refusal.ts';
+import { type RequestContext, startsAsDraft } from './request-context.ts';
+import { hashOfStatement, statementOf } from './statement.ts';
+import type { Statement } from './statement-shape.ts';
+
+/* Decides requests. Pure: the clock, ids, salts, the policy and budgets are data. */
+
+/** A draft that isn't confirmed is deleted after this. */
+const DRAFT_LIFE_MS = 15 * MINUTE_MS;
+
+/** A new order with the first entry of its log. */
+export interface NewOrder {
+  readonly order: Order;
+  readonly entry: OrderLogEntry;
+}
+
+export type RequestDecision =
+  | (NewOrder & { readonly kind: 'create'; readonly reservation: BudgetUse['reservation'] })
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'unsupported'; readonly issue: RequestIssue };
+
+/** Makes an order of a request: a draft, one that waits for approval, or one that is sent at once. */
+export function decideRequest(context: RequestContext): RequestDecision {
+  const { demand } = context.evaluated;
+  if (demand.outcome === 'refuse')
+    return { kind: 'refused', refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+  const start = startOf(context);
+  const created = newOrder(context, start);
+  if ('issue' in created) return { kind: 'unsupported', issue: created.issue };
+  // Only an order that nobody has to confirm or approve is reserved now.
+  const reservation = start.state === 'APPROVED' ? context.budgets.reservation : undefined;
+  return { kind: 'create', ...created, reservation };
+}
+
+/** How a new order starts. */
+export interface Start {
+  readonly state: 'DRAFT' | 'PENDING' | 'APPROVED';
+  /** When it expires, is reminded of and escalated; undefined for an order that is sent at once. */
+  readonly moments: Partial<WaitingMoments> | undefined;
+}
+
+function startOf({ now, request, checked, evaluated, budgets, firstExpiry }: RequestContext): Start {
+  const { demand } = evaluated;
+  if (startsAsDraft(checked, request))
+    return { state: 'DRAFT', moments: { expiresAt: new Date(now.getTime() + DRAFT_LIFE_MS) } };
+  if (demand.outcome === 'free' && budgets.over.length === 0)
+    return { state: 'APPROVED', moments: undefined };
+  return { state: 'PENDING', moments: waitingMoments(demand, now, firstExpiry) };
+}
+
+/** @returns the issue if the request can't be sent as it is */
+export function newOrder(context: RequestContext, start: Start): NewOrder | { readonly issue: RequestIssue } {
+  const { request, account, price, servicePlaces, budgets } = context;
+  const { retries } = request;
+  const decision = decisionOf(context.evaluated);
+  const unstated = unstatedOrder(context, start, decision);
+  let statement: Statement;
+  try {
+    statement = statementOf(unstated, servicePlaces);
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    return { issue: error.issue };
+  }
+  const order = { ...unstated, statementHash: hashOfStatement(statement) };
+  const { service, replyTo } = statement;
+  const entry: OrderLogEntry = {
+    kind: 'requested',
+    actor: order.requesterId,
+    state: order.state,
+    version: order.version,
+    at: order.createdAt,
+    task: order.task,
+    ...(order.bulk === undefined
+      ? { names: order.items.map(({ name }) => name), input: order.input }
+      : { rows: order.items.length }),
+    statement: order.statementHash,
+    service,
+    ...(replyTo === undefined ? {} : { replyTo }),
+    account: accountName(account),
+    ...(isTeamAccount(account) ? { usesTeamAccount: true as const } : {}),
+    reason: order.reason ?? null,
+    policyVersion: decision.policyVersion,
+    decidedBy: decision.decidedBy,
+    ...(price === undefined ? {} : { price }),
+    ...(budgets.over.length === 0 ? {} : { overBudget: budgets.over }),
+    ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
+    ...(order.mandated === undefined ? {} : { mandate: order.mandated.id }),
+  };
+  return { order, entry };
+}
+
+function unstatedOrder(
+  { now, id, request, account, checked, budgets, secrets }: RequestContext,
+  { state, moments }: Start,
+  decision: DecisionByPolicy,
+): Omit<Order, 'statementHash'> {
+  const { bulk, retries } = request;
+  const { task, names, input } = checked;
+  return {
+    id,
+    task: task.name,
+    state,
+    version: 1,
+    requesterId: request.requesterId,
+    account: orderAccount(account),
+    items: names.map((name, index) => ({
+      n: index + 1,
+      name,
+      ctid: ctidOf(id, index + 1, names.length),
+      input: bulk?.rows[index]?.input,
+      secretHash: secrets.rows[index]?.hash,
+      state: 'WAITING',
+      attempts: 0,
+      notBefore: undefined,
+      sentAt: undefined,
+      answeredAt: undefined,
+      result: undefined,
+      isFollowed: false,
+    })),
+    input,
+    bulk: bulk && newBulk(bulk),
+    secretHash: secrets.own?.hash,
+    reason: request.reason,
+    channelId: request.channelId,
+    threadTs: request.threadTs,
+    approvals: [],
+    // An order that exceeds a budget and needs nobody else waits for an admin alone.
+    approvalsRequired: budgets.over.length > 0 ? 0 : decision.approvalsRequired,
+    policyVersion: decision.policyVersion,
+    demand: decision.demand,
+    expiresAt: moments?.expiresAt,
+    remindAt: moments?.remindAt,
+    escalateAt: moments?.escalateAt,
+    isPrivate: request.isPrivate ?? false,
+    shownExcess: [],
+    claim: undefined,
+    retryOf: retries?.id,
+    earlierRequesters:
+      retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
+    mandated: request.mandated,
+    deliveryId: request.deliveryId,
+    createdAt: now,
+    closedAt: undefined,
+  };
+}
+
+/** The part of an account that is kept with its orders. */
+function orderAccount(account: Account): OrderAccount {
+  const { id, login, method, context } = account;
+  return { id, login, method, context, ...(isTeamAccount(account) ? { isTeamAccount: true } : {}) };
+}
+
+export function decisionOf({ policyVersion, demand, settings, decidedBy }: EvaluatedOrder): DecisionByPolicy {
+  return { policyVersion, demand, decidedBy, approvalsRequired: approvalsRequiredBy(demand, settings) };
+}

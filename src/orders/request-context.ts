@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { type Account, isTeamAccount } from '../accounts/account.ts';
+import { type EvaluatedOrder, evaluateOrder } from '../approvals/requirements.ts';
+import type { Mandated } from '../mandates/codes.ts';
+import type { OrderCost } from '../money/prices.ts';
+import type { AvailableInterfaces } from '../service/interfaces.ts';
+import type { RequestIssue } from '../service/request-issue.ts';
+import type { Secret } from '../service/secret.ts';
+import { type BulkRequest, checkRows } from './bulk/request-bulk.ts';
+import type { OrdersContext } from './context.ts';
+import type { InputIssue } from './input-issue.ts';
+import type { Order, OrderTaskName } from './order.ts';
+import { type BudgetUse, checkBudgets } from './order-budget.ts';
+import type { OrderTask } from './order-task.ts';
+import { type SaltedSecrets, saltSecrets } from './salted-secret.ts';
+import type { ServicePlaces } from './statement.ts';
+import { taskNamed } from './tasks.ts';
+
+/* Everything that decides about a request, read before it is decided. */
+
+export interface OrderRequest {
+  readonly task: OrderTaskName;
+  readonly input: unknown;
+  /** The rows of a file, each with its own input; `input` is empty then. */
+  readonly bulk?: BulkRequest;
+  /** Auth code or password typed into the form. */
+  readonly secret: Secret | undefined;
+  readonly reason: string | undefined;
+  readonly requesterId: string;
+  /** The person's active account, or the account of the retried order. Undefined if none is linked. */
+  readonly account: Account | undefined;
+  readonly channelId: string;
+  readonly threadTs: string | undefined;
+  /** Requested in a direct message: only the requester, approvers and admins see it. */
+  readonly isPrivate?: boolean;
+  /** A mandate holds it, so it always waits for approval. */
+  readonly isHeld?: boolean;
+  /** The mandate that requests it. */
+  readonly mandated?: Mandated;
+  /** The retried order. */
+  readonly retries?: Order;
+  /** Identifies the command, form or click. Delivered again, it is the same order. */
+  readonly deliveryId: string;
+}
+
+/** A request that the account and the zone's rules allow. */
+export interface CheckedRequest {
+  readonly kind: 'checked';
+  readonly task: OrderTask;
+  readonly input: unknown;
+  readonly names: readonly string[];
+}
+
+export type RequestProblem =
+  | { readonly kind: 'unsupported'; readonly issue: RequestIssue }
+  | { readonly kind: 'invalid'; readonly issues: readonly InputIssue[] };
+
+export interface RequestContext {
+  readonly now: Date;
+  /** Of the new order. */
+  readonly id: string;
+  readonly request: OrderRequest;
+  readonly account: Account;
+  readonly checked: CheckedRequest;
+  readonly evaluated: EvaluatedOrder;
+  /** Undefined if the price list has no price. */
+  readonly price: OrderCost | undefined;
+  /** When the first of its names expires, if known. */
+  readonly firstExpiry: Date | undefined;
+  /** Read only for an order that is sent at once. */
+  readonly budgets: BudgetUse;
+  readonly secrets: SaltedSecrets;
+  readonly servicePlaces: ServicePlaces;
+}
+
+export async function loadRequest(
+  context: OrdersContext,
+  request: OrderRequest,
+): Promise<RequestContext | RequestProblem | { readonly kind: 'not_linked' }> {
+  const { account, requesterId, isHeld = false } = request;
+  if (account === undefined) return { kind: 'not_linked' };
+  const checked = checkRequest(context.interfacesOf(account), request);
+  if (checked.kind !== 'checked') return checked;
+  const { names, input } = checked;
+  const asked = { task: request.task, names, requesterId, input };
+  const [evaluated, price, firstExpiry] = await Promise.all([
+    evaluateOrder(context, { ...asked, usesTeamAccount: isTeamAccount(account), isHeld }),
+    context.priceOf(asked),
+    context.firstExpiry(names),
+    // Fails now, not after the approval, if the account's credential can't be opened.
+    context.clientFor(account.id),
+  ]);
+  const isSentAtOnce = evaluated.demand.outcome === 'free' && !startsAsDraft(checked, request);
+  const items = names.map((name, index) => ({ n: index + 1, name }));
+  const budgeted = { items, resumed: undefined };
+  const budgets = await checkBudgets(context, account, budgeted, isSentAtOnce ? price : undefined);
+  return {
+    ...{ now: context.now(), id: newOrderId(), request, account, checked },
+    ...{ evaluated, price, firstExpiry, budgets },
+    secrets: saltSecrets(request),
+    servicePlaces: context.servicePlaces,
+  };
+}
+
+export function checkRequest(
+  interfaces: AvailableInterfaces,
+  request: Pick<OrderRequest, 'task' | 'input' | 'bulk'>,
+): CheckedRequest | RequestProblem {
+  const task = taskNamed(request.task);
+  const issue = task.unsupported(interfaces);
+  if (issue !== undefined) return { kind: 'unsupported', issue };
+  const { bulk } = request;
+  const checked = bulk === undefined ? task.check(request.input) : checkRows(task, bulk.rows);
+  if (!checked.ok) return { kind: 'invalid', issues: checked.issues };
+  const { input, names } = checked;
+  const unreachable = task.routeIssues(interfaces, input);
+  return unreachable.length > 0
+    ? { kind: 'invalid', issues: unreachable }
+    : { kind: 'checked', task, input, names };
+}
+
+/** The requester has to confirm it first. */
+export function startsAsDraft({ task }: CheckedRequest, { bulk }: OrderRequest): boolean {
+  return task.confirmFirst || bulk !== undefined;
+}
+
+/** An order's id, which is also its `ctid`: 60 random bits in letters and digits that are easily told apart. */
+export function newOrderId(): string {
+  const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+  return Array.from(randomBytes(12), (byte) => alphabet[byte & 31]).join('');
+}

@@ -1,0 +1,167 @@
+import { expect, test } from 'vitest';
+import { decideRequest } from '../../src/orders/decide-request.ts';
+import {
+  type CheckedRequest,
+  checkRequest,
+  type OrderRequest,
+  type RequestContext,
+} from '../../src/orders/request-context.ts';
+import { saltSecrets } from '../../src/orders/salted-secret.ts';
+import { credentialInterfaces } from '../../src/service/interfaces.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { OVER } from '../approvals/decision-sample.ts';
+import { newTeamSettings } from '../support/settings.ts';
+import { ALICE } from './rig.ts';
+import { hoursLater, newDemand, newOrder, PLACES, START } from './sample.ts';
+
+const NEEDED = newDemand(['cafe.rest'], 2);
+const FREE = { ...NEEDED, outcome: 'free', requirements: [] } as const;
+const RULE = { kind: 'rule', version: 3, index: 0, name: 'no renewals' } as const;
+const REFUSED = { ...FREE, outcome: 'refuse', refusedBy: [RULE] } as const;
+const RESERVATION = { teamId: 'T0STEWARD', day: '2026-03-01', items: [], agreedExcess: [], isLimited: true };
+
+interface Given extends Partial<Omit<RequestContext, 'request'>> {
+  readonly demand?: RequestContext['evaluated']['demand'];
+  readonly request?: Partial<OrderRequest>;
+}
+
+function checkedOf(request: OrderRequest): CheckedRequest {
+  const checked = checkRequest(credentialInterfaces('password', true), request);
+  if (checked.kind !== 'checked') throw new Error(`the sample's request is ${checked.kind}`);
+  return checked;
+}
+
+/** Alice asks for a renewal of cafe.rest that needs two approvals. */
+function newRequest({ demand = NEEDED, request: changes, ...rest }: Given): RequestContext {
+  const request: OrderRequest = {
+    task: 'renew',
+    input: { names: ['cafe.rest'], period: '2' },
+    secret: undefined,
+    reason: 'client paid',
+    requesterId: 'U0ALICE',
+    account: ALICE,
+    channelId: 'C0DOMAINS',
+    threadTs: undefined,
+    deliveryId: 'command:1',
+    ...changes,
+  };
+  return {
+    now: START,
+    id: '7k2m9qx4h1ab',
+    request,
+    account: ALICE,
+    checked: checkedOf(request),
+    evaluated: { settings: newTeamSettings(), policyVersion: 3, demand, decidedBy: [RULE] },
+    price: undefined,
+    firstExpiry: undefined,
+    budgets: { price: undefined, over: [], reservation: RESERVATION },
+    secrets: saltSecrets(request),
+    servicePlaces: PLACES,
+    ...rest,
+  };
+}
+
+const HOSTS = { name: 'cafe.rest', nameServers: ['ns1.example.net', 'ns2.example.net'] };
+const NAMESERVERS = { task: 'nameservers', input: HOSTS } as const;
+const TRANSFER = {
+  task: 'transfer',
+  input: { name: 'cafe.rest', ownerc: '1', adminc: '1', techc: '1', nameServers: HOSTS.nameServers },
+  secret: new Secret('7f3-K'),
+} as const;
+const RETRIED = newOrder(['cafe.rest'], { id: 'earlier', requesterId: 'U0BOB', earlierRequesters: ['U0CY'] });
+
+// Also tried: a bulk request starts as a draft (bulk-executing), the price of an order that waits (asking).
+test.each<[what: string, given: Given, decision: object]>([
+  [
+    'waits for approval',
+    {},
+    {
+      kind: 'create',
+      reservation: undefined,
+      order: {
+        ...{ state: 'PENDING', approvalsRequired: 2, policyVersion: 3, createdAt: START },
+        ...{ expiresAt: hoursLater(72), remindAt: hoursLater(4), escalateAt: hoursLater(24) },
+        account: { login: 'alice', context: 4 },
+        items: [{ name: 'cafe.rest', state: 'WAITING', ctid: '7k2m9qx4h1ab' }],
+      },
+      entry: {
+        kind: 'requested',
+        actor: 'U0ALICE',
+        state: 'PENDING',
+        reason: 'client paid',
+        decidedBy: [RULE],
+      },
+    },
+  ],
+  [
+    'is reminded of sooner when its name expires soon',
+    { firstExpiry: hoursLater(30) },
+    { order: { remindAt: hoursLater(1), escalateAt: hoursLater(6), expiresAt: hoursLater(72) } },
+  ],
+  [
+    'is sent at once and reserved when it is free',
+    { demand: FREE },
+    {
+      reservation: RESERVATION,
+      order: { state: 'APPROVED', expiresAt: undefined },
+      entry: { state: 'APPROVED' },
+    },
+  ],
+  [
+    'waits for an admin alone when it is free and exceeds a budget',
+    { demand: FREE, budgets: { price: undefined, over: OVER, reservation: RESERVATION } },
+    {
+      reservation: undefined,
+      order: { state: 'PENDING', approvalsRequired: 0 },
+      entry: { overBudget: OVER },
+    },
+  ],
+  [
+    'starts as a draft where the requester has to confirm',
+    { request: NAMESERVERS },
+    { reservation: undefined, order: { state: 'DRAFT', expiresAt: hoursLater(0.25), remindAt: undefined } },
+  ],
+  [
+    'starts as a draft even when it is free',
+    { request: NAMESERVERS, demand: FREE },
+    { reservation: undefined, order: { state: 'DRAFT' } },
+  ],
+  ['is refused by a rule', { demand: REFUSED }, { kind: 'refused', refusal: { rules: [RULE] } }],
+  [
+    'is refused by a rule before it would be a draft',
+    { request: NAMESERVERS, demand: REFUSED },
+    { kind: 'refused', refusal: { code: 'policy_refuses' } },
+  ],
+  [
+    'keeps only the hash of a secret',
+    { request: TRANSFER },
+    {
+      order: {
+        secretHash: expect.stringMatching(/^sha256:/),
+        input: expect.not.objectContaining({ auth: '7f3-K' }),
+      },
+    },
+  ],
+  [
+    'keeps everyone who asked before',
+    { request: { retries: RETRIED } },
+    {
+      order: { retryOf: 'earlier', earlierRequesters: ['U0CY', 'U0BOB'] },
+      entry: { retryOf: 'earlier', accountOwner: 'U0CY' },
+    },
+  ],
+  [
+    'is private if asked for in a direct message',
+    { request: { isPrivate: true } },
+    { order: { isPrivate: true, threadTs: undefined } },
+  ],
+])('a request %s', (_, given, decision) => {
+  expect(decideRequest(newRequest(given))).toMatchObject(decision);
+});
+
+test('an order carries the hash of the statement that its log begins with', () => {
+  const decision = decideRequest(newRequest({}));
+  if (decision.kind !== 'create') throw new Error(decision.kind);
+  expect(decision.order.statementHash).toMatch(/^[0-9a-f]{64}$/);
+  expect(decision.entry).toMatchObject({ statement: decision.order.statementHash, service: PLACES.jsonUrl });
+});
