@@ -13,6 +13,7 @@ import {
   type Requirement,
   type Requirements,
   requirementKey,
+  settingsApproval,
   stricter,
 } from '../policy/evaluate.ts';
 import { needsSignatures, type PolicyInForce, type RuleReference, versionToSign } from '../policy/policy.ts';
@@ -273,13 +274,7 @@ export function factSourcesOf({ directory, ruleFacts }: RequirementSources): Fac
 
 /** What `APPROVERS` and `APPROVALS_REQUIRED` ask for. */
 export function defaultRequirement(settings: TeamSettings, names: readonly string[]): Requirement {
-  return {
-    rule: { kind: 'approval_tasks' },
-    names,
-    needed: settings.approvalsRequired,
-    approvers: settings.approvers,
-    signed: false,
-  };
+  return { rule: { kind: 'approval_tasks' }, names, ...settingsApproval({ ...settings, signed: false }) };
 }
 
 /** What an order needed when it was asked for. Requirements of the settings name the approvers of this moment. */

@@ -23,7 +23,10 @@ export async function requestOrder(context: OrdersContext, request: OrderRequest
     const { order, entry, reservation } = decision;
     const sealed = sealSecrets(context.vault, order, loaded.secrets);
     const conflict = await context.store.create({ order, log: [entry], ...sealed, reservation });
-    if (conflict === undefined) return { kind: 'accepted', order };
+    if (conflict === undefined) {
+      context.advance(order);
+      return { kind: 'accepted', order };
+    }
     // Other orders reserved the rest of a budget.
     if (conflict.conflictingOrderId === undefined) continue;
     const open = await context.store.load(conflict.conflictingOrderId, 'system');

@@ -24,12 +24,12 @@ import {
 } from './claim-order.ts';
 import type { SendingContext } from './context.ts';
 import { decideWave, heldByMandate, isDue } from './decide-sending.ts';
+import { failedResponse, fullResponse, RetryRefusedError, resultOfResponse } from './item-result.ts';
 import { type ItemResult, type Order, type OrderItem, waitingItems } from './order.ts';
 import type { OrderCall, OrderTask } from './order-task.ts';
-import { eventOfOutcome, lostRequest, outcomeOfError, type SendOutcome } from './outcome.ts';
+import { eventOfOutcome, lostRequest, outcomeOfError, type SendOutcome } from './outcome-event.ts';
 import { accountGone, checkMembers } from './parties.ts';
 import type { Refusal } from './refusal.ts';
-import { failedResponse, fullResponse, RetryRefusedError, resultOfResponse } from './result.ts';
 import { resultOwner } from './salted-secret.ts';
 import { transition } from './state-machine.ts';
 import type { Statement, StatementItem } from './statement-shape.ts';

@@ -154,7 +154,11 @@ export function evaluate(
       over: fitsAmount(rule, totalIn),
     });
   });
-  const implicit = implicitApproval(settings);
+  const implicit = {
+    ...settingsApproval(settings),
+    ...{ ttlMs: undefined, remindAfterMs: undefined, escalateAfterMs: undefined },
+    ...{ escalateTo: [], breakGlass: false },
+  };
   const collected: Collected = { approvals: new Map(), refusals: new Map(), isCertain: false };
   const evaluated = names.map((name) => {
     const subject = subjectOf(name, facts.task.nameKind);
@@ -302,17 +306,13 @@ function totalOf(names: readonly string[], prices: PolicyFacts['prices'], curren
   return { known, unknowns };
 }
 
-function implicitApproval(settings: PolicySettings): Approval['rule'] {
-  return {
-    approvers: settings.approvers,
-    needed: settings.approvalsRequired,
-    ttlMs: undefined,
-    remindAfterMs: undefined,
-    escalateAfterMs: undefined,
-    escalateTo: [],
-    breakGlass: false,
-    signed: settings.signed,
-  };
+/** `APPROVERS` and `APPROVALS_REQUIRED`: who approves, and how many, where no rule says so. */
+export function settingsApproval({
+  approvers,
+  approvalsRequired,
+  signed,
+}: Pick<PolicySettings, 'approvers' | 'approvalsRequired' | 'signed'>) {
+  return { approvers, needed: approvalsRequired, signed };
 }
 
 function addApproval(

@@ -4,7 +4,7 @@ import { approveOrder } from '../../src/approvals/approve.ts';
 import { cancelOrder } from '../../src/approvals/pending.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import { newOrderId } from '../../src/orders/request-context.ts';
-import { retryOrder } from '../../src/orders/retry.ts';
+import { retryOrder } from '../../src/orders/retry-button.ts';
 import { inputOwner, resultOwner } from '../../src/orders/salted-secret.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';

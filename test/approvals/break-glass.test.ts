@@ -4,7 +4,7 @@ import { costOf } from '../../src/money/prices.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Order } from '../../src/orders/order.ts';
-import { retryOrder } from '../../src/orders/retry.ts';
+import { retryOrder } from '../../src/orders/retry-button.ts';
 import { acceptedOf, HOUR_MS, type Rig, startRig } from '../orders/rig.ts';
 import { fails } from '../orders/scripted-service.ts';
 import { GROUPS, groups, PEOPLE, people, rules } from '../policy/arbitraries.ts';

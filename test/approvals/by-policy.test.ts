@@ -7,7 +7,7 @@ import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { ImpactAtApproval } from '../../src/orders/ports.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
-import { retryOrder } from '../../src/orders/retry.ts';
+import { retryOrder } from '../../src/orders/retry-button.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { ruleNames, rulesOf } from '../../src/slack/approvals/decision.view.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';

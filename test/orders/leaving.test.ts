@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { changeOrder } from '../../src/orders/change-order.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
-import { retryOrder } from '../../src/orders/retry.ts';
+import { retryOrder } from '../../src/orders/retry-button.ts';
 import { createServiceClient, type ServiceClient } from '../../src/service/client.ts';
 import { password } from '../service/sandbox.ts';
 import { MINUTE_MS, type Rig, startRig } from './rig.ts';

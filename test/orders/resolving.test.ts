@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createVault } from '../../src/accounts/vault.ts';
 import { refusalToResolve, resolveOrder } from '../../src/orders/resolve.ts';
-import { retryOrder } from '../../src/orders/retry.ts';
+import { retryOrder } from '../../src/orders/retry-button.ts';
 import { revealSecret } from '../../src/orders/reveal.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';

@@ -4,7 +4,7 @@ import { cancelOrder } from '../../src/approvals/pending.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
-import { retryOrder } from '../../src/orders/retry.ts';
+import { retryOrder } from '../../src/orders/retry-button.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';

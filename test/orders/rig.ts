@@ -20,7 +20,7 @@ import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
 import type { OrderRequest } from '../../src/orders/request-context.ts';
 import { type RequestOutcome, requestOrder } from '../../src/orders/request-order.ts';
-import type { RetryOutcome } from '../../src/orders/retry.ts';
+import type { RetryOutcome } from '../../src/orders/retry-button.ts';
 import { SEND_WITHIN_MS, sendOrder } from '../../src/orders/send-order.ts';
 import { hashOfStatement, type ServicePlaces, statementOf } from '../../src/orders/statement.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';

@@ -3,7 +3,7 @@ import type { Account } from '../../src/accounts/account.ts';
 import { approveOrder } from '../../src/approvals/approve.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
-import { retryOrder } from '../../src/orders/retry.ts';
+import { retryOrder } from '../../src/orders/retry-button.ts';
 import { ALICE, type Rig, startRig } from './rig.ts';
 import { fails } from './scripted-service.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
-import { type AnsweredEvent, eventOfOutcome } from '../../src/orders/outcome.ts';
+import { type AnsweredEvent, eventOfOutcome } from '../../src/orders/outcome-event.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import fc from '../support/properties.ts';
 import { newOrder, START } from './sample.ts';

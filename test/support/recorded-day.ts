@@ -12,7 +12,7 @@ import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import { requestOrder } from '../../src/orders/request-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
-import { retryOrder } from '../../src/orders/retry.ts';
+import { retryOrder } from '../../src/orders/retry-button.ts';
 import { revealSecret } from '../../src/orders/reveal.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { stopOrder } from '../../src/orders/stop.ts';

@@ -1,7 +1,7 @@
 import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
-import type { RetryOutcome } from '../../orders/retry.ts';
+import type { RetryOutcome } from '../../orders/retry-button.ts';
 import type { RequestIssue } from '../../service/request-issue.ts';
 import { displayName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../accounts/link.view.ts';

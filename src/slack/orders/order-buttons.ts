@@ -22,7 +22,7 @@ import type { OrdersContext } from '../../orders/context.ts';
 import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
 import type { Refusal } from '../../orders/refusal.ts';
 import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
-import { retryOrder } from '../../orders/retry.ts';
+import { retryOrder } from '../../orders/retry-button.ts';
 import { revealSecret } from '../../orders/reveal.ts';
 import { stopOrder } from '../../orders/stop.ts';
 import { taskNamed } from '../../orders/tasks.ts';

@@ -5,9 +5,10 @@ import { rulesRefusing } from '../../approvals/requirements.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { BulkRequest } from '../../orders/bulk/request-bulk.ts';
 import type { Order, OrderTaskName } from '../../orders/order.ts';
+import type { OrderRequest } from '../../orders/request-context.ts';
 import { requestOrder } from '../../orders/request-order.ts';
-import type { RetryOutcome } from '../../orders/retry.ts';
-import { retryOrder } from '../../orders/retry.ts';
+import type { RetryOutcome } from '../../orders/retry-button.ts';
+import { retryOrder } from '../../orders/retry-button.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { maySee } from '../../orders/visibility.ts';
 import type { Secret } from '../../service/secret.ts';
@@ -54,30 +55,32 @@ function isDirectMessage(channelId: string): boolean {
   return channelId.startsWith('D');
 }
 
-/** Places an order for the person of an interaction, with what their orders go out with now. */
+/** Places an order for the person of an interaction, with their current account. */
 export async function placeOrder(
   call: Interaction,
   origin: FormOrigin,
   wish: OrderInput,
 ): Promise<RetryOutcome> {
-  const content = {
-    input: wish.input,
-    secret: wish.secret,
-    reason: wish.reason,
+  if (origin.retryOf === undefined)
+    return requestOrder(call.context.orders, await requestOf(call, origin, wish));
+  const { input, secret, reason, account, deliveryId, bulk } = await requestOf(call, origin, wish);
+  const given = { input, secret, reason, account, deliveryId, ...(bulk === undefined ? {} : { bulk }) };
+  return retryOrder(call.context.orders, origin.retryOf, call.person.id, given);
+}
+
+async function requestOf(
+  call: Interaction,
+  { channelId, threadTs }: FormOrigin,
+  { task, input, secret, reason, bulk }: OrderInput,
+): Promise<OrderRequest> {
+  return {
+    ...{ task, input, secret, reason, channelId, threadTs },
+    requesterId: call.person.id,
     account: await call.orderAccount(),
+    isPrivate: isDirectMessage(channelId),
     deliveryId: call.deliveryId,
-    ...(wish.bulk === undefined ? {} : { bulk: wish.bulk }),
+    ...(bulk === undefined ? {} : { bulk }),
   };
-  return origin.retryOf === undefined
-    ? requestOrder(call.context.orders, {
-        ...content,
-        task: wish.task,
-        requesterId: call.person.id,
-        channelId: origin.channelId,
-        threadTs: origin.threadTs,
-        isPrivate: isDirectMessage(origin.channelId),
-      })
-    : retryOrder(call.context.orders, origin.retryOf, call.person.id, content);
 }
 
 /** What the person is told at once; undefined when the card says everything. */
@@ -188,7 +191,9 @@ export async function refusalOfPolicy(
 export async function orderFromLine(call: CommandCall, task: OrderTaskName, input: unknown): Promise<void> {
   const refusal = await refusalOfAccount(call, task);
   if (refusal !== undefined) return call.respond(refusal);
-  const outcome = await placeOrder(call, { channelId: call.channelId }, { task, input, reason: call.reason });
+  const { channelId, reason } = call;
+  const request = await requestOf(call, { channelId }, { task, input, reason });
+  const outcome = await requestOrder(call.context.orders, request);
   const message = await outcomeMessage(call, outcome);
   if (message !== undefined) await call.respond(message);
   else if (outcome.kind === 'accepted') await call.respondIfLate(askedForText(outcome.order));

@@ -1,7 +1,8 @@
 import type { UnguardedEvent } from './change-order.ts';
+import { resultOfError } from './item-result.ts';
 import { isFinal, type Order, type OrderAccount, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderTask } from './order-task.ts';
-import { decideRetry, resultOfError } from './result.ts';
+import { decideResend } from './resend.ts';
 import type { RequestSummary } from './summary.ts';
 
 /*
@@ -40,8 +41,8 @@ export interface SendProgress {
 /** Turns an error into an item's outcome. Pure. */
 export function outcomeOfError(error: unknown, progress: SendProgress, now: Date): SendOutcome {
   const { task, item, workerId, sent } = progress;
-  const decision = decideRetry(error, task, sent?.attempts ?? item.attempts + 1, progress.mayBeDone);
-  if (decision.kind === 'over') return { event: answeredByError(error, progress, decision.outcome), sent };
+  const decision = decideResend(error, task, sent?.attempts ?? item.attempts + 1, progress.mayBeDone);
+  if (decision.kind === 'final') return { event: answeredByError(error, progress, decision.outcome), sent };
   const { why, inDoubt = item.result?.inDoubt ?? false } = decision;
   return {
     event: {

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VaultError } from '../../src/accounts/vault.ts';
-import {
-  decideRetry,
-  type RetryDecision,
-  RetryRefusedError,
-  resultOfError,
-  resultOfResponse,
-} from '../../src/orders/result.ts';
+import { RetryRefusedError, resultOfError, resultOfResponse } from '../../src/orders/item-result.ts';
+import { decideResend, type ResendDecision } from '../../src/orders/resend.ts';
 import type { Envelope } from '../../src/service/envelope.ts';
 import {
   ServiceError,
@@ -44,8 +39,8 @@ const put = { effect: 'write', idempotent: true } as const;
 /** What is done after each of the first 25 tries, as one word: `again`, `FAILED` or `UNKNOWN`. */
 function tries(error: unknown, task: (typeof TASKS)[number], sent: boolean): string[] {
   return Array.from({ length: 25 }, (_, index) => {
-    const todo = decideRetry(error, task, index + 1, sent);
-    return todo.kind === 'again' ? 'again' : todo.outcome;
+    const todo = decideResend(error, task, index + 1, sent);
+    return todo.kind === 'resend' ? 'again' : todo.outcome;
   });
 }
 
@@ -152,14 +147,14 @@ describe('an item that has not left, or was refused, and may not go again', () =
 });
 
 describe('when an item goes again', () => {
-  const waitOf = (todo: RetryDecision) => (todo.kind === 'again' ? todo.afterMs : todo.outcome);
+  const waitOf = (todo: ResendDecision) => (todo.kind === 'resend' ? todo.afterMs : todo.outcome);
 
   it.each([
     ['not_sent', charge, [1_000, 4_000, 16_000, 'FAILED']],
     ['unknown_outcome', put, [1_000, 4_000, 16_000, 'UNKNOWN']],
     ['busy', charge, [1_000, 4_000, 16_000, 64_000, 64_000]],
   ] as const)('after %s, further apart', (kind, task, waits) => {
-    const steps = waits.map((_, index) => decideRetry(failure(kind), task, index + 1, true));
+    const steps = waits.map((_, index) => decideResend(failure(kind), task, index + 1, true));
     expect(steps.map(waitOf)).toEqual(waits);
   });
 
@@ -170,7 +165,7 @@ describe('when an item goes again', () => {
     [900_000, 900_000],
     [86_400_000, 900_000],
   ])('after a Retry-After of %d ms it waits %d ms', (retryAfterMs, expected) => {
-    expect(waitOf(decideRetry(failure('busy', { retryAfterMs }), charge, 1, true))).toBe(expected);
+    expect(waitOf(decideResend(failure('busy', { retryAfterMs }), charge, 1, true))).toBe(expected);
   });
 
   it('it is said why', () => {
@@ -180,8 +175,8 @@ describe('when an item goes again', () => {
       [failure('unknown_outcome'), true],
       [new TypeError('canary'), false],
     ] as const) {
-      const todo = decideRetry(error, put, 1, sent);
-      if (todo.kind !== 'again') throw new Error('it is over');
+      const todo = decideResend(error, put, 1, sent);
+      if (todo.kind !== 'resend') throw new Error('it is over');
       expect(retryReasonText({ code: todo.why })).toMatch(/^[A-Z][^.]+\.$/);
       expect(JSON.stringify(todo)).not.toContain('canary');
     }

@@ -1,0 +1,82 @@
+import { VaultError } from '../accounts/vault.ts';
+import { MINUTE_MS } from '../lib/duration.ts';
+import { ServiceError, SuspendedError } from '../service/errors.ts';
+import type { Effect } from '../service/task.ts';
+import { StatementChangedError } from './check-statement.ts';
+import { RetryRefusedError } from './item-result.ts';
+import type { RetryReason } from './summary.ts';
+
+/** Retries where the service provably did not carry the task out, or repeating it is harmless. */
+const MAX_RETRIES = 3;
+/** A busy service is asked more often: it has refused, so nothing was carried out. */
+const MAX_BUSY_RETRIES = 20;
+const MAX_RETRY_AFTER_MS = 15 * MINUTE_MS;
+
+export type ResendDecision =
+  | {
+      readonly kind: 'resend';
+      readonly afterMs: number;
+      readonly why: RetryReason;
+      /**
+       * It may have been carried out, and repeating it does no harm. When left out, it provably was not carried out.
+       */
+      readonly inDoubt?: boolean;
+    }
+  | { readonly kind: 'final'; readonly outcome: 'FAILED' | 'UNKNOWN' };
+
+/**
+ * Whether an item's request is sent again by itself after an error. Pure. `retry-button.ts` is a person's retry.
+ * A task that costs money goes out again only where the service provably did not carry it out.
+ * @param attempts tries so far, this one included
+ * @param sent the item's request may have left, and nothing proves that it was not carried out
+ */
+export function decideResend(
+  error: unknown,
+  task: { readonly effect: Effect; readonly idempotent: boolean },
+  attempts: number,
+  sent: boolean,
+): ResendDecision {
+  // A sealed value that does not open now will not open at the next try either.
+  if (error instanceof VaultError && !sent) return FAILED;
+  if (error instanceof SuspendedError) return UNKNOWN;
+  if (error instanceof StatementChangedError || error instanceof RetryRefusedError) return FAILED;
+  // The cause is not known. Where the request may have left, the outcome is not known either.
+  if (!(error instanceof ServiceError)) return sent ? UNKNOWN : resendUnsent(attempts, 'not_sendable');
+  switch (error.kind) {
+    case 'busy':
+    case 'token_used': {
+      if (attempts > MAX_BUSY_RETRIES) return FAILED;
+      const afterMs = Math.max(error.retryAfterMs ?? backoff(attempts), 1_000);
+      const mostMs = error.kind === 'busy' ? MAX_RETRY_AFTER_MS : Number.POSITIVE_INFINITY;
+      return { kind: 'resend', afterMs: Math.min(afterMs, mostMs), why: error.kind };
+    }
+    case 'not_sent':
+      return resendUnsent(attempts, 'not_reached');
+    case 'unknown_outcome':
+    case 'invalid_response':
+      if (!sent) return resendUnsent(attempts, 'no_answer');
+      // The service has it. The next answer would be as unreadable as this one.
+      if (error.unread !== undefined) return UNKNOWN;
+      return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
+        ? { kind: 'resend', afterMs: backoff(attempts), why: 'no_answer_harmless', inDoubt: true }
+        : UNKNOWN;
+    case 'auth':
+    case 'refused':
+    case 'unsupported':
+    case 'invalid_input':
+      return FAILED;
+  }
+}
+
+const FAILED: ResendDecision = { kind: 'final', outcome: 'FAILED' };
+const UNKNOWN: ResendDecision = { kind: 'final', outcome: 'UNKNOWN' };
+
+/** Decides where nothing of the item left, so that trying again is safe. */
+function resendUnsent(attempts: number, why: RetryReason): ResendDecision {
+  return attempts > MAX_RETRIES ? FAILED : { kind: 'resend', afterMs: backoff(attempts), why };
+}
+
+/** 1 s, 4 s, 16 s. */
+function backoff(attempts: number): number {
+  return 1_000 * 4 ** (Math.min(attempts, 4) - 1);
+}
