@@ -80,7 +80,6 @@ beforeAll(async () => {
 afterAll(() => m.end());
 beforeEach(() => m.reset());
 
-// Also tried: an order of 20 names, a retry (one more for each earlier order).
 test.each([
   ['a listed approver', 'U0BOB'],
   ['a member of a listed group', 'U0DORA'],

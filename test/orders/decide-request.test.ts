@@ -70,7 +70,6 @@ const TRANSFER = {
 } as const;
 const RETRIED = newOrder(['cafe.rest'], { id: 'earlier', requesterId: 'U0BOB', earlierRequesters: ['U0CY'] });
 
-// Also tried: a bulk request starts as a draft (bulk-executing), the price of an order that waits (asking).
 test.each<[what: string, given: Given, decision: object]>([
   [
     'waits for approval',
