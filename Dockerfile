@@ -41,7 +41,7 @@ EXPOSE 3000
 HEALTHCHECK --interval=15s --timeout=3s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 3000}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT []
-CMD ["node", "--v8-pool-size=0", "--wasm-tiering-budget=13000000", "dist/main.js"]
+CMD ["node", "dist/main.js"]
 
 FROM node:24-slim
 ENV NODE_ENV=production
@@ -58,6 +58,6 @@ USER node
 EXPOSE 3000
 HEALTHCHECK --interval=15s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 3000}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# No shell, so that SIGTERM reaches Node. The options are those of `npm start`.
+# No shell, so that SIGTERM reaches Node.
 ENTRYPOINT []
-CMD ["node", "--v8-pool-size=0", "--wasm-tiering-budget=13000000", "dist/main.js"]
+CMD ["node", "dist/main.js"]

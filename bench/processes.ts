@@ -36,11 +36,10 @@ const hello = z.object({ port: z.number() });
 export async function startProcess(
   name: string,
   env: Readonly<Record<string, string>> = {},
-  options: readonly string[] = [],
 ): Promise<Process> {
   const startedAt = performance.now();
   const child = fork(fileURLToPath(new URL(`./children/${name}`, import.meta.url)), {
-    execArgv: [...options, ...(name.endsWith('.ts') ? ['--import', LOADER] : []), ...profiling],
+    execArgv: [...(name.endsWith('.ts') ? ['--import', LOADER] : []), ...profiling],
     env: { ...process.env, ...env },
     // Its log at the usual level is written, and discarded.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -89,13 +88,9 @@ const ready = z.object({ port: z.number(), msg: z.literal('ready') });
 /**
  * Runs a JavaScript file and waits for the line of its log that says that it is ready, and on which port.
  */
-export async function startProgram(
-  file: URL,
-  env: Readonly<Record<string, string>>,
-  options: readonly string[],
-): Promise<Program> {
+export async function startProgram(file: URL, env: Readonly<Record<string, string>>): Promise<Program> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...options, fileURLToPath(file)], {
+  const child = spawn(process.execPath, [fileURLToPath(file)], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
     // A folder without a `.env` file.

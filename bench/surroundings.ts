@@ -14,7 +14,6 @@ import { createAccountStore } from '../src/store/accounts.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { createPriceStore } from '../src/store/prices.ts';
-import { RELEASED_OPTIONS } from '../test/support/released-options.ts';
 import { type Process, startProcess } from './processes.ts';
 import { SlackLoad } from './slack-load.ts';
 
@@ -142,7 +141,7 @@ export class Surroundings {
 
   /** Starts another process, with the bot as users start it. */
   async start(name: string, env = this.environment()): Promise<Process> {
-    const started = await startProcess(name, env, name === 'bot.ts' ? RELEASED_OPTIONS : []);
+    const started = await startProcess(name, env);
     this.#processes.push(started);
     return started;
   }

@@ -1,7 +1,7 @@
 // Builds the program, the packages and the demo, and their pages with rolldown. With `--compile`, no page; with `--page`,
 // the pages alone; with `--signing-page`, those of the program itself, which is all that an image has.
 import { spawnSync } from 'node:child_process';
-import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
@@ -9,7 +9,6 @@ import { build } from 'rolldown';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const workspacePage = join(root, 'packages/slack-workspace/page');
 const demoPage = join(root, 'demo/page');
-const verifier = join(root, 'packages/ledger-verify');
 const signingPage = join(root, 'src/web/page');
 
 const only = process.argv[2];
@@ -18,7 +17,6 @@ if (only !== '--compile') await buildSigningPage();
 if (only === undefined || only === '--page') {
   await buildPage([workspacePage], join(root, 'packages/slack-workspace/dist/page'));
   await buildPage([workspacePage, demoPage], join(root, 'dist/demo/page'));
-  await buildFile(join(verifier, 'page'), join(verifier, 'dist/verify.html'));
 }
 
 function compile() {
@@ -61,20 +59,4 @@ async function buildPage(folders, target) {
     const assets = files.filter((file) => /\.(html|css|svg)$/.test(file));
     await Promise.all(assets.map((file) => cp(join(folder, file), join(target, file))));
   }
-}
-
-/** Builds a page into one file, which works without a server: a browser loads no module from a file. */
-async function buildFile(folder, target) {
-  const { output } = await build({
-    input: join(folder, 'main.ts'),
-    platform: 'browser',
-    write: false,
-    output: { format: 'iife', minify: true },
-  });
-  const script = output[0].code.replaceAll('</script', '<\\/script');
-  const page = await readFile(join(folder, 'index.html'), 'utf8');
-  await writeFile(
-    target,
-    page.replace('/*SCRIPT*/', () => script),
-  );
 }

@@ -56,7 +56,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'cli.ts': ['config', 'ops', 'store'],
   config: ['approvals', 'ledger', 'lib', 'money', 'orders', 'registry', 'service'],
   expiry: ['accounts', 'config', 'lib', 'names', 'orders', 'outbox', 'service', 'zones'],
-  ledger: ['accounts', 'approvals', 'http', 'lib', 'money', 'names', 'orders', 'policy', 'service'],
+  ledger: ['accounts', 'approvals', 'lib', 'money', 'names', 'orders', 'policy', 'service'],
   // The process.
   'main.ts': ['app', 'config', 'lib', 'store'],
   mandates: ['accounts', 'approvals', 'lib', 'money', 'orders', 'policy', 'zones'],

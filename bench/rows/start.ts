@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { RELEASED_OPTIONS } from '../../test/support/released-options.ts';
 import { type Bench, inTurns, type Line, type Row, roundsAtLeast } from '../measure.ts';
 import { approveAll, ask } from '../orders.ts';
 import { type Program, residentMb, startProgram } from '../processes.ts';
@@ -38,7 +37,7 @@ async function demoStart(): Promise<number> {
   // For root: PostgreSQL's user must be able to enter it.
   await chmod(folder, 0o755);
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...RELEASED_OPTIONS, fileURLToPath(DEMO)], {
+  const child = spawn(process.execPath, [fileURLToPath(DEMO)], {
     env: { ...process.env, PORT: '0', DATA_DIR: folder },
     stdio: ['ignore', 'pipe', 'inherit'],
     // A folder without a `.env` file.
@@ -85,7 +84,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const programs: Program[] = [];
   const start = async (file: URL) => {
     const env = { ...s.environment(), APPROVERS: APPROVERS.join(',') };
-    const program = await startProgram(file, env, file === MAIN ? RELEASED_OPTIONS : []);
+    const program = await startProgram(file, env);
     programs.push(program);
     return program;
   };

@@ -44,10 +44,6 @@ const CONDITION = {
   lastDigestAt: ['domain_steward_last_digest_timestamp_seconds', 'When a digest was posted last'],
   lastSealAt: ['domain_steward_last_seal_timestamp_seconds', 'When events of the log were sealed last'],
   lastAnchorAt: ['domain_steward_last_anchor_timestamp_seconds', 'When a seal left last'],
-  lastStampAt: [
-    'domain_steward_last_stamp_timestamp_seconds',
-    'When a time stamping service stamped an anchor last',
-  ],
   lastWebhookAt: ['domain_steward_last_webhook_timestamp_seconds', 'When an endpoint took a webhook last'],
   webhookWaitingSeconds: [
     'domain_steward_webhook_waiting_seconds',

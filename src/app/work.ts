@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCharterWatch } from '../approvals/charter-watch.ts';
 import { openDigest } from '../expiry/digest.ts';
-import { createTimestamping } from '../ledger/timestamping.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { runMandates } from '../mandates/run.ts';
 import { createDepartureCheck } from '../orders/offboarding.ts';
-import { openMoneyReport, openPriceDifferences } from '../slack/money/money-report.ts';
+import { openMoneyReport } from '../slack/money/money-report.ts';
 import { createLoop, repeat } from './reconcile.ts';
 import type { Connected, Contexts, Site } from './site.ts';
 
@@ -56,15 +55,13 @@ const OBSERVATIONS_KEPT_MS = 400 * DAY_MS;
 
 /** Everything that runs periodically. No job waits for another. */
 function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly Job[] {
-  const { config, now, log, pace, shutdown } = site;
+  const { now, log, pace, shutdown } = site;
   const { stores, slack, takeBackup } = connected;
   const { slack: deps, offboarding } = contexts;
   const { savedSettings: settings, reminders, names, webhooks, ledger } = deps;
   const { purgeMs, periodMs, spacingMs } = pace;
-  const looking = { now, log, signal: shutdown.looking };
   const pause = spacingMs === undefined ? {} : { pauseMs: spacingMs };
   const checkDepartures = createDepartureCheck({ ...offboarding, signal: shutdown.looking, ...pause });
-  const stamp = createTimestamping({ store: stores.ledger, url: config.ledgerTsaUrl, ...looking });
   const watchCharter = createCharterWatch({
     ...{ signing: deps.orders.signing, keys: stores.keys, now, log },
     noted: () => {
@@ -80,11 +77,6 @@ function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly 
       run: () => openDigest({ settings, reminders, now }),
     },
     { name: 'money_report', everyMs: MINUTE_MS, run: () => openMoneyReport(deps) },
-    {
-      name: 'price_differences',
-      everyMs: MINUTE_MS,
-      run: () => openPriceDifferences(deps),
-    },
     { name: 'webhook_endpoints', everyMs: HOUR_MS, run: webhooks.serve },
     { name: 'webhook_test', everyMs: MINUTE_MS, run: webhooks.testMonthly },
     {
@@ -122,7 +114,6 @@ function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly 
     { name: 'ledger_check', everyMs: MINUTE_MS, run: ledger.checkIfDue },
     // People are told within a minute.
     { name: 'charter', everyMs: 10_000, run: watchCharter },
-    { name: 'time_stamps', everyMs: MINUTE_MS, run: stamp },
   ];
 }
 

@@ -320,7 +320,6 @@ const environment = z.object({
   SERVICE_DEFAULT_CONTEXT: wholeNumber(1, 2_147_483_647).default(4),
   CREDENTIALS_KEYS: vaultKeys,
   LEDGER_KEY: ledgerKey.optional(),
-  LEDGER_TSA_URL: httpUrl.optional(),
   DATABASE_URL: databaseUrl.optional(),
   DATA_DIR: z
     .string()
@@ -378,7 +377,6 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   SERVICE_DEFAULT_CONTEXT: '4',
   CREDENTIALS_KEYS: '2026-11:<base64 of 32 random bytes>, made with: openssl rand -base64 32',
   LEDGER_KEY: 'made with: openssl genpkey -algorithm ed25519 -outform DER | base64 -w0',
-  LEDGER_TSA_URL: 'http://timestamp.example/',
   DATABASE_URL: 'postgresql://user:password@host:5432/database',
   DATA_DIR: './data',
   BACKUP_DIR: './data/backups',
@@ -561,7 +559,6 @@ function configOf(
     /** Signs seals; undefined: the bot makes one. */
     ledgerKey: e.LEDGER_KEY,
     /** A service that stamps anchors (RFC 3161); undefined: none. */
-    ledgerTsaUrl: e.LEDGER_TSA_URL,
     databaseUrl: e.DATABASE_URL,
     dataDir: e.DATA_DIR,
     /** Folder of the daily backup; undefined: no backup. */

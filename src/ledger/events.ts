@@ -29,7 +29,6 @@ export const teamEvent = z.discriminatedUnion('kind', [
   /** Findings about the ledger itself, and deletions from the log. */
   event('ledger', ['ledger_differs'], { differences: z.array(ledgerDifference).readonly() }),
   event('ledger', ['sealing_stalled'], {}),
-  event('ledger', ['timestamps_stalled'], {}),
   /** A backup was put back: what follows is numbered like what had followed in the ledger before. */
   event('ledger', ['database_restored'], { takenAt: z.iso.datetime(), seal: z.int() }),
   event('ledger', ['events_forgotten'], {
@@ -52,7 +51,6 @@ export const TOLD_KINDS: readonly TeamEvent['kind'][] = [
   'charter_status',
   'ledger_differs',
   'sealing_stalled',
-  'timestamps_stalled',
   'database_restored',
 ];
 

@@ -45,8 +45,6 @@ export interface SealHash {
 
 export interface Anchor extends SealHash {
   readonly at: Date;
-  /** The token of a time stamping service, DER. */
-  readonly timestamp: Uint8Array | undefined;
 }
 
 /** Events whose content was forgotten. */
@@ -97,17 +95,12 @@ export interface LedgerStore {
   anchorsBetween(from: Date, to: Date): Promise<readonly Anchor[]>;
   /** The first anchor of this seal or of one after it. */
   anchorFrom(n: number): Promise<Anchor | undefined>;
-  /** Anchors that have left since a moment and have no time stamp, the newest first. */
-  unstamped(since: Date): Promise<readonly Anchor[]>;
-  addTimestamp(n: number, token: Uint8Array, at: Date): Promise<void>;
   /** Writes into the log that the ledger does not fit, and has people told, unless the last time it was the same. */
   noteDifferences(differences: readonly LedgerDifference[], at: Date): Promise<void>;
   /** Writes into the log that a backup was put back, and has people told. @returns the newest seal that it has */
   noteRestored(takenAt: Date, at: Date): Promise<Seal | undefined>;
   /** The same of events that wait too long for a seal, once until they are sealed. */
   noteStalled(at: Date): Promise<void>;
-  /** The same of anchors that no service stamps, once until one is stamped. */
-  noteUnstamped(at: Date): Promise<void>;
 }
 
 /** Where the key is kept that the bot has made itself. Implemented by the store. */

@@ -21,8 +21,6 @@ interface AnchorLine {
   readonly n: number;
   readonly hash: string;
   readonly at: string;
-  /** What a time stamping service has signed, DER in base64. */
-  readonly timestamp?: string;
 }
 
 export type FileLine =
@@ -127,7 +125,6 @@ function isThere(event: SealedEvent): event is SealedEvent & { readonly line: Ev
   return event.line !== undefined;
 }
 
-function anchorLine({ n, hash, at, timestamp }: Anchor): AnchorLine {
-  const token = timestamp === undefined ? {} : { timestamp: Buffer.from(timestamp).toString('base64') };
-  return { type: 'anchor', n, hash, at: at.toISOString(), ...token };
+function anchorLine({ n, hash, at }: Anchor): AnchorLine {
+  return { type: 'anchor', n, hash, at: at.toISOString() };
 }

@@ -1,4 +1,3 @@
-import type { PricedAnswer } from './answered-amounts.ts';
 import type { Budget, BudgetStanding } from './budget.ts';
 import type { Price, PriceEdit } from './prices.ts';
 import type { Purchase, RenewalCount, ZoneCount } from './spend.ts';
@@ -71,8 +70,6 @@ export interface Decision {
 
 /** Implemented by the store. */
 export interface MoneyReportStore {
-  /** What the service answered to names that cost money and were carried out, on live systems. */
-  answers(from: Date, to: Date): Promise<readonly PricedAnswer[]>;
   /** Names decided to lapse in [from, to). */
   lapsed(from: Date, to: Date): Promise<readonly string[]>;
   decisions(from: Date, to: Date): Promise<readonly Decision[]>;

@@ -10,7 +10,7 @@ import { createDigestPlanner } from './expiry/digest-notifications.ts';
 import { createEventPlanner } from './ledger/event-notifications.ts';
 import { createAnchorPlanner } from './ledger/ledger-notifications.ts';
 import { createMandateDayPlanner } from './mandates/mandate-day.ts';
-import { createMoneyReportPlanner, createPriceDifferencePlanner } from './money/money-report.ts';
+import { createMoneyReportPlanner } from './money/money-report.ts';
 import { createIncidentPlanner } from './names/incident-notifications.ts';
 import { createOrderPlanner } from './orders/order-messages.ts';
 import { type NotificationPlanner, notify } from './outbound/notify.ts';
@@ -26,13 +26,11 @@ export function createNotifier(
 
 /** Plans the messages about each kind of subject. */
 function createPlanners(context: SlackContext): Readonly<Record<Subject['kind'], NotificationPlanner>> {
-  const month = createMoneyReportPlanner(context);
-  const day = createPriceDifferencePlanner(context);
   return {
     order: createOrderPlanner(context),
     incident: createIncidentPlanner(context),
     digest: createDigestPlanner(context),
-    report: (claim, send) => (claim.id.length === 'YYYY-MM'.length ? month : day)(claim, send),
+    report: createMoneyReportPlanner(context),
     place: createPlacePlanner(context),
     group: createGroupPlanner(context),
     anchors: createAnchorPlanner(context),

@@ -42,7 +42,7 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
 ];
 
 /** Only added to: the functions of events and observations forget, and the others name nobody. */
-const APPEND_ONLY = ['events', 'observations', 'ledger_entries', 'seals', 'anchors', 'anchor_timestamps'];
+const APPEND_ONLY = ['events', 'observations', 'ledger_entries', 'seals', 'anchors'];
 
 const columnRows = z.array(z.object({ table: z.string(), columns: z.array(z.string()) }));
 

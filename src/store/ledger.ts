@@ -74,9 +74,7 @@ const sealedRows = z.array(
 const SEALED_COLUMNS = Prisma.sql`l.seq, l.leaf, e.seq::text AS event, e.forgotten_at AS "forgottenAt",
   e.forgotten_by AS "forgottenBy", ${EVENT_COLUMNS}`;
 
-const anchorRows = z.array(
-  z.object({ n: z.int(), hash: z.string(), at: z.date(), timestamp: optional(bytes) }),
-);
+const anchorRows = z.array(z.object({ n: z.int(), hash: z.string(), at: z.date() }));
 const signingRows = z.tuple([
   z.object({ numbers: z.array(z.int().nullable()), entries: count, isAnyGone: z.boolean() }),
 ]);
@@ -133,9 +131,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
   const anchorsWhere = async (rest: Prisma.Sql) =>
     anchorRows.parse(
       await run(Prisma.sql`
-        SELECT a.n, a.hash, a.at, t.token AS timestamp FROM anchors a
-          LEFT JOIN anchor_timestamps t ON t.team_id = a.team_id AND t.n = a.n
-        WHERE a.team_id = ${teamId} ${rest}`),
+        SELECT a.n, a.hash, a.at FROM anchors a WHERE a.team_id = ${teamId} ${rest}`),
     );
 
   /** The next seals whose events are read together. */
@@ -313,14 +309,6 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
 
     anchorFrom: async (n) => (await anchorsWhere(Prisma.sql`AND a.n >= ${n} ORDER BY a.n LIMIT 1`))[0],
 
-    unstamped: (since) =>
-      anchorsWhere(Prisma.sql`AND a.at >= ${since} AND t.token IS NULL ORDER BY a.n DESC`),
-
-    addTimestamp: async (n, token, at) =>
-      void (await run(Prisma.sql`
-        INSERT INTO anchor_timestamps (team_id, n, token, at) VALUES (${teamId}, ${n}, ${Buffer.from(token)}, ${at})
-        ON CONFLICT DO NOTHING`)),
-
     noteDifferences: (differences, at) =>
       note(
         { kind: 'ledger_differs', subject: LEDGER, actor: 'system', at, differences },
@@ -345,15 +333,6 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
         Prisma.sql`NOT EXISTS (
           SELECT FROM unsealed_events u JOIN events s ON s.seq = u.event_seq
           WHERE u.team_id = ${teamId} AND s.kind = 'sealing_stalled')`,
-      ),
-
-    noteUnstamped: (at) =>
-      note(
-        { kind: 'timestamps_stalled', subject: LEDGER, actor: 'system', at },
-        Prisma.sql`NOT EXISTS (
-          SELECT FROM events s WHERE s.subject_kind = 'ledger' AND s.subject_id = ${LEDGER.id} AND s.team_id = ${teamId}
-            AND s.kind = 'timestamps_stalled'
-            AND s.at > coalesce((SELECT max(t.at) FROM anchor_timestamps t WHERE t.team_id = ${teamId}), '-infinity'))`,
       ),
   });
   return {

@@ -46,7 +46,6 @@ const conditions = z.tuple([
     lastDigestAt: optional(z.number()),
     lastSealAt: optional(z.number()),
     lastAnchorAt: optional(z.number()),
-    lastStampAt: optional(z.number()),
     lastWebhookAt: optional(z.number()),
     webhookWaitingSeconds: z.number(),
   }),
@@ -58,7 +57,6 @@ const SELECT_CONDITION = `
     (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications WHERE subject_kind = 'digest') AS "lastDigestAt",
     (SELECT extract(epoch FROM max(at))::float8 FROM seals WHERE team_id = installation_team()) AS "lastSealAt",
     (SELECT extract(epoch FROM max(at))::float8 FROM anchors WHERE team_id = installation_team()) AS "lastAnchorAt",
-    (SELECT extract(epoch FROM max(at))::float8 FROM anchor_timestamps WHERE team_id = installation_team()) AS "lastStampAt",
     (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications
       WHERE team_id = installation_team() AND subject_kind = 'webhook_endpoint' AND purpose = 'test') AS "lastWebhookAt",
     (SELECT greatest(0, coalesce(extract(epoch FROM $2::timestamptz - min((body::json ->> 'timestamp')::timestamptz)), 0))::float8

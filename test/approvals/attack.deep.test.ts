@@ -37,7 +37,6 @@ const OTHER_TABLES: Readonly<Record<string, string>> = {
   _prisma_migrations: 'the schema',
   accounts:
     'credentials are sealed with whose they are; the account in the statement is compared with what signs in',
-  anchor_timestamps: 'what proves the ledger',
   anchors: 'what proves the ledger',
   budget_reservations: 'money is reserved with the last approval',
   budgets: 'looked at with the last approval',

@@ -3,21 +3,17 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerTo, DOMAINS, textOf, until, useTestDemo } from '../support/demo.ts';
 import { ask } from '../support/orders.ts';
-import { startTimeStampingService, type TimeStampingService } from '../support/time-stamping-service.ts';
 import { type Receiver, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 /* What was decided, as a program proves it that is given nothing but a file, the key's fingerprint and an anchor. */
 
 const HOUR_MS = 60 * 60_000;
 let receiver: Receiver;
-let stamps: TimeStampingService;
 beforeAll(async () => {
   receiver = await startReceiver();
   settings['WEBHOOK_URLS'] = receiver.url;
-  stamps = await startTimeStampingService();
-  settings['LEDGER_TSA_URL'] = stamps.url;
 });
-afterAll(() => Promise.all([receiver.close(), stamps.close()]));
+afterAll(() => receiver.close());
 const settings: Record<string, string> = { ALERT_CHANNEL: DOMAINS, WEBHOOK_SECRET };
 const t = useTestDemo({ settings });
 
@@ -45,7 +41,7 @@ function check(text: string, key: string, anchors: readonly string[] = []): Prom
     const [n, hash = ''] = anchor.split(':');
     return { n: Number(n), hash };
   });
-  return verify(pieces, { key, anchors: known, roots: undefined, tsa: undefined }, nodeCryptography);
+  return verify(pieces, { key, anchors: known, roots: undefined }, nodeCryptography);
 }
 
 const fingerprint = () => /"fingerprint":"(SHA256:[^"]+)"/.exec(t.logged())?.[1] ?? '';
@@ -69,11 +65,6 @@ test('an order is proved by its receipt, and everything by the ledger, up to an 
     receiver.received.some(({ body }) => JSON.stringify(body).includes(`"anchor":"${anchor}"`)),
   );
 
-  await until('it is stamped', async () =>
-    (await (await fetch(`${t.botUrl}/metrics`)).text()).includes(
-      'domain_steward_last_stamp_timestamp_seconds ',
-    ),
-  );
   const receipt = await fileAfter('U0ALICE', `/domain receipt ${order.id}`);
   expect(receipt.name).toBe(`domain-steward-receipt-${order.id}.jsonl`);
   const proved = await check(receipt.text, fingerprint(), [anchor]);
@@ -82,14 +73,12 @@ test('an order is proved by its receipt, and everything by the ledger, up to an 
     order: order.id,
     anchored: { seal: expect.any(Number) },
   });
-  expect(await stamps.asDocumented(receipt.text)).toContain('Verification: OK');
   const kinds = receipt.text.split('\n').flatMap((line) => /"kind":"(\w+)"/.exec(line)?.[1] ?? []);
   expect(kinds).toEqual(expect.arrayContaining(['requested', 'approved', 'sending', 'answered']));
   expect((await check(receipt.text.replace('U0BOB', 'U0EVE'), fingerprint())).verdict).toBe('differs');
 
   const ledger = await fileAfter('U0ADA', '/domain ledger');
   expect(ledger.told).toContain(fingerprint());
-  expect(ledger.told).toContain('with a time stamp');
   expect(await check(ledger.text, fingerprint(), [anchor])).toMatchObject({
     verdict: 'proved',
     differences: [],
@@ -106,13 +95,11 @@ test('when seals and webhooks left, and which webhook waits, is in the metrics',
     return Number(new RegExp(`^domain_steward_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
   };
   const now = () => Date.now() / 1_000 + HOUR_MS / 1_000;
-  for (const what of ['seal', 'anchor', 'stamp', 'webhook'])
+  for (const what of ['seal', 'anchor', 'webhook'])
     expect(Math.abs((await metric(`last_${what}_timestamp_seconds`)) - now()), what).toBeLessThan(60);
   await until('no webhook waits', async () => (await metric('webhook_waiting_seconds')) === 0);
 
   receiver.answers((response) => void response.writeHead(503).end());
-  // A service that hangs holds up nothing of what follows, nor the end of the bot.
-  stamps.answers(() => undefined);
   await t.alice.command(DOMAINS, '/domain watch noodle.rest');
   await until('it is sealed', async () => (await metric('unsealed_seconds')) === 0);
   await t.demo.moveTime(HOUR_MS);

@@ -367,7 +367,7 @@ async function verified(person: Actor, command: string) {
   const pieces = (async function* () {
     yield Buffer.from(text);
   })();
-  const known = { key: undefined, anchors: [], roots: [keys.ada.fingerprint], tsa: undefined };
+  const known = { key: undefined, anchors: [], roots: [keys.ada.fingerprint] };
   return verify(pieces, known, nodeCryptography);
 }
 

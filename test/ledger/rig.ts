@@ -113,14 +113,13 @@ export async function textOf(
 /** What the verifier, which shares no code with the bot, says of a file. */
 export function verifyText(
   text: string,
-  known: { readonly key?: string; readonly anchors?: readonly Seal[]; readonly tsa?: string } = {},
+  known: { readonly key?: string; readonly anchors?: readonly Seal[] } = {},
 ): Promise<Report> {
   const pieces = (async function* () {
     yield Buffer.from(text);
   })();
   const anchors = (known.anchors ?? []).map((seal) => ({ n: seal.n, hash: hashOfSeal(seal) }));
-  const tsa = known.tsa === undefined ? undefined : [known.tsa];
-  return verify(pieces, { key: known.key, anchors, roots: undefined, tsa }, nodeCryptography);
+  return verify(pieces, { key: known.key, anchors, roots: undefined }, nodeCryptography);
 }
 
 /** Runs SQL as somebody who has switched the triggers off. */

@@ -63,8 +63,7 @@ const panels = z.object({
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 
 /** What only the embedded database or backups have, and what is told when it has happened: declared all the same. */
-const DECLARED =
-  /^domain_steward_(database_disk_free|backup_disk_free|last_(backup|digest|anchor|stamp|webhook))_/;
+const DECLARED = /^domain_steward_(database_disk_free|backup_disk_free|last_(backup|digest|anchor|webhook))_/;
 
 test('every metric that alerts and dashboard name is there', async () => {
   const alerts = rules.parse(parse(await read('deploy/prometheus/alerts.yml')));
@@ -95,9 +94,9 @@ test('what the bot does by itself, and what it runs on, is told', () => {
     Date.now() / 1_000 - (valuesOf('domain_steward_last_seal_timestamp_seconds').get('') ?? 0),
   ).toBeLessThan(600);
   expect(valuesOf('domain_steward_webhook_waiting_seconds').get('')).toBe(0);
-  // No embedded database, no backups, no endpoints and no time stamps here.
+  // No embedded database, no backups and no endpoints here.
   expect(valuesOf('domain_steward_database_disk_free_bytes').size).toBe(0);
-  for (const what of ['backup', 'anchor', 'stamp', 'webhook'])
+  for (const what of ['backup', 'anchor', 'webhook'])
     expect(valuesOf(`domain_steward_last_${what}_timestamp_seconds`).size, what).toBe(0);
 });
 

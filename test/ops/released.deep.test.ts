@@ -1,12 +1,12 @@
-import { spawnSync } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { VARIABLES } from '../../src/config/environment.ts';
-import { RELEASED_OPTIONS } from '../support/released-options.ts';
 
 /*
  * The built program as the image has it: without the demo; and how it is started.
@@ -28,7 +28,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test('it starts without the demo, and says what is wrong with its settings', async () => {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in VARIABLES)));
-  const started = spawnSync(process.execPath, [...RELEASED_OPTIONS, 'dist/main.js'], {
+  const started = spawnSync(process.execPath, ['dist/main.js'], {
     cwd: folder,
     env: { ...env, SLACK_BOT_TOKEN: 'a-token-that-is-none', CREDENTIALS_KEYS: 'k:too-short' },
     encoding: 'utf8',
@@ -40,36 +40,24 @@ test('it starts without the demo, and says what is wrong with its settings', asy
   expect(started.stderr).not.toMatch(/a-token-that-is-none|too-short|node:internal/);
 });
 
-describe('what Node is told when it starts', () => {
-  const scripts = async () =>
-    z
-      .object({ scripts: z.object({ start: z.string(), demo: z.string() }) })
-      .parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))).scripts;
+test.each(['start', 'demo'] as const)('a signal to npm reaches the program of `npm run %s`', async (name) => {
+  const manifest = z.object({ scripts: z.record(z.string(), z.string()) });
+  const { scripts } = manifest.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
+  const file = scripts[name]?.replace(/^.*node /, '') ?? '';
+  const place = await mkdtemp(join(tmpdir(), 'domain-steward-npm-'));
+  onTestFinished(() => rm(place, { recursive: true, force: true }));
+  await writeFile(join(place, 'package.json'), JSON.stringify({ scripts }));
+  await mkdir(dirname(join(place, file)), { recursive: true });
+  const program = `process.once('SIGTERM', () => process.stdout.write('heard', () => process.exit(0)));
+    setInterval(() => undefined, 1_000); process.stdout.write('started ' + process.pid);`;
+  await writeFile(join(place, file), program);
 
-  test('the bot and the demo run as the same process that npm started, with the same options', async () => {
-    expect(RELEASED_OPTIONS.length).toBeGreaterThan(0);
-    const command = (file: string) => ['exec', 'node', ...RELEASED_OPTIONS, file].join(' ');
-    expect(await scripts()).toMatchObject({
-      start: command('dist/main.js'),
-      demo: command('dist/demo/main.js'),
-    });
+  const npm = spawn('npm', ['run', '--silent', name], { cwd: place, stdio: ['ignore', 'pipe', 'inherit'] });
+  const printed: string[] = [];
+  npm.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed.push(text);
+    if (text.startsWith('started')) npm.kill('SIGTERM');
   });
-
-  test.each(RELEASED_OPTIONS)(
-    '%s is an option that this Node knows: with another one it does not start',
-    (option) => {
-      const { status, stderr } = spawnSync(process.execPath, [option, '--eval', ''], { encoding: 'utf8' });
-      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    },
-  );
-
-  test('nothing is told to V8 while it runs: V8 promises nothing for flags that change then', async () => {
-    const files = await readdir(join(root, 'src'), { recursive: true });
-    const setting: string[] = [];
-    for (const file of files.filter((name) => /\.tsx?$/.test(name))) {
-      const text = await readFile(join(root, 'src', file), 'utf8');
-      if (/setFlagsFromString|from 'node:v8'/.test(text)) setting.push(file);
-    }
-    expect(setting).toEqual([]);
-  });
+  await once(npm, 'exit');
+  expect(printed.at(-1)).toBe('heard');
 });

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { RELEASED_OPTIONS } from './released-options.ts';
 
 const STRIP_TYPES = new URL('../../scripts/typescript.mjs', import.meta.url).href;
 
@@ -36,7 +35,6 @@ export function startChild(entry: URL, options: ChildOptions = {}): Child {
   const child = spawn(
     process.execPath,
     [
-      ...RELEASED_OPTIONS,
       ...(entry.pathname.endsWith('.ts') ? ['--import', STRIP_TYPES] : []),
       fileURLToPath(entry),
       ...(options.args ?? []),

@@ -8,14 +8,6 @@ export function readFingerprint(text: string): string | undefined {
   return FINGERPRINT.test(text.trim()) ? text.trim() : undefined;
 }
 
-const CERTIFICATE_HASH = /^(?:[0-9a-f]{2}:?){31}[0-9a-f]{2}$/i;
-
-/** SHA-256 of a certificate in hex, with colons too, as OpenSSL writes it. @returns undefined for what is none */
-export function readCertificateHash(text: string): string | undefined {
-  const trimmed = text.trim();
-  return CERTIFICATE_HASH.test(trimmed) ? trimmed.replaceAll(':', '').toLowerCase() : undefined;
-}
-
 /** `N:HEX` @returns undefined for what is no anchor */
 export function readAnchor(text: string): Anchor | undefined {
   const [, n = '', hash] = /^([1-9]\d{0,14}):([0-9a-fA-F]{64})$/.exec(text.trim()) ?? [];

@@ -1,20 +1,18 @@
 import { createReadStream } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { readAnchor, readCertificateHash, readFingerprint } from './arguments.ts';
+import { readAnchor, readFingerprint } from './arguments.ts';
 import { nodeCryptography } from './node-cryptography.ts';
 import { type Known, type Report, reportLines } from './report.ts';
 import { verify } from './verify.ts';
 
 /* `domain-steward-verify FILE`: exit code 0 proved, 1 something does not fit, 2 cannot tell. */
 
-const USAGE = `Usage: domain-steward-verify FILE [--key FINGERPRINT] [--anchor N:HEX]… [--roots FINGERPRINT,…]
-                              [--tsa SHA256,…] [--json]
+const USAGE = `Usage: domain-steward-verify FILE [--key FINGERPRINT] [--anchor N:HEX]… [--roots FINGERPRINT,…] [--json]
 
 Verifies a ledger or a receipt of Domain Steward. FILE may be - for the standard input.
   --key     the fingerprint of the key that has to have signed the seals (SHA256:…)
   --anchor  a seal's number and its hash, as the bot's webhook or its line in Slack has it; may be given several times
   --roots   the fingerprints of the passkeys that may vouch for others
-  --tsa     the SHA-256 of the certificates of time stamping services that you believe, in hex
   --json    the result as JSON
 Exit code: 0 proved, 1 something does not fit, 2 cannot tell.`;
 
@@ -46,7 +44,6 @@ function readCommandLine(args: readonly string[]): {
     key: { type: 'string' },
     anchor: { type: 'string', multiple: true },
     roots: { type: 'string', multiple: true },
-    tsa: { type: 'string', multiple: true },
     json: { type: 'boolean', default: false },
   } as const;
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
@@ -61,7 +58,6 @@ function readCommandLine(args: readonly string[]): {
       key: key === undefined ? undefined : readOption(key, readFingerprint, wantedKey),
       anchors: anchor.map((text) => readOption(text, readAnchor, wantedAnchor)),
       roots: readList(values.roots, readFingerprint, '--roots wants fingerprints (SHA256:…)'),
-      tsa: readList(values.tsa, readCertificateHash, '--tsa wants 64 hex digits a certificate'),
     },
     json: values.json,
   };

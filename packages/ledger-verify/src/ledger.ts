@@ -220,13 +220,7 @@ export async function createLedgerCheck(
       sealNumbers.end();
       const unknown = [...compareEnds(), ...unnamedText(blanked, named)];
       const anchored = seals.anchored.at(-1);
-      const notes =
-        known.tsa === undefined
-          ? []
-          : ['Receipts have time stamps, and ledgers none, so the certificates prove nothing.'];
-      const found = {
-        ...{ anchored, stamped: undefined, forgotten: forgotten.all(), unknown, notes, explained },
-      };
+      const found = { anchored, forgotten: forgotten.all(), unknown, notes: [], explained };
       if (first === undefined || last === undefined)
         return { ...found, events: undefined, seals: undefined, proved: [] };
       const span = { from: first.from, to: last.to, count };

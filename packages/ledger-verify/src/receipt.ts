@@ -7,7 +7,6 @@ import { type Differences, type Known, naming, type Report } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { AnchorLine, EventLine, Header, PathLine, SealLine, StatementLine } from './shapes.ts';
 import { checkSignedEvent, otherRoot, revocationOf } from './signatures.ts';
-import { checkTimeStamp } from './time-stamp.ts';
 
 interface Receipt {
   readonly statements: StatementLine[];
@@ -58,7 +57,7 @@ export async function createReceiptCheck(
         last = await checkSeals.check(seal, isNext ? last : undefined);
         hashes.set(seal.n, last.hash);
       }
-      const stamps = await checkAnchors(receipt, hashes, known, cryptography, differences);
+      checkAnchors(receipt, hashes, differences);
       await checkPaths(receipt, cryptography, differences);
       const about = checkOrder(header, receipt, differences);
       const stated = await checkStatement(header, receipt, cryptography, differences);
@@ -71,10 +70,9 @@ export async function createReceiptCheck(
       const [firstSeal = 0] = numbers;
       const anchors = checkSeals.anchored.map((anchor) => {
         const left = `seal ${anchor.seal} left (${anchor.at})`;
-        return { ...anchor, before: left, text: `Anchor ${anchor.seal} fits`, when: `when ${left}` };
+        return { ...anchor, before: left };
       });
       const anchored = witnessed(receipt, anchors);
-      const stamped = witnessed(receipt, stamps.believed);
       const unused = known.anchors.filter(({ n }) => !receipt.seals.has(n));
       const isEmpty = seqs.length === 0 || numbers.length === 0;
       return {
@@ -82,30 +80,23 @@ export async function createReceiptCheck(
         seals: isEmpty
           ? undefined
           : { from: firstSeal, to: numbers.at(-1) ?? firstSeal, count: numbers.length },
-        ...{ anchored: anchored.newest, stamped: stamped.newest },
+        anchored: anchored.newest,
         forgotten: forgotten.all(),
         proved: [
           `${seqs.length} events of order ${header.order} stand in the ledger, as they are here (${naming('event', seqs)}).`,
           `The seals over them (${naming('seal', numbers)}) are signed by ${header.key}.`,
           ...stated.proved,
           ...signed.proved.map(({ text, seq }) => {
-            const before = [anchored, stamped].flatMap(({ before }) => before.get(seq) ?? []);
-            return `${text}${before.length === 0 ? '' : `, before ${before.join(' and before ')}`}.`;
+            const before = anchored.before.get(seq);
+            return `${text}${before === undefined ? '' : `, before ${before}`}.`;
           }),
           ...anchored.proved,
-          ...stamped.proved,
         ],
-        unknown: [
-          ...(isEmpty ? ['There are no events and seals in the receipt.'] : []),
-          ...stated.unknown,
-          ...stamps.unknown,
-        ],
+        unknown: [...(isEmpty ? ['There are no events and seals in the receipt.'] : []), ...stated.unknown],
         notes: [
           ...about,
           ...signed.notes,
-          ...stamps.notes,
-          ...lateText(seqs, anchored, 'anchor'),
-          ...lateText(seqs, stamped, 'time stamp'),
+          ...lateText(seqs, anchored),
           ...(unused.length === 0
             ? []
             : [
@@ -148,16 +139,13 @@ async function checkPaths(
   }
 }
 
-/** What shows that a seal was there at a moment, and with it whatever it is chained to. */
+/** A known anchor that matches. It dates a seal, and everything that the seal is chained to. */
 interface Witness {
   readonly seal: number;
   readonly to: number;
   readonly at: string;
-  /** The ends of sentences about what was there before it, and how it stood then. */
+  /** The end of a sentence about what was there before the anchor. */
   readonly before: string;
-  readonly when: string;
-  /** The beginning of a sentence: what fits. */
-  readonly text: string;
 }
 
 interface Witnessed {
@@ -185,58 +173,27 @@ function witnessed({ paths, seals }: Receipt, witnesses: readonly Witness[]): Wi
     newest: newest && { seal: newest.seal, to: newest.to, at: newest.at },
     before: new Map([...covered].flatMap(([{ before }, seqs]) => seqs.map((seq) => [seq, before] as const))),
     proved: [...covered].map(
-      ([{ text, when }, seqs]) => `${text}: ${naming('event', seqs)} stood so ${when}.`,
+      ([{ seal, before }, seqs]) => `Anchor ${seal} fits: ${naming('event', seqs)} stood so when ${before}.`,
     ),
   };
 }
 
 /** What there is to say of events that no witness covers, while one covers others. */
-function lateText(seqs: readonly number[], { before }: Witnessed, what: string): string[] {
+function lateText(seqs: readonly number[], { before }: Witnessed): string[] {
   const late = seqs.filter((seq) => !before.has(seq));
   return before.size === 0 || late.length === 0
     ? []
-    : [`${naming('event', late)}: after every ${what} that is known, so that none says anything of it.`];
+    : [`${naming('event', late)}: after every anchor that is known, so that none says anything of it.`];
 }
 
-/** Whether the anchors that the bot wrote into the receipt, and their time stamps, are of its seals. */
-async function checkAnchors(
-  { anchors, seals }: Receipt,
+/** Whether the anchors that the bot wrote into the receipt are hashes of its seals. */
+function checkAnchors(
+  { anchors }: Receipt,
   hashes: ReadonlyMap<number, string>,
-  { tsa }: Known,
-  cryptography: Cryptography,
   differences: Differences,
-): Promise<{ readonly believed: Witness[]; readonly notes: string[]; readonly unknown: string[] }> {
-  const believed: Witness[] = [];
-  const notes: string[] = [];
-  const unknown: string[] = [];
-  for (const { n, hash, timestamp } of anchors.values()) {
+): void {
+  for (const { n, hash } of anchors.values())
     if (hashes.get(n) !== hash) differences.add('changed', `anchor ${n} is not the hash of seal ${n}`);
-    if (timestamp === undefined) continue;
-    const stamp = await checkTimeStamp(timestamp, cryptography);
-    if (stamp === undefined) {
-      const text = `The time stamp of anchor ${n} is in a form that this program does not read, so it says nothing here.`;
-      (tsa === undefined ? notes : unknown).push(text);
-      continue;
-    }
-    const { at, by, fingerprint } = stamp;
-    const about = `the time stamp of anchor ${n}`;
-    if (stamp.hash !== hash) differences.add('changed', `${about} is over something else`);
-    for (const fault of stamp.wrong) differences.add('changed', `${about}, stamped by ${by}: ${fault}`);
-    if (tsa === undefined)
-      notes.push(
-        `A time stamp over seal ${n} says that it was there at ${at}, stamped by ${by}, which nobody has confirmed: compare it with what the service says (--tsa).`,
-      );
-    else if (!tsa.includes(fingerprint))
-      differences.add('key', `${about} was stamped by ${by}, which is none of those that are believed`);
-    else if (stamp.wrong.length === 0 && stamp.hash === hash)
-      believed.push({
-        ...{ seal: n, to: seals.get(n)?.to ?? 0, at, before: `${at} (time stamp)`, when: `at ${at}` },
-        text: `Seal ${n} was stamped by ${by}`,
-      });
-  }
-  if (tsa !== undefined && [...anchors.values()].every(({ timestamp }) => timestamp === undefined))
-    notes.push('There is no time stamp in it, so the certificates prove nothing.');
-  return { believed, notes, unknown };
 }
 
 function membersOf(value: Json | undefined): JsonObject {

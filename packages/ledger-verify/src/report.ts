@@ -21,8 +21,6 @@ export interface Report {
   readonly seals: { readonly from: number; readonly to: number; readonly count: number } | undefined;
   /** The newest anchor that fits. */
   readonly anchored: { readonly seal: number; readonly to: number; readonly at: string } | undefined;
-  /** The first time stamp that was made with a certificate that is believed. */
-  readonly stamped: { readonly seal: number; readonly to: number; readonly at: string } | undefined;
   readonly forgotten: readonly {
     readonly count: number;
     readonly by: string;
@@ -51,8 +49,6 @@ export interface Known {
   readonly anchors: readonly Anchor[];
   /** Fingerprints of the passkeys that may vouch for others. */
   readonly roots: readonly string[] | undefined;
-  /** Of the certificates of time stamping services that are believed: SHA-256 in hex. */
-  readonly tsa: readonly string[] | undefined;
 }
 
 /** Collects what does not fit. */

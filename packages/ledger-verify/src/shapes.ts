@@ -65,8 +65,6 @@ export interface AnchorLine {
   readonly type: 'anchor';
   readonly n: number;
   readonly hash: string;
-  /** What a time stamping service has signed (RFC 3161), DER. */
-  readonly timestamp: Bytes | undefined;
 }
 
 export type Line = EventLine | SealLine | PathLine | StatementLine | AnchorLine;
@@ -109,10 +107,9 @@ export function readLine(object: JsonObject): Line | undefined {
         : undefined;
     }
     case 'anchor': {
-      const { n, hash, timestamp } = object;
-      const token = ofBase64(timestamp);
-      return isCount(n) && hashOfHex(hash) !== undefined && (timestamp === undefined || token !== undefined)
-        ? { type: 'anchor', n, hash: String(hash), timestamp: token }
+      const { n, hash } = object;
+      return isCount(n) && hashOfHex(hash) !== undefined
+        ? { type: 'anchor', n, hash: String(hash) }
         : undefined;
     }
     default:

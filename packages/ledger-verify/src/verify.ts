@@ -9,7 +9,7 @@ const CHECKS = { ledger: createLedgerCheck, receipt: createReceiptCheck };
 
 const NOTHING = {
   ...{ file: undefined, key: undefined, order: undefined, events: undefined, seals: undefined },
-  ...{ anchored: undefined, stamped: undefined, forgotten: [], proved: [], differences: [], notes: [] },
+  ...{ anchored: undefined, forgotten: [], proved: [], differences: [], notes: [] },
 };
 
 function cannotTell(why: string): Report {
@@ -100,8 +100,8 @@ function forgottenText({ count, by, from, to }: Report['forgotten'][number]): st
 }
 
 /** What rests on the file alone, because nothing outside of it was given. */
-function outsideText(known: Known, { anchored, stamped }: Pick<Report, 'anchored' | 'stamped'>): string[] {
-  const isDated = anchored !== undefined || stamped !== undefined;
+function outsideText(known: Known, { anchored }: Pick<Report, 'anchored'>): string[] {
+  const isDated = anchored !== undefined;
   return [
     ...(known.key === undefined && !isDated
       ? [

@@ -42,12 +42,7 @@ it('answers with an exit code and in plain words', () => {
   const late = run(textOf([...lines.slice(0, 1), ...lines.slice(5)]));
   expect(late).toMatchObject({ status: 2, stderr: '' });
   expect(late.stdout).toContain('CANNOT TELL');
-  const colons = 'AB:'.repeat(32).slice(0, -1);
-  const believing = run(textOf(lines), '--tsa', `${'ab'.repeat(32)},${colons}`, '--anchor', anchor);
-  expect(believing).toMatchObject({ status: 0, stderr: '' });
-  expect(believing.stdout).toContain('Receipts have time stamps, and ledgers none');
   const wrong = run(textOf(lines), '--anchor', '2:abc');
   expect(wrong).toMatchObject({ status: 2, stdout: '' });
   expect(wrong.stderr).toContain('Usage:');
-  expect(run(textOf(lines), '--tsa', signer.fingerprint).stderr).toContain('--tsa wants 64 hex digits');
 });

@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import { toHex } from '../src/bytes.ts';
 import { headOfPath, leafHash, treeHead } from '../src/merkle.ts';
 import { nodeCryptography } from '../src/node-cryptography.ts';
-import { webCryptography } from '../src/web-cryptography.ts';
 import { pathOf } from './make-ledger.ts';
 
 /** The leaves and heads that implementations of Certificate Transparency test with. */
@@ -27,15 +26,12 @@ const HEADS = [
   '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328',
 ];
 
-it.each([
-  ['Node', nodeCryptography],
-  ['browsers', webCryptography],
-])('gives the heads of RFC 6962, with the cryptography of %s', async (_name, cryptography) => {
+it('gives the heads of RFC 6962', async () => {
   const leaves = await Promise.all(
-    LEAVES.map((leaf) => leafHash(cryptography, Uint8Array.from(Buffer.from(leaf, 'hex')))),
+    LEAVES.map((leaf) => leafHash(nodeCryptography, Uint8Array.from(Buffer.from(leaf, 'hex')))),
   );
   for (const [index, head] of HEADS.entries())
-    expect(toHex(await treeHead(cryptography, leaves.slice(0, index + 1)))).toBe(head);
+    expect(toHex(await treeHead(nodeCryptography, leaves.slice(0, index + 1)))).toBe(head);
 });
 
 it('finds the head of every path of every small tree, and of no path that was changed', async () => {

@@ -60,7 +60,6 @@ const KNOWN: Known = {
   key: signer.fingerprint,
   anchors: [anchorOf(seals[9]), anchorOf(lastSeal)],
   roots: undefined,
-  tsa: undefined,
 };
 
 async function* inPieces(text: string) {
@@ -117,7 +116,7 @@ describe('a ledger', () => {
     // A ledger of its own: each flip is verified.
     const small = makeLedger(events.slice(0, 40), [7, 7, 7, 7, 7, 5]);
     const text = Buffer.from(textOf(small.lines).trimEnd());
-    const known = { key: small.signer.fingerprint, anchors: [], roots: undefined, tsa: undefined };
+    const known = { key: small.signer.fingerprint, anchors: [], roots: undefined };
     expect((await verifyText(text.toString(), known)).verdict).toBe('proved');
     const flips = fc.record({ at: fc.nat(text.length - 1), bit: fc.nat(7) });
     await fc.assert(
@@ -376,7 +375,6 @@ describe('a receipt', () => {
       key: signer.fingerprint,
       anchors: seals.slice(0, 0).map(anchorOf),
       roots: undefined,
-      tsa: undefined,
     };
     const flips = fc.record({ at: fc.nat(text.length - 1), bit: fc.nat(7) });
     await fc.assert(
@@ -410,7 +408,6 @@ describe('a ledger whose database was put back', () => {
     key: key.fingerprint,
     anchors: [anchorOf(before.seals[1])],
     roots: undefined,
-    tsa: undefined,
   };
 
   it.each([

@@ -194,16 +194,6 @@ CREATE TABLE "anchors" (
 );
 
 -- CreateTable
-CREATE TABLE "anchor_timestamps" (
-    "team_id" TEXT NOT NULL,
-    "n" INTEGER NOT NULL,
-    "token" BYTEA NOT NULL,
-    "at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "anchor_timestamps_pkey" PRIMARY KEY ("team_id","n")
-);
-
--- CreateTable
 CREATE TABLE "ledger_keys" (
     "team_id" TEXT NOT NULL,
     "sealed" BYTEA NOT NULL,
@@ -881,8 +871,6 @@ CREATE TRIGGER ledger_entries_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON 
 CREATE TRIGGER seals_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "seals"
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
 CREATE TRIGGER anchors_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "anchors"
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
-CREATE TRIGGER anchor_timestamps_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "anchor_timestamps"
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
 
 -- What was seen of names is only added to, but for what is old and for a person who is forgotten.

@@ -2,12 +2,11 @@ import type { AccountStore } from '../../accounts/account.ts';
 import { opensAccount } from '../../accounts/accounts.ts';
 import type { Vault } from '../../accounts/vault.ts';
 import type { Config, TeamSettings } from '../../config/environment.ts';
-import { STAMP_TIMEOUT_MS } from '../../ledger/timestamping.ts';
 import { createSlackWeb, okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
 import { findSealedKeys } from '../../store/sealed-keys.ts';
 import { readServerFacts } from '../../store/server-facts.ts';
 import { withSession } from '../../store/session.ts';
-import { checkClock, checkDisk, checkKeys, checkServer } from './database-checks.ts';
+import { checkDisk, checkKeys, checkServer } from './database-checks.ts';
 import { type Finding, ok, warning, wrong } from './finding.ts';
 import { checkPublicUrl, checkReachable, checkSlackClock } from './network-checks.ts';
 import { checkSlack, type SlackNames } from './slack-checks.ts';
@@ -33,7 +32,6 @@ export async function* examine(deps: Examined): AsyncGenerator<Finding> {
     ['Clock of Slack', async () => [await checkSlackClock(deps.config.slack.apiUrl ?? SLACK_API, deps.now)]],
     ['Domain service', () => examineService(deps)],
     ['PUBLIC_URL', () => examinePublicUrl(deps.config)],
-    ['LEDGER_TSA_URL', () => examineTimeStamps(deps)],
   ];
   for (const [subject, look] of groups) {
     yield* await look().catch((error: unknown) => [
@@ -87,27 +85,6 @@ async function examinePublicUrl({ publicUrl }: Config): Promise<readonly Finding
       'Set it if people use calendars.',
     ),
   ];
-}
-
-/** Asks for a stamp over a text that nobody needs. */
-async function examineTimeStamps({ config: { ledgerTsaUrl }, now }: Examined): Promise<readonly Finding[]> {
-  if (ledgerTsaUrl === undefined) return [];
-  const name = 'LEDGER_TSA_URL';
-  const url = new URL(ledgerTsaUrl);
-  const { askForTimeStamp, TimeStampError } = await import('../../ledger/time-stamp.ts');
-  try {
-    const { at } = await askForTimeStamp(url, 'a trial', { timeoutMs: STAMP_TIMEOUT_MS });
-    return [ok(name, `${url.host} gives time stamps.`), checkClock(`Clock of ${name}`, at, now())];
-  } catch (error) {
-    if (!(error instanceof TimeStampError)) throw error;
-    return [
-      warning(
-        name,
-        `${url.host} gives no time stamp (${error.code}).`,
-        `Check ${name}, or choose another service.`,
-      ),
-    ];
-  }
 }
 
 async function examineDatabase({ config, database, vault, now }: Examined): Promise<readonly Finding[]> {

@@ -39,7 +39,7 @@ export function createAdminsToNotify(
 }
 
 /** Sends each admin a direct message about a subject, once. Whom Slack does not deliver to is left out. */
-export async function notifyAdmins(
+async function notifyAdmins(
   { directory, adminsToNotify }: SlackContext,
   send: SendNotification,
   message: Message,

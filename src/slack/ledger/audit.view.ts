@@ -342,7 +342,6 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
     task: 'ledger',
     result: `the backup of ${takenAt} was put back, up to seal ${seal}`,
   }),
-  timestamps_stalled: () => ({ task: 'ledger', result: 'anchors wait for a time stamp' }),
   events_forgotten: ({ reason, count }) => ({
     task: 'ledger',
     result: `the content of ${count} events was forgotten: ${reason}`,

@@ -24,7 +24,7 @@ export function ledgerMessage({ fingerprint, newest, anchor, waiting }: LedgerSh
         ]),
     anchor === undefined
       ? 'No anchor has left yet: the first leaves within an hour or two.'
-      : `Newest anchor that has left: ${code(`${anchor.n}:${anchor.hash}`)}, ${moment(anchor.at)}${anchor.timestamp === undefined ? '' : ', with a time stamp'}`,
+      : `Newest anchor that has left: ${code(`${anchor.n}:${anchor.hash}`)}, ${moment(anchor.at)}`,
     ...(waiting > 0 ? [`Events wait for a seal since ${count(waiting, 'second')}.`] : []),
     `Verify it without the bot: ${code(`npx domain-steward-verify FILE --key ${fingerprint}`)}, with anchors that you kept elsewhere.`,
   ];

@@ -13,7 +13,6 @@ import {
   differencesMessage,
   restoredMessage,
   stalledMessage,
-  unstampedMessage,
 } from './ledger.view.ts';
 
 /* What people are told of the ledger: what does not fit, and the anchors of a day. */
@@ -31,7 +30,6 @@ async function alertPlace({ savedSettings }: SlackContext) {
 export function ledgerMessage(event: TeamEvent): Message | undefined {
   if (event.kind === 'ledger_differs') return differencesMessage(event);
   if (event.kind === 'database_restored') return restoredMessage(event);
-  if (event.kind === 'timestamps_stalled') return unstampedMessage();
   return event.kind === 'sealing_stalled' ? stalledMessage() : undefined;
 }
 

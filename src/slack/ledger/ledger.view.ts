@@ -57,12 +57,6 @@ export function restoredMessage({ takenAt, seal }: TeamEventOf<'database_restore
   );
 }
 
-export function unstampedMessage(): Message {
-  return textMessage(
-    '⚠ The time stamping service (LEDGER_TSA_URL) has not stamped an anchor of the ledger for more than an hour. Sealing and anchors go on without stamps; it is tried again for three days. The log of the bot says why.',
-  );
-}
-
 /** The line of a day, in whose thread the hours stand. */
 export function anchorDayMessage(day: string): Message {
   return textMessage(

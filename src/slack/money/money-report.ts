@@ -1,13 +1,11 @@
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { lastScheduledThisMonth } from '../../expiry/schedule.ts';
 import { DAY_MS } from '../../lib/duration.ts';
-import { priceDifferences } from '../../money/answered-amounts.ts';
 import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../../money/spend.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
-import { notifyAdmins } from '../admins/admins.ts';
 import type { SlackContext } from '../context.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
-import { differencesMessage, type MoneyReport, moneyReport } from './money-report.view.ts';
+import { type MoneyReport, moneyReport } from './money-report.view.ts';
 
 /** A bot that was off on the 1st posts the report until this day. After that it is skipped. */
 const LAST_DAY = 7;
@@ -90,26 +88,5 @@ async function figuresOf(context: SlackContext, span: SpendSpan, timeZone: strin
     aheadTotal: totalOf(ahead),
     budgets,
     decisions,
-  };
-}
-
-/** Opens the report on the answers of yesterday. */
-export async function openPriceDifferences({ notifications, now: clock }: SlackContext): Promise<void> {
-  const now = clock();
-  const yesterday = utcDay(new Date(now.getTime() - DAY_MS));
-  await notifications.open({ kind: 'report', id: yesterday }, now);
-}
-
-/** Tells admins once, by direct message, where the answers of a day (YYYY-MM-DD) differ from the price list. */
-export function createPriceDifferencePlanner(context: SlackContext): NotificationPlanner {
-  return async ({ id: day }, send) => {
-    const from = new Date(`${day}T00:00:00Z`);
-    const [list, answers] = await Promise.all([
-      context.prices.list(),
-      context.moneyReports.answers(from, new Date(from.getTime() + DAY_MS)),
-    ]);
-    const found = priceDifferences(list, answers);
-    if (found.length > 0) await notifyAdmins(context, send, differencesMessage(day, found));
-    return undefined;
   };
 }

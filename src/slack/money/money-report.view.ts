@@ -1,22 +1,8 @@
-import type { PriceDifference } from '../../money/answered-amounts.ts';
 import type { BudgetStanding } from '../../money/budget.ts';
 import type { Decision } from '../../money/ports.ts';
 import type { SpendLine, SpendSum } from '../../money/spend.ts';
-import { displayName } from '../../zones/names.ts';
-import {
-  code,
-  context,
-  count,
-  escapeText,
-  header,
-  lines,
-  type Message,
-  mention,
-  message,
-  section,
-} from '../kit/blocks.ts';
+import { code, context, count, header, lines, type Message, mention, message } from '../kit/blocks.ts';
 import { budgetLines, periodText } from './budget.view.ts';
-import { amountsText } from './price.view.ts';
 import { sumText } from './spend.view.ts';
 
 /*
@@ -89,25 +75,4 @@ function lengthText(seconds: number): string {
   ] as const;
   const [unit, length] = units.find(([, each]) => seconds >= each) ?? ['minute', 60];
   return count(Math.max(1, Math.ceil(seconds / length)), unit);
-}
-
-/** The most differences in one message. */
-const MAX_DIFFERENCES = 20;
-
-/** For admins: where the answers of a day differ from the price list. */
-export function differencesMessage(day: string, found: readonly PriceDifference[]): Message {
-  const text = `:moneybag: The service told other amounts than the price list for ${count(found.length, 'name')} on ${day}. Look at \`/domain prices\`.`;
-  const left = found.length - MAX_DIFFERENCES;
-  return message(text, [
-    section(text),
-    ...lines([
-      ...found
-        .slice(0, MAX_DIFFERENCES)
-        .map(
-          ({ orderId, name, task, listed, answered }) =>
-            `• ${escapeText(displayName(name))}, ${task}: ${amountsText([answered])} told, ${amountsText([listed])} on the list, order ${code(orderId)}`,
-        ),
-      left > 0 && `And ${left} more.`,
-    ]),
-  ]);
 }
