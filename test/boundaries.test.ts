@@ -51,6 +51,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'money',
     'names',
     'orders',
+    'outbox',
     'policy',
   ],
   'cli.ts': ['config', 'ops', 'store'],
@@ -91,7 +92,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'zones',
   ],
   outbox: ['http', 'lib', 'mandates', 'names', 'orders', 'service', 'zones'],
-  policy: ['approvals', 'ledger', 'lib', 'money', 'outbox', 'zones'],
+  policy: ['approvals', 'ledger', 'lib', 'money', 'zones'],
   // Public records: RDAP, DNS, certificates.
   registry: ['http', 'lib'],
   // The domain service’s API.
@@ -139,7 +140,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'zones',
   ],
   // Pages for browsers.
-  web: ['approvals', 'config', 'names', 'orders', 'policy'],
+  web: ['approvals', 'names', 'orders', 'policy'],
   zones: ['lib'],
 };
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Proposals } from '../approvals/proposals/proposals.ts';
 import type { Config } from '../config/environment.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import { createLog, type Log } from '../lib/log.ts';
@@ -34,6 +35,7 @@ export interface Bot {
   readonly expiry: Expiry;
   readonly prices: PriceStore;
   readonly facts: ProtectedChanges;
+  readonly proposals: Proposals;
   /** Looks for due work at once, instead of at the next turn: for clocks that jump. */
   catchUp(): Promise<void>;
   /** Ends work under way, or leaves it where it can be resumed. Takes at most 10 seconds. */
@@ -71,7 +73,7 @@ async function start(site: Site): Promise<Bot> {
   const connected = await connect(site);
   const { server, metricsServer, slack, stores } = connected;
   const contexts = compose(site, connected);
-  const { accounts, expiry, savedSettings, facts } = contexts.slack;
+  const { accounts, expiry, savedSettings, facts, proposals } = contexts.slack;
   // Runs before any work is taken.
   const heartbeat = await guardUnsent(site, connected, contexts.slack.orders);
   await retryAtStart('the database', log, site.signal, contexts.slack.webhooks.serve);
@@ -100,6 +102,7 @@ async function start(site: Site): Promise<Bot> {
     expiry,
     prices: stores.prices,
     facts,
+    proposals,
     catchUp: work.catchUp,
     stop() {
       readiness.watch('shutdown', async () => 'shutting down');

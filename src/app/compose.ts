@@ -1,6 +1,7 @@
 import type { Account } from '../accounts/account.ts';
 import { type Accounts, createAccounts } from '../accounts/accounts.ts';
 import { createOrderSigning } from '../approvals/order-signing.ts';
+import { createProposals } from '../approvals/proposals/proposals.ts';
 import { createVerifier } from '../approvals/signing/assertion.ts';
 import { activeKeys } from '../approvals/signing/key-ring.ts';
 import { withSaved } from '../config/settings.ts';
@@ -67,6 +68,7 @@ interface Built
     | 'links'
     | 'offboard'
     | 'facts'
+    | 'proposals'
     | 'savedSettings'
     | 'notifyDue'
   > {}
@@ -125,9 +127,11 @@ export function compose(site: Site, connected: Connected): Contexts {
   });
   const links = createLinks({ store: stores.links, publicUrl, relyingParty, now });
   const offboarding = composeOffboarding(site, connected, accounts, orders);
+  const facts = createProtectedChanges({ ...orders, names: namesContext });
   const slackContext = composeSlack(site, connected, {
     ...{ accounts, ledger, names, orders, expiry, webhooks, links, savedSettings },
-    facts: createProtectedChanges({ ...orders, names: namesContext }),
+    facts,
+    proposals: createProposals({ orders, store: stores.proposals, confirmersOfNames: facts.confirmersOf }),
     offboard: (userId) => offboard(offboarding, userId),
     notifyDue: reconciler.notifyDue,
   });
@@ -192,7 +196,7 @@ function composeNames(
     impacts: stores.impacts,
     orders: stores.orders,
     portfolio: stores.portfolio,
-    pendingFacts: stores.pendingChanges.facts,
+    proposals: stores.proposals,
     budgets: stores.budgets,
     leases: stores.leases,
     processId,
@@ -360,7 +364,7 @@ export function openPages(
   deps: SlackContext,
 ): Routes['page'] {
   if (relyingParty === undefined) return async () => false;
-  const { links, keys, policies, pendingChanges, savedSettings } = stores;
+  const { links, keys, policies, savedSettings } = stores;
   const ceremonies = createCeremonies({
     ...{ links, keys, relyingParty, policies, now },
     orders: deps.orders,
@@ -368,8 +372,7 @@ export function openPages(
       deps.notifyDue();
       void deps.refreshWaitingCards();
     },
-    pendingSettings: pendingChanges.settings,
-    facts: deps.facts,
+    proposals: deps.proposals,
     readSettings: savedSettings.all,
     settingsOf: (saved) => withSaved(config.team, saved),
   });

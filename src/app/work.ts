@@ -99,7 +99,7 @@ function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly 
     {
       name: 'expired_proposals',
       everyMs: purgeMs,
-      run: () => stores.purgePendingChanges(now()),
+      run: () => stores.purgeProposals(now()),
       whenBehind: 'early',
     },
     { name: 'expired_links', everyMs: purgeMs, run: () => stores.links.purge(now()), whenBehind: 'early' },

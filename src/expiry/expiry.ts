@@ -60,7 +60,6 @@ export function createExpiry(context: ExpiryContext) {
     snooze: (request: list.ReminderRequest, days: number, gate: list.Gate) =>
       list.snoozeName(context, request, days, gate),
     requestLapse: (...given: Tail<typeof list.requestLapse>) => list.requestLapse(context, ...given),
-    confirmLapse: (...given: Tail<typeof list.confirmLapse>) => list.confirmLapse(context, ...given),
     /** @param name in ASCII */
     find: (name: string) => watchList.find(name),
     findMany: (names: readonly string[]) => watchList.findMany(names),

@@ -1,8 +1,8 @@
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
-import { lapseHash, MAX_WATCHED, type ReminderChange, type ReminderDecision } from '../names/portfolio.ts';
-import type { Lapse, NameLimit } from '../names/ports.ts';
-import type { DecidedLapse, EditedFacts } from '../names/protected-changes.ts';
+import type { NameLimit } from '../names/portfolio.ts';
+import { MAX_WATCHED, type ReminderChange, type ReminderDecision } from '../names/portfolio.ts';
+import type { EditedFacts } from '../names/protected-changes.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import type { ExpiryContext } from './context.ts';
 import { type ImportReport, type NameIssue, parseImport, registrableName } from './import.ts';
@@ -23,13 +23,7 @@ export type WatchRefusal =
   | { readonly code: 'list_full'; readonly limit: number }
   | { readonly code: 'invalid_snooze'; readonly maxDays: number }
   /** Already confirmed. */
-  | { readonly code: 'lapse_decided' }
-  /** No request, or a withdrawn one. */
-  | { readonly code: 'lapse_not_requested' }
-  /** Another person must confirm. */
-  | { readonly code: 'own_lapse_request' }
-  /** The request differs from the one shown. */
-  | { readonly code: 'lapse_changed'; readonly lapse: Lapse };
+  | { readonly code: 'lapse_decided' };
 
 /** The result of a person's action. */
 export type WatchOutcome =
@@ -191,7 +185,7 @@ export async function importNames(
   const written = dated.length === 0 ? NOTHING : await gate(dated);
   // A name changed concurrently keeps its date.
   const { changed, waiting } = typeof written === 'string' ? NOTHING : written;
-  const kept = accepted.length - added - beyondLimit - changed.length - (waiting?.change.names.length ?? 0);
+  const kept = accepted.length - added - beyondLimit - changed.length - (waiting?.payload.names.length ?? 0);
   const counts = {
     added,
     dated: changed.length,
@@ -256,46 +250,6 @@ export function requestLapse(
   return decide(context, name, gate, ({ lapse }) =>
     lapse?.confirmed === undefined ? { kind: 'lapse_requested', ...told } : { code: 'lapse_decided' },
   );
-}
-
-export interface LapseConfirmation {
-  readonly name: string;
-  readonly by: string;
-  /** {@link lapseHash} of the request shown. */
-  readonly shown: string;
-}
-
-export type LapseOutcome = DecidedLapse | { readonly ok: false; readonly watch: WatchRefusal };
-
-/** A second person confirms: no more reminders. */
-export function confirmLapse(
-  { watchList }: ExpiryContext,
-  { name, by, shown }: LapseConfirmation,
-  confirm: (asked: Lapse) => Promise<DecidedLapse>,
-): Promise<Exclude<LapseOutcome, 'changed'>> {
-  return compareAndSwap(
-    `letting ${name} lapse`,
-    () => watchList.find(name),
-    async (known) => {
-      if (known === undefined) return { ok: false, watch: { code: 'not_watched', name } };
-      const watch = refusalToConfirm(known, by, shown);
-      if (watch !== undefined || known.lapse === undefined)
-        return { ok: false, watch: watch ?? { code: 'lapse_not_requested' } };
-      const outcome = await confirm(known.lapse);
-      return outcome === 'changed' ? undefined : outcome;
-    },
-  );
-}
-
-function refusalToConfirm(
-  { name, lapse }: WatchedDomain,
-  by: string,
-  shown: string,
-): WatchRefusal | undefined {
-  if (lapse === undefined) return { code: 'lapse_not_requested' };
-  if (lapse.confirmed !== undefined) return { code: 'lapse_decided' };
-  if (lapse.requestedBy === by) return { code: 'own_lapse_request' };
-  return lapseHash(name, lapse) === shown ? undefined : { code: 'lapse_changed', lapse };
 }
 
 function notWatched(name: string): { readonly ok: false; readonly refusal: WatchRefusal } {

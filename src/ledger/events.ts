@@ -44,7 +44,6 @@ export const teamEvent = z.discriminatedUnion('kind', [
 /** Kinds of events that notify people: each such event is a subject of notifications. */
 export const TOLD_KINDS: readonly TeamEvent['kind'][] = [
   'name_snoozed',
-  'lapse_requested',
   'lapse_confirmed',
   'notices_rerouted',
   'stand_in_changed',

@@ -1,3 +1,4 @@
+import type { ProposalStore } from '../approvals/proposals/ports.ts';
 import type { Log } from '../lib/log.ts';
 import type { BudgetStore } from '../money/ports.ts';
 import type { OrderStore } from '../orders/ports.ts';
@@ -13,7 +14,6 @@ import type {
   LeaseStore,
   NameRecord,
   NameRecordStore,
-  PendingFacts,
   PortfolioStore,
 } from './ports.ts';
 import type { NameOrder } from './unexplained-changes.ts';
@@ -33,7 +33,7 @@ export interface NamesContext extends Observers {
   readonly impacts: ImpactStore;
   readonly incidents: IncidentStore;
   readonly portfolio: PortfolioStore;
-  readonly pendingFacts: PendingFacts;
+  readonly proposals: ProposalStore;
   readonly budgets: BudgetStore;
   readonly orders: OrderStore;
   readonly leases: LeaseStore;

@@ -1,4 +1,3 @@
-import { hashOf } from '../lib/canonical-json.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 
 /* Who owns a name and how the team treats it: what people set themselves, beside what registries and the DNS show. */
@@ -171,15 +170,10 @@ export function editedNames(
   });
 }
 
-/** Identifies a request to let a name lapse, as people are shown it. */
-export function lapseHash(
-  name: string,
-  { requestedBy, reason }: { readonly requestedBy: string; readonly reason: string },
-): string {
-  return hashOf({ name, requestedBy, reason });
+/** Changes that weaken the protection of names. They wait for confirmation. */
+export interface FactsChange {
+  readonly names: readonly ChangedName[];
 }
 
-/** Identifies a change that waits, as people are shown it. */
-export function changeHash(change: { readonly names: readonly ChangedName[] }): string {
-  return hashOf(JSON.parse(JSON.stringify(change)));
-}
+/** The limit that a change would exceed: guarded names, or watched names. */
+export type NameLimit = 'too_many_guarded' | 'list_full';

@@ -1,6 +1,5 @@
 import type { IncidentDecision } from '../ledger/events.ts';
 import type { ShownIncident } from '../orders/refusal.ts';
-import type { ConfirmChangeOutcome, PendingChanges } from '../policy/pending-changes.ts';
 import type { DatedOrder, NameDates } from './dates.ts';
 import type { DelegationFaultCode } from './delegation-health.ts';
 import type { DependentName } from './dependents.ts';
@@ -10,7 +9,7 @@ import type { NameHistory, SeenValues } from './history.ts';
 import type { Impact } from './impact.ts';
 import type { Incident, IncidentUpdate } from './incident.ts';
 import type { KnownDelegation } from './parent-sight.ts';
-import type { ChangedName, EditedName, NameDetails } from './portfolio.ts';
+import type { EditedName, NameDetails, NameLimit } from './portfolio.ts';
 import type { Preset, PresetContent } from './presets.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 import type { AllowedChanges } from './weakening.ts';
@@ -223,11 +222,6 @@ export interface ImportPlan {
   readonly unwatched: readonly string[];
 }
 
-/** Changes that weaken the protection of names. They wait for confirmation. */
-export interface FactsChange {
-  readonly names: readonly ChangedName[];
-}
-
 /** A search in the portfolio. */
 export interface NameQuery {
   readonly filter: NameFilter;
@@ -243,24 +237,11 @@ export interface NameQuery {
 /** How far long work is. It is told while a transaction is open, so it must not wait for anything. */
 export type Progress = (done: number, total: number) => void;
 
-/** The limit that a change would exceed: guarded names, or watched names. */
-export type NameLimit = 'too_many_guarded' | 'list_full';
-
 /**
  * What became of allowed changes. `changed`: a name is not as it was when they were allowed, so nothing was written. `gone`: their
  * import was applied before.
  */
 export type Written = 'written' | 'changed' | 'gone' | NameLimit;
-
-/** Changes that wait. They take effect with a proof of the gate that they are confirmed. */
-export interface PendingFacts extends Omit<PendingChanges<FactsChange>, 'confirm'> {
-  confirm(
-    id: string,
-    by: string,
-    at: Date,
-    confirmed: AllowedChanges,
-  ): Promise<ConfirmChangeOutcome<FactsChange> | { readonly kind: NameLimit }>;
-}
 
 /** What people have set for watched names. Implemented by the store; every change leaves a line in the audit log. */
 export interface PortfolioStore extends TagSource {

@@ -1,4 +1,3 @@
-import type { RequirementProgress } from '../approvals/progress.ts';
 import {
   defaultRequirement,
   environmentRequirement,
@@ -50,15 +49,6 @@ class Allowed {
 }
 
 export type { Allowed as AllowedChanges };
-
-/** Allows changes whose confirmations are complete. @returns undefined while one is missing */
-export function confirmedChanges(
-  changes: readonly ChangedName[],
-  progress: readonly RequirementProgress[],
-): Allowed | undefined {
-  const isComplete = progress.every(({ requirement: { needed }, counted }) => counted.length >= needed);
-  return isComplete ? new Allowed(changes) : undefined;
-}
 
 /** Separates changes that take effect at once from those that wait for confirmation. */
 export async function separateChanges(

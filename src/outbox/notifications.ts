@@ -18,7 +18,7 @@ export const SUBJECT_KINDS = [
   'place',
   'group',
   'departure',
-  'pending_change',
+  'proposal',
   'event',
   'webhook_endpoint',
   'anchors',

@@ -1,5 +1,5 @@
 import type { StandIn } from '../approvals/progress.ts';
-import type { SignedCharter } from '../approvals/signing/ports.ts';
+import type { ProposalOf } from '../approvals/proposals/proposal.ts';
 import type { Policy, PolicyInForce, PolicyRule } from './policy.ts';
 
 /** Reads the policy that was published last. Implemented by the store. */
@@ -42,12 +42,12 @@ export interface PolicyDraft {
   readonly rules: readonly PolicyRule[];
   readonly changedBy: string;
   readonly changedAt: Date;
-  /** Set while it waits for the confirmation of another admin. Any change of the draft clears it. */
-  readonly published: { readonly by: string; readonly at: Date } | undefined;
+  /** Open while it waits for the confirmation of another admin. Any change of the draft withdraws it. */
+  readonly proposal: ProposalOf<'policy'> | undefined;
 }
 
 export type PublishOutcome =
-  | { readonly kind: 'published'; readonly draft: PolicyDraft }
+  | { readonly kind: 'published'; readonly proposal: ProposalOf<'policy'> }
   /** It waits for a confirmation already. */
   | { readonly kind: 'published_already'; readonly by: string }
   /** The draft is the same as the version in force. */
@@ -57,23 +57,11 @@ export type PublishOutcome =
   /** The draft has changed since the person saw it. */
   | { readonly kind: 'stale' };
 
-export type ConfirmPolicyOutcome =
-  | { readonly kind: 'confirmed'; readonly policy: PublishedPolicy; readonly before: Policy }
-  | { readonly kind: 'own' }
-  | { readonly kind: 'not_published' }
-  /** A rule asks for signatures, and nothing can be signed. */
-  | { readonly kind: 'cannot_sign' }
-  | { readonly kind: 'stale' };
-
 /** Where versions and the draft are kept. Whatever changes them leaves a line in the audit log, in one transaction. */
 export interface PolicyStore extends PolicySource {
   /** The version in force with who published it; undefined before the first. */
   published(): Promise<PublishedPolicy | undefined>;
   draft(): Promise<PolicyDraft | undefined>;
-  /** The version that a draft became, and the one before it; undefined where it has not come into force. */
-  ofRevision(
-    revision: string,
-  ): Promise<{ readonly policy: PublishedPolicy; readonly before: Policy } | undefined>;
   /**
    * Replaces the draft's rules.
    * @param expected the revision that the change was made on, see `draftBase`
@@ -87,8 +75,6 @@ export interface PolicyStore extends PolicySource {
   ): Promise<PolicyDraft | undefined>;
   /** @returns whether it was still this revision */
   discardDraft(revision: string, by: string, at: Date): Promise<boolean>;
-  /** Marks a draft as what is to be in force; another admin confirms it. */
+  /** Proposes a draft as the next version. The proposal's id is the revision. */
   publish(revision: string, by: string, at: Date): Promise<PublishOutcome>;
-  /** Makes a published draft the version in force. @param signed the charter under which it takes effect, where keys are in use */
-  confirm(revision: string, by: string, at: Date, signed?: SignedCharter): Promise<ConfirmPolicyOutcome>;
 }

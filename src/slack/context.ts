@@ -1,7 +1,8 @@
 import type { Accounts } from '../accounts/accounts.ts';
+import type { Proposals } from '../approvals/proposals/proposals.ts';
 import type { LinkPurpose } from '../approvals/signing/ports.ts';
 import type { TeamSettings } from '../config/environment.ts';
-import type { SettingChange, SettingsStore } from '../config/settings.ts';
+import type { SettingsStore } from '../config/settings.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { ReminderStore, WatchListStore } from '../expiry/ports.ts';
 import type { EventLog } from '../ledger/events.ts';
@@ -9,15 +10,8 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { LedgerStore } from '../ledger/ports.ts';
 import type { Log } from '../lib/log.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
-import type { PriceEdit } from '../money/prices.ts';
 import type { Names } from '../names/names.ts';
-import type {
-  IncidentStore,
-  NameRecordStore,
-  PendingFacts,
-  PortfolioStore,
-  PresetStore,
-} from '../names/ports.ts';
+import type { IncidentStore, NameRecordStore, PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { ProtectedChanges } from '../names/protected-changes.ts';
 import type { Finding } from '../ops/doctor/finding.ts';
 import type { OrdersContext } from '../orders/context.ts';
@@ -25,7 +19,6 @@ import type { Order } from '../orders/order.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import type { NotificationStore } from '../outbox/notifications.ts';
 import type { Webhooks } from '../outbox/webhooks/webhooks.ts';
-import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { Limiter } from './kit/limiter.ts';
 import type { HomeWorkspace, SlackDirectory } from './outbound/directory.ts';
@@ -71,12 +64,8 @@ export interface SlackContext extends HomeWorkspace {
   readonly standIns: StandInStore;
   /** The versions of the policy, and the draft. */
   readonly policies: PolicyStore;
-  /** Changes that wait for a second person. */
-  readonly pendingChanges: {
-    readonly settings: PendingChanges<readonly SettingChange[]>;
-    readonly prices: PendingChanges<readonly PriceEdit[]>;
-    readonly facts: PendingFacts;
-  };
+  /** Changes that another person confirms. */
+  readonly proposals: Proposals;
   /** The team's budgets. */
   readonly budgets: BudgetStore;
   /** Spending, and the renewals ahead. */

@@ -14,7 +14,7 @@ import { createMoneyReportPlanner } from './money/money-report.ts';
 import { createIncidentPlanner } from './names/incident-notifications.ts';
 import { createOrderPlanner } from './orders/order-messages.ts';
 import { type NotificationPlanner, notify } from './outbound/notify.ts';
-import { createPendingChangePlanner } from './settings/pending-change-notifications.ts';
+import { createProposalPlanner } from './proposals/proposal-notifications.ts';
 
 /** The function that tells people of a subject. */
 export function createNotifier(
@@ -35,7 +35,7 @@ function createPlanners(context: SlackContext): Readonly<Record<Subject['kind'],
     group: createGroupPlanner(context),
     anchors: createAnchorPlanner(context),
     event: createEventPlanner(context),
-    pending_change: createPendingChangePlanner(context),
+    proposal: createProposalPlanner(context),
     webhook_endpoint: createEndpointPlanner(context),
     mandate_day: createMandateDayPlanner(context),
     departure: createDeparturePlanner(context),

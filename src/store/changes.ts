@@ -28,18 +28,7 @@ export async function lockChanges(tx: Transaction, lock: string): Promise<void> 
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
 }
 
-/** Has people asked about a change that waits. It belongs into the transaction that keeps the change. */
-export async function openQuestion(tx: Transaction, teamId: string, id: string, dueAt: Date): Promise<void> {
-  await tx.notification.create({ data: { ...planOf(teamId, 'pending_change', id), version: 1, dueAt } });
-}
-
-/** Has the messages about such a change say what became of it. */
-export async function endQuestion(tx: Transaction, teamId: string, id: string, dueAt: Date): Promise<void> {
-  const data = { version: { increment: 1 }, dueAt };
-  await tx.notification.updateMany({ where: planOf(teamId, 'pending_change', id), data });
-}
-
-function planOf(teamId: string, subjectKind: SubjectKind, subjectId: string) {
+export function planOf(teamId: string, subjectKind: SubjectKind, subjectId: string) {
   return { teamId, subjectKind, subjectId, purpose: 'plan' };
 }
 

@@ -36,7 +36,7 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
     'notifications',
     "DELETE FROM notifications WHERE names_person(concat_ws(' ', subject_kind, subject_id, purpose), $1)",
   ],
-  ['pending_changes', 'DELETE FROM pending_changes p WHERE names_person(to_jsonb(p)::text, $1)'],
+  ['proposals', 'DELETE FROM proposals p WHERE names_person(to_jsonb(p)::text, $1)'],
   ['domains', 'UPDATE domains SET registered_by = NULL WHERE registered_by = $1'],
   ['domains', 'UPDATE domains SET owner_id = NULL WHERE owner_id = $1'],
 ];

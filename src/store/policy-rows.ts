@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DECISIONS } from '../policy/policy.ts';
+import { DECISIONS, type PolicyRule } from '../policy/policy.ts';
 
 /* A version of the policy as it is kept. */
 
@@ -34,3 +34,17 @@ const storedRule = z.object({
 export const storedRules = z.array(storedRule);
 
 export const policyRow = z.object({ version: z.number(), rules: storedRules });
+
+/** The next version, as a proposal keeps it. */
+export const nextPolicy = policyRow.extend({ before: storedRules });
+
+/** JSON has no `undefined`: missing members are stored as null. */
+export function storableRules(rules: readonly PolicyRule[]) {
+  return rules.map(({ over, ttlMs = null, remindAfterMs = null, escalateAfterMs = null, ...rule }) => ({
+    ...rule,
+    over: over === undefined ? null : { ...over },
+    ttlMs,
+    remindAfterMs,
+    escalateAfterMs,
+  }));
+}

@@ -5,9 +5,9 @@ import { z } from 'zod';
 import type { TeamEvent } from '../ledger/events.ts';
 import { slicesOf } from '../lib/collections.ts';
 import { type ImportRow, importRow } from '../names/details-import.ts';
+import type { FactsChange, NameLimit } from '../names/portfolio.ts';
 import {
   type ChangedName,
-  changeHash,
   type EditedName,
   editedNames,
   GUARDED,
@@ -18,17 +18,8 @@ import {
   type ReminderDecision,
   rebased,
 } from '../names/portfolio.ts';
-import type {
-  FactsChange,
-  ImportPlan,
-  NameLimit,
-  PendingFacts,
-  PortfolioStore,
-  Progress,
-} from '../names/ports.ts';
-import type { AllowedChanges } from '../names/weakening.ts';
+import type { ImportPlan, PortfolioStore, Progress } from '../names/ports.ts';
 import { messagePlace } from '../outbox/notifications.ts';
-import { runIn } from './changes.ts';
 import { optional, optionalText } from './columns.ts';
 import { type Database, Prisma, type RunStatement, type Statement, storeOf } from './database.ts';
 import {
@@ -40,7 +31,6 @@ import {
   removeDomain,
 } from './domain-statements.ts';
 import { insertEvents } from './events.ts';
-import { createPendingChanges, type PendingKind } from './pending-changes.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
 
 const detailsRows = z.array(
@@ -155,7 +145,7 @@ const changedFacts = z.array(
     .transform(({ after, ...change }): ChangedName => ({ ...change, after: after ?? undefined })),
 );
 /** Zipped lines of JSON, one for each name: over a document of 20,000 names, or so long a text, Prisma holds everybody up. */
-const factsChange: z.ZodType<FactsChange> = z.object({
+export const proposedFacts: z.ZodType<FactsChange> = z.object({
   names: z.base64().transform(async (zipped) => {
     const text = (await unzip(Buffer.from(zipped, 'base64'))).toString();
     const names: ChangedName[] = [];
@@ -165,58 +155,46 @@ const factsChange: z.ZodType<FactsChange> = z.object({
   }),
 });
 
-/** @param confirmed the changes whose confirmations are complete: only they are applied */
-function factsKind(teamId: string, confirmed?: AllowedChanges): PendingKind<FactsChange> {
-  return {
-    kind: 'facts',
-    schema: factsChange,
-    async stored({ names }) {
-      const lines: string[] = [];
-      for await (const slice of slicesOf(names))
-        lines.push(...slice.map(({ after = null, ...change }) => JSON.stringify({ ...change, after })));
-      const people = new Set<string>();
-      for await (const slice of slicesOf(lines))
-        for (const line of slice) for (const id of line.match(SLACK_IDS) ?? []) people.add(id);
-      // Whoever forgets a person finds their id beside what is zipped.
-      return { names: (await zip(lines.join('\n'))).toString('base64'), people: [...people] };
-    },
-    async apply(prisma, { change, askedBy }, confirmedBy, at) {
-      // Somebody may have written the row since its confirmations were counted.
-      if (confirmed === undefined || changeHash(change) !== changeHash({ names: confirmed.changes }))
-        throw new Undone('changed');
-      const changer = { actor: askedBy, confirmedBy, at };
-      const written = await writeChanges(runIn(prisma), teamId, change.names, changer);
-      // It still waits.
-      if (written === 'too_many_guarded' || written === 'list_full') throw new Undone(written);
-      return written === 'written';
-    },
-    async rebase(prisma, { names }) {
-      const found = await detailsOf(
-        runIn(prisma),
-        names.map(({ name }) => name),
-      );
-      const left = names.flatMap((each) => rebased(each, found.get(each.name)) ?? []);
-      return left.length === 0 ? undefined : { names: left };
-    },
-  };
+/** A change of names as a proposal keeps it. */
+export async function storableFacts({ names }: FactsChange) {
+  const lines: string[] = [];
+  for await (const slice of slicesOf(names))
+    lines.push(...slice.map(({ after = null, ...change }) => JSON.stringify({ ...change, after })));
+  const people = new Set<string>();
+  for await (const slice of slicesOf(lines))
+    for (const line of slice) for (const id of line.match(SLACK_IDS) ?? []) people.add(id);
+  // Forgetting a person finds their id beside the zipped text.
+  return { names: (await zip(lines.join('\n'))).toString('base64'), people: [...people] };
 }
 
-/** Changes of names that wait for a second person, in PostgreSQL. @throws {StoreError} when the database fails */
-export function createPendingFacts(database: Database, teamId: string): PendingFacts {
-  const pending = createPendingChanges(database, teamId, factsKind(teamId));
-  return {
-    ...pending,
-    async confirm(id, by, at, confirmed) {
-      try {
-        return await createPendingChanges(database, teamId, factsKind(teamId, confirmed)).confirm(id, by, at);
-      } catch (error) {
-        const undone = error instanceof Error ? error.cause : undefined;
-        if (!(undone instanceof Undone)) throw error;
-        if (undone.why === 'changed') return { kind: 'stale', again: await pending.find(id, at) };
-        return { kind: undone.why };
-      }
-    },
-  };
+/** Applies a proposal, while the names are as they were when it was made. */
+export async function applyFacts(
+  tx: RunStatement,
+  teamId: string,
+  { names }: FactsChange,
+  changer: Changer,
+): Promise<'applied' | NotWritten> {
+  const written = await writeChanges(tx, teamId, names, changer);
+  return written === 'written' ? 'applied' : written;
+}
+
+/** @returns what is left of a proposal; undefined when nothing is */
+export async function rebasedFacts(
+  tx: RunStatement,
+  { names }: FactsChange,
+): Promise<FactsChange | undefined> {
+  const found = await detailsOf(
+    tx,
+    names.map(({ name }) => name),
+  );
+  const left: ChangedName[] = [];
+  for (const each of names) {
+    const next = rebased(each, found.get(each.name));
+    const isOver =
+      next?.decision !== undefined && (await countNames(tx, canDecide(next.name, next.decision))) === 0;
+    if (next !== undefined && !isOver) left.push(next);
+  }
+  return left.length === 0 ? undefined : { names: left };
 }
 
 /** Plans that nobody applied are forgotten after this. */

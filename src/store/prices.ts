@@ -6,9 +6,7 @@ import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from 
 import { utcDay } from '../zones/calendar-day.ts';
 import { batch, shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
-import { optional } from './columns.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
-import type { PendingKind } from './pending-changes.ts';
 
 const listedPrice = z
   .object({
@@ -106,29 +104,35 @@ function columnsOf({ zone, task, period, amount, validFrom, source }: Price) {
   };
 }
 
-/** Edits of the price list that wait for another admin. @param teamId whose list */
-export function pendingPrices(teamId: string): PendingKind<readonly PriceEdit[]> {
-  return {
-    kind: 'prices',
-    schema: z.array(z.object({ before: optional(loggedPrice), after: loggedPrice })),
-    stored: (edits) =>
-      edits.map(({ before, after }) => ({
-        before: before === undefined ? null : storable(before),
-        after: storable(after),
-      })),
-    async apply(tx, { change, askedBy }, confirmedBy, at) {
-      await lockChanges(tx, lockOf(teamId));
-      return writeEdits(tx, teamId, change, { by: askedBy, confirmedBy, at });
-    },
-    async rebase(tx, change) {
-      const listed = new Map((await readPrices(tx, teamId)).map((each) => [priceKey(each), each]));
-      const left = change.flatMap(({ before, after }): PriceEdit[] => {
-        const now = listed.get(priceKey(after)) ?? (before && listed.get(priceKey(before)));
-        return now !== undefined && isSamePrice(now, after) ? [] : [{ before: now, after }];
-      });
-      return left.length === 0 ? undefined : left;
-    },
-  };
+export const proposedPrices = z.array(
+  z
+    .object({ before: loggedPrice.optional(), after: loggedPrice })
+    .transform(({ before, after }): PriceEdit => ({ before, after })),
+);
+
+/** Applies a proposal, while the list is as it was when it was made. */
+export async function applyPrices(
+  tx: Transaction,
+  teamId: string,
+  edits: readonly PriceEdit[],
+  who: WhoEdits,
+): Promise<'applied' | 'changed'> {
+  await lockChanges(tx, lockOf(teamId));
+  return (await writeEdits(tx, teamId, edits, who)) ? 'applied' : 'changed';
+}
+
+/** @returns what is left of a proposal; undefined when nothing is */
+export async function rebasedPrices(
+  tx: Transaction,
+  teamId: string,
+  edits: readonly PriceEdit[],
+): Promise<readonly PriceEdit[] | undefined> {
+  const listed = new Map((await readPrices(tx, teamId)).map((each) => [priceKey(each), each]));
+  const left = edits.flatMap(({ before, after }): PriceEdit[] => {
+    const now = listed.get(priceKey(after)) ?? (before && listed.get(priceKey(before)));
+    return now !== undefined && isSamePrice(now, after) ? [] : [{ before: now, after }];
+  });
+  return left.length === 0 ? undefined : left;
 }
 
 /** The team's price list, on PostgreSQL. @param teamId whose list */

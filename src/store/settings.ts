@@ -3,7 +3,6 @@ import type { SettingChange, SettingsStore } from '../config/settings.ts';
 import { shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
-import type { PendingKind } from './pending-changes.ts';
 
 const LOCK = 'settings';
 
@@ -36,34 +35,42 @@ async function writeChanges(
   );
 }
 
-/**
- * Changes of settings that wait for another admin.
- * @param textsOf all settings as texts, by name, from what is saved
- */
-export function pendingSettings(
-  textsOf: (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>,
-): PendingKind<readonly SettingChange[]> {
-  const rebased = async (tx: Transaction, change: readonly SettingChange[]) => {
-    const rows = await tx.setting.findMany({ where: { key: { in: change.map(({ name }) => name) } } });
-    const now = textsOf(Object.fromEntries(rows.map(({ key, value }) => [key, value])));
-    return change.map((each) => ({ ...each, before: now[each.name] ?? '' }));
-  };
-  return {
-    kind: 'settings',
-    schema: z.array(z.object({ name: z.string(), before: z.string(), after: z.string() })),
-    stored: (changes) => changes.map(({ name, before, after }) => ({ name, before, after })),
-    async apply(tx, { change, askedBy }, confirmedBy, at) {
-      await lockChanges(tx, LOCK);
-      const now = await rebased(tx, change);
-      if (change.some(({ before }, index) => now[index]?.before !== before)) return false;
-      await writeChanges(tx, change, { by: askedBy, confirmedBy, at });
-      return true;
-    },
-    async rebase(tx, change) {
-      const left = (await rebased(tx, change)).filter(({ before, after }) => before !== after);
-      return left.length === 0 ? undefined : left;
-    },
-  };
+/** All settings as texts, by name, from what is saved. */
+export type SettingTexts = (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>;
+
+export const proposedSettings = z.array(
+  z.object({ name: z.string(), before: z.string(), after: z.string() }),
+);
+
+/** The same changes of the settings as they are. */
+async function rebased(tx: Transaction, textsOf: SettingTexts, changes: readonly SettingChange[]) {
+  const rows = await tx.setting.findMany({ where: { key: { in: changes.map(({ name }) => name) } } });
+  const now = textsOf(Object.fromEntries(rows.map(({ key, value }) => [key, value])));
+  return changes.map((each) => ({ ...each, before: now[each.name] ?? '' }));
+}
+
+/** Applies a proposal, while the settings are as they were when it was made. */
+export async function applySettings(
+  tx: Transaction,
+  textsOf: SettingTexts,
+  changes: readonly SettingChange[],
+  who: Required<WhoChanges>,
+): Promise<'applied' | 'changed'> {
+  await lockChanges(tx, LOCK);
+  const now = await rebased(tx, textsOf, changes);
+  if (changes.some(({ before }, index) => now[index]?.before !== before)) return 'changed';
+  await writeChanges(tx, changes, who);
+  return 'applied';
+}
+
+/** @returns what is left of a proposal; undefined when nothing is */
+export async function rebasedSettings(
+  tx: Transaction,
+  textsOf: SettingTexts,
+  changes: readonly SettingChange[],
+): Promise<readonly SettingChange[] | undefined> {
+  const left = (await rebased(tx, textsOf, changes)).filter(({ before, after }) => before !== after);
+  return left.length === 0 ? undefined : left;
 }
 
 /** Settings that admins have saved, and who changed what, in PostgreSQL. */

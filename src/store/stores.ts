@@ -1,19 +1,18 @@
 import type { AccountStore, TokenSteps } from '../accounts/account.ts';
 import type { Witness } from '../approvals/charter.ts';
+import type { ProposalStore } from '../approvals/proposals/ports.ts';
 import type { KeyStore, LinkStore } from '../approvals/signing/ports.ts';
-import type { SettingChange, SettingsStore } from '../config/settings.ts';
+import type { SettingsStore } from '../config/settings.ts';
 import type { FeedStore, ReminderStore, WatchListStore } from '../expiry/ports.ts';
 import type { EventLog } from '../ledger/events.ts';
 import type { LedgerStore } from '../ledger/ports.ts';
 import type { MandateStore } from '../mandates/ports.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
-import type { PriceEdit } from '../money/prices.ts';
 import type {
   ImpactStore,
   IncidentStore,
   LeaseStore,
   NameRecordStore,
-  PendingFacts,
   PortfolioStore,
   PresetStore,
 } from '../names/ports.ts';
@@ -21,7 +20,6 @@ import type { OrderStore } from '../orders/ports.ts';
 import type { Heartbeat } from '../orders/restore-guard.ts';
 import type { NotificationStore } from '../outbox/notifications.ts';
 import type { WebhookStore } from '../outbox/webhooks/ports.ts';
-import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import { createAccountStore } from './accounts.ts';
 import { createBudgetStore } from './budgets.ts';
@@ -39,13 +37,13 @@ import { createMoneyReportStore } from './money-reports.ts';
 import { createImpactStore, createNameRecordStore } from './name-records.ts';
 import { createNotificationStore } from './notifications.ts';
 import { createOrderStore } from './orders.ts';
-import { createPendingChanges, purgePendingChanges } from './pending-changes.ts';
 import { createPolicyStore } from './policies.ts';
-import { createPendingFacts, createPortfolioStore } from './portfolio.ts';
+import { createPortfolioStore } from './portfolio.ts';
 import { createPresetStore } from './presets.ts';
-import { createPriceStore, pendingPrices } from './prices.ts';
+import { createPriceStore } from './prices.ts';
+import { createProposalStore, purgeProposals } from './proposals.ts';
 import { createReminderStore } from './reminders.ts';
-import { createSettingsStore, pendingSettings } from './settings.ts';
+import { createSettingsStore, type SettingTexts } from './settings.ts';
 import { createKeyStore, createLinkStore, type SigningRowsStore } from './signing.ts';
 import { createSpendStore } from './spend.ts';
 import { createStandInStore } from './stand-ins.ts';
@@ -67,13 +65,9 @@ export interface Stores extends InstallationStores {
   readonly orders: OrderStore;
   readonly spending: SpendStore;
   readonly policies: PolicyStore;
-  readonly pendingChanges: {
-    readonly settings: PendingChanges<readonly SettingChange[]>;
-    readonly prices: PendingChanges<readonly PriceEdit[]>;
-    readonly facts: PendingFacts;
-  };
-  /** Deletes changes that ran out long ago. */
-  readonly purgePendingChanges: (now: Date) => Promise<number>;
+  readonly proposals: ProposalStore;
+  /** Deletes proposals that ended or expired long ago. */
+  readonly purgeProposals: (now: Date) => Promise<number>;
   readonly portfolio: PortfolioStore;
   readonly presets: PresetStore;
   readonly prices: PriceStore;
@@ -108,7 +102,7 @@ export function createInstallationStores(database: Database): InstallationStores
 
 export interface TeamStoreOptions {
   readonly teamId: string;
-  readonly settingTexts: (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>;
+  readonly settingTexts: SettingTexts;
   /** Keys are in use: a policy may ask for signatures. */
   readonly canSign: boolean;
   /** Of events that allow a repeat; undefined while the ledger's key can't be opened. */
@@ -125,12 +119,8 @@ export function createStores(
     orders: createOrderStore(database, witness),
     spending: createSpendStore(database),
     policies: createPolicyStore(database, teamId, canSign),
-    pendingChanges: {
-      settings: createPendingChanges(database, teamId, pendingSettings(settingTexts)),
-      prices: createPendingChanges(database, teamId, pendingPrices(teamId)),
-      facts: createPendingFacts(database, teamId),
-    },
-    purgePendingChanges: (now) => purgePendingChanges(database, now),
+    proposals: createProposalStore(database, { teamId, settingTexts, canSign }),
+    purgeProposals: (now) => purgeProposals(database, now),
     portfolio: createPortfolioStore(database, teamId),
     presets: createPresetStore(database, teamId),
     prices: createPriceStore(database, teamId),

@@ -16,6 +16,8 @@ import {
   witnessText,
 } from '../approvals/charter.ts';
 import { signedSubjectOf } from '../approvals/order-signing.ts';
+import type { ProposalOf } from '../approvals/proposals/proposal.ts';
+import type { ProposalOutcome, Proposals } from '../approvals/proposals/proposals.ts';
 import { type BoundTo, challengeOf } from '../approvals/signing/approval.ts';
 import {
   type Assertion,
@@ -35,9 +37,7 @@ import {
 } from '../approvals/signing/key-ring.ts';
 import type { KeyStore, LinkStore, SignedCharter, SigningLink } from '../approvals/signing/ports.ts';
 import { ALGORITHMS, type Fingerprint, fingerprintOf, spkiOfCose } from '../approvals/signing/public-key.ts';
-import type { SettingChange } from '../config/settings.ts';
-import type { FactsChange } from '../names/ports.ts';
-import type { FactsRefusal, ProtectedChanges } from '../names/protected-changes.ts';
+import type { FactsProposal } from '../names/protected-changes.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
@@ -45,7 +45,6 @@ import type { Refusal } from '../orders/refusal.ts';
 import { type ServicePlaces, verifiedStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import { loadVisible } from '../orders/visibility.ts';
-import type { PendingChange, PendingChanges } from '../policy/pending-changes.ts';
 import { versionToSign } from '../policy/policy.ts';
 import type { PolicyStore } from '../policy/ports.ts';
 import { hashOfToken } from './links.ts';
@@ -61,8 +60,7 @@ export interface CeremonyDeps {
   readonly relyingParty: RelyingParty;
   readonly orders: OrdersContext & { readonly servicePlaces: ServicePlaces };
   readonly policies: PolicyStore;
-  readonly pendingSettings: PendingChanges<readonly SettingChange[]>;
-  readonly facts: ProtectedChanges;
+  readonly proposals: Proposals;
   readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
   readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => Rules['settings'];
   /** What decides has changed. */
@@ -92,7 +90,7 @@ type LinkProblem = 'unknown_link' | 'link_over' | 'link_spent';
 /** What is to be signed. */
 export type ToSign = { readonly userId: string } & (
   | { readonly kind: 'order'; readonly order: Order; readonly statement: Statement }
-  | { readonly kind: 'facts'; readonly pending: PendingChange<FactsChange>; readonly hash: string }
+  | { readonly kind: 'facts'; readonly proposal: FactsProposal; readonly hash: string }
   | ({ readonly kind: 'charter' } & ReturnType<typeof charterOf>)
   | { readonly kind: 'vouch' | 'revoke' | 'revoke_compromised'; readonly key: AddedKey }
 );
@@ -290,43 +288,44 @@ async function orderTask(
   };
 }
 
-/** The confirmation of a change of protected fields. */
+/** The confirmation of a change of names. */
 async function factsTask(
-  { facts }: CeremonyDeps,
+  { proposals }: CeremonyDeps,
   { userId, subject, salt }: SigningLink,
 ): Promise<Task | Problem> {
-  const pending = await facts.find(subject);
-  if (pending === undefined) return { code: 'gone' };
-  if (pending.askedBy === userId) return { code: 'own_change' };
-  const signed = await facts.signedSubject(pending);
+  const proposal = await proposals.find(['facts', 'lapse'], subject);
+  if (proposal === undefined) return { code: 'gone' };
+  if (proposal.proposer === userId) return { code: 'own_change' };
+  const signed = await proposals.signedSubject(proposal);
   const { challenge, bound } = challengeOf(userId, signed, salt);
   return {
-    what: { kind: 'facts', userId, pending, hash: signed.statement },
+    what: { kind: 'facts', userId, proposal, hash: signed.statement },
     challenge,
     async act(assertion) {
-      const signature = { ...assertion, challenge };
-      const outcome = await facts.confirm(
-        subject,
-        { userId, signed: { signature, bound } },
-        signed.statement,
-      );
-      return outcome.ok ? { kind: 'signed' } : problemOfFacts(outcome.refusal);
+      const signature = { signature: { ...assertion, challenge }, bound };
+      const given = { userId, signed: signature, shown: signed.statement };
+      return confirmed(await proposals.confirm([proposal.kind], proposal.id, given));
     },
   };
 }
 
-function problemOfFacts(refusal: FactsRefusal): Problem {
+function confirmed(outcome: ProposalOutcome): Finished | Problem {
+  if (outcome.ok) return { kind: 'signed' };
+  const { refusal } = outcome;
   switch (refusal.code) {
-    case 'change_gone':
+    case 'gone':
+    case 'cannot_sign':
       return { code: 'gone' };
-    case 'change_stale':
-      return { code: 'changed' };
+    case 'changed':
+    case 'not_an_admin':
+      return { code: refusal.code };
     case 'too_many_guarded':
     case 'list_full':
       return { code: 'beyond_limit' };
     case 'needs_signature':
+    case 'needs_charter':
       return { code: 'not_signed' };
-    case 'own_change':
+    case 'own':
       return { code: 'own_change' };
     default:
       return { code: 'refused', refusal };
@@ -376,7 +375,7 @@ async function charterTask(
   link: SigningLink,
   last: LoggedCharter | undefined,
 ): Promise<Task | Problem> {
-  const { orders, now } = deps;
+  const { orders } = deps;
   const { userId, salt: nonce } = link;
   const { use } = orders.signing;
   if (!(await orders.isAdmin(userId))) return { code: 'not_an_admin' };
@@ -401,12 +400,10 @@ async function charterTask(
     challenge,
     async act(assertion) {
       const signature = { ...assertion, challenge };
-      const isDone = await coming.confirm(
-        { charter, signature, witness: witness.sign(witnessText(challenge)) },
-        now(),
-      );
+      const signed = { charter, signature, witness: witness.sign(witnessText(challenge)) };
+      const outcome = await coming.confirm(signed);
       deps.decidingChanged();
-      return isDone ? { kind: 'signed' } : { code: 'gone' };
+      return outcome;
     },
   };
 }
@@ -415,11 +412,11 @@ interface ComingCharter {
   readonly rules: Rules;
   readonly publisher: string | undefined;
   /** The charter goes into the log with what takes effect under it. */
-  readonly confirm: (signed: SignedCharter, at: Date) => Promise<boolean>;
+  readonly confirm: (signed: SignedCharter) => Promise<Finished | Problem>;
 }
 
 async function comingCharter(
-  { keys, policies, pendingSettings, readSettings, settingsOf, now }: CeremonyDeps,
+  { keys, policies, proposals, readSettings, settingsOf, now }: CeremonyDeps,
   { purpose, subject, userId }: SigningLink,
 ): Promise<ComingCharter | undefined> {
   const [policy, saved] = await Promise.all([policies.current(), readSettings()]);
@@ -427,29 +424,26 @@ async function comingCharter(
     return {
       rules: { policy, settings: settingsOf(saved) },
       publisher: policy.version === 0 ? undefined : await keys.lastPublisher(),
-      confirm: (signed, at) => keys.signCharter(signed, at),
+      confirm: async (signed) =>
+        (await keys.signCharter(signed, now())) ? { kind: 'signed' } : { code: 'gone' },
     };
   }
-  if (purpose === 'policy') {
-    const draft = await policies.draft();
-    if (draft?.revision !== subject || draft.published === undefined) return undefined;
-    const next = { version: policy.version + 1, rules: draft.rules };
-    return {
-      rules: { policy: next, settings: settingsOf(saved) },
-      publisher: draft.published.by,
-      confirm: async (signed, at) =>
-        (await policies.confirm(subject, userId, at, signed)).kind === 'confirmed',
-    };
-  }
-  const pending = await pendingSettings.find(subject, now());
-  if (pending === undefined) return undefined;
-  const changed = Object.fromEntries(pending.change.map(({ name, after }) => [name, after]));
+  const proposal = await proposals.find(['policy', 'settings'], subject);
+  if (proposal === undefined) return undefined;
+  const { kind, proposer: publisher, payload, hash: shown } = proposal;
   return {
-    rules: { policy, settings: settingsOf({ ...saved, ...changed }) },
-    publisher: pending.askedBy,
-    confirm: async (signed, at) =>
-      (await pendingSettings.confirm(subject, userId, at, signed)).kind === 'confirmed',
+    publisher,
+    rules:
+      kind === 'policy'
+        ? { policy: payload, settings: settingsOf(saved) }
+        : { policy, settings: settingsOf({ ...saved, ...savedAfter(payload) }) },
+    confirm: async (charter) =>
+      confirmed(await proposals.confirm([kind], subject, { userId, shown, charter })),
   };
+}
+
+function savedAfter(changes: ProposalOf<'settings'>['payload']): Readonly<Record<string, string>> {
+  return Object.fromEntries(changes.map(({ name, after }) => [name, after]));
 }
 
 /** What the browser is asked to make a passkey with. Its challenge is the link's own. */

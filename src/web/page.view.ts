@@ -1,5 +1,5 @@
 import { type AddedKey, MAX_KEYS } from '../approvals/signing/key-ring.ts';
-import type { FactsChange } from '../names/ports.ts';
+import type { FactsChange } from '../names/portfolio.ts';
 import type { Order } from '../orders/order.ts';
 import type { Statement, StatementItem } from '../orders/statement-shape.ts';
 import type { Finished, Problem, Shown, ToSign } from './ceremony.ts';
@@ -221,7 +221,7 @@ function sentText(request: StatementItem['request']): string {
 }
 
 function factsParts(
-  { pending, userId, hash }: Extract<ToSign, { kind: 'facts' }>,
+  { proposal, userId, hash }: Extract<ToSign, { kind: 'facts' }>,
   words: CardWords,
   facts: PageFacts,
 ): Parts {
@@ -229,11 +229,11 @@ function factsParts(
     title: 'Confirm a change that weakens protection',
     button: 'Sign',
     body: html`<dl>
-<dt>Asked by</dt><dd>${nameOf(facts, pending.askedBy)}, ${moment(pending.askedAt)}</dd>
+<dt>Asked by</dt><dd>${nameOf(facts, proposal.proposer)}, ${moment(proposal.proposedAt)}</dd>
 <dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
 </dl>
 <h2>What changes</h2>
-<ul>${words.changes(pending.change).map((text) => html`<li>${text}</li>`)}</ul>
+<ul>${words.changes(proposal.payload).map((text) => html`<li>${text}</li>`)}</ul>
 <p class="hash">Your passkey signs this hash of it: <code>${hash}</code></p>`,
   };
 }

@@ -17,6 +17,7 @@ import { createSettingsStore } from '../../src/store/settings.ts';
 import { createKeyStore } from '../../src/store/signing.ts';
 import { startRig } from '../orders/rig.ts';
 import { rule } from '../policy/sample.ts';
+import { confirmPolicy } from '../support/proposals.ts';
 import { addedKey, HERE, newNonce, newSigner, rootsOf, type Signer, vouching } from './signing/sample.ts';
 
 export const TEAM_ID = 'T0STEWARD';
@@ -109,7 +110,7 @@ export async function startSigningRig() {
       const draft = await policies.saveDraft(rules, `version ${current.version}`, 'U0ADA', at);
       const revision = draft?.revision ?? '';
       await policies.publish(revision, 'U0ADA', at);
-      await policies.confirm(revision, 'U0EVE', at);
+      await confirmPolicy(database, TEAM_ID, revision, 'U0EVE', at);
       if (signer !== 'nobody') await this.signCharter(signer);
     },
     /** @param more what an attacker would sign, or leave out */

@@ -212,8 +212,13 @@ test('a name under a rule that two decide lapses with the second of them', async
   rules = [{ ...LEGAL, approvers: ['U0BOB', 'U0CAROL'], needed: 2 }];
   const request = await lapseAsked('two-lapse.rest');
   await t.bob.click(request, 'lapse_confirm');
-  const question = await questionAbout('two-lapse.rest');
-  expect(textOf(question)).toContain('let it lapse: “not needed”');
+  await t.workspace.waitFor(
+    () =>
+      t.workspace
+        .messages(DOMAINS)
+        .find(({ ts, ...each }) => ts === request.ts && textOf(each).includes('confirmed by <@U0BOB>')),
+    { what: 'the first confirmation' },
+  );
   expect(await lapseOf('two-lapse.rest')).toBeUndefined();
   await t.carol.click(request, 'lapse_confirm');
   await lapsed('two-lapse.rest', 'U0CAROL');
@@ -262,11 +267,11 @@ test('a click on a question counts for what it showed', async () => {
   await watched('shown.rest', 'brand');
   await told('unwatch shown.rest');
   const question = await questionAbout('shown.rest');
-  const { facts } = t.demo.bot;
   const [id = ''] = JSON.stringify(question).match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
-  expect(await facts.confirm(id, { userId: 'U0CAROL' }, 'f'.repeat(64))).toMatchObject({
+  const given = { userId: 'U0CAROL', shown: 'f'.repeat(64) };
+  expect(await t.demo.bot.proposals.confirm(['facts'], id, given)).toMatchObject({
     ok: false,
-    refusal: { code: 'change_stale' },
+    refusal: { code: 'changed' },
   });
   expect(await tagsOf('shown.rest')).toEqual(['brand']);
   await t.carol.click(question, 'facts_confirm');
@@ -281,13 +286,13 @@ test('asks for every confirmation that the rule needs, of those whom it names', 
   rules = [{ ...LEGAL, approvers: ['U0ALICE', 'U0BOB', 'U0CAROL'], needed: 2 }];
   await edit(t.alice, 'two.rest', { tags: '' });
   const question = await questionAbout('two.rest');
-  const { facts } = t.demo.bot;
+  const { proposals } = t.demo.bot;
   const [id = ''] = JSON.stringify(question).match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
-  const waiting = await facts.find(id);
+  const waiting = await proposals.find(['facts'], id);
   if (waiting === undefined) throw new Error('nothing waits');
-  expect((await facts.signedSubject(waiting)).bound).toEqual({ change: id, requesters: ['U0ALICE'] });
+  expect((await proposals.signedSubject(waiting)).bound).toEqual({ change: id, requesters: ['U0ALICE'] });
   const written = [{ userId: 'U0BOB' }, { userId: 'U0ALICE' }];
-  const [progress] = await facts.progressOf({ ...waiting, confirmations: written });
+  const [progress] = await proposals.progressOf({ ...waiting, confirmations: written });
   expect(
     progress?.counted.map(({ userId }) => userId),
     'who asked counts in no row',

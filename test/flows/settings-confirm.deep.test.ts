@@ -16,6 +16,7 @@ import {
 } from '../support/demo.ts';
 import { ask } from '../support/orders.ts';
 import { auditLog, buttonValue, clickAs, closed } from '../support/people.ts';
+import { confirmPolicy } from '../support/proposals.ts';
 
 /*
  * What decides is itself decided: what loosens it waits for another admin, what tightens it holds at once.
@@ -197,7 +198,7 @@ describe('a price that a rule looks at', () => {
       new Date(),
     );
     await store.publish(draft?.revision ?? '', 'U0ADA', new Date());
-    await store.confirm(draft?.revision ?? '', 'U0BOB', new Date());
+    await confirmPolicy(database, t.workspace.teamId, draft?.revision ?? '', 'U0BOB', new Date());
     await database.close();
 
     const told = await importPrices(`rest,renew,1,9.00,${TODAY},C8`, `example,renew,1,9.00,${TODAY},C8`);

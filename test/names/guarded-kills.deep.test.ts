@@ -13,8 +13,9 @@ import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createLeaseStore } from '../../src/store/leases.ts';
 import { createImpactStore, createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
+import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { proposalsOf } from '../support/proposals.ts';
 import { seeded } from '../support/seeded.ts';
 import { arrangedList } from '../support/unprotected.ts';
 import { WITNESS } from '../support/witness.ts';
@@ -106,7 +107,7 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
       },
       ...createObservers(parseDnsServers(dns.resolver), now),
       leases: createLeaseStore(database),
-      pendingFacts: createPendingFacts(database, TEAM),
+      proposals: proposalsOf(database, TEAM),
       budgets: createBudgetStore(database, TEAM),
       processId: id,
       now,

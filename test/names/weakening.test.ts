@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import type { MandateInForce } from '../../src/mandates/mandate.ts';
 import type { ChangedName } from '../../src/names/portfolio.ts';
 import {
-  confirmedChanges,
   type Protection,
   requirementsOfAll,
   separateChanges,
@@ -260,21 +259,6 @@ describe('while no charter counts', () => {
   test('a change that weakens nothing needs nobody', () => {
     expect(needs(tags([], ['brand']), lapsed([BRAND]))).toBeUndefined();
   });
-});
-
-test('changes are allowed with the last confirmation that they need', () => {
-  const requirement = { ...BRAND, rule: { kind: 'rule' }, names: ['cafe.rest'] };
-  const confirmed = (...counts: readonly number[]) => {
-    const seats = [{ userId: 'U0LEGAL' }, { userId: 'U0CFO' }];
-    const progress = counts.map((count) => ({ requirement, counted: seats.slice(0, count) }));
-    return confirmedChanges([tags(['brand'], [])], progress as never)?.changes.length;
-  };
-  expect([confirmed(1), confirmed(2)]).toEqual([undefined, 1]);
-  expect([confirmed(1, 2), confirmed(2, 1), confirmed(2, 2)], 'of two rules').toEqual([
-    undefined,
-    undefined,
-    1,
-  ]);
 });
 
 test('changes are separated one by one, and what waits needs all that they need', async () => {

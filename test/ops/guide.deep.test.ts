@@ -13,6 +13,7 @@ import { findSealedKeys, SEALED_COLUMNS } from '../../src/store/sealed-keys.ts';
 import { rule } from '../policy/sample.ts';
 import { answerTo, openedAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
+import { confirmPolicy } from '../support/proposals.ts';
 
 /*
  * What the guide for operators rests on: the commands for records, the settings, the image.
@@ -53,7 +54,7 @@ async function keepPolicies(): Promise<void> {
     const { revision } = draftBase(await store.current(), undefined);
     const draft = await store.saveDraft(rules, revision, by, new Date());
     await store.publish(draft?.revision ?? '', by, new Date());
-    await store.confirm(draft?.revision ?? '', confirms, new Date());
+    await confirmPolicy(database, t.workspace.teamId, draft?.revision ?? '', confirms, new Date());
   }
   const { revision } = draftBase(await store.current(), undefined);
   const draft = await store.saveDraft([], revision, 'U0ALICE', new Date());

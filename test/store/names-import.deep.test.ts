@@ -6,9 +6,10 @@ import type { PortfolioStore } from '../../src/names/ports.ts';
 import { changesFile } from '../../src/slack/names/fact-changes.ts';
 import { importPlan } from '../../src/slack/names/names-import.view.ts';
 import { type Database, openDatabase, Prisma } from '../../src/store/database.ts';
-import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
+import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { applyPlan, confirmFacts } from '../support/unprotected.ts';
+import { confirmProposal, proposalsOf } from '../support/proposals.ts';
+import { applyPlan } from '../support/unprotected.ts';
 
 /*
  * An import of as many names as the watch list takes at a time: everybody else has their turns meanwhile.
@@ -111,7 +112,7 @@ test(`${NAMES} names are read, compared, handed over and changed, without holdin
 /** Ids of the changes that wait and name a person. */
 async function naming(person: string): Promise<readonly string[]> {
   const rows = await database.run(
-    Prisma.sql`SELECT id FROM pending_changes WHERE outcome IS NULL AND strpos(change::text, ${person}) > 0`,
+    Prisma.sql`SELECT id FROM proposals WHERE state = 'proposed' AND strpos(payload::text, ${person}) > 0`,
   );
   return z
     .array(z.object({ id: z.string() }))
@@ -120,27 +121,27 @@ async function naming(person: string): Promise<readonly string[]> {
 }
 
 test(`${NAMES} changes wait for a second person and are confirmed, without holding anybody up`, async () => {
-  const pending = createPendingFacts(database, 'T0TEAM');
+  const proposals = proposalsOf(database, 'T0TEAM');
   const before = await store.find('name1.rest');
   if (before?.note === undefined) throw new Error('nothing was imported');
   const names = Array.from({ length: NAMES }, (_, n) => {
     return { name: `name${n + 1}.rest`, before, after: { ...before, tags: ['brand'] } };
   });
   const { step, expectTurns } = createSteps();
-  const expiresAt = new Date(NOW.getTime() + 86_400_000);
+  const propose = (some: typeof names, proposer = 'U0ALICE') =>
+    proposals.propose({ kind: 'facts', payload: { names: some }, proposer, proposedAt: NOW });
   // The first use of Prisma in a process compiles its queries.
-  const { id: one } = await pending.request({ names: names.slice(0, 1) }, 'U0BOB', NOW, expiresAt);
-  await pending.dismiss(one, 'U0BOB', NOW);
-  const { id } = await step('kept', () => pending.request({ names }, 'U0ALICE', NOW, expiresAt));
+  await proposals.withdraw(await propose(names.slice(0, 1), 'U0BOB'), 'U0BOB', NOW);
+  const { id } = await step('kept', () => propose(names));
   expect(await naming('U0ADA'), 'who forgets a person finds where they stand').toEqual([id]);
   expect(await naming('U0NOTED')).toEqual([id]);
   expect(await naming('U0OTHER')).toEqual([]);
-  const same = await step('asked again', () => pending.request({ names }, 'U0ALICE', NOW, expiresAt));
+  const same = await step('asked again', () => propose(names));
   expect(same.id).toBe(id);
-  const found = await step('found', () => pending.find(id, NOW));
-  expect(found?.change.names).toEqual(names);
-  const confirmed = await step('confirmed', () => confirmFacts(pending, id, 'U0BOB', NOW));
-  expect(confirmed.kind).toBe('confirmed');
+  const found = await step('found', () => proposals.find(['facts'], id, NOW));
+  expect(found?.payload.names).toEqual(names);
+  const confirmed = await step('confirmed', () => confirmProposal(proposals, id, 'U0BOB', NOW));
+  expect(confirmed.kind).toBe('applied');
   expect(await store.find('name20000.rest')).toMatchObject({ tags: ['brand'] });
   expectTurns();
 }, 60_000);

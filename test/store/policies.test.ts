@@ -7,6 +7,7 @@ import { createPolicyStore } from '../../src/store/policies.ts';
 import { rule } from '../policy/sample.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
+import { confirmPolicy } from '../support/proposals.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -19,6 +20,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await database.prisma.policyVersion.deleteMany();
   await database.prisma.policyDraft.deleteMany();
+  await database.prisma.proposal.deleteMany();
   await clearLog(database);
 });
 afterAll(async () => {
@@ -52,10 +54,12 @@ async function drafted(rules: readonly PolicyRule[], at = AT): Promise<PolicyDra
   return saved;
 }
 
+const confirm = (revision: string, by: string) => confirmPolicy(database, 'T1', revision, by, LATER);
+
 async function inForce(rules: readonly PolicyRule[]): Promise<void> {
   const { revision } = await drafted(rules);
   await store.publish(revision, 'U0ADA', AT);
-  await store.confirm(revision, 'U0BOB', LATER);
+  await confirm(revision, 'U0BOB');
 }
 
 async function logged(teamId = 'T1') {
@@ -75,7 +79,7 @@ test('a draft comes back with every field of its rules, in their order', async (
     rules: [large, free],
     changedBy: 'U0ADA',
     changedAt: AT,
-    published: undefined,
+    proposal: undefined,
   });
   expect(await store.current()).toEqual({ version: 0, rules: [] });
 });
@@ -102,11 +106,11 @@ describe('publishing', () => {
     const { revision } = await drafted([large]);
     expect(await store.publish(revision, 'U0ADA', AT)).toMatchObject({ kind: 'published' });
     expect((await store.current()).version).toBe(0);
-    expect(await store.confirm(revision, 'U0ADA', LATER)).toEqual({ kind: 'own' });
+    expect(await confirm(revision, 'U0ADA')).toEqual({ kind: 'refused', code: 'own' });
     expect((await store.current()).version).toBe(0);
-    expect(await store.confirm(revision, 'U0BOB', LATER)).toMatchObject({
-      kind: 'confirmed',
-      before: { version: 0, rules: [] },
+    expect(await confirm(revision, 'U0BOB')).toMatchObject({
+      kind: 'applied',
+      proposal: { payload: { version: 1, before: [], rules: [large] } },
     });
     expect(await store.published()).toEqual({
       version: 1,
@@ -130,8 +134,8 @@ describe('publishing', () => {
     const { revision } = await drafted([large]);
     await store.publish(revision, 'U0ADA', AT);
     const changed = await drafted([large, free]);
-    expect(await store.confirm(revision, 'U0BOB', LATER)).toEqual({ kind: 'stale' });
-    expect(await store.confirm(changed.revision, 'U0BOB', LATER)).toEqual({ kind: 'not_published' });
+    expect(await confirm(revision, 'U0BOB')).toMatchObject({ code: 'gone' });
+    expect(await confirm(changed.revision, 'U0BOB')).toMatchObject({ code: 'gone' });
     expect(await store.publish(revision, 'U0ADA', LATER)).toEqual({ kind: 'stale' });
     expect((await store.current()).version).toBe(0);
   });
@@ -139,10 +143,8 @@ describe('publishing', () => {
   test('happens once, however many confirm at one moment', async () => {
     const { revision } = await drafted([large]);
     await store.publish(revision, 'U0ADA', AT);
-    const all = await Promise.all(
-      ['U0BOB', 'U0CAROL', 'U0DAVE'].map((by) => store.confirm(revision, by, LATER)),
-    );
-    expect(all.map(({ kind }) => kind).sort()).toEqual(['confirmed', 'stale', 'stale']);
+    const all = await Promise.all(['U0BOB', 'U0CAROL', 'U0DAVE'].map((by) => confirm(revision, by)));
+    expect(all.filter(({ kind }) => kind === 'applied')).toHaveLength(1);
     expect((await store.current()).version).toBe(1);
   });
 

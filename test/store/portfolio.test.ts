@@ -1,28 +1,29 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ProposalStore } from '../../src/approvals/proposals/ports.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import { readImport } from '../../src/names/details-import.ts';
 import { readFilter } from '../../src/names/filter.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
-import type { FoundName, NameCursor, PendingFacts, PortfolioStore } from '../../src/names/ports.ts';
-import { confirmedChanges } from '../../src/names/weakening.ts';
+import type { FoundName, NameCursor, PortfolioStore } from '../../src/names/ports.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
-import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
+import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { teamEvents } from '../support/log.ts';
-import { applyPlan, arrangedList, confirmFacts, edit } from '../support/unprotected.ts';
+import { confirmProposal, proposalsOf } from '../support/proposals.ts';
+import { applyPlan, arrangedList, edit } from '../support/unprotected.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
 let testDatabase: TestDatabase;
 let database: Database;
 let store: PortfolioStore;
-let pending: PendingFacts;
+let proposals: ProposalStore;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = openDatabase({ url: testDatabase.url });
   store = createPortfolioStore(database, 'T0TEAM');
-  pending = createPendingFacts(database, 'T0TEAM');
+  proposals = proposalsOf(database, 'T0TEAM');
 });
 afterAll(async () => {
   await database.close();
@@ -73,20 +74,17 @@ test('sets, keeps and clears, with what stood there before in the audit log', as
 });
 
 describe('what waits for a second person', () => {
-  const LATER = new Date(NOW.getTime() + 3_600_000);
   const details = (tags: readonly string[]) => ({
     owner: undefined,
     tags,
     channel: undefined,
     note: undefined,
   });
-  const request = (name: string, before: readonly string[], after: readonly string[] | undefined) =>
-    pending.request(
-      { names: [{ name, before: details(before), after: after && details(after) }] },
-      'U0ALICE',
-      NOW,
-      LATER,
-    );
+  const request = (name: string, before: readonly string[], after: readonly string[] | undefined) => {
+    const names = [{ name, before: details(before), after: after && details(after) }];
+    return proposals.propose({ kind: 'facts', payload: { names }, proposer: 'U0ALICE', proposedAt: NOW });
+  };
+  const confirmFacts = (id: string) => confirmProposal(proposals, id, 'U0BOB', NOW);
 
   test('takes effect when it is confirmed, and the log has both people', async () => {
     await watch('p1.rest', 'p2.rest');
@@ -94,8 +92,7 @@ describe('what waits for a second person', () => {
     await edit(store, given, 'U0BOB', NOW);
     const change = await request('p1.rest', ['brand'], []);
     const off = await request('p2.rest', ['brand'], undefined);
-    for (const { id } of [change, off])
-      expect(await confirmFacts(pending, id, 'U0BOB', NOW)).toMatchObject({ kind: 'confirmed' });
+    for (const { id } of [change, off]) expect(await confirmFacts(id)).toMatchObject({ kind: 'applied' });
     expect((await store.find('p1.rest'))?.tags).toEqual([]);
     expect(await store.find('p2.rest')).toBeUndefined();
     expect((await changesOf('p1.rest')).at(-1)).toMatchObject({ actor: 'U0ALICE', confirmedBy: 'U0BOB' });
@@ -104,31 +101,22 @@ describe('what waits for a second person', () => {
     ).toMatchObject([{ actor: 'U0ALICE', data: { confirmedBy: 'U0BOB' } }]);
   });
 
-  test('is not applied when its row says something else than what was confirmed', async () => {
+  test('has another hash when its row says something else than what was shown', async () => {
     await watch('p4.rest', 'p5.rest');
-    const given = new Map(['p4.rest', 'p5.rest'].map((name) => [name, { tags: ['brand'] }]));
-    await edit(store, given, 'U0BOB', NOW);
-    const { id, change } = await request('p4.rest', ['brand'], []);
-    const other = await request('p5.rest', ['brand'], undefined);
-    const confirmed = confirmedChanges(change.names, []);
-    if (confirmed === undefined) throw new Error('nobody has to confirm it');
+    const shown = await request('p4.rest', [], ['brand']);
+    const other = await request('p5.rest', [], undefined);
     await database.prisma.$executeRaw`
-      UPDATE pending_changes SET change = (SELECT change FROM pending_changes WHERE id = ${other.id}) WHERE id = ${id}`;
-    expect(await pending.confirm(id, 'U0BOB', NOW, confirmed)).toMatchObject({
-      kind: 'stale',
-      again: { id, change: { names: [{ name: 'p5.rest' }] } },
-    });
-    expect((await store.find('p4.rest'))?.tags).toEqual(['brand']);
-    expect((await store.find('p5.rest'))?.tags).toEqual(['brand']);
-    expect(await pending.find(id, NOW), 'it still waits').toBeDefined();
+      UPDATE proposals SET payload = (SELECT payload FROM proposals WHERE id = ${other.id}) WHERE id = ${shown.id}`;
+    expect(await proposals.find(['facts'], shown.id, NOW)).toMatchObject({ hash: other.hash });
+    expect(other.hash).not.toBe(shown.hash);
   });
 
   test('is dropped where the name is not any more as it was when it was asked for', async () => {
     await watch('p3.rest');
     const { id } = await request('p3.rest', ['brand'], []);
-    expect(await confirmFacts(pending, id, 'U0BOB', NOW)).toMatchObject({ kind: 'stale' });
+    expect(await confirmFacts(id)).toMatchObject({ kind: 'changed' });
     expect(await changesOf('p3.rest')).toEqual([]);
-    expect(await pending.find(id, NOW)).toBeUndefined();
+    expect(await proposals.find(['facts'], id, NOW)).toBeUndefined();
   });
 });
 

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { PriceStore } from '../../src/money/ports.ts';
 import { type Price, type PriceEdit, priceEdits } from '../../src/money/prices.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { createPendingChanges } from '../../src/store/pending-changes.ts';
-import { createPriceStore, pendingPrices } from '../../src/store/prices.ts';
+import { createPriceStore } from '../../src/store/prices.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
+import { confirmProposal, proposalsOf } from '../support/proposals.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -100,17 +100,14 @@ test('of edits of one price at the same time one is made', async () => {
 });
 
 test('what another admin confirms is made with both of them in the log, while the list is as it was', async () => {
-  const pending = createPendingChanges(database, 'T1', pendingPrices('T1'));
+  const proposals = proposalsOf(database, 'T1');
+  const propose = (payload: readonly PriceEdit[]) =>
+    proposals.propose({ kind: 'prices', payload, proposer: 'U0ADA', proposedAt: AT, expiresAt: EXPIRY });
   await put([dearer]);
   const edit = { before: dearer, after: price() };
-  const first = await pending.request([edit], 'U0ADA', AT, EXPIRY);
-  const second = await pending.request(
-    [edit, { before: undefined, after: price({ zone: 'example' }) }],
-    'U0ADA',
-    AT,
-    EXPIRY,
-  );
-  expect(await pending.confirm(first.id, 'U0BOB', LATER)).toEqual({ kind: 'confirmed', pending: first });
+  const first = await propose([edit]);
+  const second = await propose([edit, { before: undefined, after: price({ zone: 'example' }) }]);
+  expect(await confirmProposal(proposals, first.id, 'U0BOB', LATER)).toMatchObject({ kind: 'applied' });
   expect((await logged()).at(-1)).toEqual({
     ...CHANGED,
     before: dearer,
@@ -119,9 +116,9 @@ test('what another admin confirms is made with both of them in the log, while th
     confirmedBy: 'U0BOB',
     at: LATER,
   });
-  expect(await pending.confirm(second.id, 'U0BOB', LATER)).toMatchObject({
-    kind: 'stale',
-    again: { askedAt: LATER },
+  expect(await confirmProposal(proposals, second.id, 'U0BOB', LATER)).toMatchObject({
+    kind: 'changed',
+    again: { proposedAt: LATER, payload: [{ before: undefined, after: price({ zone: 'example' }) }] },
   });
   expect(await store.list()).toEqual([{ id: expect.any(String), ...price() }]);
 });

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { SettingChange, SettingsStore } from '../../src/config/settings.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { createPendingChanges } from '../../src/store/pending-changes.ts';
-import { createSettingsStore, pendingSettings } from '../../src/store/settings.ts';
+import { createProposalStore } from '../../src/store/proposals.ts';
+import { createSettingsStore } from '../../src/store/settings.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
+import { confirmProposal } from '../support/proposals.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -96,17 +97,24 @@ test('twenty people saving at once leave one value, and twenty lines in the log'
 
 test('what another admin confirms is saved with both of them in the log, while the setting is as it was', async () => {
   const start = { approvals_required: '2', approval_tasks: 'renew' };
-  const pending = createPendingChanges(
-    database,
-    'T1',
-    pendingSettings((saved) => ({ ...start, ...z.record(z.string(), z.string()).parse(saved) })),
-  );
-  const asked = (changes: readonly SettingChange[]) => pending.request(changes, 'U0ADA', at(1), at(100));
-  const fewer = await asked([change('approvals_required', '2', '1')]);
-  const both = await asked([change('approvals_required', '2', '1'), change('approval_tasks', 'renew', '')]);
-  expect(await pending.confirm(fewer.id, 'U0BOB', at(2))).toMatchObject({ kind: 'confirmed' });
+  const settingTexts = (saved: Readonly<Record<string, unknown>>) => ({
+    ...start,
+    ...z.record(z.string(), z.string()).parse(saved),
+  });
+  const proposals = createProposalStore(database, { teamId: 'T1', settingTexts, canSign: false });
+  const proposed = (payload: readonly SettingChange[]) =>
+    proposals.propose({ kind: 'settings', payload, proposer: 'U0ADA', proposedAt: at(1) });
+  const fewer = await proposed([change('approvals_required', '2', '1')]);
+  const both = await proposed([
+    change('approvals_required', '2', '1'),
+    change('approval_tasks', 'renew', ''),
+  ]);
+  expect(await confirmProposal(proposals, fewer.id, 'U0BOB', at(2))).toMatchObject({ kind: 'applied' });
   expect(await store.all()).toEqual({ approvals_required: '1' });
-  expect(await pending.confirm(both.id, 'U0BOB', at(3))).toMatchObject({ kind: 'stale' });
+  expect(await confirmProposal(proposals, both.id, 'U0BOB', at(3))).toMatchObject({
+    kind: 'changed',
+    again: { payload: [change('approval_tasks', 'renew', '')] },
+  });
   expect(await store.all()).toEqual({ approvals_required: '1' });
   expect(await logged(at(0), at(10))).toEqual([
     { ...change('approvals_required', '2', '1'), by: 'U0ADA', confirmedBy: 'U0BOB', at: at(2) },

@@ -25,7 +25,7 @@ export function notifierDeps(
       place: unplanned,
       group: unplanned,
       departure: unplanned,
-      pending_change: unplanned,
+      proposal: unplanned,
       event: unplanned,
       webhook_endpoint: unplanned,
       anchors: unplanned,

@@ -3,6 +3,7 @@ import type { TeamAccount } from '../../src/accounts/account.ts';
 import { approveInEmergency, approveOrder, resumeOrder, signOff } from '../../src/approvals/approve.ts';
 import { denyOrder } from '../../src/approvals/deny.ts';
 import { askRequester, cancelOrder } from '../../src/approvals/pending.ts';
+import type { ProposedChange } from '../../src/approvals/proposals/proposal.ts';
 import { createBudgetLook } from '../../src/money/budget-look.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { type Price, priceEdits } from '../../src/money/prices.ts';
@@ -24,20 +25,19 @@ import { createWatchListStore } from '../../src/store/domains.ts';
 import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
-import { createPendingChanges } from '../../src/store/pending-changes.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
-import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
+import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createPresetStore } from '../../src/store/presets.ts';
-import { createPriceStore, pendingPrices } from '../../src/store/prices.ts';
-import { createSettingsStore, pendingSettings } from '../../src/store/settings.ts';
+import { createPriceStore } from '../../src/store/prices.ts';
+import { createSettingsStore } from '../../src/store/settings.ts';
 import { createTeamAccountStore } from '../../src/store/team-account.ts';
 import { silent } from '../expiry/rig.ts';
 import { acceptedOf, HOUR_MS, MINUTE_MS, startRig, until } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 import { rule } from '../policy/sample.ts';
 import { namesContextWith } from './names-context.ts';
+import { confirmPolicy, confirmProposal, proposalsOf } from './proposals.ts';
 import {
-  confirmFacts,
   confirmLapse,
   edit,
   importNames,
@@ -294,11 +294,12 @@ export async function recordDay(url: string): Promise<Generated> {
     await prices.save(priceEdits([], [price(1_800)]), 'U0ADA', rig.now);
     pass();
     const dearer = [{ before: price(1_800), after: price(2_000) }];
-    const pendingPrice = createPendingChanges(database, TEAM, pendingPrices(TEAM));
-    const inAnHour = () => new Date(rig.now.getTime() + HOUR_MS);
-    const waitingPrice = await pendingPrice.request(dearer, 'U0ADA', rig.now, inAnHour());
+    const proposals = proposalsOf(database, TEAM, { approvers: 'U0BOB', approval_ttl: '48h' });
+    const propose = (change: ProposedChange, proposer = 'U0ADA') =>
+      proposals.propose({ ...change, proposer, proposedAt: rig.now });
+    const proposedPrice = await propose({ kind: 'prices', payload: dearer });
     pass();
-    await pendingPrice.confirm(waitingPrice.id, 'U0CAROL', rig.now);
+    await confirmProposal(proposals, proposedPrice.id, 'U0CAROL', rig.now);
     pass();
     const limit = { currency: 'EUR', minor: 1_000 };
     await budgets.add({ tag: undefined, span: 'month', amount: limit }, 'U0ADA', rig.now);
@@ -324,18 +325,13 @@ export async function recordDay(url: string): Promise<Generated> {
     const change = { name: 'approval_ttl', before: '72h', after: '48h' };
     pass();
     await settings.save([change], 'U0ADA', rig.now);
-    const pendingSetting = createPendingChanges(
-      database,
-      TEAM,
-      pendingSettings(() => ({ approvers: 'U0BOB' })),
-    );
     pass();
     const approvers = [{ name: 'approvers', before: 'U0BOB', after: 'U0BOB,U0EVE' }];
-    const waitingSetting = await pendingSetting.request(approvers, 'U0ADA', rig.now, inAnHour());
-    await pendingSetting.confirm(waitingSetting.id, 'U0CAROL', rig.now);
-    const dropped = await pendingSetting.request([change], 'U0ADA', rig.now, inAnHour());
+    const proposed = await propose({ kind: 'settings', payload: approvers });
+    await confirmProposal(proposals, proposed.id, 'U0CAROL', rig.now);
+    const dropped = await propose({ kind: 'settings', payload: [change] });
     pass();
-    await pendingSetting.dismiss(dropped.id, 'U0CAROL', rig.now);
+    await proposals.withdraw(dropped, 'U0CAROL', rig.now);
     const team = createTeamAccountStore(database);
     const account = (login: string): TeamAccount => ({
       id: randomUUID(),
@@ -368,7 +364,7 @@ export async function recordDay(url: string): Promise<Generated> {
       const revision = await draftRules(rules);
       pass();
       await policies.publish(revision, 'U0ADA', rig.now);
-      await policies.confirm(revision, 'U0CAROL', rig.now);
+      await confirmPolicy(database, TEAM, revision, 'U0CAROL', rig.now);
     };
     await publish([rule({ name: 'first', tasks: ['renew'] }), rule({ name: 'second', tasks: ['create'] })]);
     await publish([
@@ -409,19 +405,14 @@ export async function recordDay(url: string): Promise<Generated> {
       ['a.rest', { owner: 'U0BOB', tags: ['brand'], channel: 'C0BRAND', note: 'Ask “legal”' }],
     ]);
     await step(edit(portfolio, set, 'U0ALICE', rig.now));
-    const facts = createPendingFacts(database, TEAM);
     const before = await portfolio.find('a.rest');
     if (before === undefined) throw new Error('the name is not watched');
     for (const after of [{ ...before, tags: [] }, undefined]) {
       const now = after === undefined ? { ...before, tags: [] } : before;
-      const waiting = await facts.request(
-        { names: [{ name: 'a.rest', before: now, after }] },
-        'U0ALICE',
-        rig.now,
-        inAnHour(),
-      );
+      const names = [{ name: 'a.rest', before: now, after }];
+      const waiting = await propose({ kind: 'facts', payload: { names } }, 'U0ALICE');
       pass();
-      await step(confirmFacts(facts, waiting.id, 'U0BOB', rig.now));
+      await step(confirmProposal(proposals, waiting.id, 'U0BOB', rig.now));
     }
     const observations = createNameRecordStore(database, TEAM);
     const observed = await observations.find('b.rest');

@@ -1,9 +1,9 @@
 import type { ImportedName } from '../../src/expiry/import.ts';
 import type { WatchedDomain, WatchListStore } from '../../src/expiry/ports.ts';
 import * as list from '../../src/expiry/watch-list.ts';
-import { type DetailsChange, editedNames, lapseHash, NO_DETAILS } from '../../src/names/portfolio.ts';
-import type { PendingFacts, PortfolioStore, Progress } from '../../src/names/ports.ts';
-import { confirmedChanges, type Protection, separateChanges } from '../../src/names/weakening.ts';
+import { type DetailsChange, editedNames, NO_DETAILS } from '../../src/names/portfolio.ts';
+import type { PortfolioStore, Progress } from '../../src/names/ports.ts';
+import { type Protection, separateChanges } from '../../src/names/weakening.ts';
 import type { MessagePlace } from '../../src/outbox/notifications.ts';
 import type { Database } from '../../src/store/database.ts';
 import { isUniqueViolation } from '../../src/store/database.ts';
@@ -107,15 +107,12 @@ export const snoozeName = (
 export const requestLapse = (deps: Deps, name: string, by: string, reason: string, origin?: MessagePlace) =>
   list.requestLapse(contextOf(deps), { name, reason, ...(origin && { origin }) }, openGate(deps, by));
 
-/** Confirms the request that stands. */
+/** Writes the confirmation of the request that stands. */
 export async function confirmLapse(deps: Deps, name: string, by: string, origin?: MessagePlace) {
-  const lapse = (await deps.store.find(name))?.lapse;
-  const shown = lapse === undefined ? '' : lapseHash(name, lapse);
-  return list.confirmLapse(contextOf(deps), { name, by, shown }, async ({ requestedBy: askedBy, reason }) => {
-    const decision = { kind: 'lapse_confirmed' as const, reason, askedBy, ...(origin && { origin }) };
-    const written = await openGate(deps, by)([{ name, decision }]);
-    return typeof written === 'string' ? 'changed' : 'confirmed';
-  });
+  const { requestedBy: askedBy = '', reason = '' } = (await deps.store.find(name))?.lapse ?? {};
+  const decision = { kind: 'lapse_confirmed' as const, reason, askedBy, ...(origin && { origin }) };
+  const written = await openGate(deps, by)([{ name, decision }]);
+  return typeof written === 'string' ? written : 'confirmed';
 }
 
 export async function unwatchName({ portfolio, now }: Deps, name: string, by: string): Promise<void> {
@@ -153,12 +150,4 @@ export function arrangedList(database: Database) {
       await database.run(importStatement(names, { actor, at, confirmedBy: undefined }));
     },
   };
-}
-
-/** Confirms a change that needs nobody. */
-export async function confirmFacts(facts: PendingFacts, id: string, by: string, at: Date) {
-  const names = (await facts.read(id))?.change.names ?? [];
-  const confirmed = confirmedChanges(names, []);
-  if (confirmed === undefined) throw new Error('nobody has to confirm it');
-  return facts.confirm(id, by, at, confirmed);
 }

@@ -425,7 +425,6 @@ CREATE TABLE "policy_versions" (
     "published_at" TIMESTAMPTZ(3) NOT NULL,
     "confirmed_by" TEXT NOT NULL,
     "confirmed_at" TIMESTAMPTZ(3) NOT NULL,
-    "revision" TEXT NOT NULL,
 
     CONSTRAINT "policy_versions_pkey" PRIMARY KEY ("team_id","version")
 );
@@ -437,27 +436,28 @@ CREATE TABLE "policy_drafts" (
     "rules" JSONB NOT NULL,
     "changed_by" TEXT NOT NULL,
     "changed_at" TIMESTAMPTZ(3) NOT NULL,
-    "published_by" TEXT,
-    "published_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "policy_drafts_pkey" PRIMARY KEY ("team_id")
 );
 
 -- CreateTable
-CREATE TABLE "pending_changes" (
+CREATE TABLE "proposals" (
     "id" TEXT NOT NULL,
     "team_id" TEXT NOT NULL,
     "kind" TEXT NOT NULL,
-    "change" JSONB NOT NULL,
+    "subject" TEXT,
+    "payload" JSONB NOT NULL,
+    "proposed_by" TEXT NOT NULL,
+    "proposed_at" TIMESTAMPTZ(3) NOT NULL,
+    "expires_at" TIMESTAMPTZ(3),
     "origin" JSONB,
-    "asked_by" TEXT NOT NULL,
-    "asked_at" TIMESTAMPTZ(3) NOT NULL,
-    "expires_at" TIMESTAMPTZ(3) NOT NULL,
-    "outcome" TEXT,
-    "decided_by" TEXT,
     "confirmations" JSONB NOT NULL DEFAULT '[]',
+    "state" TEXT NOT NULL DEFAULT 'proposed',
+    "ended_by" TEXT,
+    "ended_at" TIMESTAMPTZ(3),
+    "version" INTEGER NOT NULL DEFAULT 0,
 
-    CONSTRAINT "pending_changes_pkey" PRIMARY KEY ("id")
+    CONSTRAINT "proposals_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
@@ -668,10 +668,10 @@ CREATE UNIQUE INDEX "calendar_feeds_token_hash_key" ON "calendar_feeds"("token_h
 CREATE UNIQUE INDEX "prices_team_id_zone_task_period_valid_from_key" ON "prices"("team_id", "zone", "task", "period", "valid_from");
 
 -- CreateIndex
-CREATE INDEX "pending_changes_team_id_kind_asked_at_idx" ON "pending_changes"("team_id", "kind", "asked_at");
+CREATE INDEX "proposals_team_id_kind_proposed_at_idx" ON "proposals"("team_id", "kind", "proposed_at");
 
 -- CreateIndex
-CREATE INDEX "pending_changes_expires_at_idx" ON "pending_changes"("expires_at");
+CREATE INDEX "proposals_expires_at_idx" ON "proposals"("expires_at");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "budgets_team_id_tag_span_key" ON "budgets"("team_id", "tag", "span");

@@ -144,7 +144,7 @@ export function importReport(summary: ImportSummary): {
     dated > 0 && `${count(dated, 'name')} given a new date`,
     kept > 0 && `${count(kept, 'name')} on the list already`,
     duplicates > 0 && `${count(duplicates, 'line')} repeated`,
-    waiting !== undefined && `${count(waiting.change.names.length, 'date')} waiting for confirmation`,
+    waiting !== undefined && `${count(waiting.payload.names.length, 'date')} waiting for confirmation`,
     tooFarAhead > 0 && `${count(tooFarAhead, 'name')} dated more than 10 years ahead, not added`,
     beyondLimit > 0 && `${count(beyondLimit, 'name')} not added`,
     `${count(rejected.length, 'line')} not taken`,

@@ -14,7 +14,7 @@ import {
   type Interaction,
   type Submitted,
 } from '../feature.ts';
-import { count, escapeText, LIMITS, lines, type Message, section, textMessage } from '../kit/blocks.ts';
+import { count, LIMITS, lines, type Message, section, textMessage } from '../kit/blocks.ts';
 import {
   type Form,
   type FormOrigin,
@@ -27,13 +27,13 @@ import {
   reasonField,
   typedField,
 } from '../kit/form.ts';
-import { knownOfLapse } from '../ledger/event-notifications.ts';
-import { lapseHashIn, lapseRequest } from '../ledger/told-event.view.ts';
-import { gateOf, showConfirmation } from '../names/fact-changes.ts';
+import { gateOf } from '../names/fact-changes.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
 import { fieldProblems } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
 import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from '../orders/ordering.ts';
+import { confirmProposal } from '../proposals/proposals.ts';
+import { knownOfLapse } from '../proposals/views.ts';
 import { digestList } from './digest.view.ts';
 import { LOOKED_THROUGH } from './expiring.view.ts';
 import {
@@ -295,23 +295,6 @@ const lapseForm: FormFeature<'lapse'> = {
   },
 };
 
-async function confirmLapse(call: ActionCall): Promise<void> {
-  const { expiry, facts, notifyDue } = call.context;
-  const { value: name } = call;
-  const by = call.person.id;
-  const origin = placeIn(await threadOrigin(call));
-  const outcome = await expiry.confirmLapse({ name, by, shown: lapseHashIn(call.blockId) }, (asked) =>
-    facts.confirmLapse(name, asked, by, origin),
-  );
-  if (outcome === 'confirmed') return notifyDue();
-  if (!('watch' in outcome)) return showConfirmation(call, outcome, false);
-  await call.respond(escapeText(formatWatchRefusal(outcome.watch)));
-  if (outcome.watch.code !== 'lapse_changed') return;
-  const { requestedBy: actor, reason } = outcome.watch.lapse;
-  const known = await knownOfLapse(call.context, name, call.context.names.impacts.stored(name, 'lapse'));
-  await call.respond(lapseRequest({ name, actor, reason }, known));
-}
-
 /** Where a decision is told. */
 function placeIn({ channelId, threadTs }: FormOrigin) {
   return { channelId, threadTs };
@@ -326,6 +309,6 @@ export const reminders = {
     { id: 'reminder_all', run: showAll },
     { id: 'reminder_snooze', run: openWith(snoozeForm) },
     { id: 'reminder_lapse', run: openWith(lapseForm) },
-    { id: 'lapse_confirm', run: confirmLapse },
+    { id: 'lapse_confirm', run: (call) => confirmProposal(call, ['lapse']) },
   ],
 } as const satisfies Feature;

@@ -19,16 +19,10 @@ export function formatWatchRefusal(refusal: WatchRefusal): string {
       return `“${refusal.text}” is more than 10 years ahead. Check the year.`;
     case 'list_full':
       return `The watch list is full: it holds ${refusal.limit.toLocaleString('en')} names. Unwatch names that you no longer need, then try again.`;
-    case 'lapse_changed':
-      return 'The request has changed since this message was posted, so nothing was confirmed. Check it below, then confirm again.';
     case 'invalid_snooze':
       return `Give a whole number of days from 1 to ${refusal.maxDays}.`;
     case 'lapse_decided':
       return 'It is decided already: this name lapses.';
-    case 'lapse_not_requested':
-      return 'Nobody asks to let this name lapse any more: it was renewed, or somebody watches it again.';
-    case 'own_lapse_request':
-      return 'You asked for this, so somebody else has to confirm it.';
     default:
       return formatLineIssue(refusal);
   }

@@ -1,19 +1,7 @@
 import type { TeamEventOf } from '../../ledger/events.ts';
-import { lapseHash } from '../../names/portfolio.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
-import { displayName } from '../../zones/names.ts';
 import { byWhom, formatDay, formatName } from '../expiry/expiry.view.ts';
-import {
-  actions,
-  button,
-  count,
-  lines,
-  type Message,
-  mention,
-  message,
-  moment,
-  section,
-} from '../kit/blocks.ts';
+import { count, mention, moment } from '../kit/blocks.ts';
 
 /* What people are told of what somebody decided: about a name in a thread, and who stands in for whom. */
 
@@ -23,45 +11,6 @@ type Decision = TeamEventOf<'lapse_requested'>;
 export function snoozedText({ subject, actor, until, reason }: Decision, timeZone: string): string {
   const end = until === undefined ? 'its expiry' : formatDay(calendarDay(until, timeZone));
   return `:zzz: ${formatName(subject.id)} is snoozed until ${end} by ${byWhom(actor, reason)}`;
-}
-
-/** A request to let a name lapse. */
-interface AskedLapse {
-  readonly name: string;
-  /** Who asked. */
-  readonly actor: string;
-  readonly reason?: string | undefined;
-}
-
-const LAPSE_BLOCK = 'lapse_';
-
-/** The hash of the request that a message showed, from the block with its button. */
-export function lapseHashIn(blockId: string): string {
-  return blockId.slice(LAPSE_BLOCK.length);
-}
-
-/** @param known what hangs on the name and what waiting costs, for the person who confirms */
-export function lapseRequest(
-  { name: asked, actor, reason }: AskedLapse,
-  { impact, waiting, keep }: KnownOfLapse,
-): Message {
-  const name = formatName(asked);
-  const hash = lapseHash(asked, { requestedBy: actor, reason: reason ?? '' });
-  return message(`${name}${keep}: let it lapse, says ${byWhom(actor, reason)}`, [
-    section(
-      `${name}: let it lapse?`,
-      `:hourglass: Somebody else has to confirm; until then reminders go on`,
-      byWhom(actor, reason),
-    ),
-    ...lines(impact),
-    waiting !== '' && section(waiting),
-    ...actions(`${LAPSE_BLOCK}${hash}`, [
-      button('lapse_confirm', 'Confirm: let it lapse', asked, {
-        style: 'danger',
-        label: `Confirm: let it lapse: ${displayName(asked)}`,
-      }),
-    ]),
-  ]);
 }
 
 /** Reminders that go to another owner or channel. */
@@ -84,15 +33,6 @@ export function reroutedText({
     ...each,
     ...(left > 0 ? [`… and ${count(left, 'other name')}`] : []),
   ].join('\n');
-}
-
-/** What is known of a name that may lapse. */
-export interface KnownOfLapse {
-  readonly impact: readonly string[];
-  /** What waiting costs; empty where nothing is known. */
-  readonly waiting: string;
-  /** `, about €18.00`: what would keep it. */
-  readonly keep: string;
 }
 
 export function lapseConfirmedText({ subject, actor, askedBy = '', reason }: Decision): string {

@@ -24,9 +24,9 @@ import { formOfList } from '../kit/edited-list.ts';
 import { choiceField, errorTexts, fieldsOf, TYPED_OR_EMPTY, typedField } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
 import { opening } from '../orders/ordering.ts';
+import { MAX_WAITING_PRICES } from '../proposals/admin-proposal.view.ts';
+import { proposeToAdmins } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
-import { MAX_WAITING_PRICES } from '../settings/pending-change.view.ts';
-import { waitWithPrices } from '../settings/pending-changes.ts';
 import { lineIssues, PRICE_ISSUES, PRICES, priceList, pricesSaved } from './price.view.ts';
 
 /*
@@ -131,7 +131,7 @@ async function save(
     // Cards of waiting orders show prices.
     await call.context.refreshWaitingCards();
   }
-  const waits = waiting.length === 0 ? [] : await waitWithPrices(call, waiting);
+  const waits = waiting.length === 0 ? [] : await proposeToAdmins(call, { kind: 'prices', payload: waiting });
   const saved = waiting.length > 0 && atOnce.length === 0 ? [] : [pricesSaved(atOnce)];
   return { say: textMessage([...saved, ...waits].join('\n')) };
 }

@@ -7,7 +7,7 @@ import { checkRegistrable } from '../../zones/rules.ts';
 import { waitingNow } from '../approvals/waiting.ts';
 import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
 import { type AnyBlock, ownSentence } from '../kit/blocks.ts';
-import { waitingFacts } from './fact-changes.view.ts';
+import { proposalMessage } from '../proposals/views.ts';
 import { NAME_USAGE, nameScreen } from './name.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
@@ -67,10 +67,10 @@ async function runName(call: CommandCall): Promise<void> {
 }
 
 /** Changes of the name that wait for confirmation. */
-async function waitingChanges({ context }: CommandCall, name: string): Promise<readonly AnyBlock[]> {
-  const waiting = await context.pendingChanges.facts.list(context.now());
-  const ofName = waiting.filter(({ change }) => change.names.some((changed) => changed.name === name));
-  const messages = ofName.map(async (each) => waitingFacts(each, await context.facts.progressOf(each)));
+async function waitingChanges({ context, person }: CommandCall, name: string): Promise<readonly AnyBlock[]> {
+  const open = await context.proposals.list(['facts', 'lapse']);
+  const ofName = open.filter(({ payload }) => payload.names.some((changed) => changed.name === name));
+  const messages = ofName.map((each) => proposalMessage(context, each, person.id));
   return (await Promise.all(messages)).flatMap(({ blocks }) => blocks);
 }
 

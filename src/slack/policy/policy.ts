@@ -1,19 +1,16 @@
 import { draftBase, movedUp, withoutRule } from '../../policy/drafts.ts';
-import type { PolicyDraft } from '../../policy/ports.ts';
 import { STARTING_POINTS } from '../../policy/starting-points.ts';
 import { policyToYaml } from '../../policy/yaml.ts';
-import { offerCharterLink } from '../approvals/signing/offer-link.ts';
-import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
-import type { Message } from '../kit/blocks.ts';
+import { type ActionCall, type CommandCall, type Feature, formOrigin } from '../feature.ts';
 import { formView } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
 import { openForm, opening } from '../orders/ordering.ts';
 import { SlackApiError } from '../outbound/web.ts';
+import { otherAdmins } from '../proposals/proposal-notifications.ts';
+import { confirmProposal } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
-import { otherAdmins } from '../settings/pending-change-notifications.ts';
+
 import {
-  confirmedMessage,
-  NOT_CONFIRMED_POLICY,
   NOTES,
   publishedAlreadyNote,
   publishedMessage,
@@ -104,43 +101,14 @@ async function publish(call: ActionCall): Promise<void> {
     case 'published':
       call.acknowledge();
       context.log.info({ by: person.id, revision: call.value }, 'policy published');
-      return call.respond(await askToConfirm(call, outcome.draft));
-  }
-}
-
-/** @returns what the publisher is told */
-async function askToConfirm({ context, person }: Interaction, draft: PolicyDraft): Promise<Message> {
-  context.notifyDue();
-  const [{ rules: before }, locale] = await Promise.all([
-    context.policies.current(),
-    context.directory.localeOf(person.id),
-  ]);
-  return publishedMessage({ draft, before, locale }, await otherAdmins(context, person.id));
-}
-
-async function confirm(call: ActionCall): Promise<void> {
-  const { context, person } = call;
-  // Where keys are in use it takes effect with a signature.
-  if (context.orders.signing.use !== undefined) return offerCharterLink(call, 'policy', call.value);
-  const outcome = await context.policies.confirm(call.value, person.id, context.now());
-  switch (outcome.kind) {
-    case 'own':
-      return call.respond(NOT_CONFIRMED_POLICY.own);
-    case 'cannot_sign':
-      return call.respond(NOTES.cannotSign);
-    case 'not_published':
-    case 'stale':
-      return call.respond(NOT_CONFIRMED_POLICY.stale);
-    case 'confirmed': {
-      const { policy, before } = outcome;
-      call.acknowledge();
-      context.log.info({ by: person.id, version: policy.version }, 'policy confirmed');
       context.notifyDue();
-      const locale = await context.directory.localeOf(person.id);
-      await call.respond(confirmedMessage(policy, before.rules, locale), { replace: true });
-      // What waits may need more by now, and its card says so.
-      await context.refreshWaitingCards();
-    }
+      return call.respond(
+        publishedMessage(
+          outcome.proposal.payload,
+          await context.directory.localeOf(person.id),
+          await otherAdmins(context, person.id),
+        ),
+      );
   }
 }
 
@@ -181,7 +149,7 @@ export const policy = {
     ...pageActions('policy', (call: ActionCall, { offset }) => showAgain(call, offset)),
     { id: 'policy_discard', run: discard },
     { id: 'policy_publish', run: publish },
-    { id: 'policy_confirm', run: confirm },
+    { id: 'policy_confirm', run: (call) => confirmProposal(call, ['policy']) },
     { id: 'policy_download', run: download },
     opening('policy_upload', yamlForm),
     { id: 'policy_start', run: start },

@@ -1,4 +1,5 @@
 import type { Button, KnownBlock } from '@slack/types';
+import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
 import { present } from '../../lib/collections.ts';
 import { loggedChanges } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
@@ -30,7 +31,8 @@ import {
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { pageControls, pageOf } from '../kit/pages.ts';
-import { askedText } from '../settings/pending-change.view.ts';
+import { askedText } from '../proposals/admin-proposal.view.ts';
+import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.ts';
 
 /* The policy as people read it: the version in force, the draft with its buttons, and what publishing asks for. */
@@ -149,11 +151,11 @@ function ruleRows(rules: readonly PolicyRule[], shown: ShownPolicy): AnyBlock[] 
 }
 
 function draftBlocks(draft: PolicyDraft, shown: ShownPolicy): AnyBlock[] {
-  const { rules, changedBy, changedAt, published } = draft;
+  const { rules, changedBy, changedAt, proposal } = draft;
   const waits =
-    published === undefined
+    proposal === undefined
       ? 'It changes nothing until it is published and another admin confirms it.'
-      : `Published by ${mention(published.by)} (${moment(published.at)}). It takes effect when *another admin* presses Confirm.`;
+      : `Published by ${mention(proposal.proposer)} (${moment(proposal.proposedAt)}). It takes effect when *another admin* presses Confirm.`;
   return [
     divider,
     section(
@@ -165,10 +167,15 @@ function draftBlocks(draft: PolicyDraft, shown: ShownPolicy): AnyBlock[] {
 
 function adminButtons(shown: ShownPolicy): AnyBlock[] {
   const { draft, published, reader, offset } = shown;
+  const proposal = draft?.proposal;
   const edited = draft?.rules ?? published?.rules ?? [];
   return [
     ...pageControls('policy', pageOf(edited, offset, RULES_ON_PAGE), RULES_ON_PAGE),
-    ...(draft === undefined ? [] : actions('policy_draft', draftButtons(draft, reader.userId))),
+    ...(draft === undefined
+      ? []
+      : proposal === undefined || proposal.proposer === reader.userId
+        ? actions('policy_draft', draftButtons(draft))
+        : proposalActions(proposal, [confirmButton(draft.revision), discardButton(draft.revision)])),
     ...actions('policy', [
       button('policy_add', 'Add a rule…', 'new', { style: 'primary' }),
       button('policy_download', 'As a YAML file', draft?.revision ?? 'current'),
@@ -178,17 +185,17 @@ function adminButtons(shown: ShownPolicy): AnyBlock[] {
   ];
 }
 
-function draftButtons(draft: PolicyDraft, readerId: string): Button[] {
-  const value = draft.revision;
-  const { published } = draft;
+function draftButtons({ revision, proposal }: PolicyDraft): Button[] {
   return [
-    ...(published === undefined
-      ? [button('policy_publish', 'Publish', value, { style: 'primary' })]
-      : published.by === readerId
-        ? []
-        : [confirmButton(value)]),
-    button('policy_discard', 'Discard the draft', value, { style: 'danger' }),
+    ...(proposal === undefined
+      ? [button('policy_publish', 'Publish', revision, { style: 'primary' as const })]
+      : []),
+    discardButton(revision),
   ];
+}
+
+function discardButton(revision: string): Button {
+  return button('policy_discard', 'Discard the draft', revision, { style: 'danger' });
 }
 
 function confirmButton(revision: string): Button {
@@ -228,60 +235,53 @@ function differenceLines(
   return lines([...shown, ...(left === 0 ? [] : [`… and ${count(left, 'more change')}.`])]);
 }
 
-/** A published draft. */
-interface Proposal {
-  readonly draft: PolicyDraft;
-  readonly before: readonly PolicyRule[];
-  readonly locale: string;
-}
-
-/** Asks another admin for the confirmation. */
-export function confirmationRequest({ draft, before, locale }: Proposal, publisher: string): Message {
-  const shown = message('A new policy waits for your confirmation', [
-    section(
-      `:scales: *${mention(publisher)} has published a new policy*: who decides what. It takes effect when another admin confirms it. What changes:`,
-    ),
-    ...differenceLines(before, draft.rules, locale),
-    ...actions('policy_confirmation', [confirmButton(draft.revision)]),
-    context(
-      'See all of it: `/domain policy`. What past orders would have needed: `/domain policy replay 90`.',
-    ),
-  ]);
-  return { ...shown, textOnlyHint: buttonsHint('/domain policy') };
+export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView {
+  const { payload, proposer, state, endedBy = '' } = proposal;
+  const { version, before, rules } = payload;
+  return {
+    question({ locale }) {
+      const shown = message('A new policy waits for your confirmation', [
+        section(
+          `:scales: *${mention(proposer)} has published a new policy*: who decides what. It takes effect when another admin confirms it. What changes:`,
+        ),
+        ...differenceLines(before, rules, locale),
+        ...proposalActions(proposal, [confirmButton(proposal.id)]),
+        context(
+          'See all of it: `/domain policy`. What past orders would have needed: `/domain policy replay 90`.',
+        ),
+      ]);
+      return { ...shown, textOnlyHint: buttonsHint('/domain policy') };
+    },
+    ended({ locale }) {
+      if (state !== 'confirmed')
+        return message('It does not wait any more: nothing was changed', [
+          section(
+            ':wastebasket: *It does not wait any more*: somebody has changed or discarded it. Nothing of it takes effect.',
+          ),
+        ]);
+      return message(`Version ${version} of the policy is in force`, [
+        section(
+          `:white_check_mark: *Version ${version} of the policy is in force*, published by ${mention(proposer)}, confirmed by ${mention(endedBy)}. What changed:`,
+        ),
+        ...differenceLines(before, rules, locale),
+        context('Who published what stands in the audit log.'),
+      ]);
+    },
+  };
 }
 
 /** What the publisher is told. */
-export function publishedMessage({ draft, before, locale }: Proposal, asked: readonly string[]): Message {
+export function publishedMessage(
+  { before, rules }: ProposalOf<'policy'>['payload'],
+  locale: string,
+  asked: readonly string[],
+): Message {
   return message('Published: another admin has to confirm', [
     section(
       ':outbox_tray: *Published.* It takes effect when another admin confirms exactly this draft. What changes:',
     ),
-    ...differenceLines(before, draft.rules, locale),
+    ...differenceLines(before, rules, locale),
     section(askedText(asked, '/domain policy')),
-  ]);
-}
-
-/** Takes the place of the question where what was published does not wait any more. */
-export function withdrawnMessage(): Message {
-  return message('It does not wait any more: nothing was changed', [
-    section(
-      ':wastebasket: *It does not wait any more*: somebody has changed or discarded it. Nothing of it takes effect.',
-    ),
-  ]);
-}
-
-/** What is said when a version has come into force. */
-export function confirmedMessage(
-  policy: PublishedPolicy,
-  before: readonly PolicyRule[],
-  locale: string,
-): Message {
-  return message(`Version ${policy.version} of the policy is in force`, [
-    section(
-      `:white_check_mark: *Version ${policy.version} of the policy is in force*, published by ${mention(policy.publishedBy)}, confirmed by ${mention(policy.confirmedBy)}. What changed:`,
-    ),
-    ...differenceLines(before, policy.rules, locale),
-    context('Who published what stands in the audit log.'),
   ]);
 }
 
@@ -308,11 +308,8 @@ export function savedNote(position: number): string {
 }
 
 /** Why a draft was not confirmed. */
-export const NOT_CONFIRMED_POLICY = {
-  own: 'You published this draft, so *another admin* has to confirm it. A workspace admin or owner can type `/domain policy` and press Confirm.',
-  stale:
-    'This is not what was published any more: somebody has changed, discarded or confirmed the draft. Nothing was done. See how it is now with `/domain policy`; what was changed has to be published again.',
-} as const;
+export const NOT_PUBLISHED =
+  'This is not what was published any more: somebody has changed, discarded or confirmed the draft. Nothing was done. See how it is now with `/domain policy`; what was changed has to be published again.';
 
 export function unknownWordText(word: string): string {
   return `${code(`/domain policy ${word}`)} is nothing I know. \`/domain policy\` shows who decides what, \`/domain policy test renew cafe.rest 2\` tries a line, \`/domain policy replay 90\` tries the draft on past orders.`;

@@ -44,9 +44,9 @@ import { openForm } from '../orders/ordering.ts';
 import { postMessage } from '../outbound/post-message.ts';
 import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
+import { proposalBlocks } from '../proposals/admin-proposal.view.ts';
+import { confirmProposal, proposeToAdmins, withdrawProposal } from '../proposals/proposals.ts';
 import { afterEarlier, updateOpenView } from '../refresh-form.ts';
-import { waitingBlocks } from './pending-change.view.ts';
-import { confirmChange, dismissChange, waitingChanges, waitWithSettings } from './pending-changes.ts';
 import {
   ITEMS,
   itemsIn,
@@ -231,7 +231,8 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
     if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
   }
   if (atOnce.length > 0) await saveAtOnce(call, atOnce);
-  const waits = waiting.length === 0 ? [] : await waitWithSettings(call, waiting);
+  const waits =
+    waiting.length === 0 ? [] : await proposeToAdmins(call, { kind: 'settings', payload: waiting });
   const saved = atOnce.length === 0 ? [] : [SETTINGS.saved, ...settingLines(atOnce)];
   return { say: textMessage([...saved, ...waits].join('\n')) };
 }
@@ -255,7 +256,7 @@ const settingsForm: FormFeature<'settings'> = {
     const { context, person } = call;
     const [current, waiting, locale, inForce] = await Promise.all([
       context.savedSettings(),
-      waitingChanges(context),
+      context.proposals.list(['settings', 'prices']),
       context.directory.localeOf(person.id),
       context.orders.policy.current(),
     ]);
@@ -277,7 +278,7 @@ const settingsForm: FormFeature<'settings'> = {
         contextBlock(SETTINGS.intro),
         ...waiting
           .slice(0, WAITING_SHOWN)
-          .flatMap((each) => waitingBlocks(each, { userId: person.id, locale })),
+          .flatMap((each) => proposalBlocks(each, { userId: person.id, locale })),
         waiting.length > WAITING_SHOWN && contextBlock(moreWaitText(waiting.length - WAITING_SHOWN)),
         ...webhookBlocks(context.webhooks.endpoints.map(({ host }) => host)),
         ...examineBlocks(),
@@ -358,8 +359,8 @@ export const settings = {
   forms: [settingsForm],
   actions: [
     { id: 'home_settings', run: openSettings },
-    { id: 'settings_confirm', run: deciding(confirmChange) },
-    { id: 'settings_dismiss', run: deciding(dismissChange) },
+    { id: 'settings_confirm', run: deciding((call) => confirmProposal(call, ['settings', 'prices'])) },
+    { id: 'settings_dismiss', run: deciding((call) => withdrawProposal(call, ['settings', 'prices'])) },
     { id: 'webhook_test', run: testWebhooks },
     { id: 'settings_check', run: examineSettings },
   ],

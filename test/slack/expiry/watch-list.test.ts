@@ -16,11 +16,6 @@ describe('what was not done on the watch list', () => {
     [{ code: 'invalid_snooze', maxDays: 365 }, 'Give a whole number of days from 1 to 365.'],
     [{ code: 'lapse_decided' }, 'It is decided already: this name lapses.'],
     [
-      { code: 'lapse_not_requested' },
-      'Nobody asks to let this name lapse any more: it was renewed, or somebody watches it again.',
-    ],
-    [{ code: 'own_lapse_request' }, 'You asked for this, so somebody else has to confirm it.'],
-    [
       { code: 'invalid_name', issue: { code: 'no_ending', text: 'cafe', example: 'cafe.rest' } },
       '“cafe” has no ending. Give the whole name, for example cafe.rest.',
     ],

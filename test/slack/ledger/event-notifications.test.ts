@@ -86,21 +86,19 @@ function look() {
   return notifyDue(notifierDeps({ notifications, web, now }, { event: planner }));
 }
 
-test('a snooze, a wish to let a name lapse and its confirmation are told in the thread, once each', async () => {
+test('a snooze and the decision that a name lapses are told in the thread, once each', async () => {
   await snoozeName(watchList(), 'cafe.rest', 3, 'U0BOB', 'busy', origin);
   await look();
   await requestLapse(watchList(), 'cafe.rest', 'U0ALICE', 'not needed', origin);
-  await look();
   await confirmLapse(watchList(), 'cafe.rest', 'U0BOB', origin);
   await look();
   expect(await look()).toEqual([]);
   expect(shown(DOMAINS).map(textOf)).toEqual([
     expect.stringMatching(/cafe\.rest is snoozed until .*17.* by <@U0BOB>: “busy”/),
-    expect.stringMatching(/let it lapse, says <@U0ALICE>: “not needed”.*could not be found out/s),
     expect.stringMatching(/Decided: .*Asked by <@U0ALICE>: “not needed”, confirmed by <@U0BOB>/),
   ]);
-  expect(shown(DOMAINS).map(buttonsOf)).toEqual([[], ['lapse_confirm'], []]);
-  expect(shown(DOMAINS).map(({ thread_ts }) => thread_ts)).toEqual(Array(3).fill(origin.threadTs));
+  expect(shown(DOMAINS).map(buttonsOf)).toEqual([[], []]);
+  expect(shown(DOMAINS).map(({ thread_ts }) => thread_ts)).toEqual(Array(2).fill(origin.threadTs));
 });
 
 test('who decides is told where the thread cannot be posted in', async () => {

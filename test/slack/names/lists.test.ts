@@ -7,8 +7,8 @@ import { EARLIEST_READING, seen } from '../../../src/names/facts.ts';
 import type { ListedIncident } from '../../../src/names/incident.ts';
 import type { IncidentKind } from '../../../src/names/unexplained-changes.ts';
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
+import { lapseView } from '../../../src/slack/expiry/lapse.view.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
-import { lapseRequest } from '../../../src/slack/ledger/told-event.view.ts';
 import { waitingText } from '../../../src/slack/money/price.view.ts';
 import { type NameScreen, nameScreen } from '../../../src/slack/names/name.view.ts';
 import { namesPage } from '../../../src/slack/names/portfolio.view.ts';
@@ -220,14 +220,17 @@ test('name: fits a phone where nothing is unusual', () => {
 
 test('whether to let a name go: the question first, then what stops and what waiting costs', () => {
   const waiting = waitingText(costOf(), TODAY);
-  const message = lapseRequest(
-    {
-      name: 'cafe.rest',
-      actor: 'U0ALICE',
-      reason: 'it is over',
-    },
-    { impact: [':x: Mail stops: it goes to `mail.cafe.rest`'], waiting, keep: ', about €18.00' },
-  );
+  const details = { owner: undefined, tags: [], channel: undefined, note: undefined };
+  const decision = { kind: 'lapse_confirmed', reason: 'it is over', askedBy: 'U0ALICE' } as const;
+  const names = [{ name: 'cafe.rest', before: details, after: details, decision }];
+  const proposal = {
+    ...({ id: 'p1', kind: 'lapse', subject: 'cafe.rest', payload: { names } } as const),
+    ...{ hash: 'hash', version: 0 },
+    ...{ proposer: 'U0ALICE', proposedAt: NOW, expiresAt: undefined, origin: undefined },
+    ...({ confirmations: [], state: 'proposed', endedBy: undefined } as const),
+  };
+  const known = { impact: [':x: Mail stops: it goes to `mail.cafe.rest`'], waiting, keep: ', about €18.00' };
+  const message = lapseView(proposal, known).question({ userId: '', locale: 'en-GB', progress: [] });
   const text = read(message);
   expect(message.text).toBe('cafe.rest, about €18.00: let it lapse, says <@U0ALICE>: “it is over”');
   expect(text).toContain('*cafe.rest*: let it lapse?\n');

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import type { ProposalOf, ProposalState } from '../../../src/approvals/proposals/proposal.ts';
 import type { PolicySettings } from '../../../src/policy/evaluate.ts';
 import type { PolicyRule } from '../../../src/policy/policy.ts';
 import type { PolicyDraft, PublishedPolicy } from '../../../src/policy/ports.ts';
 import { type AnyBlock, asText } from '../../../src/slack/kit/blocks.ts';
 import {
-  confirmationRequest,
-  confirmedMessage,
   policyMessage,
+  policyProposalView,
   publishedMessage,
 } from '../../../src/slack/policy/policy.view.ts';
 import { implicitSentences, ruleSentence } from '../../../src/slack/policy/policy-rule.view.ts';
@@ -27,8 +27,17 @@ const SETTINGS: PolicySettings = {
   signed: false,
 };
 
-function draft(rules: readonly PolicyRule[], published?: PolicyDraft['published']): PolicyDraft {
-  return { revision: 'r1', rules, changedBy: 'U0ADA', changedAt: AT, published };
+const NEXT = { version: 1, before: [] };
+function proposed(rules: readonly PolicyRule[], state: ProposalState = 'proposed'): ProposalOf<'policy'> {
+  return {
+    ...{ id: 'r1', kind: 'policy', payload: { ...NEXT, rules }, hash: 'hash', version: 0, state },
+    ...{ proposer: 'U0ADA', proposedAt: AT, expiresAt: undefined, origin: undefined, subject: undefined },
+    ...{ confirmations: [], endedBy: state === 'confirmed' ? 'U0BOB' : undefined },
+  };
+}
+
+function draft(rules: readonly PolicyRule[], proposal?: PolicyDraft['proposal']): PolicyDraft {
+  return { revision: 'r1', rules, changedBy: 'U0ADA', changedAt: AT, proposal };
 }
 
 const said = (blocks: readonly AnyBlock[]) => asText(blocks).join('\n');
@@ -116,20 +125,20 @@ describe('messages stay within the limits of Slack, however many rules there are
   const reader = { userId: 'U0BOB', isAdmin: true, locale: LOCALE };
   const shown = {
     published,
-    draft: draft(MOST, { by: 'U0ADA', at: AT }),
+    draft: draft(MOST, proposed(MOST)),
     settings: SETTINGS,
     reader,
     offset: 70,
   };
-  const proposal = { draft: draft(MOST), before: [], locale: LOCALE };
+  const asked = { userId: 'U0BOB', locale: LOCALE, progress: [] };
 
   test.each([
     ['the policy with its draft', policyMessage(shown)],
     ['the policy in force, to admins', policyMessage({ ...shown, draft: undefined, offset: 490 })],
     ['to everybody', policyMessage({ ...shown, reader: { ...reader, isAdmin: false } })],
-    ['what is asked of other admins', confirmationRequest(proposal, 'U0ADA')],
-    ['what the publisher hears', publishedMessage(proposal, ['U0BOB', 'U0CAROL'])],
-    ['what both hear', confirmedMessage(published, [], LOCALE)],
+    ['what is asked of other admins', policyProposalView(proposed(MOST)).question(asked)],
+    ['what the publisher hears', publishedMessage({ ...NEXT, rules: MOST }, LOCALE, ['U0BOB', 'U0CAROL'])],
+    ['what both hear', policyProposalView(proposed(MOST, 'confirmed')).ended(asked)],
   ])('%s', (_what, message) => {
     expectMessage(message);
   });
@@ -141,8 +150,7 @@ describe('messages stay within the limits of Slack, however many rules there are
 });
 
 test('who publishes as the only admin is told plainly, and what to do', () => {
-  const proposal = { draft: draft([rule()]), before: [], locale: LOCALE };
-  const text = said(publishedMessage(proposal, []).blocks);
+  const text = said(publishedMessage({ ...NEXT, rules: [rule()] }, LOCALE, []).blocks);
   expect(text).toContain('I know of no other admin to ask');
   expect(text).toContain('`ADMINS`');
 });
@@ -152,7 +160,7 @@ test('Confirm is offered to admins who did not publish it, and Publish to nobody
     JSON.stringify(
       policyMessage({
         published: undefined,
-        draft: draft([rule()], { by: 'U0ADA', at: AT }),
+        draft: draft([rule()], proposed([rule()])),
         settings: SETTINGS,
         reader: { userId, isAdmin: true, locale: LOCALE },
         offset: 0,

@@ -1,5 +1,5 @@
 import { loadBriefing } from '../../../approvals/briefing.ts';
-import type { FactsChange } from '../../../names/ports.ts';
+import type { FactsChange } from '../../../names/portfolio.ts';
 import type { Order } from '../../../orders/order.ts';
 import type { PolicyRule } from '../../../policy/policy.ts';
 import { policyToYaml } from '../../../policy/yaml.ts';

@@ -1,23 +1,23 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Proposal, ProposedChange } from '../../../src/approvals/proposals/proposal.ts';
 import type { MessagePlace } from '../../../src/outbox/notifications.ts';
 import { draftBase } from '../../../src/policy/drafts.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
-import { createPendingChangePlanner } from '../../../src/slack/settings/pending-change-notifications.ts';
+import { createProposalPlanner } from '../../../src/slack/proposals/proposal-notifications.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
 import { createNotificationStore } from '../../../src/store/notifications.ts';
-import { createPendingChanges } from '../../../src/store/pending-changes.ts';
 import { createPolicyStore } from '../../../src/store/policies.ts';
-import { createPendingFacts } from '../../../src/store/portfolio.ts';
-import { pendingPrices } from '../../../src/store/prices.ts';
-import { pendingSettings } from '../../../src/store/settings.ts';
+import { createPriceStore } from '../../../src/store/prices.ts';
+import { silent } from '../../expiry/rig.ts';
 import { rule } from '../../policy/sample.ts';
 import { slackContextWith } from '../../support/context.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { buttonsOf, DOMAINS, textOf } from '../../support/demo.ts';
 import { notifierDeps, notifyDue } from '../../support/notifier.ts';
+import { confirmProposal, proposalsOf } from '../../support/proposals.ts';
 import { newTeamSettings } from '../../support/settings.ts';
 
 /* Who is asked to confirm a change is asked whatever breaks, and learns what became of it. */
@@ -45,7 +45,7 @@ beforeEach(async () => {
   approvalChannel = undefined;
   before = new Map(CHANNELS.map((channel) => [channel, workspace.messages(channel).length]));
   await db.prisma.notification.deleteMany();
-  await db.prisma.pendingChange.deleteMany();
+  await db.prisma.proposal.deleteMany();
   await db.prisma.policyDraft.deleteMany();
 });
 afterAll(async () => {
@@ -56,30 +56,28 @@ afterAll(async () => {
 
 /** What stands in a direct message since the test began. */
 const shown = (channel: string) => workspace.messages(channel).slice(before.get(channel));
-const changes = () =>
-  createPendingChanges(
-    db,
-    'T0TEAM',
-    pendingSettings(() => ({ approvals_required: '2' })),
-  );
-const ask = () =>
-  changes().request(
-    [{ name: 'approvals_required', before: '2', after: '1' }],
-    'U0ADA',
-    now(),
-    new Date(nowMs + 24 * HOUR_MS),
-  );
-
-const facts = () => createPendingFacts(db, 'T0TEAM');
+const proposals = () => proposalsOf(db, 'T0TEAM', { approvals_required: '2' });
+const confirm = (id: string) => confirmProposal(proposals(), id, 'U0BOB', now());
+const withdraw = (proposal: Proposal, by: string) => proposals().withdraw(proposal, by, now());
+const propose = (change: ProposedChange, origin?: MessagePlace) =>
+  proposals().propose({
+    ...change,
+    ...{ proposer: 'U0ADA', proposedAt: now(), expiresAt: new Date(nowMs + 24 * HOUR_MS), origin },
+  });
+const SETTING = { name: 'approvals_required', before: '2', after: '1' };
+const ask = () => propose({ kind: 'settings', payload: [SETTING] });
 /** Ada asks, in a thread of a channel or elsewhere, to take a name off the watch list. */
-const askAboutName = (origin: MessagePlace) =>
-  facts().request(
-    { names: [{ name: 'cafe.rest', before: NOTHING_SET, after: undefined }] },
-    'U0ADA',
-    now(),
-    new Date(nowMs + 24 * HOUR_MS),
-    origin,
-  );
+const askAboutName = (origin: MessagePlace) => {
+  const names = [{ name: 'cafe.rest', before: NOTHING_SET, after: undefined }];
+  return propose({ kind: 'facts', payload: { names } }, origin);
+};
+/** Ada asks, in the thread of a digest, to let a name lapse. */
+const askToLapse = (origin: MessagePlace) => {
+  const decision = { kind: 'lapse_confirmed', reason: 'not needed', askedBy: 'U0ADA' } as const;
+  const names = [{ name: 'cafe.rest', before: NOTHING_SET, after: NOTHING_SET, decision }];
+  const lapse = { kind: 'lapse', subject: 'cafe.rest', payload: { names } } as const;
+  return proposals().propose({ ...lapse, proposer: 'U0ADA', proposedAt: now(), origin });
+};
 const policies = () => createPolicyStore(db, 'T0TEAM', true);
 /** Ada publishes a rule. @returns the revision */
 async function publish(name: string): Promise<string> {
@@ -91,35 +89,37 @@ async function publish(name: string): Promise<string> {
 
 function look() {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-  const pendingChanges = {
-    settings: changes(),
-    prices: createPendingChanges(db, 'T0TEAM', pendingPrices('T0TEAM')),
-    facts: facts(),
-  };
-  const planner = createPendingChangePlanner(
+  const store = proposals();
+  const planner = createProposalPlanner(
     slackContextWith({
       directory: createDirectory(web, workspace.teamId),
       adminsToNotify: async () => ['U0ADA', 'U0BOB', 'U0CAROL'],
-      pendingChanges,
-      policies: policies(),
-      facts: {
-        progressOf: async () => [
-          {
-            requirement: {
-              rule: { kind: 'approval_tasks' },
-              ...{ names: ['cafe.rest'], needed: 1, signed: false },
-              approvers: ['U0BOB', 'U0CAROL', 'U0ADA'],
-            },
-            counted: [],
-          },
-        ],
+      proposals: {
+        read: (id) => store.read(id, now()),
+        progressOf: async ({ kind }) =>
+          kind !== 'facts'
+            ? []
+            : [
+                {
+                  requirement: {
+                    rule: { kind: 'approval_tasks' },
+                    ...{ names: ['cafe.rest'], needed: 1, signed: false },
+                    approvers: ['U0BOB', 'U0CAROL', 'U0ADA'],
+                  },
+                  counted: [],
+                },
+              ],
       },
+      expiry: { find: async () => undefined },
+      prices: createPriceStore(db, 'T0TEAM'),
+      names: { impacts: { ofName: () => Promise.reject(new Error('nothing is seen')) } },
       savedSettings: async () => newTeamSettings({ approvalChannel }),
       now,
+      log: silent,
     }),
   );
   const notifications = createNotificationStore(db, 'T0TEAM');
-  return notifyDue(notifierDeps({ notifications, web, now }, { pending_change: planner }));
+  return notifyDue(notifierDeps({ notifications, web, now }, { proposal: planner }));
 }
 
 test('every other admin is asked once, and every question says what became of it', async () => {
@@ -130,7 +130,7 @@ test('every other admin is asked once, and every question says what became of it
   expect(shown('D0ADA')).toEqual([]);
   for (const channel of ['D0BOB', 'D0CAROL'])
     expect(shown(channel).map(buttonsOf)).toEqual([['settings_confirm', 'settings_dismiss']]);
-  expect(await changes().confirm(id, 'U0BOB', now())).toMatchObject({ kind: 'confirmed' });
+  expect(await confirm(id)).toMatchObject({ kind: 'applied' });
   await look();
   for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL']) {
     expect(shown(channel).map(textOf)).toEqual([
@@ -164,9 +164,9 @@ test('what nobody confirms in time says so', async () => {
 });
 
 test('a change that was dropped by who asked leaves no question behind', async () => {
-  const { id } = await ask();
+  const proposal = await ask();
   await look();
-  await changes().dismiss(id, 'U0ADA', now());
+  await withdraw(proposal, 'U0ADA');
   await look();
   expect(shown('D0CAROL').map(textOf)).toEqual([expect.stringContaining('Dropped by <@U0ADA>.')]);
   expect(shown('D0ADA')).toEqual([]);
@@ -175,12 +175,12 @@ test('a change that was dropped by who asked leaves no question behind', async (
 test('a change of names is asked about where it was asked for, and there it says what became of it', async () => {
   approvalChannel = GENERAL;
   const { ts } = workspace.as('U0ADA').say(DOMAINS, 'cafe.rest is sold');
-  const { id } = await askAboutName({ channelId: DOMAINS, threadTs: ts });
+  const proposal = await askAboutName({ channelId: DOMAINS, threadTs: ts });
   await look();
   const [, question] = shown(DOMAINS);
   expect(question).toMatchObject({ thread_ts: ts });
   expect(shown(DOMAINS).flatMap(buttonsOf)).toEqual(['facts_confirm', 'facts_dismiss']);
-  await facts().dismiss(id, 'U0BOB', now());
+  await withdraw(proposal, 'U0BOB');
   await look();
   expect(shown(DOMAINS).slice(1).map(textOf)).toEqual([
     expect.stringContaining('Not changed: cafe.rest. Asked by <@U0ADA>, dropped by <@U0BOB>.'),
@@ -214,7 +214,7 @@ test('the other admins are asked about a published policy, and all learn that it
   expect(shown('D0ADA')).toEqual([]);
   for (const channel of ['D0BOB', 'D0CAROL'])
     expect(shown(channel).map(buttonsOf)).toEqual([['policy_confirm']]);
-  expect(await policies().confirm(revision, 'U0BOB', now())).toMatchObject({ kind: 'confirmed' });
+  expect(await confirm(revision)).toMatchObject({ kind: 'applied' });
   await look();
   for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL']) {
     expect(shown(channel).map(textOf)).toEqual([expect.stringContaining('confirmed by <@U0BOB>')]);
@@ -232,5 +232,16 @@ test.each([
   await look();
   expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('It does not wait any more')]);
   expect(shown('D0BOB').flatMap(buttonsOf)).toEqual([]);
-  expect(shown('D0ADA')).toEqual([]);
+  expect(shown('D0ADA').map(textOf), 'the publisher hears of it').toHaveLength(1);
+});
+
+test('a wish to let a name lapse is asked about in its thread, with what could not be seen', async () => {
+  const { ts } = workspace.as('U0ADA').say(DOMAINS, 'cafe.rest expires');
+  await askToLapse({ channelId: DOMAINS, threadTs: ts });
+  await look();
+  const [, question] = shown(DOMAINS);
+  expect(question).toMatchObject({ thread_ts: ts });
+  if (question === undefined) throw new Error('nobody was asked');
+  expect(buttonsOf(question)).toEqual(['lapse_confirm']);
+  expect(textOf(question)).toMatch(/let it lapse.*<@U0ADA>: “not needed”.*could not be found out/s);
 });

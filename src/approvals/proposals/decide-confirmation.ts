@@ -1,0 +1,98 @@
+import type { Refusal } from '../../orders/refusal.ts';
+import type { Requirement } from '../../policy/evaluate.ts';
+import type { RequirementProgress } from '../progress.ts';
+import type { Confirmation, Obstacle, Proposal } from './proposal.ts';
+
+/* Whether a person's confirmation of a proposal counts, and whether it is the last one. Pure. */
+
+/** Who confirms a proposal: another admin, any other person, or those whom the requirements name. */
+export type Confirmers = 'another_admin' | 'another_person' | readonly Requirement[];
+
+/** Why a person can't confirm or withdraw a proposal. */
+export type ProposalRefusal =
+  /** It was confirmed or withdrawn, or it expired. */
+  | { readonly code: 'gone' }
+  | { readonly code: 'own' | 'not_an_admin' }
+  /** It isn't what the person was shown. @property again what is there now */
+  | { readonly code: 'changed'; readonly again: Proposal | undefined }
+  /** It takes effect with a signature. */
+  | { readonly code: 'needs_signature' | 'needs_charter'; readonly proposal: Proposal }
+  /** It can't be applied now. It stays open. */
+  | { readonly code: Obstacle }
+  | Refusal;
+
+/** A proposal with a confirmation that counts. Only {@link decideConfirmation} makes one. */
+class CountedConfirmation {
+  readonly #proposal: Proposal;
+  readonly #by: string;
+  constructor(proposal: Proposal, by: string) {
+    this.#proposal = proposal;
+    this.#by = by;
+  }
+  get proposal(): Proposal {
+    return this.#proposal;
+  }
+  /** Who gave the confirmation. */
+  get by(): string {
+    return this.#by;
+  }
+}
+
+export type { CountedConfirmation as Confirmed };
+
+/** Everything that decides about a confirmation. */
+export interface ConfirmationContext {
+  /** Undefined: it isn't open. */
+  readonly proposal: Proposal | undefined;
+  readonly confirmation: Confirmation;
+  /** The hash of what the person saw. */
+  readonly shown: string;
+  readonly confirmers: Confirmers;
+  readonly isAdmin: boolean;
+  /** Why the person isn't an approver; undefined where they are, or no requirement asks. */
+  readonly refusal: Refusal | undefined;
+  /** The requirements, with this confirmation counted. */
+  readonly progress: readonly RequirementProgress[];
+  /** Only a signature of this person counts. */
+  readonly needsSignature: boolean;
+  /** It takes effect with a charter that an admin signs. */
+  readonly charter: 'not_needed' | 'signed' | 'missing';
+}
+
+export type ConfirmationDecision =
+  | { readonly ok: true; readonly confirmed: CountedConfirmation; readonly isComplete: boolean }
+  | { readonly ok: false; readonly refusal: ProposalRefusal };
+
+export function decideConfirmation(context: ConfirmationContext): ConfirmationDecision {
+  const { proposal, confirmation, progress } = context;
+  if (proposal === undefined) return { ok: false, refusal: { code: 'gone' } };
+  const refusal = refusalToConfirm(proposal, context);
+  if (refusal !== undefined) return { ok: false, refusal };
+  const confirmations = withConfirmation(proposal, confirmation);
+  const isMet = progress.every(({ requirement: { needed }, counted }) => counted.length >= needed);
+  return {
+    ok: true,
+    confirmed: new CountedConfirmation({ ...proposal, confirmations }, confirmation.userId),
+    // Requirements that name nobody are met by nobody.
+    isComplete: isMet && (typeof context.confirmers === 'string' || progress.length > 0),
+  };
+}
+
+function refusalToConfirm(proposal: Proposal, context: ConfirmationContext): ProposalRefusal | undefined {
+  const { confirmation, confirmers, isAdmin, refusal } = context;
+  // The page with the charter says who may sign it.
+  if (context.charter === 'missing') return { code: 'needs_charter', proposal };
+  if (proposal.proposer === confirmation.userId) return { code: 'own' };
+  if (confirmers === 'another_admin' && !isAdmin) return { code: 'not_an_admin' };
+  if (refusal !== undefined) return refusal;
+  if (proposal.hash !== context.shown) return { code: 'changed', again: proposal };
+  return context.needsSignature ? { code: 'needs_signature', proposal } : undefined;
+}
+
+/** A person's confirmations so far, with a new one in place of their former one. */
+export function withConfirmation(
+  { confirmations }: Pick<Proposal, 'confirmations'>,
+  given: Confirmation,
+): readonly Confirmation[] {
+  return [...confirmations.filter(({ userId }) => userId !== given.userId), given];
+}

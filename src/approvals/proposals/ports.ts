@@ -1,0 +1,35 @@
+import type { SignedCharter } from '../signing/ports.ts';
+import type { Confirmed } from './decide-confirmation.ts';
+import type { NewProposal, Obstacle, Proposal, ProposalKind, ProposalOf } from './proposal.ts';
+
+export type Applied =
+  | { readonly kind: 'applied'; readonly proposal: Proposal }
+  /** The current values differ from the proposal's. @property again the remaining changes, proposed again */
+  | { readonly kind: 'changed'; readonly again: Proposal | undefined }
+  | { readonly kind: 'blocked'; readonly by: Obstacle };
+
+/** Where proposals are kept. Implemented by the store, which applies what is confirmed in the same transaction. */
+export interface ProposalStore {
+  /** @returns the open one where the same person proposed exactly this before. Another open one of its subject is withdrawn */
+  propose(proposal: NewProposal): Promise<Proposal>;
+  /** Open ones, the oldest first. */
+  list<Kind extends ProposalKind>(kinds: readonly Kind[], now: Date): Promise<readonly ProposalOf<Kind>[]>;
+  /** An open one. @param key its id or its subject */
+  find<Kind extends ProposalKind>(
+    kinds: readonly Kind[],
+    key: string,
+    now: Date,
+  ): Promise<ProposalOf<Kind> | undefined>;
+  /** Open or not. */
+  read(id: string, now: Date): Promise<Proposal | undefined>;
+  /** Adds a confirmation that isn't the last. @returns false when somebody changed the proposal: read it again */
+  addConfirmation(confirmed: Confirmed, at: Date): Promise<boolean>;
+  /**
+   * Applies a proposal with its last confirmation.
+   * @param charter the charter under which it takes effect, where it needs one
+   * @returns undefined when somebody changed the proposal: read it again
+   */
+  apply(confirmed: Confirmed, at: Date, charter?: SignedCharter): Promise<Applied | undefined>;
+  /** @returns false when somebody changed the proposal: read it again */
+  withdraw(proposal: Proposal, by: string, at: Date): Promise<boolean>;
+}

@@ -1,0 +1,78 @@
+import type { SettingChange } from '../../config/settings.ts';
+import type { PriceEdit } from '../../money/prices.ts';
+import type { FactsChange, NameLimit } from '../../names/portfolio.ts';
+import type { MessagePlace } from '../../outbox/notifications.ts';
+import type { PolicyRule } from '../../policy/policy.ts';
+import type { ApprovalSignature } from '../signing/approval.ts';
+
+/* A proposal: a change that one person asks for and another confirms. */
+
+/** The next version of the policy. */
+export interface NextPolicy {
+  readonly version: number;
+  readonly before: readonly PolicyRule[];
+  readonly rules: readonly PolicyRule[];
+}
+
+/** What each kind changes. */
+export interface Payloads {
+  readonly settings: readonly SettingChange[];
+  readonly prices: readonly PriceEdit[];
+  /** Its id is the revision of the draft. */
+  readonly policy: NextPolicy;
+  readonly facts: FactsChange;
+  /** One name that lapses. Its subject is the name. */
+  readonly lapse: FactsChange;
+}
+export type ProposalKind = keyof Payloads;
+
+/**
+ * - `superseded`: the current values differed from the proposal's, so nothing was applied
+ * - `expired` is never stored: it follows from `expiresAt`
+ */
+export const PROPOSAL_STATES = ['proposed', 'confirmed', 'withdrawn', 'superseded'] as const;
+export type ProposalState = (typeof PROPOSAL_STATES)[number] | 'expired';
+
+/** A person's confirmation. */
+export interface Confirmation {
+  readonly userId: string;
+  readonly signed?: ApprovalSignature | undefined;
+}
+
+interface Common {
+  readonly id: string;
+  /** At most one proposal of a kind is open for a subject. */
+  readonly subject: string | undefined;
+  /** Of kind, proposer and payload as its row has them: what people are shown. A confirmation carries it. */
+  readonly hash: string;
+  /** Slack user id. */
+  readonly proposer: string;
+  readonly proposedAt: Date;
+  /** Undefined: it doesn't expire. */
+  readonly expiresAt: Date | undefined;
+  /** Where it was proposed, if the question belongs there. */
+  readonly origin: MessagePlace | undefined;
+  readonly confirmations: readonly Confirmation[];
+  readonly state: ProposalState;
+  /** Who confirmed or withdrew it. */
+  readonly endedBy: string | undefined;
+  readonly version: number;
+}
+
+export type ProposedChange = {
+  readonly [Kind in ProposalKind]: { readonly kind: Kind; readonly payload: Payloads[Kind] };
+}[ProposalKind];
+export type Proposal = Common & ProposedChange;
+export type ProposalOf<Kind extends ProposalKind> = Extract<Proposal, { readonly kind: Kind }>;
+
+export type NewProposal = ProposedChange & {
+  readonly id?: string;
+  readonly subject?: string;
+  readonly proposer: string;
+  readonly proposedAt: Date;
+  readonly expiresAt?: Date;
+  readonly origin?: MessagePlace | undefined;
+};
+
+/** Why a complete proposal can't be applied now. It stays open. */
+export type Obstacle = NameLimit | 'cannot_sign';

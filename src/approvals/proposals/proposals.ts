@@ -1,0 +1,238 @@
+import { compareAndSwap } from '../../lib/compare-and-swap.ts';
+import type { OrdersContext } from '../../orders/context.ts';
+import type { Refusal } from '../../orders/refusal.ts';
+import type { Requirement } from '../../policy/evaluate.ts';
+import { versionToSign } from '../../policy/policy.ts';
+import { approvalPolicyOf, readPeople, refusalOfNonApprover } from '../approvers.ts';
+import { countedApprovals, type RequirementProgress } from '../progress.ts';
+import type { SignedSubject } from '../signing/approval.ts';
+import type { SignedCharter } from '../signing/ports.ts';
+import {
+  type ConfirmationContext,
+  type Confirmers,
+  decideConfirmation,
+  type ProposalRefusal,
+  withConfirmation,
+} from './decide-confirmation.ts';
+import type { ProposalStore } from './ports.ts';
+import type { Confirmation, Proposal, ProposalKind, ProposalOf } from './proposal.ts';
+
+/* How a proposal is confirmed and withdrawn, whatever its kind. */
+
+export interface ProposalsContext {
+  readonly orders: OrdersContext;
+  readonly store: ProposalStore;
+  /** Who confirms changes of names by the rules of this moment. */
+  readonly confirmersOfNames: (proposal: ProposalOf<'facts' | 'lapse'>) => Promise<Confirmers>;
+}
+
+async function confirmersOf(context: ProposalsContext, proposal: Proposal): Promise<Confirmers> {
+  switch (proposal.kind) {
+    case 'settings':
+    case 'prices':
+    case 'policy':
+      return 'another_admin';
+    case 'facts':
+    case 'lapse':
+      return context.confirmersOfNames(proposal);
+  }
+}
+
+/** They change the charter, which an admin signs where keys are in use. */
+const IN_CHARTER: ReadonlySet<ProposalKind> = new Set(['settings', 'policy']);
+
+/** A click or a signature that confirms a proposal. */
+export interface ProposalConfirmation extends Confirmation {
+  /** The hash of what the person was shown. */
+  readonly shown: string;
+  readonly charter?: SignedCharter | undefined;
+}
+
+export type ProposalOutcome =
+  | { readonly ok: true; readonly proposal: Proposal; readonly isComplete: boolean }
+  | { readonly ok: false; readonly refusal: ProposalRefusal };
+
+export type Proposals = ReturnType<typeof createProposals>;
+
+export function createProposals(context: ProposalsContext) {
+  const { store, orders } = context;
+  const { propose, list, read } = store;
+  return {
+    propose,
+    list: <Kind extends ProposalKind>(kinds: readonly Kind[]) => list(kinds, orders.now()),
+    find: <Kind extends ProposalKind>(kinds: readonly Kind[], key: string) =>
+      store.find(kinds, key, orders.now()),
+    read: (id: string) => read(id, orders.now()),
+    /** Who confirms it, with the confirmations that count for each requirement; none where no requirement asks. */
+    progressOf: (proposal: Proposal) => progressOf(context, proposal),
+    /** The statement that a signed confirmation signs. */
+    signedSubject: (proposal: Proposal) => signedSubject(context, proposal),
+    /** Confirms a proposal. The last confirmation that it needs applies it. @param key its id or its subject */
+    confirm: (kinds: readonly ProposalKind[], key: string, given: ProposalConfirmation) =>
+      confirm(context, kinds, key, given),
+    /** Withdraws a proposal: its proposer, or who may confirm it. */
+    withdraw: (kinds: readonly ProposalKind[], key: string, by: string) => withdraw(context, kinds, key, by),
+  };
+}
+
+function confirm(
+  context: ProposalsContext,
+  kinds: readonly ProposalKind[],
+  key: string,
+  given: ProposalConfirmation,
+): Promise<ProposalOutcome> {
+  const { store, orders } = context;
+  return compareAndSwap<Proposal | undefined, ProposalOutcome>(
+    `confirming ${key}`,
+    () => store.find(kinds, key, orders.now()),
+    async (proposal) => {
+      if (proposal === undefined) return refused({ code: 'gone' });
+      const decision = decideConfirmation(await loadConfirmation(context, proposal, given));
+      if (!decision.ok) return decision;
+      const { confirmed, isComplete } = decision;
+      const at = orders.now();
+      if (!isComplete) {
+        if (!(await store.addConfirmation(confirmed, at))) return undefined;
+        return { ok: true, proposal: confirmed.proposal, isComplete };
+      }
+      const outcome = await store.apply(confirmed, at, given.charter);
+      switch (outcome?.kind) {
+        case undefined:
+          return undefined;
+        case 'applied':
+          return { ok: true, proposal: outcome.proposal, isComplete };
+        case 'changed':
+          return refused({ code: 'changed', again: outcome.again });
+        case 'blocked':
+          return refused({ code: outcome.by });
+      }
+    },
+  );
+}
+
+function withdraw(
+  context: ProposalsContext,
+  kinds: readonly ProposalKind[],
+  key: string,
+  by: string,
+): Promise<ProposalOutcome> {
+  const { store, orders } = context;
+  return compareAndSwap<Proposal | undefined, ProposalOutcome>(
+    `withdrawing ${key}`,
+    () => store.find(kinds, key, orders.now()),
+    async (proposal) => {
+      if (proposal === undefined) return refused({ code: 'gone' });
+      const refusal = proposal.proposer === by ? undefined : await refusalToWithdraw(context, proposal, by);
+      if (refusal !== undefined) return refused(refusal);
+      if (!(await store.withdraw(proposal, by, orders.now()))) return undefined;
+      const ended = { ...proposal, state: 'withdrawn', endedBy: by } as const;
+      return { ok: true, proposal: ended, isComplete: true };
+    },
+  );
+}
+
+async function refusalToWithdraw(
+  context: ProposalsContext,
+  proposal: Proposal,
+  by: string,
+): Promise<ProposalRefusal | undefined> {
+  const confirmers = await confirmersOf(context, proposal);
+  if (confirmers === 'another_person') return undefined;
+  if (confirmers !== 'another_admin') return refusalOfPerson(context, proposal, confirmers, by);
+  return (await context.orders.isAdmin(by)) ? undefined : { code: 'not_an_admin' };
+}
+
+/** Loads everything that decides about a confirmation. */
+async function loadConfirmation(
+  context: ProposalsContext,
+  proposal: Proposal,
+  { shown, charter, ...confirmation }: ProposalConfirmation,
+): Promise<ConfirmationContext> {
+  const { orders } = context;
+  const { userId, signed } = confirmation;
+  const confirmers = await confirmersOf(context, proposal);
+  const requirements = typeof confirmers === 'string' ? [] : confirmers;
+  const given = { ...proposal, confirmations: withConfirmation(proposal, confirmation) };
+  const [isAdmin, refusal, progress] = await Promise.all([
+    confirmers === 'another_admin' ? orders.isAdmin(userId) : false,
+    typeof confirmers === 'string' ? undefined : refusalOfPerson(context, proposal, confirmers, userId),
+    countConfirmations(context, requirements, given),
+  ]);
+  const alone = { ...proposal, confirmations: [confirmation] };
+  const toSign = requirements.filter((requirement) => requirement.signed);
+  const couldSign = signed === undefined ? await countConfirmations(context, toSign, alone, true) : [];
+  return {
+    ...{ proposal, confirmation, shown, confirmers, isAdmin, refusal, progress },
+    needsSignature: couldSign.some(({ counted }) => counted.length > 0),
+    charter:
+      !IN_CHARTER.has(proposal.kind) || orders.signing.use === undefined
+        ? 'not_needed'
+        : charter === undefined
+          ? 'missing'
+          : 'signed',
+  };
+}
+
+function refused(refusal: ProposalRefusal): ProposalOutcome {
+  return { ok: false, refusal };
+}
+
+/** Why a person isn't among those whom the requirements name. */
+async function refusalOfPerson(
+  { orders }: ProposalsContext,
+  { proposer }: Proposal,
+  requirements: readonly Requirement[],
+  userId: string,
+): Promise<Refusal | undefined> {
+  const at = orders.now();
+  const [settings, away] = await Promise.all([orders.settings(), orders.standIns.current(at)]);
+  const known = await readPeople({ directory: orders.directory, away, at }, requirements, [userId]);
+  const question = { requirements, requesters: new Set([proposer]), userIds: [userId] };
+  return refusalOfNonApprover(approvalPolicyOf(question, known, settings, at), userId, 'confirm_facts');
+}
+
+async function progressOf(
+  context: ProposalsContext,
+  proposal: Proposal,
+): Promise<readonly RequirementProgress[]> {
+  const confirmers = await confirmersOf(context, proposal);
+  return typeof confirmers === 'string' ? [] : countConfirmations(context, confirmers, proposal);
+}
+
+/** How far confirmations meet requirements. @param unsigned count those without a signature too */
+async function countConfirmations(
+  { orders }: ProposalsContext,
+  requirements: readonly Requirement[],
+  proposal: Proposal,
+  unsigned = false,
+): Promise<readonly RequirementProgress[]> {
+  if (requirements.length === 0) return [];
+  const at = orders.now();
+  const { proposer, confirmations } = proposal;
+  const approvals = confirmations.map(({ userId }) => userId);
+  const [away, subject] = await Promise.all([
+    orders.standIns.current(at),
+    signedSubject({ orders }, proposal),
+  ]);
+  const [{ people }, signers] = await Promise.all([
+    readPeople({ directory: orders.directory, away, at }, requirements, approvals),
+    orders.signing.signersAmong(confirmations, subject),
+  ]);
+  const requesters = new Set([proposer]);
+  return requirements.map((requirement) => ({
+    requirement,
+    counted: countedApprovals(requirement, {
+      ...{ requesters, allowSelfApproval: false, now: at, people },
+      approvals: approvals.filter((userId) => !requirement.signed || unsigned || signers.has(userId)),
+    }),
+  }));
+}
+
+async function signedSubject(
+  { orders }: Pick<ProposalsContext, 'orders'>,
+  proposal: Proposal,
+): Promise<SignedSubject> {
+  const version = versionToSign(await orders.policy.current());
+  const bound = { change: proposal.id, requesters: [proposal.proposer] };
+  return { statement: proposal.hash, policy: version, bound };
+}

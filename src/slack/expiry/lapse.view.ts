@@ -1,0 +1,57 @@
+import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
+import { displayName } from '../../zones/names.ts';
+import { button, lines, mention, message, section } from '../kit/blocks.ts';
+import { buttonsHint } from '../kit/buttons-hint.view.ts';
+import { requirementLines } from '../names/fact-changes.view.ts';
+import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
+import { byWhom, formatName } from './expiry.view.ts';
+
+/* The question whether a name lapses. */
+
+export interface KnownOfLapse {
+  readonly impact: readonly string[];
+  /** What waiting costs; empty where nothing is known. */
+  readonly waiting: string;
+  /** `, about €18.00`: what would keep it. */
+  readonly keep: string;
+}
+
+/** @param known for the person who confirms */
+export function lapseView(
+  proposal: ProposalOf<'lapse'>,
+  { impact, waiting, keep }: KnownOfLapse,
+): ProposalView {
+  const { proposer, payload, subject: asked = '', state, endedBy = '' } = proposal;
+  const [change] = payload.names;
+  const reason = change?.decision?.kind === 'lapse_confirmed' ? change.decision.reason : undefined;
+  const name = formatName(asked);
+  const by = byWhom(proposer, reason);
+  return {
+    question({ progress }) {
+      const shown = message(`${name}${keep}: let it lapse, says ${by}`, [
+        section(
+          `${name}: let it lapse?`,
+          `:hourglass: Somebody else has to confirm; until then reminders go on`,
+          by,
+          ...requirementLines(progress),
+        ),
+        ...lines(impact),
+        waiting !== '' && section(waiting),
+        ...proposalActions(proposal, [
+          button('lapse_confirm', 'Confirm: let it lapse', asked, {
+            style: 'danger',
+            label: `Confirm: let it lapse: ${displayName(asked)}`,
+          }),
+        ]),
+      ]);
+      return { ...shown, textOnlyHint: buttonsHint(`/domain name ${asked}`) };
+    },
+    ended() {
+      const title =
+        state === 'confirmed'
+          ? `:white_check_mark: ${name} lapses. Asked by ${by}, confirmed by ${mention(endedBy)}.`
+          : `:information_source: ${name} isn’t let lapse: the request by ${by} was withdrawn, or the name was renewed.`;
+      return message(title, [section(title)]);
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import type { ActionsBlock, ContextBlock, SectionBlock } from '@slack/types';
+import type { ProposalOf, ProposedChange } from '../../approvals/proposals/proposal.ts';
+import { formatAmount } from '../../money/amount.ts';
+import type { Price, PriceEdit } from '../../money/prices.ts';
+import { priceKey } from '../../money/prices.ts';
+import {
+  button,
+  code,
+  context,
+  count,
+  day,
+  lines,
+  mention,
+  message,
+  moment,
+  section,
+} from '../kit/blocks.ts';
+import { buttonsHint } from '../kit/buttons-hint.view.ts';
+import { settingLines } from '../settings/settings.view.ts';
+import { type ProposalReader, type ProposalView, proposalActions } from './proposal.view.ts';
+
+/* Changes of settings and prices that wait for another admin. */
+
+export type AdminProposal = ProposalOf<'settings' | 'prices'>;
+
+/** The confirming admin must see every price edit. */
+export const MAX_WAITING_PRICES = 100;
+
+const WHY = {
+  settings: 'This changes who decides about orders, so *another admin* has to confirm it.',
+  prices:
+    'These prices are new or lower, so a rule, a mandate or a budget lets more through. *Another admin* has to confirm them.',
+} satisfies Record<AdminProposal['kind'], string>;
+
+type AdminChange = Extract<ProposedChange, { readonly kind: AdminProposal['kind'] }>;
+
+function changeLines(change: AdminChange, locale: string): string[] {
+  return change.kind === 'settings'
+    ? settingLines(change.payload)
+    : change.payload.map((edit) => editLine(edit, locale));
+}
+
+/** `• .rest renew, 1 year from 1 Nov 2026: €18.00 → €9.00`. */
+function editLine({ before, after }: PriceEdit, locale: string): string {
+  const of = ({ zone, task, period, validFrom }: Price) =>
+    `.${zone} ${task}, ${count(period, 'year')} from ${day(new Date(`${validFrom}T00:00:00Z`))}`;
+  const amount = (price: Price) => formatAmount(price.amount, locale);
+  if (before === undefined) return `• ${of(after)}: not listed → ${amount(after)}`;
+  return priceKey(before) === priceKey(after)
+    ? `• ${of(after)}: ${amount(before)} → ${amount(after)}`
+    : `• ${of(before)}: ${amount(before)} → ${of(after)}: ${amount(after)}`;
+}
+
+export function proposalBlocks(
+  proposal: AdminProposal,
+  { userId, locale }: Pick<ProposalReader, 'userId' | 'locale'>,
+): (SectionBlock | ActionsBlock | ContextBlock)[] {
+  const { id, kind, proposer, expiresAt } = proposal;
+  const confirm = button('settings_confirm', 'Confirm', id, { style: 'primary' });
+  const drop = button('settings_dismiss', 'Drop it', id, { style: 'danger' });
+  return [
+    section(
+      `:hourglass_flowing_sand: *${mention(proposer)} wants to change ${kind === 'settings' ? 'the settings' : 'the price list'}.* ${WHY[kind]}`,
+    ),
+    ...lines(changeLines(proposal, locale)),
+    ...proposalActions(proposal, proposer === userId ? [drop] : [confirm, drop]),
+    context(
+      `${expiresAt === undefined ? '' : `It waits until ${moment(expiresAt)}. `}Nothing of it holds before it is confirmed.`,
+    ),
+  ];
+}
+
+export function adminProposalView(proposal: AdminProposal): ProposalView {
+  return {
+    question(reader) {
+      const what = proposal.kind === 'settings' ? 'Changed settings wait' : 'Changed prices wait';
+      const shown = message(`${what} for your confirmation`, proposalBlocks(proposal, reader));
+      return { ...shown, textOnlyHint: buttonsHint('/domain settings') };
+    },
+    ended({ locale }) {
+      const [title, text] = endOf(proposal);
+      return message(title, [section(text), ...lines(changeLines(proposal, locale))]);
+    },
+  };
+}
+
+function endOf({ proposer, state, endedBy = '' }: AdminProposal): readonly [string, string] {
+  if (state === 'confirmed')
+    return [
+      'Confirmed: it holds from now on',
+      `:white_check_mark: *Confirmed.* ${mention(proposer)} asked for it, ${mention(endedBy)} confirmed it; it holds from now on. What changed:`,
+    ];
+  if (state === 'withdrawn')
+    return [
+      'Dropped: nothing was changed',
+      `:wastebasket: *Dropped by ${mention(endedBy)}.* Nothing of it was changed:`,
+    ];
+  const why = state === 'expired' ? 'Nobody confirmed it in time.' : 'It has changed since it was asked for.';
+  return ['It does not wait any more: nothing was changed', `:hourglass: ${why} Nothing of it was changed:`];
+}
+
+/** Why a confirmation changed nothing, whatever was confirmed. */
+export const NOT_CONFIRMED = {
+  gone: 'This does not wait any more: somebody confirmed or dropped it, or its time ran out. If it is still wanted, do it again.',
+  changed:
+    'This was not confirmed, because it has changed since it was shown. Check it as it is now, then confirm again.',
+  nothingLeft: 'This was not confirmed: someone has already changed it, and nothing of the request is left.',
+  ownToAdmin: (command: string) =>
+    `You asked for this, so *another admin* has to confirm it. A workspace admin or owner can type ${code(command)} and press Confirm.`,
+  own: 'You asked for this, so somebody else has to confirm it.',
+  notAnAdmin: 'Only admins can do this.',
+  unsigned: 'It needs your signature. Press Confirm to get a link.',
+  impossible: (why: string) => `Nothing was changed. ${why}`,
+} as const;
+
+/** Why the wait begins, for the proposer; mrkdwn. */
+export function waitsText(change: AdminChange & { readonly expiresAt: Date }, locale: string): string[] {
+  return [
+    `:hourglass_flowing_sand: *Waits for another admin*, until ${moment(change.expiresAt)}. ${WHY[change.kind]} Until then nothing of this changes:`,
+    ...changeLines(change, locale),
+  ];
+}
+
+/** Says who is asked to confirm, and what to do where nobody is. @param command shows the button, too */
+export function askedText(asked: readonly string[], command: string): string {
+  return asked.length === 0
+    ? `:warning: *I know of no other admin to ask*: nobody confirms alone what they asked for. A workspace admin or owner can type ${code(command)} and press Confirm. If you are the only one, have somebody made an admin of the workspace, or add their id to \`ADMINS\` where I run.`
+    : `Waiting for ${asked.map(mention).join(' or ')} to confirm.`;
+}

@@ -1,0 +1,112 @@
+import { peopleAmong } from '../../approvals/approvers.ts';
+import type { Proposal } from '../../approvals/proposals/proposal.ts';
+import type { MessagePlace } from '../../outbox/notifications.ts';
+import type { SlackContext } from '../context.ts';
+import { directMessageTo, type NotificationPlanner } from '../outbound/notify.ts';
+import { viewOf } from './views.ts';
+
+/* The question to those who confirm a proposal, and how it ended. */
+
+export interface Audience {
+  /** The question stands in the first that takes it. */
+  readonly channels: readonly MessagePlace[];
+  /** Each gets it where none does. */
+  readonly people: readonly string[];
+}
+
+/** A plan that is due much later counts as written by a wrong clock. */
+const LOOK_AGAIN_MS = 3_600_000;
+/** Where no channel can be posted in, at most this many people are written to. */
+const MAX_PEOPLE = 20;
+/** Purposes begin with it; the id of the reader follows. */
+const TO = 'to:';
+/** The reader of a question in a channel. */
+const CHANNEL = 'channel';
+
+export function createProposalPlanner(context: SlackContext): NotificationPlanner {
+  const { directory, now, proposals } = context;
+  return async ({ id, notifications }, send) => {
+    const proposal = await proposals.read(id);
+    if (proposal === undefined) return undefined;
+    // The button carries the name, so it leads to a newer request.
+    if (proposal.kind === 'lapse' && proposal.state === 'withdrawn') return undefined;
+    const { proposer, proposedAt: since, expiresAt, endedBy, confirmations } = proposal;
+    const isOpen = proposal.state === 'proposed';
+    const [view, audience, progress, { reminderChannel }] = await Promise.all([
+      viewOf(context, proposal, isOpen && confirmations.length === 0),
+      audienceOf(context, proposal),
+      isOpen ? proposals.progressOf(proposal) : [],
+      context.savedSettings(),
+    ]);
+    const version = isOpen ? `waits ${confirmations.length}` : 'ended';
+    const announce = async () => {
+      if (view.announced === undefined || reminderChannel === undefined) return;
+      const places = [async () => ({ channelId: reminderChannel })];
+      const shown = isOpen ? 'waits' : 'ended';
+      await send({ purpose: 'notice', version: shown, since, places, message: view.announced });
+    };
+    const show = (reader: string) => {
+      const userId = reader === CHANNEL ? '' : reader;
+      const places =
+        reader === CHANNEL
+          ? audience.channels.map((channel) => async () => channel)
+          : [directMessageTo(directory, reader)];
+      const message = async () => {
+        const locale = reader === CHANNEL ? 'en-US' : await directory.localeOf(userId);
+        const asReader = { userId, locale, progress };
+        return isOpen ? view.question(asReader) : view.ended(asReader);
+      };
+      return send({ purpose: `${TO}${reader}`, version, since, places, message });
+    };
+    if (!isOpen) {
+      const shownTo = notifications.flatMap((each) =>
+        each.message === undefined || !each.purpose.startsWith(TO) ? [] : each.purpose.slice(TO.length),
+      );
+      await announce();
+      // The proposer sees how it ended where the question stands in a channel.
+      const isTold = endedBy === undefined || endedBy === proposer || shownTo.includes(CHANNEL);
+      for (const reader of new Set([...shownTo, ...(isTold ? [] : [proposer])])) await show(reader);
+      return undefined;
+    }
+    const { state, at } = await show(CHANNEL);
+    if (state === 'refused') for (const userId of audience.people) await show(userId);
+    if (at?.channelId !== reminderChannel) await announce();
+    return expiresAt && { again: new Date(Math.min(expiresAt.getTime(), now().getTime() + LOOK_AGAIN_MS)) };
+  };
+}
+
+/** Who confirms a proposal, and where they are asked. */
+export async function audienceOf(context: SlackContext, proposal: Proposal): Promise<Audience> {
+  const { kind, proposer } = proposal;
+  if (kind === 'facts' || kind === 'lapse') return approversToAsk(context, proposal);
+  return { channels: [], people: await otherAdmins(context, proposer) };
+}
+
+/** Where it was proposed, else in the approvers' channel. */
+async function approversToAsk(
+  { proposals, savedSettings, directory }: SlackContext,
+  proposal: Proposal,
+): Promise<Audience> {
+  const { proposer, origin } = proposal;
+  const [progress, settings] = await Promise.all([proposals.progressOf(proposal), savedSettings()]);
+  const named = progress.flatMap(({ requirement }) => requirement.approvers);
+  const { people } = await peopleAmong(directory, progress.length === 0 ? settings.approvers : named);
+  // Others do not see a direct message with the proposer.
+  const isSeen = origin !== undefined && /^[CG]/.test(origin.channelId);
+  const { approvalChannel } = settings;
+  return {
+    channels: [
+      ...(isSeen ? [origin] : []),
+      ...(approvalChannel === undefined ? [] : [{ channelId: approvalChannel }]),
+    ],
+    people: people.filter((userId) => userId !== proposer).slice(0, MAX_PEOPLE),
+  };
+}
+
+/** The admins who can confirm what one of them proposes. */
+export async function otherAdmins(
+  { adminsToNotify }: SlackContext,
+  proposer: string,
+): Promise<readonly string[]> {
+  return (await adminsToNotify()).filter((admin) => admin !== proposer);
+}

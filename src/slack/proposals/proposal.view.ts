@@ -1,0 +1,38 @@
+import type { ActionsBlock, Button } from '@slack/types';
+import type { RequirementProgress } from '../../approvals/progress.ts';
+import type { Proposal } from '../../approvals/proposals/proposal.ts';
+import { actions, type Message } from '../kit/blocks.ts';
+
+/* What every kind of proposal shows of itself. */
+
+export interface ProposalReader {
+  /** Empty in a channel. */
+  readonly userId: string;
+  readonly locale: string;
+  /** Who confirms it, and who has; empty where no requirement asks. */
+  readonly progress: readonly RequirementProgress[];
+  /** The person has the file with everything that changes. */
+  readonly isAllSeen?: boolean;
+}
+
+/** One proposal as people read it. */
+export interface ProposalView {
+  /** The question to those who confirm it. */
+  readonly question: (reader: ProposalReader) => Message;
+  /** How it ended. Takes the place of the question. */
+  readonly ended: (reader: ProposalReader) => Message;
+  /** What everybody reads in the reminder channel, if the question stands elsewhere. */
+  readonly announced?: () => Message;
+}
+
+const BLOCK = 'proposal_';
+
+/** The buttons of a question. Their block carries the hash of what is shown. */
+export function proposalActions({ hash }: Proposal, buttons: readonly Button[]): ActionsBlock[] {
+  return actions(`${BLOCK}${hash}`, buttons);
+}
+
+/** The hash of what a question showed, from the block with its buttons. */
+export function shownHash(blockId: string): string {
+  return blockId.slice(BLOCK.length);
+}

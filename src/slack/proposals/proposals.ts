@@ -1,0 +1,89 @@
+import type { ProposalRefusal } from '../../approvals/proposals/decide-confirmation.ts';
+import type { Proposal, ProposalKind, ProposedChange } from '../../approvals/proposals/proposal.ts';
+import { GUARDED } from '../../names/portfolio.ts';
+import { approverErrors, withChanges } from '../approvals/approver-errors.ts';
+import { offerCharterLink, offerLink } from '../approvals/signing/offer-link.ts';
+import type { SlackContext } from '../context.ts';
+import type { ActionCall, Interaction } from '../feature.ts';
+import { askedText, NOT_CONFIRMED, waitsText } from './admin-proposal.view.ts';
+import { shownHash } from './proposal.view.ts';
+import { otherAdmins } from './proposal-notifications.ts';
+import { proposalMessage, proposalRefusalText } from './views.ts';
+
+/* The buttons of proposals. A button carries the id or the subject; on a click everything is read again. */
+
+type Kinds = readonly [ProposalKind, ...ProposalKind[]];
+
+/** Proposes changes of settings or prices. @returns what the proposer is told; mrkdwn */
+export async function proposeToAdmins(
+  { context, person, acknowledge }: Interaction,
+  change: Extract<ProposedChange, { readonly kind: 'settings' | 'prices' }>,
+): Promise<readonly string[]> {
+  const { approvalTtl } = await context.savedSettings();
+  const proposedAt = context.now();
+  const expiresAt = new Date(proposedAt.getTime() + approvalTtl);
+  await context.proposals.propose({ ...change, proposer: person.id, proposedAt, expiresAt });
+  acknowledge();
+  context.log.info({ by: person.id, change: change.payload }, 'a change waits for an admin');
+  context.notifyDue();
+  const asked = askedText(await otherAdmins(context, person.id), '/domain settings');
+  return [...waitsText({ ...change, expiresAt }, await context.directory.localeOf(person.id)), asked];
+}
+
+/** Confirms a proposal, and shows what became of it. The outbox tells all others. */
+export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<void> {
+  const { context, person, value } = call;
+  const problem = await problemOf(context, await context.proposals.find(kinds, value));
+  if (problem !== undefined) return call.respond(NOT_CONFIRMED.impossible(problem));
+  const given = { userId: person.id, shown: shownHash(call.blockId) };
+  const outcome = await context.proposals.confirm(kinds, value, given);
+  context.notifyDue();
+  if (!outcome.ok) return refuse(call, kinds, outcome.refusal);
+  call.acknowledge();
+  const { proposal, isComplete } = outcome;
+  context.log.info({ ...loggedOf(proposal, person.id), isComplete }, 'a proposal was confirmed');
+  await call.respond(await proposalMessage(context, proposal, person.id), { replace: true });
+  if (!isComplete) return;
+  if (proposal.kind !== 'facts' && proposal.kind !== 'lapse') return context.refreshWaitingCards();
+  for (const { name, after } of proposal.payload.names)
+    if (after?.tags.includes(GUARDED)) await context.names.requestLook(name);
+}
+
+/** Withdraws a proposal. */
+export async function withdrawProposal(call: ActionCall, kinds: Kinds): Promise<void> {
+  const { context, person } = call;
+  const outcome = await context.proposals.withdraw(kinds, call.value, person.id);
+  context.notifyDue();
+  if (!outcome.ok) return refuse(call, kinds, outcome.refusal);
+  call.acknowledge();
+  context.log.info(loggedOf(outcome.proposal, person.id), 'a proposal was withdrawn');
+  await call.respond(await proposalMessage(context, outcome.proposal, person.id), { replace: true });
+}
+
+function loggedOf({ id, kind, proposer: askedBy, payload }: Proposal, by: string) {
+  return { by, askedBy, ...(kind === 'settings' || kind === 'prices' ? { change: payload } : {}), id, kind };
+}
+
+/** Says why not, or where to sign. A proposal that isn't as it was shown is shown again. */
+async function refuse(call: ActionCall, [kind]: Kinds, refusal: ProposalRefusal): Promise<void> {
+  if (refusal.code === 'needs_signature') return offerLink(call, 'facts', refusal.proposal.id);
+  if (refusal.code === 'needs_charter') {
+    const purpose = refusal.proposal.kind === 'policy' ? 'policy' : 'settings';
+    return offerCharterLink(call, purpose, refusal.proposal.id);
+  }
+  await call.respond(proposalRefusalText(kind, refusal));
+  if (refusal.code === 'changed' && refusal.again !== undefined)
+    await call.respond(await proposalMessage(call.context, refusal.again, call.person.id));
+}
+
+/** The settings under which there may be too few who approve. */
+const COUNTED: ReadonlySet<string> = new Set(['approvers', 'approvals_required']);
+
+/** Why a proposal can't take effect: nobody could approve under its settings. */
+async function problemOf(context: SlackContext, proposal: Proposal | undefined): Promise<string | undefined> {
+  if (proposal?.kind !== 'settings' || !proposal.payload.some(({ name }) => COUNTED.has(name)))
+    return undefined;
+  const next = withChanges(await context.savedSettings(), proposal.payload);
+  const [error] = Object.values(await approverErrors(context, next));
+  return error;
+}

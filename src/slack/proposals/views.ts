@@ -1,0 +1,111 @@
+import type { ProposalRefusal } from '../../approvals/proposals/decide-confirmation.ts';
+import type { Proposal, ProposalKind } from '../../approvals/proposals/proposal.ts';
+import type { Impact } from '../../names/impact.ts';
+import { waitingNow } from '../approvals/waiting.ts';
+import type { SlackContext } from '../context.ts';
+import { type KnownOfLapse, lapseView } from '../expiry/lapse.view.ts';
+import type { Message } from '../kit/blocks.ts';
+import { quoteText, waitingText } from '../money/price.view.ts';
+import { factsView, limitText } from '../names/fact-changes.view.ts';
+import { impactLines } from '../orders/impact.view.ts';
+import { refusalText } from '../orders/refusal.view.ts';
+import { NOT_PUBLISHED, NOTES, policyProposalView } from '../policy/policy.view.ts';
+import { adminProposalView, NOT_CONFIRMED } from './admin-proposal.view.ts';
+import type { ProposalView } from './proposal.view.ts';
+
+/* The words of each kind of proposal. */
+
+/** @param isThorough looks up what hangs on a name that may lapse */
+export async function viewOf(
+  context: SlackContext,
+  proposal: Proposal,
+  isThorough = false,
+): Promise<ProposalView> {
+  switch (proposal.kind) {
+    case 'settings':
+    case 'prices':
+      return adminProposalView(proposal);
+    case 'policy':
+      return policyProposalView(proposal);
+    case 'facts':
+      return factsView(proposal);
+    case 'lapse': {
+      if (proposal.state !== 'proposed') return lapseView(proposal, { impact: [], waiting: '', keep: '' });
+      const { subject: name = '' } = proposal;
+      const { impacts } = context.names;
+      const impact = isThorough ? impacts.ofName(name, 'lapse') : impacts.stored(name, 'lapse');
+      return lapseView(proposal, await knownOfLapse(context, name, impact));
+    }
+  }
+}
+
+/** A proposal as one person sees it: the question, or how it ended. */
+export async function proposalMessage(
+  context: SlackContext,
+  proposal: Proposal,
+  userId: string,
+  isAllSeen = false,
+): Promise<Message> {
+  const isOpen = proposal.state === 'proposed';
+  const [view, locale, progress] = await Promise.all([
+    viewOf(context, proposal),
+    context.directory.localeOf(userId),
+    isOpen ? context.proposals.progressOf(proposal) : [],
+  ]);
+  const reader = { userId, locale, progress, isAllSeen };
+  return isOpen ? view.question(reader) : view.ended(reader);
+}
+
+const OWN: Readonly<Record<ProposalKind, string>> = {
+  settings: NOT_CONFIRMED.ownToAdmin('/domain settings'),
+  prices: NOT_CONFIRMED.ownToAdmin('/domain settings'),
+  policy: NOT_CONFIRMED.ownToAdmin('/domain policy'),
+  facts: NOT_CONFIRMED.own,
+  lapse: NOT_CONFIRMED.own,
+};
+
+/** Why a person can't confirm or withdraw a proposal of a kind. */
+export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal): string {
+  switch (refusal.code) {
+    case 'gone':
+      return kind === 'policy' ? NOT_PUBLISHED : NOT_CONFIRMED.gone;
+    case 'changed':
+      if (kind === 'policy') return NOT_PUBLISHED;
+      return refusal.again === undefined ? NOT_CONFIRMED.nothingLeft : NOT_CONFIRMED.changed;
+    case 'own':
+      return OWN[kind];
+    case 'not_an_admin':
+      return NOT_CONFIRMED.notAnAdmin;
+    case 'needs_signature':
+    case 'needs_charter':
+      return NOT_CONFIRMED.unsigned;
+    case 'cannot_sign':
+      return NOTES.cannotSign;
+    case 'too_many_guarded':
+    case 'list_full':
+      return limitText(refusal.code);
+    default:
+      return refusalText(refusal);
+  }
+}
+
+/** Loads the impact and the cost of letting a name lapse. */
+export async function knownOfLapse(
+  context: SlackContext,
+  name: string,
+  look: Promise<Impact>,
+): Promise<KnownOfLapse> {
+  const [waiting, impact] = await Promise.all([
+    context.expiry.find(name).then((domain) => waitingNow(context, domain)),
+    look.catch((err: unknown) => {
+      context.log.error({ err, name }, 'looking what hangs on a name');
+      return 'unseen' as const;
+    }),
+  ]);
+  const [now] = waiting;
+  return {
+    impact: impactLines(impact),
+    waiting: waitingText(waiting),
+    keep: now === undefined || now.kind === 'lost' ? '' : `, ${quoteText(now.renewal)}`,
+  };
+}

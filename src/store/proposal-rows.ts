@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import {
+  type NewProposal,
+  PROPOSAL_STATES,
+  type Proposal,
+  type ProposalKind,
+} from '../approvals/proposals/proposal.ts';
+import { approvalSignature } from '../approvals/signing/approval.ts';
+import { hashOf } from '../lib/canonical-json.ts';
+import { messagePlace } from '../outbox/notifications.ts';
+import { planOf } from './changes.ts';
+import { optional, optionalText } from './columns.ts';
+import { Prisma, type Transaction } from './database.ts';
+import { nextPolicy, storableRules } from './policy-rows.ts';
+import { proposedFacts, storableFacts } from './portfolio.ts';
+import { proposedPrices } from './prices.ts';
+import { proposedSettings } from './settings.ts';
+
+/* Proposals as rows. */
+
+const changed = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('settings'), payload: proposedSettings }),
+  z.object({ kind: z.literal('prices'), payload: proposedPrices }),
+  z.object({ kind: z.literal('policy'), payload: nextPolicy }),
+  z.object({ kind: z.literal('facts'), payload: proposedFacts }),
+  z.object({ kind: z.literal('lapse'), payload: proposedFacts }),
+]);
+
+async function storable(proposal: Pick<NewProposal, 'kind' | 'payload'>): Promise<Prisma.InputJsonValue> {
+  const { payload } = proposal;
+  if ('names' in payload) return storableFacts(payload);
+  const stored = 'rules' in payload ? { ...payload, ...rulesOf(payload) } : payload;
+  // Undefined members are not stored.
+  return z.json().parse(JSON.parse(JSON.stringify(stored))) ?? {};
+}
+
+const rulesOf = ({ before, rules }: Extract<NewProposal['payload'], { rules: unknown }>) => ({
+  before: storableRules(before),
+  rules: storableRules(rules),
+});
+
+const common = z
+  .object({
+    id: z.string(),
+    subject: optionalText,
+    proposedBy: z.string(),
+    proposedAt: z.date(),
+    expiresAt: optional(z.date()),
+    origin: optional(messagePlace),
+    confirmations: z.array(z.object({ userId: z.string(), signed: approvalSignature.optional() })),
+    state: z.enum(PROPOSAL_STATES),
+    endedBy: optionalText,
+    version: z.number(),
+  })
+  .transform(({ proposedBy: proposer, ...row }) => ({ ...row, proposer }));
+
+type ProposalRow = Prisma.ProposalGetPayload<Record<string, never>>;
+
+/** @param now a proposal that is open may have expired */
+export async function readProposal(row: ProposalRow, now: Date): Promise<Proposal> {
+  const { state, ...read } = common.parse(row);
+  const isExpired = state === 'proposed' && read.expiresAt !== undefined && read.expiresAt <= now;
+  const { kind, payload } = row;
+  const hash = hashOf({ kind, proposer: read.proposer, payload });
+  return { ...read, hash, state: isExpired ? 'expired' : state, ...(await changed.parseAsync(row)) };
+}
+
+/** Which proposals are open. */
+export function openProposals(teamId: string, kinds: readonly ProposalKind[], now: Date) {
+  const isOpen = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
+  return { teamId, kind: { in: [...kinds] }, state: 'proposed', ...isOpen };
+}
+
+/** Adds a proposal and the question to those who confirm it. @returns the open one where it is proposed already */
+export async function propose(tx: Transaction, teamId: string, proposal: NewProposal): Promise<Proposal> {
+  const { id = randomUUID(), kind, subject, proposer, proposedAt, expiresAt, origin } = proposal;
+  const payload = await storable(proposal);
+  const open = openProposals(teamId, [kind], proposedAt);
+  const where = { ...open, proposedBy: proposer, payload: { equals: payload } };
+  const same = await tx.proposal.findFirst({ where });
+  if (same !== null) return readProposal(same, proposedAt);
+  if (subject !== undefined) await withdrawOpen(tx, teamId, { kind, subject }, proposer, proposedAt);
+  const row = await tx.proposal.create({
+    data: {
+      ...{ id, teamId, kind, payload, proposedAt, origin: origin ?? Prisma.DbNull },
+      ...{ subject: subject ?? null, proposedBy: proposer, expiresAt: expiresAt ?? null },
+    },
+  });
+  const plan = planOf(teamId, 'proposal', id);
+  await tx.notification.create({ data: { ...plan, version: 1, dueAt: proposedAt } });
+  return readProposal(row, proposedAt);
+}
+
+/** Withdraws the open proposals of a kind, or those for one subject. */
+export async function withdrawOpen(
+  tx: Transaction,
+  teamId: string,
+  of: { readonly kind: ProposalKind; readonly subject?: string; readonly id?: string },
+  by: string,
+  at: Date,
+): Promise<void> {
+  const where = { ...openProposals(teamId, [of.kind], at), ...of };
+  for (const { id, version } of await tx.proposal.findMany({ where, select: { id: true, version: true } }))
+    await changeProposal(tx, teamId, { id, version }, { state: 'withdrawn', endedBy: by, endedAt: at }, at);
+}
+
+/** Changes an open proposal by compare-and-swap, and has its messages brought up to date. */
+export async function changeProposal(
+  tx: Transaction,
+  teamId: string,
+  { id, version }: Pick<Proposal, 'id' | 'version'>,
+  data: Prisma.ProposalUpdateManyMutationInput,
+  at: Date,
+): Promise<boolean> {
+  const { count } = await tx.proposal.updateMany({
+    where: { id, teamId, version, state: 'proposed' },
+    data: { ...data, version: { increment: 1 } },
+  });
+  if (count === 0) return false;
+  await tx.notification.updateMany({
+    where: planOf(teamId, 'proposal', id),
+    data: { version: { increment: 1 }, dueAt: at },
+  });
+  return true;
+}

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import type { ProposalStore } from '../approvals/proposals/ports.ts';
+import type { Obstacle, Proposal, ProposalOf, ProposedChange } from '../approvals/proposals/proposal.ts';
+import { runIn } from './changes.ts';
+import { type Database, storeOf, type Transaction, withStoreError } from './database.ts';
+import { applyPolicy } from './policies.ts';
+import { applyFacts, rebasedFacts } from './portfolio.ts';
+import { applyPrices, rebasedPrices } from './prices.ts';
+import { changeProposal, openProposals, propose, readProposal } from './proposal-rows.ts';
+import { applySettings, rebasedSettings, type SettingTexts } from './settings.ts';
+import { isNextCharter, writeCharter } from './signing.ts';
+
+export interface ProposalStoreOptions {
+  readonly teamId: string;
+  readonly settingTexts: SettingTexts;
+  /** Keys are in use: a policy may ask for signatures. */
+  readonly canSign: boolean;
+}
+
+/** Takes back a transaction that has written something. */
+class Undone extends Error {
+  readonly why: Obstacle | 'somebody_was_faster';
+  constructor(why: Undone['why']) {
+    super(why);
+    this.why = why;
+  }
+}
+
+/** Proposals, on PostgreSQL. */
+export function createProposalStore({ prisma }: Database, options: ProposalStoreOptions): ProposalStore {
+  const { teamId } = options;
+
+  /** Proposes again what is left of a proposal. */
+  const proposeAgain = async (tx: Transaction, proposal: Proposal, at: Date) => {
+    const changed = await rebased(tx, options, proposal);
+    if (changed === undefined) return undefined;
+    const { id: _id, expiresAt, proposedAt, subject, origin, proposer } = proposal;
+    const left = expiresAt && {
+      expiresAt: new Date(at.getTime() + expiresAt.getTime() - proposedAt.getTime()),
+    };
+    const same = { proposer, origin, ...(subject !== undefined && { subject }) };
+    return propose(tx, teamId, { ...changed, ...same, ...left, proposedAt: at });
+  };
+
+  return storeOf('proposals', {
+    propose: (proposal) => prisma.$transaction((tx) => propose(tx, teamId, proposal)),
+
+    list: async (kinds, now) => {
+      const rows = await prisma.proposal.findMany({
+        where: openProposals(teamId, kinds, now),
+        orderBy: [{ proposedAt: 'asc' }, { id: 'asc' }],
+      });
+      const found = await Promise.all(rows.map((row) => readProposal(row, now)));
+      return found.flatMap((proposal) => ofKinds(kinds, proposal) ?? []);
+    },
+
+    find: async (kinds, key, now) => {
+      const { OR: isOpen, ...open } = openProposals(teamId, kinds, now);
+      const where = { ...open, AND: [{ OR: isOpen }, { OR: [{ id: key }, { subject: key }] }] };
+      const row = await prisma.proposal.findFirst({ where });
+      return row === null ? undefined : ofKinds(kinds, await readProposal(row, now));
+    },
+
+    read: async (id, now) => {
+      const row = await prisma.proposal.findFirst({ where: { id, teamId } });
+      return row === null ? undefined : readProposal(row, now);
+    },
+
+    addConfirmation: ({ proposal }, at) =>
+      prisma.$transaction((tx) =>
+        changeProposal(tx, teamId, proposal, { confirmations: storableConfirmations(proposal) }, at),
+      ),
+
+    apply: async ({ proposal, by }, at, charter) => {
+      try {
+        return await prisma.$transaction(async (tx) => {
+          if (charter !== undefined && !(await isNextCharter(tx, teamId, charter)))
+            return { kind: 'changed', again: proposal };
+          const applied = await apply(tx, options, proposal, { by: proposal.proposer, confirmedBy: by, at });
+          if (applied !== 'applied' && applied !== 'changed') throw new Undone(applied);
+          const state = applied === 'applied' ? 'confirmed' : 'superseded';
+          const ended = { state, endedBy: by, endedAt: at } as const;
+          const confirmations = storableConfirmations(proposal);
+          if (!(await changeProposal(tx, teamId, proposal, { ...ended, confirmations }, at)))
+            throw new Undone('somebody_was_faster');
+          if (applied === 'changed') return { kind: 'changed', again: await proposeAgain(tx, proposal, at) };
+          if (charter !== undefined) await writeCharter(tx, teamId, charter, at);
+          return { kind: 'applied', proposal: { ...proposal, state, endedBy: by } };
+        });
+      } catch (error) {
+        if (!(error instanceof Undone)) throw error;
+        return error.why === 'somebody_was_faster' ? undefined : { kind: 'blocked', by: error.why };
+      }
+    },
+
+    withdraw: (proposal, by, at) =>
+      prisma.$transaction((tx) =>
+        changeProposal(tx, teamId, proposal, { state: 'withdrawn', endedBy: by, endedAt: at }, at),
+      ),
+  });
+}
+
+function storableConfirmations({ confirmations }: Proposal) {
+  return z.json().parse(JSON.parse(JSON.stringify(confirmations))) ?? [];
+}
+
+interface Who {
+  /** The proposer. */
+  readonly by: string;
+  readonly confirmedBy: string;
+  readonly at: Date;
+}
+
+/** Applies what was decided on, which is the payload as it was loaded, whatever the row says now. */
+function apply(
+  tx: Transaction,
+  { teamId, settingTexts, canSign }: ProposalStoreOptions,
+  proposal: Proposal,
+  who: Who,
+): Promise<'applied' | 'changed' | Obstacle> {
+  switch (proposal.kind) {
+    case 'settings':
+      return applySettings(tx, settingTexts, proposal.payload, who);
+    case 'prices':
+      return applyPrices(tx, teamId, proposal.payload, who);
+    case 'policy':
+      return applyPolicy(tx, teamId, canSign, proposal, who);
+    case 'facts':
+    case 'lapse':
+      return applyFacts(runIn(tx), teamId, proposal.payload, { ...who, actor: who.by });
+  }
+}
+
+/** The remaining changes of a superseded proposal. People publish a policy again themselves. */
+async function rebased(
+  tx: Transaction,
+  { teamId, settingTexts }: ProposalStoreOptions,
+  proposal: Proposal,
+): Promise<ProposedChange | undefined> {
+  switch (proposal.kind) {
+    case 'settings': {
+      const payload = await rebasedSettings(tx, settingTexts, proposal.payload);
+      return payload && { kind: 'settings', payload };
+    }
+    case 'prices': {
+      const payload = await rebasedPrices(tx, teamId, proposal.payload);
+      return payload && { kind: 'prices', payload };
+    }
+    case 'facts':
+    case 'lapse': {
+      const payload = await rebasedFacts(runIn(tx), proposal.payload);
+      return payload && { kind: proposal.kind, payload };
+    }
+    case 'policy':
+      return undefined;
+  }
+}
+
+/** For this long the messages about a proposal that has ended can still be brought up to date. */
+const KEPT_MS = 7 * 86_400_000;
+
+/** Deletes proposals that ended or expired a week ago. @returns how many */
+export function purgeProposals({ prisma }: Database, now: Date): Promise<number> {
+  const cutoff = { lte: new Date(now.getTime() - KEPT_MS) };
+  return withStoreError('deleting old proposals', async () => {
+    const where = { OR: [{ endedAt: cutoff }, { expiresAt: cutoff }] };
+    return (await prisma.proposal.deleteMany({ where })).count;
+  });
+}
+
+function ofKinds<Kind extends Proposal['kind']>(
+  kinds: readonly Kind[],
+  proposal: Proposal,
+): ProposalOf<Kind> | undefined {
+  return isOfKinds(kinds, proposal) ? proposal : undefined;
+}
+
+function isOfKinds<Kind extends Proposal['kind']>(
+  kinds: readonly Kind[],
+  proposal: Proposal,
+): proposal is ProposalOf<Kind> & Proposal {
+  return kinds.some((kind) => kind === proposal.kind);
+}

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { ProposalStore } from '../../src/approvals/proposals/ports.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createProposalStore, purgeProposals } from '../../src/store/proposals.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { confirmProposal } from '../support/proposals.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ url: testDatabase.url });
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+const NOON = new Date('2026-11-23T12:00:00Z');
+const EXPIRY = new Date('2026-11-26T12:00:00Z');
+const WEEK_MS = 7 * 86_400_000;
+const BEFORE_EXPIRY = new Date(EXPIRY.getTime() - 1);
+
+/** The setting as it is. */
+let ttl: string;
+beforeEach(async () => {
+  await database.prisma.proposal.deleteMany();
+  await database.prisma.setting.deleteMany();
+  ttl = '72h';
+});
+
+function storeOf(teamId = 'T1'): ProposalStore {
+  const settingTexts = () => ({ approval_ttl: ttl });
+  return createProposalStore(database, { teamId, settingTexts, canSign: false });
+}
+const store = () => storeOf();
+const ttlTo = (after: string) => [{ name: 'approval_ttl', before: '72h', after }];
+const propose = (after = '48h', proposer = 'U0ADA') =>
+  store().propose({
+    ...{ kind: 'settings', payload: ttlTo(after) },
+    ...{ proposer, proposedAt: NOON, expiresAt: EXPIRY },
+  });
+const open = (at = NOON) => store().list(['settings'], at);
+const saved = () => database.prisma.setting.count();
+
+test('a proposal stays open until another person confirms it, and is applied once', async () => {
+  const proposal = await propose();
+  expect(proposal).toMatchObject({ payload: ttlTo('48h'), proposer: 'U0ADA', state: 'proposed' });
+  expect(await open()).toEqual([proposal]);
+  const outcomes = await Promise.all(
+    ['U0BOB', 'U0CAROL', 'U0BOB'].map((by) => confirmProposal(store(), proposal.id, by, BEFORE_EXPIRY)),
+  );
+  expect(outcomes.filter(({ kind }) => kind === 'applied')).toHaveLength(1);
+  expect(await database.prisma.event.count({ where: { kind: 'setting_changed' } })).toBe(1);
+  expect(await open()).toEqual([]);
+  expect(await store().read(proposal.id, NOON)).toMatchObject({ state: 'confirmed' });
+});
+
+test('its proposer does not confirm it', async () => {
+  const { id } = await propose();
+  expect(await confirmProposal(store(), id, 'U0ADA', NOON)).toMatchObject({ code: 'own' });
+  expect(await saved()).toBe(0);
+});
+
+test('an expired proposal is not confirmed, and is purged a week later', async () => {
+  const { id } = await propose();
+  expect(await store().find(['settings'], id, EXPIRY)).toBeUndefined();
+  expect(await confirmProposal(store(), id, 'U0BOB', EXPIRY)).toMatchObject({ code: 'gone' });
+  expect(await store().read(id, EXPIRY)).toMatchObject({ state: 'expired' });
+  expect(await purgeProposals(database, new Date(BEFORE_EXPIRY.getTime() + WEEK_MS))).toBe(0);
+  expect(await purgeProposals(database, new Date(EXPIRY.getTime() + WEEK_MS))).toBe(1);
+});
+
+test('a proposal of something that changed is superseded, and what is left of it proposed again', async () => {
+  const proposal = await propose();
+  ttl = '24h';
+  const again = { state: 'proposed', payload: [{ ...ttlTo('48h')[0], before: '24h' }], proposer: 'U0ADA' };
+  expect(await confirmProposal(store(), proposal.id, 'U0BOB', NOON)).toMatchObject({
+    kind: 'changed',
+    again,
+  });
+  expect(await store().read(proposal.id, NOON)).toMatchObject({ state: 'superseded' });
+  const [left] = await open();
+  expect(left).toMatchObject(again);
+  expect(left?.hash).not.toBe(proposal.hash);
+  ttl = '48h';
+  expect(await confirmProposal(store(), left?.id ?? '', 'U0BOB', NOON)).toEqual({
+    kind: 'changed',
+    again: undefined,
+  });
+  expect(await saved()).toBe(0);
+});
+
+test('a withdrawn proposal is not confirmed, nor withdrawn again', async () => {
+  const proposal = await propose();
+  expect(await store().withdraw(proposal, 'U0BOB', NOON)).toBe(true);
+  expect(await store().withdraw(proposal, 'U0BOB', NOON)).toBe(false);
+  expect(await confirmProposal(store(), proposal.id, 'U0BOB', NOON)).toMatchObject({ code: 'gone' });
+});
+
+test('the same is proposed once; other changes, people and teams have proposals of their own', async () => {
+  const first = await propose();
+  expect(await propose()).toEqual(first);
+  const other = await propose('24h');
+  await propose('48h', 'U0EVE');
+  expect(await open()).toHaveLength(3);
+  expect(await store().find(['facts'], other.id, NOON)).toBeUndefined();
+  expect(await storeOf('T2').read(other.id, NOON)).toBeUndefined();
+  expect(await storeOf('T2').withdraw(other, 'U0BOB', NOON)).toBe(false);
+});
+
+test('whatever of its row somebody writes, what is shown of it has another hash', async () => {
+  const { id, hash } = await propose();
+  const hashNow = async () => (await store().read(id, NOON))?.hash;
+  expect(await hashNow()).toBe(hash);
+  for (const [column, value] of [
+    ['payload', JSON.stringify(ttlTo('1h'))],
+    ['proposed_by', 'U0EVE'],
+    ['kind', 'prices'],
+  ] as const) {
+    await database.prisma.$transaction(async (tx) => {
+      const cast = column === 'payload' ? '::jsonb' : '';
+      await tx.$executeRawUnsafe(`UPDATE proposals SET ${column} = $1${cast} WHERE id = $2`, value, id);
+    });
+    // A row of another kind can't even be read.
+    const now = await hashNow().catch(() => 'unreadable');
+    expect(now, column).not.toBe(hash);
+  }
+});
+
+test('of a subject one proposal is open: the newest', async () => {
+  const details = { owner: undefined, tags: [], channel: undefined, note: undefined };
+  const lapse = (reason: string, proposer: string) => {
+    const decision = { kind: 'lapse_confirmed', reason, askedBy: proposer } as const;
+    const names = [{ name: 'cafe.rest', before: details, after: details, decision }];
+    const proposed = { kind: 'lapse', subject: 'cafe.rest', payload: { names } } as const;
+    return store().propose({ ...proposed, proposer, proposedAt: NOON });
+  };
+  const first = await lapse('old', 'U0ADA');
+  const second = await lapse('sold', 'U0BOB');
+  expect(await store().find(['lapse'], 'cafe.rest', NOON)).toEqual(second);
+  expect(await store().read(first.id, NOON)).toMatchObject({ state: 'withdrawn', endedBy: 'U0BOB' });
+});

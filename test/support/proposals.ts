@@ -1,0 +1,32 @@
+import { decideConfirmation } from '../../src/approvals/proposals/decide-confirmation.ts';
+import type { ProposalStore } from '../../src/approvals/proposals/ports.ts';
+import type { Database } from '../../src/store/database.ts';
+import { createProposalStore } from '../../src/store/proposals.ts';
+
+/* Proposals that any other person confirms. */
+
+const DECIDED = {
+  ...({ confirmers: 'another_person', charter: 'not_needed' } as const),
+  ...{ isAdmin: false, refusal: undefined, progress: [], needsSignature: false },
+};
+
+export const proposalsOf = (
+  database: Database,
+  teamId: string,
+  texts: Readonly<Record<string, string>> = {},
+) => createProposalStore(database, { teamId, settingTexts: () => texts, canSign: true });
+
+/** @returns why not, or what the store says */
+export async function confirmProposal(store: ProposalStore, id: string, userId: string, at: Date) {
+  const found = await store.read(id, at);
+  const proposal = found?.state === 'proposed' ? found : undefined;
+  const confirmation = { userId };
+  const given = { ...DECIDED, proposal, confirmation, shown: proposal?.hash ?? '' };
+  const decision = decideConfirmation(given);
+  if (!decision.ok) return { kind: 'refused', code: decision.refusal.code } as const;
+  return (await store.apply(decision.confirmed, at)) ?? ({ kind: 'somebody_was_faster' } as const);
+}
+
+/** Another admin confirms a published draft. */
+export const confirmPolicy = (database: Database, teamId: string, revision: string, by: string, at: Date) =>
+  confirmProposal(proposalsOf(database, teamId), revision, by, at);
