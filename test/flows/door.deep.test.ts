@@ -19,7 +19,7 @@ import fc from '../support/properties.ts';
  * What stands between the world and the bot. BODIES says how many malformed bodies are sent, SEED which ones.
  */
 
-const BODIES = Number(process.env['BODIES'] ?? 500);
+const BODIES = Number(process.env['BODIES'] ?? 200);
 const SEED = Number(process.env['SEED'] ?? 20_260_102);
 const LIMIT = 40;
 

@@ -9,7 +9,7 @@ import { type LedgerRig, startLedgerRig, textOf, verifyText } from './rig.ts';
  * connection that ends.
  */
 
-const KILLS = 500;
+const KILLS = 150;
 const SEALERS = 2;
 
 let rig: LedgerRig;

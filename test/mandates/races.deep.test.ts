@@ -6,10 +6,10 @@ import { seeded } from '../support/seeded.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
 /*
- * Stop against sending, a thousand times on a real database: whoever was first wins, and there is nothing in between.
+ * Stop against sending, two hundred times on a real database: whoever was first wins, and there is nothing in between.
  */
 
-const RACES = 1_000;
+const RACES = 200;
 const AT_ONCE = 20;
 /** Stops are pressed over the time in which the orders of a round go out. */
 const SPREAD_MS = 700;

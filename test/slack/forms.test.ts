@@ -9,6 +9,7 @@ import {
 import { COMMANDS, FORMS } from '../../src/slack/index.ts';
 import { textMessage } from '../../src/slack/kit/blocks.ts';
 import { formView, noticeView } from '../../src/slack/kit/form.ts';
+import { rendered } from '../support/rendered.ts';
 import { expectMessage, expectView } from './kit/limits.ts';
 
 const origin = { channelId: 'C0DOMAINS', threadTs: '1795255230.000100', subject: 'x'.repeat(300) };
@@ -21,7 +22,7 @@ describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.na
     it('is as people know it', () => {
       const view = formView({ form, origin: { channelId: 'C0DOMAINS' } });
       expectView(view, 'modal');
-      expect(view).toMatchSnapshot();
+      expect(rendered(view)).toMatchSnapshot();
     });
 
     it('names its inputs by its fields', () => {
@@ -94,7 +95,7 @@ describe('help', () => {
     expectMessage(all);
     const text = JSON.stringify(all.blocks);
     expect(commands.filter(({ usage }) => !text.includes(`/domain ${usage}\``))).toEqual([]);
-    expect({ overview, all }).toMatchSnapshot();
+    expect(rendered({ overview, all })).toMatchSnapshot();
   });
 
   it('does not begin with what the reader cannot use', () => {

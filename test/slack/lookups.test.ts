@@ -4,6 +4,7 @@ import { rulesMessage, zonesMessage } from '../../src/slack/names/rules.view.ts'
 import { preregPage } from '../../src/slack/prereg/prereg.view.ts';
 import { rest } from '../../src/zones/rest.ts';
 import { zoneFor } from '../../src/zones/rules.ts';
+import { rendered } from '../support/rendered.ts';
 import { expectMessage } from './kit/limits.ts';
 
 const NOW = new Date('2027-06-14T09:00:00Z');
@@ -13,13 +14,13 @@ describe('rules', () => {
   it('of a documented zone', () => {
     const message = rulesMessage(zoneFor('rest'), 'rest', undefined, AT);
     expectMessage(message);
-    expect(message).toMatchSnapshot();
+    expect(rendered(message)).toMatchSnapshot();
   });
 
   it('of a zone that nobody documents', () => {
     const message = rulesMessage(zoneFor('example'), 'example', undefined, AT);
     expectMessage(message);
-    expect(message).toMatchSnapshot();
+    expect(rendered(message)).toMatchSnapshot();
   });
 
   it('of a name in its auto-renew grace, with its dates', () => {
@@ -35,13 +36,13 @@ describe('rules', () => {
     };
     const message = rulesMessage(zoneFor('cafe.rest'), 'rest', name, AT);
     expectMessage(message);
-    expect(message).toMatchSnapshot();
+    expect(rendered(message)).toMatchSnapshot();
   });
 
   it('lists the documented zones', () => {
     const message = zonesMessage([rest]);
     expectMessage(message);
-    expect(message).toMatchSnapshot();
+    expect(rendered(message)).toMatchSnapshot();
   });
 });
 
@@ -57,7 +58,7 @@ describe('a page of preregistrations', () => {
   it('with nothing found says so', () => {
     const message = preregPage(query, { records: [], summary: 0 }, 'json');
     expectMessage(message);
-    expect(message).toMatchSnapshot();
+    expect(rendered(message)).toMatchSnapshot();
   });
 
   it.each([

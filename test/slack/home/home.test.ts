@@ -14,6 +14,7 @@ import {
   unavailableBlocks,
 } from '../../../src/slack/home/home.view.ts';
 import { newBriefing } from '../../support/briefing.ts';
+import { rendered } from '../../support/rendered.ts';
 import { expectBlocks } from '../kit/limits.ts';
 import { ASKED_AT, SAMPLE_INPUTS, sampleOrder, statedBy } from '../orders/samples.ts';
 
@@ -80,7 +81,7 @@ const FULL: HomeData = {
 it('the Home tab of an admin who approves', () => {
   const blocks = homeBlocks(FULL);
   expectBlocks(blocks, 'home');
-  expect(blocks).toMatchSnapshot();
+  expect(rendered(blocks)).toMatchSnapshot();
 });
 
 it.each([
@@ -146,7 +147,7 @@ it('the Home tab of somebody new', () => {
     briefings: new Map(),
   });
   expectBlocks(blocks, 'home');
-  expect(blocks).toMatchSnapshot();
+  expect(rendered(blocks)).toMatchSnapshot();
 });
 
 it('shows people without an account what waits for them, then the first steps, and little else', () => {

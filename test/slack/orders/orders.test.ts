@@ -19,6 +19,7 @@ import { newBriefing } from '../../support/briefing.ts';
 import { approvedBy, orderEvent } from '../../support/log.ts';
 import fc from '../../support/properties.ts';
 import { phoneLines } from '../../support/reading.ts';
+import { rendered } from '../../support/rendered.ts';
 import { blocksOf, expectBlocks, expectMessage, expectView, pinged } from '../kit/limits.ts';
 import { ASKED_AT, cardOf, SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from './samples.ts';
 
@@ -71,7 +72,7 @@ describe('a card', () => {
     const history = [...approved, happening('denied', 'DENIED', { reason: 'too expensive' })];
     const card = cardOf(order, { approvers: APPROVERS, history });
     expectMessage(card);
-    expect(card).toMatchSnapshot();
+    expect(rendered(card)).toMatchSnapshot();
   });
 
   it.each(ORDER_TASK_NAMES)('for the task %s', (task) => {
@@ -85,7 +86,7 @@ describe('a card', () => {
     );
     const card = cardOf(order, { approvers: APPROVERS });
     expectMessage(card);
-    expect(card).toMatchSnapshot();
+    expect(rendered(card)).toMatchSnapshot();
   });
 
   it('says once that it costs money', () => {
@@ -218,7 +219,7 @@ describe('a reply', () => {
     const reply = orderReply(about, what, APPROVERS);
     if (reply === undefined) throw new Error('nothing is said');
     expectMessage(reply);
-    expect(reply).toMatchSnapshot();
+    expect(rendered(reply)).toMatchSnapshot();
   });
 
   it('does not say twice how an order ended that a person settled', () => {

@@ -20,7 +20,7 @@ import { seeded } from '../../support/seeded.ts';
  */
 
 const GENERAL = 'C0GENERAL';
-const KILLS = 1_000;
+const KILLS = 300;
 const SUBJECTS = 60;
 const AT_ONCE = 4;
 /** Longer than the test. What a killed process had is freed as if its time had passed. */
