@@ -62,3 +62,13 @@ test.each(['deploy/compose.yml', 'deploy/compose.proxy.yml'])(
     expect(Object.keys(composed.services).length).toBeGreaterThan(0);
   },
 );
+
+test('the example proxy and the ingress pass every public path, and no other', () => {
+  const proxy = readFileSync('deploy/compose.proxy.yml', 'utf8');
+  const ingress = readFileSync('deploy/helm/domain-steward/templates/ingress.yaml', 'utf8');
+  const [, passed = ''] = /@public path (.+)/.exec(proxy) ?? [];
+  const [, listed = ''] = /range list (.+) \}\}/.exec(ingress) ?? [];
+  const paths = ['/slack/events', '/calendar/', '/sign/', '/keys/'];
+  expect(passed.split(' ').map((path) => path.replace(/\*$/, ''))).toEqual(paths);
+  expect(listed.split(' ').map((path) => path.replaceAll('"', ''))).toEqual(paths);
+});
