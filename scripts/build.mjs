@@ -56,7 +56,7 @@ async function buildPage(folders, target) {
   });
   for (const folder of folders) {
     const files = await readdir(folder, { recursive: true });
-    const assets = files.filter((file) => /\.(html|css|svg)$/.test(file));
+    const assets = files.filter((file) => /\.(html|css|svg|woff2)$/.test(file));
     await Promise.all(assets.map((file) => cp(join(folder, file), join(target, file))));
   }
 }

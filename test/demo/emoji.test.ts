@@ -22,3 +22,22 @@ test('leaves alone what only looks like one', () => {
     '🔔 at 10:30:00 :nothing: :constructor:',
   );
 });
+
+test('the page’s own font has every emoji, for machines without an emoji font', () => {
+  const css = readFileSync(
+    new URL('../../packages/slack-workspace/page/style/base.css', import.meta.url),
+    'utf8',
+  );
+  const [, list = ''] = /unicode-range:\s*([^;]+);/.exec(css) ?? [];
+  const ranges = list.split(',').map((range) => {
+    const [first = '', last = first] = range.trim().slice(2).split('-');
+    return [Number.parseInt(first, 16), Number.parseInt(last, 16)] as const;
+  });
+  const hasGlyph = (code: number) => ranges.some(([first, last]) => code >= first && code <= last);
+  const source = readFileSync(
+    new URL('../../packages/slack-workspace/page/emoji.ts', import.meta.url),
+    'utf8',
+  );
+  const shown = [...source.matchAll(/: '([^']+)'/g)].flatMap(([, text = '']) => [...text]);
+  expect(shown.filter((character) => !hasGlyph(character.codePointAt(0) ?? 0))).toEqual([]);
+});
