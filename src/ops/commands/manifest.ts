@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { type Document, parseDocument } from 'yaml';
+import { type Command, CommandError, UsageError } from './command.ts';
+
+const FILE = fileURLToPath(new URL('../../../manifest.yml', import.meta.url));
+/** Addresses that Slack needs over HTTP alone. */
+const URLS = [
+  ['features', 'slash_commands', 0, 'url'],
+  ['settings', 'event_subscriptions', 'request_url'],
+  ['settings', 'interactivity', 'request_url'],
+];
+
+export const manifestCommand: Command = {
+  usage: '--socket | --url https://HOST',
+  summary: 'print the manifest of the Slack app, and the link that creates the app',
+  details:
+    '--socket: Slack needs no way to the bot (Socket Mode). --url: the public address of the bot. The output is YAML; the link is in a comment.',
+  options: { socket: { type: 'boolean', default: false }, url: { type: 'string' } },
+  async run({ args, values, print }) {
+    if (args.length > 0) throw new UsageError('manifest takes no arguments.');
+    const { socket, url } = values;
+    if ((socket === true) === (url !== undefined)) throw new UsageError('Give one of --socket and --url.');
+    const text = await readFile(FILE, 'utf8').catch(() => {
+      throw new CommandError(`${FILE} can’t be read.`);
+    });
+    print(manifestText(text, typeof url === 'string' ? publicBase(url) : undefined).trimEnd());
+    return undefined;
+  },
+};
+
+/**
+ * @param text `manifest.yml`
+ * @param base the bot's public address; undefined in Socket Mode
+ */
+export function manifestText(text: string, base: string | undefined): string {
+  // The first comment explains how to fill in the file by hand.
+  const manifest = parseDocument(text.replace(/^(?:#.*\n)+/, ''));
+  for (const path of URLS) {
+    if (base === undefined) manifest.deleteIn(path);
+    else manifest.setIn(path, `${base}/slack/events`);
+  }
+  manifest.setIn(['settings', 'socket_mode_enabled'], base === undefined);
+  manifest.commentBefore = ` Open this link to create the app with everything filled in:\n ${createAppLink(manifest)}\n Or paste this text at https://api.slack.com/apps → Create New App → From a manifest → YAML.`;
+  return manifest.toString({ lineWidth: 0 });
+}
+
+/** https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests, "Sharing manifests". */
+function createAppLink(manifest: Document): string {
+  return `https://api.slack.com/apps?new_app=1&manifest_json=${encodeURIComponent(JSON.stringify(manifest.toJS()))}`;
+}
+
+function publicBase(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'https:' || `${url.username}${url.password}${url.search}${url.hash}` !== '')
+    throw new UsageError('--url must be an https address, such as https://steward.example.com');
+  return url.href.replace(/\/+$/, '');
+}
