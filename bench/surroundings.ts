@@ -7,6 +7,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import { credentialToText } from '../src/accounts/credential.ts';
 import { createVault } from '../src/accounts/vault.ts';
+import { credentialsKeysOf } from '../src/config/credentials-key.ts';
 import { readConfig } from '../src/config/environment.ts';
 import { CHARGED_TASKS, priceEdits } from '../src/money/prices.ts';
 import { Secret } from '../src/service/secret.ts';
@@ -148,8 +149,7 @@ export class Surroundings {
 
   /** Creates what a team has: people with linked accounts, and the price list of a registrar. */
   async #populate(): Promise<void> {
-    const { credentialsKeys } = readConfig(this.environment());
-    const vault = createVault(credentialsKeys);
+    const vault = createVault(credentialsKeysOf(readConfig(this.environment())));
     const database = openDatabase({ url: this.databaseUrl });
     const store = createAccountStore(database);
     const login = { method: 'password', user: 'customer', context: 4 } as const;

@@ -5,6 +5,7 @@ import { createMissingKeyLog } from '../accounts/missing-keys.ts';
 import { createVault, type Vault, VaultError } from '../accounts/vault.ts';
 import { relyingPartyOf } from '../approvals/signing/assertion.ts';
 import { activeKeys } from '../approvals/signing/key-ring.ts';
+import { credentialsKeyFile, credentialsKeysOf } from '../config/credentials-key.ts';
 import type { Config } from '../config/environment.ts';
 import { settingsAsText, withSaved } from '../config/settings.ts';
 import type { LedgerKey } from '../ledger/key.ts';
@@ -287,7 +288,13 @@ export async function connect(site: Site): Promise<Connected> {
 
 function openVault({ config, log, now, metrics }: Site): Vault {
   const logMissingKey = createMissingKeyLog(log, now);
-  return createVault(config.credentialsKeys, (keyId) => {
+  const keys = credentialsKeysOf(config);
+  if (config.credentialsKeys === undefined)
+    log.info(
+      { path: credentialsKeyFile(config) },
+      'credentials key file: no backup contains it, keep a copy',
+    );
+  return createVault(keys, (keyId) => {
     logMissingKey(keyId);
     metrics.unknownKey();
   });

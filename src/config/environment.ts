@@ -18,6 +18,8 @@ export interface VaultKey {
   /** 32 bytes. */
   readonly key: Buffer;
 }
+/** The first one encrypts, all decrypt. */
+export type VaultKeys = [VaultKey, ...VaultKey[]];
 
 const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
 const DEFAULT_PORT = 3000;
@@ -255,8 +257,13 @@ const vaultKeys = z.string().transform((text, context) => {
   }
   const [first, ...rest] = keys;
   if (first === undefined) return problem('must hold at least one key');
-  return [first, ...rest] satisfies [VaultKey, ...VaultKey[]];
+  return [first, ...rest] satisfies VaultKeys;
 });
+
+/** Undefined when it isn't `id:base64(32 bytes)`, comma-separated. */
+export function parseVaultKeys(text: string): VaultKeys | undefined {
+  return vaultKeys.safeParse(text).data;
+}
 
 /** They may contain a secret, like those of Slack and PagerDuty. */
 const webhookUrls = z
@@ -318,7 +325,7 @@ const environment = z.object({
   SERVICE_TIMEOUT: duration.refine((ms) => ms <= 600_000, 'must be at most 10m').default(30_000),
   SERVICE_REPLY_TO: z.email('must be an e-mail address').optional(),
   SERVICE_DEFAULT_CONTEXT: wholeNumber(1, 2_147_483_647).default(4),
-  CREDENTIALS_KEYS: vaultKeys,
+  CREDENTIALS_KEYS: vaultKeys.optional(),
   LEDGER_KEY: ledgerKey.optional(),
   DATABASE_URL: databaseUrl.optional(),
   DATA_DIR: z
@@ -493,6 +500,9 @@ function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]):
   if (given['SLACK_APP_TOKEN'] === undefined && given['SLACK_SIGNING_SECRET'] === undefined) {
     problems.set('SLACK_SIGNING_SECRET', 'is required unless SLACK_APP_TOKEN turns on Socket Mode');
   }
+  if (given['DATABASE_URL'] !== undefined && given['CREDENTIALS_KEYS'] === undefined) {
+    problems.set('CREDENTIALS_KEYS', 'is required with DATABASE_URL');
+  }
   if (given['WEBHOOK_URLS'] !== undefined && given['WEBHOOK_SECRET'] === undefined) {
     problems.set('WEBHOOK_SECRET', 'is required with WEBHOOK_URLS');
   }
@@ -503,12 +513,31 @@ function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]):
   return problems;
 }
 
+/** Required settings in the order in which one gets them. */
+const WHERE_TO_FIND: Readonly<Record<string, string>> = {
+  SLACK_SIGNING_SECRET:
+    'At https://api.slack.com/apps → your app → Basic Information. Socket Mode: App-Level Tokens → Generate, with the scope connections:write (SLACK_APP_TOKEN). HTTP: App Credentials → Signing Secret.',
+  SLACK_BOT_TOKEN:
+    'At https://api.slack.com/apps → your app → Install App → Install to Workspace → Bot User OAuth Token.',
+  APPROVERS:
+    'In Slack: a person’s profile → ⋮ → Copy member ID. For a group: Directories → User groups → the group → ⋮ → Copy group ID.',
+  SERVICE_JSON_URL: 'From your domain service: the address of its JSON interface with the version segment.',
+  CREDENTIALS_KEYS: 'Make one: echo "$(date +%Y-%m):$(openssl rand -base64 32)"',
+};
+const CREATE_APP = 'No Slack app yet? npm run manifest -- --socket prints the link that creates it.';
+
 function formatProblems(problems: Problems): string {
   const examples = new Map<string, string>(Object.entries(VARIABLES));
-  const lines = [...problems].map(
-    ([name, problem]) => `  ${name} ${problem} (example: ${examples.get(name)})`,
-  );
-  return `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\nSet them in the environment or in a .env file.`;
+  const order = Object.keys(WHERE_TO_FIND);
+  const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  const lines = [...problems]
+    .sort(([a], [b]) => place(a) - place(b))
+    .flatMap(([name, problem]) => [
+      `  ${name} ${problem} (example: ${examples.get(name)})`,
+      ...(problem.startsWith('is required') && name in WHERE_TO_FIND ? [`      ${WHERE_TO_FIND[name]}`] : []),
+    ]);
+  const app = problems.has('SLACK_BOT_TOKEN') ? `${CREATE_APP}\n` : '';
+  return `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\n${app}Set them in the environment or in a .env file. Every step: docs/install.md`;
 }
 
 /** By default only the embedded database is backed up: others have their own backups. */
@@ -554,7 +583,7 @@ function configOf(
       replyTo: e.SERVICE_REPLY_TO,
       defaultContext: e.SERVICE_DEFAULT_CONTEXT,
     },
-    /** The first one encrypts, all decrypt. */
+    /** Undefined: a key in `dataDir`, with the embedded database. */
     credentialsKeys: e.CREDENTIALS_KEYS,
     /** Signs seals; undefined: the bot makes one. */
     ledgerKey: e.LEDGER_KEY,

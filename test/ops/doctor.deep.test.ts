@@ -92,7 +92,8 @@ test('what is wrong is said with what to do', async () => {
   expect(output).toMatch(/^wrong {4}Slack: SLACK_APP_TOKEN: /m);
   expect(output).toMatch(/^wrong {4}SERVICE_JSON_URL: 127\.0\.0\.1:9 cannot be reached: /m);
   expect(output).toMatch(/^warning {2}PUBLIC_URL: somebody else answers there/m);
-  expect(lines.at(-1)).toMatch(/^\d+ wrong, \d+ to look at, \d+ ok\.$/);
+  expect(lines.at(-1)).toMatch(/^Next: \w+/);
+  expect(lines.at(-2)).toMatch(/^\d+ wrong, \d+ to look at, \d+ ok\.$/);
   expect(code).toBe(1);
 });
 

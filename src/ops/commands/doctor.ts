@@ -1,5 +1,6 @@
 import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { createVault } from '../../accounts/vault.ts';
+import { credentialsKeysOf } from '../../config/credentials-key.ts';
 import { readConfig, type TeamSettings } from '../../config/environment.ts';
 import { withSaved } from '../../config/settings.ts';
 import { createSlackWeb } from '../../slack/outbound/web.ts';
@@ -8,7 +9,7 @@ import { openDatabase } from '../../store/database.ts';
 import { MigrationError, migrate } from '../../store/migrate.ts';
 import { createSettingsStore } from '../../store/settings.ts';
 import { type Examined, examine } from '../doctor/doctor.ts';
-import { type Finding, formatFinding, summaryOf, wrong } from '../doctor/finding.ts';
+import { type Finding, formatFinding, nextStep, summaryOf, wrong } from '../doctor/finding.ts';
 import { type Command, UsageError, withDatabase } from './command.ts';
 
 export const doctorCommand: Command = {
@@ -26,7 +27,7 @@ export const doctorCommand: Command = {
       print(formatFinding(finding));
     };
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl);
-    const common = { config, vault: createVault(config.credentialsKeys), web, now: () => new Date() };
+    const common = { config, vault: createVault(credentialsKeysOf(config)), web, now: () => new Date() };
     const examineAll = async (settings: TeamSettings, database: Examined['database']) => {
       for await (const finding of examine({ ...common, settings, database })) report(finding);
     };
@@ -48,6 +49,7 @@ export const doctorCommand: Command = {
       await examineAll(withSaved(config.team, {}), undefined);
     }
     print(summaryOf(found));
+    print(nextStep(found));
     return found.some(({ outcome }) => outcome === 'wrong') ? 1 : 0;
   },
 };

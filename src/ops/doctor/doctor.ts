@@ -1,6 +1,8 @@
+import { stat } from 'node:fs/promises';
 import type { AccountStore } from '../../accounts/account.ts';
 import { opensAccount } from '../../accounts/accounts.ts';
 import type { Vault } from '../../accounts/vault.ts';
+import { credentialsKeyFile, credentialsKeysOf } from '../../config/credentials-key.ts';
 import type { Config, TeamSettings } from '../../config/environment.ts';
 import { createSlackWeb, okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
 import { findSealedKeys } from '../../store/sealed-keys.ts';
@@ -26,6 +28,7 @@ export async function* examine(deps: Examined): AsyncGenerator<Finding> {
   const groups: readonly (readonly [subject: string, look: () => Promise<readonly Finding[]>])[] = [
     ['Settings', async () => examineNames(deps.config)],
     ['Database', () => examineDatabase(deps)],
+    ['Key file', async () => examineKeyFile(deps.config)],
     ['Disk', () => examineDisks(deps.config)],
     ['Slack', () => checkSlack(deps.web, slackNames(deps))],
     ['Slack', () => examineAppToken(deps.config)],
@@ -96,7 +99,7 @@ async function examineDatabase({ config, database, vault, now }: Examined): Prom
     for (const { account, sealed } of await database.accounts.sealedWithOtherKey('', MAX_ACCOUNTS)) {
       if (!opened.has(sealed.keyId)) opened.set(sealed.keyId, opensAccount(vault, account, sealed));
     }
-    const known = config.credentialsKeys.map(({ id }) => id);
+    const known = credentialsKeysOf(config).map(({ id }) => id);
     return [
       ...checkServer(facts, now()),
       ...checkKeys(await findSealedKeys(client), known, (keyId) => opened.get(keyId)),
@@ -106,6 +109,16 @@ async function examineDatabase({ config, database, vault, now }: Examined): Prom
 
 /** One of each key is tried. */
 const MAX_ACCOUNTS = 1_000;
+
+/** The key that the bot made, which an operator has to copy. */
+async function examineKeyFile(config: Config): Promise<readonly Finding[]> {
+  if (config.credentialsKeys !== undefined) return [];
+  const file = credentialsKeyFile(config);
+  const isOpen = ((await stat(file)).mode & 0o077) !== 0;
+  return isOpen
+    ? [wrong('Key file', `others can read ${file}.`, `Run chmod 600 ${file}.`)]
+    : [ok('Key file', `${file} encrypts credentials. No backup contains it: keep a copy in a safe place.`)];
+}
 
 async function examineDisks({ databaseUrl, dataDir, backupDir }: Config): Promise<readonly Finding[]> {
   return Promise.all([

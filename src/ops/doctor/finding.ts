@@ -30,6 +30,12 @@ export function summaryOf(found: readonly Finding[]): string {
   return `${count('wrong')} wrong, ${count('warning')} to look at, ${count('ok')} ok.`;
 }
 
+/** The last line: `Ready.`, or the one thing to do first. */
+export function nextStep(found: readonly Finding[]): string {
+  const first = found.find(({ outcome }) => outcome === 'wrong');
+  return first === undefined ? 'Ready.' : `Next: ${first.subject}: ${first.action ?? first.found}`;
+}
+
 /** `1 account`, `2 accounts` */
 export function amount(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;

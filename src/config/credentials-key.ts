@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Config, ConfigError, parseVaultKeys, type VaultKeys } from './environment.ts';
+
+/** No backup contains it: a backup holds the database alone. */
+export function credentialsKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return join(dataDir, 'credentials.key');
+}
+
+/**
+ * The keys of the settings. Without `CREDENTIALS_KEYS`, the embedded database has a key in a file, made once.
+ * @throws {ConfigError} when the file can't be read, written or used
+ */
+export function credentialsKeysOf(config: Pick<Config, 'credentialsKeys' | 'dataDir'>): VaultKeys {
+  if (config.credentialsKeys !== undefined) return config.credentialsKeys;
+  const file = credentialsKeyFile(config);
+  try {
+    // A random id: if the file was lost, its values are reported as sealed with a missing key.
+    const made = `made-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64')}\n`;
+    mkdirSync(config.dataDir, { recursive: true });
+    writeFileSync(file, made, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw new ConfigError(`${file} can’t be written (${codeOf(error)}).`);
+  }
+  try {
+    const keys = parseVaultKeys(readFileSync(file, 'utf8').trim());
+    if (keys !== undefined) return keys;
+  } catch (error) {
+    throw new ConfigError(`${file} can’t be read (${codeOf(error)}).`);
+  }
+  throw new ConfigError(`${file} has no valid key. Restore it from your copy, or set CREDENTIALS_KEYS.`);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}

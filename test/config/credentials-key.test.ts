@@ -1,0 +1,53 @@
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { credentialsKeysOf } from '../../src/config/credentials-key.ts';
+import { ConfigError, parseVaultKeys } from '../../src/config/environment.ts';
+
+let dataDir: string;
+const config = () => ({ credentialsKeys: undefined, dataDir });
+beforeEach(async () => {
+  dataDir = join(await mkdtemp(join(tmpdir(), 'domain-steward-key-')), 'data');
+});
+afterEach(() => rm(join(dataDir, '..'), { recursive: true, force: true }));
+
+test('a key is made once, and only its owner can read it', async () => {
+  const made = credentialsKeysOf(config());
+  const file = join(dataDir, 'credentials.key');
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(credentialsKeysOf(config())).toEqual(made);
+  expect(parseVaultKeys((await readFile(file, 'utf8')).trim())).toEqual(made);
+  expect(made).toHaveLength(1);
+});
+
+test('a key that replaces a lost one has another id', async () => {
+  const [first] = credentialsKeysOf(config());
+  await rm(join(dataDir, 'credentials.key'));
+  const [second] = credentialsKeysOf(config());
+  expect(second.id).not.toBe(first.id);
+});
+
+test('keys of the settings win, and no file is made', async () => {
+  const credentialsKeys = parseVaultKeys(`a:${Buffer.alloc(32).toString('base64')}`);
+  expect(credentialsKeysOf({ credentialsKeys, dataDir })).toBe(credentialsKeys);
+  await expect(stat(dataDir)).rejects.toThrow(/ENOENT/);
+});
+
+test('a file without a valid key is neither used nor replaced, and not repeated', async () => {
+  credentialsKeysOf(config());
+  const file = join(dataDir, 'credentials.key');
+  await writeFile(file, 'canary');
+  await chmod(file, 0o600);
+  expect(() => credentialsKeysOf(config())).toThrow(ConfigError);
+  expect(() => credentialsKeysOf(config())).not.toThrow(/canary/);
+  expect(await readFile(file, 'utf8')).toBe('canary');
+});
+
+test('a folder that can’t be made is an error for operators', async () => {
+  credentialsKeysOf(config());
+  const dataDirInFile = join(dataDir, 'credentials.key', 'data');
+  expect(() => credentialsKeysOf({ credentialsKeys: undefined, dataDir: dataDirInFile })).toThrow(
+    ConfigError,
+  );
+});
