@@ -33,7 +33,7 @@ export const manifestCommand: Command = {
  * @param text `manifest.yml`
  * @param base the bot's public address; undefined in Socket Mode
  */
-export function manifestText(text: string, base: string | undefined): string {
+function manifestText(text: string, base: string | undefined): string {
   // The first comment explains how to fill in the file by hand.
   const manifest = parseDocument(text.replace(/^(?:#.*\n)+/, ''));
   for (const path of URLS) {
