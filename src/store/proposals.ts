@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import type { ProposalStore } from '../approvals/proposals/ports.ts';
+import type { Confirmed } from '../approvals/proposals/decide-confirmation.ts';
+import type { Applied, ProposalStore } from '../approvals/proposals/ports.ts';
 import type { Obstacle, Proposal, ProposalOf, ProposedChange } from '../approvals/proposals/proposal.ts';
+import type { SignedCharter } from '../approvals/signing/ports.ts';
 import { runIn } from './changes.ts';
 import { type Database, storeOf, type Transaction, withStoreError } from './database.ts';
 import { applyPolicy } from './policies.ts';
@@ -30,18 +32,6 @@ class Undone extends Error {
 export function createProposalStore({ prisma }: Database, options: ProposalStoreOptions): ProposalStore {
   const { teamId } = options;
 
-  /** Proposes again what is left of a proposal. */
-  const proposeAgain = async (tx: Transaction, proposal: Proposal, at: Date) => {
-    const changed = await rebased(tx, options, proposal);
-    if (changed === undefined) return undefined;
-    const { id: _id, expiresAt, proposedAt, subject, origin, proposer } = proposal;
-    const left = expiresAt && {
-      expiresAt: new Date(at.getTime() + expiresAt.getTime() - proposedAt.getTime()),
-    };
-    const same = { proposer, origin, ...(subject !== undefined && { subject }) };
-    return propose(tx, teamId, { ...changed, ...same, ...left, proposedAt: at });
-  };
-
   return storeOf('proposals', {
     propose: (proposal) => prisma.$transaction((tx) => propose(tx, teamId, proposal)),
 
@@ -51,14 +41,15 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
         orderBy: [{ proposedAt: 'asc' }, { id: 'asc' }],
       });
       const found = await Promise.all(rows.map((row) => readProposal(row, now)));
-      return found.flatMap((proposal) => ofKinds(kinds, proposal) ?? []);
+      return found.filter((proposal) => isOfKind(proposal, kinds));
     },
 
     find: async (kinds, key, now) => {
       const { OR: isOpen, ...open } = openProposals(teamId, kinds, now);
       const where = { ...open, AND: [{ OR: isOpen }, { OR: [{ id: key }, { subject: key }] }] };
       const row = await prisma.proposal.findFirst({ where });
-      return row === null ? undefined : ofKinds(kinds, await readProposal(row, now));
+      const proposal = row === null ? undefined : await readProposal(row, now);
+      return isOfKind(proposal, kinds) ? proposal : undefined;
     },
 
     read: async (id, now) => {
@@ -71,22 +62,9 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
         changeProposal(tx, teamId, proposal, { confirmations: storableConfirmations(proposal) }, at),
       ),
 
-    apply: async ({ proposal, by }, at, charter) => {
+    apply: async (confirmed, at, charter) => {
       try {
-        return await prisma.$transaction(async (tx) => {
-          if (charter !== undefined && !(await isNextCharter(tx, teamId, charter)))
-            return { kind: 'changed', again: proposal };
-          const applied = await apply(tx, options, proposal, { by: proposal.proposer, confirmedBy: by, at });
-          if (applied !== 'applied' && applied !== 'changed') throw new Undone(applied);
-          const state = applied === 'applied' ? 'confirmed' : 'superseded';
-          const ended = { state, endedBy: by, endedAt: at } as const;
-          const confirmations = storableConfirmations(proposal);
-          if (!(await changeProposal(tx, teamId, proposal, { ...ended, confirmations }, at)))
-            throw new Undone('somebody_was_faster');
-          if (applied === 'changed') return { kind: 'changed', again: await proposeAgain(tx, proposal, at) };
-          if (charter !== undefined) await writeCharter(tx, teamId, charter, at);
-          return { kind: 'applied', proposal: { ...proposal, state, endedBy: by } };
-        });
+        return await prisma.$transaction((tx) => applyConfirmed(tx, options, confirmed, at, charter));
       } catch (error) {
         if (!(error instanceof Undone)) throw error;
         return error.why === 'somebody_was_faster' ? undefined : { kind: 'blocked', by: error.why };
@@ -97,6 +75,44 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
       prisma.$transaction((tx) =>
         changeProposal(tx, teamId, proposal, { state: 'withdrawn', endedBy: by, endedAt: at }, at),
       ),
+  });
+}
+
+async function applyConfirmed(
+  tx: Transaction,
+  options: ProposalStoreOptions,
+  { proposal, by }: Confirmed,
+  at: Date,
+  charter: SignedCharter | undefined,
+): Promise<Applied> {
+  const { teamId } = options;
+  if (charter !== undefined && !(await isNextCharter(tx, teamId, charter)))
+    return { kind: 'changed', again: proposal };
+  const applied = await apply(tx, options, proposal, { by: proposal.proposer, confirmedBy: by, at });
+  if (applied !== 'applied' && applied !== 'changed') throw new Undone(applied);
+  const state = applied === 'applied' ? 'confirmed' : 'superseded';
+  const ended = { state, endedBy: by, endedAt: at, confirmations: storableConfirmations(proposal) } as const;
+  if (!(await changeProposal(tx, teamId, proposal, ended, at))) throw new Undone('somebody_was_faster');
+  if (applied === 'changed') return { kind: 'changed', again: await proposeAgain(tx, options, proposal, at) };
+  if (charter !== undefined) await writeCharter(tx, teamId, charter, at);
+  return { kind: 'applied', proposal: { ...proposal, state, endedBy: by } };
+}
+
+/** Proposes the remaining changes of a superseded proposal. */
+async function proposeAgain(
+  tx: Transaction,
+  options: ProposalStoreOptions,
+  proposal: Proposal,
+  proposedAt: Date,
+): Promise<Proposal | undefined> {
+  const changed = await rebased(tx, options, proposal);
+  if (changed === undefined) return undefined;
+  const { expiresAt, subject, origin, proposer } = proposal;
+  const leftMs = expiresAt && expiresAt.getTime() - proposal.proposedAt.getTime();
+  return propose(tx, options.teamId, {
+    ...{ ...changed, proposer, origin, proposedAt },
+    ...(subject !== undefined && { subject }),
+    ...(leftMs !== undefined && { expiresAt: new Date(proposedAt.getTime() + leftMs) }),
   });
 }
 
@@ -168,16 +184,9 @@ export function purgeProposals({ prisma }: Database, now: Date): Promise<number>
   });
 }
 
-function ofKinds<Kind extends Proposal['kind']>(
+function isOfKind<Kind extends Proposal['kind']>(
+  proposal: Proposal | undefined,
   kinds: readonly Kind[],
-  proposal: Proposal,
-): ProposalOf<Kind> | undefined {
-  return isOfKinds(kinds, proposal) ? proposal : undefined;
-}
-
-function isOfKinds<Kind extends Proposal['kind']>(
-  kinds: readonly Kind[],
-  proposal: Proposal,
-): proposal is ProposalOf<Kind> & Proposal {
-  return kinds.some((kind) => kind === proposal.kind);
+): proposal is ProposalOf<Kind> {
+  return kinds.some((kind) => kind === proposal?.kind);
 }

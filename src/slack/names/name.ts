@@ -68,8 +68,16 @@ async function runName(call: CommandCall): Promise<void> {
 
 /** Changes of the name that wait for confirmation. */
 async function waitingChanges({ context, person }: CommandCall, name: string): Promise<readonly AnyBlock[]> {
-  const open = await context.proposals.list(['facts', 'lapse']);
-  const ofName = open.filter(({ payload }) => payload.names.some((changed) => changed.name === name));
+  const [open, domain] = await Promise.all([
+    context.proposals.list(['facts', 'lapse']),
+    context.expiry.find(name),
+  ]);
+  // A renewal ends the request to let a name lapse.
+  const ofName = open.filter(
+    ({ kind, payload }) =>
+      (kind === 'facts' || domain?.lapse !== undefined) &&
+      payload.names.some((changed) => changed.name === name),
+  );
   const messages = ofName.map((each) => proposalMessage(context, each, person.id));
   return (await Promise.all(messages)).flatMap(({ blocks }) => blocks);
 }
