@@ -22,11 +22,19 @@ import { type WaitingDecision, waitingDecision } from './approvers.ts';
  * signing page.
  */
 
-export interface Briefing {
+/** What a requester must know to confirm a draft. */
+export interface DraftBriefing {
   /** When it was read. */
   readonly now: Date;
   /** The statement; undefined if the rows give no request. */
   readonly statement: Statement | undefined;
+  /** The last successful order for the same name, and what it cost. */
+  readonly last: { readonly order: Order; readonly cost: OrderCost | undefined } | undefined;
+  /** The price of restoring the name that a deletion deletes. */
+  readonly restoreCost: OrderCost | undefined;
+}
+
+export interface Briefing extends DraftBriefing {
   /** The log of the order: who approved, and what was asked and paid. */
   readonly history: readonly OrderLogEntry[];
   /** The approvals that a waiting order needs now. */
@@ -43,10 +51,6 @@ export interface Briefing {
   readonly impact: OrderImpact | 'unseen' | 'none';
   /** The open incidents of the names of a waiting order. */
   readonly incidents: readonly ListedIncident[];
-  /** The last successful order for the same name, and what it cost. */
-  readonly last: { readonly order: Order; readonly cost: OrderCost | undefined } | undefined;
-  /** The price of restoring the name that a deletion deletes. */
-  readonly restoreCost: OrderCost | undefined;
   /** The names that a waiting mandate would cover. */
   readonly preview: MandatePreview | undefined;
 }
@@ -66,7 +70,7 @@ export async function loadBriefing(
 ): Promise<Briefing> {
   const isWaiting = order.state === 'PENDING';
   const pricing = isWaiting || isPaused(order) ? currentCost(orders, order) : undefined;
-  const [log, decision, cost, budgets, term, impact, incidents, past, preview] = await Promise.all([
+  const [log, decision, cost, budgets, term, impact, incidents, draft, preview] = await Promise.all([
     history ?? orders.store.history(order.id, 'system'),
     isWaiting ? waitingDecision(orders, order) : undefined,
     isWaiting ? pricing : undefined,
@@ -76,13 +80,12 @@ export async function loadBriefing(
     readTerm(expiry.findListed, order),
     isWaiting ? names.impacts.forCard(order) : ('none' as const),
     isWaiting ? names.orderIncidents.openOf(order) : [],
-    readPast(orders, order),
+    loadDraftBriefing(orders, order),
     isWaiting ? readPreview(orders, order) : undefined,
   ]);
   return {
-    now: orders.now(),
-    statement: readStatement(order, orders.servicePlaces),
-    ...{ history: log, decision, cost, budgets, term, impact, incidents, ...past, preview },
+    ...draft,
+    ...{ history: log, decision, cost, budgets, term, impact, incidents, preview },
     approvers: decision === undefined ? [] : approversIn(decision),
   };
 }
@@ -98,27 +101,29 @@ function approversIn({ demand, standIns }: WaitingDecision): readonly string[] {
   return [...new Set([...listed, ...[...standIns.values()].map(({ userId }) => userId)])];
 }
 
-/** The last change of the only name of a live order or draft. Leaves out other people's private orders. */
-async function readPast(
-  { store, priceOf }: OrdersContext,
-  { state, task, account, items }: Order,
-): Promise<{ readonly last: Briefing['last']; readonly restoreCost: OrderCost | undefined }> {
-  const [item, ...others] = items;
+/** Reads the last change of the only name of a live order or draft. Leaves out other people's private orders. */
+export async function loadDraftBriefing(
+  { store, priceOf, now, servicePlaces }: OrdersContext,
+  order: Order,
+): Promise<DraftBriefing> {
+  const { state, task, account } = order;
+  const [item, ...others] = order.items;
+  const draft = { now: now(), statement: readStatement(order, servicePlaces), last: undefined };
   const isAsked = state === 'PENDING' || state === 'DRAFT';
   const isShown = isAsked && FOLLOWED_TASKS.includes(task) && !isDemoContext(account.context);
-  if (!isShown || item === undefined || others.length > 0) return { last: undefined, restoreCost: undefined };
-  const [[order], restoreCost] = await Promise.all([
+  if (!isShown || item === undefined || others.length > 0) return { ...draft, restoreCost: undefined };
+  const [[last], restoreCost] = await Promise.all([
     store.list({
       ...{ viewer: 'system', name: item.name, tasks: FOLLOWED_TASKS },
       ...{ states: ['SUCCEEDED'], isLive: true, limit: 1 },
     }),
     task === 'delete' ? priceOf({ task: 'restore', names: [item.name], input: undefined }) : undefined,
   ]);
-  if (order === undefined || order.isPrivate) return { last: undefined, restoreCost };
-  const history = await store.history(order.id, 'system');
+  if (last === undefined || last.isPrivate) return { ...draft, restoreCost };
+  const history = await store.history(last.id, 'system');
   const asked = history.findLast((event) => event.kind === 'requested')?.price;
   const cost = history.findLast((event) => event.kind === 'approved')?.price ?? asked;
-  return { last: { order, cost }, restoreCost };
+  return { ...draft, last: { order: last, cost }, restoreCost };
 }
 
 async function readPreview(orders: OrdersContext, order: Order): Promise<MandatePreview | undefined> {

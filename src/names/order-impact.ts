@@ -199,14 +199,19 @@ async function delegation(context: NamesContext, order: Order, { name }: OrderIt
   return delegationOf(checks);
 }
 
-async function atAsking(context: NamesContext, order: Order): Promise<Impact | undefined> {
+async function atAsking(context: NamesContext, order: Order): Promise<Impact | 'unseen' | undefined> {
   const question = questionOf(order);
   if (question === undefined) return undefined;
-  const { impact, history } = await findWithHistory(context, question, context.quickDns, QUICK_MS);
-  await context.impacts.saveImpact(order.id, impact, 'asking');
-  const before = order.task === 'nameservers' ? currentNameServers(history) : undefined;
-  if (before !== undefined) await context.impacts.saveNameServers(order.id, before);
-  return impact;
+  try {
+    const { impact, history } = await findWithHistory(context, question, context.quickDns, QUICK_MS);
+    await context.impacts.saveImpact(order.id, impact, 'asking');
+    const before = order.task === 'nameservers' ? currentNameServers(history) : undefined;
+    if (before !== undefined) await context.impacts.saveNameServers(order.id, before);
+    return impact;
+  } catch (err) {
+    context.log.error({ err, orderId: order.id }, 'looking what hangs on a name');
+    return 'unseen';
+  }
 }
 
 async function stored(context: NamesContext, name: string, task: ImpactTask): Promise<Impact> {

@@ -177,13 +177,3 @@ export function viewerOf({ context, person }: Interaction): PersonViewer {
 export function formOrigin({ channelId = '', threadTs }: Interaction, subject?: string): FormOrigin {
   return { channelId, threadTs, subject };
 }
-
-/** A form as it is shown for these values. */
-export async function renderForm(
-  feature: FormFeature,
-  call: Interaction,
-  origin: FormOrigin,
-  values: FormValues,
-): Promise<FormView> {
-  return { form: feature.form, origin, values, ...(await feature.render?.(call, origin, values)) };
-}

@@ -1,6 +1,7 @@
 import type { ModalView } from '@slack/types';
-import { type Action, type ActionCall, type FormFeature, renderForm } from './feature.ts';
+import type { Action, ActionCall, FormFeature } from './feature.ts';
 import { formView } from './kit/form.ts';
+import { renderForm } from './open-form.ts';
 import { okResponse, SlackApiError, type SlackWeb } from './outbound/web.ts';
 
 /* Menus whose choice changes the fields of their form. */

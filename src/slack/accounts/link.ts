@@ -30,7 +30,7 @@ import {
   readForm,
 } from '../kit/form.ts';
 import { createLimiter, type Limiter } from '../kit/limiter.ts';
-import { openForm } from '../orders/ordering.ts';
+import { openForm } from '../open-form.ts';
 import { refreshing } from '../refresh-form.ts';
 import {
   activeText,

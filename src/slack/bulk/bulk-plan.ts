@@ -11,7 +11,8 @@ import { type Interaction, viewerOf } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import type { FormOrigin } from '../kit/form.ts';
-import { notPlacedMessage, placeOrder } from '../orders/ordering.ts';
+import { notPlacedMessage } from '../orders/order-reply.ts';
+import { placeFromForm } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
 import { leftOutCells, planMessage, plannedAlreadyText } from './bulk.view.ts';
 
@@ -91,7 +92,7 @@ export async function placePlan(call: Interaction, origin: FormOrigin, asked: As
   }
   const sums = sumByCurrency(rows.flatMap(({ name }) => facts.get(name)?.price ?? []));
   if (rows.length === 0) return planMessage(plan, undefined, sums);
-  const outcome = await placeOrder(call, origin, {
+  const outcome = await placeFromForm(call, origin, {
     task,
     input: {},
     bulk: { rows, findings, leftOut: leftOut.length },

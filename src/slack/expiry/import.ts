@@ -5,7 +5,7 @@ import type { Feature, FormFeature } from '../feature.ts';
 import { message } from '../kit/blocks.ts';
 import { fieldsOf, noticeView } from '../kit/form.ts';
 import { gateOf } from '../names/fact-changes.ts';
-import { openForm } from '../orders/ordering.ts';
+import { openForm } from '../open-form.ts';
 import { importProgress, importReport } from './expiry.view.ts';
 import { listIssueText } from './watch-list.view.ts';
 

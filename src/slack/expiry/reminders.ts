@@ -4,6 +4,7 @@ import { MAX_SNOOZE_DAYS } from '../../expiry/watch-list.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { rulesOutRenewal } from '../../names/incident.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
+import { maySee } from '../../orders/visibility.ts';
 import { displayName } from '../../zones/names.ts';
 import { renewalDaysOf, waitingOfListed } from '../approvals/waiting.ts';
 import {
@@ -13,6 +14,7 @@ import {
   formOrigin,
   type Interaction,
   type Submitted,
+  viewerOf,
 } from '../feature.ts';
 import { count, LIMITS, lines, type Message, section, textMessage } from '../kit/blocks.ts';
 import {
@@ -28,10 +30,13 @@ import {
   typedField,
 } from '../kit/form.ts';
 import { gateOf } from '../names/fact-changes.ts';
+import { openForm } from '../open-form.ts';
+import { openAlreadyAtFieldText } from '../orders/asking.view.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
 import { fieldProblems } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
-import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from '../orders/ordering.ts';
+import { outcomeMessage } from '../orders/order-reply.ts';
+import { placeOrder } from '../orders/ordering.ts';
 import { confirmProposal } from '../proposals/proposals.ts';
 import { knownOfLapse } from '../proposals/views.ts';
 import { digestList } from './digest.view.ts';
@@ -204,7 +209,13 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     if (outcome.kind === 'open_already') {
       // The other names stay ticked, so that an issue of one name does not make people tick the rest again.
       return {
-        errors: { names: await openAlreadyAtField(call, outcome.order, names) },
+        errors: {
+          names: openAlreadyAtFieldText(
+            outcome.order,
+            names,
+            await maySee(call.context.orders, outcome.order, viewerOf(call)),
+          ),
+        },
       };
     }
     const said = await outcomeMessage(call, outcome);

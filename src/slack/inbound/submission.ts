@@ -3,14 +3,7 @@ import type { AckFn, ViewResponseAction } from '@slack/bolt';
 import type { ModalView } from '@slack/types';
 import type { z } from 'zod';
 import type { SlackContext } from '../context.ts';
-import {
-  type FormFeature,
-  type Interaction,
-  type NextView,
-  type Permitted,
-  renderForm,
-  type Submitted,
-} from '../feature.ts';
+import type { FormFeature, Interaction, NextView, Permitted, Submitted } from '../feature.ts';
 import { publishHome } from '../home/home.ts';
 import { escapeText, type Message, section, textMessage } from '../kit/blocks.ts';
 import {
@@ -21,6 +14,7 @@ import {
   joinErrors,
   noticeView,
 } from '../kit/form.ts';
+import { renderForm } from '../open-form.ts';
 import { withPlainNames } from '../outbound/plain-names.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
 import { ANSWERED_ELSEWHERE, CHECKING } from './access.view.ts';

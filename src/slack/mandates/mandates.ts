@@ -21,7 +21,8 @@ import {
   typedField,
 } from '../kit/form.ts';
 import { pageActions, pageOf } from '../kit/pages.ts';
-import { openForm, outcomeMessage } from '../orders/ordering.ts';
+import { openForm } from '../open-form.ts';
+import { outcomeMessage } from '../orders/order-reply.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import {
   endedText,

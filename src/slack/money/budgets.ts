@@ -5,7 +5,7 @@ import type { Feature, Interaction, SubmissionCall, Submitted } from '../feature
 import { context as contextBlock, textMessage } from '../kit/blocks.ts';
 import { formOfList } from '../kit/edited-list.ts';
 import { choiceField, type FieldLook, field } from '../kit/form.ts';
-import { opening } from '../orders/ordering.ts';
+import { opening } from '../open-form.ts';
 import { BUDGET, budgetIntro } from './budget.view.ts';
 import { PRICE_ISSUES } from './price.view.ts';
 

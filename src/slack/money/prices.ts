@@ -23,7 +23,7 @@ import { csvFile } from '../kit/csv-file.ts';
 import { formOfList } from '../kit/edited-list.ts';
 import { choiceField, errorTexts, fieldsOf, TYPED_OR_EMPTY, typedField } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
-import { opening } from '../orders/ordering.ts';
+import { opening } from '../open-form.ts';
 import { MAX_WAITING_PRICES } from '../proposals/admin-proposal.view.ts';
 import { proposeToAdmins } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';

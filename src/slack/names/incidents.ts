@@ -7,12 +7,11 @@ import {
   type FormFeature,
   type Interaction,
   isAdmin,
-  renderForm,
   type Submitted,
 } from '../feature.ts';
 import { type FormOrigin, fieldsOf, formView, neededReason, readForm } from '../kit/form.ts';
 import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
-import { openForm } from '../orders/ordering.ts';
+import { openForm, renderForm } from '../open-form.ts';
 import {
   EVERY_NAME,
   INCIDENTS_SHOWN,

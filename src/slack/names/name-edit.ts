@@ -15,7 +15,7 @@ import {
 import { ownSentence, section, textMessage } from '../kit/blocks.ts';
 import { type FieldLook, type Form, field, fieldsOf, linesIn, optionsOf, readForm } from '../kit/form.ts';
 import { cleanReason } from '../kit/parse.ts';
-import { openForm } from '../orders/ordering.ts';
+import { openForm } from '../open-form.ts';
 import { tryPosting } from '../outbound/post-message.ts';
 import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';

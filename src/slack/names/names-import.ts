@@ -5,7 +5,7 @@ import type { Progress } from '../../names/ports.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import { type ActionCall, type Feature, type FormFeature, formOrigin, type Interaction } from '../feature.ts';
 import { fieldsOf } from '../kit/form.ts';
-import { opening } from '../orders/ordering.ts';
+import { opening } from '../open-form.ts';
 import { withProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
 import { changesFile, editedText } from './fact-changes.ts';

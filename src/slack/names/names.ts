@@ -12,7 +12,7 @@ import { type ActionCall, type CommandCall, type Feature, formOrigin, type Inter
 import { LIMITS, type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { nearest } from '../kit/parse.ts';
-import { openForm } from '../orders/ordering.ts';
+import { openForm } from '../open-form.ts';
 import { sendFile } from '../send-file.ts';
 import { nameEditForm } from './name-edit.ts';
 import { namesImportForm } from './names-import.ts';

@@ -13,11 +13,14 @@ import { requestIssueText } from './request-issue.view.ts';
 
 /* What a person is told who asks for something, at once: that it is asked for, or why not. */
 
-/** Why nothing was asked for. */
+/** Why nothing was asked for. @param isSeen whether the person may see the order that is open already */
 export function notAskedMessage(
-  outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' | 'open_already' }>,
+  outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
+  isSeen: boolean,
 ): Message {
   switch (outcome.kind) {
+    case 'open_already':
+      return textMessage(openAlreadyText(outcome.order, isSeen));
     case 'not_linked':
       return NOT_LINKED;
     case 'unsupported':
@@ -45,7 +48,7 @@ function problemList(problems: readonly string[]): string {
 }
 
 /** The refusal of a second order for the same task and name, with the way to the open one. */
-export function openAlreadyText(order: Order, isSeen: boolean): string {
+function openAlreadyText(order: Order, isSeen: boolean): string {
   return isSeen
     ? `Nothing was asked for yet. There is an open order for this already: ${code(order.id)} *${escapeText(orderTitle(order))}*, asked by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`
     : 'Nothing was asked for yet. There is an open order for this already. It is private: the person who asked, approvers and admins see it. Ask an approver.';

@@ -1,7 +1,7 @@
 import type { SectionBlock } from '@slack/types';
 import { isDemoContext } from '../../accounts/account.ts';
 import type { WaitingDecision } from '../../approvals/approvers.ts';
-import type { Briefing } from '../../approvals/briefing.ts';
+import type { Briefing, DraftBriefing } from '../../approvals/briefing.ts';
 import { present } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { compareImpacts } from '../../names/impact.ts';
@@ -396,7 +396,7 @@ function notesOf({ task, items }: Order) {
 }
 
 /** `Renewed a week ago, for about €36.00`: what was paid for lately would be lost, or paid for twice. */
-export function pastLine({ last, now }: Briefing): string | undefined {
+export function pastLine({ last, now }: DraftBriefing): string | undefined {
   const at = last?.order.closedAt;
   if (last === undefined || at === undefined) return undefined;
   const days = Math.floor((now.getTime() - at.getTime()) / DAY_MS);
@@ -419,7 +419,7 @@ function daysAgo(days: number): string {
 }
 
 /** Whether what was deleted can be brought back, and for how much. */
-export function restoreLines(order: Order, { restoreCost }: Briefing): string[] {
+export function restoreLines(order: Order, { restoreCost }: DraftBriefing): string[] {
   const note = notesOf(order).find((each) => each.code === 'restorable_then_free');
   if (note?.code !== 'restorable_then_free') return [];
   const price =

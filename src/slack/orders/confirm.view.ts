@@ -1,5 +1,5 @@
 import { isDemoContext } from '../../accounts/account.ts';
-import type { Briefing } from '../../approvals/briefing.ts';
+import type { DraftBriefing } from '../../approvals/briefing.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { Order } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -13,7 +13,7 @@ import { formatTaskNote } from './task-notes.view.ts';
 /* The message that confirms a draft: what will happen, and what hangs on the name. */
 
 /** @param impact undefined for a task that puts nothing at risk */
-export function confirmMessage(order: Order, briefing: Briefing, impact?: Impact | 'unseen'): Message {
+export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: Impact | 'unseen'): Message {
   const title = `${isDemoContext(order.account.context) ? 'DEMO · ' : ''}${orderTitle(order)}?`;
   const { words, notes } = taskNamed(order.task);
   const restorable = restoreLines(order, briefing);
@@ -27,17 +27,19 @@ export function confirmMessage(order: Order, briefing: Briefing, impact?: Impact
     )
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
   const yes = words.confirm ?? `Yes, ${words.verb.toLowerCase()}`;
+  const said = [
+    `*${escapeText(title)}*`,
+    ...commonFacts(briefing.statement).map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`),
+    ...(impact === undefined ? [] : impactWarnings(impact)),
+    accountLine(order),
+    pastLine(briefing),
+    ...noteLines,
+    ...restorable,
+  ];
+  const confirm = orderButton(order, 'order_confirm', yes, 'danger');
   return message(escapeText(title), [
-    ...lines([
-      `*${escapeText(title)}*`,
-      ...commonFacts(briefing.statement).map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`),
-      ...(impact === undefined ? [] : impactWarnings(impact)),
-      accountLine(order),
-      pastLine(briefing),
-      ...noteLines,
-      ...restorable,
-    ]),
-    ...actions(`confirm_${order.id}`, [orderButton(order, 'order_confirm', yes, 'danger')]),
+    ...lines(said),
+    ...actions(`confirm_${order.id}`, [confirm]),
     context(`${systemText(order)} · Nothing was sent. It is forgotten after 15 minutes.`),
   ]);
 }

@@ -13,10 +13,11 @@ import {
   TYPED_OR_EMPTY,
   typedField,
 } from '../kit/form.ts';
+import { openFromLine } from '../open-form.ts';
 import { LAST_WORD_UNREAD, yearsLastText } from './asking.view.ts';
 import { NO_AUTH_CODE } from './input-issue.view.ts';
 import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
-import { openFromLine, orderFromLine, refusalOfAccount } from './ordering.ts';
+import { orderFromLine, refusalOfAccount } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
 /* The tasks for domains. Each runs at once when the line is complete, and opens its form when it is not. */

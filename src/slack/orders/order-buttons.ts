@@ -54,6 +54,7 @@ import {
   reasonField,
   typedField,
 } from '../kit/form.ts';
+import { openForm } from '../open-form.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { sendFile } from '../send-file.ts';
 import { answersFile, answersText, answersView, fitsView, NOTHING_MORE_SAID } from './answer.view.ts';
@@ -79,7 +80,8 @@ import {
 } from './order-buttons.view.ts';
 import { valuesFromInput } from './order-form.ts';
 import { lookActions, whereAllIsShown } from './order-look.ts';
-import { impactAtAsking, missingCard, openAlready, openForm, outcomeMessage } from './ordering.ts';
+import { waitForCard } from './order-posts.ts';
+import { notPlacedMessage, outcomeMessage } from './order-reply.ts';
 import { refusalText } from './refusal.view.ts';
 import { briefText } from './statement.view.ts';
 import { userForm } from './users.ts';
@@ -138,7 +140,7 @@ async function confirm(call: ActionCall): Promise<void> {
   const order = await loadVisible(orders, viewerOf(call), call.value);
   if (order?.state === 'DRAFT' && (await mustTypeName(call, order))) {
     // The form shows what hangs on the name now.
-    await impactAtAsking(call, order);
+    await call.context.names.impacts.atAsking(order);
     return openForm(call, confirmForm, formOrigin(call, order.id));
   }
   await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
@@ -150,14 +152,8 @@ function isManyLost(order: Order): boolean {
 }
 
 async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Promise<Message> {
-  switch (outcome.kind) {
-    case 'open_already':
-      return openAlready(call, outcome.order);
-    case 'refused':
-      return textMessage(refusalText(outcome.refusal));
-    case 'confirmed':
-      return (await missingCard(call, outcome.order)) ?? textMessage(confirmedText(outcome.order));
-  }
+  if (outcome.kind !== 'confirmed') return notPlacedMessage(call, outcome);
+  return (await waitForCard(call, outcome.order)) ?? textMessage(confirmedText(outcome.order));
 }
 
 /** Whether a name must be typed: for tasks that can lose one, and when the impact is not known. */

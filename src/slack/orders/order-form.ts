@@ -23,7 +23,8 @@ import {
 import { accountChangedText, retriedMessage } from './asking.view.ts';
 import { type FieldProblem, fieldProblems, issueText, notOfferedText } from './input-issue.view.ts';
 import { interfaceNote, TIES } from './interface.view.ts';
-import { outcomeMessage, placeOrder, refusalOfAccount, refusalOfPolicy } from './ordering.ts';
+import { outcomeMessage } from './order-reply.ts';
+import { placeFromForm, refusalOfAccount, refusalOfPolicy } from './ordering.ts';
 
 /*
  * The form of a task that becomes an order. It is filled from the line and from the person's last order, and read back
@@ -230,7 +231,7 @@ async function placeTyped(
   }
   const reasoned = readForm(REASONED, values);
   if ('errors' in reasoned) return reasoned;
-  const outcome = await placeOrder(call, call.origin, {
+  const outcome = await placeFromForm(call, call.origin, {
     task: options.task,
     input: inputOf(options, values),
     reason: reasoned.value.reason,

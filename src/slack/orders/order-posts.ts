@@ -1,8 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Order } from '../../orders/order.ts';
 import type { OrderWithHistory } from '../../orders/ports.ts';
 import type { PostedMessage } from '../../outbox/notifications.ts';
+import type { Interaction } from '../feature.ts';
+import type { Message } from '../kit/blocks.ts';
 import type { SendNotification } from '../outbound/notify.ts';
 import type { MessageMetadata } from '../outbound/post-message.ts';
+import { missingCardMessage } from './asking.view.ts';
 
 /* What all messages about an order have in common. */
 
@@ -28,6 +32,27 @@ export interface PlannedThread extends PlannedOrder {
   readonly thread: Thread;
   /** When the last event happened that is to be told. */
   readonly since: Date;
+}
+
+/** A card that is posted by then needs no other answer. Slack gives up after 3 s. */
+const CARD_WITHIN_MS = 1_700;
+/** The first interval between two checks for the card. */
+const CARD_POLL_MS = 100;
+
+/** Waits for the card of an order. @returns the answer in its place; undefined when it is posted in time */
+export async function waitForCard(call: Interaction, order: Order): Promise<Message | undefined> {
+  call.acknowledge();
+  for (let waitMs = CARD_POLL_MS; ; waitMs *= 2) {
+    const claim = await call.context.notifications.read({ kind: 'order', id: order.id });
+    const card = claim?.notifications.find(({ purpose }) => purpose === CARD);
+    if (card?.message !== undefined) return undefined;
+    const leftMs = call.arrivedAt + CARD_WITHIN_MS - performance.now();
+    if (leftMs <= 0) {
+      const { dueAt } = card ?? {};
+      return missingCardMessage(order, dueAt && dueAt.getTime() - call.context.now().getTime());
+    }
+    await sleep(Math.min(waitMs, leftMs));
+  }
 }
 
 /** The metadata of a message, for programs. */

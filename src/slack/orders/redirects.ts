@@ -3,9 +3,9 @@ import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import { choiceField, type FieldLook, type FormValues, field, TYPED, typedField } from '../kit/form.ts';
+import { openFromLine } from '../open-form.ts';
 import { refreshing } from '../refresh-form.ts';
 import { orderForm, pick } from './order-form.ts';
-import { openFromLine } from './ordering.ts';
 
 /* Redirects from a name or an address to a target. */
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { displayName } from '../../zones/names.ts';
-import { type FormFeature, renderForm, type SubmissionCall, type Submitted } from '../feature.ts';
+import type { FormFeature, SubmissionCall, Submitted } from '../feature.ts';
 import type { MenuOption } from '../kit/blocks.ts';
 import {
   type Form,
@@ -13,6 +13,7 @@ import {
   PICKED,
   readForm,
 } from '../kit/form.ts';
+import { renderForm } from '../open-form.ts';
 
 /*
  * The shortcuts: the same forms on any message, whose names are offered and whose thread gets the order's card, and

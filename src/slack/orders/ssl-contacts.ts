@@ -3,9 +3,9 @@ import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import { type FormValues, TYPED_LINES, typedField } from '../kit/form.ts';
+import { openFromLine } from '../open-form.ts';
 import { noContactIdText } from './asking.view.ts';
 import { orderForm } from './order-form.ts';
-import { openFromLine } from './ordering.ts';
 
 /*
  * Contacts of SSL certificates.

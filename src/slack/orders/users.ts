@@ -3,9 +3,9 @@ import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import { type FieldLook, typedField } from '../kit/form.ts';
+import { openFromLine } from '../open-form.ts';
 import { refreshing } from '../refresh-form.ts';
 import { orderForm, readSecret } from './order-form.ts';
-import { openFromLine } from './ordering.ts';
 import { sslContactForm } from './ssl-contacts.ts';
 
 /*

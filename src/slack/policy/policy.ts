@@ -4,7 +4,7 @@ import { policyToYaml } from '../../policy/yaml.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin } from '../feature.ts';
 import { formView } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
-import { openForm, opening } from '../orders/ordering.ts';
+import { openForm, opening } from '../open-form.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { otherAdmins } from '../proposals/proposal-notifications.ts';
 import { confirmProposal } from '../proposals/proposals.ts';

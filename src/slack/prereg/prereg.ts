@@ -27,8 +27,8 @@ import {
   TYPED_LINES,
   typedField,
 } from '../kit/form.ts';
+import { openFromLine } from '../open-form.ts';
 import { interfaceNote } from '../orders/interface.view.ts';
-import { openFromLine } from '../orders/ordering.ts';
 import { refreshing } from '../refresh-form.ts';
 import {
   equalAndXmlText,

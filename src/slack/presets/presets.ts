@@ -15,7 +15,6 @@ import {
   formOrigin,
   type Interaction,
   isAdmin,
-  renderForm,
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
@@ -33,8 +32,8 @@ import {
   typedField,
 } from '../kit/form.ts';
 import { pageActions, pageOf } from '../kit/pages.ts';
+import { openForm, opening, renderForm } from '../open-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from '../orders/domains.ts';
-import { openForm, opening } from '../orders/ordering.ts';
 import { afterEarlier, refreshing } from '../refresh-form.ts';
 import {
   PRESET_GONE,

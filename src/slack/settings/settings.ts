@@ -22,7 +22,6 @@ import {
   type FormFeature,
   formOrigin,
   type Interaction,
-  renderForm,
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
@@ -40,7 +39,7 @@ import {
   joinErrors,
   readForm,
 } from '../kit/form.ts';
-import { openForm } from '../orders/ordering.ts';
+import { openForm, renderForm } from '../open-form.ts';
 import { postMessage } from '../outbound/post-message.ts';
 import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';

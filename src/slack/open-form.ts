@@ -1,0 +1,87 @@
+import {
+  type Action,
+  type ActionCall,
+  type CommandCall,
+  type FormFeature,
+  formOrigin,
+  type Interaction,
+} from './feature.ts';
+import { type FormOrigin, type FormValues, type FormView, formView } from './kit/form.ts';
+import { unusedWords } from './orders/input-issue.view.ts';
+import { SlackApiError } from './outbound/web.ts';
+
+/* Opens forms: from a button, a menu or a command's line. */
+
+/** A form as it is shown for these values. */
+export async function renderForm(
+  feature: FormFeature,
+  call: Interaction,
+  origin: FormOrigin,
+  values: FormValues,
+): Promise<FormView> {
+  return { form: feature.form, origin, values, ...(await feature.render?.(call, origin, values)) };
+}
+
+/**
+ * Opens a form, or says why it would be filled in for nothing. Where Slack has no place for files, the form opens without
+ * its file.
+ */
+export async function openForm(
+  call: Interaction,
+  feature: FormFeature,
+  origin: FormOrigin,
+  values: FormValues = {},
+): Promise<void> {
+  const refusal = await feature.refusal?.(call, values);
+  if (refusal !== undefined) return call.respond(refusal);
+  const view = await renderForm(feature, call, origin, values);
+  const { fields } = view.form;
+  const others = fields.filter(({ kind }) => kind !== 'file');
+  try {
+    await call.open(formView(view));
+  } catch (error) {
+    const isRefused = error instanceof SlackApiError && error.kind === 'refused';
+    if (!isRefused || others.length === fields.length) throw error;
+    await call.open(formView({ ...view, form: { ...view.form, fields: others } }));
+  }
+}
+
+/**
+ * A button that opens a form.
+ * @param subjectOf what the form is about
+ */
+export function opening<const Id extends string>(
+  id: Id,
+  feature: FormFeature,
+  subjectOf: (call: ActionCall) => string | undefined = () => undefined,
+): Action<Id> {
+  return {
+    id,
+    run: (call) => openForm(call, feature, formOrigin(call, subjectOf(call))),
+  };
+}
+
+/** The words of a line after its subcommand, and how many of them, from the first, are used. */
+export interface UsedWords {
+  readonly words: readonly string[];
+  readonly used: number;
+}
+
+/**
+ * Opens a form from a command's line, with the line's values filled in. Their issues are shown at once, not only
+ * after the rest of the form was filled in. A word that is not used may be a secret, so only its place is shown.
+ */
+export async function openFromLine(
+  call: CommandCall,
+  feature: FormFeature,
+  values: FormValues,
+  { words, used }: UsedWords = { words: [], used: 0 },
+): Promise<void> {
+  const refusal = await feature.refusal?.(call, values);
+  if (refusal !== undefined) return call.respond(refusal);
+  const given = { ...values, ...(call.reason === undefined ? {} : { reason: call.reason }) };
+  const view = await renderForm(feature, call, { channelId: call.channelId }, given);
+  // The subcommand is the first word.
+  const problems = words.length > used ? [unusedWords(used + 2, words.length + 1)] : [];
+  await call.open(formView({ ...view, problems, fieldIssues: feature.issuesOf?.(given) ?? {} }));
+}

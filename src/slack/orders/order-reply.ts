@@ -1,0 +1,31 @@
+import { loadDraftBriefing } from '../../approvals/briefing.ts';
+import type { RetryOutcome } from '../../orders/retry-button.ts';
+import { maySee } from '../../orders/visibility.ts';
+import { type Interaction, viewerOf } from '../feature.ts';
+import type { Message } from '../kit/blocks.ts';
+import { notAskedMessage } from './asking.view.ts';
+import { confirmMessage } from './confirm.view.ts';
+import { waitForCard } from './order-posts.ts';
+
+/* Answers a person who asked for an order. */
+
+/** What the person is told at once; undefined when the card says everything. */
+export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): Promise<Message | undefined> {
+  if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
+  if (outcome.order.state !== 'DRAFT') return waitForCard(call, outcome.order);
+  const [impact, briefing] = await Promise.all([
+    call.context.names.impacts.atAsking(outcome.order),
+    loadDraftBriefing(call.context.orders, outcome.order),
+  ]);
+  return confirmMessage(outcome.order, briefing, impact);
+}
+
+/** Why nothing was asked for. */
+export async function notPlacedMessage(
+  call: Interaction,
+  outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
+): Promise<Message> {
+  const isSeen =
+    outcome.kind === 'open_already' && (await maySee(call.context.orders, outcome.order, viewerOf(call)));
+  return notAskedMessage(outcome, isSeen);
+}
