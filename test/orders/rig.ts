@@ -4,6 +4,7 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import type { Account, PersonAccount } from '../../src/accounts/account.ts';
 import { createVault } from '../../src/accounts/vault.ts';
+import { PACE } from '../../src/app/seams.ts';
 import { approveOrder } from '../../src/approvals/approve.ts';
 import { createOrderSigning } from '../../src/approvals/order-signing.ts';
 import { expireOrder, remindApprovers } from '../../src/approvals/pending.ts';
@@ -274,7 +275,7 @@ export async function startRig(
       ...mandates,
       accepted: async (id) => void accepted.push(id),
       workerId: `process-${processes}`,
-      leaseMs: LEASE_MS,
+      leaseMs: PACE.leaseMs,
       sendWithinMs: SEND_WITHIN_MS,
       wallClock: Date.now,
       observe: () => undefined,
