@@ -273,13 +273,6 @@ describe('a file of the store', () => {
   }));
   const inSql = files.filter(({ text }) => /Prisma\.(sql|raw)`?\b/.test(text));
 
-  test('is in SQL or goes through Prisma, never both', () => {
-    const both = inSql.filter(({ text }) =>
-      /\b(prisma|tx)\.\w+\.(find|create|update|upsert|delete|count|aggregate|groupBy)/.test(text),
-    );
-    expect(both.map(({ name }) => name)).toEqual([]);
-  });
-
   test('that is in SQL has its reason in docs/architecture.md', () => {
     const document = readFileSync(join(SRC, '..', 'docs', 'architecture.md'), 'utf8');
     const [, table = ''] = /\| file of `store\/` \|([\s\S]*?)\n\n/.exec(document) ?? [];

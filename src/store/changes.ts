@@ -1,9 +1,7 @@
-import { z } from 'zod';
-import { type TeamEvent, TOLD_KINDS } from '../ledger/events.ts';
+import type { TeamEvent } from '../ledger/events.ts';
 import type { SubjectKind } from '../outbox/notifications.ts';
-import { storableJson } from './columns.ts';
 import type { Database, RunStatement, Transaction } from './database.ts';
-import { columnsOf } from './events.ts';
+import { announceEvents } from './events.ts';
 
 /*
  * What the stores share that change what the team has set through Prisma, and write into the log who changed it.
@@ -32,28 +30,7 @@ export function planOf(teamId: string, subjectKind: SubjectKind, subjectId: stri
   return { teamId, subjectKind, subjectId, purpose: 'plan' };
 }
 
-const data = z.record(z.string(), z.json());
-
-/** Writes events in the transaction of what they tell of, and has people told. @param teamId left out: the team of the installation */
-export async function writeEvents(
-  tx: Transaction,
-  events: readonly TeamEvent[],
-  teamId?: string,
-): Promise<void> {
-  const team = teamId === undefined ? {} : { teamId };
-  const written = await tx.event.createManyAndReturn({
-    data: events.map(columnsOf).map((row) => ({
-      ...row,
-      ...team,
-      data: data.parse(JSON.parse(storableJson(row.data))),
-    })),
-  });
-  const told = written.filter(({ kind }) => TOLD_KINDS.some((each) => each === kind));
-  await tx.notification.createMany({
-    data: told.map((row) => ({
-      ...planOf(row.teamId, 'event', String(row.seq)),
-      version: 1,
-      dueAt: row.at,
-    })),
-  });
+/** Writes events in the transaction of what they report. @param teamId left out: the team of the installation */
+export function writeEvents(tx: Transaction, events: readonly TeamEvent[], teamId?: string): Promise<void> {
+  return announceEvents(runIn(tx), events, teamId);
 }

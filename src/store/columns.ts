@@ -1,8 +1,56 @@
 import { z } from 'zod';
+import { Prisma, type RunStatement } from './database.ts';
 
 /*
- * How columns are read and written that several tables have alike.
+ * How rows and columns are read and written. A field `expiresAt` is the column `expires_at`.
  */
+
+export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** The columns of a row, each under the name of its field. @param table with a dot: `d.` */
+export function columnsOf({ shape }: z.ZodObject, table = ''): Prisma.Sql {
+  const fields = Object.keys(shape);
+  return Prisma.raw(fields.map((field) => `${table}${columnOf(field)} AS "${field}"`).join(', '));
+}
+
+/** `column = value` for each field. An undefined value leaves its column as it is. */
+export function assignments(fields: Readonly<Record<string, unknown>>): Prisma.Sql {
+  return Prisma.join(
+    Object.entries(fields).flatMap(([field, value]) =>
+      value === undefined ? [] : Prisma.sql`${Prisma.raw(columnOf(field))} = ${value}`,
+    ),
+  );
+}
+
+/** Rows for a `FROM`, as `json_populate_recordset` reads them: columns have the types of the table. */
+export function recordset(table: string, rows: readonly Readonly<Record<string, unknown>>[]): Prisma.Sql {
+  const records = rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([field, value]) => [columnOf(field), value])),
+  );
+  return Prisma.sql`json_populate_recordset(NULL::${Prisma.raw(table)}, ${storableJson(records)}::json)`;
+}
+
+/**
+ * Inserts rows that have the same fields, in their order.
+ * @param rest `ON CONFLICT …`, `RETURNING …`
+ */
+export async function insertRows(
+  run: RunStatement,
+  table: string,
+  rows: readonly Readonly<Record<string, unknown>>[],
+  rest: Prisma.Sql = Prisma.empty,
+): Promise<unknown> {
+  const [first] = rows;
+  if (first === undefined) return [];
+  const columns = Prisma.raw(Object.keys(first).map(columnOf).join(', '));
+  return run(Prisma.sql`
+    INSERT INTO ${Prisma.raw(table)} (${columns}) SELECT ${columns} FROM ${recordset(table, rows)} ${rest}`);
+}
+
+/** Bytes as `bytea` reads them in JSON. */
+export function byteaText(bytes: Uint8Array): string {
+  return `\\x${Buffer.from(bytes).toString('hex')}`;
+}
 
 /** A column that may be NULL, which is read as undefined. */
 export function optional<Schema extends z.ZodType>(schema: Schema) {

@@ -105,6 +105,8 @@ export function openDatabase({
     connectionTimeoutMillis: CONNECT_MS,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
     query_timeout: ANSWER_MS,
+    // A transaction's statements need not wait for each other's answers.
+    pipeline: true,
     onConnect: async (client) => {
       server.connected(client, sessionResults.parse(await client.query(SESSION)));
     },

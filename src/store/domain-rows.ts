@@ -3,8 +3,8 @@ import type { WatchedDomain } from '../expiry/ports.ts';
 import type { NameDates } from '../names/dates.ts';
 import type { Lapse } from '../names/ports.ts';
 import { storedDoubt, storedHistory, storedKnownChanges, storedTrust } from '../names/stored.ts';
-import { jsonColumn, optional, optionalText } from './columns.ts';
-import { Prisma } from './database.ts';
+import { columnsOf, jsonColumn, optional, optionalText } from './columns.ts';
+import type { Prisma } from './database.ts';
 
 /*
  * Rows of the watch list. SQL answers with the same fields as Prisma.
@@ -65,15 +65,6 @@ export const recordRow = z.object({
   registryReserved: z.boolean(),
   urgent: z.boolean(),
 });
-
-/** The column of a field, named as everywhere: `expires_at` of `expiresAt`. */
-export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-/** The columns of a row, each under the name of its field. @param table with a dot: `d.` */
-export function columnsOf({ shape }: z.ZodObject, table = ''): Prisma.Sql {
-  const fields = Object.keys(shape);
-  return Prisma.raw(fields.map((field) => `${table}${columnOf(field)} AS "${field}"`).join(', '));
-}
 
 /** All columns but `reminded_threshold`, each under the name of its field. */
 export const DOMAIN_COLUMNS = columnsOf(domainRow);

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import type { ImportedName } from '../expiry/import.ts';
 import type { WatchedDomain } from '../expiry/ports.ts';
-import { type TeamEvent, TOLD_KINDS, type WatchDecision } from '../ledger/events.ts';
+import type { WatchDecision } from '../ledger/events.ts';
 import type { NameDates } from '../names/dates.ts';
 import type { NameObservation } from '../names/ports.ts';
 import { utcDay } from '../zones/calendar-day.ts';
+import { assignments, columnOf } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
-import { changeableColumns, columnOf, DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
-import { insertEvents } from './events.ts';
-import { insertPlans } from './notifications.ts';
+import { changeableColumns, DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
 
 /*
  * Statements of the watch list: those that Prisma cannot express (claims, locks, many names at once), and those that follow
@@ -48,13 +47,6 @@ export function insertDomain(domain: WatchedDomain): Statement {
       (SELECT min(threshold) FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz), ${NO_REMINDER}))`;
 }
 
-/** `column = value` for each field. */
-export function assignments(fields: Readonly<Record<string, unknown>>): Prisma.Sql {
-  return Prisma.join(
-    Object.entries(fields).map(([field, value]) => Prisma.sql`${Prisma.raw(columnOf(field))} = ${value}`),
-  );
-}
-
 /** Changes a name that nobody else has changed; answers with its name, or with no row. */
 export function updateDomain(before: WatchedDomain, after: WatchedDomain): Statement {
   return Prisma.sql`
@@ -68,19 +60,14 @@ export const MAX_OBSERVED_A_DAY = 50;
 /**
  * Adds observations of a name. JSON leaves out what is undefined. Beyond {@link MAX_OBSERVED_A_DAY} the record of the name
  * changes without a line of its history, so that a zone that changes all the time doesn't fill the database.
- * @param condition they are added only where this finds a row
  */
-export function insertObservations(
-  name: string,
-  observations: readonly NameObservation[],
-  condition: Prisma.Sql = Prisma.sql`SELECT 1`,
-): Statement {
+export function insertObservations(name: string, observations: readonly NameObservation[]): Statement {
   const rows = observations.map(({ origin, at, ...data }) => ({ origin, at, data }));
   return Prisma.sql`
     INSERT INTO observations (name, at, origin, data)
     SELECT ${name}, o.at, o.origin, o.data
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS o (at timestamptz, origin text, data jsonb)
-    WHERE EXISTS (${condition}) AND (o.origin NOT IN ('registry', 'dns') OR ${MAX_OBSERVED_A_DAY} > (
+    WHERE (o.origin NOT IN ('registry', 'dns') OR ${MAX_OBSERVED_A_DAY} > (
       SELECT count(*) FROM (
         SELECT k.at FROM observations k WHERE k.name = ${name} AND k.origin IN ('registry', 'dns')
         ORDER BY k.seq DESC LIMIT ${MAX_OBSERVED_A_DAY}) k
@@ -173,23 +160,8 @@ export function statementsAfter(name: string, before: NameDates, after: NameDate
   ];
 }
 
-/** Writes what somebody decided about a name, and has people told; it belongs into the transaction of what was decided. */
-export function insertDecision(name: string, decision: WatchDecision): Statement {
-  return insertTold({ ...decision, subject: { kind: 'name', id: name } });
-}
-
 /** Who changes names, and who confirmed it where it decides about orders. */
 export type Changer = Omit<WatchDecision, 'kind'>;
-
-/** Writes an event and its notification. */
-export function insertTold(event: TeamEvent): Statement {
-  const inserted = insertEvents([event]);
-  return Prisma.sql`
-    WITH inserted AS (${inserted} RETURNING team_id, seq, kind, at)
-    ${insertPlans(Prisma.sql`
-      SELECT team_id, 'event' AS subject_kind, seq::text AS subject_id, at AS due_at FROM inserted
-      WHERE kind = ANY(${[...TOLD_KINDS]}::text[])`)}`;
-}
 
 /**
  * Adds names; a given date replaces none of the registry's or of an order. An earlier date than somebody else's is nobody's, so that

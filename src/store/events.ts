@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type EventLog, type TeamEvent, teamEvent } from '../ledger/events.ts';
+import { type EventLog, type TeamEvent, TOLD_KINDS, teamEvent } from '../ledger/events.ts';
 import { LIMIT_KINDS } from '../orders/log-limits.ts';
 import { DECIDING_KINDS, type OrderLogEntry, orderLogEntry } from '../orders/order-events.ts';
-import { storableJson } from './columns.ts';
-import { type Database, Prisma, type Statement, withStoreError } from './database.ts';
+import { insertRows, storableJson } from './columns.ts';
+import { type Database, Prisma, type RunStatement, type Statement, withStoreError } from './database.ts';
 import { ORDER_COLUMNS, orderColumns, orderOf, orderRows, selectOrders } from './rows.ts';
 
 /*
@@ -22,7 +22,7 @@ class UnreadableEventError extends Error {
 
 type NewOrderEvent = OrderLogEntry & { readonly subject: { readonly kind: 'order'; readonly id: string } };
 
-export function columnsOf({ subject, kind, actor, at, ...data }: TeamEvent | NewOrderEvent) {
+function eventRow({ subject, kind, actor, at, ...data }: TeamEvent | NewOrderEvent) {
   return { subjectKind: subject.kind, subjectId: subject.id, kind, actor, at, data };
 }
 
@@ -32,30 +32,56 @@ export function eventsOf(orderId: string, log: readonly OrderLogEntry[]): NewOrd
 
 /** Events as a row keeps them until they are written. */
 export function keptEvents(events: readonly NewOrderEvent[]): string {
-  return storableJson(events.map(columnsOf));
+  return storableJson(events.map(eventRow));
 }
 
-interface Inserted {
-  /** Left out: the team of the installation. */
-  readonly teamId?: string;
-  /** Which of the events `e` are written; left out: all. */
-  readonly where?: Prisma.Sql;
-  /** What {@link keptEvents} has kept, as `jsonb`: written before the others. */
-  readonly kept?: Prisma.Sql;
-}
-
-/** A statement, or a part of a `WITH`, that writes events in their order. */
+/** Writes events in their order. @param teamId left out: the team of the installation */
 export function insertEvents(
+  run: RunStatement,
   events: readonly (TeamEvent | NewOrderEvent)[],
-  { teamId, where = Prisma.sql`true`, kept = Prisma.sql`'[]'::jsonb` }: Inserted = {},
-): Prisma.Sql {
-  return Prisma.sql`
-    INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
-    SELECT COALESCE(${teamId ?? null}::text, installation_team()), e."subjectKind", e."subjectId", e.kind, e.actor, e.at, e.data
-    FROM ROWS FROM (jsonb_to_recordset(${kept} || ${storableJson(events.map(columnsOf))}::jsonb) AS (
+  teamId?: string,
+): Promise<unknown> {
+  const team = teamId === undefined ? {} : { teamId };
+  return insertRows(
+    run,
+    'events',
+    events.map((event) => ({ ...team, ...eventRow(event) })),
+    Prisma.sql`RETURNING team_id AS "teamId", seq::text, kind, at`,
+  );
+}
+
+const insertedRows = z.array(
+  z.object({ teamId: z.string(), seq: z.string(), kind: z.string(), at: z.date() }),
+);
+
+/** Writes events in the transaction of what they report, and has people notified of those that are announced. */
+export async function announceEvents(
+  run: RunStatement,
+  events: readonly TeamEvent[],
+  teamId?: string,
+): Promise<void> {
+  const inserted = insertedRows.parse(await insertEvents(run, events, teamId));
+  const announced = inserted.filter(({ kind }) => TOLD_KINDS.some((each) => each === kind));
+  await insertRows(
+    run,
+    'notifications',
+    announced.map((event) => ({
+      teamId: event.teamId,
+      ...{ subjectKind: 'event', subjectId: event.seq, purpose: 'plan', version: 1, dueAt: event.at },
+    })),
+  );
+}
+
+/** Writes the events that the row of a draft has kept, once it is a draft no longer. */
+export async function publishDraftEvents(run: RunStatement, orderId: string): Promise<void> {
+  await run(Prisma.sql`
+    INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+    SELECT e."subjectKind", e."subjectId", e.kind, e.actor, e.at, e.data
+    FROM orders o, ROWS FROM (jsonb_to_recordset(o.draft_events) AS (
       "subjectKind" text, "subjectId" text, kind text, actor text, at timestamptz, data jsonb
-    )) WITH ORDINALITY AS e("subjectKind", "subjectId", kind, actor, at, data, position)
-    WHERE ${where} ORDER BY e.position`;
+    )) WITH ORDINALITY AS e ("subjectKind", "subjectId", kind, actor, at, data, position)
+    WHERE o.id = ${orderId} ORDER BY e.position`);
+  await run(Prisma.sql`UPDATE orders SET draft_events = NULL WHERE id = ${orderId}`);
 }
 
 const data = z.record(z.string(), z.unknown());

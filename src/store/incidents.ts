@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import type { TeamEvent } from '../ledger/events.ts';
 import { FACT_NAMES } from '../names/facts.ts';
 import { INCIDENT_STATES, type Incident, type IncidentUpdate, kindsOf } from '../names/incident.ts';
 import type { IncidentStore } from '../names/ports.ts';
 import { INCIDENT_KINDS, NAME_TASKS, RULED_OUT_REASONS } from '../names/unexplained-changes.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { optional, optionalText } from './columns.ts';
-import { type Database, Prisma, storeOf } from './database.ts';
+import { assignments, insertRows, optional, optionalText } from './columns.ts';
+import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
 import { insertEvents } from './events.ts';
 import { insertPlans, markPlan } from './notifications.ts';
 import { idRows } from './rows.ts';
@@ -58,52 +59,49 @@ const COLUMNS = Prisma.raw(
   'id, name, version, state, opened_at AS "openedAt", changes, proposed_by AS "proposedBy", proposed_reason AS "proposedReason", explained_by AS "explainedBy", reason, raised_by AS "raisedBy", over_at AS "overAt", (SELECT n.channel_id FROM notifications n WHERE n.team_id = incidents.team_id AND n.subject_kind = \'incident\' AND n.subject_id = incidents.id AND n.purpose = \'incident\') AS "channelId"',
 );
 
-/** A part of a `WITH` that has a row only while nobody else has changed the incident that a look goes on with. */
-export function lockIncident(teamId: string, { before }: IncidentUpdate): Prisma.Sql {
-  return before === undefined
-    ? Prisma.sql`incident AS (SELECT 1)`
-    : Prisma.sql`incident AS (
-        SELECT 1 FROM incidents WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} FOR UPDATE)`;
-}
-
 /**
- * Parts of a `WITH` that keep what a look has made of an incident, for the statement that keeps the look.
- * @param saved a query that has a row only when the look was kept
+ * Saves what a look has made of an incident, in the transaction that saves the look.
+ * @returns false when somebody else has changed the incident
  */
-export function keepIncident(teamId: string, update: IncidentUpdate, saved: Prisma.Sql): Prisma.Sql {
-  const { before, after, added, at } = update;
-  const where = Prisma.sql`EXISTS (${saved})`;
-  const about = { subject: { kind: 'name', id: after.name }, actor: 'system', at } as const;
-  const events = [
-    ...added.map(({ kind: incident, fact, before: was, after: is }) => ({
-      ...about,
-      kind: before === undefined ? ('incident_opened' as const) : ('incident_joined' as const),
-      ...{ incident, fact, before: was, after: is },
-    })),
-    ...(after.state === 'over'
-      ? [{ ...about, kind: 'incident_over' as const, incidents: [...kindsOf(after)] }]
-      : []),
-  ];
-  const kept =
-    before === undefined
-      ? Prisma.sql`
-        INSERT INTO incidents (id, team_id, name, state, opened_at, changes)
-        SELECT ${after.id}, ${teamId}, ${after.name}, ${after.state}, ${after.openedAt}, ${JSON.stringify(after.changes)}::jsonb
-        WHERE ${where} RETURNING team_id, 'incident'::text AS subject_kind, id AS subject_id, opened_at AS due_at`
-      : updateIncident(teamId, before, after, Prisma.sql`AND ${where}`);
-  const plan =
-    before === undefined
-      ? insertPlans(Prisma.sql`SELECT * FROM kept_incident`)
-      : Prisma.sql`${markPlan(teamId, { kind: 'incident', id: after.id }, at)} AND ${where}`;
-  // The cards of orders that wait say it.
-  const cards = Prisma.sql`
+export async function saveIncident(
+  run: RunStatement,
+  teamId: string,
+  update: IncidentUpdate,
+): Promise<boolean> {
+  const { before, after, at } = update;
+  if (before === undefined) {
+    const { id, name, state, openedAt, changes } = after;
+    await insertRows(run, 'incidents', [{ id, teamId, name, state, openedAt, changes }]);
+    await run(
+      insertPlans(Prisma.sql`
+        SELECT ${teamId} AS team_id, 'incident' AS subject_kind, ${id} AS subject_id, ${openedAt}::timestamptz AS due_at`),
+    );
+  } else {
+    if (!(await swapIncident(run, teamId, before, after))) return false;
+    await run(markPlan(teamId, { kind: 'incident', id: after.id }, at));
+  }
+  // The cards of pending orders show it.
+  await run(Prisma.sql`
     UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${at}::timestamptz)
     FROM orders o WHERE o.state = 'PENDING' AND n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id
-      AND n.purpose = 'plan' AND ${where}
-      AND EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = o.id AND i.name = ${after.name})`;
-  return Prisma.sql`kept_incident AS (${kept}), incident_plan AS (${plan}), incident_cards AS (${cards}),
-    incident_events AS (${insertEvents(events, { teamId, where })}),
-    ${queueWebhooks(webhooksOf(update), { teamId, where })}`;
+      AND n.purpose = 'plan' AND EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = o.id AND i.name = ${after.name})`);
+  await insertEvents(run, eventsOf(update), teamId);
+  await queueWebhooks(run, webhooksOf(update), teamId);
+  return true;
+}
+
+function eventsOf({ before, after, added, at }: IncidentUpdate): TeamEvent[] {
+  const about = { subject: { kind: 'name', id: after.name }, actor: 'system', at } as const;
+  const kind = before === undefined ? 'incident_opened' : 'incident_joined';
+  const noticed = added.map(
+    ({ kind: incident, fact, before: was, after: is }): TeamEvent => ({
+      ...about,
+      kind,
+      ...{ incident, fact, before: was, after: is },
+    }),
+  );
+  const over: TeamEvent = { ...about, kind: 'incident_over', incidents: [...kindsOf(after)] };
+  return after.state === 'over' ? [...noticed, over] : noticed;
 }
 
 /** What is told besides Slack of what a look has made of an incident. */
@@ -128,15 +126,27 @@ function webhooksOfDecision(
   return state === 'ours' ? [{ type: 'incident.closed', at, data: { name, incident_id, code: 'ours' } }] : [];
 }
 
-/** The compare-and-swap of an incident. */
-function updateIncident(teamId: string, before: Incident, after: Incident, more: Prisma.Sql): Prisma.Sql {
-  const { state, changes, proposed, explained, raisedBy, overAt } = after;
-  return Prisma.sql`
-    UPDATE incidents SET version = version + 1, state = ${state}, changes = ${JSON.stringify(changes)}::jsonb,
-      proposed_by = ${proposed?.by ?? null}, proposed_reason = ${proposed?.reason ?? null},
-      explained_by = ${explained?.by ?? null}, reason = ${explained?.reason ?? null},
-      raised_by = ${raisedBy ?? null}, over_at = ${overAt ?? null}
-    WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} ${more} RETURNING id`;
+/** Changes an incident that nobody else has changed. */
+async function swapIncident(
+  run: RunStatement,
+  teamId: string,
+  before: Incident,
+  { state, changes, proposed, explained, raisedBy, overAt }: Incident,
+): Promise<boolean> {
+  const columns = {
+    state,
+    changes: JSON.stringify(changes),
+    proposedBy: proposed?.by ?? null,
+    proposedReason: proposed?.reason ?? null,
+    explainedBy: explained?.by ?? null,
+    reason: explained?.reason ?? null,
+    raisedBy: raisedBy ?? null,
+    overAt: overAt ?? null,
+  };
+  const changed = await run(Prisma.sql`
+    UPDATE incidents SET version = version + 1, ${assignments(columns)}
+    WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id`);
+  return idRows.parse(changed).length === 1;
 }
 
 /** Incidents, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
@@ -174,15 +184,12 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
 
     change: (before, after, decision, now) =>
       transaction(async (runInside) => {
-        const changed = await runInside(updateIncident(teamId, before, after, Prisma.empty));
-        if (idRows.parse(changed).length === 0) return false;
+        if (!(await swapIncident(runInside, teamId, before, after))) return false;
         await runInside(markPlan(teamId, { kind: 'incident', id: before.id }, now));
         const subject = { kind: 'name', id: before.name } as const;
         const event = { ...decision, subject, at: now, incidents: [...kindsOf(before)] };
-        await runInside(insertEvents([event], { teamId }));
-        const told = webhooksOfDecision(after, decision.kind, now);
-        if (told.length > 0)
-          await runInside(Prisma.sql`WITH ${queueWebhooks(told, { teamId })} SELECT 1 AS queued`);
+        await insertEvents(runInside, [event], teamId);
+        await queueWebhooks(runInside, webhooksOfDecision(after, decision.kind, now), teamId);
         return true;
       }),
 

@@ -4,10 +4,9 @@ import type { LedgerKeyStore, LedgerStore, SealedBlock, SealedEvent } from '../l
 import { eventLine, forgottenLine, hashOfSeal, type Seal } from '../ledger/seal.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { optional, optionalText, sealedBytes } from './columns.ts';
+import { optional, optionalText, sealedBytes, storableJson } from './columns.ts';
 import { type Database, Prisma, storeOf, withStoreError } from './database.ts';
-import { insertEvents } from './events.ts';
-import { insertPlans } from './notifications.ts';
+import { announceEvents } from './events.ts';
 import { SIGNING_EVENTS } from './signing-rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
@@ -163,13 +162,12 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     }
   }
 
-  /** Writes an event of which people are told. @param where what it depends on; `e` is the event */
-  async function note(event: TeamEvent, where: Prisma.Sql): Promise<void> {
-    await run(Prisma.sql`
-      WITH written AS (${insertEvents([event], { teamId, where })} RETURNING team_id, seq, at)
-      ${insertPlans(Prisma.sql`
-        SELECT team_id, 'event' AS subject_kind, seq::text AS subject_id, at AS due_at FROM written`)}`);
-  }
+  /** Writes an event about the ledger. @param isNew whether it says anything new */
+  const note = (event: TeamEvent, isNew: Prisma.Sql) =>
+    transaction(async (runInside) => {
+      const found = await runInside(Prisma.sql`SELECT 1 AS found WHERE ${isNew}`);
+      if (z.array(z.unknown()).parse(found).length > 0) await announceEvents(runInside, [event], teamId);
+    });
 
   const methods = storeOf<Omit<LedgerStore, 'read'>>('ledger', {
     seal: (limit, make) =>
@@ -286,19 +284,20 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       const last = Prisma.sql`coalesce(
         (SELECT max(at) FROM anchors WHERE team_id = ${teamId} AND at <= ${at}::timestamptz),
         (SELECT e.at FROM ledger_entries l JOIN events e ON e.seq = l.event_seq WHERE l.team_id = ${teamId} AND l.seq = 1))`;
-      const rows = await run(Prisma.sql`
-        WITH anchored AS (
+      return transaction(async (runInside) => {
+        const anchored = await runInside(Prisma.sql`
           INSERT INTO anchors (team_id, n, hash, at) SELECT ${teamId}, ${seal.n}, ${hashOfSeal(seal)}, ${at}
           WHERE date_trunc('hour', ${at}::timestamptz) > ${last}
-          ON CONFLICT DO NOTHING RETURNING n
-        ), told AS (
+          ON CONFLICT DO NOTHING RETURNING n`);
+        if (z.array(z.unknown()).parse(anchored).length === 0) return false;
+        await runInside(Prisma.sql`
           INSERT INTO notifications AS p (team_id, subject_kind, subject_id, purpose, version, due_at)
-          SELECT ${teamId}, 'anchors', ${utcDay(at)}, 'plan', 1, ${at} FROM anchored
+          VALUES (${teamId}, 'anchors', ${utcDay(at)}, 'plan', 1, ${at})
           ON CONFLICT (team_id, subject_kind, subject_id, purpose)
-            DO UPDATE SET version = p.version + 1, due_at = LEAST(p.due_at, excluded.due_at)
-        ), ${queueWebhooks([webhookOfAnchor(seal, at)], { teamId, where: Prisma.sql`EXISTS (SELECT FROM anchored)` })}
-        SELECT n FROM anchored`);
-      return z.array(z.unknown()).parse(rows).length === 1;
+            DO UPDATE SET version = p.version + 1, due_at = LEAST(p.due_at, excluded.due_at)`);
+        await queueWebhooks(runInside, [webhookOfAnchor(seal, at)], teamId);
+        return true;
+      });
     },
 
     anchors: () => anchorsWhere(Prisma.sql`ORDER BY a.n`),
@@ -312,7 +311,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     noteDifferences: (differences, at) =>
       note(
         { kind: 'ledger_differs', subject: LEDGER, actor: 'system', at, differences },
-        Prisma.sql`e.data IS DISTINCT FROM (
+        Prisma.sql`${storableJson({ differences })}::jsonb IS DISTINCT FROM (
           SELECT data FROM events WHERE subject_kind = 'ledger' AND subject_id = ${LEDGER.id} AND team_id = ${teamId}
             AND kind = 'ledger_differs' ORDER BY seq DESC LIMIT 1)`,
       ),

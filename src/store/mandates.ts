@@ -23,9 +23,9 @@ import {
   type TeamLog,
 } from './mandate-reads.ts';
 import { holderOfNames } from './order-changes.ts';
+import { insertOrder } from './order-save.ts';
 import { fitsBudgets, IS_BOOKED, IS_RELEASED } from './reservations.ts';
 import { idRows } from './rows.ts';
-import { insertOrder } from './statements.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /*
@@ -238,7 +238,7 @@ async function keepOrder(
   if (mandate === undefined || !isInForce(mandate, act.at)) return { kind: 'over' };
   const taken = await readTaken(run, log, mandate.id, undefined);
   if (overCeiling(mandate.terms, act.amount, reservation.day, taken) !== undefined) return { kind: 'over' };
-  await run(insertOrder(creation));
+  await insertOrder(run, creation);
   return { kind: 'kept', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };
 }
 
@@ -284,8 +284,8 @@ async function tellHeld(
     code: because,
     ...(orderId === undefined ? {} : { order_id: orderId }),
   };
-  await run(insertEvents([event], { teamId }));
-  await run(Prisma.sql`WITH ${queueWebhooks([{ type: 'mandate.held', at, data }], { teamId })} SELECT`);
+  await insertEvents(run, [event], teamId);
+  await queueWebhooks(run, [{ type: 'mandate.held', at, data }], teamId);
   await run(requestDay(teamId, id, at));
 }
 

@@ -7,13 +7,13 @@ import { registrarName, type UnseenReason } from '../names/facts.ts';
 import { findingsOf, type Impact } from '../names/impact.ts';
 import { isInUse } from '../names/in-use.ts';
 import { GUARDED } from '../names/portfolio.ts';
-import type { ImpactStore, LookResult, NameRecord, NameRecordStore } from '../names/ports.ts';
+import type { ImpactStore, NameRecord, NameRecordStore } from '../names/ports.ts';
 import { storedHistory, storedImpact, storedValues } from '../names/stored.ts';
-import { optional } from './columns.ts';
-import { type Database, Prisma, type RunStatement, type Statement, storeOf } from './database.ts';
-import { columnsOf, dateColumns, datesFromRow, lapseFromRow, recordRow } from './domain-rows.ts';
-import { assignments, insertObservations, statementsAfter } from './domain-statements.ts';
-import { keepIncident, lockIncident } from './incidents.ts';
+import { assignments, columnsOf, optional } from './columns.ts';
+import { type Database, Prisma, type Statement, storeOf } from './database.ts';
+import { dateColumns, datesFromRow, lapseFromRow, recordRow } from './domain-rows.ts';
+import { insertObservations, statementsAfter } from './domain-statements.ts';
+import { saveIncident } from './incidents.ts';
 import { isLeaseOver, leaseOf } from './leases.ts';
 
 /** A name that appears in the records of more others than this is not searched any further. */
@@ -116,17 +116,20 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
       return names.parse(claimed).map(({ name }) => name);
     },
 
-    save: async (before, result) => {
-      const following = statementsAfter(before.name, before, result.after);
-      const saveWith = async (runInside: RunStatement) => {
-        const saved = names.parse(await runInside(saveRecord(teamId, before, result)));
+    save: (before, result) =>
+      transaction(async (runInside) => {
+        const { after, observations, incident } = result;
+        const saved = names.parse(await runInside(swapRecord(before, after)));
         if (saved.length === 0) return false;
-        for (const statement of following) await runInside(statement);
+        if (incident !== undefined && !(await saveIncident(runInside, teamId, incident)))
+          throw new LostRace();
+        if (observations.length > 0) await runInside(insertObservations(before.name, observations));
+        for (const statement of statementsAfter(before.name, before, after)) await runInside(statement);
         return true;
-      };
-      // One statement is a transaction by itself.
-      return following.length === 0 ? saveWith(run) : transaction(saveWith);
-    },
+      }).catch((error: unknown) => {
+        if (error instanceof LostRace) return false;
+        throw error;
+      }),
 
     purgeObservations: async (before) => {
       const deleted = await run(Prisma.sql`SELECT delete_old_observations(${before})::int AS n`);
@@ -163,12 +166,11 @@ function faultColumns(before: NameRecord, after: NameRecord): Readonly<Record<st
   };
 }
 
-/** Keeps the result of a look, if nobody else has changed the name; answers with its name. */
-function saveRecord(
-  teamId: string,
-  before: NameRecord,
-  { after, observations, incident }: LookResult,
-): Statement {
+/** Somebody else has changed the incident: rolls the transaction back. */
+class LostRace extends Error {}
+
+/** Saves the result of a look, if nobody else has changed the name; answers with its name. */
+function swapRecord(before: NameRecord, after: NameRecord): Statement {
   const decided = hasNewEnd(before, after)
     ? { snoozedUntil: null, lapseReason: null, lapseConfirmedBy: null, lapseConfirmedAt: null }
     : {};
@@ -183,19 +185,10 @@ function saveRecord(
     registryReserved: after.isRegistryReserved,
     urgent: after.isUrgent,
   };
-  const observed = insertObservations(before.name, observations, Prisma.sql`SELECT 1 FROM saved`);
-  const saved = Prisma.sql`SELECT 1 FROM saved`;
-  const isIncident = incident !== undefined;
-  const locked = isIncident ? Prisma.sql`${lockIncident(teamId, incident)},` : Prisma.empty;
-  const isUnchanged = isIncident ? Prisma.sql`AND EXISTS (SELECT 1 FROM incident)` : Prisma.empty;
-  const kept = isIncident ? Prisma.sql`, ${keepIncident(teamId, incident, saved)}` : Prisma.empty;
   return Prisma.sql`
-    WITH ${locked} saved AS (
-      UPDATE domains SET ${assignments(fields)}, version = version + 1, lease_until = NULL,
-        history = ${JSON.stringify(after.history)}::jsonb, known_changes = ${JSON.stringify(after.knownChanges)}::jsonb
-      WHERE name = ${before.name} AND version = ${before.version} ${isUnchanged} RETURNING name
-    )${observations.length === 0 ? Prisma.empty : Prisma.sql`, observed AS (${observed})`}${kept}
-    SELECT name FROM saved`;
+    UPDATE domains SET ${assignments(fields)}, version = version + 1, lease_until = NULL,
+      history = ${JSON.stringify(after.history)}::jsonb, known_changes = ${JSON.stringify(after.knownChanges)}::jsonb
+    WHERE name = ${before.name} AND version = ${before.version} RETURNING name`;
 }
 
 const redirectRows = z.array(

@@ -178,7 +178,7 @@ export function createNotificationStore({ run }: Database, teamId: string): Noti
 }
 
 /** Claims plans that no process has. Answers with the subjects of the longest due first. @param due which of the plans `n` */
-export function claimDuePlans(teamId: string, due: Prisma.Sql, leaseMs: number, limit: number) {
+function claimDuePlans(teamId: string, due: Prisma.Sql, leaseMs: number, limit: number) {
   return Prisma.sql`
       WITH due AS (
         SELECT n.subject_kind AS kind, n.subject_id AS id, n.due_at AS since FROM notifications n

@@ -5,8 +5,8 @@ import { batch } from './batch.ts';
 import { sealedBytes } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { historyOf, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
+import { openKey } from './order-save.ts';
 import { idRows, orderRows, selectById, selectOrders, selectUnsent, whereFilter } from './rows.ts';
-import { openKey } from './statements.ts';
 
 const sealedInputs = z.array(
   z

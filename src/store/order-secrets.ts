@@ -4,7 +4,6 @@ import type { OrderStore } from '../orders/ports.ts';
 import { sealedBytes } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { idRows } from './rows.ts';
-import { deleteDraft, deleteDraftsOf, deleteExpiredDrafts, takeSecret, wipeSecrets } from './statements.ts';
 
 const sealedRows = z.array(
   z
@@ -31,18 +30,55 @@ export function createOrderSecrets({ run }: Database) {
     },
 
     forgetPrivate: async (requesterId) => {
-      await run(deleteDraftsOf(requesterId));
+      await run(deleteDrafts(Prisma.sql`requester_id = ${requesterId} FOR UPDATE`));
       await run(
         wipeSecrets(Prisma.sql`order_id IN (SELECT id FROM orders WHERE requester_id = ${requesterId})`),
       );
     },
 
-    forgetDraft: async (id) => idRows.parse(await run(deleteDraft(id))).length > 0,
+    forgetDraft: async (id) =>
+      idRows.parse(await run(deleteDrafts(Prisma.sql`id = ${id} FOR UPDATE`))).length > 0,
 
     purgeExpired: async (now) => {
-      const drafts = idRows.parse(await run(deleteExpiredDrafts(now))).length;
+      const drafts = idRows.parse(
+        await run(deleteDrafts(Prisma.sql`expires_at <= ${now} FOR UPDATE SKIP LOCKED`)),
+      ).length;
       const secrets = idRows.parse(await run(wipeSecrets(Prisma.sql`expires_at <= ${now}`))).length;
       return { drafts, secrets };
     },
   } satisfies Partial<OrderStore>);
+}
+
+/** Deletes drafts with everything that belongs to them. Answers with a row for each. */
+function deleteDrafts(which: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    WITH gone AS (
+      SELECT id, team_id FROM orders WHERE state = 'DRAFT' AND ${which}
+    ), gone_items AS (
+      DELETE FROM order_items USING gone WHERE order_id = gone.id
+    ), gone_notifications AS (
+      DELETE FROM notifications n USING gone
+      WHERE n.team_id = gone.team_id AND n.subject_kind = 'order' AND n.subject_id = gone.id
+    )
+    DELETE FROM orders USING gone WHERE orders.id = gone.id RETURNING orders.id`;
+}
+
+/** Wipes a secret and answers with it. Of several that ask at once, exactly one gets it. */
+function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
+  return Prisma.sql`
+    WITH kept AS (
+      SELECT sealed, key_id FROM revealable_secrets
+      WHERE order_id = ${orderId} AND n = ${n} AND sealed IS NOT NULL AND expires_at > ${now}
+      FOR UPDATE
+    )
+    UPDATE revealable_secrets SET sealed = NULL, key_id = NULL, revealed_at = ${now}
+    FROM kept WHERE order_id = ${orderId} AND n = ${n}
+    RETURNING kept.sealed, kept.key_id`;
+}
+
+/** Wipes secrets that nobody has been shown. Answers with a row for each. @param which of them */
+function wipeSecrets(which: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE revealable_secrets SET sealed = NULL, key_id = NULL WHERE sealed IS NOT NULL AND ${which}
+    RETURNING order_id AS id`;
 }

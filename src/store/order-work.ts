@@ -1,9 +1,10 @@
+import { FARTHEST_MS } from '../orders/clock.ts';
+import { DUE_LANES } from '../orders/due.ts';
 import type { OrderState } from '../orders/order.ts';
-import type { OrderStore } from '../orders/ports.ts';
-import { type Database, Prisma, storeOf } from './database.ts';
-import { leaseOf } from './leases.ts';
+import type { DueLane, OrderStore } from '../orders/ports.ts';
+import { type Database, Prisma, type Statement, storeOf } from './database.ts';
+import { isLeaseOver, leaseOf } from './leases.ts';
 import { idRows } from './rows.ts';
-import { claimDueOrders, endLease, putOffOrder, rescheduleOrder } from './statements.ts';
 
 /** How long a process stays away from an order that it left to others. */
 const LEFT_MS = 5_000;
@@ -57,4 +58,61 @@ export function createOrderWork({ run }: Database) {
           AND n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan'`);
     },
   } satisfies Partial<OrderStore>);
+}
+
+/**
+ * Except for orders that wait for people, nothing is due later: a later moment is from a clock that was set back since.
+ */
+const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
+  deadlines: FARTHEST_MS,
+  execution: FARTHEST_MS,
+  observation: 2 * 60 * 60_000,
+};
+
+/**
+ * Claims orders of a lane that are due by `until` and have no lease, or whose lease is over.
+ * @param except ids that are not claimed
+ */
+function claimDueOrders(
+  lane: DueLane,
+  until: Date,
+  leaseMs: number,
+  limit: number,
+  except: string[],
+): Statement {
+  const farthest = new Date(until.getTime() + FARTHEST_DUE_MS[lane]);
+  return Prisma.sql`
+      WITH due AS (
+        SELECT id AS due_id, due_at AS since FROM orders
+        WHERE due_at IS NOT NULL AND state IN (${Prisma.raw(DUE_LANES[lane].map((state) => `'${state}'`).join(', '))})
+          AND (due_at <= ${until} OR (due_at > ${farthest} AND expires_at IS NULL))
+          AND ${isLeaseOver(Prisma.sql`lease_until`)} AND id <> ALL(${except})
+        ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ), claimed AS (
+        UPDATE orders SET lease_until = ${leaseOf(leaseMs)}, worker_id = NULL FROM due WHERE id = due_id
+        RETURNING id, since
+      )
+      SELECT id FROM claimed ORDER BY since`;
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Puts an order off that has no worker. The pause doubles with each try. */
+function putOffOrder(id: string): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE orders SET failed_attempts = failed_attempts + 1,
+      lease_until = now() + LEAST(${LONGEST_PAUSE_MS}, ${FIRST_PAUSE_MS} * 2 ^ LEAST(failed_attempts, 10)) * interval '1 ms'
+    WHERE id = ${id} AND worker_id IS NULL`;
+}
+
+/** Ends the lease of an order that has no worker. */
+const endLease = (id: string): Prisma.Sql => Prisma.sql`
+    UPDATE orders SET lease_until = NULL WHERE id = ${id} AND worker_id IS NULL`;
+
+/** Sets when an order is due next, unless it has changed, and ends the lease of the process that looked at it. */
+function rescheduleOrder(id: string, version: number, due: Date | undefined): Statement {
+  return Prisma.sql`
+      UPDATE orders SET due_at = ${due ?? null}, lease_until = NULL, failed_attempts = 0
+      WHERE id = ${id} AND version = ${version} AND worker_id IS NULL`;
 }

@@ -20,17 +20,10 @@ import {
 } from '../names/portfolio.ts';
 import type { ImportPlan, PortfolioStore, Progress } from '../names/ports.ts';
 import { messagePlace } from '../outbox/notifications.ts';
-import { optional, optionalText } from './columns.ts';
-import { type Database, Prisma, type RunStatement, type Statement, storeOf } from './database.ts';
-import {
-  assignments,
-  type Changer,
-  importNames,
-  insertDecision,
-  insertTold,
-  removeDomain,
-} from './domain-statements.ts';
-import { insertEvents } from './events.ts';
+import { assignments, optional, optionalText } from './columns.ts';
+import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
+import { type Changer, importNames, removeDomain } from './domain-statements.ts';
+import { announceEvents, insertEvents } from './events.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
 
 const detailsRows = z.array(
@@ -331,19 +324,20 @@ async function writeChanges(
     await writeDetails(tx, teamId, edited, changer);
     for (const { name } of slice.filter(({ after }) => after === undefined)) {
       await tx(removeDomain(name));
-      await tx(insertDecision(name, { kind: 'name_unwatched', ...changer }));
+      const subject = { kind: 'name', id: name } as const;
+      await announceEvents(tx, [{ kind: 'name_unwatched', subject, ...changer }]);
     }
     const given = slice.flatMap(({ name, isNew, date }) =>
       date === undefined ? (isNew ? { name } : []) : { name, expiresAt: date.after },
     );
     if (given.length > 0) await tx(importNames(given, changer));
     for (const { name, decision } of slice)
-      if (decision !== undefined) for (const each of decided(name, decision, changer)) await tx(each);
+      if (decision !== undefined) await decide(tx, name, decision, changer);
     done += slice.length;
     progress(done, changes.length);
   }
   const notice = noticeOf(changes, changer);
-  if (notice !== undefined) await tx(insertTold(notice));
+  if (notice !== undefined) await announceEvents(tx, [notice]);
   return 'written';
 }
 
@@ -406,11 +400,12 @@ const NO_LAPSE = {
 };
 
 /** Writes a decision about reminders, with its line in the audit log. */
-function decided(
+async function decide(
+  tx: RunStatement,
   name: string,
   { kind, ...decision }: ReminderDecision,
   { actor: askedBy, confirmedBy, at }: Changer,
-): readonly Statement[] {
+): Promise<void> {
   const by = confirmedBy ?? askedBy;
   const reason = 'reason' in decision ? (decision.reason ?? null) : null;
   const columns = {
@@ -422,10 +417,10 @@ function decided(
     lapse_requested: { ...NO_LAPSE, lapseReason: reason, lapseRequestedBy: by },
     lapse_confirmed: { lapseConfirmedBy: by, lapseConfirmedAt: at },
   }[kind];
-  return [
+  await tx(
     Prisma.sql`UPDATE domains SET ${assignments(columns)}, version = version + 1 WHERE name = ${name}`,
-    insertDecision(name, { ...decision, kind, actor: by, at }),
-  ];
+  );
+  await announceEvents(tx, [{ ...decision, kind, actor: by, at, subject: { kind: 'name', id: name } }]);
 }
 
 /** Writes changed names, each with its line in the audit log. */
@@ -452,7 +447,7 @@ async function writeDetails(
     after: loggable(after),
     ...changer,
   }));
-  await tx(insertEvents(events, { teamId }));
+  await insertEvents(tx, events, teamId);
 }
 
 function loggable({ owner, tags, channel, note }: NameDetails): Readonly<Record<string, string>> {

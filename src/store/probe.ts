@@ -57,12 +57,11 @@ const SELECT_CONDITION = `
     (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications WHERE subject_kind = 'digest') AS "lastDigestAt",
     (SELECT extract(epoch FROM max(at))::float8 FROM seals WHERE team_id = installation_team()) AS "lastSealAt",
     (SELECT extract(epoch FROM max(at))::float8 FROM anchors WHERE team_id = installation_team()) AS "lastAnchorAt",
-    (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications
-      WHERE team_id = installation_team() AND subject_kind = 'webhook_endpoint' AND purpose = 'test') AS "lastWebhookAt",
-    (SELECT greatest(0, coalesce(extract(epoch FROM $2::timestamptz - min((body::json ->> 'timestamp')::timestamptz)), 0))::float8
-      FROM notifications WHERE team_id = installation_team() AND subject_kind = 'webhook_queue' AND purpose <> 'plan'
-        AND split_part(subject_id, ' ', 1) IN (SELECT subject_id FROM notifications WHERE subject_kind = 'webhook_endpoint'
-          AND purpose = 'served' AND posted_at > $2::timestamptz - interval '3 hours')) AS "webhookWaitingSeconds"
+    (SELECT extract(epoch FROM max(taken_at))::float8 FROM webhook_endpoints
+      WHERE team_id = installation_team()) AS "lastWebhookAt",
+    (SELECT greatest(0, coalesce(extract(epoch FROM $2::timestamptz - min(d.at)), 0))::float8
+      FROM webhook_deliveries d JOIN webhook_endpoints e ON e.team_id = d.team_id AND e.id = d.endpoint_id
+      WHERE e.team_id = installation_team() AND e.served_at > $2::timestamptz - interval '3 hours') AS "webhookWaitingSeconds"
   FROM domains`;
 const secondsRows = z.tuple([z.object({ seconds: z.number() })]);
 

@@ -12,9 +12,9 @@ import type { DateDoubt } from '../names/dates.ts';
 import { storedDoubt } from '../names/stored.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { jsonColumn, optional, optionalText } from './columns.ts';
-import { Prisma, type Statement } from './database.ts';
-import { columnsOf, DOMAIN_COLUMNS, deletionPhase, expirySource } from './domain-rows.ts';
+import { columnsOf, insertRows, jsonColumn, optional, optionalText } from './columns.ts';
+import { Prisma, type RunStatement, type Statement } from './database.ts';
+import { DOMAIN_COLUMNS, deletionPhase, expirySource } from './domain-rows.ts';
 import { END, EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 import { queueWebhooks } from './webhooks.ts';
 
@@ -164,43 +164,45 @@ export function selectLatestWith(teamId: string, purpose: string): Prisma.Sql {
     ORDER BY subject_id DESC LIMIT 1`;
 }
 
-/** Rows of {@link claimReminders}. */
-export const claimedRows = z.array(z.object({ name: z.string() }));
+const claimedRows = z.array(z.object({ name: z.string() }));
 
 /**
- * Claims reminders for a digest that is not over; each goes to one digest. Its plan is marked, so that another process which has the
- * digest by now looks at it again. Answers with the names of those that were free.
+ * Claims reminders for a digest that is not over; each goes to one digest. Its plan is marked, so that another process
+ * that has the digest looks at it again.
+ * @returns how many were free
  */
-export function claimReminders(
+export async function claimReminders(
+  run: RunStatement,
   teamId: string,
   digestId: string,
   claims: readonly ReminderClaim[],
   now: Date,
-): Prisma.Sql {
+): Promise<number> {
+  const open = await run(Prisma.sql`
+    UPDATE notifications SET version = version + 1
+    WHERE team_id = ${teamId} AND subject_kind = 'digest' AND subject_id = ${digestId} AND purpose = 'plan'
+      AND due_at IS NOT NULL
+    RETURNING subject_id AS id`);
+  if (digestRows.parse(open).length === 0) return 0;
+  const rows = claims.map(({ name, expiry, threshold, destination, isCopied }) => ({
+    ...{ name, expiresAt: new Date(expiry), threshold, digestId, destination, claimedAt: now, purpose: '' },
+    copyPurpose: isCopied ? '' : null,
+  }));
+  const returned = Prisma.sql`ON CONFLICT DO NOTHING RETURNING name`;
+  const claimed = await insertRows(run, 'reminders', rows, returned);
+  const names = new Set(claimedRows.parse(claimed).map(({ name }) => name));
+  await run(Prisma.sql`
+    UPDATE domains d SET reminded_threshold = LEAST(d.reminded_threshold, (
+      SELECT min(r.threshold) FROM reminders r
+      WHERE r.digest_id = ${digestId} AND r.name = d.name AND r.expires_at = ${EXPIRY_DAY}))
+    WHERE d.name = ANY(${[...names]}::text[])`);
   const last = claims.flatMap(({ name, expiry, lastIn }): readonly WebhookEvent[] =>
-    lastIn === undefined
+    lastIn === undefined || !names.has(name)
       ? []
       : [{ type: 'reminder.last', at: now, data: { name, code: lastIn, expires: expiry } }],
   );
-  return Prisma.sql`
-    WITH digest AS (
-      UPDATE notifications SET version = version + 1
-      WHERE team_id = ${teamId} AND subject_kind = 'digest' AND subject_id = ${digestId} AND purpose = 'plan'
-        AND due_at IS NOT NULL
-      RETURNING subject_id AS id
-    ), claimed AS (
-      INSERT INTO reminders (name, expires_at, threshold, digest_id, destination, copy_purpose, claimed_at)
-      SELECT name, expires_at, threshold, digest.id, destination, CASE WHEN copied THEN '' END, ${now}::timestamptz
-      FROM digest, ROWS FROM (${unnestKeys(claims)}, unnest(${claims.map(({ destination }) => destination)}::text[]),
-        unnest(${claims.map(({ isCopied }) => isCopied)}::boolean[]))
-        AS due (name, expires_at, threshold, destination, copied)
-      ON CONFLICT DO NOTHING
-      RETURNING name, expires_at, threshold
-    ), noted AS (
-      UPDATE domains d SET reminded_threshold = LEAST(d.reminded_threshold, claimed.threshold)
-      FROM claimed WHERE d.name = claimed.name AND ${EXPIRY_DAY} = claimed.expires_at
-    ), ${queueWebhooks(last, { teamId, where: Prisma.sql`w.subject IN (SELECT 'name:' || name FROM claimed)` })}
-    SELECT name FROM claimed`;
+  await queueWebhooks(run, last, teamId);
+  return claimedRows.parse(claimed).length;
 }
 
 /** Rows of {@link selectLastClaimedAt}. */

@@ -8,7 +8,6 @@ import {
   candidateRows,
   candidatesQuery,
   claimedAtRows,
-  claimedRows,
   claimReminders,
   deletedQuery,
   deletedRows,
@@ -27,7 +26,7 @@ import {
 } from './reminder-statements.ts';
 
 /** Digests and reminders in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createReminderStore({ run }: Database, teamId: string): ReminderStore {
+export function createReminderStore({ run, transaction }: Database, teamId: string): ReminderStore {
   const ask = (query: Statement): Promise<unknown> =>
     withStoreError('looking for names that are due', () => run(query));
 
@@ -67,7 +66,7 @@ export function createReminderStore({ run }: Database, teamId: string): Reminder
       claim: async (digestId, claims, now) =>
         claims.length === 0
           ? 0
-          : claimedRows.parse(await run(claimReminders(teamId, digestId, claims, now))).length,
+          : transaction((runInside) => claimReminders(runInside, teamId, digestId, claims, now)),
 
       lastClaimedAt: async (digestId) => claimedAtRows.parse(await run(selectLastClaimedAt(digestId)))[0]?.at,
 

@@ -122,29 +122,3 @@ export async function fitsBudgets(
   const shares = sharesOf(standings, reservation);
   return isAgreedTo(shortfallsOf(shares), reservation.agreedExcess);
 }
-
-/** A part of a `WITH`: what orders of `changed` take out of the budgets from now on. An order that goes on takes it anew. */
-export function insertReservations(
-  reserved: readonly { readonly orderId: string; readonly reservation: Reservation }[],
-): Prisma.Sql {
-  const rows = reserved.flatMap(({ orderId, reservation: { teamId, day, items } }) =>
-    items.map(({ n, amount, tags }) => ({
-      order_id: orderId,
-      n,
-      team_id: teamId,
-      day,
-      amount_minor: amount?.minor,
-      currency: amount?.currency,
-      tags,
-    })),
-  );
-  return Prisma.sql`kept_reservations AS (
-      INSERT INTO budget_reservations (order_id, n, team_id, day, amount_minor, currency, tags)
-      SELECT changed.id, r.n, r.team_id, r.day, r.amount_minor, r.currency, r.tags
-      FROM changed JOIN jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r (
-        order_id text, n int, team_id text, day date, amount_minor bigint, currency text, tags text[]
-      ) ON r.order_id = changed.id
-      ON CONFLICT (order_id, n) DO UPDATE SET day = excluded.day, amount_minor = excluded.amount_minor,
-        currency = excluded.currency, tags = excluded.tags
-    )`;
-}

@@ -1,191 +1,182 @@
 import { z } from 'zod';
 import { HOUR_MS } from '../lib/duration.ts';
 import { type WebhookEvent, webhookBody, webhookOf } from '../outbox/webhooks/messages.ts';
-import type { WebhookStore } from '../outbox/webhooks/ports.ts';
-import { optional, storableJson } from './columns.ts';
-import { type Database, Prisma, storeOf } from './database.ts';
-import { leaseOf } from './leases.ts';
-import { claimDuePlans } from './notifications.ts';
-
-/*
- * Webhooks in the outbox. The plan of a subject `webhook_queue` is the queue of one endpoint and one subject, its other rows the
- * webhooks, numbered by the plan’s version: the plan’s row is locked when one is queued, so they are numbered as they were
- * committed. The plan of a subject `webhook_endpoint` says that there is an endpoint, and how it stands; its row of the purpose
- * `test` shows the month of the last test, and was posted when the endpoint took something last; its row `served` was posted when a
- * process said last that it sends to it.
- */
-
-const ENDPOINT = 'webhook_endpoint';
-const QUEUE = 'webhook_queue';
-
-interface Queued {
-  /** Left out: the team of the installation. */
-  readonly teamId?: string;
-  /** Which of the webhooks `w` are queued: of one subject all or none. Left out: all. */
-  readonly where?: Prisma.Sql;
-}
+import type { WebhookDelivery, WebhookStore } from '../outbox/webhooks/ports.ts';
+import { recordset } from './columns.ts';
+import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
+import { isLeaseOver, leaseOf } from './leases.ts';
 
 /**
- * Parts of a `WITH` that queue webhooks for every endpoint, for the statement of what they tell of. Where there is no endpoint
- * they do nothing.
+ * Queues webhooks for every endpoint, in the transaction of the change they report.
+ * @param teamId left out: the team of the installation
  */
-export function queueWebhooks(
+export async function queueWebhooks(
+  run: RunStatement,
   events: readonly WebhookEvent[],
-  { teamId, where = Prisma.sql`true` }: Queued = {},
-): Prisma.Sql {
-  const webhooks = events.map(webhookOf);
-  const rows = webhooks.map((webhook, index) => ({
-    ...webhook,
-    /** How many of its subject follow. */
-    later: webhooks.slice(index + 1).filter(({ subject }) => subject === webhook.subject).length,
-  }));
-  return Prisma.sql`
-    webhooks AS (
-      SELECT w.* FROM jsonb_to_recordset(${storableJson(rows)}::jsonb)
-        AS w (id text, subject text, at timestamptz, body text, later int)
-      WHERE ${where}
-    ), webhook_queues AS (
-      INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, due_at)
-      SELECT e.team_id, ${QUEUE}, e.subject_id || ' ' || w.subject, 'plan', count(*), min(w.at)
-      FROM notifications e, webhooks w
-      WHERE e.team_id = COALESCE(${teamId ?? null}::text, installation_team())
-        AND e.subject_kind = ${ENDPOINT} AND e.purpose = 'plan'
-      GROUP BY e.team_id, e.subject_id, w.subject ORDER BY 3
-      ON CONFLICT (team_id, subject_kind, subject_id, purpose) DO UPDATE SET version = n.version + excluded.version,
-        due_at = CASE WHEN n.attempts > 0 THEN n.due_at ELSE LEAST(n.due_at, excluded.due_at) END
-      RETURNING n.team_id, n.subject_id, n.version
-    ), queued_webhooks AS (
-      INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, version, body)
-      SELECT q.team_id, ${QUEUE}, q.subject_id, w.id, q.version - w.later, w.body
-      FROM webhook_queues q JOIN webhooks w ON w.subject = substr(q.subject_id, strpos(q.subject_id, ' ') + 1)
-    )`;
+  teamId?: string,
+): Promise<void> {
+  if (events.length === 0) return;
+  const rows = events.map((event, seq) => {
+    const { id: webhookId, subject, at, body } = webhookOf(event);
+    return { seq, webhookId, subject, at, body };
+  });
+  await run(Prisma.sql`
+    INSERT INTO webhook_deliveries (team_id, endpoint_id, subject, webhook_id, at, body, due_at)
+    SELECT e.team_id, e.id, w.subject, w.webhook_id, w.at, w.body, w.at
+    FROM webhook_endpoints e, ${recordset('webhook_deliveries', rows)} AS w
+    WHERE e.team_id = COALESCE(${teamId ?? null}::text, installation_team()) ORDER BY w.seq`);
 }
 
-const queueIds = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
-
-const first = z.object({ id: z.string(), body: z.string() }).transform(({ id, body }) => {
-  const { type, timestamp } = webhookBody.parse(JSON.parse(body));
-  return { id, body, type, at: new Date(timestamp) };
-});
-const queueRows = z.array(z.object({ version: z.number(), attempts: z.number(), first: optional(first) }));
-
-const outageRows = z.array(z.object({ since: z.date(), isTold: z.boolean() }));
+const deliveryRows = z.array(
+  z
+    .object({
+      id: z.string(),
+      subject: z.string(),
+      webhookId: z.string(),
+      at: z.date(),
+      body: z.string(),
+      attempts: z.number(),
+    })
+    .transform((row): WebhookDelivery => ({ ...row, type: webhookBody.parse(JSON.parse(row.body)).type })),
+);
+const DELIVERY = Prisma.raw(
+  'd.seq::text AS id, d.subject, d.webhook_id AS "webhookId", d.at, d.body, d.attempts',
+);
 
 /** Nothing is put off for longer: a later moment was written by a clock that has been put back since. */
 const FARTHEST_MS = 2 * HOUR_MS;
 
 /** Webhooks in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createWebhookStore({ run, transaction }: Database, teamId: string): WebhookStore {
-  const change = async (statement: Prisma.Sql) => void (await run(statement));
-  /** Rows of a subject. */
-  const of = (kind: string, id: string) =>
-    Prisma.sql`n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id}`;
-  const plan = (kind: string, id: string) => Prisma.sql`${of(kind, id)} AND n.purpose = 'plan'`;
+export function createWebhookStore({ run, prisma, transaction }: Database, teamId: string): WebhookStore {
+  const endpointPlan = (id: string) => ({ teamId, subjectKind: 'webhook_endpoint', subjectId: id });
 
   return storeOf('webhooks', {
     serve: (endpoints, now, since) =>
-      transaction(async (runInside) => {
-        await runInside(Prisma.sql`
-          INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, shows, posted_at)
-          SELECT ${teamId}, ${ENDPOINT}, id, row.purpose, row.shows, row.posted_at
-          FROM unnest(${[...endpoints]}::text[]) AS id,
-            (VALUES ('plan', NULL, NULL), ('test', ${monthOf(now)}, NULL), ('served', NULL, ${now}::timestamptz))
-              AS row (purpose, shows, posted_at)
-          ON CONFLICT (team_id, subject_kind, subject_id, purpose)
-            DO UPDATE SET posted_at = excluded.posted_at WHERE n.purpose = 'served'`);
-        await runInside(Prisma.sql`
-          DELETE FROM notifications n USING notifications e WHERE e.team_id = ${teamId} AND n.team_id = ${teamId}
-            AND e.subject_kind = ${ENDPOINT} AND e.purpose = 'served' AND e.posted_at < ${since}
-            AND n.subject_kind IN (${ENDPOINT}, ${QUEUE}) AND split_part(n.subject_id, ' ', 1) = e.subject_id`);
+      prisma.$transaction(async (tx) => {
+        await tx.webhookEndpoint.createMany({
+          data: endpoints.map((id) => ({ teamId, id, servedAt: now, testedMonth: monthOf(now) })),
+          skipDuplicates: true,
+        });
+        await tx.webhookEndpoint.updateMany({
+          where: { teamId, id: { in: [...endpoints] } },
+          data: { servedAt: now },
+        });
+        const gone = { teamId, servedAt: { lt: since } };
+        for (const { id } of await tx.webhookEndpoint.findMany({ where: gone, select: { id: true } }))
+          await tx.notification.deleteMany({ where: endpointPlan(id) });
+        await tx.webhookEndpoint.deleteMany({ where: gone });
       }),
 
-    claimDue: async (endpoint, now, leaseMs, limit) => {
-      const farthest = new Date(now.getTime() + FARTHEST_MS);
-      const due = Prisma.sql`n.subject_kind = ${QUEUE} AND starts_with(n.subject_id, ${`${endpoint} `})
-        AND (n.due_at <= ${now} OR n.due_at > ${farthest})`;
-      return queueIds.parse(await run(claimDuePlans(teamId, due, leaseMs, limit)));
-    },
+    claimDue: async (endpoint, now, leaseMs, limit) =>
+      deliveryRows
+        .parse(await run(claimHeads(teamId, endpoint, now, leaseMs, limit, Prisma.empty)))
+        .map(({ id }) => id),
 
-    read: async (queue) =>
-      queueRows.parse(
-        await run(Prisma.sql`
-          SELECT n.version, n.attempts, (
-            SELECT json_build_object('id', w.purpose, 'body', w.body) FROM notifications w
-            WHERE w.team_id = n.team_id AND w.subject_kind = n.subject_kind AND w.subject_id = n.subject_id
-              AND w.purpose <> 'plan' ORDER BY w.version LIMIT 1) AS first
-          FROM notifications n WHERE ${plan(QUEUE, queue)}`),
+    read: async (id) =>
+      deliveryRows.parse(
+        await run(Prisma.sql`SELECT ${DELIVERY} FROM webhook_deliveries d WHERE d.seq = ${id}::bigint`),
       )[0],
 
-    remove: (queue, id, leaseMs) =>
-      change(Prisma.sql`
-        WITH gone AS (DELETE FROM notifications n WHERE ${of(QUEUE, queue)} AND n.purpose = ${id})
-        UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)}, attempts = 0 WHERE ${plan(QUEUE, queue)}`),
+    async finish(endpoint, { id, subject }, now, leaseMs) {
+      await prisma.webhookDelivery.deleteMany({ where: { seq: BigInt(id) } });
+      const isNext = Prisma.sql`AND d.subject = ${subject}`;
+      return deliveryRows.parse(await run(claimHeads(teamId, endpoint, now, leaseMs, 1, isNext)))[0];
+    },
 
     noteTaken: (endpoint, now) =>
-      change(Prisma.sql`
-        WITH shown AS (
-          UPDATE notifications n SET posted_at = ${now} WHERE ${of(ENDPOINT, endpoint)} AND n.purpose = 'test'
-        ), taken AS (
-          UPDATE notifications n SET refused = NULL, due_at = NULL, version = version + 1
-          WHERE ${plan(ENDPOINT, endpoint)} AND n.refused IS NOT NULL RETURNING subject_id
-        )
-        DELETE FROM notifications n USING taken WHERE ${of(ENDPOINT, endpoint)} AND starts_with(n.purpose, 'to:')`),
+      prisma.$transaction(async (tx) => {
+        await tx.webhookEndpoint.updateMany({ where: { teamId, id: endpoint }, data: { takenAt: now } });
+        await tx.notification.deleteMany({ where: endpointPlan(endpoint) });
+      }),
 
-    postpone: (endpoint, queue, { code, until, alertAt }) =>
-      change(Prisma.sql`
-        WITH failed AS (
-          UPDATE notifications n SET refused = ${code}, version = version + 1,
-            due_at = CASE WHEN n.refused IS NULL OR n.due_at > ${alertAt} THEN ${alertAt}::timestamptz ELSE n.due_at END
-          WHERE ${plan(ENDPOINT, endpoint)}
-            AND (n.refused IS NULL OR n.refused <> ${code} OR n.due_at > ${alertAt})
-        )
-        UPDATE notifications n SET lease_until = NULL, due_at = ${until}, attempts = attempts + 1
-        WHERE ${plan(QUEUE, queue)}`),
+    postpone: (endpoint, id, { code, until, alertAt }) =>
+      transaction(async (runInside) => {
+        await runInside(Prisma.sql`
+          UPDATE webhook_deliveries SET lease_until = NULL, due_at = ${until}, attempts = attempts + 1
+          WHERE seq = ${id}::bigint`);
+        await runInside(Prisma.sql`
+          INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, refused, due_at)
+          VALUES (${teamId}, 'webhook_endpoint', ${endpoint}, 'plan', 1, ${code}, ${alertAt})
+          ON CONFLICT (team_id, subject_kind, subject_id, purpose) DO UPDATE SET refused = excluded.refused,
+            version = n.version + 1, due_at = CASE WHEN n.due_at > excluded.due_at THEN excluded.due_at ELSE n.due_at END
+          WHERE n.refused <> excluded.refused OR n.due_at > excluded.due_at`);
+      }),
 
-    release: (queue) =>
-      change(Prisma.sql`UPDATE notifications n SET lease_until = NULL WHERE ${plan(QUEUE, queue)}`),
+    release: async (id) => {
+      await prisma.webhookDelivery.updateMany({ where: { seq: BigInt(id) }, data: { leaseUntil: null } });
+    },
 
-    close: async (queue, version) =>
-      queueIds.parse(
-        await run(Prisma.sql`
-          DELETE FROM notifications n WHERE ${plan(QUEUE, queue)} AND n.version = ${version}
-          RETURNING n.subject_id AS id`),
-      ).length === 1,
-
-    queue: (event) => change(Prisma.sql`WITH ${queueWebhooks([event], { teamId })} SELECT`),
+    queue: (event) => queueWebhooks(run, [event], teamId),
 
     testMonthly: (now) =>
-      change(Prisma.sql`
-        WITH due AS (
-          UPDATE notifications n SET shows = ${monthOf(now)}
-          WHERE n.team_id = ${teamId} AND n.subject_kind = ${ENDPOINT} AND n.purpose = 'test' AND n.shows < ${monthOf(now)}
-          RETURNING 1
-        ), ${queueWebhooks([{ type: 'test', at: now, data: { code: 'monthly' } }], {
-          teamId,
-          where: Prisma.sql`EXISTS (SELECT FROM due)`,
-        })} SELECT`),
-
-    noteSlack: (outage, before, now) =>
       transaction(async (runInside) => {
-        if (outage === undefined) {
-          await runInside(Prisma.sql`DELETE FROM notifications n WHERE ${of('slack', 'api')}`);
-          return;
-        }
-        const [noted] = outageRows.parse(
-          await runInside(Prisma.sql`
-            INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, refused, posted_at)
-            VALUES (${teamId}, 'slack', 'api', 'plan', ${outage.code}, ${outage.since})
-            ON CONFLICT (team_id, subject_kind, subject_id, purpose) DO UPDATE SET refused = excluded.refused,
-              posted_at = LEAST(n.posted_at, excluded.posted_at)
-            RETURNING n.posted_at AS since, n.shows IS NOT NULL AS "isTold"`),
-        );
-        if (noted === undefined || noted.isTold || noted.since > before) return;
-        const since = noted.since.toISOString();
-        await runInside(Prisma.sql`
-          WITH told AS (UPDATE notifications n SET shows = 'told' WHERE ${of('slack', 'api')}),
-          ${queueWebhooks([{ type: 'slack.unreachable', at: now, data: { code: outage.code, since } }], { teamId })} SELECT`);
+        const tested = await runInside(Prisma.sql`
+          UPDATE webhook_endpoints SET tested_month = ${monthOf(now)}
+          WHERE team_id = ${teamId} AND tested_month < ${monthOf(now)} RETURNING id`);
+        if (z.array(z.unknown()).parse(tested).length > 0)
+          await queueWebhooks(runInside, [{ type: 'test', at: now, data: { code: 'monthly' } }], teamId);
       }),
+
+    async noteSlack(outage, before, now) {
+      if (outage === undefined) {
+        await prisma.slackOutage.deleteMany({ where: { teamId } });
+        return;
+      }
+      await transaction((runInside) => noteOutage(runInside, teamId, outage, before, now));
+    },
   });
+}
+
+/**
+ * Claims deliveries of an endpoint that are due. Webhooks of one subject are sent in their order, so a delivery is due
+ * only when it is the first of its subject and no process sends another one.
+ */
+function claimHeads(
+  teamId: string,
+  endpoint: string,
+  now: Date,
+  leaseMs: number,
+  limit: number,
+  which: Prisma.Sql,
+): Prisma.Sql {
+  const farthest = new Date(now.getTime() + FARTHEST_MS);
+  return Prisma.sql`
+    WITH due AS (
+      SELECT d.seq FROM webhook_deliveries d
+      WHERE d.team_id = ${teamId} AND d.endpoint_id = ${endpoint} ${which}
+        AND (d.due_at <= ${now} OR d.due_at > ${farthest}) AND ${isLeaseOver(Prisma.sql`d.lease_until`)}
+        AND NOT EXISTS (
+          SELECT FROM webhook_deliveries o
+          WHERE o.team_id = d.team_id AND o.endpoint_id = d.endpoint_id AND o.subject = d.subject
+            AND (o.seq < d.seq OR NOT ${isLeaseOver(Prisma.sql`o.lease_until`)}))
+      ORDER BY d.due_at, d.seq LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    ), claimed AS (
+      UPDATE webhook_deliveries d SET lease_until = ${leaseOf(leaseMs)} FROM due WHERE d.seq = due.seq
+      RETURNING ${DELIVERY}, d.due_at
+    )
+    SELECT * FROM claimed ORDER BY due_at, id::bigint`;
+}
+
+const outageRows = z.array(z.object({ since: z.date(), isQueued: z.boolean() }));
+
+/** Notes an outage of Slack, and queues it once, when it has lasted since `before`. */
+async function noteOutage(
+  run: RunStatement,
+  teamId: string,
+  { code, since }: { readonly code: string; readonly since: Date },
+  before: Date,
+  now: Date,
+): Promise<void> {
+  const [noted] = outageRows.parse(
+    await run(Prisma.sql`
+      INSERT INTO slack_outages AS o (team_id, since) VALUES (${teamId}, ${since})
+      ON CONFLICT (team_id) DO UPDATE SET since = LEAST(o.since, excluded.since)
+      RETURNING since, queued_at IS NOT NULL AS "isQueued"`),
+  );
+  if (noted === undefined || noted.isQueued || noted.since > before) return;
+  await run(Prisma.sql`UPDATE slack_outages SET queued_at = ${now} WHERE team_id = ${teamId}`);
+  const data = { code, since: noted.since.toISOString() };
+  await queueWebhooks(run, [{ type: 'slack.unreachable', at: now, data }], teamId);
 }
 
 /** As `YYYY-MM`, in UTC. */

@@ -716,14 +716,12 @@ describe('where it does not act', () => {
 
 test('that it did not act is queued for webhooks in the same transaction', async () => {
   await rig.sql(
-    `INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, version) VALUES ('', 'webhook_endpoint', 'e', 'plan', 1)`,
+    `INSERT INTO webhook_endpoints (team_id, id, served_at, tested_month) VALUES ('', 'e', now(), '2026-11')`,
   );
   await on.watch('cafe.rest', 10, 9_999);
   const { id } = await on.inForce();
   await on.actFor('cafe.rest');
-  const rows = await rig.sql(
-    `SELECT body FROM notifications WHERE subject_kind = 'webhook_queue' AND purpose <> 'plan'`,
-  );
+  const rows = await rig.sql('SELECT body FROM webhook_deliveries');
   expect(rows.map(({ body }) => webhookBody.parse(JSON.parse(String(body))))).toMatchObject([
     { type: 'mandate.held', data: { name: 'cafe.rest', mandate: id, code: 'price_above' } },
   ]);

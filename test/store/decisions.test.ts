@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { afterLook, incidentHash } from '../../src/names/incident.ts';
 import { raiseIncident, sayIncidentOurs } from '../../src/names/incident-actions.ts';
-import { Prisma } from '../../src/store/database.ts';
-import { createIncidentStore, keepIncident } from '../../src/store/incidents.ts';
+import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
+import { createIncidentStore, saveIncident } from '../../src/store/incidents.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createWebhookStore } from '../../src/store/webhooks.ts';
@@ -104,7 +104,7 @@ test('what people say of an incident leaves a line, once, and is told besides Sl
   const update = afterLook([], { name: 'cafe.rest', unexplained, history: {}, at: rig.now });
   if (update === undefined) throw new Error('nothing was opened');
   const { id } = update.after;
-  await rig.database.run(Prisma.sql`WITH ${keepIncident(TEAM, update, Prisma.sql`SELECT 1`)} SELECT 1`);
+  expect(await rig.database.transaction((run) => saveIncident(run, TEAM, update))).toBe(true);
   const context = namesContextWith({
     incidents: store,
     portfolio: { tagsOf: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
@@ -128,13 +128,16 @@ test('what people say of an incident leaves a line, once, and is told besides Sl
     'incident_proposed cafe.rest U0ALICE we moved it registrar',
     'incident_ours cafe.rest U0BOB I know of it registrar',
   ]);
-  const queued = await rig.database.run(Prisma.sql`
-    SELECT body::jsonb ->> 'type' AS type, body::jsonb -> 'data' ->> 'code' AS code, body FROM notifications
-    WHERE subject_id = 'endpoint name:cafe.rest' AND purpose <> 'plan' ORDER BY version`);
+  const queued = (
+    await rig.database.prisma.webhookDelivery.findMany({
+      where: { endpointId: 'endpoint', subject: 'name:cafe.rest' },
+      orderBy: { seq: 'asc' },
+    })
+  ).map(({ body }) => webhookBody.parse(JSON.parse(body)));
   expect(queued).toMatchObject([
-    { type: 'incident.opened', code: 'registrar' },
-    { type: 'incident.changed', code: 'raised' },
-    { type: 'incident.closed', code: 'ours' },
+    { type: 'incident.opened', data: { code: 'registrar' } },
+    { type: 'incident.changed', data: { code: 'raised' } },
+    { type: 'incident.closed', data: { code: 'ours' } },
   ]);
   expect(JSON.stringify(queued), 'what people wrote').not.toMatch(/moved it|know of it/);
 });

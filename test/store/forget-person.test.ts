@@ -17,7 +17,7 @@ const REFUSED = ['settings.value', 'policy_versions.rules', 'policy_drafts.rules
 
 /** Ids, codes and hashes that the bot makes, and roles of the database. */
 const MADE =
-  /\.(id|team_id|order_id|incident_id|statement_hash)$|^(seals|anchors|ledger_entries|unsealed_events)\.|^events\.(kind|subject_kind|forgotten_by)$|^observations\.(name|origin)$/;
+  /\.(id|team_id|order_id|incident_id|endpoint_id|statement_hash)$|^(seals|anchors|ledger_entries|unsealed_events)\.|^events\.(kind|subject_kind|forgotten_by)$|^observations\.(name|origin)$/;
 
 let database: TestDatabase;
 let client: pg.Client;

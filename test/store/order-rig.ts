@@ -107,7 +107,7 @@ export async function startRig() {
     },
     /** As if so many seconds had passed for the leases of the database. */
     async passLeases(seconds: number): Promise<void> {
-      for (const table of ['orders', 'notifications'])
+      for (const table of ['orders', 'notifications', 'webhook_deliveries'])
         await admin.query(`UPDATE ${table} SET lease_until = lease_until - $1 * interval '1 s'`, [seconds]);
     },
     /** Keeps an order and returns it as the store gives it back. */

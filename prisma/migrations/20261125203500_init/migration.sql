@@ -252,9 +252,44 @@ CREATE TABLE "notifications" (
     "ts" TEXT,
     "posted_at" TIMESTAMPTZ(3),
     "refused" TEXT,
-    "body" TEXT,
 
     CONSTRAINT "notifications_pkey" PRIMARY KEY ("team_id","subject_kind","subject_id","purpose")
+);
+
+-- CreateTable
+CREATE TABLE "webhook_endpoints" (
+    "team_id" TEXT NOT NULL,
+    "id" TEXT NOT NULL,
+    "served_at" TIMESTAMPTZ(3) NOT NULL,
+    "taken_at" TIMESTAMPTZ(3),
+    "tested_month" TEXT NOT NULL,
+
+    CONSTRAINT "webhook_endpoints_pkey" PRIMARY KEY ("team_id","id")
+);
+
+-- CreateTable
+CREATE TABLE "webhook_deliveries" (
+    "seq" BIGSERIAL NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "endpoint_id" TEXT NOT NULL,
+    "subject" TEXT NOT NULL,
+    "webhook_id" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+    "body" TEXT NOT NULL,
+    "due_at" TIMESTAMPTZ(3) NOT NULL,
+    "lease_until" TIMESTAMPTZ(3),
+    "attempts" INTEGER NOT NULL DEFAULT 0,
+
+    CONSTRAINT "webhook_deliveries_pkey" PRIMARY KEY ("seq")
+);
+
+-- CreateTable
+CREATE TABLE "slack_outages" (
+    "team_id" TEXT NOT NULL,
+    "since" TIMESTAMPTZ(3) NOT NULL,
+    "queued_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "slack_outages_pkey" PRIMARY KEY ("team_id")
 );
 
 -- CreateTable
@@ -569,6 +604,9 @@ CREATE TABLE "presets" (
 );
 
 -- CreateIndex
+CREATE INDEX "webhook_deliveries_team_id_endpoint_id_subject_seq_idx" ON "webhook_deliveries"("team_id", "endpoint_id", "subject", "seq");
+
+-- CreateIndex
 CREATE UNIQUE INDEX "accounts_team_key_key" ON "accounts"("team_key");
 
 -- CreateIndex
@@ -687,6 +725,9 @@ CREATE INDEX "incidents_team_id_name_opened_at_idx" ON "incidents"("team_id", "n
 
 -- CreateIndex
 CREATE UNIQUE INDEX "presets_team_id_name_key" ON "presets"("team_id", "name");
+
+-- AddForeignKey
+ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_team_id_endpoint_id_fkey" FOREIGN KEY ("team_id", "endpoint_id") REFERENCES "webhook_endpoints"("team_id", "id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
 ALTER TABLE "order_items" ADD CONSTRAINT "order_items_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;

@@ -1,21 +1,19 @@
 import type { WebhookEvent, WebhookType } from './messages.ts';
 
-export interface QueuedWebhook {
+/** A webhook that waits for one endpoint. */
+export interface WebhookDelivery {
   readonly id: string;
+  /** Webhooks of one subject are delivered in their order. */
+  readonly subject: string;
+  /** The `webhook-id`. */
+  readonly webhookId: string;
   readonly type: WebhookType;
+  /** When it happened. */
   readonly at: Date;
-  /** What is sent. */
+  /** The request's body. */
   readonly body: string;
-}
-
-/** What waits of one subject for one endpoint. */
-export interface WebhookQueue {
-  /** Grows with each webhook that is queued. */
-  readonly version: number;
-  /** How often its first webhook has failed. */
+  /** How often it has failed. */
   readonly attempts: number;
-  /** The first one; undefined when none is left. */
-  readonly first: QueuedWebhook | undefined;
 }
 
 /** How an attempt failed. */
@@ -34,28 +32,29 @@ export interface SlackOutage {
   readonly code: string;
 }
 
-/**
- * The queues of webhooks in the outbox: one for each endpoint and subject, which one process has at a time. Leases go by the
- * database’s clock. Implemented by the store.
- */
+/** Deliveries of webhooks. Leases use the database's clock. Implemented by the store. */
 export interface WebhookStore {
   /**
-   * Queues what happens from now on for these endpoints. Replicas may serve different ones during a restart, so others are
-   * dropped with their queues only when no process has served them since a moment.
+   * Queues webhooks for these endpoints from now on. Replicas may serve different ones during a restart, so others are
+   * deleted with their deliveries only when no process has served them since a moment.
    */
   serve(endpoints: readonly string[], now: Date, since: Date): Promise<void>;
-  /** Claims queues of an endpoint that are due and that no process has. @returns the longest due first */
+  /** Claims deliveries of an endpoint that are due and that no process has. @returns the longest due first */
   claimDue(endpoint: string, now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
-  read(queue: string): Promise<WebhookQueue | undefined>;
-  /** The endpoint took a webhook, or it was given up: the next one follows. Says that the process is alive. */
-  remove(queue: string, id: string, leaseMs: number): Promise<void>;
+  read(id: string): Promise<WebhookDelivery | undefined>;
+  /** Deletes a delivery that was accepted or given up. @returns the next one of its subject, claimed, if it is due */
+  finish(
+    endpoint: string,
+    delivery: WebhookDelivery,
+    now: Date,
+    leaseMs: number,
+  ): Promise<WebhookDelivery | undefined>;
+  /** The endpoint accepted a webhook. */
   noteTaken(endpoint: string, now: Date): Promise<void>;
-  /** Ends the claim of a queue whose first webhook has failed. */
-  postpone(endpoint: string, queue: string, failure: WebhookFailure): Promise<void>;
+  /** Ends the claim of a delivery that has failed. */
+  postpone(endpoint: string, id: string, failure: WebhookFailure): Promise<void>;
   /** Ends a claim without an attempt. */
-  release(queue: string): Promise<void>;
-  /** Ends an empty queue. @returns false when something was queued since */
-  close(queue: string, version: number): Promise<boolean>;
+  release(id: string): Promise<void>;
   /** Queues a webhook that belongs to no other change. */
   queue(event: WebhookEvent): Promise<void>;
   /** Queues the test of a month, once. */

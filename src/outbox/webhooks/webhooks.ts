@@ -5,7 +5,7 @@ import { readRetryAfter } from '../../http/retry-after.ts';
 import { DAY_MS, HOUR_MS } from '../../lib/duration.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Secret } from '../../service/secret.ts';
-import type { QueuedWebhook, SlackOutage, WebhookStore } from './ports.ts';
+import type { SlackOutage, WebhookDelivery, WebhookStore } from './ports.ts';
 
 /*
  * Sends webhooks to the operator’s endpoints. Each webhook goes out until its endpoint answers 2xx, with the same id and body, for
@@ -32,8 +32,8 @@ export interface WebhookEndpoint {
   /** What people may see of its address. */
   readonly host: string;
   claimDue(limit: number): Promise<readonly string[]>;
-  /** Sends what waits in a claimed queue, until it is empty or an attempt fails. */
-  deliver(queue: string): Promise<void>;
+  /** Sends a claimed delivery and those of its subject that follow, until an attempt fails. */
+  deliver(id: string): Promise<void>;
 }
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
@@ -91,47 +91,42 @@ function createEndpoint(deps: WebhooksContext, url: URL, signer: Signer): Webhoo
     id,
     host: url.host,
     claimDue: (limit) => deps.store.claimDue(id, deps.now(), LEASE_MS, limit),
-    deliver: (queue) => deliver(context, queue),
+    deliver: (first) => deliver(context, first),
   };
 }
 
-async function deliver(context: EndpointContext, queue: string): Promise<void> {
+async function deliver(context: EndpointContext, first: string): Promise<void> {
   const { id, url, store, now, log, signal } = context;
-  for (;;) {
-    const waiting = await store.read(queue);
-    if (waiting === undefined) return;
-    const { first, version, attempts } = waiting;
-    if (first === undefined) {
-      if (await store.close(queue, version)) return;
-      continue;
-    }
-    const failed = await attempt(context, first);
+  let delivery = await store.read(first);
+  while (delivery !== undefined) {
+    const failed = await attempt(context, delivery);
     if (failed === undefined) {
       await store.noteTaken(id, now());
-      await store.remove(queue, first.id, LEASE_MS);
+      delivery = await store.finish(id, delivery, now(), LEASE_MS);
       continue;
     }
-    if (signal.aborted) return store.release(queue);
+    if (signal.aborted) return store.release(delivery.id);
+    const { webhookId, type, attempts } = delivery;
     const at = now().getTime();
-    const about = { webhookId: first.id, type: first.type, host: url.host, code: failed.code };
-    if (at - first.at.getTime() >= KEPT_MS) {
+    const about = { webhookId, type, host: url.host, code: failed.code };
+    if (at - delivery.at.getTime() >= KEPT_MS) {
       log.error(about, 'an endpoint did not take a webhook for three days; it is given up');
-      await store.remove(queue, first.id, LEASE_MS);
+      delivery = await store.finish(id, delivery, now(), LEASE_MS);
       continue;
     }
     const pause = Math.max(FIRST_PAUSE_MS * 2 ** attempts, failed.waitMs ?? 0);
     const until = new Date(at + Math.min(pause, LONGEST_PAUSE_MS));
     log.warn({ ...about, until }, 'an endpoint did not take a webhook; will try again');
     // A failed test is reported at once.
-    const alertAt = new Date(first.type === 'test' ? at : at + ALERT_AFTER_MS);
-    return store.postpone(id, queue, { code: failed.code, until, alertAt });
+    const alertAt = new Date(type === 'test' ? at : at + ALERT_AFTER_MS);
+    return store.postpone(id, delivery.id, { code: failed.code, until, alertAt });
   }
 }
 
 /** @returns why the endpoint did not take it; undefined when it did */
 async function attempt(
   { url, signer, signal, timeoutMs }: EndpointContext,
-  webhook: QueuedWebhook,
+  webhook: WebhookDelivery,
 ): Promise<{ code: string; waitMs?: number } | undefined> {
   // The receiver compares it with its own clock.
   const timestamp = new Date();
@@ -141,11 +136,11 @@ async function attempt(
     'user-agent',
     'domain-steward',
     'webhook-id',
-    webhook.id,
+    webhook.webhookId,
     'webhook-timestamp',
     String(Math.floor(timestamp.getTime() / 1_000)),
     'webhook-signature',
-    signer.sign(webhook.id, timestamp, webhook.body),
+    signer.sign(webhook.webhookId, timestamp, webhook.body),
   ];
   const request = {
     origin: url.origin,
