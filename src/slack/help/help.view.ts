@@ -47,10 +47,13 @@ interface Group {
   readonly commands: readonly Described[];
 }
 
+/** The title of a command's group. */
+export function groupOf({ name }: Pick<Described, 'name'>): string {
+  return HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
+}
+
 /** The groups, with the commands that fit. */
 function groupsOf(commands: readonly Described[], fits: (command: Described) => boolean): Group[] {
-  const groupOf = ({ name }: Described) =>
-    HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
   const place = ({ name }: Described) => HELP_GROUPS.flatMap(({ names }) => names).indexOf(name);
   return HELP_GROUPS.map(({ title }) => ({
     title,
@@ -85,19 +88,18 @@ function usageLine({ usage, summary }: Described): string {
   return `\`/domain ${usage}\`  ${summary}`;
 }
 
-function namesLine({ title, commands }: Group): string {
-  return `*${title}*: ${commands.map(({ name }) => code(name)).join(' · ')}`;
-}
+/** By how often they are needed; the overview shows the first that the reader can use. */
+const MOST_USED = ['link', 'renew', 'create', 'name', 'orders', 'expiring', 'watch', 'import'];
+const OVERVIEW_COMMANDS = 5;
 
-/** The commands that the reader needs most, and the names of the others. */
+/** A few commands to start with, and a button for all. */
 export function helpOverview(commands: readonly Described[], reader: HelpReader): Message {
-  const [first, ...others] = groupsOf(commands, (command) => canUse(command, reader));
-  const later = commands.filter((command) => lacksAccount(command.needs, reader));
+  const shown = MOST_USED.flatMap((name) => commands.filter((command) => command.name === name))
+    .filter((command) => canUse(command, reader) && !(command.name === 'link' && reader.isLinked))
+    .slice(0, OVERVIEW_COMMANDS);
   return message('What /domain can do', [
     section(introFor(reader)),
-    ...(first === undefined ? [] : lines([`*${first.title}*`, ...first.commands.map(usageLine)])),
-    ...lines(others.map(namesLine)),
-    !reader.isLinked && context(namesLine({ title: 'Once an account is linked', commands: later })),
+    ...lines(shown.map(usageLine)),
     ...actions('help', [button('help_all', 'All commands', 'all')]),
     context(
       'A reason for the approvers goes after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
