@@ -76,10 +76,10 @@ export const away = {
   commands: [
     {
       usage: 'away UNTIL @PERSON',
-      summary: 'Have somebody approve in your place while you are away',
+      summary: 'Name a stand-in who approves while you’re away',
       example: '/domain away 2w @carol',
       run: runAway,
     },
-    { usage: 'back', summary: 'End that somebody stands in for you', example: '/domain back', run: runBack },
+    { usage: 'back', summary: 'End your stand-in', example: '/domain back', run: runBack },
   ],
 } as const satisfies Feature;

@@ -167,7 +167,7 @@ export const mandates = {
   commands: [
     {
       usage: 'mandates',
-      summary: 'Standing renewals: what is in force, what it did, what it may still spend',
+      summary: 'Standing renewals: terms, activity and remaining amounts',
       example: '/domain mandates',
       run: runMandates,
     },

@@ -1,0 +1,5 @@
+// Writes docs/reference.md from the commands and settings of the code: `npm run reference`.
+import { writeFile } from 'node:fs/promises';
+import { referencePage } from './reference/page.ts';
+
+await writeFile(new URL('../docs/reference.md', import.meta.url), referencePage());

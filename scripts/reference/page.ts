@@ -1,0 +1,67 @@
+import { VARIABLES } from '../../src/config/environment.ts';
+import type { NamedCommand } from '../../src/slack/feature.ts';
+import { groupOf, HELP_GROUPS } from '../../src/slack/help/help.view.ts';
+import { COMMANDS } from '../../src/slack/index.ts';
+import { SETTINGS } from './settings.ts';
+
+const INTRO = `# Reference
+
+Every command and setting. This page is generated: run \`npm run reference\` after you change one.`;
+
+const COMMANDS_INTRO = `## Commands
+
+Type them after \`/domain\` in any channel. A command with everything it needs runs at once; otherwise it opens a form. A reason for the approvers goes after two hyphens: \`/domain renew cafe.rest 2 -- client paid\`.
+
+The message shortcut **Domain task…** opens the same forms, and the order's card goes into that message's thread. The global shortcut **Domain task** opens them from anywhere.`;
+
+const SETTINGS_INTRO = `## Settings
+
+Every setting is an environment variable. The bot reads a \`.env\` file if there is one. To read a value from a file, set \`NAME_FILE\` instead of \`NAME\`. Approval and reminder settings are starting values: \`/domain settings\` overrides them.`;
+
+const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
+  nothing: 'everyone',
+  member: 'members',
+  linked: 'members with a linked account',
+  account: 'members with a linked account, or with the team’s',
+  admin: 'admins',
+};
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function commandTables(): readonly string[] {
+  const all = [...COMMANDS.values()];
+  return HELP_GROUPS.flatMap(({ title, names }) => {
+    const listed = all
+      .filter((command) => groupOf(command) === title)
+      .sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
+    const rows = listed.map(({ usage, summary, example, needs }) => [
+      `\`${usage}\``,
+      summary,
+      `\`${example}\``,
+      NEEDS[needs],
+    ]);
+    return [`### ${title}`, table(['command', 'does', 'example', 'for'], rows)];
+  });
+}
+
+function settingTables(): readonly string[] {
+  const missing = new Set(Object.keys(VARIABLES));
+  const tables = Object.entries(SETTINGS).flatMap(([title, settings]) => {
+    const rows = Object.entries(settings).map(([name, { meaning, unset }]) => {
+      missing.delete(name);
+      return [`\`${name}\``, meaning, unset];
+    });
+    return [`### ${title}`, table(['variable', 'meaning', 'if unset'], rows)];
+  });
+  if (missing.size > 0) throw new Error(`scripts/reference/settings.ts lacks ${[...missing].join(', ')}`);
+  return tables;
+}
+
+/** The text of `docs/reference.md`. */
+export function referencePage(): string {
+  return `${[INTRO, COMMANDS_INTRO, ...commandTables(), SETTINGS_INTRO, ...settingTables()].join('\n\n')}\n`;
+}
