@@ -150,14 +150,6 @@ describe('the commands for records', () => {
   });
 });
 
-test('every setting stands in the table of settings and in the example', async () => {
-  const [readme, example] = [await read('README.md'), await read('.env.example')];
-  for (const name of Object.keys(VARIABLES)) {
-    expect(readme.includes(`\`${name}\``), `${name} in the README`).toBe(true);
-    expect(new RegExp(`^#?${name}=`, 'm').test(example), `${name} in .env.example`).toBe(true);
-  }
-});
-
 describe('the image and what runs it', () => {
   const services = z.object({
     services: z.object({
