@@ -90,7 +90,9 @@ describe('help', () => {
     const overview = helpOverview(commands, reader);
     expectMessage(overview);
     expect(JSON.stringify(overview.blocks)).toContain('"action_id":"help_all"');
-    const shown = commands.filter(({ usage }) => JSON.stringify(overview.blocks).includes(`/domain ${usage}\``));
+    const shown = commands.filter(({ usage }) =>
+      JSON.stringify(overview.blocks).includes(`/domain ${usage}\``),
+    );
     expect(shown).toHaveLength(5);
     const all = helpForAll(commands, reader);
     expectMessage(all);
