@@ -8,6 +8,7 @@ import {
   type Evaluation,
   evaluate,
   fitsTask,
+  mergeRequirements,
   type PolicyFacts,
   type PolicySettings,
   type Requirement,
@@ -18,8 +19,7 @@ import {
 } from '../policy/evaluate.ts';
 import { needsSignatures, type PolicyInForce, type RuleReference, versionToSign } from '../policy/policy.ts';
 import type { DecidingPolicy } from '../policy/ports.ts';
-import { type FactOrder, type FactSources, gatherFacts } from '../policy/rule-facts.ts';
-import type { Deciding } from './charter.ts';
+import { type FactOrder, gatherFacts } from '../policy/rule-facts.ts';
 
 /* What an order needs by the policy and the settings, when it is asked for and at each decision about it. */
 
@@ -74,20 +74,25 @@ export interface EvaluatedOrder {
 
 /** Reads what an order needs now. Slack is asked only about groups that rules name as requesters. */
 export async function evaluateOrder(deps: RequirementSources, order: DecidedOrder): Promise<EvaluatedOrder> {
-  const [[first, ...others], { settings, policy }] = await Promise.all([
+  const [questions, saved, policy] = await Promise.all([
     questionsOf(deps, order),
-    readRules(deps),
+    deps.settings(),
+    deps.policy.current(),
   ]);
-  const evaluated = await evaluateQuestion(deps, { settings, policy }, first);
-  const more = await Promise.all(others.map((other) => evaluateQuestion(deps, { settings, policy }, other)));
-  const demand = more.map((evaluation) => evaluation.demand).reduce(stricter, evaluated.demand);
-  const names = [evaluated, ...more].flatMap((evaluation) => evaluation.names);
-  return {
-    settings: settingsFor(order, settings),
-    policyVersion: versionToSign(policy),
-    demand: withoutWeaker(
-      isOthersToDecide(order) ? decidedByAnother(demand, settings, policy, order) : demand,
+  const settings = settingsFor(order, saved);
+  const evaluations = await Promise.all(
+    questions.map(async (asked) =>
+      evaluateUnder(policy, settings, asked, await gatherFacts(deps, policy.rules, asked)),
     ),
+  );
+  const byRules = evaluations.map(({ demand }) => demand).reduce(stricter);
+  const isOthersToDecide = order.task === 'mandate' || order.isHeld === true;
+  const demand = isOthersToDecide ? decidedByAnother(byRules, settings, policy, order) : byRules;
+  const names = evaluations.flatMap((evaluation) => evaluation.names);
+  return {
+    settings,
+    policyVersion: versionToSign(policy),
+    demand: { ...demand, requirements: mergeRequirements(demand.requirements) },
     decidedBy: distinct(names.flatMap(({ decidedBy }) => decidedBy.map(({ rule }) => rule))),
   };
 }
@@ -104,18 +109,11 @@ export function settingsFor(
 async function questionsOf(
   { ruleFacts }: RequirementSources,
   order: DecidedOrder,
-): Promise<readonly [DecidedOrder, ...DecidedOrder[]]> {
-  if (order.task !== 'mandate') return [order];
+): Promise<readonly FactOrder<OrderTaskName>[]> {
+  if (order.task !== 'mandate') return [factOrderOf(order)];
   const names = await ruleFacts.namesFitting(order.names);
-  return [
-    { ...order, names, task: 'renew', input: { names, period: 1 } },
-    { ...order, names },
-  ];
-}
-
-/** Whether an order needs somebody else's approval even where every rule is free. */
-function isOthersToDecide({ task, isHeld }: DecidedOrder): boolean {
-  return task === 'mandate' || isHeld === true;
+  const renewal = { ...order, names, task: 'renew', input: { names, period: 1 } } as const;
+  return [factOrderOf(renewal), factOrderOf({ ...order, names })];
 }
 
 /** The same demand with one approval of the settings' approvers at least. A mandate is no emergency, and says its patterns. */
@@ -142,21 +140,6 @@ function decidedByAnother(
         requirements: needed.requirements.map((requirement) => ({ ...requirement, names })),
       }
     : needed;
-}
-
-async function readRules(deps: RequirementSources): Promise<Deciding> {
-  const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
-  return { settings, policy };
-}
-
-async function evaluateQuestion(
-  deps: RequirementSources,
-  { settings, policy }: Deciding,
-  order: DecidedOrder,
-): Promise<Evaluation> {
-  const asked = factOrderOf(order);
-  const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
-  return evaluateUnder(policy, settings, asked, facts);
 }
 
 /** What an order needs under a policy, and under the environment's settings while no charter counts. */
@@ -223,7 +206,10 @@ export async function refusedNames(
   deps: RequirementSources,
   order: DecidedOrder,
 ): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
-  const { demand, names } = await evaluateQuestion(deps, await readRules(deps), order);
+  const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
+  const asked = factOrderOf(order);
+  const facts = await gatherFacts(deps, policy.rules, asked);
+  const { demand, names } = evaluateUnder(policy, settings, asked, facts);
   const refusing = new Set(demand.refusedBy.map((rule) => JSON.stringify(rule)));
   return new Map(
     names.flatMap(({ name, decidedBy }) => {
@@ -263,30 +249,19 @@ export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
   };
 }
 
-/** Where what rules look at comes from. */
-export function factSourcesOf({ directory, ruleFacts }: RequirementSources): FactSources<OrderTaskName> {
-  return {
-    groupsOf: (groupId) => directory.membersOf(groupId),
-    pricesOf: (order) => ruleFacts.pricesOf(order),
-    tagsOf: (hosts) => ruleFacts.tagsOf(hosts),
-  };
-}
-
 /** What `APPROVERS` and `APPROVALS_REQUIRED` ask for. */
 export function defaultRequirement(settings: TeamSettings, names: readonly string[]): Requirement {
   return { rule: { kind: 'approval_tasks' }, names, ...settingsApproval({ ...settings, signed: false }) };
 }
 
 /** What an order needed when it was asked for. Requirements of the settings name the approvers of this moment. */
-export function askedRequirements({ demand }: Order, settings: TeamSettings): Requirements {
-  return {
-    ...demand,
-    requirements: demand.requirements.map((requirement) =>
-      requirement.rule.kind === 'rule' || requirement.rule.kind === 'environment'
-        ? requirement
-        : { ...requirement, approvers: settings.approvers },
-    ),
-  };
+export function askedRequirements({ demand }: Order, { approvers }: TeamSettings): Requirements {
+  const requirements = demand.requirements.map((requirement) =>
+    requirement.rule.kind === 'rule' || requirement.rule.kind === 'environment'
+      ? requirement
+      : { ...requirement, approvers },
+  );
+  return { ...demand, requirements: mergeRequirements(requirements) };
 }
 
 /** What a waiting order needs at one moment. */
@@ -311,8 +286,8 @@ export async function currentRequirements(
 ): Promise<CurrentRequirements> {
   const now = await evaluateOrder(deps, decidedOrder(order));
   const { settings, policyVersion, decidedBy } = now;
-  const asked = withoutWeaker(askedRequirements(order, settings));
-  const demand = withoutWeaker(stricter(asked, now.demand));
+  const asked = askedRequirements(order, settings);
+  const demand = stricter(asked, now.demand);
   const before = new Set(asked.requirements.map(requirementKey));
   const isStricter =
     demand.outcome !== asked.outcome ||
@@ -344,24 +319,6 @@ export function deciders(
   if (requirements.length > 0 && also === undefined) return requirements;
   const names = order.items.map(({ name }) => name);
   return [...requirements, defaultRequirement(settings, names)];
-}
-
-/** The same demand without the requirements that another one of the same people includes. */
-function withoutWeaker(demand: Requirements): Requirements {
-  return { ...demand, requirements: mergeRequirements(demand.requirements) };
-}
-
-/** Keeps the strongest of the requirements that ask the same people. */
-export function mergeRequirements(requirements: readonly Requirement[]): readonly Requirement[] {
-  const strongest = new Map<string, Requirement>();
-  for (const requirement of requirements) {
-    const people = requirementKey({ needed: 0, approvers: requirement.approvers, signed: false });
-    const known = strongest.get(people);
-    const names = [...new Set([...(known?.names ?? []), ...requirement.names])];
-    const kept = known === undefined || known.needed < requirement.needed ? requirement : known;
-    strongest.set(people, { ...kept, names, signed: requirement.signed || known?.signed === true });
-  }
-  return [...strongest.values()];
 }
 
 /** The least number of approvals that can be enough. */

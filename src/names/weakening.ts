@@ -2,7 +2,6 @@ import {
   defaultRequirement,
   environmentRequirement,
   factOrderOf,
-  mergeRequirements,
   policySettings,
 } from '../approvals/requirements.ts';
 import type { TeamSettings } from '../config/environment.ts';
@@ -11,6 +10,7 @@ import { covers, type MandateInForce } from '../mandates/mandate.ts';
 import { ORDER_TASK_NAMES } from '../orders/order.ts';
 import {
   evaluate,
+  mergeRequirements,
   type PolicyFacts,
   type Requirement,
   type Requirements,

@@ -350,7 +350,21 @@ function demandOf({ approvals, refusals }: Collected, settings: PolicySettings):
  */
 export function stricter(a: Requirements, b: Requirements): Requirements {
   const asking = [a, b].filter(({ outcome }) => outcome === 'approve');
-  return allOf([...a.refusedBy, ...b.refusedBy], asking, [a, b]);
+  const both = allOf([...a.refusedBy, ...b.refusedBy], asking, [a, b]);
+  return { ...both, requirements: mergeRequirements(both.requirements) };
+}
+
+/** Keeps the strongest of the requirements that ask the same people. */
+export function mergeRequirements(requirements: readonly Requirement[]): readonly Requirement[] {
+  const strongest = new Map<string, Requirement>();
+  for (const requirement of requirements) {
+    const people = requirementKey({ needed: 0, approvers: requirement.approvers, signed: false });
+    const known = strongest.get(people);
+    const names = [...new Set([...(known?.names ?? []), ...requirement.names])];
+    const kept = known === undefined || known.needed < requirement.needed ? requirement : known;
+    strongest.set(people, { ...kept, names, signed: requirement.signed || known?.signed === true });
+  }
+  return [...strongest.values()];
 }
 
 type Moments = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;

@@ -9,12 +9,18 @@ import { subjectOf } from './subject.ts';
  * The sources of facts. A source leaves out what it does not know, and the evaluation counts that against the order.
  */
 export interface FactSources<Task extends string = string> {
-  /** The members of a group; undefined when Slack does not tell. */
-  readonly groupsOf: (groupId: string) => Promise<readonly string[] | undefined>;
-  /** What the order costs for each name by the price list, as far as that is known. */
-  readonly pricesOf: (order: FactOrder<Task>) => Promise<PolicyFacts['prices']>;
-  /** The tags of hosts themselves, without their parents; one that is missing is one whose tags are not known. */
-  readonly tagsOf: (hosts: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
+  readonly directory: {
+    /** The members of a group; undefined when Slack does not tell. */
+    membersOf(groupId: string): Promise<readonly string[] | undefined>;
+  };
+  readonly ruleFacts: {
+    /** Of the amount of zero for what is known to cost nothing. */
+    readonly currency: string;
+    /** What the order costs for each name by the price list, as far as that is known. */
+    pricesOf(order: FactOrder<Task>): Promise<PolicyFacts['prices']>;
+    /** The tags of hosts themselves, without their parents; one that is missing is one whose tags are not known. */
+    tagsOf(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
+  };
 }
 
 /** An order with everything that its facts are read by. */
@@ -30,28 +36,26 @@ export interface FactOrder<Task extends string = string> extends PolicyOrder {
 /**
  * Gathers what rules look at.
  * @param rules of every policy that the order is to be evaluated under
- * @param currency of the amount of zero for what is known to cost nothing
  */
 export async function gatherFacts<Task extends string>(
-  sources: FactSources<Task>,
+  { directory, ruleFacts }: FactSources<Task>,
   rules: readonly PolicyRule[],
   order: FactOrder<Task>,
-  currency: string,
 ): Promise<PolicyFacts> {
   const groupIds = [...new Set(rules.flatMap(({ by }) => by.filter(isGroup)))];
   const hosts = order.names.flatMap((name) => subjectOf(name, order.facts.nameKind).hosts);
   const usesTags = rules.some(({ names }) => names.some((name) => tagOfPattern(name) !== undefined));
   const usesPrices = rules.some(({ over }) => over !== undefined);
   const [members, tags, prices] = await Promise.all([
-    Promise.all(groupIds.map(async (id) => [id, await sources.groupsOf(id)] as const)),
-    usesTags ? sources.tagsOf([...new Set(hosts)]) : new Map<string, readonly string[]>(),
-    usesPrices ? sources.pricesOf(order) : new Map<string, Amount>(),
+    Promise.all(groupIds.map(async (id) => [id, await directory.membersOf(id)] as const)),
+    usesTags ? ruleFacts.tagsOf([...new Set(hosts)]) : new Map<string, readonly string[]>(),
+    usesPrices ? ruleFacts.pricesOf(order) : new Map<string, Amount>(),
   ]);
   return {
     task: order.facts,
     tags,
     groups: new Map(members.flatMap(([id, users]) => (users === undefined ? [] : [[id, new Set(users)]]))),
-    prices: usesPrices ? withFreeNames(order, prices, currency) : prices,
+    prices: usesPrices ? withFreeNames(order, prices, ruleFacts.currency) : prices,
   };
 }
 

@@ -27,27 +27,32 @@ const EUR = (minor: number) => ({ currency: 'EUR', minor });
 const prices: PolicyFacts['prices'] = new Map([['cafe.rest', EUR(1_200)]]);
 
 /** Sources that note what they are asked for. */
-function sources(known: Partial<FactSources> = {}) {
+function sources(known: Partial<FactSources['directory'] & FactSources['ruleFacts']> = {}) {
   const asked: string[] = [];
   const from: FactSources = {
-    groupsOf: (id) => {
-      asked.push(id);
-      return known.groupsOf?.(id) ?? Promise.resolve(['U0ANNA']);
+    directory: {
+      membersOf: (id) => {
+        asked.push(id);
+        return known.membersOf?.(id) ?? Promise.resolve(['U0ANNA']);
+      },
     },
-    pricesOf: async (order) => {
-      asked.push('prices');
-      return known.pricesOf?.(order) ?? prices;
-    },
-    tagsOf: async (names) => {
-      asked.push('tags');
-      return known.tagsOf?.(names) ?? new Map();
+    ruleFacts: {
+      currency: 'EUR',
+      pricesOf: async (order) => {
+        asked.push('prices');
+        return known.pricesOf?.(order) ?? prices;
+      },
+      tagsOf: async (names) => {
+        asked.push('tags');
+        return known.tagsOf?.(names) ?? new Map();
+      },
     },
   };
   return { from, asked };
 }
 
 const gather = (from: FactSources, rules: readonly PolicyRule[], order = ORDER) =>
-  gatherFacts(from, rules, order, 'EUR');
+  gatherFacts(from, rules, order);
 
 test('only what a rule looks at is asked for, each group once', async () => {
   const { from, asked } = sources();
@@ -61,7 +66,7 @@ test('only what a rule looks at is asked for, each group once', async () => {
 });
 
 test('what a source does not know is left out, and counts against the order', async () => {
-  const { from } = sources({ groupsOf: async () => undefined });
+  const { from } = sources({ membersOf: async () => undefined });
   const rules = [rule({ by: ['S0SALES'], names: ['tag:brand'], over: EUR(1_000_000) })];
   const facts = await gather(from, rules);
   expect(facts.groups.size).toBe(0);

@@ -1,5 +1,5 @@
 import { isTeamAccount } from '../../accounts/account.ts';
-import { decidedOrder, evaluateUnder, factOrderOf, factSourcesOf } from '../../approvals/requirements.ts';
+import { decidedOrder, evaluateUnder, factOrderOf } from '../../approvals/requirements.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { amountsByName } from '../../money/order-cost.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
@@ -7,7 +7,7 @@ import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { Policy, PolicyInForce } from '../../policy/policy.ts';
 import { type PastOrder, replay } from '../../policy/replay.ts';
-import { type FactOrder, type FactSources, gatherFacts } from '../../policy/rule-facts.ts';
+import { type FactOrder, gatherFacts } from '../../policy/rule-facts.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
@@ -104,7 +104,7 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
   const order = { ...read.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
   const policy = draft === undefined ? inForce : inForceWith(inForce, published, draft.rules);
   const [facts, cost] = await Promise.all([
-    gatherFacts(factSourcesOf(context.orders), policy.rules, order, context.currency),
+    gatherFacts(context.orders, policy.rules, order),
     context.orders.priceOf(order),
   ]);
   const { task, names, requester } = order;
@@ -153,9 +153,10 @@ async function replayed(context: SlackContext, days: number, rules: Policy['rule
     context.orders.policy.current(),
   ]);
   const draft = inForceWith(inForce, current, rules);
-  const groups = new Map<string, ReturnType<FactSources['groupsOf']>>();
-  const groupsOf: FactSources['groupsOf'] = (groupId) => {
-    const members = groups.get(groupId) ?? context.directory.membersOf(groupId);
+  const { directory, ruleFacts } = context.orders;
+  const groups = new Map<string, ReturnType<typeof directory.membersOf>>();
+  const membersOf = (groupId: string) => {
+    const members = groups.get(groupId) ?? directory.membersOf(groupId);
     groups.set(groupId, members);
     return members;
   };
@@ -168,8 +169,8 @@ async function replayed(context: SlackContext, days: number, rules: Policy['rule
     const { id, requesterId } = order;
     const asked = factOrderOf(decidedOrder(order));
     const pricesOf = async () => amountsByName(entry.price);
-    const sources = { ...factSourcesOf(context.orders), groupsOf, pricesOf };
-    const facts = await gatherFacts(sources, [...current.rules, ...rules], asked, context.currency);
+    const sources = { directory: { membersOf }, ruleFacts: { ...ruleFacts, pricesOf } };
+    const facts = await gatherFacts(sources, [...current.rules, ...rules], asked);
     past.push({ orderId: id, order: asked, facts, demand: order.demand });
     seen.set(id, { title: orderTitle(order), requester: requesterId, askedAt: order.createdAt });
     if (past.length > MAX_PAST_ORDERS) {
