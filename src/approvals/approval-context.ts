@@ -10,29 +10,18 @@ import type { ServicePlaces } from '../orders/statement.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import {
-  type ApprovalPolicy,
-  approvalPolicyOf,
-  type KnownPeople,
+  type DecisionContext,
   type ListedPeople,
+  loadDecisionContext,
   peopleAmong,
-  readPeople,
-  requestersOf,
   standInsFor,
 } from './approvers.ts';
 import { signedSubjectOf } from './order-signing.ts';
-import { type CurrentRequirements, deciders, isWaiting, readRequirements } from './requirements.ts';
+import { isWaiting } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 import type { KeyRing } from './signing/key-ring.ts';
 
 /* Everything that decides about an order, read at one moment. */
-
-/** Requirements of an order, and the people concerned. */
-export interface DecisionContext {
-  readonly now: Date;
-  readonly order: Order;
-  readonly requirements: CurrentRequirements;
-  readonly people: KnownPeople;
-}
 
 /** A click of a person, with what they could know at that time. */
 export interface Click {
@@ -119,43 +108,6 @@ export async function loadApproval(
     warnedAt,
     emergency,
   };
-}
-
-/** @param userIds the people concerned */
-export async function loadDecisionContext(
-  context: OrdersContext,
-  order: Order,
-  userIds: readonly string[],
-): Promise<DecisionContext> {
-  const now = context.now();
-  const [requirements, standIns] = await Promise.all([
-    readRequirements(context, order),
-    context.standIns.current(now),
-  ]);
-  const deciding = decidersNow(requirements, order);
-  // An approver counts as themselves or not at all.
-  const areListed = deciding.every(({ approvers }) => userIds.every((userId) => approvers.includes(userId)));
-  const away = areListed ? new Map() : standIns;
-  const people = await readPeople({ directory: context.directory, away, at: now }, deciding, userIds);
-  return { now, order, requirements, people };
-}
-
-/** Which of some people may decide. */
-export function rightsOf(
-  { now, order, requirements, people }: DecisionContext,
-  userIds: readonly string[],
-): ApprovalPolicy {
-  const question = {
-    requirements: decidersNow(requirements, order),
-    requesters: requestersOf(order),
-    userIds,
-  };
-  return approvalPolicyOf(question, people, requirements.settings, now);
-}
-
-/** If a rule refuses the order now, those may deny it who could approve it when it was requested. */
-function decidersNow({ demand, asked, settings }: CurrentRequirements, order: Order) {
-  return deciders(demand.requirements.length > 0 ? demand : asked, settings, order);
 }
 
 async function loadMoney(context: OrdersContext, order: Order, userIds: readonly string[]) {

@@ -2,8 +2,8 @@ import { type ChangeOutcome, changeOrder, commitDecision } from '../orders/chang
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { type Click, loadApproval, loadDecisionContext, rightsOf } from './approval-context.ts';
-import { refusalToDecide } from './approvers.ts';
+import { type Click, loadApproval } from './approval-context.ts';
+import { loadDecisionContext, refusalToDecide, rightsOf } from './approvers.ts';
 import { decideClick, refusalOfEmergency } from './decide-approval.ts';
 import { isWaiting, readRequirements } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';

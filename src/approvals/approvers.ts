@@ -12,7 +12,9 @@ import {
   type CurrentRequirements,
   currentRequirements,
   deciders,
+  decidersNow,
   defaultRequirement,
+  readRequirements,
   settingsFor,
 } from './requirements.ts';
 
@@ -197,21 +199,60 @@ export function requestersOf(order: Order): ReadonlySet<string> {
   return new Set([order.requesterId, ...order.earlierRequesters]);
 }
 
+/** Requirements of an order, and the people concerned. */
+export interface DecisionContext {
+  readonly now: Date;
+  readonly order: Order;
+  readonly requirements: CurrentRequirements;
+  readonly people: KnownPeople;
+}
+
+/** @param userIds the people concerned @param also `general`: those named by the settings may decide too */
+export async function loadDecisionContext(
+  context: OrdersContext,
+  order: Order,
+  userIds: readonly string[],
+  also?: 'general',
+): Promise<DecisionContext> {
+  const now = context.now();
+  const [requirements, standIns] = await Promise.all([
+    readRequirements(context, order),
+    context.standIns.current(now),
+  ]);
+  const deciding = decidersNow(requirements, order, also);
+  // An approver counts as themselves or not at all.
+  const areListed = deciding.every(({ approvers }) => userIds.every((userId) => approvers.includes(userId)));
+  const away = areListed ? new Map() : standIns;
+  const people = await readPeople({ directory: context.directory, away, at: now }, deciding, userIds);
+  return { now, order, requirements, people };
+}
+
+/** Which of some people may decide. */
+export function rightsOf(
+  { now, order, requirements, people }: DecisionContext,
+  userIds: readonly string[],
+  also?: 'general',
+): ApprovalPolicy {
+  const question = {
+    requirements: decidersNow(requirements, order, also),
+    requesters: requestersOf(order),
+    userIds,
+  };
+  return approvalPolicyOf(question, people, requirements.settings, now);
+}
+
 /**
- * Those who could approve what an order asks for. They may also retry, stop and settle it.
+ * Reads which of some people may decide about an order. They may also retry, stop and settle it.
  * @param also `general`: those named by the settings may do it too, whatever the rules say
  */
 export async function approversOf(
-  deps: OrdersContext,
+  context: OrdersContext,
   order: Order,
   userIds: readonly string[],
   also?: 'general',
 ): Promise<ApprovalPolicy> {
-  const at = deps.now();
-  const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
-  const requirements = deciders(askedRequirements(order, settings), settings, order, also);
-  const known = await readPeople({ directory: deps.directory, away, at }, requirements, userIds);
-  return approvalPolicyOf({ requirements, requesters: requestersOf(order), userIds }, known, settings, at);
+  const loaded = await loadDecisionContext(context, order, userIds, also);
+  return rightsOf(loaded, userIds, also);
 }
 
 /** What a waiting order needs at one moment, to be shown to those who decide. */

@@ -8,8 +8,8 @@ import type { Refusal } from '../orders/refusal.ts';
 import { verifiedStatement } from '../orders/statement.ts';
 import { rulesChanged } from '../orders/tasks.ts';
 import { dropUnknownRules, loggedRules, needsSignatures } from '../policy/policy.ts';
-import { type ApprovalContext, type DecisionContext, rightsOf } from './approval-context.ts';
-import { requestersOf } from './approvers.ts';
+import type { ApprovalContext } from './approval-context.ts';
+import { type DecisionContext, requestersOf, rightsOf } from './approvers.ts';
 import { approvalProgress } from './progress.ts';
 
 /* What approvals count for. Pure. */

@@ -5,8 +5,8 @@ import { consentToExcess } from '../orders/order-budget.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import type { Requirements } from '../policy/evaluate.ts';
-import { type ApprovalContext, rightsOf } from './approval-context.ts';
-import { refusalOfNonApprover, refusalToDecide, requestersOf } from './approvers.ts';
+import type { ApprovalContext } from './approval-context.ts';
+import { refusalOfNonApprover, refusalToDecide, requestersOf, rightsOf } from './approvers.ts';
 import { countClick, dropStaleApproval, dropUnwarnedApprovals, obstacleOf } from './count-approvals.ts';
 
 /* Decides clicks to approve. Pure: the clock, people and lookups are data. */

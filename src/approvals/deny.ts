@@ -2,8 +2,7 @@ import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { type DecisionContext, loadDecisionContext, rightsOf } from './approval-context.ts';
-import { refusalToDecide } from './approvers.ts';
+import { type DecisionContext, loadDecisionContext, refusalToDecide, rightsOf } from './approvers.ts';
 import { countApprovals } from './count-approvals.ts';
 
 /** An approver denies. */

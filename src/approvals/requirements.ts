@@ -321,6 +321,15 @@ export function deciders(
   return [...requirements, defaultRequirement(settings, names)];
 }
 
+/** If a rule refuses the order now, those may deny it who could approve it when it was requested. */
+export function decidersNow(
+  { demand, asked, settings }: CurrentRequirements,
+  order: Order,
+  also?: 'general',
+): readonly Requirement[] {
+  return deciders(demand.requirements.length > 0 ? demand : asked, settings, order, also);
+}
+
 /** The least number of approvals that can be enough. */
 export function approvalsRequiredBy(demand: Requirements, settings: TeamSettings): number {
   return demand.outcome === 'approve'

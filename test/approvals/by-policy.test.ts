@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { approveOrder, recordNotified } from '../../src/approvals/approve.ts';
 import { waitingDecision } from '../../src/approvals/approvers.ts';
 import { denyOrder } from '../../src/approvals/deny.ts';
+import { refusalToAsk } from '../../src/approvals/pending.ts';
 import { refusedNames, rulesRefusing } from '../../src/approvals/requirements.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
@@ -9,6 +10,7 @@ import type { ImpactAtApproval } from '../../src/orders/ports.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
+import { maySee, peopleWhoMayApprove } from '../../src/orders/visibility.ts';
 import { ruleNames, rulesOf } from '../../src/slack/approvals/decision.view.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';
@@ -37,6 +39,18 @@ const standIn = (away: string, userId: string) =>
   rig.standIns.begin(away, { userId, until: new Date(rig.now.getTime() + 48 * HOUR_MS) }, rig.now);
 
 const FINANCE = { decision: 'approve', name: 'large renewals', approvers: ['S0FINANCE'] } as const;
+
+/* Tried for a second rule that came later: seeing a private order, its copy of the card, asking back. */
+test('those whom a later rule names see a private order and get its card', async () => {
+  rig.setPolicy(1, FINANCE);
+  const order = await rig.ask('renew', { names: ['cafe.rest'], period: 2 }, { isPrivate: true });
+  rig.setPolicy(2, { ...FINANCE, name: 'legal decides', approvers: ['U0LENA'] });
+  const lena = { id: 'U0LENA', isAdmin: false };
+  expect(await maySee(rig.orders, order, lena)).toBe(true);
+  expect(await maySee(rig.orders, order, { ...lena, id: 'U0EVE' })).toBe(false);
+  expect((await peopleWhoMayApprove(rig.orders, order)).toSorted()).toEqual(['U0FAY', 'U0FRED', 'U0LENA']);
+  expect(await refusalToAsk(rig.orders, order, 'U0LENA')).toBeUndefined();
+});
 
 describe('asking', () => {
   test('what a rule refuses is not taken, and the rule is named', async () => {
