@@ -28,7 +28,7 @@ async function main(): Promise<void> {
   const { PORT, DATA_DIR, LOG_LEVEL } = settings.data;
   const log = createLog(LOG_LEVEL);
   // An error of a library must not end the demo that somebody is trying out.
-  process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));
+  process.on('unhandledRejection', (err) => log.error({ err }, 'unhandled rejection'));
   const stopRequested = new AbortController();
   const starting = start({
     signal: stopRequested.signal,

@@ -25,7 +25,7 @@ const MAX_MINUTES = 12;
 /** What shows that it is stolen. */
 const TOLD = ['nameservers', 'registrar'];
 
-/** Plays the theft of a name: its locks go, it is transferred, its date moves as after a renewal, and it leads elsewhere. */
+/** Plays the theft of a name: its locks go, it is transferred, its date moves as after a renewal, and it has other nameservers. */
 export async function playTheft({ service, dns, name, moveTime, told }: StoryParts): Promise<void> {
   await dns.addNameserver('ns1.thief.example');
   service.registry.show(name, {

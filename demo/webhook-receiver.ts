@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { ReceivedWebhook } from './host.ts';
 
 /*
- * What stands in the demo for a pager or a second messenger: it receives the bot's webhooks over HTTP.
+ * the demo for a pager or a second messenger: it receives the bot's webhooks over HTTP.
  */
 
 const MAX_KEPT = 200;

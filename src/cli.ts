@@ -94,7 +94,7 @@ function overview(unknown: string | undefined): string {
   const lines = [...COMMANDS].map(
     ([name, { usage, summary }]) => `  ${`${name} ${usage}`.trim()}\n      ${summary}`,
   );
-  const problem = unknown === undefined ? '' : `There is no command ${unknown}.\n\n`;
+  const problem = unknown === undefined ? '' : `Unknown command ${unknown}.\n\n`;
   return `${problem}Usage: node dist/cli.js COMMAND …\n\n${lines.join('\n')}`;
 }
 

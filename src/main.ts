@@ -23,9 +23,9 @@ async function main(): Promise<void> {
     const config = readConfig(env);
     const log = createLog(config.logLevel, config.logFormat === 'pretty' ? prettyOutput() : undefined);
     for (const [variable, meant] of config.mistyped)
-      log.warn({ variable, meant }, 'a variable that is not read has nearly the name of one that is');
+      log.warn({ variable, meant }, 'unknown variable; did you mean …?');
     // An error of a library in one delivery must not end the bot for everybody. All state is in the database.
-    process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));
+    process.on('unhandledRejection', (err) => log.error({ err }, 'unhandled rejection'));
     return startBot(config, { log, signal: stopRequested.signal });
   });
   // The handlers are installed before the start is over, because process 1 of a container ignores signals without

@@ -36,7 +36,7 @@ const WORDS_BELONG_HERE: ReadonlySet<string> = new Set([
 
 /** Why a database is not trusted, an answer not believed, and a task's fields not sent: for the log alone. */
 const REASONS_FOR_THE_LOG =
-  /^(another database,|its heartbeat|nobody was at work|the server|a redirect,|contradicts itself,|answered with|has nothing) /;
+  /^(another database,|its heartbeat|no bot was|the server|a redirect,|contradicts itself,|responded with|has nothing) /;
 
 /** What the service's client calls its activities, and what it found wrong with an answer: parts of messages of errors. */
 const FOR_THE_LOG: Exempt = { calls: CALLS_FOR_THE_LOG, properties: /^(?:activity|name|unreadable|what)$/ };
@@ -55,13 +55,13 @@ function messagesIn(source: string): string[] {
 
 describe('a sentence is found', () => {
   test.each([
-    ["const A = 'Only the person who asked can confirm.';", 1],
+    ["const A = 'Only the requester can confirm.';", 1],
     ['function f() { return `Use at most 3 characters.`; }', 1],
-    ["const TIE = 'the superior user’s e-mail';", 1],
-    ["const QUOTE = /'/; const A = 'Only the person who asked can confirm.';", 1],
+    ["const TIE = 'the superior user’s email';", 1],
+    ["const QUOTE = /'/; const A = 'Only the requester can confirm.';", 1],
     ["// 'This is a comment of the code.'\nconst a = 'a_code';", 0],
     ["deps.log.warn({ err, at: now() }, 'extending the lease of an order');", 0],
-    ['throw new Error(`changing the order: others kept changing it`);', 0],
+    ['throw new Error(`changing the order: it kept changing`);', 0],
     ["const task = { activity: () => 'starting the owner change of a name' };", 0],
     ["throw serviceError('not_sent', activity, 'it was given up before that');", 0],
   ])('%s: %i', (source, count) => {

@@ -222,7 +222,7 @@ async function reseal({ store, vault, log }: Scope): Promise<number> {
       } catch (err) {
         // The vault reports a missing key, once for all rows.
         if (err instanceof UnknownKeyError) continue;
-        log.error({ err, accountId: account.id }, 'sealing a credential with the current key');
+        log.error({ err, accountId: account.id }, 'encrypting a credential with the current key failed');
       }
     }
     afterId = batch.at(-1)?.account.id;

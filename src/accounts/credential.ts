@@ -37,7 +37,7 @@ export function credentialToText(credential: Credential): Secret {
 export function credentialFromText(text: Secret): Credential {
   const parsed = stored.safeParse(jsonOf(text));
   // The error's details would quote the credential.
-  if (!parsed.success) throw new VaultError('reading a linked credential: it has another shape');
+  if (!parsed.success) throw new VaultError('reading a linked credential: unknown format');
   return parsed.data;
 }
 

@@ -12,7 +12,7 @@ export function createMissingKeyLog(log: Log, now: () => Date): (keyId: string) 
     loggedAt.set(keyId, at);
     log.error(
       { keyId },
-      'a key is missing: what is sealed with it waits. Add the key to CREDENTIALS_KEYS and restart',
+      'an encryption key is missing: its data waits. Add the key to CREDENTIALS_KEYS and restart',
     );
   };
 }

@@ -34,7 +34,7 @@ export class UnknownKeyError extends VaultError {
   override readonly name = 'UnknownKeyError';
 
   constructor(keyId: string) {
-    super(`opening a sealed secret: key "${keyId}" is not in CREDENTIALS_KEYS`);
+    super(`decrypting a secret: key "${keyId}" is not in CREDENTIALS_KEYS`);
   }
 }
 
@@ -80,7 +80,7 @@ export function createVault(
         throw new UnknownKeyError(sealed.keyId);
       }
       if (sealed.bytes.length < NONCE_BYTES + TAG_BYTES) {
-        throw new VaultError('opening a sealed secret: it is too short');
+        throw new VaultError('decrypting a secret: it is too short');
       }
       const bytes = Buffer.from(sealed.bytes);
       const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
@@ -92,7 +92,7 @@ export function createVault(
         const plaintext = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
         return new Secret(Buffer.concat(plaintext).toString('utf8'));
       } catch (cause) {
-        throw new VaultError('opening a sealed secret: it was changed, or belongs to somebody else', {
+        throw new VaultError('decrypting a secret: it was changed, or belongs to another account', {
           cause,
         });
       }

@@ -80,8 +80,8 @@ async function start(site: Site): Promise<Bot> {
   const work = startWork(site, connected, contexts);
   shutdown.onClose(work.stop);
   accounts.reseal().then(
-    (count) => count > 0 && log.info({ count }, 'sealed credentials with the current key'),
-    (err: unknown) => log.error({ err }, 'sealing credentials with the current key'),
+    (count) => count > 0 && log.info({ count }, 'encrypted credentials with the current key'),
+    (err: unknown) => log.error({ err }, 'encrypting credentials with the current key'),
   );
   const app = await startApp(site, slack, contexts.slack);
   const { signingSecret } = config.slack;

@@ -313,10 +313,10 @@ function composeSlack(
     seals: stores.ledger,
     currency: config.currency,
     refreshWaitingCards: () =>
-      stores.orders.refreshPending(now()).catch((err: unknown) => log.warn({ err }, 'showing cards again')),
+      stores.orders.refreshPending(now()).catch((err: unknown) => log.warn({ err }, 'updating cards')),
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
     homeTabs: createLatest('publishing a Home tab', log),
-    openForms: createLatest('changing an open form', log),
+    openForms: createLatest('updating an open form', log),
     readFile: createFileReader(botToken, apiUrl, MAX_CSV_BYTES),
     isSlackAddress: (address) => isSlackAddress(address, apiUrl),
     settingsStore: stores.savedSettings,

@@ -34,26 +34,23 @@ const CONDITION = {
   databaseBytes: ['domain_steward_database_bytes', 'Size of the database'],
   databaseDiskFreeBytes: [
     'domain_steward_database_disk_free_bytes',
-    'Free on the disk of the embedded database',
+    'Free space on the disk of the embedded database',
   ],
-  backupDiskFreeBytes: ['domain_steward_backup_disk_free_bytes', 'Free on the disk of the backups'],
-  lastBackupAt: [
-    'domain_steward_last_backup_timestamp_seconds',
-    'When the newest backup in BACKUP_DIR was completed',
+  backupDiskFreeBytes: ['domain_steward_backup_disk_free_bytes', 'Free space on the disk of the backups'],
+  lastBackupAt: ['domain_steward_last_backup_timestamp_seconds', 'Time of the newest backup in BACKUP_DIR'],
+  lastDigestAt: ['domain_steward_last_digest_timestamp_seconds', 'Time of the last digest'],
+  lastSealAt: ['domain_steward_last_seal_timestamp_seconds', 'Time of the last seal'],
+  lastAnchorAt: ['domain_steward_last_anchor_timestamp_seconds', 'Time of the last published seal'],
+  lastWebhookAt: [
+    'domain_steward_last_webhook_timestamp_seconds',
+    'Time of the last delivered webhook, by endpoint',
   ],
-  lastDigestAt: ['domain_steward_last_digest_timestamp_seconds', 'When a digest was posted last'],
-  lastSealAt: ['domain_steward_last_seal_timestamp_seconds', 'When events of the log were sealed last'],
-  lastAnchorAt: ['domain_steward_last_anchor_timestamp_seconds', 'When a seal left last'],
-  lastWebhookAt: ['domain_steward_last_webhook_timestamp_seconds', 'When an endpoint took a webhook last'],
   webhookWaitingSeconds: [
     'domain_steward_webhook_waiting_seconds',
-    'How long the oldest webhook that its endpoint has not taken has waited',
+    'Age of the oldest undelivered webhook, by endpoint',
   ],
-  names: ['domain_steward_names', 'Names that are watched'],
-  overdueLooks: [
-    'domain_steward_names_overdue',
-    'Names that should have been looked at more than an hour ago',
-  ],
+  names: ['domain_steward_names', 'Watched names'],
+  overdueLooks: ['domain_steward_names_overdue', 'Names whose lookup is more than an hour overdue'],
 } as const satisfies Record<string, readonly [name: string, help: string]>;
 
 /** How long the sources may take. Prometheus waits 10 s for a scrape. */
@@ -88,14 +85,14 @@ function createInstruments(registry: Registry) {
   });
   const acks = new Histogram({
     name: 'domain_steward_ack_seconds',
-    help: 'Time until a delivery of Slack was acknowledged, by kind',
+    help: 'Time to acknowledge a delivery of Slack, by kind',
     labelNames: ['kind'],
     buckets,
     registers,
   });
   const unknownKeys = new Counter({
     name: 'domain_steward_unknown_key_total',
-    help: 'Openings in vain of something sealed with a key that CREDENTIALS_KEYS does not have',
+    help: 'Failed decryptions because CREDENTIALS_KEYS lacks the key',
     registers,
   });
   const jobFailures = new Counter({
@@ -112,22 +109,22 @@ function createInstruments(registry: Registry) {
   });
   const age = new Gauge({
     name: 'domain_steward_queue_age_seconds',
-    help: 'How long the oldest approved order has waited to be carried out',
+    help: 'Age of the oldest approved order that was not carried out',
     registers,
   });
   const unsealed = new Gauge({
     name: 'domain_steward_unsealed_seconds',
-    help: 'How long the oldest event of the log has waited for a seal of the ledger',
+    help: 'Age of the oldest unsealed event',
     registers,
   });
   const database = new Gauge({
     name: 'domain_steward_database_up',
-    help: 'Whether the database told the figures of this scrape (1) or not (0)',
+    help: 'Whether the database answered this scrape (1) or not (0)',
     registers,
   });
   new Gauge({
     name: 'domain_steward_build_info',
-    help: 'The release that runs: always 1',
+    help: 'The running release: always 1',
     labelNames: ['version', 'node'],
     registers,
   }).set({ version: RELEASE, node: process.version }, 1);

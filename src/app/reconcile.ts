@@ -95,7 +95,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
     } catch (err) {
       mayBeMore = false;
       failed();
-      log.warn({ err }, `${name}: looking for what is due`);
+      log.warn({ err }, `${name}: looking for due work`);
     }
     isLooking = false;
   }
@@ -249,7 +249,7 @@ function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
       await deps.advance(orderId, lane);
     } catch (err) {
       deps.failed(`orders_${lane}`);
-      log.error({ err, orderId }, 'going on with an order; it is put off');
+      log.error({ err, orderId }, 'advancing order failed, rescheduled');
       await store.putOff(orderId);
     }
   };

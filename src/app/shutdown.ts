@@ -39,7 +39,7 @@ export function createShutdown(log: Log): Shutdown {
       try {
         await close();
       } catch (err) {
-        log.error({ err }, 'closing a part');
+        log.error({ err }, 'closing a component');
       }
     }
   };
@@ -62,7 +62,7 @@ export function createShutdown(log: Log): Shutdown {
       if (!drained.includes(false) || (await Promise.race([idle, sleep(FINAL_NOTIFICATIONS_MS, false)]))) {
         const lastBeat = heartbeat
           .stopCleanly()
-          .catch((err: unknown) => log.warn({ err }, 'saying that the bot stops'));
+          .catch((err: unknown) => log.warn({ err }, 'reporting the shutdown'));
         await Promise.race([lastBeat, sleep(LAST_BEAT_MS)]);
       }
       await closeAll();

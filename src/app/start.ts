@@ -71,7 +71,7 @@ async function findDatabase(
 /** Brings the database to this release’s schema. */
 async function migrateDatabase(url: string, log: Log): Promise<void> {
   const { applied } = await migrate({ url, log: (sentence) => log.info(sentence) });
-  if (applied.length > 0) log.info({ applied }, 'brought the database to this release’s schema');
+  if (applied.length > 0) log.info({ applied }, 'migrated the database to this release’s schema');
 }
 
 const identity = z.object({
@@ -111,7 +111,7 @@ export async function retryAtStart<T>(
     } catch (error) {
       if (error instanceof SlackApiError && isTokenError(error)) {
         throw new StartError(
-          `Slack refuses SLACK_BOT_TOKEN (${error.code}). Install the app again and set its bot token.`,
+          `Slack refuses SLACK_BOT_TOKEN (${error.code}). Reinstall the app and set its bot token.`,
           { cause: error },
         );
       }
@@ -122,7 +122,7 @@ export async function retryAtStart<T>(
       if (!away) throw error;
       if (Date.now() > deadline)
         throw new StartError(
-          `Starting: ${what} did not answer for ${MAX_START_WAIT_MS / 1_000} seconds. The log says what was tried; start again when it answers.`,
+          `Starting: ${what} did not answer for ${MAX_START_WAIT_MS / 1_000} seconds. See the log for details; start again when it answers.`,
           { cause: error },
         );
       const asked = retryAfterOf(error);
@@ -137,7 +137,7 @@ export async function retryAtStart<T>(
 /** @throws {StartError} always */
 function refusePort(variable: string, port: number, cause: unknown): never {
   throw new StartError(
-    `The HTTP server cannot listen on ${variable} ${port}: ${cause instanceof Error ? cause.message : String(cause)}. Choose another ${variable}.`,
+    `The HTTP server can’t listen on ${variable} ${port}: ${cause instanceof Error ? cause.message : String(cause)}. Choose another ${variable}.`,
     { cause },
   );
 }
@@ -187,7 +187,7 @@ async function connectDatabase(site: Site) {
   readiness.watchDetail('ledger', async () => {
     const seconds = await probe.unsealedSeconds().catch(() => 0);
     return seconds > OVERDUE_SECONDS
-      ? `events have waited for a seal for ${Math.round(seconds)} s`
+      ? `events have been waiting for a seal for ${Math.round(seconds)} s`
       : undefined;
   });
   return { database, databaseUrl: url, takeBackup: backupsOfDay(site, url) };
@@ -207,7 +207,7 @@ function backupsOfDay({ config: { backupDir: folder }, now, log }: Site, url: st
   const backups = { folder, take: (path: string) => takeBackup(url, path) };
   return async () => {
     const path = await takeDailyBackup(backups, now());
-    if (path !== undefined) log.info({ path }, 'took the backup of the day');
+    if (path !== undefined) log.info({ path }, 'took the daily backup');
   };
 }
 
@@ -223,11 +223,10 @@ async function openKey(
     openLedgerKey(config.ledgerKey, parts),
   ).catch((err: unknown) => {
     if (!(err instanceof VaultError)) throw err;
-    log.error({ err }, 'nothing is sealed: the key of the ledger cannot be opened');
+    log.error({ err }, 'nothing is sealed: the ledger’s key can’t be decrypted');
     return undefined;
   });
-  if (key !== undefined)
-    log.info({ fingerprint: key.fingerprint }, 'seals of the ledger are signed by this key');
+  if (key !== undefined) log.info({ fingerprint: key.fingerprint }, 'the ledger is signed with this key');
   return key;
 }
 
@@ -263,7 +262,7 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   const orgId = config.allowOrgMembers ? bot.orgId : undefined;
   if (config.allowOrgMembers && orgId === undefined)
     log.warn(
-      'ALLOW_ORG_MEMBERS lets nobody in: this workspace is not part of an Enterprise Grid organisation',
+      'ALLOW_ORG_MEMBERS has no effect: this workspace is not part of an Enterprise Grid organization',
     );
   const noting = { notifications: stores.notifications, now, log };
   const directory: SlackDirectory = createDirectory(web, bot.teamId, {
@@ -355,10 +354,10 @@ export function checkSettingsLater(
       teamId: bot.teamId,
       orgId,
     }))
-      if (outcome !== 'ok') log.warn({ setting: subject, found, action }, 'a setting does not fit Slack');
+      if (outcome !== 'ok') log.warn({ setting: subject, found, action }, 'a setting doesn’t match Slack');
   };
   const timer = setTimeout(() => {
-    check().catch((err: unknown) => log.warn({ err }, 'looking at what settings name in Slack'));
+    check().catch((err: unknown) => log.warn({ err }, 'checking settings in Slack'));
   }, SETTINGS_CHECK_MS);
   return () => clearTimeout(timer);
 }
@@ -367,9 +366,8 @@ export function checkSettingsLater(
 export function noteMissingChannel(log: Log, settings: SlackContext['savedSettings']): void {
   settings().then(
     ({ reminderChannel }) =>
-      reminderChannel === undefined &&
-      log.info('REMINDER_CHANNEL is not set: nobody is reminded of names that expire'),
-    (err: unknown) => log.warn({ err }, 'looking where reminders go'),
+      reminderChannel === undefined && log.info('REMINDER_CHANNEL is not set: there are no expiry reminders'),
+    (err: unknown) => log.warn({ err }, 'checking where reminders are posted'),
   );
 }
 
@@ -386,11 +384,8 @@ export function warnOfMovedKeys({ log }: Site, { stores, relyingParty }: Connect
         fingerprint,
         host: of,
       }));
-      log.warn(
-        { keys: named, host },
-        'PUBLIC_URL has another host than these passkeys: they have to be added anew',
-      );
+      log.warn({ keys: named, host }, 'PUBLIC_URL has another host than these passkeys: add them again');
     },
-    (err: unknown) => log.warn({ err }, 'looking which passkeys belong to PUBLIC_URL'),
+    (err: unknown) => log.warn({ err }, 'checking which passkeys belong to PUBLIC_URL'),
   );
 }

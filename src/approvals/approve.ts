@@ -76,7 +76,7 @@ async function applyClick(context: OrdersContext, orderId: string, given: NewCli
     if (outcome === undefined || (decision.event.type === 'stopped' && isWaiting(outcome.order))) continue;
     return outcome;
   }
-  throw new Error(`approving order ${orderId}: others kept changing it`);
+  throw new Error(`approving order ${orderId}: it kept changing`);
 }
 
 async function refuse(context: OrdersContext, order: Order, refusal: Refusal): Promise<ChangeOutcome> {

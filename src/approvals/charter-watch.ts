@@ -22,7 +22,7 @@ export function createCharterWatch({ signing, keys, noted, now, log }: CharterWa
     const status = charter.kind === 'lapsed' ? charter.problem : 'counts';
     if (status === seen) return;
     if (await keys.noteStatus(status, now())) {
-      log.warn({ status }, 'whether a signed policy counts has changed');
+      log.warn({ status }, 'the signed policy’s validity changed');
       noted();
     }
     seen = status;

@@ -97,7 +97,7 @@ const databaseUrl = secret(/^postgres(ql)?:\/\/\S+$/, 'must be a PostgreSQL addr
 const duration = z.string().transform((text, context) => {
   const ms = parseDuration(text);
   if (ms === undefined) {
-    context.addIssue({ code: 'custom', message: 'must be an amount of time: a number and s, m, h or d' });
+    context.addIssue({ code: 'custom', message: 'must be a duration: a number and s, m, h or d' });
     return z.NEVER;
   }
   return ms;
@@ -142,7 +142,7 @@ const teamSettingParsers = {
   approval_tasks: z
     .string()
     .transform(list)
-    .pipe(z.array(z.enum(ORDER_TASK_NAMES, `must be tasks out of ${ORDER_TASK_NAMES.join(', ')}`)))
+    .pipe(z.array(z.enum(ORDER_TASK_NAMES, `must be tasks: ${ORDER_TASK_NAMES.join(', ')}`)))
     .readonly()
     .prefault(DEFAULT_APPROVAL_TASKS.join(',')),
   approval_ttl: duration.prefault('72h'),
@@ -167,7 +167,7 @@ const teamSettingParsers = {
   reminder_cron: z
     .string()
     .trim()
-    .refine(isCronLine, 'must be a cron line of five fields that comes round, such as 0 9 * * 1-5')
+    .refine(isCronLine, 'must be a cron line of five fields that matches some time, such as 0 9 * * 1-5')
     .prefault('0 9 * * *'),
   reminder_timezone: z.string().refine(isTimeZone, 'must be a time zone name').prefault('UTC'),
 } as const;
@@ -230,7 +230,7 @@ function isTimeZone(name: string): boolean {
 const dnsServers = z.string().transform((text, context) => {
   const servers = parseDnsServers(text);
   if (servers !== undefined) return servers;
-  context.addIssue({ code: 'custom', message: 'must be addresses of resolvers, separated by commas' });
+  context.addIssue({ code: 'custom', message: 'must be resolver addresses, separated by commas' });
   return z.NEVER;
 });
 
@@ -247,16 +247,15 @@ const vaultKeys = z.string().transform((text, context) => {
     const encoded = item.slice(colon + 1);
     // The id isn't quoted either: if the two are mixed up, it is the key.
     if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
-      return problem(`must be id:base64 for each key, the id of letters and digits, but ${which} is not`);
-    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded))
-      return problem(`holds something else than base64 in ${which}`);
+      return problem(`must be id:base64 for each key, with an id of letters and digits, but ${which} isn’t`);
+    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return problem(`isn’t base64 in ${which}`);
     const key = Buffer.from(encoded, 'base64');
-    if (key.length !== 32) return problem(`must hold keys of 32 bytes, but ${which} has ${key.length}`);
-    if (keys.some((other) => other.id === id)) return problem(`names ${which} like another one before it`);
+    if (key.length !== 32) return problem(`must have keys of 32 bytes, but ${which} has ${key.length}`);
+    if (keys.some((other) => other.id === id)) return problem(`repeats the id of ${which}`);
     keys.push({ id, key });
   }
   const [first, ...rest] = keys;
-  if (first === undefined) return problem('must hold at least one key');
+  if (first === undefined) return problem('must have at least one key');
   return [first, ...rest] satisfies VaultKeys;
 });
 
@@ -292,10 +291,7 @@ const ledgerKey = z.string().transform((text, context) => {
 
 const environment = z.object({
   SLACK_BOT_TOKEN: secret(/^xoxb-\S+$/, 'must be a bot token that starts with xoxb-'),
-  SLACK_SIGNING_SECRET: secret(
-    /^\S{8,}$/,
-    'must be the signing secret of the app, without blanks',
-  ).optional(),
+  SLACK_SIGNING_SECRET: secret(/^\S{8,}$/, 'must be the app’s signing secret, without blanks').optional(),
   SLACK_APP_TOKEN: secret(/^xapp-\S+$/, 'must be an app-level token that starts with xapp-').optional(),
   SLACK_API_URL: baseUrl.refine((text) => text.endsWith('/api/'), 'must end in /api/').optional(),
   PORT: wholeNumber(0, 65_535).default(DEFAULT_PORT),
@@ -308,7 +304,7 @@ const environment = z.object({
     .transform(list)
     .refine(
       (roots) => roots.every((root) => FINGERPRINT.test(root)),
-      'must be fingerprints of passkeys (SHA256:…), separated by commas',
+      'must be passkey fingerprints (SHA256:…), separated by commas',
     )
     .default([]),
   SERVICE_JSON_URL: baseUrl.transform((text) => text.replace(/\/+$/, '')),
@@ -316,14 +312,14 @@ const environment = z.object({
   // A token of RFC 9110, section 5.6.2.
   SERVICE_HEADER_PREFIX: z
     .string()
-    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the first part of a header’s name')
+    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the first part of a header name')
     .default(DEFAULT_HEADER_PREFIX),
   SERVICE_AUTH: z.enum(['basic', 'session'], 'must be basic or session').default('basic'),
   SERVICE_XML_AUTH: z.enum(['auth', 'session'], 'must be auth or session').default('auth'),
   SERVICE_SESSION_PLACE: z.enum(['header', 'cookie'], 'must be header or cookie').default('header'),
   SERVICE_SESSION_TIMEOUT: wholeNumber(1, 1_440).default(10),
   SERVICE_TIMEOUT: duration.refine((ms) => ms <= 600_000, 'must be at most 10m').default(30_000),
-  SERVICE_REPLY_TO: z.email('must be an e-mail address').optional(),
+  SERVICE_REPLY_TO: z.email('must be an email address').optional(),
   SERVICE_DEFAULT_CONTEXT: wholeNumber(1, 2_147_483_647).default(4),
   CREDENTIALS_KEYS: vaultKeys.optional(),
   LEDGER_KEY: ledgerKey.optional(),
@@ -348,7 +344,7 @@ const environment = z.object({
   CURRENCY: z
     .string()
     .toUpperCase()
-    .refine((code) => exponentOf(code) !== undefined, 'must be the code of a currency (ISO 4217)')
+    .refine((code) => exponentOf(code) !== undefined, 'must be a currency code (ISO 4217)')
     .default('EUR'),
   RDAP_BOOTSTRAP_URL: httpUrl.default(IANA_BOOTSTRAP),
   DNS_SERVERS: dnsServers.optional(),
@@ -454,14 +450,14 @@ function givenVariables(
     const inFile = `${name}${FILE_SUFFIX}`;
     const path = env[inFile]?.trim() ?? '';
     let value = env[name]?.trim() ?? '';
-    if (value !== '' && path !== '') problems.set(name, `is given twice, by ${inFile} too`);
+    if (value !== '' && path !== '') problems.set(name, `is set twice, also by ${inFile}`);
     else if (path !== '') {
       try {
         value = readFileSync(path, 'utf8').trim();
         if (value === '') problems.set(name, `is empty in the file that ${inFile} names`);
       } catch (error) {
         const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-        problems.set(name, `cannot be read from the file that ${inFile} names (${code})`);
+        problems.set(name, `can’t be read from the file that ${inFile} names (${code})`);
       }
     }
     if (value.includes(PLACEHOLDER)) problems.set(name, 'still has the placeholder of .env.example');
@@ -508,7 +504,7 @@ function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]):
   }
   const port = Number(given['PORT'] ?? DEFAULT_PORT);
   if (port !== 0 && Number(given['METRICS_PORT']) === port) {
-    problems.set('METRICS_PORT', 'must be another port than PORT');
+    problems.set('METRICS_PORT', 'must differ from PORT');
   }
   return problems;
 }
@@ -537,7 +533,7 @@ function formatProblems(problems: Problems): string {
       ...(problem.startsWith('is required') && name in WHERE_TO_FIND ? [`      ${WHERE_TO_FIND[name]}`] : []),
     ]);
   const app = problems.has('SLACK_BOT_TOKEN') ? `${CREATE_APP}\n` : '';
-  return `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\n${app}Set them in the environment or in a .env file. Every step: docs/install.md`;
+  return `Invalid settings, ${problems.size} to fix:\n${lines.join('\n')}\n${app}Set them in the environment or in a .env file. Every step: docs/install.md`;
 }
 
 /** By default only the embedded database is backed up: others have their own backups. */
@@ -639,7 +635,7 @@ export function loadEnvironment(): Environment {
     readFileSync('.env');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError(`The file .env is there and cannot be read: ${reason}.`);
+    throw new ConfigError(`The .env file can’t be read: ${reason}.`);
   }
   process.loadEnvFile('.env');
   return process.env;

@@ -105,7 +105,7 @@ async function look(context: ExpiryContext, name: string, timeoutMs?: number): P
   const { signal, log } = context;
   const until = timeoutMs === undefined ? signal : timeLimit(signal, timeoutMs);
   await lookAtRegistry(context, name, until).catch((err: unknown) => {
-    if (!until.aborted) log.error({ err, name }, 'looking a name up at its registry');
+    if (!until.aborted) log.error({ err, name }, 'looking up a name at its registry');
   });
 }
 

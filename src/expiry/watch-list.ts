@@ -146,7 +146,7 @@ export async function importNames(
   progress: (done: number, total: number) => Promise<void>,
 ): Promise<ImportSummary> {
   const report = typeof list === 'string' ? await parseImport(list) : list;
-  if ('issue' in report) throw new Error(`the list cannot be read: ${report.issue.code}`);
+  if ('issue' in report) throw new Error(`the list can’t be read: ${report.issue.code}`);
   const { accepted: read, rejected, duplicates, ...rest } = report;
   const latest = latestDate(context.now());
   const accepted = read.filter(({ expiresAt }) => expiresAt === undefined || expiresAt <= latest);

@@ -48,7 +48,7 @@ export type ExchangeFailure = 'timeout' | 'too_large' | 'aborted' | 'connection'
 
 const FAILURES: Readonly<Record<Exclude<ExchangeFailure, 'connection'>, string>> = {
   timeout: 'there was no complete answer in time',
-  too_large: 'the answer is too large',
+  too_large: 'the response is too large',
   aborted: 'it was given up',
 };
 

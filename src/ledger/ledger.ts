@@ -61,7 +61,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
     } catch (error) {
       if (!isOtherKey(error)) throw error;
       if (!isRefused)
-        log.error('nothing is sealed: another key has signed the ledger. Set LEDGER_KEY to that key again');
+        log.error('nothing is sealed: another key signed the ledger. Set LEDGER_KEY to that key again');
       isRefused = true;
     }
   }
@@ -95,7 +95,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
           })
         : [{ code: 'other_key', count: 1, first: newest.n } as const];
     if (differences.length === 0) return;
-    log.error({ differences }, 'the ledger does not fit');
+    log.error({ differences }, 'the ledger doesn’t match its log');
     await store.noteDifferences(differences, now());
   }
 
@@ -196,7 +196,7 @@ export async function openLedgerKey(
   const owner = ['ledger', teamId];
   if ((await store.find()) === undefined) await store.add(vault.seal(makeLedgerKey(), owner));
   const sealed = await store.find();
-  if (sealed === undefined) throw new Error('the key of the ledger was not kept');
+  if (sealed === undefined) throw new Error('the ledger’s key was not saved');
   const secret = vault.open(sealed, owner);
   if (sealed.keyId !== vault.currentKeyId) await store.replace(vault.seal(secret, owner));
   return readLedgerKey(secret);

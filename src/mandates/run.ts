@@ -52,7 +52,7 @@ async function askForHeldNames(deps: OrdersContext): Promise<readonly unknown[]>
   });
   const failing = await deps.mandates.failingToAsk();
   return failing > errors.length
-    ? [...errors, new Error(`${failing} names wait to be asked for again`)]
+    ? [...errors, new Error(`${failing} names are waiting for their orders`)]
     : errors;
 }
 

@@ -96,7 +96,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     const restMs = failures < MAX_FAILURES ? 0 : EVERY_MS * 2 ** (failures - MAX_FAILURES);
     resting.set(server, { failures, until: now().getTime() + Math.min(restMs, MAX_REST_MS) });
     if (failures === MAX_FAILURES)
-      log.warn({ server, name, failure: answer.failure }, 'a server of a parent zone does not answer');
+      log.warn({ server, name, failure: answer.failure }, 'a parent zone’s server doesn’t answer');
     return factsOfDelegation(answer);
   }
 
@@ -123,7 +123,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     if (isNew(facts)) return keep(one, { name, at, facts });
     if (facts.parent_nameservers?.state === 'unseen') return noteUnseen(one, facts);
     one.unseenSince = undefined;
-    if (answers.some(isNew)) log.warn({ name }, 'one server of a parent zone is alone with what it says');
+    if (answers.some(isNew)) log.warn({ name }, 'a parent zone’s server disagrees with the others');
   }
 
   async function keep(one: Watched, sight: Observation): Promise<void> {

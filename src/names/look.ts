@@ -120,7 +120,7 @@ async function keepLooks(
   for (const { kind, fact } of added) {
     context.log.warn(
       { name: found.name, kind, fact, incidentId: after?.id },
-      'a name has changed, and no order explains it',
+      'a name changed, and no order explains it',
     );
   }
   return kept;
@@ -134,7 +134,7 @@ async function changeRecord(
   change: (known: NameRecord) => Promise<LookResult>,
 ): Promise<LookResult | undefined> {
   const { kept } = await compareAndSwap(
-    `keeping what was seen of ${name}`,
+    `saving what was seen of ${name}`,
     async (tries) => (tries === 0 ? found : records.find(name)),
     async (known) => {
       if (known === undefined) return { kept: undefined };

@@ -136,7 +136,7 @@ async function completeHistory(
   const limit = timeLimit(signal, QUICK_MS);
   const inTime = (look: Promise<Observation>) =>
     look.catch((err: unknown) => {
-      if (!limit.aborted) log.warn({ err, name }, 'looking at a name for a person');
+      if (!limit.aborted) log.warn({ err, name }, 'looking up a name for a person');
       return undefined;
     });
   const looks = await Promise.all([

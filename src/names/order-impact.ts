@@ -147,7 +147,7 @@ async function dependentsOf({ records, log }: NamesContext, name: string): Promi
   try {
     return findDependents(name, await records.mentioning(name));
   } catch (err) {
-    log.warn({ err, name }, 'looking for names that hang on another one');
+    log.warn({ err, name }, 'looking for names that depend on another one');
     return undefined;
   }
 }
@@ -173,7 +173,7 @@ async function saveThoroughImpact(context: NamesContext, orderId: string, questi
       'card',
     );
   } catch (err) {
-    if (!context.signal.aborted) context.log.error({ err, orderId }, 'looking what hangs on an order');
+    if (!context.signal.aborted) context.log.error({ err, orderId }, 'checking the impact of an order');
   }
 }
 
@@ -209,7 +209,7 @@ async function atAsking(context: NamesContext, order: Order): Promise<Impact | '
     if (before !== undefined) await context.impacts.saveNameServers(order.id, before);
     return impact;
   } catch (err) {
-    context.log.error({ err, orderId: order.id }, 'looking what hangs on a name');
+    context.log.error({ err, orderId: order.id }, 'checking the impact on a name');
     return 'unseen';
   }
 }

@@ -24,7 +24,7 @@ export async function recordRegistryConfirmations(deps: SendingContext, order: O
   for (const item of unconfirmedItems(order)) {
     if (stopLooking.aborted) return;
     const seen = await lookAtRegistry(order, item).catch((err: unknown) => {
-      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking whether the registry shows a result');
+      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking whether the registry shows a result');
       return 'unknown';
     });
     const { n } = item;

@@ -26,7 +26,7 @@ export async function advance(deps: SendingContext, orderId: string, lane: DueLa
   const { order, history } = found;
   const difference = differenceFromLog(order, history, deps.store.isWitnessed);
   if (difference !== undefined) {
-    deps.log.error({ orderId, difference }, 'the rows of an order differ from its log');
+    deps.log.error({ orderId, difference }, 'an order differs from its log');
     await changeOrder(deps, orderId, (current) => stopContradicted(deps, current));
     return;
   }

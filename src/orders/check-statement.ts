@@ -19,7 +19,7 @@ export class StatementChangedError extends Error {
   readonly parts: readonly StatementPart[];
 
   constructor(parts: readonly StatementPart[], options?: ErrorOptions) {
-    super('the order is not what was asked for and approved', options);
+    super('the order no longer matches its statement', options);
     this.parts = parts;
   }
 }

@@ -122,10 +122,7 @@ async function postpone(
 }
 
 export function warnOfMembership(log: Log, orderId: string, userId: string): void {
-  log.warn(
-    { orderId, userId },
-    'Slack does not tell whether the people of an order are still members: it is not sent yet',
-  );
+  log.warn({ orderId, userId }, 'Slack doesn’t confirm that the order’s people are members: not sent yet');
 }
 
 /** When a pause that begins now ends by itself. */

@@ -25,7 +25,7 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
     }
     if (await isReplaced(deps.store, order, item)) continue;
     const found = await lookAtDelegation(order, item).catch((err: unknown): DelegationLook => {
-      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking whether new nameservers answer');
+      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking the new nameservers');
       return { kind: 'unknown' };
     });
     const ageMs = now().getTime() - (until.getTime() - UNDO_HOURS * HOUR_MS);

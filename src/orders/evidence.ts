@@ -16,7 +16,7 @@ export async function resolveByEvidence(deps: SendingContext, order: Order): Pro
     if (stopLooking.aborted) return;
     const found = await lookForEvidence({ ...order, input: inputOfItem(order, item) }, item).catch(
       (err: unknown): Evidence => {
-        log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking for what became of a request');
+        log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking for evidence of a request’s outcome');
         return { kind: 'nothing' };
       },
     );
@@ -34,7 +34,7 @@ async function resolveAsDone(
   const settled = await changeOrder(deps, id, () => ({
     event: { type: 'resolved', by: EVIDENCE, outcome: 'SUCCEEDED', reason: undefined, seen, n },
   }));
-  if (settled.ok) deps.log.info({ orderId: id, ctid }, 'evidence settled an unknown outcome as done');
+  if (settled.ok) deps.log.info({ orderId: id, ctid }, 'settled an unknown outcome as done by evidence');
 }
 
 /** Keeps a hint with the item. The order refuses a hint that it has already, and then nothing is written. */

@@ -16,7 +16,7 @@ export class RetryRefusedError extends Error {
   readonly refusal: ServiceError;
 
   constructor(refusal: ServiceError) {
-    super('the session had ended, and by now the order is not to be sent again', { cause: refusal });
+    super('the session had ended, and the order must no longer be sent', { cause: refusal });
     this.refusal = refusal;
   }
 }

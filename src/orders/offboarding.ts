@@ -50,7 +50,7 @@ export async function offboard(deps: OffboardingContext, userId: string): Promis
   const team = await deps.accounts.team.current();
   if (team?.linkedBy === userId) await deps.alertOfTeamAccount(team, userId);
   if (accountIds.length + orderIds.length > 0)
-    deps.log.info({ userId, accountIds, orderIds }, 'a person has left: credentials wiped, orders stopped');
+    deps.log.info({ userId, accountIds, orderIds }, 'a person left: credentials deleted, orders stopped');
 }
 
 async function stopOrder(deps: OffboardingContext, orderId: string, userId: string): Promise<void> {

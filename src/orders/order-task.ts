@@ -352,7 +352,7 @@ function describe<Input, Wire, Output>(
   constraints: InterfaceConstraints,
 ): RequestDescription {
   const parsed = schema.safeParse(input);
-  if (!parsed.success) throw new InvalidInputError('the input of the order cannot be read');
+  if (!parsed.success) throw new InvalidInputError('the order’s input can’t be read');
   const choice = chooseInterface(service, interfaces, interfaceOf(constraints));
   if ('unsupported' in choice) throw new InvalidInputError(choice.unsupported.code, choice.unsupported);
   return describeRequest(service, wire(parsed.data, name, secret), choice.interface);

@@ -112,17 +112,17 @@ function restoreSignAtStart({ database, server, last }: Sighting, now: Date): st
   if (last === undefined) return undefined;
   if (last.database !== database) return 'another database, or a server that was promoted';
   if (!last.isOriginal) return 'its heartbeat was loaded from a dump';
-  if (now.getTime() - last.seenAt.getTime() > ASLEEP_MS) return 'nobody was at work for long';
+  if (now.getTime() - last.seenAt.getTime() > ASLEEP_MS) return 'no bot was running for a long time';
   // A data folder that was restored cannot be told from a machine that lost power.
   if (last.atWork.length > 0 && last.server !== server)
-    return 'the server was started after a bot had been killed';
+    return 'the server was started after a bot was killed';
   return undefined;
 }
 
 /** Why a database holds less than this process has seen in it, for the log. */
 function rewindSign(known: Known, { database, isBehind, last }: Sighting): string | undefined {
   if (database !== known.database) return 'another database, or a server that was promoted';
-  if (isBehind) return 'the server has lost commits';
+  if (isBehind) return 'the server lost commits';
   if (last === undefined || last.count < known.count) return 'its heartbeat went back';
   return last.isOriginal ? undefined : 'its heartbeat was loaded from a dump';
 }
@@ -144,7 +144,7 @@ async function invalidateUnsent(deps: GuardContext, why: string, lastSeen: Date 
         ? { event: { type: 'invalidated', summary: { code: 'database_restored' } } }
         : { refusal: { code: 'not_due' } },
     );
-    if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have gone out before: it is not sent');
+    if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have been sent before: not sent');
   }
   // Orders that mandates made and sent in the lost time were made before it, unless that was longer.
   if (lastSeen === undefined || now.getTime() - lastSeen.getTime() >= ANNOUNCED_MS)
@@ -179,9 +179,7 @@ export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbe
     if (restart.server !== server) restart = { server, seenAt: performance.now() };
     const isAlone = last?.atWork.every((process) => process === processId) ?? true;
     if (!isAlone && performance.now() - restart.seenAt < othersMs)
-      throw new Error(
-        'the server was started again: the other processes look first whether it has lost commits',
-      );
+      throw new Error('the server restarted: other processes first check whether it lost commits');
   };
 
   const beat = async (isLast: boolean) => {
@@ -189,7 +187,7 @@ export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbe
     const why = rewindSign(known, seen);
     if (why !== undefined) {
       heartbeat.suspend();
-      log.error({ why }, 'the database has gone back: what it calls unsent becomes unknown');
+      log.error({ why }, 'the database went back: orders shown as unsent become unknown');
       await invalidateUnsent(deps, why, seen.last?.seenAt);
     } else if (seen.server !== known.server) leaveTimeToOthers(seen);
     known = await verify(deps, seen, isLast);
@@ -200,7 +198,7 @@ export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbe
     isWanted = false;
     await beat(false).catch((err: unknown) => {
       waitMs = RETRY_MS;
-      log.warn({ err }, 'keeping the heartbeat');
+      log.warn({ err }, 'saving the heartbeat');
     });
     turn = undefined;
     if (!isStopped) timer = setTimeout(begin, isWanted ? 0 : waitMs);

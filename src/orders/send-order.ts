@@ -74,7 +74,9 @@ export async function sendOrder(context: SendingContext, known: Order): Promise<
   const heartbeat = setInterval(() => {
     store
       .extendLease(order.id, workerId, leaseMs)
-      .catch((err: unknown) => log.warn({ err, orderId: order.id }, 'extending the lease of an order'));
+      .catch((err: unknown) =>
+        log.warn({ err, orderId: order.id }, 'extending the lease of an order failed'),
+      );
   }, leaseMs / HEARTBEATS);
   try {
     await sendItems(sending);
@@ -89,7 +91,10 @@ async function sendItems(sending: Sending): Promise<void> {
   const due = dueItems(sending, order);
   switch (prepared.kind) {
     case 'failed':
-      context.log.error({ err: prepared.error, orderId: order.id }, 'preparing the requests of an order');
+      context.log.error(
+        { err: prepared.error, orderId: order.id },
+        'preparing the requests of an order failed',
+      );
       for (const item of due) {
         const progress = { ...sending, account: order.account, item, sent: undefined, mayBeDone: false };
         await commitOutcome(sending, item, outcomeOfError(prepared.error, progress, context.now()));
@@ -237,7 +242,7 @@ async function requestItem(
   } catch (error) {
     if (!(error instanceof ServiceError)) {
       const about = { orderId: order.id, ctid: item.ctid, sent: sent !== undefined, mayBeDone };
-      context.log.error({ err: error, ...about }, 'carrying out an order');
+      context.log.error({ err: error, ...about }, 'executing an order failed');
     }
     const progress = { task, account: order.account, item, workerId, sent, mayBeDone };
     const said = error instanceof ServiceError ? failedResponse(error) : undefined;
@@ -320,7 +325,7 @@ async function stopRefused(sending: Sending, refusal: Refusal): Promise<void> {
   if (refusal.code === 'log_differs') await change(sending, (current) => findContradiction(context, current));
   if (refusal.code === 'not_signed') {
     const differs = [...refusal.differs];
-    context.log.error({ orderId, differs }, 'the approvals of an order are not signed as they have to be');
+    context.log.error({ orderId, differs }, 'an order’s approvals lack required signatures');
     await change(sending, { type: 'stopped', summary: { code: 'not_signed', differs } });
   }
 }
@@ -356,7 +361,7 @@ async function commitOutcome(sending: Sending, { n, ctid }: OrderItem, outcome: 
     const kept = await change(sending, (current) => eventOfOutcome(current, outcome), extra);
     if (kept.order === undefined) await recommitOutcome(sending, outcome);
     else if (kept.ok && eventOfOutcome(kept.before, outcome).type === 'invalidated')
-      context.log.error({ orderId: order.id, ctid }, 'the database has lost that this was sent');
+      context.log.error({ orderId: order.id, ctid }, 'the database lost the record of a sent request');
   });
 }
 
@@ -367,7 +372,7 @@ async function recommitOutcome({ context, latest }: Sending, outcome: SendOutcom
   if (sent === undefined || said === undefined) return;
   const lost = transition(latest, lostRequest(said, sent), context.now());
   const { id } = latest;
-  context.log.error({ orderId: id, ctid: sent.ctid }, 'the database has lost an order that was sent');
+  context.log.error({ orderId: id, ctid: sent.ctid }, 'the database lost a sent order');
   if (!lost.ok) return;
   const { order, log } = lost;
   const first = await context.store.create({ order, log });
@@ -443,7 +448,7 @@ async function retryUntilCommitted<T>(
     try {
       return await commit();
     } catch (err) {
-      log.error({ err }, 'keeping the outcome of a request; will try again');
+      log.error({ err }, 'saving the outcome of a request failed, will retry');
       if (stopSending.aborted) throw err;
       await sleep(wait);
     }

@@ -104,7 +104,7 @@ function statedObject(values: WireObject): StatedObject {
 }
 
 function statedValue(value: WireValue): StatedValue {
-  if (value instanceof Secret) throw new InvalidInputError('a secret stands open in a statement');
+  if (value instanceof Secret) throw new InvalidInputError('a secret is unhashed in a statement');
   if (typeof value !== 'object') return value;
   return isWireList(value) ? value.map(statedValue) : statedObject(value);
 }

@@ -84,7 +84,7 @@ function delegationWire(input: z.infer<z.ZodObject<typeof delegation>>) {
 }
 
 function requiredSecret<S>(secret: S | undefined): S {
-  if (secret === undefined) throw new InvalidInputError('the secret part of the order is missing');
+  if (secret === undefined) throw new InvalidInputError('the order’s secret is missing');
   return secret;
 }
 
@@ -99,7 +99,7 @@ const create = defineOrderTask({
     plural: 'registrations',
     title: 'Register a domain',
     summary: 'Register a new domain',
-    submit: 'Ask',
+    submit: 'Request',
   },
   zoneTask: {
     listedAs: 'create',
@@ -127,7 +127,7 @@ const transfer = defineOrderTask({
     plural: 'transfers',
     title: 'Transfer a domain',
     summary: 'Transfer a domain from another registrar',
-    submit: 'Ask',
+    submit: 'Request',
   },
   zoneTask: {
     listedAs: 'transfer',
@@ -156,8 +156,8 @@ const renew = defineOrderTask({
     done: 'Renewed',
     plural: 'renewals',
     title: 'Renew domains',
-    summary: 'Renew one or several domains, for 1 year or as many as you say',
-    submit: 'Ask',
+    summary: 'Renew one or more domains, for 1 year or more',
+    submit: 'Request',
   },
   zoneTask: {
     listedAs: 'renew',
@@ -196,8 +196,8 @@ const restore = defineOrderTask({
     done: 'Restored',
     plural: 'restores',
     title: 'Restore a domain',
-    summary: 'Restore a deleted domain within its redemption period',
-    submit: 'Ask',
+    summary: 'Restore a deleted domain in its redemption period',
+    submit: 'Request',
   },
   zoneTask: {
     listedAs: 'restore',
@@ -219,8 +219,8 @@ const deleteDomain = defineOrderTask({
     done: 'Deleted',
     plural: 'deletions',
     title: 'Delete a domain',
-    summary: 'Delete a domain, after you confirm',
-    submit: 'Go on',
+    summary: 'Delete a domain (asks for confirmation)',
+    submit: 'Continue',
     confirm: 'Yes, delete it',
   },
   zoneTask: {
@@ -252,8 +252,8 @@ const ownerChange = defineOrderTask({
     done: 'Started the owner change of',
     plural: 'owner changes',
     title: 'Start an owner change',
-    summary: 'Start the owner change of a domain, after you confirm',
-    submit: 'Go on',
+    summary: 'Start a domain’s owner change (asks for confirmation)',
+    submit: 'Continue',
     confirm: 'Yes, start it',
   },
   zoneTask: {
@@ -281,7 +281,7 @@ const authcode = defineOrderTask({
     done: 'Fetched the auth code of',
     plural: 'auth codes',
     title: 'Fetch the auth code',
-    summary: 'Fetch the auth code of a domain, shown to you alone',
+    summary: 'Get a domain’s auth code, shown only to you',
     submit: 'Fetch',
   },
   zoneTask: {
@@ -352,7 +352,7 @@ const redirect = defineOrderTask({
     done: 'Changed the redirect',
     plural: 'redirects',
     title: 'Change a redirect',
-    summary: 'Change where a redirect leads',
+    summary: 'Change a redirect’s target',
     submit: 'Change',
   },
   constraints: ({ type, mode, title, backup }) => ({
@@ -398,7 +398,7 @@ const sslContact = defineOrderTask({
     done: 'Changed the SSL contact',
     plural: 'SSL contacts',
     title: 'Change an SSL contact',
-    summary: 'Change the contact of SSL certificates',
+    summary: 'Change a contact of SSL certificates',
     submit: 'Change',
   },
   constraints: ({ fname, lname, interface: chosen }) => ({
@@ -501,9 +501,9 @@ const mandate: OrderTask<'mandate'> = {
     verb: 'Mandate to renew',
     done: 'Mandate to renew',
     plural: 'mandates',
-    title: 'Give a mandate',
-    summary: 'Standing renewals: what is in force, what it did, what it may still spend',
-    submit: 'Ask',
+    title: 'Request a mandate',
+    summary: 'Standing renewals: terms, activity and remaining amounts',
+    submit: 'Request',
   },
   effect: 'write',
   sends: false,
@@ -531,7 +531,7 @@ const mandate: OrderTask<'mandate'> = {
   onlyFor: (raw) => raw,
   describe({ input }) {
     const parsed = mandateTerms.safeParse(input);
-    if (!parsed.success) throw new InvalidInputError('the input of the order cannot be read');
+    if (!parsed.success) throw new InvalidInputError('the order’s input can’t be read');
     return { interface: 'none', terms: statedTerms(parsed.data) };
   },
   begin() {

@@ -35,7 +35,7 @@ const REDIRECTS_ARE_FREE: StartingRule = {
 
 /** Whoever approves the nameservers of others sets them without asking, where no rule before it says otherwise. */
 const MANAGERS_SET_NAMESERVERS: StartingRule = {
-  rule_name: 'Managers set nameservers on their own',
+  rule_name: 'Managers set nameservers without approval',
   tasks: ['nameservers'],
   names: ['*'],
   by: ['managers'],
@@ -46,7 +46,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
   small_team: [
     REDIRECTS_ARE_FREE,
     {
-      rule_name: 'What can lose a guarded name',
+      rule_name: 'Risky tasks on guarded names',
       tasks: ['risk', 'transfer'],
       names: ['tag:guarded'],
       decision: 'approve',
@@ -55,7 +55,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
     },
     MANAGERS_SET_NAMESERVERS,
     {
-      rule_name: 'What can lose a name',
+      rule_name: 'Risky tasks',
       tasks: ['risk', 'transfer'],
       names: ['*'],
       decision: 'approve',
@@ -66,7 +66,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
   agency: [
     REDIRECTS_ARE_FREE,
     {
-      rule_name: 'Names of the agency itself, and guarded ones',
+      rule_name: 'The agency’s own and guarded names',
       tasks: ['risk', 'transfer'],
       names: ['tag:own', 'tag:guarded'],
       decision: 'approve',
@@ -83,7 +83,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
     },
     MANAGERS_SET_NAMESERVERS,
     {
-      rule_name: 'What can lose a name of a client',
+      rule_name: 'Risky tasks on clients’ names',
       tasks: ['risk', 'transfer'],
       names: ['*'],
       decision: 'approve',
@@ -92,7 +92,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
   ],
   company: [
     {
-      rule_name: 'What can lose the brand',
+      rule_name: 'Risky tasks on brand names',
       tasks: ['risk', 'transfer'],
       names: ['tag:brand'],
       decision: 'approve',
@@ -114,7 +114,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       needed: '2',
     },
     {
-      rule_name: 'What can lose a name',
+      rule_name: 'Risky tasks',
       tasks: ['risk', 'transfer'],
       names: ['*'],
       decision: 'approve',
@@ -130,7 +130,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       decision: 'refuse',
     },
     {
-      rule_name: 'What can lose a name',
+      rule_name: 'Risky tasks',
       tasks: ['risk', 'transfer'],
       names: ['*'],
       decision: 'approve',
@@ -140,7 +140,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       signed: 'true',
     },
     {
-      rule_name: 'What costs money',
+      rule_name: 'Paid tasks',
       tasks: ['charge'],
       names: ['*'],
       decision: 'approve',

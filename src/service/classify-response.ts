@@ -77,7 +77,7 @@ function contradictionIn(
   if (hasErrorType(envelope)) return `contradicts itself, a success code with the type ${type}`;
   if (code === successCode) return undefined;
   const isOthers = KNOWN_SUCCESS_CODES.has(code) || (successCode !== undefined && !provenByOutput);
-  return isOthers ? 'answered with the success code of another task' : undefined;
+  return isOthers ? 'responded with the success code of another task' : undefined;
 }
 
 function statusInParentheses(envelope: Envelope | undefined): string {

@@ -104,7 +104,7 @@ function maskValue(value: unknown, mask: Mask): unknown {
 
 /** @throws InvalidResponseError when too large; checked before decoding. */
 export function assertSize(body: Buffer): void {
-  if (body.length > MAX_BYTES) throw new InvalidResponseError('the answer is too large');
+  if (body.length > MAX_BYTES) throw new InvalidResponseError('the response is too large');
 }
 
 /**

@@ -160,7 +160,7 @@ export async function isAdminNow(
     return isAdmin(context, await context.directory.person(userId, undefined));
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    context.log.warn({ err: error, userId }, 'asking whether somebody is an admin');
+    context.log.warn({ err: error, userId }, 'checking whether a person is an admin');
     return false;
   }
 }

@@ -42,7 +42,7 @@ export async function handOver(
       : uploadText(context.web, { ...shared, ...file }));
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    context.log.warn({ err: error, by: person.id, filename }, 'handing over a file');
+    context.log.warn({ err: error, by: person.id, filename }, 'sending a file');
     return textMessage(escapeText(notHandedOverText(formatSlackError(error))));
   }
   return undefined;

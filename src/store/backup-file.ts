@@ -88,10 +88,10 @@ export class BackupReader {
   async manifest(): Promise<Manifest> {
     const line = await this.#next().catch(() => undefined);
     if (line?.toString().startsWith(BEGIN) !== true)
-      throw new BackupFileError('This file is no backup of Domain Steward.');
+      throw new BackupFileError('This file isn’t a backup of Domain Steward.');
     const parsed = manifest.safeParse(parseJson(line.toString().slice(BEGIN.length)));
     if (!parsed.success)
-      throw new BackupFileError('This backup was made by another release: its first line cannot be read.');
+      throw new BackupFileError('This backup is from another release: its first line can’t be read.');
     return parsed.data;
   }
 
@@ -135,7 +135,7 @@ export class BackupReader {
 
 function damaged(): BackupFileError {
   return new BackupFileError(
-    'This backup is cut short or was changed. Nothing of it was kept; take another one.',
+    'This backup is truncated or was changed. Nothing was restored; use another one.',
   );
 }
 

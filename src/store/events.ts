@@ -16,7 +16,7 @@ class UnreadableEventError extends Error {
   override readonly name = 'UnreadableEventError';
 
   constructor(seq: string, cause: unknown) {
-    super(`event ${seq} of the log cannot be read`, { cause });
+    super(`event ${seq} of the log can’t be read`, { cause });
   }
 }
 

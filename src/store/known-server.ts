@@ -7,7 +7,7 @@ export class DatabaseUnverifiedError extends Error {
   readonly code = 'database_unverified';
 
   constructor() {
-    super('the server was started again or is another one, and what it holds was not looked at yet');
+    super('the server was restarted or replaced, and wasn’t checked yet');
   }
 }
 

@@ -134,7 +134,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
   } catch (error) {
     throw new MigrationError(
       'failed',
-      `applying the migration ${migration.name}${failingLine(error, migration.sql)}: ${messageOf(error)}. Nothing of it was kept; mend the cause and start again`,
+      `applying the migration ${migration.name}${failingLine(error, migration.sql)}: ${messageOf(error)}. Nothing was applied; fix the cause and start again`,
       { cause: error },
     );
   }
@@ -159,7 +159,7 @@ function findNext(
       if (oldest !== undefined && name < oldest.name) {
         throw new MigrationError(
           'before_first_release',
-          `the database has the migration ${name}: it was made by a version from before the first release, and none of those can be upgraded. Set DATABASE_URL or DATA_DIR to an empty place`,
+          `the database has the migration ${name}, from before the first release, which can't be upgraded. Set DATABASE_URL or DATA_DIR to an empty place`,
         );
       }
       throw newerRelease('database', name);
@@ -167,10 +167,10 @@ function findNext(
     if (finishedAt === null) {
       throw new MigrationError(
         'unfinished',
-        `the migration ${name} was begun by the prisma command and never finished. See what of it is in the database, then say so with: npx prisma migrate resolve --applied ${name} (or --rolled-back)`,
+        `the prisma command started the migration ${name} and never finished. Check the database, then use: npx prisma migrate resolve --applied ${name} (or --rolled-back)`,
       );
     }
-    if (migration.checksum !== checksum) log(`The migration ${name} was changed after it had been applied.`);
+    if (migration.checksum !== checksum) log(`The migration ${name} was changed after it was applied.`);
     done.add(name);
   }
   return migrations.find((migration) => !done.has(migration.name));
@@ -179,7 +179,7 @@ function findNext(
 function newerRelease(what: 'database' | 'backup', migration: string): MigrationError {
   return new MigrationError(
     'database_newer',
-    `the ${what} has the migration ${migration}, which this release does not know: a newer release has used it. Start that release, or restore the backup made before it`,
+    `the ${what} has the migration ${migration}, which this release doesn't know: a newer release used it. Start that release, or restore the backup made before it`,
   );
 }
 

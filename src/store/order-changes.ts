@@ -148,9 +148,9 @@ async function refuseSending(
   commit: OrderCommit,
 ): Promise<Refusal | undefined> {
   const { before, guard, mandated } = commit;
-  if (guard === undefined) throw new Error('a request leaves without its guard');
+  if (guard === undefined) throw new Error('a request without its guard');
   if (before.mandated !== undefined) {
-    if (mandated === undefined) throw new Error('what its mandate lets go was not checked');
+    if (mandated === undefined) throw new Error('the mandate of an order was not checked');
     const refusal = await refuseMandated(on, run, commit, before.mandated.id, mandated);
     if (refusal !== undefined) return refusal;
   } else if (guard !== 'no_signatures' || before.retryOf !== undefined) {

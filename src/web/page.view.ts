@@ -14,7 +14,7 @@ export interface CardWords {
     item: StatementItem,
   ) => readonly { readonly label: string; readonly values: readonly string[] }[];
   readonly itemName: (order: Order, name: string) => string;
-  /** What is unusual about many names at once, a line each. */
+  /** Unusual about many names at once, a line each. */
   readonly findings: (order: Order) => readonly string[];
   /** A change of protected fields, a line a name. */
   readonly changes: (change: FactsChange) => readonly string[];
@@ -60,11 +60,11 @@ interface ScriptData {
 const SCRIPT_TEXTS = {
   waiting: 'Your browser asks for your passkey …',
   stopped:
-    'Nothing was signed. Your browser found no passkey of yours, or it was stopped. Press the button again.',
+    'Nothing was signed. Your browser found no passkey of yours, or you canceled. Press the button again.',
   noWebAuthn:
-    'This window cannot use passkeys. Open this address in your browser itself: Safari, Chrome, Edge or Firefox.',
-  away: 'The bot did not answer. Nothing is known to have been signed: look at the card in Slack, then ask for a new link.',
-  taken: 'This device has a passkey of yours for the bot already. Nothing was added.',
+    'This window can’t use passkeys. Open this address in your browser: Safari, Chrome, Edge or Firefox.',
+  away: 'The bot didn’t respond. Check the card in Slack to see whether it was signed, then get a new link.',
+  taken: 'This device already has a passkey of yours for the bot. Nothing was added.',
 };
 
 /** Not in the template below: there, the compiler of the tests would replace the tag by a helper that is not installed. */
@@ -103,7 +103,7 @@ export function shownPage(shown: Shown, words: CardWords, facts: PageFacts): Pag
       title,
       html`<h1>${title}</h1>
 ${body}
-<noscript><p class="problem">This page needs its script, which comes from the bot alone. Turn scripts on for it.</p></noscript>
+<noscript><p class="problem">This page needs JavaScript. Allow scripts for it.</p></noscript>
 <p class="act"><button type="button" id="act">${button}</button></p>
 <p id="said" role="status" aria-live="polite"></p>
 ${jsonScript('data', data)}`,
@@ -159,19 +159,19 @@ function orderParts(
   return {
     title: words.title(order),
     button: 'Sign',
-    body: html`${noteOf('unusual', 'What is unusual', known?.unusual)}
+    body: html`${noteOf('unusual', 'Unusual', known?.unusual)}
 <dl>
-<dt>Asked by</dt><dd>${nameOf(facts, order.requesterId)}, ${moment(order.createdAt)}</dd>
-${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}<dt>Carried out with</dt><dd>${known?.account}</dd>
-${known?.facts.map(({ label, lines }) => html`<dt>${label}</dt><dd>${linesOf(lines)}</dd>\n`)}<dt>Goes to</dt><dd><code>${statement.service}</code></dd>
+<dt>Requested by</dt><dd>${nameOf(facts, order.requesterId)}, ${moment(order.createdAt)}</dd>
+${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}<dt>Account</dt><dd>${known?.account}</dd>
+${known?.facts.map(({ label, lines }) => html`<dt>${label}</dt><dd>${linesOf(lines)}</dd>\n`)}<dt>Sent to</dt><dd><code>${statement.service}</code></dd>
 <dt>Order</dt><dd><code>${order.id}</code></dd>
 <dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
 </dl>
-${noteOf('changes', 'Since it was asked for', known?.changes)}
+${noteOf('changes', 'Since it was requested', known?.changes)}
 ${noteOf('coverage', 'What it covers today', known?.coverage)}
-${noteOf('findings', 'Look at these first', words.findings(order))}
-${isPart ? html`<p class="note">${waits} of ${order.items.length} names wait to be sent.</p>` : undefined}
-<h2>What is sent</h2>
+${noteOf('findings', 'Check these first', words.findings(order))}
+${isPart ? html`<p class="note">${waits} of ${order.items.length} names are waiting to be sent.</p>` : undefined}
+<h2>What will be sent</h2>
 ${rows(order, statement, words)}
 <p class="hash">Your passkey signs this hash of it: <code>${order.statementHash}</code></p>`,
   };
@@ -209,14 +209,14 @@ ${sorted.map((item) => row(order, item, outliers.has(item.name), words))}
 function row(order: Order, item: StatementItem, isOutlier: boolean, words: CardWords): Html {
   const { request } = item;
   const sent = sentText(request);
-  return html`<li value="${item.n}"${isOutlier ? html` class="outlier"` : undefined}><strong>${words.itemName(order, item.name)}</strong>${isOutlier ? html` <em>Look at this one</em>` : undefined}
+  return html`<li value="${item.n}"${isOutlier ? html` class="outlier"` : undefined}><strong>${words.itemName(order, item.name)}</strong>${isOutlier ? html` <em>Check this one</em>` : undefined}
 <span class="request"><code>${sent}</code></span>
 ${words.fields(item).map(({ label, values }) => html`<span class="field">${label}: ${values.join(', ')}</span> `)}</li>
 `;
 }
 
 function sentText(request: StatementItem['request']): string {
-  if (request.interface === 'none') return 'Nothing is sent';
+  if (request.interface === 'none') return 'Nothing will be sent';
   return request.interface === 'json' ? `${request.method} ${request.path}` : `XML task ${request.code}`;
 }
 
@@ -241,14 +241,14 @@ function factsParts(
 function charterParts(what: Extract<ToSign, { kind: 'charter' }>, facts: PageFacts): Parts {
   const { settings, policy } = what;
   return {
-    title: `Sign the policy and the settings that decide`,
+    title: `Sign the policy and settings`,
     button: 'Sign',
     body: html`<dl>
-<dt>Version of the policy</dt><dd>${policy.version}</dd>
-<dt>Approvers by the settings</dt><dd>${settings.approvers.map((id) => nameOf(facts, id)).join(', ')}</dd>
-<dt>Approvals needed by the settings</dt><dd>${settings.approvals_required}</dd>
-<dt>Tasks that wait for an approval</dt><dd>${settings.approval_tasks.join(', ')}</dd>
-<dt>May the requester approve</dt><dd>${settings.allow_self_approval ? 'yes' : 'no'}</dd>
+<dt>Policy version</dt><dd>${policy.version}</dd>
+<dt>Approvers</dt><dd>${settings.approvers.map((id) => nameOf(facts, id)).join(', ')}</dd>
+<dt>Approvals needed</dt><dd>${settings.approvals_required}</dd>
+<dt>Tasks that need approval</dt><dd>${settings.approval_tasks.join(', ')}</dd>
+<dt>Self-approval</dt><dd>${settings.allow_self_approval ? 'yes' : 'no'}</dd>
 ${what.published_by === null ? undefined : html`<dt>Published by</dt><dd>${nameOf(facts, what.published_by)}</dd>\n`}<dt>You sign as</dt><dd>${nameOf(facts, what.userId)}</dd>
 </dl>
 <h2>Rules</h2>
@@ -261,11 +261,11 @@ type Revoking = 'revoke' | 'revoke_compromised';
 function keyParts(kind: 'vouch' | Revoking, key: AddedKey, userId: string, facts: PageFacts): Parts {
   const owner = nameOf(facts, key.owner);
   const explained = {
-    vouch: `Ask ${owner} to read the fingerprint to you, not in Slack: by phone, or face to face. From then on what is signed with this key counts as ${owner}’s.`,
+    vouch: `Ask ${owner} to read you the fingerprint by phone or in person, not in Slack. From then on, signatures with this key count as ${owner}’s.`,
     revoke:
-      'You retire it. Approvals signed with it no longer count. A policy signed with it stays in force. This can’t be undone.',
+      'For a key you no longer use. Approvals signed with it no longer count. A policy signed with it stays in force. This can’t be undone.',
     revoke_compromised:
-      'Somebody else may have it. Approvals and policies signed with it no longer count. If it signed the policy in force, every order needs a signed approval until an admin signs the policy again. This can’t be undone.',
+      'For a key someone else may have. Approvals and policies signed with it no longer count. If it signed the policy in force, every order needs a signed approval until an admin signs the policy again. This can’t be undone.',
   };
   const titles = {
     vouch: `Vouch for a passkey of ${owner}`,
@@ -276,7 +276,7 @@ function keyParts(kind: 'vouch' | Revoking, key: AddedKey, userId: string, facts
     title: titles[kind],
     button: kind === 'vouch' ? 'Vouch' : 'Revoke',
     body: html`<dl>
-<dt>Whose it is</dt><dd>${owner}</dd>
+<dt>Owner</dt><dd>${owner}</dd>
 <dt>Name</dt><dd>${key.label === '' ? 'without a name' : key.label}</dd>
 <dt>Fingerprint</dt><dd><code>${key.fingerprint}</code></dd>
 <dt>Added</dt><dd>${moment(key.addedAt)}</dd>
@@ -290,9 +290,9 @@ function addParts({ userId, isFirst }: Extract<Shown, { kind: 'add' }>, facts: P
   return {
     title: `Add a passkey of ${nameOf(facts, userId)}`,
     button: 'Add this passkey',
-    body: html`<p>It counts once somebody whose passkey counts has vouched for it.</p>
-${isFirst ? html`<p>No passkey counts yet. The first one’s fingerprint goes into <code>SIGNING_ROOTS</code>.</p>` : undefined}
-<p><label for="label">What you call it</label> <input id="label" type="text" maxlength="60" autocomplete="off" placeholder="Laptop"></p>`,
+    body: html`<p>It becomes valid when someone with a valid passkey vouches for it.</p>
+${isFirst ? html`<p>No passkey is valid yet. Put the first one’s fingerprint in <code>SIGNING_ROOTS</code>.</p>` : undefined}
+<p><label for="label">Name</label> <input id="label" type="text" maxlength="60" autocomplete="off" placeholder="Laptop"></p>`,
   };
 }
 
@@ -300,15 +300,15 @@ ${isFirst ? html`<p>No passkey counts yet. The first one’s fingerprint goes in
 export function finishedText(finished: Finished): { readonly title: string; readonly text: string } {
   switch (finished.kind) {
     case 'signed':
-      return { title: 'Signed', text: 'The card in Slack says how it goes on. You can close this window.' };
+      return { title: 'Signed', text: 'See the card in Slack for what’s next. You can close this window.' };
     case 'vouched':
-      return { title: 'Vouched', text: 'The passkey counts from now on. You can close this window.' };
+      return { title: 'Vouched', text: 'The passkey is valid from now on. You can close this window.' };
     case 'revoked':
-      return { title: 'Revoked', text: 'It signs nothing from now on. You can close this window.' };
+      return { title: 'Revoked', text: 'It can’t sign anything from now on. You can close this window.' };
     case 'added':
       return {
         title: 'Added',
-        text: `Its fingerprint is ${finished.fingerprint}. Read it to whoever vouches for it; of a first passkey the operator puts it into SIGNING_ROOTS.`,
+        text: `Its fingerprint is ${finished.fingerprint}. Read it to the person who vouches for it. For the first passkey, the operator puts it in SIGNING_ROOTS.`,
       };
   }
 }
@@ -319,30 +319,28 @@ export function problemText(code: keyof typeof PROBLEMS): string {
 }
 
 const PROBLEMS: Readonly<Record<Exclude<Problem['code'], 'refused'>, string>> = {
-  unknown_link: 'This address leads nowhere. Press the button in Slack again for a new one.',
-  link_over:
-    'This link was good for ten minutes, which are over. Press the button in Slack again for a new one.',
-  link_spent: 'This link was used already, and works once. Press the button in Slack again for a new one.',
-  gone: 'What was to be signed is not there any more, or has changed. Look at it in Slack.',
+  unknown_link: 'This address isn’t valid. Press the button in Slack again for a new one.',
+  link_over: 'This link expired after ten minutes. Press the button in Slack again for a new one.',
+  link_spent: 'This link works once and was already used. Press the button in Slack again for a new one.',
+  gone: 'There’s nothing to sign here anymore, or it changed. Check it in Slack.',
   no_key:
-    'None of your passkeys counts. Use /domain key to add one, and ask somebody whose passkey counts to vouch for it.',
+    'None of your passkeys is valid. Use /domain key to add one, and ask someone with a valid passkey to vouch for it.',
   key_unknown:
-    'That passkey is not one of yours that count. Use one that /domain key shows as yours, or add this one there.',
-  may_not_revoke: 'A passkey is revoked by its owner, by who vouched for it, or by a root.',
-  too_many_keys: `You have ${MAX_KEYS} passkeys, which is the limit. Revoke one you no longer use with /domain key, then add this one. If none of yours counts, ask somebody whose passkey is a root to revoke one.`,
+    'That’s not one of your valid passkeys. Use one that /domain key lists as yours, or add this one there.',
+  may_not_revoke: 'A passkey can be revoked by its owner, by the person who vouched for it, or by a root.',
+  too_many_keys: `You have ${MAX_KEYS} passkeys, which is the limit. Revoke one you no longer use with /domain key, then add this one. If none of yours is valid, ask someone with a root passkey to revoke one.`,
   beyond_limit: 'This would exceed a limit of names. Press Confirm in Slack to read which.',
   no_witness:
-    'The bot can’t open the ledger’s key, so nothing that decides about orders can be signed. Ask the operator to look at the bot’s log.',
-  not_an_admin: 'Only admins sign what decides about orders. Ask one of them.',
-  own_change: 'You published this. Another admin whose passkey counts has to sign it.',
+    'The bot can’t decrypt the ledger’s key, so nothing can be signed. Ask the operator to check the bot’s log.',
+  not_an_admin: 'Only admins can sign the policy and settings. Ask one of them.',
+  own_change: 'You published this. Another admin with a valid passkey has to sign it.',
   not_signed:
-    'The signature does not fit this page: it was made elsewhere, without a look at who you are, or was changed on its way. Nothing was signed. Open the link again in your browser, and use a passkey with a fingerprint, a face or a PIN.',
-  changed:
-    'What is to be signed has changed since this page was opened. Load the page again, and look at it anew.',
+    'The signature doesn’t match this page: it was made elsewhere, without user verification, or was changed. Nothing was signed. Open the link again in your browser, and use a passkey with a fingerprint, a face or a PIN.',
+  changed: 'This changed since the page was opened. Reload the page and check it again.',
   counter:
-    'This passkey counts its signatures, and the count went back: it may have been copied. Nothing was signed. Revoke it with /domain key, and add another.',
-  key_taken: 'This passkey was added already.',
-  unreadable: 'What your browser sent cannot be read. Nothing was signed. Load the page again.',
+    'This passkey’s signature counter went back: it may have been copied. Nothing was signed. Revoke it with /domain key, and add another.',
+  key_taken: 'This passkey was already added.',
+  unreadable: 'Your browser’s data can’t be read. Nothing was signed. Reload the page.',
   registration:
-    'The passkey was not made for this page, or without a look at who you are. Nothing was added. Open the link again in your browser, and choose a passkey with a fingerprint, a face or a PIN.',
+    'The passkey wasn’t made for this page, or without user verification. Nothing was added. Open the link again in your browser, and choose a passkey with a fingerprint, a face or a PIN.',
 };

@@ -107,7 +107,7 @@ async function search(accounts: Accounts, accountId: string): Promise<void> {
   await client.run(preregSearch, { view: { children: true, offset: 0, limit: 1 }, filters: [] });
 }
 
-/** What the service answered to those who opened a session. */
+/** What the service responded to those who opened a session. */
 const opened = () => service.requestsFor({ task: 'session.create' }).map(({ answerCode }) => answerCode);
 
 describe('the session that linking has opened', () => {
@@ -217,7 +217,7 @@ test('where there is no time to wait, the person is told in how many seconds to 
   const outcome = await accounts.link('U0BOB', withSecret);
   expect(outcome).toMatchObject({ kind: 'unreachable', refusal: { code: 'token_used' } });
   if (outcome.kind !== 'unreachable') throw new Error('linked without waiting');
-  expect(formatLinkRefusal(outcome.refusal)).toMatch(/token.*used.*nothing was stored.*in 19 seconds\./);
+  expect(formatLinkRefusal(outcome.refusal)).toMatch(/token.*used.*nothing was saved.*in 19 seconds\./);
   expect(await accounts.list('U0BOB')).toEqual([]);
   now += 19_000;
   idOf(await accounts.link('U0BOB', withSecret));

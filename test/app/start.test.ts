@@ -90,7 +90,7 @@ describe('half a minute after the start', () => {
         level: 40,
         setting: 'APPROVERS',
         found: expect.stringContaining('U0NOBODY'),
-        action: 'Take U0NOBODY off APPROVERS, or correct it.',
+        action: 'Remove U0NOBODY from APPROVERS, or correct it.',
       },
       { level: 40, setting: 'APPROVERS', found: expect.stringContaining('the group S0NOBODY') },
       {

@@ -18,8 +18,8 @@ const policyOf = (approvers: readonly string[], allowSelfApproval = false) => ({
 const said = (refusal: Refusal | undefined) => (refusal === undefined ? 'nothing' : refusalText(refusal));
 
 describe('who may decide', () => {
-  const SOMEBODY_ELSE = /somebody else has to approve/;
-  const AN_APPROVER = /You asked.* an approver has to approve/i;
+  const SOMEBODY_ELSE = /someone else has to approve/;
+  const AN_APPROVER = /You requested.* an approver has to approve/i;
   const ONLY_APPROVERS = /Only approvers can/;
 
   it.each<
@@ -124,7 +124,7 @@ describe('the policy of the moment', () => {
     expect(policy.unreadableGroups).toEqual(['S0LEADS']);
     expect(refusalToDecide(order, 'U0BOB', 'approve', policy)).toBeUndefined();
     expect(said(refusalToDecide(order, 'U0CAROL', 'approve', policy))).toMatch(
-      /could not read the group <!subteam\^S0LEADS> .* Try again in a minute/,
+      /didn’t return the members of <!subteam\^S0LEADS>.* Try again in a minute/,
     );
   });
 
@@ -136,7 +136,7 @@ describe('the policy of the moment', () => {
     expect(policy.approvers.size).toBe(0);
     expect(said(refusalToDecide(order, 'U0BOB', 'approve', policy))).toMatch(/Only approvers can approve/);
     expect(said(refusalToDecide(order, 'U0CAROL', 'deny', policy))).toMatch(
-      /does not tell me whether you are still here/,
+      /doesn’t confirm that you’re still a member/,
     );
   });
 });

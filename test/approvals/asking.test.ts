@@ -47,7 +47,7 @@ describe('ids', () => {
 });
 
 describe('asking', () => {
-  test('for what costs money makes an order that waits', async () => {
+  test('for paid tasks makes an order that waits', async () => {
     const order = await rig.ask('renew', RENEWAL, { reason: 'client paid', threadTs: '1.2' });
     expect(await rig.read(order.id)).toEqual(order);
     expect(order).toMatchObject({

@@ -245,7 +245,7 @@ const DEEPER: readonly [what: string, table: string, which: string, set: string]
     'id = $id',
     `demand = jsonb_set(jsonb_set(demand, '{outcome}', '"free"'), '{requirements}', '[]')`,
   ],
-  ['what is asked for', 'orders', 'id = $id', `input = jsonb_set(input, '{period}', '9')`],
+  ['the request', 'orders', 'id = $id', `input = jsonb_set(input, '{period}', '9')`],
   [
     'whether a mandate made it',
     'orders',

@@ -11,7 +11,7 @@ import { GROUPS, groups, PEOPLE, people, rules } from '../policy/arbitraries.ts'
 import fc from '../support/properties.ts';
 
 /*
- * An admin approves alone in an emergency, and another one reviews that.
+ * An admin approves alone with break glass, and another one reviews that.
  */
 
 let rig: Rig;
@@ -306,7 +306,7 @@ describe('over random policies', () => {
     for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(0);
   });
 
-  test('where people may approve for themselves, they still never approve alone in an emergency', async () => {
+  test('where people may approve for themselves, they still never approve alone with break glass', async () => {
     await fc.assert(
       fc.asyncProperty(rules, fc.constantFrom(...PEOPLE), async (some, asker) => {
         await rig.reset();

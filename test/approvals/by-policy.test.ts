@@ -59,7 +59,7 @@ describe('asking', () => {
     expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'policy_refuses' } });
     if (outcome.kind !== 'refused') return;
     expect(refusalText(outcome.refusal)).toContain(
-      'rule “no renewals” of policy version 3. If it’s needed anyway, ask an admin.',
+      'rule “no renewals” of policy version 3. If it’s needed, ask an admin.',
     );
     expect(await rig.store.list({ viewer: 'system', limit: 10 })).toEqual([]);
   });
@@ -206,7 +206,7 @@ describe('deciding', () => {
       await approve(order.id, 'U0BOB'),
       await denyOrder(rig.orders, order.id, 'U0BOB', undefined),
     ]) {
-      expect(refusal(outcome)).toContain('By the policy these can: <!subteam^S0FINANCE>.');
+      expect(refusal(outcome)).toContain('The policy’s approvers: <!subteam^S0FINANCE>.');
     }
     expect(refusal(await approve(order.id, 'U0FAY'))).toBe('it was done');
     expect(await stateOf(order.id)).toBe('APPROVED');
@@ -229,7 +229,7 @@ describe('deciding', () => {
   test('who asked never approves alone, nor who asked for it before', async () => {
     rig.setPolicy(1, { ...FINANCE, approvers: ['U0ALICE', 'U0FAY'] });
     const order = await renewal();
-    expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/somebody else has to approve/);
+    expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/someone else has to approve/);
     rig.service.answer = async () => {
       throw fails('refused');
     };
@@ -237,7 +237,7 @@ describe('deciding', () => {
     await rig.runDue();
     const again = acceptedOf(await retryOrder(rig.orders, order.id, 'U0FAY'));
     for (const userId of ['U0ALICE', 'U0FAY'])
-      expect(refusal(await approve(again.id, userId)), userId).toMatch(/somebody else has to approve/);
+      expect(refusal(await approve(again.id, userId)), userId).toMatch(/someone else has to approve/);
   });
 
   test('a group that cannot be read counts as empty and is named; who is listed counts', async () => {
@@ -245,7 +245,7 @@ describe('deciding', () => {
     const order = await renewal();
     rig.groups.delete('S0FINANCE');
     expect(refusal(await approve(order.id, 'U0FAY'))).toMatch(
-      /could not read the group <!subteam\^S0FINANCE>/,
+      /didn’t return the members of <!subteam\^S0FINANCE>/,
     );
     await approve(order.id, 'U0LEA');
     expect(await stateOf(order.id)).toBe('APPROVED');
@@ -266,7 +266,7 @@ test('an approval before anybody saw what hangs on the name says so', async () =
   expect(seen).toEqual([order.id, order.id]);
   expect(approved.map(({ isImpactUnknown }) => isImpactUnknown)).toEqual([true, undefined]);
   const said = approved.map((entry) => orderReply(order, entry, [])?.text ?? '');
-  expect(said[0]).toContain('What hangs on the name was not known yet at this approval.');
+  expect(said[0]).toContain('The impact wasn’t known yet at this approval.');
   expect(said[1]).toBe('');
 });
 
@@ -462,19 +462,19 @@ describe('a stand-in', () => {
   test('never approves what they or who is away asked for', async () => {
     const order = await renewal();
     await standIn('U0FAY', 'U0ALICE');
-    expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/You asked for this/);
+    expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/You requested this/);
     rig.setTeam({ allowSelfApproval: true });
-    expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/You cannot approve this/);
+    expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/You can’t approve this/);
     const own = await rig.ask('renew', { names: ['bar.rest'], period: 1 }, { requesterId: 'U0FAY' });
     await standIn('U0FAY', 'U0CAROL');
-    expect(refusal(await approve(own.id, 'U0CAROL'))).toMatch(/You cannot approve this/);
+    expect(refusal(await approve(own.id, 'U0CAROL'))).toMatch(/You can’t approve this/);
   });
 
   test('adds nothing to the approval of who is away', async () => {
     const order = await renewal();
     await approve(order.id, 'U0FAY');
     await standIn('U0FAY', 'U0CAROL');
-    expect(refusal(await approve(order.id, 'U0CAROL'))).toMatch(/is there already/);
+    expect(refusal(await approve(order.id, 'U0CAROL'))).toMatch(/was already given/);
     expect(await stateOf(order.id)).toBe('PENDING');
   });
 
@@ -490,7 +490,7 @@ describe('a stand-in', () => {
     const other = await rig.ask('renew', { names: ['bar.rest'], period: 1 });
     await standIn('U0FAY', 'U0CAROL');
     rig.pass(48 * HOUR_MS);
-    expect(refusal(await approve(other.id, 'U0CAROL'))).toMatch(/You cannot approve this/);
+    expect(refusal(await approve(other.id, 'U0CAROL'))).toMatch(/You can’t approve this/);
   });
 
   test('settles, stops and retries as who is away could', async () => {
@@ -499,7 +499,7 @@ describe('a stand-in', () => {
     rig.setTeam({ approvers: ['U0BOB'] });
     const first = await renewal();
     await approve(first.id, 'U0FRED');
-    expect(refusal(await stopOrder(rig.orders, first.id, 'U0BOB'))).toMatch(/By the policy these can/);
+    expect(refusal(await stopOrder(rig.orders, first.id, 'U0BOB'))).toMatch(/The policy’s approvers/);
     expect((await stopOrder(rig.orders, first.id, 'U0CAROL')).ok).toBe(true);
     rig.service.answer = async () => {
       throw fails('unknown_outcome');
@@ -512,7 +512,7 @@ describe('a stand-in', () => {
       await approve(order.id, 'U0FRED');
       await rig.runDue();
       expect(refusal(await resolveOrder(rig.orders, order.id, 'U0EVE', 'FAILED', undefined))).toMatch(
-        /cannot settle this/,
+        /can’t settle this/,
       );
       expect((await resolveOrder(rig.orders, order.id, settler, 'FAILED', undefined)).ok, settler).toBe(true);
       if (settler === 'U0BOB') continue;

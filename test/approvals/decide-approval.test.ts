@@ -324,7 +324,7 @@ describe('a resumption', () => {
   });
 });
 
-describe('an approval in an emergency', () => {
+describe('an approval with break glass', () => {
   const EMERGENCY = {
     isAdmin: true,
     approvers: { people: ['U0BOB', 'U0ADA', 'U0ALICE'], unreadableGroups: [] },

@@ -46,7 +46,7 @@ describe('approving', () => {
     const outcomes = await Promise.all(approvers.map((userId) => approveOrder(rig.orders, order.id, userId)));
     expect(done(outcomes)).toBe(1);
     for (const outcome of outcomes.filter(({ ok }) => !ok))
-      expect(refusal(outcome)).toMatch(/approved already/);
+      expect(refusal(outcome)).toMatch(/already approved/);
     expect(await rig.isDue(order.id)).toBe(true);
 
     // As if 20 replicas found it at once.
@@ -119,7 +119,7 @@ describe('approving', () => {
     await approveOrder(rig.orders, order.id, 'U0BOB');
     rig.setTeam({ approvers: ['U0CAROL'] });
     await approveOrder(rig.orders, order.id, 'U0CAROL');
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0CAROL'))).toMatch(/approved this already/);
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0CAROL'))).toMatch(/already approved this/);
     expect((await rig.read(order.id)).state).toBe('PENDING');
     rig.setTeam({ approvers: ['U0BOB', 'U0CAROL'] });
     expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
@@ -134,7 +134,7 @@ describe('approving', () => {
   test('one’s own order is approved only where the settings allow it', async () => {
     rig.setTeam({ approvers: ['U0ALICE', 'U0BOB'] });
     const order = await renewal();
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0ALICE'))).toMatch(/somebody else/);
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0ALICE'))).toMatch(/someone else/);
     rig.setTeam({ allowSelfApproval: true });
     expect((await approveOrder(rig.orders, order.id, 'U0ALICE')).ok).toBe(true);
   });
@@ -157,7 +157,9 @@ describe('approving', () => {
   test('a group that Slack does not tell counts as empty, and bars nobody who is listed', async () => {
     const order = await renewal();
     rig.groups.delete('S0LEADS');
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0DORA'))).toMatch(/could not read the group/);
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0DORA'))).toMatch(
+      /didn’t return the members of/,
+    );
     expect(await rig.read(order.id)).toEqual(order);
     expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
   });
@@ -177,7 +179,7 @@ describe('approving', () => {
   });
 
   test('an order that is not there is no order', async () => {
-    expect(refusal(await approveOrder(rig.orders, 'nothing', 'U0BOB'))).toMatch(/no such order/);
+    expect(refusal(await approveOrder(rig.orders, 'nothing', 'U0BOB'))).toMatch(/This order doesn’t exist/);
   });
 });
 
@@ -202,7 +204,7 @@ describe('people who have left', () => {
     const before = await rig.read(order.id);
     rig.absent.set('U0CAROL', 'unknown');
     expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
-      /does not tell me whether <@U0CAROL> is still here. Try again in a minute/,
+      /doesn’t confirm that <@U0CAROL> is still a member. Try again in a minute/,
     );
     expect(await rig.read(order.id), 'nothing is dropped for it').toEqual(before);
     rig.absent.clear();
@@ -232,7 +234,7 @@ describe('people who have left', () => {
           : decision === 'deny'
             ? await denyOrder(rig.orders, order.id, 'U0BOB', undefined)
             : await approveOrder(rig.orders, order.id, 'U0BOB');
-      expect(refusal(outcome)).toMatch(/does not tell me whether you are still here. Try again in a minute/);
+      expect(refusal(outcome)).toMatch(/doesn’t confirm that you’re still a member. Try again in a minute/);
       expect(await rig.read(order.id)).toEqual(order);
     },
   );
@@ -256,14 +258,14 @@ describe('people who have left', () => {
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(saidOf(items[0])).toMatch(/whose account it uses is no longer a full member/);
+    expect(saidOf(items[0])).toMatch(/The account’s owner is no longer a full member/);
   });
 
   test('while Slack does not tell of who asked, nothing is approved and nothing given up', async () => {
     const order = await renewal();
     rig.absent.set('U0ALICE', 'unknown');
     expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
-      /does not tell me whether <@U0ALICE> is still here/,
+      /doesn’t confirm that <@U0ALICE> is still a member/,
     );
     expect(await rig.read(order.id)).toEqual(order);
     rig.absent.clear();
@@ -304,13 +306,13 @@ describe('when several decide at once', () => {
 
   test('an order that is approved cannot be taken back or denied', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
-    expect(refusal(await cancelOrder(rig.orders, order.id, 'U0ALICE'))).toMatch(/approved already/);
-    expect(refusal(await denyOrder(rig.orders, order.id, 'U0BOB', 'no'))).toMatch(/approved already/);
+    expect(refusal(await cancelOrder(rig.orders, order.id, 'U0ALICE'))).toMatch(/already approved/);
+    expect(refusal(await denyOrder(rig.orders, order.id, 'U0BOB', 'no'))).toMatch(/already approved/);
   });
 
   test('only the requester takes an order back, and only an approver denies it', async () => {
     const order = await renewal();
-    expect(refusal(await cancelOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/Only the person who asked/);
+    expect(refusal(await cancelOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/Only the requester/);
     expect(refusal(await denyOrder(rig.orders, order.id, 'U0EVE', undefined))).toMatch(/Only approvers/);
     expect(await rig.read(order.id)).toEqual(order);
     await denyOrder(rig.orders, order.id, 'U0BOB', 'too dear');
@@ -357,7 +359,7 @@ describe('when the ground of an order has gone', () => {
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(saidOf(items[0])).toMatch(/rules have changed.*from 1 to 10/);
+    expect(saidOf(items[0])).toMatch(/rules changed.*from 1 to 10/);
     await nothingSent(order.id);
   });
 
@@ -369,7 +371,7 @@ describe('when the ground of an order has gone', () => {
     await nothingSent(order.id);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(saidOf(items[0])).toMatch(/rules have changed/);
+    expect(saidOf(items[0])).toMatch(/rules changed/);
   });
 
   test('somebody who may not approve cannot make it fail', async () => {
@@ -387,7 +389,7 @@ describe('time', () => {
     rig.pass(72 * HOUR_MS - 1);
     expect((await rig.main.expire(order.id)).ok).toBe(false);
     rig.pass(1);
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/time is over/);
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/has expired/);
     expect(done(await atOnce(5, () => rig.main.expire(order.id)))).toBe(1);
     expect(await rig.read(order.id)).toMatchObject({ state: 'EXPIRED', closedAt: rig.now });
     expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/expired/);

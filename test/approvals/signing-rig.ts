@@ -31,7 +31,7 @@ const { team: START } = readConfig({
 
 /** Two signatures of three people for whatever is asked for. */
 export const SIGNED_RULE = rule({
-  name: 'what is asked for',
+  name: 'the request',
   approvers: ['U0BOB', 'U0CAROL', 'U0DORA'],
   needed: 2,
   signed: true,

@@ -189,7 +189,7 @@ test('the fourth path leads through three weeks in which a mandate renews', asyn
   await page.locator('[aria-current=step]').filter({ hasText: 'Stop one' }).waitFor({ timeout: 90_000 });
   await clickNext('domain-expiry');
   const day = window.message(/3 names will be renewed by mandate/);
-  await day.getByText(/garden\.example: its price is above the ceiling.*asks for it/).waitFor();
+  await day.getByText(/garden\.example: its price is above the maximum.*asks for it/).waitFor();
   await clickNext(/^Stop$/);
 
   await stepIs('Let them be renewed');
@@ -242,6 +242,6 @@ test('several names are renewed at once from the digest', async () => {
   await page.getByLabel('You are').selectOption('U0ALICE');
   await page.getByRole('button', { name: 'Domain Steward' }).click();
   await page.getByRole('button', { name: 'Home', exact: true }).click();
-  await page.getByRole('heading', { name: 'What expires next' }).waitFor();
+  await page.getByRole('heading', { name: 'Expiring next' }).waitFor();
   await window.checkAccess('the Home tab');
 });

@@ -96,7 +96,7 @@ test('a two-factor account is linked by the shared secret, and shown what it can
   await alice.type('/domain link');
   const { dialog } = alice;
   await dialog.getByLabel('User name').fill('tina');
-  await dialog.getByLabel('How you sign in').selectOption({ label: 'User, password and two-factor token' });
+  await dialog.getByLabel('Sign-in method').selectOption({ label: 'User, password and two-factor token' });
   await dialog.getByLabel(/^Shared secret/).waitFor();
   expect(await dialog.getByLabel('User name').inputValue(), 'what was typed stays').toBe('tina');
 
@@ -164,7 +164,7 @@ test('an outage of the service is shown as not known, and settled by an approver
 
   const card = bob.message('Renew cafe.rest');
   await card
-    .getByText(/Outcome not known/)
+    .getByText(/Outcome unknown/)
     .first()
     .waitFor();
   await bob.page.getByRole('button', { name: /^Requests/ }).click();
@@ -191,7 +191,7 @@ test('an admin picks approvers, their groups and the channel of the reminders by
   await expect.poll(() => people.getByLabel('Bob').isChecked()).toBe(true);
   await people.getByLabel('Carol').check();
   await dialog.getByRole('group', { name: 'Approver groups' }).getByLabel('Approvers').uncheck();
-  await dialog.getByLabel('Channel of the expiry reminders').selectOption('#general');
+  await dialog.getByLabel('Reminder channel').selectOption('#general');
   await ada.checkAccess('the settings with their pickers');
   const shown = await dialog.innerText();
   expect(shown, 'no id is shown').not.toMatch(/\b[UCS]0[A-Z]{2,}/);

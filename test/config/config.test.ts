@@ -65,7 +65,7 @@ describe('the settings', () => {
       team: {
         approvers: ['U0BOB', 'S0APPROVERS'],
         approvals_required: 1,
-        // What costs money, and what can lose a name.
+        // Paid tasks, and what can lose a name.
         approval_tasks: [
           'create',
           'transfer',
@@ -103,7 +103,7 @@ describe('the settings', () => {
     [{ PORT: '0', METRICS_PORT: '0' }, true],
   ])('keep the metrics on a port of their own: %j', (ports, good) => {
     if (good) expect(readConfig({ ...least, ...ports }).metricsPort).toBe(Number(ports.METRICS_PORT));
-    else expect(problemsOf({ ...least, ...ports })).toContain('METRICS_PORT must be another port than PORT');
+    else expect(problemsOf({ ...least, ...ports })).toContain('METRICS_PORT must differ from PORT');
   });
 
   it('keep secrets out of sight', () => {
@@ -209,10 +209,10 @@ describe('the settings', () => {
 
   it.each([
     ['a key of the wrong length', `a:${key},b:c2hvcnQ=`, /keys of 32 bytes, but key 2 has 5/],
-    ['a key id twice', `a:${key},a:${key}`, /names key 2 like another one/],
+    ['a key id twice', `a:${key},a:${key}`, /repeats the id of key 2/],
     ['no key', ',', /at least one key/],
     ['a key without id', key, /must be id:base64 for each key/],
-    ['what is no base64', 'a:canary!', /else than base64 in key 1/],
+    ['what is no base64', 'a:canary!', /isn’t base64 in key 1/],
     ['a key before its id', 'CanaryCanaryCanaryCanaryCanary==:a', /must be id:base64 for each key/],
     ['a short key before its id', 'canarycanary:a', /keys of 32 bytes/],
   ])('refuse %s', (_name, keys, problem) => {
@@ -274,7 +274,7 @@ describe('the settings', () => {
     for (const value of good) expect(() => readConfig({ ...least, [name]: value }), value).not.toThrow();
     for (const value of bad) {
       expect(problemsOf({ ...least, [name]: value }), value).toMatch(
-        new RegExp(`1 to mend:\\n  ${name} (must|holds) .+ \\(example: .+\\)\\n`),
+        new RegExp(`1 to fix:\\n  ${name} must .+ \\(example: .+\\)\\n`),
       );
     }
   });
@@ -291,7 +291,7 @@ describe('the settings', () => {
     ['DATABASE_URL', 'postgresql://bot:1#canary@db/steward'],
   ])('%s is refused where a part of it would be ignored, and not repeated: %s', (name, value) => {
     const problems = problemsOf({ ...least, [name]: value });
-    expect(problems).toMatch(new RegExp(`1 to mend:\\n  ${name} must`));
+    expect(problems).toMatch(new RegExp(`1 to fix:\\n  ${name} must`));
     expect(problems).not.toContain('canary');
   });
 
@@ -327,7 +327,7 @@ describe('the settings', () => {
       readDatabaseSettings({ DATABASE_URL_FILE: await file('url', 'postgres://db/x') }).databaseUrl?.reveal(),
     ).toBe('postgres://db/x');
     expect(problemsOf({ ...least, SLACK_BOT_TOKEN_FILE: token })).toContain(
-      'is given twice, by SLACK_BOT_TOKEN_FILE too',
+      'is set twice, also by SLACK_BOT_TOKEN_FILE',
     );
     expect(problemsOf({ ...rest, SLACK_BOT_TOKEN_FILE: await file('canary', 'canary') })).toContain(
       'must be a bot token',
@@ -337,7 +337,7 @@ describe('the settings', () => {
     );
     const missing = problemsOf({ ...rest, SLACK_BOT_TOKEN_FILE: 'xoxb-canary' });
     expect(missing).toMatch(
-      /SLACK_BOT_TOKEN cannot be read from the file that SLACK_BOT_TOKEN_FILE names \(ENOENT\)/,
+      /SLACK_BOT_TOKEN can’t be read from the file that SLACK_BOT_TOKEN_FILE names \(ENOENT\)/,
     );
     expect(missing).not.toContain('canary');
     await rm(folder, { recursive: true });
@@ -350,7 +350,7 @@ describe('the settings', () => {
     const message = problemsOf(Object.fromEntries(names.map((name) => [name, example[name] ?? ''])));
     for (const name of names)
       expect(message).toContain(`  ${name} still has the placeholder of .env.example (`);
-    expect(message).toContain(`${names.length} to mend`);
+    expect(message).toContain(`${names.length} to fix`);
   });
 
   it('say which variables may be mistyped', () => {
@@ -474,7 +474,7 @@ describe('a .env file', () => {
     await mkdir(join(folder, '.env'));
     process.chdir(folder);
     expect(loadConfig).toThrow(ConfigError);
-    expect(loadConfig).toThrow(/^The file \.env is there and cannot be read: EISDIR/);
+    expect(loadConfig).toThrow(/^The \.env file can’t be read: EISDIR/);
     process.chdir(before.cwd);
     await rm(folder, { recursive: true });
   });

@@ -7,7 +7,7 @@ import { cardOf, messageAt, situationOf } from '../support/guide.ts';
 
 const DAY = messageAt('20.0', {
   channel: 'C0EXPIRY',
-  text: '2 names will be renewed by mandate, from tomorrow on, first garden.rest.',
+  text: '2 names will be renewed by mandate from tomorrow, first garden.rest.',
   blocks: ['o1', 'o2'].map((value) => ({
     type: 'section',
     accessory: { type: 'button', action_id: 'order_stop', value },

@@ -52,7 +52,7 @@ test('goes on with Carol’s question, Bob’s signature and the thread', () => 
   const link = linkOf(
     'U0BOB',
     '11.0',
-    'Look at what is sent, and sign it, here: http://localhost:3000/sign/x',
+    'Check what will be sent, and sign it, here: http://localhost:3000/sign/x',
   );
   expect(next('U0BOB', [card('PENDING'), link], ...vouched)[1]).toBeUndefined();
   expect(next('U0BOB', [card('SUCCEEDED')], ...vouched)).toEqual([

@@ -29,7 +29,7 @@ describe('the feed, read back by a calendar library', () => {
     expect(event?.uid).toBe('cafe.rest@domain-steward');
     expect(event?.summary).toBe('cafe.rest expires');
     expect(event?.description).toBe(
-      'The registry’s public record gives this date.\nRenew it in Slack with /domain renew cafe.rest',
+      'Date from the registry’s public record.\nRenew it in Slack with /domain renew cafe.rest',
     );
     expect(event?.startDate.isDate).toBe(true);
     expect(event?.startDate.toString()).toBe('2027-03-01');
@@ -51,17 +51,17 @@ describe('the feed, read back by a calendar library', () => {
     const [after] = await events([renewed]);
     expect(after?.uid).toBe(before?.uid);
     expect(after?.startDate.toString()).toBe('2029-03-01');
-    expect(after?.description).toContain('an estimate, made from');
+    expect(after?.description).toContain('estimated from');
   });
 
   test('escapes what has a meaning in a text', async () => {
     const text = (await feed([{ ...cafe, source: 'order' }])).replaceAll('\r\n ', '');
-    expect(text).toContain('DESCRIPTION:This date is an estimate\\, made from the last order.\\nRenew it');
+    expect(text).toContain('DESCRIPTION:Date estimated from the last order.\\nRenew it');
   });
 
   test('shows a name that is let go as decided', async () => {
     const [event] = await events([{ ...cafe, lapsing: true }]);
-    expect(event?.summary).toBe('cafe.rest expires (let go as decided)');
+    expect(event?.summary).toBe('cafe.rest expires (set to lapse)');
     expect(event?.description).not.toContain('renew');
   });
 

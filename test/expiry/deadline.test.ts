@@ -16,7 +16,7 @@ describe('the deadline of a name', () => {
     ['deleted', 113, undefined, { action: 'restore', until: undefined, daysLeft: undefined }],
     ['pending_delete', 100, '2027-06-19', { action: 'none', until: undefined, daysLeft: undefined }],
     ['released', -100, undefined, { action: 'none', until: undefined, daysLeft: undefined }],
-  ] as const)('%s, %s days before the expiry', (phase, days, lastSafeDay, expected) => {
+  ] as const)('%s, %s days before expiry', (phase, days, lastSafeDay, expected) => {
     expect(deadline(phase, days, lastSafeDay)).toEqual({ ...expected, phase });
   });
 
@@ -30,14 +30,11 @@ describe('the deadline of a name', () => {
     ],
     ['pending_delete', -77, '2027-09-07', { until: undefined }, { renews: true, restores: false }],
     ['released', -100, undefined, { until: undefined }, { renews: true, restores: false }],
-  ] as const)(
-    '%s, %s days before the expiry, without a known deletion',
-    (phase, days, safe, expected, ways) => {
-      const assumed = deadline(phase, days, safe, true);
-      expect(assumed).toMatchObject({ action: 'check', ...expected });
-      expect(waysToKeep(assumed)).toEqual(ways);
-    },
-  );
+  ] as const)('%s, %s days before expiry, without a known deletion', (phase, days, safe, expected, ways) => {
+    const assumed = deadline(phase, days, safe, true);
+    expect(assumed).toMatchObject({ action: 'check', ...expected });
+    expect(waysToKeep(assumed)).toEqual(ways);
+  });
 
   test('sorts what is lost first before what comes, and what cannot be helped last', () => {
     const sorted = [

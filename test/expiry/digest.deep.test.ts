@@ -267,7 +267,7 @@ describe('what a digest holds', () => {
     });
   });
 
-  describe('a renewal that the registry does not show', () => {
+  describe('a renewal not shown by the registry', () => {
     const disputed = (name: string) => {
       const until = new Date(rig.now.getTime() + 300 * DAY_MS);
       return rig.watch(name, 300, {

@@ -25,7 +25,7 @@ test('a restore is accepted, and its thread says when the registry shows it', as
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain restore gone.rest'));
   const reply = textOf(await order.ends('SUCCEEDED'));
   expect(reply).toContain('accepted by the service, not done yet');
-  expect(reply).toContain('It is done by hand; how long that takes is not documented');
+  expect(reply).toContain('It’s done by hand; how long that takes isn’t documented');
   expect(textOf(order.card)).toContain('*Accepted by the service, not done yet*');
   expect(textOf(order.card)).not.toMatch(/\bDone\b/);
   expect(await answerTo(t.workspace, t.alice, '/domain orders gone.rest')).toContain('accepted');
@@ -41,7 +41,9 @@ test('a restore is accepted, and its thread says when the registry shows it', as
       .replies()
       .map((each) => textOf(each))
       .slice(1),
-  ).toEqual([expect.stringContaining('*Restore gone.rest*: the registry’s public record shows it now')]);
+  ).toEqual([
+    expect.stringContaining('*Restore gone.rest*: confirmed by the registry’s public record: gone.rest.'),
+  ]);
   await t.demo.bot.catchUp();
   await t.demo.bot.catchUp();
   expect(order.replies(), 'it is said once').toHaveLength(2);
@@ -56,17 +58,19 @@ test('a transfer is accepted with the day by which it goes through', async () =>
     orderAfter(t.workspace, () => t.alice.submit(view, { auth: SANDBOX_TRANSFER.authCode, ...DELEGATION })),
   );
   const reply = textOf(await order.ends('SUCCEEDED'));
-  expect(reply).toContain(`goes through by *${inWords(Date.now() + 5 * DAY_MS)}* at the latest`);
+  expect(reply).toContain(`completes by *${inWords(Date.now() + 5 * DAY_MS)}* at the latest`);
   await t.demo.bot.catchUp();
   expect(order.replies(), 'the registry shows a transfer that is pending').toHaveLength(1);
   await t.demo.moveTime(6 * DAY_MS);
   await until('the thread says what the registry shows', () => order.replies().length > 1);
-  expect(textOf(order.replies()[1] ?? { blocks: [] })).toContain('so it is done: bistro.rest');
+  expect(textOf(order.replies()[1] ?? { blocks: [] })).toContain(
+    'confirmed by the registry’s public record: bistro.rest',
+  );
 });
 
 test('an owner change is a process that was started, with the end of its lock', async () => {
   const draft = await answerTo(t.workspace, t.alice, '/domain owner-change tapas.rest');
-  expect(draft).toContain('no place for the new owner');
+  expect(draft).toContain('no field for the new owner');
   expect(draft).toContain('ask the service how');
   const question = t.alice.ephemerals().at(-1);
   if (question === undefined) throw new Error('nothing was asked');
@@ -74,7 +78,7 @@ test('an owner change is a process that was started, with the end of its lock', 
     confirmByName(t.workspace, t.alice, question, 'tapas.rest'),
   );
   const reply = textOf(await order.ends('SUCCEEDED'));
-  expect(reply).toMatch(/accepted by the service, not done yet.*No public record shows its end/s);
+  expect(reply).toMatch(/accepted by the service, not done yet.*when it’s done isn’t documented/s);
   expect(reply).toMatch(/No transfers until \*\d+ \w+ \d{4}\*/);
   expect(textOf(order.card)).toContain('cost not stated');
 });
@@ -84,7 +88,7 @@ test('what is really done says so', async () => {
   expect(textOf(await order.ends('SUCCEEDED'))).not.toContain('accepted');
 });
 
-test('a restore that the registry does not show is told in its thread, while the name can still be saved', async () => {
+test('a restore not shown by the registry is told in its thread, while the name can still be saved', async () => {
   const deleted = () => {
     const deletedAt = t.service.clock.registry() - 2 * DAY_MS;
     t.service.state.addDomain({ name: 'lost.rest', context: 4, deletedAt });
@@ -103,6 +107,6 @@ test('a restore that the registry does not show is told in its thread, while the
     /the registry still shows \*?lost\.rest\*? as deleted, 3 days after the service accepted this/,
   );
   expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toContain(
-    'accepted long ago, and the registry shows that it has not happened',
+    'accepted long ago, not visible at the registry',
   );
 });

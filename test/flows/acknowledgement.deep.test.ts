@@ -121,6 +121,6 @@ describe.each([
     if (made === undefined) throw new Error('no form was submitted');
     const view = { id: form.id, type: 'modal', callback_id: 'of_another_release', private_metadata: '' };
     const { body } = await t.workspace.redeliver({ ...made, payload: { ...made.payload, view } });
-    expect(JSON.stringify(body)).toContain('I do not know this form any more');
+    expect(JSON.stringify(body)).toContain('This form is out of date');
   });
 });

@@ -26,7 +26,7 @@ describe('an answer that contradicts itself', () => {
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
     await order.ends('UNKNOWN');
     const card = textOf(order.card);
-    expect(card).toContain('its answer does not say clearly whether it was carried out');
+    expect(card).toContain('doesn’t say clearly whether it was carried out');
     expect(card).toMatch(said);
     expect(requestsOf(t.service, order), 'it is not sent again').toHaveLength(1);
     expect(chargesFor(t.service, name)).toBe(1);
@@ -152,7 +152,9 @@ describe('nothing that the service says is lost', () => {
     t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'missing_scope' });
     const told = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
     t.workspace.faults.clear();
-    expect(told, 'nothing of orders').toMatch(/^I cannot hand you the file\. My app lacks a right[^`]*$/);
+    expect(told, 'nothing of orders').toMatch(
+      /^I can’t send you the file\. My app lacks a required permission[^`]*$/,
+    );
   });
 
   test('a search and a link that fail name their transaction', async () => {

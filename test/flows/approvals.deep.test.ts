@@ -114,14 +114,14 @@ describe('time', () => {
     await settings({ approval_remind_after: '1s' });
     const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
     const nudge = await t.workspace.waitFor(
-      () => order.replies().find((reply) => textOf(reply).includes('still waits')),
+      () => order.replies().find((reply) => textOf(reply).includes('is still waiting')),
       { what: 'the reminder' },
     );
     expect(nudge.notifies).toEqual(expect.arrayContaining(['U0BOB', 'S0APPROVERS']));
     await t.demo.bot.catchUp();
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
-    expect(order.replies().filter((reply) => textOf(reply).includes('still waits'))).toHaveLength(1);
+    expect(order.replies().filter((reply) => textOf(reply).includes('is still waiting'))).toHaveLength(1);
   });
 
   test('commands and clicks are taken while the clock of the demo runs ahead', async () => {
@@ -174,12 +174,12 @@ describe('several approvals', () => {
     await t.bob.click(order.card, 'order_approve');
     await cardShows(
       order,
-      '1 of 2 approvals (<@U0BOB>) · <@U0CAROL>’s approval does not count while Slack does not tell me who is in a group of approvers',
+      '1 of 2 approvals (<@U0BOB>) · <@U0CAROL>’s approval doesn’t count while Slack doesn’t return the members of an approver group',
     );
     const reply = await t.workspace.waitFor(() => order.replies()[1], {
       what: 'the reply about Bob’s approval',
     });
-    expect(textOf(reply)).toContain('whoever has approved can press Approve again in a minute');
+    expect(textOf(reply)).toContain('people who approved can press Approve again in a minute');
     nothingSent(order);
     t.workspace.faults.clear();
     await t.bob.click(order.card, 'order_approve');
@@ -196,7 +196,7 @@ test('a member of the user group can approve', async () => {
 test('where it is allowed, an approver approves their own order', async () => {
   await settings({ approvers: 'U0ALICE,U0BOB' });
   const order = await ask(t.workspace, t.alice, '/domain renew grill.rest');
-  expect(await told(t.alice, () => t.alice.click(order.card, 'order_approve'))).toMatch(/somebody else/);
+  expect(await told(t.alice, () => t.alice.click(order.card, 'order_approve'))).toMatch(/someone else/);
   nothingSent(order);
   await settings({ approvers: 'U0BOB', allow_self_approval: 'true' });
   expect(await told(t.alice, () => t.alice.click(order.card, 'order_approve')), 'no approver').toMatch(
@@ -219,7 +219,7 @@ describe('an order whose account has gone', () => {
   test('fails at the approval, before anything is sent', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew juice.rest');
     expect(await told(t.alice, () => t.alice.command(DOMAINS, '/domain unlink'))).toContain(
-      `Nothing more is sent of 1 order: \`${order.id}\`.`,
+      `1 order: \`${order.id}\`.`,
     );
     await t.bob.click(order.card, 'order_approve');
     expect(textOf(await order.ends('FAILED'))).toMatch(/no longer linked, so nothing was sent/);
@@ -253,7 +253,7 @@ test('a second order for the same task and name is refused with the way to the o
   for (const text of ['/domain renew ladle.rest 3', '/domain renew lunch.rest LADLE.rest']) {
     const said = await told(t.alice, () => t.alice.command(DOMAINS, text));
     expect(said, text).toContain(order.id);
-    expect(said, 'of the other names either').toContain('Nothing was asked for yet.');
+    expect(said, 'of the other names either').toContain('Nothing was requested.');
   }
   await t.alice.click(order.card, 'order_cancel');
   await order.ends('CANCELLED');

@@ -90,7 +90,7 @@ describe('a group that Slack does not tell', () => {
     const order = await renewal();
     for (const button of ['order_approve', 'order_deny']) {
       expect(await told(t.carol, () => t.carol.click(order.card, button)), button).toContain(
-        'I could not read the group <!subteam^S0APPROVERS> in Slack, so I do not know whether you are an approver. Try again in a minute, or ask an approver whom the card names.',
+        'Slack didn’t return the members of <!subteam^S0APPROVERS>, so I can’t tell whether you’re an approver. Try again in a minute, or ask an approver named on the card.',
       );
     }
     expect(order.state).toBe('PENDING');
@@ -106,7 +106,7 @@ describe('a group that Slack does not tell', () => {
     t.workspace.faults.set({ method: METHOD, kind: 'http_500' });
     expect(await t.carol.submit(form, {})).toMatchObject({
       outcome: 'errors',
-      errors: { reason: expect.stringContaining('I could not read the group S0APPROVERS in Slack') },
+      errors: { reason: expect.stringContaining('Slack didn’t return the members of S0APPROVERS in Slack') },
     });
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
@@ -118,7 +118,7 @@ describe('a group that Slack does not tell', () => {
     const order = await renewal();
     const ofAlice = await home(t.alice);
     expect(ofAlice).toContain(order.id);
-    expect(ofAlice).toContain('I could not read the group <!subteam^S0APPROVERS> in Slack.');
+    expect(ofAlice).toContain('Slack didn’t return the members of <!subteam^S0APPROVERS> in Slack.');
     expect(ofAlice).not.toContain('usergroups:read');
     const ofBob = await home(t.bob);
     expect(ofBob).toContain('Waiting for your approval');

@@ -34,11 +34,11 @@ describe('the card', () => {
     const card = textOf(order.card);
     const said = [
       'Renew cafe.rest for 2 years',
-      'Waits for <@U0BOB> or <@U0ADA> or <!subteam^S0APPROVERS>, until ',
+      'Waiting for <@U0BOB> or <@U0ADA> or <!subteam^S0APPROVERS>, until ',
       '0 of 2 approvals',
       '<@U0ALICE>: “client paid”',
-      'It costs money, price not known',
-      'When it expires is not known: it is not on the watch list',
+      'Costs money, price unknown',
+      'Expiry unknown: it isn’t on the watch list',
       'Approve',
       `LIVE · alice/4 · \`${order.id}\``,
     ].map((text) => [card.indexOf(text), text] as const);
@@ -63,7 +63,7 @@ describe('the card', () => {
   it('of a restore says when no deletion of the name is known', async () => {
     await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
     const order = await ask(t.workspace, t.alice, '/domain restore deli.rest');
-    expect(textOf(order.card)).toContain(':warning: No deletion of it is known');
+    expect(textOf(order.card)).toContain(':warning: No known deletion');
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
   });
@@ -89,7 +89,7 @@ describe('two approvals', () => {
     expect(await threadSays(order, 'approved')).toContain('1 more approval is needed');
     await cardShows(order, '1 of 2 approvals (<@U0CAROL>)');
     const twice = await toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
-    expect(twice).toContain('It needs somebody else’s approval too');
+    expect(twice).toContain('It needs another approver');
 
     await t.workspace.setUsergroup('S0APPROVERS', []);
     await t.bob.click(order.card, 'order_approve');
@@ -98,7 +98,7 @@ describe('two approvals', () => {
     expect(order.state).toBe('PENDING');
     expect(t.service.requests.filter(({ ctid }) => ctid === order.id)).toEqual([]);
     const refused = await toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
-    expect(refused).toContain('Only approvers can approve orders. Ask one of them; the card names them.');
+    expect(refused).toContain('Only approvers can approve orders. The card lists them.');
 
     await t.ada.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
@@ -108,9 +108,9 @@ describe('two approvals', () => {
   it('and a reminder, once, to those who may give them', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await t.demo.moveTime(61 * 60_000);
-    await threadSays(order, 'still waits for approval');
+    await threadSays(order, 'is still waiting for approval');
     await t.demo.moveTime(61 * 60_000);
-    const nudges = order.replies().filter((reply) => textOf(reply).includes('still waits'));
+    const nudges = order.replies().filter((reply) => textOf(reply).includes('is still waiting'));
     expect(nudges.map(({ notifies }) => notifies)).toEqual([['U0BOB', 'U0ADA', 'S0APPROVERS']]);
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
@@ -123,8 +123,8 @@ describe('at the click', () => {
     await answerTo(t.workspace, t.alice, '/domain unlink');
     await t.bob.click(order.card, 'order_approve');
     const said = textOf(await order.ends('FAILED'));
-    expect(said).toContain('The account it was asked with is no longer linked, so nothing was sent.');
-    expect(said).toContain('Link it again with `/domain link` and ask again.');
+    expect(said).toContain('The account it used is no longer linked, so nothing was sent.');
+    expect(said).toContain('Link it again with `/domain link` and request it again.');
     expect(t.service.requests.filter(({ ctid }) => ctid === order.id)).toEqual([]);
     await link(t.workspace, t.alice);
   });

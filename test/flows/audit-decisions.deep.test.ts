@@ -135,6 +135,6 @@ test('who agreed to exceed which budget is named', async () => {
   const { approved } = await linesOf(order);
   expect(approved).toMatchObject({
     decided_by: 'Bob (U0BOB); Ada (U0ADA)',
-    exceeded: expect.stringMatching(/the budget of all names for .* by €.*Agreed to by Ada \(U0ADA\)\.$/),
+    exceeded: expect.stringMatching(/the budget of all names for .* by €.*Approved by Ada \(U0ADA\)\.$/),
   });
 });

@@ -141,9 +141,9 @@ it('takes days, the last one included', async () => {
 });
 
 it.each([
-  ['2026-13-01', 'is not a date'],
-  ['yesterday', 'is not a date'],
-  ['2026-02-30', 'is not a date'],
+  ['2026-13-01', 'isn’t a date'],
+  ['yesterday', 'isn’t a date'],
+  ['2026-02-30', 'isn’t a date'],
   ['2026-03-01 2026-02-01', 'Give the earlier day first'],
   ['2026-01-01 2026-02-01 2026-03-01', 'more than two dates'],
 ])('says what is wrong with “%s”', async (words, why) => {
@@ -159,7 +159,7 @@ it('is for admins', async () => {
 it('leaves nothing on disk, whether Slack takes the file or not', async () => {
   t.workspace.faults.set({ method: 'files.completeUploadExternal', kind: 'error', code: 'internal_error' });
   const told = await answerTo(t.workspace, t.ada, '/domain audit');
-  expect(told).toContain('I cannot hand you the file. Slack refuses this (internal_error).');
+  expect(told).toContain('I can’t send you the file. Slack refused this (internal_error).');
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('domain-steward-audit-'))).toEqual([]);
 });
 
@@ -177,7 +177,7 @@ it('says how far it is where it takes longer, and that it is there', async () =>
     { what: 'the end of the audit log' },
   );
   expect(told).toEqual([
-    expect.stringMatching(/^The audit log is written, \d+ lines\. I am handing it to Slack\./),
+    expect.stringMatching(/^The audit log is ready, \d+ lines\. Uploading it to Slack\./),
     expect.stringContaining('in our direct message'),
   ]);
 });
@@ -187,7 +187,7 @@ it('says which right is missing, and nothing of orders, where the app may not up
   t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'missing_scope' });
   const told = await answerTo(t.workspace, t.ada, '/domain audit');
   t.workspace.faults.clear();
-  expect(told).toMatch(/^I cannot hand you the file\. My app lacks a right that this needs/);
-  expect(told).toContain('installs the app again with its manifest');
+  expect(told).toMatch(/^I can’t send you the file\. My app lacks a required permission/);
+  expect(told).toContain('reinstall the app with its manifest');
   expect(told).not.toMatch(/orders mine|twice/);
 });

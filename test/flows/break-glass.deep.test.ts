@@ -6,7 +6,7 @@ import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
 import { auditLog, clickAs, giveReason } from '../support/people.ts';
 
 /*
- * An admin approves alone in an emergency, and another one reviews that.
+ * An admin approves alone with break glass, and another one reviews that.
  */
 
 const RULE: PolicyRule = {
@@ -41,7 +41,9 @@ const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspa
 const noticesTo = (channel: string, order: SeenOrder) =>
   t.workspace
     .messages(channel)
-    .filter((message) => /alone in an emergency/.test(textOf(message)) && textOf(message).includes(order.id));
+    .filter(
+      (message) => /alone with break glass/.test(textOf(message)) && textOf(message).includes(order.id),
+    );
 const shows = (order: SeenOrder, text: string) =>
   until(`the card of ${order.id} shows “${text}”`, () => textOf(order.card).includes(text));
 
@@ -56,10 +58,10 @@ test('an admin approves alone, all hear of it, and another admin signs it off', 
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   expect(buttonsOf(order.card)).toContain('order_break_glass');
   expect(await told(t.carol, () => t.carol.click(order.card, 'order_break_glass'))).toContain(
-    'Only admins can approve alone in an emergency.',
+    'Only admins can break the glass.',
   );
   expect(await told(t.alice, () => t.alice.click(order.card, 'order_break_glass'))).toContain(
-    'You asked for this, so you cannot approve it alone, not even in an emergency.',
+    'You requested this, so you can’t break the glass for it.',
   );
   const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(order.card, 'order_break_glass'));
   expect(form.callback_id).toBe('break_glass');
@@ -69,12 +71,15 @@ test('an admin approves alone, all hear of it, and another admin signs it off', 
   await order.ends('SUCCEEDED');
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
 
-  await shows(order, '<@U0ADA> approved alone in an emergency (open for review): “The &lt;shop&gt; is down”');
+  await shows(
+    order,
+    '<@U0ADA> approved by one admin (break glass) (open for review): “The &lt;shop&gt; is down”',
+  );
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_sign_off', 'order_receipt']);
   const thread = order.replies().map(textOf);
-  expect(thread.filter((text) => text.includes('<@U0ADA> approved this alone in an emergency'))).toHaveLength(
-    1,
-  );
+  expect(
+    thread.filter((text) => text.includes('<@U0ADA> approved this alone with break glass')),
+  ).toHaveLength(1);
   // Carol could have decided, Bob is an admin; who did it and who asked know already.
   await until('Carol and Bob hear of it', () =>
     ['D0CAROL', 'D0BOB'].every((channel) => noticesTo(channel, order).length > 0),
@@ -93,7 +98,7 @@ test('an admin approves alone, all hear of it, and another admin signs it off', 
     'You approved this alone, so another admin has to sign it off.',
   );
   expect(await told(t.alice, () => t.alice.click(order.card, 'order_sign_off'))).toContain(
-    'You asked for this, so another admin has to sign it off.',
+    'You requested this, so another admin has to sign it off.',
   );
   expect(await told(t.carol, () => t.carol.click(order.card, 'order_sign_off'))).toContain(
     'Only admins can sign this off.',
@@ -101,17 +106,17 @@ test('an admin approves alone, all hear of it, and another admin signs it off', 
   const home = t.bob.homeView();
   if (home === undefined) throw new Error('Bob has no Home');
   await t.bob.click(home, 'order_sign_off', { value: order.id });
-  await shows(order, 'alone in an emergency (signed off by <@U0BOB>): “The &lt;shop&gt; is down”');
+  await shows(order, 'alone with break glass (signed off by <@U0BOB>): “The &lt;shop&gt; is down”');
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
   expect(await answerTo(t.workspace, t.carol, '/domain orders review')).toContain(
-    'Nothing waits to be signed',
+    'Nothing is waiting for sign-off',
   );
   expect(await homeOf(t.bob)).not.toContain('To sign off');
   await clickAs(t.workspace, 'U0BOB', 'order_sign_off', order.id);
   await until('Bob to hear that it is signed off already', () =>
     t.workspace
       .messages('D0BOB')
-      .some((message) => textOf(message).includes('<@U0BOB> has signed this off already.')),
+      .some((message) => textOf(message).includes('<@U0BOB> already signed this off.')),
   );
   expect(order.replies().map(textOf).join()).toContain(
     '<@U0BOB> signed off that <@U0ADA> approved this alone',
@@ -120,7 +125,7 @@ test('an admin approves alone, all hear of it, and another admin signs it off', 
   expect(noticesTo('D0CAROL', order), 'told once').toHaveLength(1);
 
   expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(
-    /approved alone in an emergency by <@U0ADA> “The &lt;shop&gt; is down”[\s\S]*emergency approval signed off by <@U0BOB>/,
+    /approved by one admin (break glass) by <@U0ADA> “The &lt;shop&gt; is down”[\s\S]*emergency approval signed off by <@U0BOB>/,
   );
   const { csv } = await auditLog(t.workspace);
   expect(csv).toMatch(
@@ -138,11 +143,11 @@ test('without break_glass there is no button, and one that is out of date is ref
   policy = { version: 4, rules: [{ ...RULE, breakGlass: false }] };
   expect(await t.ada.submit(form, { reason: 'Now' })).toMatchObject({
     outcome: 'errors',
-    errors: { reason: expect.stringContaining('The policy does not let an admin approve this alone') },
+    errors: { reason: expect.stringContaining('The policy doesn’t allow break glass here') },
   });
   await t.ada.close(form);
   expect(await told(t.bob, () => t.bob.click(order.card, 'order_break_glass'))).toContain(
-    'The policy does not let an admin approve this alone',
+    'The policy doesn’t allow break glass here',
   );
   expect(order.state).toBe('PENDING');
   await answerTo(t.workspace, t.ada, `/domain order ${order.id}`);

@@ -107,7 +107,7 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
   await over.ends('SUCCEEDED');
   await t.allShown();
   expect(textOf(over.card)).toContain('<@U0BOB> and <@U0ADA> approved, over a budget');
-  expect(await detailsOf(t.workspace, t.bob, over.card)).toContain('Agreed to by <@U0ADA>.');
+  expect(await detailsOf(t.workspace, t.bob, over.card)).toContain('Approved by <@U0ADA>.');
 
   const spend = await answerTo(t.workspace, t.alice, '/domain spend');
   expect(spend).toMatch(/all names\n−€16\.00 ██████████ 180%\n€20\.00\n.*\n€36\.00\n€0\.00/);
@@ -173,7 +173,7 @@ it('two presses of one admin at one moment let go what fits; the other waits unt
   await t.ada.click(waiting.card, 'order_approve');
   await waiting.ends('SUCCEEDED');
   await t.allShown();
-  expect(await detailsOf(t.workspace, t.bob, waiting.card)).toContain('Agreed to by <@U0ADA>.');
+  expect(await detailsOf(t.workspace, t.bob, waiting.card)).toContain('Approved by <@U0ADA>.');
 });
 
 it('has an order that nobody has to approve wait, and one press lets it go when there is room again', async () => {

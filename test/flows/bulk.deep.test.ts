@@ -62,16 +62,16 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
   await retried.becomes('PENDING');
   expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
   expect(textOf(retried.card), 'who asks now').toMatch(/<@U0BOB>/);
-  expect(textOf(retried.card), 'whose account it is').toMatch(/With the account of <@U0ALICE>.*alice\/4/s);
+  expect(textOf(retried.card), 'whose account it is').toMatch(/Account of <@U0ALICE>.*alice\/4/s);
   const heard = await t.workspace.waitFor(() => retried.replies()[0], { what: 'Alice to hear of it' });
-  expect(textOf(heard)).toMatch(/<@U0ALICE>: .*<@U0BOB> asks for it again, with your account/);
+  expect(textOf(heard)).toMatch(/<@U0ALICE>: .*<@U0BOB> requested it again, with your account/);
   expect(heard.notifies).toEqual(expect.arrayContaining(['U0ALICE']));
   for (const person of [t.bob, t.alice]) {
     const told = await toldAfter(t.workspace, person, () => person.click(retried.card, 'order_approve'));
-    expect(told).toMatch(/You asked for this, so/);
+    expect(told).toMatch(/You requested this, so/);
   }
   const history = await answerTo(t.workspace, t.alice, `/domain order ${retried.id}`);
-  expect(history, 'the history names who pressed').toMatch(/History.*asked by <@U0BOB>/s);
+  expect(history, 'the history names who pressed').toMatch(/History.*requested by <@U0BOB>/s);
   await t.carol.click(retried.card, 'order_approve');
   await retried.ends('FAILED');
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'ramen.rest' })).toHaveLength(1);
@@ -88,7 +88,7 @@ test('Retry is not for everybody', async () => {
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew nobody.rest'));
   await order.ends('FAILED');
   const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(order.card, 'order_retry'));
-  expect(told).toContain('Only the person who asked, or an approver');
+  expect(told).toContain('Only the requester or an approver');
 });
 
 test('whose account a Retry uses hears of it also where its card is a direct message to somebody else', async () => {
@@ -126,7 +126,7 @@ test('every bad name of a line is told', async () => {
     t.alice,
     '/domain renew cafe.rest café_bar.rest 10.0.0.1 -bad.rest 11',
   );
-  expect(told).toContain('Nothing was asked for yet');
+  expect(told).toContain('Nothing was requested');
   for (const part of ['underscore', 'IP address', 'hyphen']) expect(told).toContain(part);
 });
 

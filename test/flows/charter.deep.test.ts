@@ -91,7 +91,7 @@ async function expectLapse(why: string, name: string, times: number): Promise<vo
   expect(JSON.stringify(await openForm(t.workspace, t.ada, '/domain settings'))).toContain(NOTICE);
   const tried = await answerTo(t.workspace, t.ada, `/domain policy test authcode ${name}`);
   expect(tried).toContain(NOTICE);
-  expect(tried).not.toContain('needs *nobody*');
+  expect(tried).not.toContain('needs *no approval*');
   const order = await authcode(name);
   expect(buttonsOf(order.card)).toContain('order_sign');
   await t.alice.click(order.card, 'order_cancel');

@@ -47,9 +47,9 @@ test('an answer that arrives while it is away is kept, and the request is not se
   await until('the request is under way', () => requestsOf(t.service, order).length === 1);
   proxy.cut();
   await until('the service has answered', () => requestsOf(t.service, order)[0]?.status === 200);
-  await until('the bot has tried to keep it', () => t.logged().includes('keeping the outcome of a request'));
+  await until('the bot has tried to keep it', () => t.logged().includes('saving the outcome of a request'));
   proxy.mend();
   await order.ends('SUCCEEDED', 15_000);
   expect(requestsOf(t.service, order)).toHaveLength(1);
-  expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(/service answered/);
+  expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(/service responded/);
 });

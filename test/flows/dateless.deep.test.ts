@@ -20,25 +20,27 @@ test('a name without a date says what the DNS shows and what to do, everywhere',
     watched = await told('watch laden.de');
     return /The DNS (shows|does not know)/.test(watched);
   });
-  expect(watched).toMatch(/tells no dates, so I cannot find out when it expires, and remind nobody of it/);
-  expect(watched).toMatch(/The DNS shows it at `ns1\.dns\.example`, so it is registered/);
+  expect(watched).toMatch(
+    /publishes no dates, so I can’t find out when it expires, and there are no reminders/,
+  );
+  expect(watched).toMatch(/DNS shows it at `ns1\.dns\.example`, so it is registered/);
   expect(watched).toContain('`/domain watch laden.de 2027-03-01`');
   expect(watched).toContain('invoice');
   expect(watched, 'no dead end').not.toContain('I will ask again');
 
   const screen = await told('name laden.de');
-  expect(screen).toMatch(/When it expires is not known\*\. Its registry tells no dates.*invoice/s);
+  expect(screen).toMatch(/Expiry unknown\*\. Its registry publishes no dates.*invoice/s);
   expect(screen).toMatch(/Website\* `198\.51\.100\.9`/);
 
   const list = await told('expiring 30');
-  expect(list).toContain('its registry tells no dates');
+  expect(list).toContain('its registry publishes no dates');
   expect(list).toMatch(/Give a name whose registry tells no dates its date once/);
 });
 
 test('with a person’s date it is like any other, and says whose date it is', async () => {
   const watched = await told('watch shop.de 2030-03-01');
   expect(watched).toMatch(
-    /It expires 1 Mar 2030, as a person said\. Its registry tells no dates, so this one/,
+    /It expires 1 Mar 2030, by the date entered\. Its registry tells no dates, so this one/,
   );
-  expect(await told('name shop.de')).toMatch(/Expires 1 Mar 2030.*as a person said/);
+  expect(await told('name shop.de')).toMatch(/Expires 1 Mar 2030.*by the date entered/);
 });

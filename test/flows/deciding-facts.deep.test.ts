@@ -94,7 +94,7 @@ test('an approver does not take away a tag that a rule names, and with it the ru
   const question = await questionAfter(async () => {
     said = await edit(t.bob, 'cafe.rest', '', { note: 'no brand any more' });
   });
-  expect(said).toContain('cafe.rest waits for a second person');
+  expect(said).toContain('cafe.rest needs another person’s confirmation');
   expect(textOf(question)).toMatch(/<@U0BOB> asks to change.*cafe\.rest/s);
   expect(textOf(question)).toContain('from tags `brand` to note no brand any more');
   expect(await tagsOf('cafe.rest')).toBe('`brand`');
@@ -102,7 +102,7 @@ test('an approver does not take away a tag that a rule names, and with it the ru
     'rule “not the brand”',
   );
 
-  expect(await refused(t.bob, question)).toContain('You asked for this');
+  expect(await refused(t.bob, question)).toContain('You requested this');
   expect(await refused(t.alice, question)).toContain('Only approvers can decide about this');
   expect(await refused(t.alice, question, 'facts_dismiss')).toContain('Only approvers can decide about this');
   expect(await tagsOf('cafe.rest')).toBe('`brand`');
@@ -134,7 +134,7 @@ describe('guarded', () => {
     expect(await tagsOf('guard.rest')).toBe('`guarded`');
     expect(
       await toldAfter(t.workspace, t.bob, () => clickAs(t.workspace, 'U0BOB', 'facts_dismiss', 'gone')),
-    ).toContain('does not wait any more');
+    ).toContain('is no longer open');
   });
 
   test('is added by anybody, but where a rule names it', async () => {
@@ -144,7 +144,7 @@ describe('guarded', () => {
     rules = [rule({ names: ['tag:guarded'], decision: 'free', approvers: [] }), BRAND];
     const question = await questionAfter(() => edit(t.alice, 'weak.rest', 'brand, guarded'));
     expect(await tagsOf('weak.rest')).toBe('`brand`');
-    expect(await refused(t.alice, question)).toContain('You asked for this');
+    expect(await refused(t.alice, question)).toContain('You requested this');
   });
 });
 
@@ -175,7 +175,7 @@ test('a tag that a budget names is taken away by two', async () => {
 test('a name with such a tag is unwatched by two', async () => {
   await watched('kept.rest', 'brand');
   const question = await questionAfter(() => told('unwatch kept.rest', t.bob));
-  expect(textOf(question)).toContain('off the watch list, and with it tags `brand`');
+  expect(textOf(question)).toContain('off the watch list, including tags `brand`');
   expect(await tagsOf('kept.rest')).toBe('`brand`');
   await press(t.carol, question);
   await answered(question, 'confirmed by <@U0CAROL>');

@@ -4,7 +4,7 @@ import { ask, orderAfter } from '../support/orders.ts';
 import { askAndConfirm } from '../support/people.ts';
 
 /*
- * What waits for an approver where nobody has set it: what costs money, what can lose a name, and what can
+ * What waits for an approver where nobody has set it: paid tasks, what can lose a name, and what can
  * take one down.
  */
 

@@ -25,7 +25,10 @@ beforeAll(async () => {
     await setScene({ service: t.service, dns: dns(), name });
     await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
   }
-  await daysUntil('both were looked at', async () => !(await screenOf(HEALTHY)).includes('not seen whole'));
+  await daysUntil(
+    'both were looked at',
+    async () => !(await screenOf(HEALTHY)).includes('couldn’t be checked completely'),
+  );
 }, 60_000);
 
 function dns() {
@@ -36,7 +39,7 @@ function dns() {
 const screenOf = (name: string) => answerTo(t.workspace, t.alice, `/domain name ${name}`);
 const lame = () => answerTo(t.workspace, t.alice, '/domain names lame');
 const digests = (): string[] => t.workspace.messages('C0EXPIRY').map((message: Message) => textOf(message));
-const newFaults = () => digests().filter((text) => text.includes('with a new fault in the delegation'));
+const newFaults = () => digests().filter((text) => text.includes('with a new delegation problem'));
 const incidents = () =>
   receiver.received.map(({ body }) => body).filter(({ type }) => type.startsWith('incident.'));
 
@@ -64,7 +67,7 @@ test('a server that does not know the name is found by the filter, and by that a
   await daysUntil('it is on the list', async () => (await lame()).includes(NAME));
   expect(await lame()).not.toContain(HEALTHY);
   expect(await screenOf(NAME)).toMatch(
-    /:warning: \*Delegation\* a nameserver does not know it: .*ns2\.host\.example/,
+    /:warning: \*Delegation\* a nameserver doesn’t answer for it: .*ns2\.host\.example/,
   );
 });
 
@@ -72,7 +75,7 @@ test('the next digest says so once', async () => {
   await daysUntil('the digest says it', () => newFaults().length > 0);
   expect(newFaults()).toHaveLength(1);
   expect(newFaults()[0]).toMatch(
-    /1 name with a new fault.*cut\.rest · :warning: a nameserver does not know it/s,
+    /1 name with a new fault.*cut\.rest · :warning: a nameserver doesn’t answer for it/s,
   );
   const before = digests().length;
   for (let days = 0; days < 3; days += 1) await t.demo.moveTime(DAY_MS);

@@ -60,13 +60,13 @@ const hinted = (order: SeenOrder) =>
   );
 
 test(
-  'a registration with the nameservers asked for is settled as done, by nobody’s hand',
+  'a registration with the requested nameservers is settled as done, by nobody’s hand',
   async () => {
     const order = await registration('brand-new.rest');
     await look();
     const reply = await order.ends('SUCCEEDED', 15_000);
     expect(textOf(reply)).toMatch(
-      /registry’s public record settled this as done.*registered when this was sent, with the nameservers asked for/s,
+      /registry’s public record settled this as done.*registered when this was sent, with the requested nameservers/s,
     );
     expect(chargesFor(s.service, 'brand-new.rest')).toBe(1);
     expect(requestsOf(s.service, order)).toHaveLength(1);
@@ -114,14 +114,14 @@ test(
       match: { name: 'cafe.rest', task: 'domain.renew' },
     });
     const order = await approvedBy(bob, ask(s.workspace, alice, `/domain renew ${names.join(' ')}`));
-    expect(textOf(await order.ends('UNKNOWN'))).toMatch(/not known for 2 of 3 names/);
+    expect(textOf(await order.ends('UNKNOWN'))).toMatch(/unknown for 2 of 3 names/);
     await look();
     const first = await s.workspace.waitFor(
       () => order.replies().find((reply) => textOf(reply).includes('settled this as done')),
       { what: 'the reply that bar.rest is settled', timeoutMs: 15_000 },
     );
     expect(textOf(first)).toMatch(/\*bar\.rest\* \(Renew 3 names for 1 year\): .*settled this as done/);
-    expect(textOf(first)).toMatch(/expiry date has moved by the years asked for, from .* to /);
+    expect(textOf(first)).toMatch(/expiry date moved by the requested years, from .* to /);
     expect(await hinted(order)).toMatch(/cafe\.rest: No renewal was seen/);
     expect(order.state, 'while cafe.rest is open').toBe('UNKNOWN');
     expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed', 'order_look']);

@@ -37,7 +37,7 @@ function register(name: string, days: number): void {
 
 async function watched(name: string, days: number): Promise<void> {
   register(name, days);
-  expect(await told(`/domain watch ${name}`)).toContain('says its registry');
+  expect(await told(`/domain watch ${name}`)).toContain('by its registry');
 }
 
 /** Lets a day pass. @returns the digest that the morning brought, if it brought one */
@@ -80,10 +80,10 @@ describe('the watch list', () => {
       /says its registry.*Your date.*not needed/,
     );
     const unseen = await told('/domain watch unseen.rest 2027-09-01');
-    expect(unseen).toMatch(/1 Sept? 2027, as a person said.*no record/);
+    expect(unseen).toMatch(/1 Sept? 2027, by the date entered.*no record/);
     const row = await told('/domain expiring 3000');
     expect(row).toMatch(
-      /\*unseen\.rest\* · \d+ days · renew until 31 Aug.* · date given by a person\n:warning: Look-up at the registry: the registry has no record/,
+      /\*unseen\.rest\* · \d+ days · renew by 31 Aug.* · date entered by a person\n:warning: Registry lookup: the registry has no record/,
     );
     expect(await told('/domain unwatch unseen.rest')).toContain('off the watch list');
     expect(await told('/domain unwatch unseen.rest')).toContain('not on the watch list');
@@ -114,7 +114,7 @@ describe('the watch list', () => {
     expect(report).toMatch(/Line 6.*does not exist/);
     await listedWith('two.rest', 200);
     expect(await told('/domain expiring 3000')).toMatch(
-      /\*three\.rest\* · \d+ days · renew until 28 Feb 2029.* · date given by a person/,
+      /\*three\.rest\* · \d+ days · renew by 28 Feb 2029.* · date entered by a person/,
     );
   });
 });
@@ -137,7 +137,7 @@ describe('the digest', () => {
       t.alice.click(message, 'reminder_renew', { value: 'renew.rest' }),
     );
     expect(told, 'by the old button').toMatch(
-      /was renewed since this reminder: it expires on .*\/domain renew renew\.rest/,
+      /was renewed since this reminder and now expires on .*\/domain renew renew\.rest/,
     );
     for (let day = 0; day < 7; day += 1) {
       const next = await nextDay();
@@ -169,7 +169,7 @@ describe('the digest', () => {
     await told('/domain unwatch many2.rest');
   });
 
-  test('tells of a renewal that the registry does not show, and does not offer to pay for it again', async () => {
+  test('tells of a renewal not shown by the registry, and does not offer to pay for it again', async () => {
     await watched('lost.rest', 40);
     t.service.faults.set({ kind: 'rdap_not_found', match: { name: 'lost.rest' } });
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew lost.rest'));
@@ -273,12 +273,14 @@ describe('the digest', () => {
     const refused = await toldAfter(t.workspace, t.alice, () =>
       t.alice.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
     );
-    expect(refused).toContain('somebody else');
+    expect(refused).toContain('someone else');
     const decided = await repliedAfter(message, () =>
       t.bob.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
     );
     expect(textOf(decided)).toMatch(/Decided: .*lapse\.rest.* lapses.*campaign is over/s);
-    expect(await told('/domain expiring 30')).toMatch(/\*lapse\.rest\* · .* · let go: “campaign is over”/);
+    expect(await told('/domain expiring 30')).toMatch(
+      /\*lapse\.rest\* · .* · set to lapse: “campaign is over”/,
+    );
     for (let day = 0; day < 8; day += 1) {
       const next = await nextDay();
       expect(next === undefined ? '' : textOf(next)).not.toContain('lapse.rest');

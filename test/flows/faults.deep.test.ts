@@ -43,7 +43,7 @@ describe('nobody knows whether the service carried it out', () => {
     }
     for (const order of orders) {
       const reply = await order.ends('UNKNOWN');
-      expect(textOf(reply)).toMatch(new RegExp(`\`${order.id}\` is not sent again by itself`));
+      expect(textOf(reply)).toMatch(new RegExp(`\`${order.id}\` won’t be sent again automatically`));
       expect(reply.notifies, 'whom the reply pings').toEqual(
         expect.arrayContaining(['U0ALICE', 'U0BOB', 'S0APPROVERS']),
       );

@@ -58,7 +58,7 @@ describe('what is filled in', () => {
     const before = t.workspace.messages(DOMAINS).length;
     expect(await t.alice.submit(view, DELEGATION)).toMatchObject({ outcome: 'updated' });
     const again = onTop(t.alice);
-    expect(textOf(again)).toMatch(/alice in context 1.*Nothing was asked for yet/s);
+    expect(textOf(again)).toMatch(/alice in context 1.*Nothing was requested/s);
     expect(filledOf(again)).toEqual({ name: 'switched.rest', ...DELEGATION });
     expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
     const order = await orderAfter(t.workspace, () => t.alice.submit(again));
@@ -89,7 +89,7 @@ describe('what is wrong', () => {
   test('of a line that opens a form is said when it opens', async () => {
     const long = `${'a'.repeat(64)}.rest`;
     const create = await openForm(t.workspace, t.alice, `/domain create ${long} second.rest`);
-    expect(textOf(create)).toMatch(/did not use the 3rd word of your line.*Domain name.*64 characters/s);
+    expect(textOf(create)).toMatch(/didn’t use the 3rd word of your command.*Domain name.*64 characters/s);
     // Above the field that it is about; nothing is said of what the line leaves out.
     expect(create.blocks.map(({ type }) => type).slice(0, 3)).toEqual(['section', 'context', 'input']);
     expect(create.blocks.filter(({ type }) => type === 'context')).toHaveLength(1);
@@ -186,7 +186,7 @@ describe('link', () => {
     await t.workspace.waitFor(() => t.bob.ephemerals()[0], { what: 'Bob to be told that it is linked' });
     expect(await search()).toContain('table-001.rest');
     t.service.sessions.endAll();
-    expect(await search()).toMatch(/did not accept your linked account.*\/domain link/s);
+    expect(await search()).toMatch(/refused the linked account.*\/domain link/s);
   });
 
   test('on a slow service says that it is checking, then shows the result', async () => {
@@ -213,7 +213,7 @@ describe('link', () => {
       () => (fieldsOf(onTop(t.ada)).includes('password') ? onTop(t.ada) : undefined),
       { what: 'the form again' },
     );
-    expect(textOf(again)).toContain('did not accept these credentials');
+    expect(textOf(again)).toContain('didn’t accept these credentials');
     expect(filledOf(again)).toEqual({ method: 'password', user: 'frontdesk', context: '7' });
     expect(JSON.stringify(t.workspace.calls)).not.toContain('not-the-password');
     const { context, password } = SANDBOX_ACCOUNTS.frontdesk;

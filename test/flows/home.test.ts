@@ -31,18 +31,18 @@ function homeShows(person: Actor, holds: (text: string) => boolean, what: string
 describe('the Home tab', () => {
   it('shows the person who asks: account and open orders, nothing to approve', async () => {
     const text = textOf(await home(t.alice, order.id));
-    expect(text).toContain('You work as `alice in context 4`: *LIVE* (context 4)');
+    expect(text).toContain('Your account: `alice in context 4`, *LIVE* (context 4)');
     expect(text).toContain('Renew 2 names for 2 years');
     expect(text).not.toContain('Waiting for your approval');
     expect(text).not.toContain('Settings');
-    expect(text).toContain('What expires next');
+    expect(text).toContain('Expiring next');
   });
 
   it('shows an approver what waits, with all that decides it', async () => {
     const text = textOf(await home(t.bob, order.id));
     expect(text).toContain('Waiting for your approval');
     expect(text).toContain('LIVE · alice/4');
-    expect(text).toContain(':warning: It costs money, price not known');
+    expect(text).toContain(':warning: Costs money, price unknown');
     expect(text).toContain('Names: cafe.rest, bistro.rest');
     expect(text).toContain('<@U0ALICE>: “');
     expect(text).toContain('“client paid”');
@@ -52,12 +52,12 @@ describe('the Home tab', () => {
     const view = await home(t.bob, 'order_approve');
     await giveReason(t.workspace, t.bob, view, 'order_deny', 'not now', { value: order.id });
     await order.ends('DENIED');
-    await homeShows(t.bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
+    await homeShows(t.bob, (text) => text.includes('Nothing is waiting for you.'), 'that nothing waits');
 
     const second = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     const again = await home(t.bob, second.id);
     await t.bob.click(again, 'order_approve', { value: second.id });
-    await homeShows(t.bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
+    await homeShows(t.bob, (text) => text.includes('Nothing is waiting for you.'), 'that nothing waits');
     await second.ends('SUCCEEDED');
   });
 
@@ -71,9 +71,9 @@ describe('the Home tab', () => {
       what: 'a word to Bob',
     });
     expect(told.text).toContain(
-      'It cannot be approved: the order is cancelled. Ask again if it is still wanted.',
+      'It can’t be approved: the order is cancelled. Request it again if you still need it.',
     );
-    await homeShows(t.bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
+    await homeShows(t.bob, (text) => text.includes('Nothing is waiting for you.'), 'that nothing waits');
   });
 
   it('shows an approver the orders whose outcome has to be settled', async () => {
@@ -136,7 +136,7 @@ describe('the Home tab', () => {
 
   it('says so when what it shows cannot be read', async () => {
     t.workspace.faults.set({ method: 'users.info', kind: 'http_500' });
-    const text = textOf(await home(t.carol, 'I cannot read your orders right now.'));
+    const text = textOf(await home(t.carol, 'I can’t load your orders right now.'));
     expect(text).toMatch(/Open this tab again in a minute. Reference `\w+`/);
     t.workspace.faults.clear();
     await home(t.carol, 'Waiting for your approval');
@@ -150,7 +150,7 @@ describe('the Home tab', () => {
     expect(await t.carol.submit(form, { user, context: String(context), password })).toMatchObject({
       outcome: 'closed',
     });
-    await homeShows(t.carol, (text) => text.includes('You work as'), 'the account');
+    await homeShows(t.carol, (text) => text.includes('Your account:'), 'the account');
     await answerTo(t.workspace, t.carol, '/domain unlink');
   });
 

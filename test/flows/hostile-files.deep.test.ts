@@ -28,7 +28,7 @@ const FILES = [
   ['lines without a name', BLANK_LINES, /at most 20?,000 rows/],
   ['60,000 rows', MANY_ROWS, /at most 20?,000 rows/],
   ['a cell of 900,000 characters', LONG_CELL, /Line 2.*10,000 characters/],
-  ['a column twice', 'name,note,note\ncafe.rest,a,b\n', /“note” stands there twice/],
+  ['a column twice', 'name,note,note\ncafe.rest,a,b\n', /“note” appears twice/],
 ] as const;
 
 const FORMS: Readonly<Record<string, () => Promise<View>>> = {

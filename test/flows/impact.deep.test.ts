@@ -78,9 +78,9 @@ describe('a delete', () => {
   test('shows what stops, asks for the name, and takes no other one', async () => {
     const draft = await draftOf('delete cafe.rest');
     const said = textOf(draft);
-    expect(said).toMatch(/Mail stops: it goes to `mail\.cafe\.rest`/);
-    expect(said).toMatch(/Its website stops, at `198\.51\.100\.7`/);
-    expect(said).toMatch(/bar\.rest would get no mail: it has mail servers under it/);
+    expect(said).toMatch(/Mail will stop working, now delivered to `mail\.cafe\.rest`/);
+    expect(said).toMatch(/The website will stop working, at `198\.51\.100\.7`/);
+    expect(said).toMatch(/bar\.rest will lose its mail: it has mail servers under this name/);
     expect(buttonsOf(draft)).toEqual(['order_confirm']);
 
     const form = await formAfter(draft);
@@ -107,7 +107,7 @@ describe('a delete', () => {
     dns().faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
     const said = textOf(await draftOf('delete deli.rest'));
     dns().faults.clear();
-    expect(said).toMatch(/Not seen: .*mail servers/s);
+    expect(said).toMatch(/Couldn’t check: .*mail servers/s);
     expect(said).not.toContain('Nothing was seen that lives on it');
   });
 });
@@ -159,7 +159,7 @@ describe('new nameservers', () => {
 test('an auth code has its impact on the card, which is there first', async () => {
   const order = await ask(t.workspace, t.alice, '/domain authcode cafe.rest');
   await until('the card says what hangs on it', () => textOf(order.card).includes('No lock keeps it'));
-  expect(textOf(order.card)).not.toContain('Not looked at yet');
+  expect(textOf(order.card)).not.toContain('Not checked yet');
 });
 
 test('what nothing hangs on has no such part', async () => {
@@ -181,9 +181,9 @@ describe('what appears between asking and approving', () => {
     );
     dns().world.serve(name, SERVERS, [...MAIL, '@ A 198.51.100.77']);
     await t.demo.moveTime(ms);
-    expect(await pressApprove(order)).toMatch(/has appeared since it was asked for.*approve again/);
+    expect(await pressApprove(order)).toMatch(/changed since it was requested.*approve again/);
     await until('the card shows it', () =>
-      /New:\* Mail stops.*New:\* Its website stops/s.test(textOf(order.card)),
+      /New:\* Mail stops.*New:\* The website will stop working/s.test(textOf(order.card)),
     );
     expect(requestsOf(t.service, order)).toEqual([]);
     await t.bob.click(order.card, 'order_approve');
@@ -198,7 +198,7 @@ describe('what appears between asking and approving', () => {
     await until('the card has looked', () => textOf(order.card).includes('mail.cafe.rest'));
     const records = ['@ MX 10 mail.elsewhere.example', '@ A 198.51.100.78'];
     dns().world.serve('movedmail.rest', SERVERS, records);
-    expect(await pressApprove(order)).toMatch(/has appeared since it was asked for.*approve again/);
+    expect(await pressApprove(order)).toMatch(/changed since it was requested.*approve again/);
     await until('the card shows it', () => textOf(order.card).includes('mail.elsewhere.example'));
     dns().world.serve('movedmail.rest', SERVERS, [records[0] ?? '', '@ A 198.51.100.79']);
     await t.bob.click(order.card, 'order_approve');
@@ -213,12 +213,12 @@ describe('what appears between asking and approving', () => {
     );
     dns().faults.set({ kind: 'silence', match: { name: 'dark.rest' } });
     expect(await pressApprove(order)).toMatch(/can be seen no longer/);
-    await until('the card says so', () => /Not seen: .*mail servers/.test(textOf(order.card)));
+    await until('the card says so', () => /Couldn’t check: .*mail servers/.test(textOf(order.card)));
     expect(textOf(order.card)).not.toContain('Nothing was seen that lives on it');
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     dns().faults.clear();
-    expect(order.replies().map(textOf).join()).toContain('What hangs on the name was not known yet');
+    expect(order.replies().map(textOf).join()).toContain('The impact wasn’t known yet');
   });
 
   test('an impact of days ago is not known while new nameservers take long to answer', async () => {
@@ -232,7 +232,7 @@ describe('what appears between asking and approving', () => {
     for (const server of hosts) dns().faults.set({ kind: 'silence', match: { server } });
     expect(await pressApprove(order)).toMatch(/can be seen no longer/);
     await until('the card says so', () =>
-      /not answer at all|were not asked yet|could not be asked/.test(textOf(order.card)),
+      /answer at all|were not asked yet|could not be asked/.test(textOf(order.card)),
     );
     expect(requestsOf(t.service, order)).toEqual([]);
     dns().faults.clear();
@@ -286,7 +286,7 @@ describe('names that lead to another one', () => {
     );
     await order.ends('SUCCEEDED');
     const said = textOf(await draftOf('delete target.rest'));
-    expect(said).toMatch(/www\.cafe\.rest would lead nowhere: it is redirected to it/);
+    expect(said).toMatch(/www\.cafe\.rest would lead nowhere: it redirects to this name/);
     expect(said).not.toContain('Nothing was seen that lives on it');
   });
 
@@ -303,7 +303,7 @@ describe('names that lead to another one', () => {
       25_000,
     );
     expect(textOf(await draftOf('delete aliased.rest'))).toMatch(
-      /leading\.rest would lead nowhere: it is redirected to it/,
+      /leading\.rest would lead nowhere: it redirects to this name/,
     );
   });
 });

@@ -124,21 +124,19 @@ test('a lock that goes is told with what it was, and which orders were looked at
   await renewedBy(order);
   steps[0]?.run();
   const incident = await noticedAfter(8 * 24, 'lock');
-  expect(textOf(incident)).toMatch(/has lost its lock, and no order explains it/);
+  expect(textOf(incident)).toMatch(/lost its lock, and no order explains it/);
   expect(textOf(incident)).toMatch(/client delete prohibited.*client transfer prohibited/);
   expect(textOf(incident)).toContain(`Renewal \`${order.id}\``);
   expect(buttonsOf(incident)).toEqual(['alert_raise', 'alert_ours']);
   await until('the runbook stands in the thread', () => thread(incident).length === 1);
   const [runbook = incident] = thread(incident);
   expect(textOf(runbook)).toMatch(/<@U0ALICE>.*What to do.*What not to do/s);
-  expect(textOf(runbook)).toContain(`Renewal, order \`${order.id}\`: it does not change this.`);
+  expect(textOf(runbook)).toContain(`Renewal, order \`${order.id}\`: it doesn’t change this.`);
   expect(incidents()).toHaveLength(1);
   await t.alice.openHome();
   await until('Home shows it', () => {
     const home = t.alice.homeView();
-    return (
-      home !== undefined && textOf(home).includes(`*${NAME} has lost its lock, and no order explains it*`)
-    );
+    return home !== undefined && textOf(home).includes(`*${NAME} lost its lock, and no order explains it*`);
   });
 });
 
@@ -149,13 +147,13 @@ test('who approves an order about the name says first that they have seen it', a
   await until('both halves of a double click are told', () => t.bob.ephemerals().length === before + 2);
   expect(textOf(t.bob.ephemerals()[before] ?? order.card)).toMatch(/no order explains/);
   expect(order.state).toBe('PENDING');
-  await until('the card says it', () => /has lost its lock\* since/.test(textOf(order.card)));
+  await until('the card says it', () => /lost its lock\* since/.test(textOf(order.card)));
   await renewedBy(order);
 });
 
 test('the name is not unwatched by one person meanwhile', async () => {
   expect(await answerTo(t.workspace, t.bob, `/domain unwatch ${NAME}`)).toContain(
-    'waits for a second person',
+    'needs another person’s confirmation',
   );
   expect(await screen()).toContain('no order explains');
 });
@@ -164,7 +162,7 @@ test('a transfer joins it and shows when it goes through, and raising it tells e
   steps[1]?.run();
   const incident = await noticedAfter(5, 'pending_transfer');
   expect(incidents()).toHaveLength(1);
-  expect(textOf(incident)).toMatch(/it goes through by itself .*\d+ (day|hour)s?.* left/);
+  expect(textOf(incident)).toMatch(/completes .*\d+ (day|hour)s?.* left/);
   await until('the thread calls again', () =>
     /Somebody is transferring it.*<@U0ALICE>/s.test(thread(incident).map(textOf).join()),
   );
@@ -172,7 +170,7 @@ test('a transfer joins it and shows when it goes through, and raising it tells e
   await Promise.all([t.alice.click(incident, 'alert_raise'), t.alice.click(incident, 'alert_raise')]);
   await until('the thread says who was told', () => thread(incident).length === before + 1);
   expect(textOf(thread(incident).at(-1) ?? incident)).toMatch(
-    /<@U0ALICE> raised this\. I told <@U0ALICE>, <@U0ADA>, <@U0BOB>, <@U0CAROL>/,
+    /<@U0ALICE> raised this\. I notified <@U0ALICE>, <@U0ADA>, <@U0BOB>, <@U0CAROL>/,
   );
   expect(buttonsOf(latest())).toEqual(['alert_ours']);
 });
@@ -190,7 +188,7 @@ test('a name at another registrar is no renewed one: it is told, and reminders g
     /incident has changed.*Elsewhere Registrar Inc\./s,
   );
   expect(incidents(), 'the theft is one incident').toHaveLength(1);
-  expect(textOf(incident)).toMatch(/is being taken/);
+  expect(textOf(incident)).toMatch(/is being transferred away/);
   expect(textOf(incident)).toMatch(/Sandbox Registrar Ltd.*Elsewhere Registrar Inc\./s);
   await until('the thread says that it is no renewal', () =>
     /Its expiry moved with it.*That is a transfer, not a renewal/.test(thread(incident).map(textOf).join()),
@@ -203,7 +201,7 @@ test('a name at another registrar is no renewed one: it is told, and reminders g
   );
   expect(day, 'the date was there before').toBeDefined();
   expect(await expiryDay(), 'it is still known as it was').toBe(day);
-  expect(await screen()).toMatch(/:rotating_light: \*It is at another registrar\.\* No order explains it/);
+  expect(await screen()).toMatch(/:rotating_light:It’s at another registrar\.\* No order explains it/);
   expect(await screen()).not.toContain(':white_check_mark: *Expires');
 });
 

@@ -5,7 +5,7 @@ import { approvedBy, ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { choicesOf, fieldsOf, linkApplication } from '../support/people.ts';
 
 /*
- * The interface of the service is picked by what is asked for, whichever way the account signs in.
+ * The interface of the service is picked by the request, whichever way the account signs in.
  */
 
 describe('with both interfaces', () => {
@@ -20,7 +20,7 @@ describe('with both interfaces', () => {
     expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'title', 'backup', 'reason']);
     expect(choicesOf(view, 'type')).toEqual(['DOMAIN', 'domain', 'email']);
     expect(choicesOf(view, 'mode')).toEqual(['HTTP', 'frame', 'single']);
-    expect(textOf(view)).toContain('Goes over the service’s JSON interface.');
+    expect(textOf(view)).toContain('Uses the service’s JSON interface.');
 
     const shown = () => textOf(t.alice.openedViews().find(({ id }) => id === view.id) ?? view);
     await t.alice.changeInput(view, 'mode', 'single');
@@ -31,7 +31,7 @@ describe('with both interfaces', () => {
       },
     );
     await t.alice.changeInput(view, 'type', 'email');
-    await t.workspace.waitFor(() => shown().includes('because of an e-mail redirect') || undefined, {
+    await t.workspace.waitFor(() => shown().includes('because of an email redirect') || undefined, {
       what: 'the form to say why it goes over XML',
     });
     const typed = { target: 'bob@team.example', type: 'email', mode: 'single', title: 'Hello' };
@@ -85,7 +85,7 @@ describe('with both interfaces', () => {
   test('an SSL contact goes over XML when that is chosen, without what XML lacks', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
     expect(fieldsOf(view)).toEqual(expect.arrayContaining(['fname', 'lname', 'interface']));
-    expect(textOf(view)).toContain('Goes over the service’s JSON interface');
+    expect(textOf(view)).toContain('Uses the service’s JSON interface');
     const overXml = await chooseXml(view);
     expect(fieldsOf(overXml)).not.toContain('fname');
     expect(textOf(overXml)).toContain('it goes first in the contact');

@@ -99,9 +99,9 @@ test(
       bots.push(one, two);
       await bothWork();
     }
-    expect(bots.some(({ child }) => child.output().includes('sealed credentials with the current key'))).toBe(
-      true,
-    );
+    expect(
+      bots.some(({ child }) => child.output().includes('encrypted credentials with the current key')),
+    ).toBe(true);
     expect(await keysInUse()).toEqual(['accounts new', 'keys of the ledger new', 'orders old']);
     await bob().click(transfer.card, 'order_approve');
     await transfer.ends('SUCCEEDED');
@@ -135,7 +135,7 @@ test(
     expect(refused).not.toMatch(/domain link/);
     const hidden = await toldAfter(workspace, alice(), () => alice().click(result, 'order_reveal'));
     expect(hidden).toMatch(/keys is missing.*still kept/s);
-    expect(await answerTo(workspace, alice(), '/domain calendar')).toMatch(/goes on working/);
+    expect(await answerTo(workspace, alice(), '/domain calendar')).toMatch(/still works/);
     const feed = await fetch(new URL(new URL(address).pathname, two.url));
     expect(feed.status, 'the address of before').toBe(200);
     turnTo(one);

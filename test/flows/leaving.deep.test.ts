@@ -50,7 +50,7 @@ async function sealedForAlice(): Promise<string[]> {
 async function stopped(order: SeenOrder): Promise<void> {
   const said = textOf(await order.ends('FAILED'));
   expect(said).toContain(
-    'The person who asked is no longer a full member of this workspace, so nothing was sent for it.',
+    'The requester is no longer a full member of this workspace, so nothing was sent for it.',
   );
   expect(requestsOf(t.service, order), 'requests to the service').toEqual([]);
 }
@@ -200,12 +200,12 @@ describe('while Slack does not tell who somebody is', () => {
     await forgotten('U0BOB');
     for (const button of ['order_approve', 'order_deny']) {
       expect(await told(t.bob, () => t.bob.click(order.card, button)), button).toContain(
-        'Slack does not tell me whether you are still here. Try again in a minute.',
+        'Slack doesn’t confirm that you’re still a member. Try again in a minute.',
       );
     }
     await t.workspace.changePerson('U0ADA', { is_admin: true });
     expect(await answerTo(t.workspace, t.ada, '/domain settings')).toContain(
-      'Slack does not tell me whether you are an admin. Try again in a minute.',
+      'Slack doesn’t confirm that you are an admin. Try again in a minute.',
     );
     t.workspace.faults.clear();
     expect((await openForm(t.workspace, t.ada, '/domain settings')).callback_id).toBe('settings');
@@ -219,7 +219,7 @@ describe('while Slack does not tell who somebody is', () => {
     await forgotten('U0ALICE');
     t.workspace.faults.set(SLACK_SILENT);
     expect(await told(t.bob, () => t.bob.click(order.card, 'order_approve'))).toContain(
-      'Slack does not tell me whether <@U0ALICE> is still here. Try again in a minute.',
+      'Slack doesn’t confirm that <@U0ALICE> is still a member. Try again in a minute.',
     );
     expect(order.state).toBe('PENDING');
     t.workspace.faults.clear();

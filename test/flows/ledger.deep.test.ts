@@ -112,7 +112,7 @@ test('when seals and webhooks left, and which webhook waits, is in the metrics',
 test('who may not see an order gets no receipt, and who is no admin no ledger', async () => {
   expect(await answerTo(t.workspace, t.alice, '/domain receipt zzzzzzzzzzzz')).toContain('zzzzzzzzzzzz');
   expect(await answerTo(t.workspace, t.alice, '/domain ledger')).toMatch(/Only admins/);
-  expect(await answerTo(t.workspace, t.ada, '/domain ledger 2026-13-01')).toContain('is not a date');
+  expect(await answerTo(t.workspace, t.ada, '/domain ledger 2026-13-01')).toContain('isn’t a date');
 });
 
 test('a row that was changed behind the trigger is found by the hour, and told to admins and in the channel of alarms', async () => {
@@ -126,9 +126,9 @@ test('a row that was changed behind the trigger is found by the hour, and told t
   const says = (channel: string) => () =>
     t.workspace
       .messages(channel)
-      .find((message) => textOf(message).includes('The ledger does not fit the log'));
+      .find((message) => textOf(message).includes('The ledger doesn’t match the log'));
   for (const channel of [DOMAINS, 'D0ADA'])
     expect(textOf(await t.workspace.waitFor(says(channel), { what: `the alarm in ${channel}` }))).toContain(
-      'somebody changed them in the database',
+      'someone changed them in the database',
     );
 });

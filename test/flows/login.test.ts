@@ -15,10 +15,12 @@ test('whoami shows what the service told, without secrets, and when it was last 
   const text = await answerTo(t.workspace, t.alice, '/domain whoami');
   expect(text).toMatch(/alice in context 4.*last checked/);
   expect(text).toMatch(
-    /The service says: e-mail \S+@\S+, status 1, substatus 0, owner alice in context 4, language en/,
+    /The service says: email \S+@\S+, status 1, substatus 0, owner alice in context 4, language en/,
   );
   expect(text).not.toContain(SANDBOX_ACCOUNTS.alice.password);
-  expect(await answerTo(t.workspace, t.ada, '/domain whoami')).toContain('no login that tells more');
+  expect(await answerTo(t.workspace, t.ada, '/domain whoami')).toContain(
+    'no documented login that returns more',
+  );
 });
 
 test('rights, profile and customer are asked for on demand, told to their owner alone, and not kept', async () => {
@@ -43,6 +45,6 @@ test('rights, profile and customer are asked for on demand, told to their owner 
   const refused = await toldAfter(t.workspace, t.bob, () =>
     clickAs(t.workspace, 'U0BOB', 'whoami_details', value),
   );
-  expect(refused).toContain('not linked any more');
+  expect(refused).toContain('no longer linked');
   expect(t.service.requests).toHaveLength(before);
 });

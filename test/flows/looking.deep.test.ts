@@ -69,7 +69,7 @@ test('25 names in Home: not approved from there, but where every nameserver stan
   expect(buttonsOf(order.card)).not.toContain('order_approve');
   const look = await openLook(t.workspace, t.bob, home, order.id);
   expect(textOf(look), 'what to look at first').toMatch(
-    /Look at these first.*25 names.*not on the watch list/s,
+    /Check these first.*25 names.*not on the watch list/s,
   );
   const shown = (await allPages(t.workspace, t.bob, look)).map(asSeen).join('\n');
   for (let n = 1; n <= 25; n += 1) {
@@ -137,7 +137,7 @@ test('in a channel the file in the thread shows every row, once Slack has taken 
     () =>
       t.workspace
         .messages(DOMAINS)
-        .find(({ thread_ts: thread, text }) => thread === refused.card.ts && text.includes('cannot share')),
+        .find(({ thread_ts: thread, text }) => thread === refused.card.ts && text.includes('can’t share')),
     { what: 'to hear that the file is not shared' },
   );
   const look = await openedAfter(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, refused.card));
@@ -176,7 +176,7 @@ test('everybody who sees an order can look at it, and only approvers decide ther
   expect(said).toContain('*Account*: alice (password)\n*Context*: 4');
   expect(said).toContain(`*Service*: ${t.service.jsonUrl}, JSON interface`);
   expect(said).toContain(`*1. cafe.rest*\n*Period*: 2 years\nPOST /domain/cafe.rest/_renew · ${order.id}`);
-  expect(said, 'what explains it').toMatch(/price not known.*History/s);
+  expect(said, 'what explains it').toMatch(/price unknown.*History/s);
   await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
   const alone = t.alice.ephemerals().at(-1);
   expect(alone && buttonsOf(alone)).toContain('order_look');
@@ -195,7 +195,8 @@ test('a private order is looked at by nobody else', async () => {
   const before = t.alice.openedViews().length;
   await clickAs(t.workspace, 'U0ALICE', 'order_look', order.id);
   await t.workspace.waitFor(
-    () => t.workspace.messages('D0ALICE').find((message) => textOf(message).includes('no such order')),
+    () =>
+      t.workspace.messages('D0ALICE').find((message) => textOf(message).includes('This order doesn’t exist')),
     { what: 'Alice to be told' },
   );
   expect(t.alice.openedViews()).toHaveLength(before);

@@ -46,7 +46,7 @@ async function watched(name: string, days: number): Promise<void> {
   if (sandbox === undefined) throw new Error('the demo has no DNS');
   sandbox.world.serve(name, SERVERS, []);
   sandbox.world.delegate(name, SERVERS);
-  expect(await answerTo(t.workspace, t.alice, `/domain watch ${name}`)).toContain('says its registry');
+  expect(await answerTo(t.workspace, t.alice, `/domain watch ${name}`)).toContain('by its registry');
 }
 
 const dayAhead = (days: number) =>
@@ -140,7 +140,7 @@ describe('the form', () => {
         max_price: expect.stringContaining('renew nothing'),
         max_total: expect.stringContaining('decimals'),
         until: expect.stringContaining('400 days'),
-        account: expect.stringContaining('no such account'),
+        account: expect.stringContaining('This account isn’t linked'),
       },
     });
     const fits = { ...TERMS, mandate_names: 'nothing.example', until: dayAhead(300) };
@@ -161,7 +161,7 @@ describe('a mandate', () => {
     const sent = performance.now();
     const told = await toldAfter(t.workspace, t.alice, () => t.alice.submit(view, terms));
     expect(performance.now() - sent).toBeLessThan(3_000);
-    expect(told).toContain('Your order is kept: Mandate to renew kiosk.rest');
+    expect(told).toContain('Your order is saved: Mandate to renew kiosk.rest');
     const posted = () =>
       t.workspace.messages(DOMAINS).find((message) => orderOf(message)?.names === 'kiosk.rest');
     t.workspace.faults.clear();
@@ -173,9 +173,9 @@ describe('a mandate', () => {
     const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => `booth-${letter}.rest`);
     for (const name of names) await watched(name, 200);
     const order = await asked({ ...TERMS, mandate_names: '*.rest', until: dayAhead(300) });
-    expect(order.card.text).toMatch(/^Mandate to renew \*\.rest: waits for approval$/);
+    expect(order.card.text).toMatch(/^Mandate to renew \*\.rest: waiting for approval$/);
     expect(textOf(order.card)).toMatch(
-      /Per: calendar year · Until: \d+ \w+ \d{4} · Acts: 10 days before the end/,
+      /Per: calendar year · Until: \d+ \w+ \d{4} · Acts: 10 days before expiry/,
     );
     expect(textOf(order.card)).toMatch(/Covers \d+ names · next year about €/);
     const look = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
@@ -211,7 +211,7 @@ describe('a mandate', () => {
         person,
         'Up to €18.00 for a name and year',
         `\`${order.id}\``,
-        'Mandates that you asked for or gave',
+        'Mandates you requested or approved',
       );
     await t.carol.openHome();
     await until('Home is there', () => t.carol.homeView() !== undefined);
@@ -232,7 +232,7 @@ describe('a mandate', () => {
     expect(textOf(digest)).toMatch(
       /\*guest-a\.rest\* · \d+ days · a mandate renews it on \d+ \w+, about €18\.00\n/,
     );
-    expect(digest.text).toMatch(/^4 names that mandates renew, first guest-/);
+    expect(digest.text).toMatch(/^4 names renewed by mandates, first guest-/);
     expect(textOf(digest)).not.toContain('Nobody looks after');
     expect(await answerTo(t.workspace, t.alice, '/domain expiring')).toMatch(
       /\*guest-b\.rest\* · \d+ days · a mandate renews it on/,
@@ -263,7 +263,7 @@ describe('a mandate', () => {
     expect(shownOrder).toMatch(/: in force/);
     expect(shownOrder).not.toMatch(/\bdone\b|ended/);
     expect(await answerTo(t.workspace, t.alice, '/domain name guest-d.rest')).toContain(
-      `A mandate renews it up to €18.00, 10 days before: order \`${order.id}\``,
+      `A mandate renews it up to €18.00, 10: order \`${order.id}\``,
     );
     const calendar = await answerTo(t.workspace, t.alice, '/domain calendar');
     const address = /http:\/\/[^`\s]+\.ics/.exec(calendar)?.[0] ?? '';
@@ -278,7 +278,7 @@ describe('a mandate', () => {
       await toldAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_end', { value: order.id })),
     ).toContain('has ended');
     await t.workspace.waitFor(() => order.replies().find((reply) => textOf(reply).includes('has ended')), {
-      what: 'a reply that it has ended',
+      what: 'a reply that the mandate has ended',
     });
     expect(await answerTo(t.workspace, t.alice, '/domain mandates')).toContain('No mandate is in force');
     await t.bob.openHome();
@@ -297,9 +297,9 @@ describe('a mandate', () => {
     await order.becomes('SUCCEEDED');
     await t.demo.moveTime(3 * DAY_MS);
     const day = await dayOf('dear.rest');
-    expect(textOf(day)).toContain('its price is above the ceiling');
+    expect(textOf(day)).toContain('its price is above the maximum');
     const digest = await digestWith('dear.rest');
-    expect(textOf(digest)).toMatch(/\*dear\.rest\* · \d+ days · renew until/);
+    expect(textOf(digest)).toMatch(/\*dear\.rest\* · \d+ days · renew by/);
     const card = await t.workspace.waitFor(
       () =>
         t.workspace
@@ -322,7 +322,7 @@ test('one that was asked for in private is shown to who asked and to approvers, 
   const terms = { ...TERMS, mandate_names: 'secret.rest', max_total: '55.55', until: dayAhead(300) };
   const order = await orderAfter(t.workspace, async () => closed(await t.bob.submit(view, terms)), 'D0BOB');
   const listed = (person: Actor) => answerTo(t.workspace, person, '/domain mandates');
-  expect(await listed(t.carol)).toContain(`Waits for approval: \`${order.id}\``);
+  expect(await listed(t.carol)).toContain(`Waiting for approval: \`${order.id}\``);
   expect(await listed(t.alice)).not.toContain(order.id);
   const copy = await t.workspace.waitFor(
     () => t.workspace.messages('D0CAROL').find((message) => orderOf(message)?.id === order.id),
@@ -332,7 +332,7 @@ test('one that was asked for in private is shown to who asked and to approvers, 
   await order.becomes('SUCCEEDED');
   for (const person of [t.bob, t.carol, t.ada]) expect(await listed(person)).toContain('secret.rest');
   expect(await listed(t.alice)).toMatch(/mandates? in force/);
-  expect(await listed(t.alice)).toContain('Asked for in private: 1 mandate.');
+  expect(await listed(t.alice)).toContain('Private: 1 mandate.');
   expect(await listed(t.alice)).not.toContain('secret');
   const named = (person: Actor) => answerTo(t.workspace, person, '/domain name secret.rest');
   for (const person of [t.bob, t.carol, t.ada]) expect(await named(person)).toContain(order.id);

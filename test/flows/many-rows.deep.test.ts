@@ -93,7 +93,7 @@ describe('the form', () => {
     const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
     expect(await t.alice.submit(form, { rows: 'name,peroid\ncafe.rest,1' })).toMatchObject({
       outcome: 'errors',
-      errors: { rows: expect.stringMatching(/Line 1: there is no column “peroid”. Did you mean “period”\?/) },
+      errors: { rows: expect.stringMatching(/Line 1: unknown column “peroid”. Did you mean “period”\?/) },
     });
   });
 
@@ -114,7 +114,7 @@ test('a plan says what is fine, what is not and why, and nothing is asked for be
   expect(said).toMatch(/1 of 4 rows is fine/);
   expect(said).toMatch(/Line 3 \(nodot\)/);
   expect(said).toMatch(/Line 4 \(plan-2\.rest\): period: /);
-  expect(said).toMatch(/Line 5 \(plan-1\.rest\): The same as line 2/);
+  expect(said).toMatch(/Line 5 \(plan-1\.rest\): Same as line 2/);
   expect(said).toMatch(/1 name\* not on the watch list: plan-1\.rest/);
   expect(said).toMatch(/1 approval of .*<@U0BOB>/);
   expect(said).toMatch(/Plan `[0-9a-f]{8}`/);
@@ -125,7 +125,7 @@ test('a plan says what is fine, what is not and why, and nothing is asked for be
 
   await t.alice.click(plan, 'bulk_drop');
   const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
-  expect(told).toContain('has been forgotten');
+  expect(told).toContain('was dropped');
 });
 
 test('many names are only deleted after their number and one of them were typed again', async () => {
@@ -166,7 +166,7 @@ test('is one card with its hash, one approval, a request a row, one progress mes
   const [, hash = ''] = /Plan\*\n`([0-9a-f]{64})`/.exec(details) ?? [];
   expect(hash).not.toBe('');
   expect(card).toContain(`plan \`${hash.slice(0, 8)}\``);
-  expect(details).toMatch(/sends 47 requests, one a name, in waves of 20/);
+  expect(details).toMatch(/sends 47 requests, one per name, in waves of 20/);
   const plan = await fileOf(order, /plan/);
   expect(linesOf(plan)).toHaveLength(48);
   expect(linesOf(plan)[2]).toBe('2,many-2.rest,2,,,,,');
@@ -220,7 +220,7 @@ test('what failed of it is asked for again with a plan of its own', async () => 
   expect(textOf(reply)).toMatch(/:x: \*again-2\.rest\*: failed · `EF02000` “no”/);
 
   const stranger = await toldAfter(t.workspace, t.ada, () => t.ada.click(reply, 'order_retry'));
-  expect(stranger).toMatch(/Only the person who asked, or an approver, can retry/);
+  expect(stranger).toMatch(/Only the requester or an approver can retry/);
   const before = t.alice.ephemerals().length;
   await t.alice.click(reply, 'order_retry');
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
@@ -248,7 +248,7 @@ test('what failed of it is asked for again with a plan of its own', async () => 
     );
   }
   const done = await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
-  expect(done).toContain(`This was asked for already. See it with \`/domain order ${retry.id}\``);
+  expect(done).toContain(`This was already requested. See it with \`/domain order ${retry.id}\``);
 }, 60_000);
 
 test('three refusals in a row pause it; an approver lets it go on, and the requester stops it', async () => {
@@ -270,7 +270,7 @@ test('three refusals in a row pause it; an approver lets it go on, and the reque
     .requestsFor({ task: 'domain.renew' })
     .filter(({ ctid }) => ctid?.startsWith(order.id));
   expect(sent.length).toBeLessThan(12);
-  const inWords = ':pause_button:.*paused until somebody lets it go on or stops it';
+  const inWords = ':pause_button:.*paused until someone resumes or stops it';
   await t.alice.openHome();
   const home = await t.workspace.waitFor(() => t.alice.homeView(), { what: 'Alice’s Home tab' });
   expect(textOf(home), 'in Home').toMatch(new RegExp(`${order.id}.*${inWords.split('.*')[1]}`));
@@ -278,7 +278,7 @@ test('three refusals in a row pause it; an approver lets it go on, and the reque
   expect(await answerTo(t.workspace, t.alice, `/domain name ${names[0]}`)).toMatch(new RegExp(inWords));
 
   const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(pause, 'order_resume'));
-  expect(told).toMatch(/Only the person who asked, or an approver/);
+  expect(told).toMatch(/Only the requester or an approver/);
   await t.bob.click(pause, 'order_resume');
   const second = await t.workspace.waitFor(
     () => order.replies().filter((reply) => buttonsOf(reply).includes('order_resume'))[1],
@@ -304,10 +304,10 @@ test('who lets a paused one go on has the policy of that moment looked at; the p
     () => order.replies().find((reply) => buttonsOf(reply).includes('order_resume')),
     { what: 'to hear that it is paused', timeoutMs: 20_000 },
   );
-  expect(textOf(pause)).toMatch(/presses \*Go on\* or \*Stop\*, and nothing at all after <!date/);
+  expect(textOf(pause)).toMatch(/presses \*Continue\* or \*Stop\*, and nothing at all after <!date/);
   t.service.faults.clear();
   await t.allShown();
-  expect(textOf(order.card)).toMatch(/Goes on until <!date/);
+  expect(textOf(order.card)).toMatch(/Resume by <!date/);
   const sent = () =>
     t.service.requestsFor({ task: 'domain.renew' }).filter(({ ctid }) => ctid?.startsWith(order.id)).length;
   const before = sent();
@@ -315,7 +315,7 @@ test('who lets a paused one go on has the policy of that moment looked at; the p
   const settings = await openForm(t.workspace, t.ada, '/domain settings');
   closed(await t.ada.submit(settings, { approvals_required: '2' }));
   const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(pause, 'order_resume'));
-  expect(told).toMatch(/It does not go on with the approvals that it has.*it needs 1 of .*<@U0BOB>/s);
+  expect(told).toMatch(/It can’t resume with its current approvals.*it now also needs 1 of .*<@U0BOB>/s);
   expect(sent(), 'nothing was sent').toBe(before);
 
   const db = new pg.Client({ connectionString: t.databaseUrl });
@@ -341,7 +341,7 @@ test('a file that is attached is read, and one that cannot be read is said so', 
   const latin = t.alice.upload('names.csv', Buffer.from('name\nmünchen.rest', 'latin1'));
   expect(await t.alice.submit(form, { file: [latin] })).toMatchObject({
     outcome: 'errors',
-    errors: { file: expect.stringMatching(/Line 2 has a character that I cannot read.*CSV UTF-8/) },
+    errors: { file: expect.stringMatching(/Line 2 has a character that I can’t read.*CSV UTF-8/) },
   });
   const good = t.alice.upload('names.csv', Buffer.from(`\ufeffname;period\r\n${name};3`, 'utf16le'));
   const before = t.alice.ephemerals().length;

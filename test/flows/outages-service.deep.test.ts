@@ -94,7 +94,7 @@ interface Case {
   readonly account: Account;
   /** As the service's log calls it. */
   readonly serviceTask: ServiceTask;
-  /** Makes what the task is about. @returns what is asked for, and the item's name */
+  /** Makes what the task is about. @returns the request, and the item's name */
   prepare(id: number): { readonly input: unknown; readonly name: string; readonly secret?: Secret };
   /** Whether it was carried out; undefined where the books cannot tell. */
   happened(name: string): boolean | undefined;
@@ -348,14 +348,14 @@ async function judge(each: Asked, expected: string, sent: number): Promise<void>
   const reply = finished && orderReply(current, finished, ['U0BOB']);
   const said = reply === undefined ? '' : JSON.stringify(reply.blocks);
   if (state === 'UNKNOWN') {
-    expect(said, `${what}: the doubt`).toMatch(/outcome is not known/);
+    expect(said, `${what}: the doubt`).toMatch(/outcome unknown/);
     expect(said, `${what}: what is known`).toMatch(
-      /may have reached the service|does not say clearly whether it was carried out/,
+      /may have reached the service|doesn’t say clearly whether it was carried out/,
     );
-    expect(said, `${what}: who settles it`).toMatch(/not sent again by itself.*<@U0BOB>/s);
+    expect(said, `${what}: who settles it`).toMatch(/sent again automatically.*<@U0BOB>/s);
     expect(items[0]?.sentAt, `${what}: when it was sent`).toBeDefined();
   } else {
-    expect(said, `${what}: no doubt`).not.toMatch(/not known|may have reached/);
+    expect(said, `${what}: no doubt`).not.toMatch(/unknown|may have reached/);
   }
 }
 

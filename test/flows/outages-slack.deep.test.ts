@@ -76,7 +76,8 @@ const failures = (orderId = '') =>
   t
     .logged()
     .split('\n')
-    .filter((line) => line.includes(orderId) && line.includes('notifying people; will try again')).length;
+    .filter((line) => line.includes(orderId) && line.includes('sending notifications failed, will retry'))
+    .length;
 
 /** Lets the waits of the bot pass until it has shown the order as it is. */
 async function shown(order: SeenOrder): Promise<void> {
@@ -98,10 +99,10 @@ async function shown(order: SeenOrder): Promise<void> {
 }
 
 const WORDS: Readonly<Record<string, RegExp>> = {
-  PENDING: /Waits for/,
+  PENDING: /Waiting for/,
   SUCCEEDED: /Renewed|Changed/,
   FAILED: /Failed/,
-  UNKNOWN: /Outcome not known/,
+  UNKNOWN: /Outcome unknown/,
   CANCELLED: /Cancelled, nothing was sent/,
 };
 
@@ -157,10 +158,10 @@ describe('limits one channel for 30 s', () => {
     t.workspace.faults.set({ method: 'response_url', kind: 'http_500' });
     await t.alice.click(order.card, 'order_approve');
     const told = await t.workspace.waitFor(
-      () => t.workspace.messages(ALICES_DM).find(({ text }) => text.includes('You asked for this')),
+      () => t.workspace.messages(ALICES_DM).find(({ text }) => text.includes('You requested this')),
       { what: 'the refusal in Alice’s direct message' },
     );
-    expect(textOf(told)).toMatch(/somebody else|an approver has to approve/);
+    expect(textOf(told)).toMatch(/someone else|an approver has to approve/);
   });
 });
 
@@ -258,7 +259,7 @@ describe.each(['token_revoked', 'invalid_auth', 'account_inactive', 'token_expir
       expect(complaints(), 'lines that say what to do').toBe(before + 1);
       t.workspace.faults.clear();
       await until('it is ready', async () => (await readiness()).startsWith('200'));
-      expect(t.logged()).toContain('Slack takes SLACK_BOT_TOKEN again');
+      expect(t.logged()).toContain('Slack accepts SLACK_BOT_TOKEN again');
     });
   },
 );
@@ -416,7 +417,7 @@ describe('fails at views', () => {
   });
 });
 
-test('does not answer at all: the message is posted again when the bot has waited long enough', async () => {
+test('does answer at all: the message is posted again when the bot has waited long enough', async () => {
   const order = await swallowed;
   await order.ends('SUCCEEDED', 15_000);
   expect(repliesOf(order)).toHaveLength(1);

@@ -78,9 +78,9 @@ test('the rest of several names is answered after one was settled: the end is to
     () => order.replies().find((reply) => textOf(reply).includes('answered after all')),
     { what: 'the late answer in the thread', timeoutMs: 15_000 },
   );
-  expect(textOf(told)).toMatch(/\*sushi\.rest\* of .*contradicts what was settled/);
+  expect(textOf(told)).toMatch(/\*sushi\.rest\* of .*contradicts how it was settled/);
   expect(told.notifies, 'whom it pings').toEqual(expect.arrayContaining(['U0ALICE', 'U0BOB', 'S0APPROVERS']));
-  expect(textOf(told)).toMatch(/<@U0BOB> settled it as not done. The service says that it was carried out/);
+  expect(textOf(told)).toMatch(/<@U0BOB> settled it as failed. The service says that it was carried out/);
   await t.allShown();
   expect(order.state, 'what was settled stays').toBe('FAILED');
   expect(chargesFor(t.service, 'sushi.rest')).toBe(1);
@@ -93,7 +93,7 @@ test('the rest of several names is answered after one was settled: the end is to
     'what was done is not asked for again',
   ).toEqual([1, 1]);
   const said = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
-  expect(said).toMatch(/service answered after it was settled.* done/);
+  expect(said).toMatch(/service responded after it was settled.* done/);
   expect((await audited(order)).filter((line) => line.includes(',answered_late,'))).toHaveLength(1);
 });
 

@@ -65,7 +65,7 @@ test('in a direct message of others, into which nobody can invite it: the card s
   const again = await askOn(t.alice.say('D0ALICEBOB', 'deli.rest?'), 'deli.rest', 'D0ALICE');
   for (const { card } of [order, again]) {
     expect(textOf(card)).toMatch(
-      /cannot post where <@U0ALICE> asked.*Ask here, or in a channel that I am in/s,
+      /can’t post where <@U0ALICE> asked.*use this conversation or a channel I’m in/s,
     );
     expect(textOf(card)).not.toContain('/invite');
   }
@@ -98,7 +98,7 @@ test('in a shared channel: members ask, people of the other workspace are told t
     () => dave.click(order.card, 'order_look'),
   ];
   for (const way of ways)
-    expect(await answered(dave, way)).toMatch(/Only members of this workspace.*Ask somebody here/);
+    expect(await answered(dave, way)).toMatch(/Only members of this workspace.*Ask a member/);
   expect(dave.openedViews()).toEqual([]);
   expect(order.state).toBe('PENDING');
 });
@@ -125,6 +125,6 @@ test('in a huddle’s thread: the card goes there, or where Slack takes no reply
   });
   const order = await askOn(room, 'grill.rest', 'D0ALICE');
   t.workspace.faults.clear();
-  expect(textOf(order.card)).toMatch(/cannot post where <@U0ALICE> asked/);
+  expect(textOf(order.card)).toMatch(/can’t post where <@U0ALICE> asked/);
   expect(buttonsOf(order.card)).toContain('order_cancel');
 });

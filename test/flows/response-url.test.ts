@@ -39,7 +39,7 @@ test('an address that is not Slack’s is not called: the person is told otherwi
   const { url, asked } = await stranger();
   expect(await whoamiWith(`${url}/secret-path`)).toContain('alice in context 4');
   expect(asked).toEqual([]);
-  expect(t.logged()).toMatch(/"host":"127\.0\.0\.1:\d+".*not Slack’s: it is not called/);
+  expect(t.logged()).toMatch(/"host":"127\.0\.0\.1:\d+".*ignored a response address that isn’t Slack’s/);
   expect(t.logged()).not.toContain('secret-path');
 });
 

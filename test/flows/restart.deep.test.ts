@@ -82,7 +82,7 @@ test(
       if (state === 'SUCCEEDED') expect(chargesFor(s.service, name), `charges for ${name}`).toBe(1);
     }
 
-    await giveReason(s.workspace, bob, unknown, 'order_resolve_failed', 'It was not done');
+    await giveReason(s.workspace, bob, unknown, 'order_resolve_failed', 'Mark as failed');
     await hanging.ends('FAILED');
   },
   MAX_WAIT_MS,

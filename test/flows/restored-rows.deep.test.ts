@@ -13,7 +13,7 @@ import { DONE, fails } from '../orders/scripted-service.ts';
 
 /*
  * Somebody puts earlier rows of an order back, whole, at every later point of its life: in all tables, in each one, and in each two of
- * them. Nothing is sent that the log says was sent or has ended, and the difference is told once.
+ * them. Nothing will be sent that the log says was sent or has ended, and the difference is told once.
  */
 
 let rig: Rig;

@@ -34,18 +34,18 @@ test.each(['rest', '.rest', '.REST.'])('the rules of the zone %s, complete', asy
   expect(text).toContain('Rules of .rest');
   for (const part of [
     ...['1 to 63 characters', 'ISO-8859-1', '1 to 10 years', '2 to 7', 'with the auth code', 'after 5 days'],
-    ...['renews the name too', '60 days after', 'the owner’s email', 'the admin contact’s email'],
+    ...['also renews the name', '60 days after', 'the owner’s email', 'the admin contact’s email'],
     ...['the tech contact’s email', 'Short or generic names'],
     ...['45 days', '30 days', '5 days', 'real-time', 'DNSSEC', 'WHOIS privacy', 'open to anyone'],
   ])
     expect(text, part).toContain(part);
   expect(text, 'each task with its charge').toMatch(/Restore \(restore\)\nyes\nby hand/);
-  expect(text).toMatch(/restoreARGP\nno\nautomatic\nthe document does not show how to ask for it/);
+  expect(text).toMatch(/restoreARGP\nno\nautomatic\nthe document doesn’t show how to request it/);
   expect(text).toMatch(/Start an owner change\nnot stated/);
   expect(text).toMatch(/Fetch the auth code\nnot stated/);
   expect(text).toMatch(/EF00805.*EF0103118/);
-  expect(text).toMatch(/renews by itself \(standard auto-renew\).*only a deletion ends it/);
-  expect(text).toMatch(/single sign-on.*does not tell how/);
+  expect(text).toMatch(/renews automatically \(standard auto-renew\).*only a deletion ends it/);
+  expect(text).toMatch(/single sign-on.*doesn’t show how/);
   expect(text).toMatch(/Delete \(delete\)\nno\nautomatic/);
 });
 
@@ -60,17 +60,17 @@ test('a watched name with its dates: what is possible until when', async () => {
   const expiry = dayFromNow(30);
   await told(`watch unheard-of.rest ${expiry}`);
   const ahead = await told('rules unheard-of.rest');
-  expect(ahead).toMatch(new RegExp(`registered.*Expiry ${inWords(expiry)} \\(given by a person\\)`, 's'));
+  expect(ahead).toMatch(new RegExp(`registered.*Expiry ${inWords(expiry)} \\(entered by a person\\)`, 's'));
   // 45 days of grace, 30 in which a restore is possible, 5 more: each ends with the day before.
   expect(ahead).toContain(`Renewal possible until ${inWords(shift(expiry, 44))}`);
   expect(ahead).toContain(`Restore possible until ${inWords(shift(expiry, 74))} (caution)`);
-  expect(ahead).toMatch(/renews by itself at its expiry \(auto-renew\); only a deletion ends it/);
-  expect(ahead).toContain('Out of caution the dates below count as if it were deleted');
-  expect(ahead).toContain(`Free for anybody from ${inWords(shift(expiry, 80))}`);
+  expect(ahead).toMatch(/renews automatically at its expiry \(auto-renew\) unless deleted/);
+  expect(ahead).toContain('To be safe, the dates below assume a deletion');
+  expect(ahead).toContain(`Available to anyone from ${inWords(shift(expiry, 80))}`);
 
   await t.demo.moveTime(80 * DAY_MS);
   const late = await told('rules unheard-of.rest');
-  expect(late).toMatch(/grace is over and no deletion is known.*Out of caution.*Restore possible until/s);
+  expect(late).toMatch(/grace is over, with no known deletion.*To be safe.*Restore possible until/s);
   expect(late, 'nobody knows of a deletion').not.toContain('It was deleted');
   expect(late).not.toContain('Renewal possible');
 });
@@ -87,12 +87,12 @@ test('a name that was registered here is locked against transfers, with the last
   const clock = since + 80 * DAY_MS;
   const until = inWords(new Date(clock + 60 * DAY_MS).toISOString().slice(0, 10));
   expect(await told('rules locked-anew.rest')).toContain(
-    `Locked against transfers until *${until}*: 60 days after its registration through me.`,
+    `Transfer lock until *${until}*: 60 days after its registration through me.`,
   );
 });
 
 test('help says what the document does not tell how to do', async () => {
-  expect(await told('help')).toMatch(/single sign-on, domain contacts.*does not tell how/s);
+  expect(await told('help')).toMatch(/single sign-on, domain contacts.*doesn’t show how/s);
 });
 
 test('for a name that is not watched, how to have its dates', async () => {
@@ -100,7 +100,7 @@ test('for a name that is not watched, how to have its dates', async () => {
 });
 
 test('a name that the zone does not take is told', async () => {
-  expect(await told('rules кафе.rest')).toContain('letters that .rest does not take');
+  expect(await told('rules кафе.rest')).toContain('letters that .rest doesn’t allow');
   expect(await told('rules a.b.rest')).toContain('is a subdomain of b.rest');
   expect(await told('rules not_a.rest')).toContain('underscore');
   expect(await told('rules one.rest two.rest')).toContain('Give one name or one zone');

@@ -35,7 +35,7 @@ describe('an auth code', () => {
     await expectUnseen(code);
 
     expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_reveal'))).toContain(
-      'Only the person who asked',
+      'Only the requester',
     );
     expect(t.bob.openedViews()).toEqual([]);
 
@@ -43,7 +43,7 @@ describe('an auth code', () => {
     expect(textOf(view)).toContain(code);
     await t.alice.close(view);
     expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
-      'shown already',
+      'already shown',
     );
     expect(t.alice.openedViews()).toEqual([]);
     await expectUnseen(code);
@@ -55,7 +55,7 @@ describe('an auth code', () => {
     const told = await toldAfter(t.workspace, t.alice, () =>
       Promise.all([t.alice.click(reply, 'order_reveal'), t.alice.click(reply, 'order_reveal')]),
     );
-    expect(told).toContain('shown already');
+    expect(told).toContain('already shown');
     await t.workspace.waitFor(() => t.alice.openedViews()[0], { what: 'the other click to show it' });
     const [view, ...others] = t.alice.openedViews();
     expect(others).toEqual([]);
@@ -97,7 +97,7 @@ test('a generated password is shown once, and a given one never', async () => {
   await expectUnseen(password);
   expect(
     await toldAfter(t.workspace, t.bob, () => clickAs(t.workspace, 'U0BOB', 'order_reveal', order.id)),
-  ).toContain('Only the person who asked');
+  ).toContain('Only the requester');
   const shown = await reveal(t.workspace, t.alice, order);
   expect(textOf(shown)).toContain(password);
   await t.alice.close(shown);
@@ -128,7 +128,7 @@ test('the retry of a transfer asks for its auth code again, with the rest filled
   await expectUnseen('a-mistyped-auth-code');
 
   expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'))).toContain(
-    'Only the person who asked',
+    'Only the requester',
   );
   const again = await openedAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
   expect(filledOf(again)).toEqual({ name: SANDBOX_TRANSFER.name, ...DELEGATION, reason: 'they asked' });
@@ -146,23 +146,23 @@ describe('a secret on the line', () => {
   const SECRET = 'hunter2-Example!';
 
   test.each([
-    ['/domain transfer in3.rest S', 'I did not use the 3rd word of your line'],
-    ['/domain transfer in3.rest four words and S', 'I did not use the 3rd to 6th words of your line'],
-    ['/domain transfer S in3.rest', 'I did not use the 2nd and 3rd words of your line'],
-    ['/domain transfer in3.rest,S', 'I did not use the 2nd word of your line'],
-    ['/domain transfer S', 'I did not use the 2nd word of your line'],
-    ['/domain create in3.rest S', 'I did not use the 3rd word of your line'],
-    ['/domain authcode cafe.rest S', 'I did not use the 3rd word of your line'],
-    ['/domain authcode cafe.rest,S', 'I did not use the 3rd word of your line'],
-    ['/domain redirect cafe.rest S', 'I did not use the 3rd word of your line'],
-    ['/domain user bob S', 'I did not use the 2nd and 3rd words of your line'],
+    ['/domain transfer in3.rest S', 'I didn’t use the 3rd word of your line'],
+    ['/domain transfer in3.rest four words and S', 'I didn’t use the 3rd to 6th words of your line'],
+    ['/domain transfer S in3.rest', 'I didn’t use the 2nd and 3rd words of your line'],
+    ['/domain transfer in3.rest,S', 'I didn’t use the 2nd word of your line'],
+    ['/domain transfer S', 'I didn’t use the 2nd word of your line'],
+    ['/domain create in3.rest S', 'I didn’t use the 3rd word of your line'],
+    ['/domain authcode cafe.rest S', 'I didn’t use the 3rd word of your line'],
+    ['/domain authcode cafe.rest,S', 'I didn’t use the 3rd word of your line'],
+    ['/domain redirect cafe.rest S', 'I didn’t use the 3rd word of your line'],
+    ['/domain user bob S', 'I didn’t use the 2nd and 3rd words of your line'],
     ['/domain renew cafe.rest hunter2', 'The last word of your line is neither a whole name'],
     ['/domain link alice 4 S', 'Link an account'],
     ['/domain use S', 'You have no account linked for this'],
     ['/domain unlink S', 'You have no account linked for this'],
     ['/domain tranfer in3.rest S', 'Did you mean /domain transfer?'],
-    ['/domain S', 'There is no such subcommand'],
-    ['/domain help S', 'There is no such subcommand'],
+    ['/domain S', 'There’s no such subcommand'],
+    ['/domain help S', 'There’s no such subcommand'],
     ['/domain policy test transfer in3.rest S', 'Transfer'],
   ])('%s: is not repeated, and its place is said', async (line, said) => {
     const calls = t.workspace.calls.length;

@@ -74,9 +74,9 @@ function forged(person: Actor, value: string): Promise<string> {
 describe('a setting that decides', () => {
   it('is loosened by two admins, and nothing of it holds before', async () => {
     const told = await save({ approvals_required: '1', approval_tasks: ['create', 'transfer'] });
-    expect(told).toContain('Waits for another admin');
-    expect(told).toContain('Approvals needed for an order: `2` → `1`');
-    expect(told).toContain('renew, restore: this costs money and no longer waits for approval.');
+    expect(told).toContain('Waiting for another admin');
+    expect(told).toContain('Approvals needed per order: `2` → `1`');
+    expect(told).toContain('renew, restore: this costs money and no longer needs approval.');
     expect(told).toContain('Waiting for <@U0BOB> to confirm.');
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await order.becomes('PENDING');
@@ -87,7 +87,7 @@ describe('a setting that decides', () => {
     expect(textOf(request)).toContain('<@U0ADA> wants to change the settings.');
     expect(textOf(request)).toContain('renew, restore: this costs money');
     expect(await press(t.bob, 'settings_confirm', request)).toContain(
-      '<@U0ADA> asked for it, <@U0BOB> confirmed it',
+      'Requested by <@U0ADA>, confirmed by <@U0BOB>',
     );
     const free = await ask(t.workspace, t.alice, '/domain renew bar.rest');
     await free.ends('SUCCEEDED');
@@ -95,7 +95,7 @@ describe('a setting that decides', () => {
       () => t.workspace.messages('D0ADA').find((each) => textOf(each).includes('<@U0BOB> confirmed it')),
       { what: 'Ada to be told' },
     );
-    expect(await forged(t.bob, value)).toContain('This does not wait any more');
+    expect(await forged(t.bob, value)).toContain('This is no longer open');
     await t.alice.click(order.card, 'order_cancel');
 
     const { csv } = await auditLog(t.workspace);
@@ -112,7 +112,7 @@ describe('a setting that decides', () => {
       allow_self_approval: 'true',
       approval_ttl: '2d',
     });
-    expect(told).toMatch(/Saved\. .*`1` → `2`.*`3d` → `2d`.*Waits for another admin.*`false` → `true`/s);
+    expect(told).toMatch(/Saved\. .*`1` → `2`.*`3d` → `2d`.*Waiting for another admin.*`false` → `true`/s);
     const form = await openForm(t.workspace, t.ada, '/domain settings');
     const shown = JSON.stringify(form.blocks);
     expect(shown).toContain('<@U0ADA> wants to change the settings.');
@@ -153,7 +153,7 @@ describe('a setting that decides', () => {
     ).toMatchObject({ errors: { approvals_required: expect.stringContaining('save them first') } });
     await t.bob.close(form);
     expect(await press(t.bob, 'settings_dismiss', request)).toContain('Nothing of it was changed');
-    expect(await forged(t.bob, value)).toContain('This does not wait any more');
+    expect(await forged(t.bob, value)).toContain('This is no longer open');
   });
 
   it('waits as long as an order does', async () => {
@@ -202,7 +202,7 @@ describe('a price that a rule looks at', () => {
     await database.close();
 
     const told = await importPrices(`rest,renew,1,9.00,${TODAY},C8`, `example,renew,1,9.00,${TODAY},C8`);
-    expect(told).toMatch(/1 price changed\..*Waits for another admin.*\.rest renew.*€150\.00 → €9\.00/s);
+    expect(told).toMatch(/1 price changed\..*Waiting for another admin.*\.rest renew.*€150\.00 → €9\.00/s);
     expect(await amounts()).toEqual({ rest: 15_000, example: 900 });
     const order = await ask(t.workspace, t.alice, '/domain renew tavern.rest');
     expect(textOf(order.card)).toContain('<@U0CAROL>');
@@ -221,7 +221,7 @@ describe('a price that a rule looks at', () => {
         [t.workspace.teamId],
       ),
     );
-    expect(await importPrices(`example,renew,1,8.00,${TODAY},C9`)).toContain('Waits for another admin');
+    expect(await importPrices(`example,renew,1,8.00,${TODAY},C9`)).toContain('Waiting for another admin');
     expect(await amounts()).toMatchObject({ example: 900 });
     expect(await importPrices(`example,renew,1,10.00,${TODAY},C9`)).toContain('1 price changed.');
   });

@@ -101,7 +101,7 @@ describe('settings', () => {
       outcome: 'errors',
       errors: {
         approvers: expect.stringContaining('Slack user ids'),
-        approval_ttl: expect.stringContaining('amount of time'),
+        approval_ttl: expect.stringContaining('must be a duration'),
         reminder_channel: expect.stringContaining('channel id'),
         reminder_days: expect.stringContaining('whole numbers'),
         reminder_cron: expect.stringContaining('cron line'),
@@ -118,10 +118,10 @@ describe('settings', () => {
     const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
     const shows = (text: string) =>
       t.workspace.waitFor(() => textOf(order.card).includes(text) || undefined, { what: `“${text}”` });
-    await shows('Waits for <@U0BOB> or <!subteam^S0APPROVERS>');
+    await shows('Waiting for <@U0BOB> or <!subteam^S0APPROVERS>');
     const more = await settingsForm();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(more, { approvals_required: '2' }));
-    await shows('The settings ask for more than when this was asked for.');
+    await shows('The settings require more than when this was requested.');
     const fewer = await settingsForm();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(fewer, { approvals_required: '1' }));
     await confirmAsBob();
@@ -134,9 +134,9 @@ describe('settings', () => {
       'an approver whom Slack does not know',
       { approvers: ['U0NOBODY'] },
       'approvers',
-      'Slack knows no U0NOBODY',
+      'Slack doesn’t know U0NOBODY',
     ],
-    ['an approver of another workspace', { approvers: ['U0DAVE'] }, 'approvers', 'Dave is not a member'],
+    ['an approver of another workspace', { approvers: ['U0DAVE'] }, 'approvers', 'Dave isn’t a member'],
     [
       'more approvals than approvers',
       { approvals_required: '3' },
@@ -147,7 +147,7 @@ describe('settings', () => {
       'a channel where the bot is not',
       { reminder_channel: 'C0NOBOT' },
       'reminder_channel',
-      'I cannot post there',
+      'I can’t post there',
     ],
   ])('that would stop the work are refused: %s', async (_, values, field, why) => {
     const view = await settingsForm();
@@ -168,18 +168,18 @@ describe('settings', () => {
         approval_escalate_groups: ['S0APPROVERS'],
       }),
     );
-    expect(told).toContain('Channel where approvers find every order: empty → <#C0GENERAL>');
-    expect(told).toContain('Channel of alarms about names: empty → <#C0DOMAINS>');
-    expect(told).toContain('Channel of the monthly report on money: empty → <#C0DOMAINS>');
-    expect(told).toContain('Others are called after: `1d` → `2h`');
-    expect(told).toContain('Who is called then: empty → <@U0CAROL>, <!subteam^S0APPROVERS>');
-    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Orders that wait for approval');
+    expect(told).toContain('Channel with every pending order: empty → <#C0GENERAL>');
+    expect(told).toContain('Alert channel: empty → <#C0DOMAINS>');
+    expect(told).toContain('Channel of the monthly money report: empty → <#C0DOMAINS>');
+    expect(told).toContain('Escalate after: `1d` → `2h`');
+    expect(told).toContain('Escalate to: empty → <@U0CAROL>, <!subteam^S0APPROVERS>');
+    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Pending orders are shown here');
     const purposes = t.workspace
       .messages(DOMAINS)
       .map(({ text }) => text)
       .join('\n');
-    expect(purposes).toContain('Alarms about names come here');
-    expect(purposes).toContain('The report on each month’s money comes here');
+    expect(purposes).toContain('Alarms about names are posted here');
+    expect(purposes).toContain('The monthly money report is posted here');
 
     const again = await settingsForm();
     expect(shown(again, 'approval_channel')).toBe('C0GENERAL');
@@ -197,9 +197,9 @@ describe('settings', () => {
   });
 
   it.each([
-    ['missing_scope', 'approvers', 'I cannot look S0APPROVERS up. My app lacks a right that this needs'],
-    ['no_such_subteam', 'approvers', 'Slack knows no S0APPROVERS. Copy the id again.'],
-    ['not_allowed', 'approvers', 'Slack refuses this (not_allowed)'],
+    ['missing_scope', 'approvers', 'I can’t look up S0APPROVERS. My app lacks a required permission'],
+    ['no_such_subteam', 'approvers', 'Slack doesn’t know S0APPROVERS. Copy the id again.'],
+    ['not_allowed', 'approvers', 'Slack refused this (not_allowed)'],
   ])('say why a group cannot be looked up: %s', async (code, field, why) => {
     const view = await settingsForm();
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'error', code });
@@ -215,7 +215,7 @@ describe('settings', () => {
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'http_500' });
     expect(await t.ada.submit(view, approvers)).toMatchObject({
       errors: {
-        approvers: expect.stringContaining('did not answer me as it should. Try again in a minute.'),
+        approvers: expect.stringContaining('didn’t respond as expected. Try again in a minute.'),
       },
     });
     t.workspace.faults.clear();
@@ -223,7 +223,7 @@ describe('settings', () => {
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'ratelimited', retryAfter: 40 });
     expect(await t.ada.submit(view, approvers)).toMatchObject({
       errors: {
-        approvers: expect.stringContaining('limits how often I may ask it. Try again in 40 seconds.'),
+        approvers: expect.stringContaining('is rate-limiting me. Try again in 40 seconds.'),
       },
     });
     t.workspace.faults.clear();
@@ -232,9 +232,9 @@ describe('settings', () => {
 
   it.each([
     ['is_archived', 'the channel is archived. Choose another one.'],
-    ['restricted_action_read_only_channel', 'only some people may'],
-    ['channel_not_found', 'I see no channel of this id'],
-    ['missing_scope', 'My app lacks a right that this needs'],
+    ['restricted_action_read_only_channel', 'only some people may post'],
+    ['channel_not_found', 'no channel has this id'],
+    ['missing_scope', 'My app lacks a required permission'],
   ])('say why nothing can be posted in a channel: %s', async (code, why) => {
     const view = await settingsForm();
     t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code });
@@ -242,7 +242,7 @@ describe('settings', () => {
     t.workspace.faults.clear();
     expect(result).toMatchObject({
       outcome: 'errors',
-      errors: { reminder_channel: expect.stringMatching(new RegExp(`^I cannot post there.*${why}`)) },
+      errors: { reminder_channel: expect.stringMatching(new RegExp(`^I can’t post there.*${why}`)) },
     });
     await t.ada.close(view);
   });
@@ -252,7 +252,7 @@ describe('settings', () => {
     const told = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(view, { approval_tasks: ['restore', 'renew', 'transfer', 'create'] }),
     );
-    expect(told).toContain('Nothing was changed.');
+    expect(told).toContain('Nothing changed.');
   });
 
   it('that are saved win over the environment at once, and are told and logged', async () => {
@@ -267,7 +267,7 @@ describe('settings', () => {
     const told = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(view, { approvals_required: '2', approval_ttl: '1h' }),
     );
-    expect(told).toContain('Approvals needed for an order: `1` → `2`');
+    expect(told).toContain('Approvals needed per order: `1` → `2`');
     expect(told).toContain('`3d` → `1h`');
     expect(t.logged()).toContain('"by":"U0ADA","changes":[{"name":"approvals_required"');
 
@@ -285,7 +285,7 @@ describe('settings', () => {
     const told = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(view, { approval_tasks: ['create', 'transfer', 'restore'] }),
     );
-    expect(told).toContain('renew: this costs money and no longer waits for approval.');
+    expect(told).toContain('renew: this costs money and no longer needs approval.');
     await confirmAsBob();
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await order.ends('SUCCEEDED');
@@ -298,7 +298,7 @@ describe('settings', () => {
     const warned = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(safe, { approval_tasks: ['create', 'transfer', 'restore'] }),
     );
-    expect(warned).toContain('delete, authcode: this can lose a name and no longer waits for approval.');
+    expect(warned).toContain('delete, authcode: this can lose a name and no longer needs approval.');
     await confirmAsBob();
   });
 
@@ -308,16 +308,14 @@ describe('settings', () => {
     const on = await settingsForm();
     expect(shown(on, 'reminder_channel')).toBeUndefined();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(on, { reminder_channel: 'C0GENERAL' }));
-    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain(
-      'Reminders of expiring domains come here',
-    );
+    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Expiry reminders are posted here');
   });
 
   it.each([
-    ['approval_channel', { approval_channel: 'C0NOBOT' }, 'I cannot post there'],
+    ['approval_channel', { approval_channel: 'C0NOBOT' }, 'I can’t post there'],
     ['alert_channel', { alert_channel: '#alarms' }, 'channel id'],
-    ['approval_escalate_to', { approval_escalate_to: ['U0DAVE'] }, 'Dave is not a member'],
-    ['approval_escalate_after', { approval_escalate_after: 'tomorrow' }, 'amount of time'],
+    ['approval_escalate_to', { approval_escalate_to: ['U0DAVE'] }, 'Dave isn’t a member'],
+    ['approval_escalate_after', { approval_escalate_after: 'tomorrow' }, 'must be a duration'],
   ])('that nobody could be reached with are refused: %s', async (field, values, why) => {
     const view = await settingsForm();
     const result = await t.ada.submit(view, values);
@@ -332,7 +330,7 @@ describe('settings', () => {
     const result = await t.ada.submit(view, { approval_remind_after: '8h' });
     expect(result).toMatchObject({
       outcome: 'errors',
-      errors: { approvers: expect.stringContaining('Somebody changed the settings') },
+      errors: { approvers: expect.stringContaining('Someone changed the settings') },
     });
     await t.ada.close(view);
   });
@@ -363,8 +361,8 @@ describe('settings', () => {
       deliverSigned(t, 'application/x-www-form-urlencoded', body),
     );
     expect(told).toContain('→ <@U0BOB>, <@U0CAROL>, <@U0ADA>');
-    expect(told).toContain('Who is called then: empty → <@U0CAROL>, <@U0ADA>');
-    expect(told).toContain('Channel where approvers find every order: empty → <#C0GENERAL>');
+    expect(told).toContain('Escalate to: empty → <@U0CAROL>, <@U0ADA>');
+    expect(told).toContain('Channel with every pending order: empty → <#C0GENERAL>');
     await t.ada.close(view);
   });
 

@@ -17,7 +17,10 @@ it('offers the names that a message mentions, and fills the form with those that
   const menu = await openedAfter(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
   expect(fieldsOf(menu)).toEqual(['task', 'names']);
   const one = await t.alice.submit(menu, { task: 'restore' });
-  expect(one).toMatchObject({ outcome: 'errors', errors: { names: expect.stringContaining('Tick one') } });
+  expect(one).toMatchObject({
+    outcome: 'errors',
+    errors: { names: expect.stringContaining('Tick only one') },
+  });
   const next = await t.alice.submit(menu, { task: 'renew', names: ['deli.rest', 'bar.rest'] });
   if (next.outcome !== 'updated') throw new Error(JSON.stringify(next));
   expect(filledOf(next.view)).toMatchObject({ names: 'deli.rest\nbar.rest', period: '1' });

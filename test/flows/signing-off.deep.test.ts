@@ -33,7 +33,7 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
       { what: 'the refusal' },
     );
     await t.demo.bot.catchUp();
-    expect(t.workspace.messages('D0BOB').map(textOf).join(), 'nobody is asked to confirm').not.toContain(
+    expect(t.workspace.messages('D0BOB').map(textOf).join(), 'no order was created to confirm').not.toContain(
       'renewals are signed',
     );
   });
@@ -43,7 +43,7 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
       await t.bob.command(DOMAINS, '/domain key');
       const keys = await t.workspace.waitFor(() => t.bob.ephemerals().at(-1), { what: 'the passkeys' });
       const told = await people.told(t.bob, () => t.bob.click(keys, 'key_add'));
-      expect(told).toContain('Passkeys work only where the bot is reached by `https`');
+      expect(told).toContain('Passkeys work only over `https`');
       return;
     }
     const own = new Authenticator(PUBLIC);

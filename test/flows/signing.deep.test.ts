@@ -10,7 +10,7 @@ import { clickAs, closed } from '../support/people.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
 
 /*
- * Keys in use: a root adds itself, vouches for others, and what is asked for is signed on the bot’s page. No charter was signed, so
+ * Keys in use: a root adds itself, vouches for others, and the request is signed on the bot’s page. No charter was signed, so
  * the environment’s settings decide.
  */
 
@@ -59,8 +59,8 @@ async function newOrder(name = 'cafe.rest'): Promise<SeenOrder> {
 
 test('/domain key says whose keys count, and through whom', async () => {
   const said = await people.keysOf(t.alice);
-  expect(said).toContain('*counts*: it is a root');
-  expect(said).toContain('*counts*, through <@U0ADA>');
+  expect(said).toContain('*valid*: it’s a root');
+  expect(said).toContain('*valid*, vouched for by <@U0ADA>');
   expect(said).toContain(keys.bob.fingerprint);
 });
 
@@ -317,9 +317,9 @@ test('a passkey is revoked by who vouched for it, by nobody who did not', async 
     status: 403,
     html: expect.stringContaining('revoked by its owner, by who vouched for it, or by a root'),
   });
-  expect(await people.keysOf(t.bob)).toContain('*counts*, through <@U0CAROL>, <@U0BOB>, <@U0ADA>');
+  expect(await people.keysOf(t.bob)).toContain('*valid*, vouched for by <@U0CAROL>, <@U0BOB>, <@U0ADA>');
   expect(await people.revoke(t.carol, keys.carol, alices)).toMatchObject({ done: true, title: 'Revoked' });
-  expect(await people.keysOf(t.bob)).not.toContain('*counts*, through <@U0CAROL>');
+  expect(await people.keysOf(t.bob)).not.toContain('*valid*, vouched for by <@U0CAROL>');
 });
 
 test('a counter that goes back is not believed', async () => {
@@ -336,7 +336,7 @@ test('a policy and settings take effect with a signature', async () => {
   const settingsBefore = await people.keysOf(t.ada);
   expect(settingsBefore).toContain('Nobody whose passkey counts has signed');
   const address = await people.keyLink(t.ada, 'charter_sign');
-  expect((await people.open(address)).html).toContain('Sign the policy and the settings that decide');
+  expect((await people.open(address)).html).toContain('Sign the policy and settings');
   expect(await people.press(address, keys.ada)).toMatchObject({ done: true, title: 'Signed' });
   expect(await people.keysOf(t.ada)).not.toContain('Nobody whose passkey counts');
   // By the signed charter a click approves again.
@@ -353,7 +353,7 @@ test('a revoked key signs nothing more', async () => {
   });
   await until('it says so', async () => (await people.keysOf(t.ada)).includes('revoked'));
   // Carol counted through Bob alone.
-  expect(await people.keysOf(t.ada)).toContain('nobody whose passkey counts has vouched for it');
+  expect(await people.keysOf(t.ada)).toContain('no one with a valid passkey has vouched for it');
 });
 
 /** What the verifier says of a file that somebody gets. */

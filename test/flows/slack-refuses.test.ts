@@ -71,12 +71,12 @@ describe.each([
       t.alice.command(DOMAINS, `/domain renew ${name}`),
     );
     expect(performance.now() - asked).toBeLessThan(WITHIN_MS);
-    expect(told).toContain('Your order is kept');
+    expect(told).toContain('Your order is saved');
     const id = orderIdIn(told);
     const again = await toldAfter(t.workspace, t.alice, () =>
       t.alice.command(DOMAINS, `/domain renew ${name}`),
     );
-    expect(again).toContain(`There is an open order for this already: \`${id}\``);
+    expect(again).toContain(`An order for this is already open: \`${id}\``);
     t.workspace.faults.clear();
     await t.demo.moveTime(11 * 60_000);
     await currentCard(new SeenOrder(t.workspace, id, DOMAINS), 'PENDING');
@@ -113,7 +113,7 @@ test.each(Object.entries(WAYS))(
     const asked = performance.now();
     const told = await toldAfter(t.workspace, t.alice, act);
     expect(performance.now() - asked).toBeLessThan(WITHIN_MS);
-    expect(told).toContain('Your order is kept');
+    expect(told).toContain('Your order is saved');
     const order = new SeenOrder(t.workspace, orderIdIn(told), DOMAINS);
     expect(cardsOf(order)).toEqual([]);
     t.workspace.faults.clear();
@@ -164,7 +164,7 @@ test('a button on Home is answered within 3 s where no message can be posted', a
     t.bob.click(home, 'order_approve', { value: order.id }),
   );
   expect(performance.now() - asked).toBeLessThan(WITHIN_MS);
-  expect(textOf(shown)).toContain('It cannot be approved: the order is cancelled.');
+  expect(textOf(shown)).toContain('It can’t be approved: the order is cancelled.');
 });
 
 test('Slack takes no message at all: the form itself says that the order is kept', async () => {
@@ -177,7 +177,7 @@ test('Slack takes no message at all: the form itself says that the order is kept
   expect(result.outcome).toBe('updated');
   const shown = t.alice.openedViews().find(({ id }) => id === form.id);
   const said = shown === undefined ? '' : textOf(shown);
-  expect(said).toContain('Your order is kept');
+  expect(said).toContain('Your order is saved');
   t.workspace.faults.clear();
   await t.demo.moveTime(11 * 60_000);
   await currentCard(new SeenOrder(t.workspace, orderIdIn(said), DOMAINS), 'PENDING');

@@ -31,10 +31,8 @@ it('a year and a month are shown with what is ahead, and handed out as a file', 
   const month = await answerTo(t.workspace, t.alice, `/domain spend ${MONTH}`);
   expect(month).toContain('about €37.00');
   expect(month).toContain(`${monthOf(inDays(100))}\nabout €18.50\n1`);
-  expect(await answerTo(t.workspace, t.alice, '/domain spend 2021')).toContain(
-    'Nothing that costs money was carried out in 2021.',
-  );
-  expect(await answerTo(t.workspace, t.alice, '/domain spend last week')).toContain('is no year or month');
+  expect(await answerTo(t.workspace, t.alice, '/domain spend 2021')).toContain('Nothing was spent in 2021.');
+  expect(await answerTo(t.workspace, t.alice, '/domain spend last week')).toContain('isn’t a year or month');
 
   const shown = t.alice
     .ephemerals()
@@ -95,7 +93,7 @@ it('says which names cost money though nothing lives on them, and calls none unu
   for (const name of ['locked.rest', 'deli.rest', 'cafe.rest']) {
     await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
   }
-  const line = 'On 1 name I see neither a website nor mail.';
+  const line = '1 name without website and mail.';
   let text = '';
   await until('the names were looked at', async () => {
     await t.demo.bot.catchUp();
@@ -103,7 +101,7 @@ it('says which names cost money though nothing lives on them, and calls none unu
     return text.includes(line);
   });
   expect(text).toContain(
-    `${line} The next renewal for 1 year: about €18.50. \`/domain names unused\` shows it.`,
+    `${line} The next renewal for 1 year: about €18.50. \`/domain names unused\` lists it.`,
   );
   const found = await answerTo(t.workspace, t.alice, '/domain names unused');
   expect(found).toContain('locked.rest');

@@ -155,7 +155,7 @@ test(
     const delivery = s.workspace.deliveries.at(-1);
     if (delivery?.over !== 'socket') throw new Error('the command did not go through the socket');
     void s.workspace.redeliver({ ...delivery, type: 'events_api', payload: { type: 'event_callback' } });
-    await bot.child.line(/a rejection that nobody handled/);
+    await bot.child.line(/unhandled rejection/);
     expect((await alice.command(DOMAINS, '/domain help')).acked).toBe(true);
     process.kill(bot.child.pid, 'SIGTERM');
     expect(await bot.child.ended, bot.child.output()).toBe(0);

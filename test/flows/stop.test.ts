@@ -17,7 +17,7 @@ afterEach(() => t.service.faults.clear());
 const offersStop = (order: SeenOrder) =>
   t.workspace.waitFor(
     () =>
-      buttonsOf(order.card).includes('order_stop') && textOf(order.card).includes('waits until')
+      buttonsOf(order.card).includes('order_stop') && textOf(order.card).includes('waiting until')
         ? order.card
         : undefined,
     { what: 'Stop on the card' },
@@ -28,9 +28,9 @@ test('its card says until when it waits, and Stop cancels it: exactly the reques
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest 2'));
   await order.becomes('APPROVED');
   const card = await offersStop(order);
-  expect(textOf(card)).toMatch(/To be sent again.*waits until .*The service is busy\./s);
+  expect(textOf(card)).toMatch(/Waiting for a retry.*waiting until .*The service is busy\./s);
   expect(await toldAfter(t.workspace, t.ada, () => t.ada.click(card, 'order_stop'))).toMatch(
-    /Only the person who asked, or an approver, can stop this/,
+    /Only the requester or an approver can stop this/,
   );
   expect(order.state).toBe('APPROVED');
 
@@ -44,7 +44,7 @@ test('its card says until when it waits, and Stop cancels it: exactly the reques
   const late = () => clickAs(t.workspace, 'U0BOB', 'order_stop', order.id);
   expect(await toldAfter(t.workspace, t.bob, late)).toMatch(/is cancelled/);
   expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(
-    /stopped: what was not sent is not sent any more by <@U0ALICE>/,
+    /stopped: the rest won’t be sent by <@U0ALICE>/,
   );
   const { csv } = await auditLog(t.workspace);
   expect(csv.split('\r\n').find((line) => line.includes(order.id) && line.includes(',stopped,'))).toMatch(

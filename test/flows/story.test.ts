@@ -72,11 +72,11 @@ describe('renewing cafe.rest for two years', () => {
     const card = textOf(order.card);
     for (const said of [
       'Renew cafe.rest for 2 years',
-      'Waits for',
+      'Waiting for',
       '<@U0ALICE>',
       'client paid',
       'LIVE · alice/4',
-      'It costs money',
+      'Costs money',
       order.id,
     ]) {
       expect(card, 'the card').toContain(said);
@@ -93,7 +93,7 @@ describe('renewing cafe.rest for two years', () => {
   });
 
   test.each([
-    ['Alice herself', 'U0ALICE', /somebody else|An approver/i],
+    ['Alice herself', 'U0ALICE', /someone else|An approver/i],
     ['Dave of another workspace', 'U0DAVE', /members of this workspace/],
     ['Ada, who is no approver', 'U0ADA', /approvers/i],
   ])('a click by %s changes nothing but tells them why not', async (_who, userId, why) => {

@@ -85,6 +85,6 @@ test('a line that is tried out is read as the form reads it', async () => {
     'Redirects of `www.cafe.rest/menu/`',
   );
   expect(await answerTo(t.workspace, t.ada, '/domain policy test redirect cafe.rest..')).toContain(
-    'I cannot read `cafe.rest..`',
+    'I can’t read `cafe.rest..`',
   );
 });

@@ -72,7 +72,7 @@ test('a key that nobody has is waited for; when the account is linked again, its
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   await client.query(`UPDATE accounts SET key_id = 'gone' WHERE user_id = 'U0ALICE'`);
 
-  expect(await told('/domain renew tapas.rest')).toMatch(/keys is missing.*nothing was sent.*Try again/s);
+  expect(await told('/domain renew tapas.rest')).toMatch(/key is missing.*nothing was sent.*Try again/s);
   await t.bob.click(order.card, 'order_approve');
   await until('the missing key is logged', () => /"keyId":"gone".*a key is missing/.test(t.logged()));
   expect(requestsOf(t.service, order)).toEqual([]);
@@ -118,17 +118,17 @@ test('a secret result that was changed is not shown, and says so', async () => {
     [order.id],
   );
   expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
-    'This cannot be opened: its key is missing, or it was changed.',
+    'This can’t be decrypted: its key is missing, or it was changed.',
   );
   expect(t.alice.openedViews()).toEqual([]);
 });
 
-/** Direct messages to the admin about an order that is not what was asked for. */
+/** Direct messages to the admin about an order that no longer matches what was requested. */
 const noticesTo = (order: SeenOrder) =>
   t.workspace
     .messages('D0ADA')
     .map(textOf)
-    .filter((text) => text.includes('is not what was asked for') && text.includes(order.id));
+    .filter((text) => text.includes('no longer matches what was requested') && text.includes(order.id));
 
 const nineYears = (order: SeenOrder) =>
   client.query(`UPDATE orders SET input = jsonb_set(input, '{period}', '9') WHERE id = $1`, [order.id]);
@@ -137,7 +137,7 @@ async function adminIsToldOnce(order: SeenOrder): Promise<void> {
   await until('the admin is told', () => noticesTo(order).length > 0);
   await t.demo.bot.catchUp();
   expect(noticesTo(order)).toEqual([
-    expect.stringMatching(/so I sent nothing.*Different: what is asked for\..*Somebody who can write/s),
+    expect.stringMatching(/so I sent nothing.*Different: the request\..*Somebody who can write/s),
   ]);
 }
 
@@ -153,7 +153,7 @@ test('an order that was changed while it waited is not approved, and admins are 
 test('an order that was changed after its approval is not sent, and admins are told once', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'deli.rest' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew deli.rest 2'));
-  await until('it waits', () => textOf(order.card).includes('waits until'));
+  await until('it waits', () => textOf(order.card).includes('waiting until'));
   await nineYears(order);
   t.service.faults.clear();
   await t.demo.moveTime(HOUR_MS);

@@ -86,12 +86,12 @@ describe('redirect', () => {
     );
   });
 
-  test('an e-mail redirect leads to an e-mail address, said at the field', async () => {
+  test('an email redirect leads to an e-mail address, said at the field', async () => {
     const view = await openForm(t.workspace, t.carol, '/domain redirect hello@cafe.rest');
     const values = { target: 'https://x.example', type: 'email', mode: 'single' };
     expect(await t.carol.submit(view, values)).toMatchObject({
       outcome: 'errors',
-      errors: { target: expect.stringContaining('e-mail address') },
+      errors: { target: expect.stringContaining('email address') },
     });
     const order = await orderAfter(t.workspace, () => t.carol.submit(view, { target: 'alice@team.example' }));
     await order.ends('SUCCEEDED');
@@ -100,15 +100,13 @@ describe('redirect', () => {
 
 test('a renewal whose last word is no name: what the account cannot do comes first', async () => {
   const line = '/domain renew cafe.rest bistro';
-  expect(await answerTo(t.workspace, t.alice, line)).toContain(
-    'The last word of your line is neither a whole name',
-  );
-  expect(await answerTo(t.workspace, t.carol, line)).toContain('signs in with two factors');
+  expect(await answerTo(t.workspace, t.alice, line)).toContain('The last word isn’t a full name');
+  expect(await answerTo(t.workspace, t.carol, line)).toContain('uses two-factor sign-in');
 });
 
 test('the years of a renewal may be said as years, and stand last', async () => {
   expect(await answerTo(t.workspace, t.alice, '/domain renew 2 cafe.rest bistro.rest')).toContain(
-    'The number of years stands last: `/domain renew cafe.rest bistro.rest 2`.',
+    'Put the number of years last: `/domain renew cafe.rest bistro.rest 2`.',
   );
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 years');
   expect(textOf(order.card)).toContain('Renew cafe.rest for 2 years');
@@ -217,7 +215,7 @@ describe('what is confirmed first', () => {
     const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
       text.includes('deli.rest'),
     );
-    expect(textOf(draft)).toMatch(/Restorable for 30 days/s);
+    expect(textOf(draft)).toMatch(/Can be restored for 30 days/s);
     expect(t.workspace.messages(DOMAINS)).toHaveLength(cards);
     expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
 
@@ -225,7 +223,7 @@ describe('what is confirmed first', () => {
       confirmByName(t.workspace, t.alice, draft, 'deli.rest'),
     );
     const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
-    expect(told).toContain('cannot be confirmed');
+    expect(told).toContain('can’t be confirmed');
     await order.ends('SUCCEEDED');
     expect(textOf(order.card)).toContain('Deleted deli.rest');
     expect(t.service.requestsFor({ task: 'domain.delete' })).toMatchObject([
@@ -252,7 +250,7 @@ describe('what is confirmed first', () => {
     const told = await toldAfter(t.workspace, t.bob, () =>
       clickAs(t.workspace, 'U0BOB', 'order_confirm', value),
     );
-    expect(told).toContain('Only the person who asked');
+    expect(told).toContain('Only the requester');
     expect(t.service.requestsFor({ name: 'cafe.rest', task: 'domain.ownerChange' })).toEqual([]);
   });
 
@@ -263,7 +261,7 @@ describe('what is confirmed first', () => {
     );
     await t.demo.moveTime(15 * 60_000 + 1_000);
     const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
-    expect(told).toContain('not confirmed in time');
+    expect(told).toContain('wasn’t confirmed in time');
     expect(t.service.requestsFor({ name: 'soup.rest', task: 'domain.delete' })).toEqual([]);
     const again = await answerTo(t.workspace, t.alice, '/domain delete soup.rest');
     expect(again, 'a forgotten draft blocks nothing').toContain('soup.rest');
@@ -296,11 +294,11 @@ test.each([
   const name = confirmOrder ? 'ticked.rest' : 'unticked.rest';
   const view = await openForm(t.workspace, t.alice, `/domain create ${name}`);
   const ticked = JSON.stringify(view.blocks.find(({ block_id: id }) => id === 'confirmOrder'));
-  expect(ticked).toMatch(/"initial_options":.*Send it as confirmed.*does not say what the service does/);
+  expect(ticked).toMatch(/"initial_options":.*Send it as confirmed.*doesn’t say what the service does/);
   const order = await orderAfter(t.workspace, () => t.alice.submit(view, { ...DELEGATION, ...tick }));
   expect(await detailsOf(t.workspace, t.bob, order.card)).toContain(shown);
   await t.bob.click(order.card, 'order_approve');
-  // The sandbox refuses what is not confirmed; the document does not say what the service does.
+  // The sandbox refuses what is not confirmed; the document doesn’t say what the service does.
   await order.ends(confirmOrder ? 'SUCCEEDED' : 'FAILED');
   expect(requestsOf(t.service, order)).toMatchObject([{ body: { name, confirmOrder } }]);
 });
@@ -398,7 +396,7 @@ describe('a trusted application', () => {
       '/domain nameservers pasta.rest ns1.a.example ns2.a.example',
     );
     const reply = await order.ends('FAILED');
-    expect(textOf(reply)).toMatch(/did not accept the linked account.*\/domain link/s);
+    expect(textOf(reply)).toMatch(/refused the linked account.*\/domain link/s);
     const told = await answerTo(t.workspace, t.bob, '/domain whoami');
     expect(told).toContain('not yet used');
   });

@@ -69,12 +69,12 @@ async function expectUnseen(secret: string): Promise<void> {
 describe('before there is one', () => {
   test('people without an account are told to link, and admins of the team’s account besides', async () => {
     expect(await answerTo(t.workspace, t.carol, '/domain renew cafe.rest')).toMatch(
-      /^You have no linked account yet\. Type \/domain link first, then try again\.\n[^\n]*$/,
+      /^You have no linked account yet\. Use \/domain link first, then try again\.\n[^\n]*$/,
     );
     expect(await answerTo(t.workspace, t.ada, '/domain renew cafe.rest')).toContain(
-      'tick that it is the team’s account',
+      'tick the team’s account',
     );
-    expect(await answerTo(t.workspace, t.ada, '/domain unlink team')).toContain('nothing to forget');
+    expect(await answerTo(t.workspace, t.ada, '/domain unlink team')).toContain('nothing to delete');
     expect(await answerTo(t.workspace, t.carol, '/domain whoami')).not.toContain('team');
   });
 
@@ -117,7 +117,7 @@ describe('once an admin has linked it', () => {
     expect(carols).toContain(`*The team’s account*: \`application ${APPLICATION.uuid}\``);
     expect(carols).toContain('linked by <@U0ADA>');
     expect(carols).toContain('Yours go out with it');
-    expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toContain('Yours go out with your own.');
+    expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toContain('You use your own account.');
     expect(await answerTo(t.workspace, t.ada, '/domain whoami'), 'it is not Ada’s own').toContain(
       'You have no linked account',
     );
@@ -163,9 +163,9 @@ describe('once an admin has linked it', () => {
     const said = await answerTo(t.workspace, t.carol, '/domain policy test nameservers soup.rest');
     expect(said).toContain('needs *one of <@U0BOB>');
     expect(said).toContain('would go out with the team’s account');
-    expect(said).not.toContain('needs *nobody*');
+    expect(said).not.toContain('needs *no approval*');
     expect(await answerTo(t.workspace, t.alice, '/domain policy test nameservers soup.rest')).toContain(
-      'needs *nobody*',
+      'needs *no approval*',
     );
   });
 
@@ -174,9 +174,7 @@ describe('once an admin has linked it', () => {
     expect(order.state).toBe('PENDING');
     await t.bob.click(order.card, 'order_approve');
     const reply = await order.ends('SUCCEEDED');
-    expect(await told(t.ada, () => t.ada.click(reply, 'order_reveal'))).toContain(
-      'Only the person who asked',
-    );
+    expect(await told(t.ada, () => t.ada.click(reply, 'order_reveal'))).toContain('Only the requester');
     const code = t.service.state.domain('sushi.rest', 4)?.authCode ?? '';
     expect(code.length).toBeGreaterThan(10);
     const view = await reveal(t.workspace, t.carol, order);
@@ -228,7 +226,7 @@ describe('once an admin has linked it', () => {
   test('unlinked, a waiting order fails at its approval and nothing is sent', async () => {
     const order = await ask(t.workspace, t.carol, '/domain renew oven.rest');
     expect(await answerTo(t.workspace, t.ada, '/domain unlink team')).toContain(
-      'Forgotten: the team’s account',
+      'Deleted: the team’s account',
     );
     await t.bob.click(order.card, 'order_approve');
     expect(textOf(await order.ends('FAILED'))).toContain('The team’s account is no longer linked');

@@ -38,9 +38,9 @@ test('the expiry moved, told over plain http: a hint for the approver who settle
   const { card } = order;
   expect(order.state).toBe('UNKNOWN');
   const unwatched = await answerTo(t.workspace, t.alice, '/domain unwatch cafe.rest');
-  expect(unwatched, 'one person, while nobody knows').toContain('waits for a second person');
+  expect(unwatched, 'one person, while nobody knows').toContain('needs another person’s confirmation');
   expect(textOf(card)).toMatch(
-    /shows that the name expires on .*Before this was sent, that was .*The record came over plain http\. Seen at/,
+    /shows that the name expires on .*Before this was sent, that was .*The record came over plain HTTP\. Seen at/,
   );
   const history = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
   expect(history).toMatch(/public records show, as a hint: `[^`]+` “The registry shows/);
@@ -66,7 +66,7 @@ test('the expiry has not moved in two weeks: it is said as not seen, and never s
   expect(chargesFor(t.service, 'bar.rest')).toBe(0);
 });
 
-test('what the registry does not tell is settled by an approver; no Retry before, one after', async () => {
+test('what not published by the registry is settled by an approver; no Retry before, one after', async () => {
   const order = await unknownRenewal('deli.rest', 'hang');
   t.service.faults.set({ kind: 'status_503', match: { interface: 'rdap' } });
   await t.demo.moveTime(DAY_MS + MINUTE_MS);

@@ -31,7 +31,7 @@ test('is said on the screen of a name, in the digest by what is at stake, and be
     await answerTo(t.workspace, t.alice, `/domain watch ${name}${day}`);
   }
   expect(await answerTo(t.workspace, t.alice, '/domain name zebra.rest')).toMatch(
-    /What waiting costs: renew until .*, about €18\.00, then .* then by hand for about €98\.00 until .*, then it can be lost/,
+    /Deadlines and costs: renew by .*, about €18\.00, then late renewal .* then restore for about €98\.00 until .*, then it can be lost/,
   );
 
   await t.demo.moveTime(DAY_MS);
@@ -45,14 +45,13 @@ test('is said on the screen of a name, in the digest by what is at stake, and be
   const form = await openedAfter(t.workspace, t.alice, () =>
     t.alice.click(digest, 'reminder_lapse', { value: 'zebra.rest' }),
   );
-  expect(JSON.stringify(form.blocks)).toContain('What waiting costs: renew until');
+  expect(JSON.stringify(form.blocks)).toContain('Deadlines and costs: renew by');
   await t.alice.submit(form, { reason: 'campaign is over' });
   await t.workspace.waitFor(
     () =>
       t.workspace
         .messages(EXPIRY)
-        .some((message) => /let it lapse.*What waiting costs: renew until/s.test(textOf(message))) ||
-      undefined,
+        .some((message) => /let it lapse.*Deadlines and costs: renew by/s.test(textOf(message))) || undefined,
     { what: 'the request to say what waiting costs' },
   );
 });

@@ -226,7 +226,7 @@ describe('acting', () => {
   });
 
   test.each([3, 30])(
-    'begins %i days before the end where the terms say so, and not before',
+    'begins %i days before expiry where the terms say so, and not before',
     async (notice) => {
       await on.watch('cafe.rest', notice);
       await on.watch('day-after.rest', notice + 0.001);
@@ -495,7 +495,7 @@ describe('where it does not act', () => {
     expect(await on.actFor('later.example'), 'the day after has room').toMatchObject({ held: undefined });
   });
 
-  test('not_announced: where nobody could be told a day before, it is asked for while there is a day left', async () => {
+  test('not_announced: where it couldn’t be announced a day before, it is asked for while there is a day left', async () => {
     await on.watch('cafe.example', 4);
     await on.inForce({ mandate_names: ['*.example'] });
     const order = await orderOf('cafe.example');
@@ -513,7 +513,7 @@ describe('where it does not act', () => {
     expect(await orderOf('cafe.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
   });
 
-  test('earlier_unknown: while nobody knows whether a name was renewed, nobody is asked to renew it again', async () => {
+  test('earlier_unknown: while nobody knows whether a name was renewed, no order was created to renew it again', async () => {
     await on.watch('cafe.rest', 10);
     const former = await rig.ask('renew', { names: ['cafe.rest'], period: 1 });
     await approveOrder(rig.orders, former.id, 'U0BOB');
@@ -534,7 +534,7 @@ describe('where it does not act', () => {
     expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'policy_refuses', orderId: undefined });
   });
 
-  test('what is asked for waits for somebody even where the policy would be free', async () => {
+  test('the request waits for somebody even where the policy would be free', async () => {
     await on.watch('cafe.rest', 10, 9_999);
     await on.inForce();
     rig.setPolicy(1, { tasks: ['renew'], decision: 'free' });
@@ -625,7 +625,7 @@ describe('where it does not act', () => {
     expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'moved_out' });
   });
 
-  test('a name that somebody renewed meanwhile is not sent, and nobody is asked', async () => {
+  test('a name that somebody renewed meanwhile is not sent, and no order was created', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     const order = await orderOf('cafe.rest');
@@ -649,7 +649,7 @@ describe('where it does not act', () => {
     expect(await orderOf('cafe.rest')).toMatchObject({ state: 'PENDING', mandated: undefined });
   });
 
-  test('a name that two people let go after it was said is not sent, and nobody is asked', async () => {
+  test('a name that two people let go after it was said is not sent, and no order was created', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     const order = await orderOf('cafe.rest');

@@ -170,7 +170,7 @@ describe('what an order costs', () => {
     expect(await stands()).toEqual([0n, 1_000n]);
   });
 
-  test('is nothing on a test system, and where the price is not known', async () => {
+  test('is nothing on a test system, and where', async () => {
     await m.addBudget(500);
     m.rig.accounts.set(ALICE.id, { ...ALICE, context: 1 });
     const demo = await renewal('cafe.rest');
@@ -195,7 +195,7 @@ describe('an order that exceeds a budget', () => {
     });
     const again = await approve(id);
     expect(again.ok ? '' : refusalText(again.refusal)).toContain(
-      'It exceeds the budget of all names for March 2026 by €5.00: it takes about €20.00, and €15.00 is left.',
+      'It exceeds the budget of all names for March 2026 by €5.00: it needs about €20.00, and €15.00 is left.',
     );
     expect(await stands()).toEqual([0n, 0n]);
     await m.showCard(id);

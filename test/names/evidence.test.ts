@@ -80,18 +80,22 @@ describe('a renewal', () => {
   });
 
   test.each<[string, Partial<Omit<Look, 'task'>>, RegExp]>([
-    ['came over plain http', { result: { ...found, isSecure: false } }, /expires on 20 Jun 2029.*plain http/],
+    [
+      'came over plain http',
+      { result: { ...found, isSecure: false } },
+      /shows the expiry 20 Jun 2029.*plain HTTP/,
+    ],
     [
       'was seen over plain http before',
       { seen: [shown(-3, BEFORE, { transport: ['http'] })] },
-      /expires on 20 Jun 2029/,
+      /shows the expiry 20 Jun 2029/,
     ],
     [
       'shows another date than either',
       { result: { ...found, expiresAt: new Date('2028-06-20T12:00:00Z') } },
       /20 Jun 2028/,
     ],
-    ['shows what it showed', { result: { ...found, expiresAt: BEFORE } }, /^No renewal was seen/],
+    ['shows what it showed', { result: { ...found, expiresAt: BEFORE } }, /^No renewal found/],
     [
       'shows what it showed after two days',
       { result: { ...found, expiresAt: BEFORE }, days: 2 },
@@ -112,15 +116,15 @@ describe('a renewal', () => {
       { result: { ...found, transferredAt: inDays(0.01) } },
       /a transfer moves the date/,
     ],
-    ['is of a name that nobody watched', { seen: [] }, /before is not known/],
-    ['was first seen after the request', { seen: [shown(0.01)] }, /before is not known/],
+    ['is of a name that nobody watched', { seen: [] }, /previous date is unknown/],
+    ['was first seen after the request', { seen: [shown(0.01)] }, /previous date is unknown/],
     [
       'changed twice after the request',
       {
         seen: [shown(2, RENEWED), shown(1)],
         days: 3,
       },
-      /before is not known/,
+      /previous date is unknown/,
     ],
   ])('is not proved where the record %s', (_what, more, hint) => {
     expect(renewed(more)).toMatch(hint);
@@ -137,7 +141,7 @@ describe('a registration', () => {
   const created = (more: Partial<Registration> = {}, input: unknown = INPUT) =>
     look({ task: 'create', result: { ...found, registeredAt: inDays(0.001), ...more }, input });
 
-  test('is proved by one of that time with the nameservers asked for, in any sequence', () => {
+  test('is proved by one of that time with the requested nameservers, in any sequence', () => {
     expect(created()).toBe('done');
     expect(created({ nameServers: SERVERS.toReversed() })).toBe('done');
     expect(created({ registeredAt: inDays(-0.003) }), 'the registry’s clock is behind').toBe('done');
@@ -155,13 +159,13 @@ describe('a registration', () => {
     [
       'a day long before',
       { registeredAt: inDays(-9) },
-      /registration of 5 Jun 2027 with the nameservers asked for/,
+      /registration of 5 Jun 2027 with the requested nameservers/,
     ],
     ['a day later', { registeredAt: inDays(1) }, /registration of 15 Jun 2027/],
     [
       'plain http',
       { isSecure: false },
-      /with the nameservers asked for\. The record came over plain http\.$/,
+      /with the requested nameservers\. The record came over plain HTTP\.$/,
     ],
   ])('is not proved by a record with %s', (_what, more, hint) => {
     expect(created(more)).toMatch(hint);
@@ -178,7 +182,7 @@ describe('a registration', () => {
   test.each([0.1, 1.1, 2.9])(
     'is never taken for not done: not seen after %d days is said as not seen',
     (days) => {
-      expect(look({ task: 'create', result: NONE, days })).toBe('No registration of the name was seen.');
+      expect(look({ task: 'create', result: NONE, days })).toBe('No registration of the name was found.');
     },
   );
 });
@@ -187,16 +191,16 @@ test.each<[OrderTaskName, Partial<Registration>, RegExp]>([
   [
     'transfer',
     { statuses: ['pending transfer'] },
-    /names “Registrar” as the registrar, with the status “pending transfer”\. No transfer since/,
+    /shows “Registrar” as the registrar, with the status “pending transfer”\. No transfer found since/,
   ],
   [
     'transfer',
     { transferredAt: inDays(1), registrar: undefined },
-    /names no registrar.*a transfer of 15 Jun 2027/,
+    /shows no registrar.*a transfer on 15 Jun 2027/,
   ],
   ['delete', { statuses: ['pending delete', 'inactive'] }, /with the status “pending delete”, “inactive”/],
   ['restore', { statuses: [] }, /with no status/],
-  ['nameservers', {}, /shows the nameservers asked for/],
+  ['nameservers', {}, /shows the requested nameservers/],
   ['nameservers', { nameServers: ['ns9.example.net'] }, /other nameservers: ns9\.example\.net/],
 ])('a %s is never proved, and what is seen is told', (task, more, hint) => {
   expect(look({ task, result: { ...found, ...more }, seen: known })).toMatch(hint);

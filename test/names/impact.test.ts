@@ -151,7 +151,7 @@ describe('names that hang on another', () => {
     const shown = (dependents: Partial<Dependents>, task: ImpactTask) =>
       impactLines(impact(task, { dependents: { ...NOBODY, ...dependents } })).join('\n');
     expect(shown({ redirects }, 'delete')).toContain(
-      'both.rest, open.rest would lead nowhere: they are redirected to it; 1 redirect of a private order would lead nowhere',
+      'both.rest, open.rest will lead nowhere: they redirect to this name; 1 redirect of a private order will lead nowhere',
     );
     const alone = { count: 2, privateCount: 2, names: [] };
     expect(shown({ redirects: alone }, 'authcode')).toContain('2 redirects of private orders lead to it');

@@ -75,7 +75,7 @@ describe('the servers of a delegation', () => {
 });
 
 describe('the domain of a nameserver', () => {
-  test('that its registry does not know can be registered, and is asked for once', async () => {
+  test('thregistry checked does not know can be registered, and is asked for once', async () => {
     const hosts = ['ns1.gone.example', 'ns2.gone.example'];
     const { asked, look } = await arrange({ kind: 'not_found', ...server }, hosts);
     expect(await look()).toMatchObject({ registrable_domains: seen(['gone.example']) });

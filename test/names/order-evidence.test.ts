@@ -95,7 +95,7 @@ describe('nameservers', () => {
 describe('a transfer', () => {
   const moved = { ...record, registrar: 'New Ltd', transferredAt: hours(30), nameServers: NEW };
 
-  test('to another registrar since then, with the nameservers asked for, is this one', () => {
+  test('to another registrar since then, with the requested nameservers, is this one', () => {
     expect(proofOf(input('transfer', { record: moved }))).toBe('transferred');
   });
 

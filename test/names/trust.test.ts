@@ -54,10 +54,10 @@ describe('a date that moves forward', () => {
     [
       'another registrar',
       { registrar: 'Elsewhere Inc.' },
-      /with the registrar, from “Ours Ltd” to “Elsewhere/,
+      /the registrar changed from “Ours Ltd” to “Elsewhere/,
     ],
-    ['no registrar any more', { registrar: undefined }, /does not name the registrar any more/],
-    ['a transfer since', { transferredAt: inDays(0.5) }, /that is no renewal/],
+    ['no registrar any more', { registrar: undefined }, /the registrar “Ours Ltd” is no longer shown/],
+    ['a transfer since', { transferredAt: inDays(0.5) }, /that’s no renewal/],
   ])('with %s leaves the name at its old end, whenever it is looked at', (_what, change, said) => {
     const stolen = record(20 + YEAR, change);
     const once = lookedUp(record(20), stolen);

@@ -95,10 +95,10 @@ test(
     await server.start();
 
     expect(textOf(await heldOff.ends('UNKNOWN', 20_000))).toContain('put back from a backup');
-    expect(logged).toContain('the server has lost commits');
+    expect(logged).toContain('the server lost commits');
     // Its approval is lost as well: the row waits for it when the answer comes.
     const reply = textOf(await order.ends('UNKNOWN', 20_000));
-    expect(reply).toMatch(/database has lost that it was.*answered that it was carried out.*S0/s);
+    expect(reply).toMatch(/the bot’s database lost the record.*confirmed that it was carried out.*S0/s);
     expect(requestsOf(service, order), 'requests').toHaveLength(1);
     expect(chargesFor(service, 'cafe.rest')).toBe(1);
 

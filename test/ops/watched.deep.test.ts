@@ -65,7 +65,7 @@ describe('on one port', () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({
       status: 'ready',
-      details: { ledger: expect.stringMatching(/^events have waited for a seal for 10\d s$/) },
+      details: { ledger: expect.stringMatching(/^events have been waiting for a seal for 10\d s$/) },
     });
     const [, seconds] = /^domain_steward_unsealed_seconds (\S+)$/m.exec(await metrics()) ?? [];
     expect(Number(seconds)).toBeGreaterThan(99);

@@ -58,9 +58,9 @@ test.each([
   [
     'transfer',
     7,
-    /^Transfer cafe\.rest: the registry does not show the transfer of cafe\.rest, 7 days after /,
+    /^Transfer cafe\.rest: the registry doesn’t show the transfer of cafe\.rest, 7 days after /,
   ],
-] as const)('a %s that the registry does not show is told after %i days, once', async (task, days, words) => {
+] as const)('a %s not shown by the registry is told after %i days, once', async (task, days, words) => {
   const order = await accepted(task);
   expect(order.state).toBe('SUCCEEDED');
   await lookAfter(days - 0.1, order, 'not_shown');

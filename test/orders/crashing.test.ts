@@ -268,7 +268,7 @@ describe('when the database is away', () => {
     await until('the request is out', () => rig.service.received.length === 1);
     await rig.whileDatabaseIsAway(async () => {
       answer.open();
-      await until('keeping the answer has failed', () => rig.logged().includes('keeping the outcome'));
+      await until('keeping the answer has failed', () => rig.logged().includes('saving the outcome'));
     });
     await working;
     expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);

@@ -12,7 +12,7 @@ const DELEGATION = {
   nameServers: ['ns1.example.net', 'ns2.example.net'],
 };
 
-/** What is sent of an input. */
+/** What will be sent of an input. */
 function requestOf(task: OrderTaskName, typed: unknown) {
   const checked = taskNamed(task).check(typed);
   if (!checked.ok) throw new Error(JSON.stringify(checked.issues));

@@ -24,7 +24,7 @@ function order(state: OrderState, changes: Partial<Order> = {}, ...items: Partia
 describe('something is to be done about', () => {
   test.each<[what: string, Order, Date | undefined]>([
     ['a draft: never, it is only forgotten', order('DRAFT'), undefined],
-    ['one that waits: when approvers are reminded', order('PENDING'), hoursLater(4)],
+    ['one that waits: time until the reminder', order('PENDING'), hoursLater(4)],
     [
       'one that is called about before: then',
       order('PENDING', { remindAt: undefined, escalateAt: hoursLater(24) }),

@@ -22,7 +22,7 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const SEEN = 'No registration of the name was seen.';
+const SEEN = 'No registration of the name was found.';
 const hint = (seen: RecordHint = { code: 'not_registered' }, source = 'rdap.example'): Evidence => ({
   kind: 'hint',
   seen,
@@ -61,7 +61,7 @@ test('what is proved to be done is settled so, by nobody’s hand', async () => 
   });
   const settled = (await rig.store.history(order.id, 'system')).find(({ kind }) => kind === 'resolved');
   expect(settled).toMatchObject({ actor: 'evidence', outcome: 'SUCCEEDED', seen });
-  const words = 'The registry shows the name registered when this was sent, with the nameservers asked for.';
+  const words = 'The registry shows the name registered when this was sent, with the requested nameservers.';
   if (settled === undefined) throw new Error('nothing was settled');
   const after = await rig.read(order.id);
   expect(JSON.stringify(orderReply(after, settled, []))).toContain(`“${words}”`);
@@ -90,10 +90,10 @@ test('a hint settles nothing, stands on the card and in the form, and in the aud
   });
   expect((await rig.due(order.id)).notifications).toEqual(rig.now);
   const words =
-    /Public records: a hint, no proof.*No registration of the name was seen\. Seen at `rdap\.example` <!date/;
+    /Public records: a hint, not proof.*No registration of the name was found\. Seen at `rdap\.example` <!date/;
   expect(await card(order.id)).toMatch(words);
   expect(JSON.stringify(seenInRecords(hinted))).toMatch(words);
-  expect(seenInRecords(order), 'before').toEqual(['Public records: nothing was seen that tells.']);
+  expect(seenInRecords(order), 'before').toEqual(['Public records: nothing conclusive found.']);
   const history = await rig.store.history(order.id, 'system');
   expect(JSON.stringify(orderHistory(order, history))).toMatch(
     /public records show, as a hint: .*No registration/,

@@ -350,7 +350,7 @@ describe('people who have left', () => {
     rig.absent.set('U0ALICE', 'left');
     await rig.runDue();
     expect(rig.service.received).toEqual([]);
-    expect(saidOf((await rig.read(order.id)).items[0])).toMatch(/whose account it uses/);
+    expect(saidOf((await rig.read(order.id)).items[0])).toMatch(/The account’s owner is no longer/);
   });
 
   test('while a name waits out a busy service have it sent no more', async () => {
@@ -387,7 +387,7 @@ describe('people who have left', () => {
     const order = await rig.approvedRenewal('cafe.rest');
     rig.absent.set('U0ALICE', 'unknown');
     await rig.startProcess().execute(order.id);
-    expect(rig.logged().split('Slack does not tell').length - 1, 'warnings of one try').toBe(1);
+    expect(rig.logged().split('Slack doesn’t confirm').length - 1, 'warnings of one try').toBe(1);
     for (let tries = 0; tries < 30; tries += 1) {
       rig.pass(MINUTE_MS);
       await rig.recover();
@@ -451,7 +451,7 @@ describe('a secret', () => {
     await rig.main.execute(order.id);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(saidOf(items[0])).toMatch(/not what was asked for.*nothing was sent/);
+    expect(saidOf(items[0])).toMatch(/no longer matches what was requested.*nothing was sent/);
     expect(rig.service.received).toEqual([]);
   });
 
@@ -492,7 +492,7 @@ describe('a secret', () => {
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 
-  test('that does not come with what is asked for is missed at once', async () => {
+  test('that does not come with the request is missed at once', async () => {
     expect(await rig.request('transfer', TRANSFER)).toEqual({
       kind: 'unsupported',
       issue: { code: 'not_sendable' },

@@ -247,11 +247,11 @@ describe('what people are told of an error', () => {
   it.each<[kind: ServiceErrorKind, outcome: 'FAILED' | 'UNKNOWN', summary: RegExp]>([
     ['auth', 'FAILED', /alice in context 4.*`\/domain link`/],
     ['refused', 'FAILED', /refused/],
-    ['busy', 'FAILED', /busy.*not carried out/],
+    ['busy', 'FAILED', /busy.*wasn’t carried out/],
     ['token_used', 'FAILED', /one-time tokens.*nothing was sent/],
     ['not_sent', 'FAILED', /nothing was sent/],
-    ['unsupported', 'FAILED', /Nothing was sent\. The service’s interface does not take it/],
-    ['invalid_input', 'FAILED', /Nothing was sent\. The service’s interface does not take it/],
+    ['unsupported', 'FAILED', /Nothing was sent\. The service’s interface doesn’t accept this/],
+    ['invalid_input', 'FAILED', /Nothing was sent\. The service’s interface doesn’t accept this/],
     ['unknown_outcome', 'UNKNOWN', /may have reached the service/],
     ['invalid_response', 'UNKNOWN', /may have reached the service/],
     ['unknown_outcome', 'FAILED', /nothing was sent/],
@@ -264,7 +264,7 @@ describe('what people are told of an error', () => {
   it('says that there was an answer where there was one that settles nothing', () => {
     const result = resultOfError(failure('unknown_outcome', { envelope }), 'UNKNOWN', account);
     expect(summaryText(result.summary)).toBe(
-      'The service answered, but its answer does not say clearly whether it was carried out.',
+      'The service responded, but not clearly whether it was carried out.',
     );
     expect(result).toMatchObject({ code: 'S0104', text: 'Renewed' });
   });
@@ -276,7 +276,7 @@ describe('what people are told of an error', () => {
 
   it('nothing of an unexpected error, which may hold anything', () => {
     for (const [outcome, summary] of [
-      ['UNKNOWN', /may have been under way/],
+      ['UNKNOWN', /may have been in progress/],
       ['FAILED', /nothing was sent/],
     ] as const) {
       const result = resultOfError(new Error('canary'), outcome, account);

@@ -103,7 +103,7 @@ describe('a request that was refused because its session had ended', () => {
     expect(statuses(order.id)).toEqual([401]);
     const ended = await rig.read(order.id);
     expect(ended).toMatchObject({ state: 'FAILED', items: [{ state: 'FAILED', attempts: 1 }] });
-    expect(saidOf(ended.items[0])).toMatch(/was not carried out.*not sent again/);
+    expect(saidOf(ended.items[0])).toMatch(/wasn’t carried out.*wasn’t sent again/);
     expect((await retryOrder(rig.orders, order.id, 'U0ALICE')).kind).toBe('accepted');
   });
 
@@ -177,13 +177,13 @@ describe('a process that was suspended between its mark and the first byte', () 
   test.each([
     ['before it connects', 2],
     ['while it connects', 3],
-  ])('%s sends nothing: the outcome is not known, and an approver settles it', async (_when, asked) => {
+  ])('%s sends nothing: outcome unknown, and an approver settles it', async (_when, asked) => {
     const order = await renewal();
     await rig.startProcess({ wallClock: jumpsAt(asked) }).execute(order.id);
     expect(statuses(order.id)).toEqual([]);
     const ended = await rig.read(order.id);
     expect(ended).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN', attempts: 1 }] });
-    expect(saidOf(ended.items[0])).toMatch(/suspended.*sent nothing.*taken it for lost/);
+    expect(saidOf(ended.items[0])).toMatch(/suspended.*sent nothing.*may have acted meanwhile/);
     rig.pass(MINUTE_MS);
     await rig.recover();
     await rig.runDue();

@@ -49,7 +49,7 @@ describe('an item in the log', () => {
   test.each<[what: string, state: string, done: string | undefined, ...events: OrderEvent[]]>([
     ['nothing was sent', 'unsent', undefined],
     ['its request left', 'sent', 'UNKNOWN', SENDING],
-    ['the service refused it for load', 'unsent', undefined, SENDING, BUSY],
+    ['refused by the service for load', 'unsent', undefined, SENDING, BUSY],
     ['it was sent again', 'sent', 'UNKNOWN', SENDING, BUSY, SENDING],
     ['its session ended', 'sent', 'UNKNOWN', SENDING, { ...SENDING, again: 'session_ended' }],
     ['it was answered', 'ended', 'SUCCEEDED', SENDING, ANSWERED],
@@ -132,7 +132,7 @@ describe('an added event allows no repeat', () => {
   });
 });
 
-describe('the rows of an order differ from its log', () => {
+describe('an order differs from its log', () => {
   const [requested] = logged(SENDING).log;
   const entry = (more: object) => ({ ...requested, kind: 'mandate_ended', ...more }) as OrderLogEntry;
   const mandate = (more: object = {}) =>

@@ -160,9 +160,9 @@ describe('an order that is said to be unsent', () => {
       const said = await threadOf(order.id);
       expect(said).toMatch(/<@U0ALICE>.*outcome is not known/);
       expect(said).toMatch(
-        /database has lost that it was.*answered that it was carried out.*S0100.*not sent again by itself\. <@U0BOB>/,
+        /the bot’s database lost the record.*confirmed that it was carried out.*S0100.*won’t be sent again automatically\. <@U0BOB>/,
       );
-      expect(rig.logged()).toContain('the database has lost that this was sent');
+      expect(rig.logged()).toContain('the database lost that this was sent');
 
       const settled = await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', 'the service shows it');
       expect(settled.ok).toBe(true);
@@ -265,7 +265,7 @@ describe('an order that has ended without its request', () => {
       expect(rig.service.timesSent(order.id)).toBe(1);
       const said = await threadOf(order.id);
       expect(said).toMatch(
-        /<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>: .*my database has lost that a request was sent/,
+        /<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>: .*my database lost the record of a request that was sent/,
       );
       expect(said).toMatch(words);
       expect(JSON.stringify(cardOf(ended, { approvers: [] }))).not.toContain('nothing was sent');
@@ -302,7 +302,7 @@ describe('an order that has ended without its request', () => {
       state: 'SUCCEEDED',
       items: [{ result: { stid: '20260301-test-1', late: 'SUCCEEDED' } }],
     });
-    expect(await threadOf(order.id)).toMatch(/database has lost that a request was sent/);
+    expect(await threadOf(order.id)).toMatch(/database lost the record of a request that was sent/);
     const kept = (await rig.store.history(order.id, 'system')).map((entry) => JSON.stringify(entry)).join();
     expect(kept).toContain('second');
     expect(kept).toContain('20260301-test-1');
@@ -321,7 +321,7 @@ describe('an order that the database knows nothing of', () => {
     });
     expect(ended.items.map(({ ctid }) => ctid)).toEqual([`${order.id}.1`, `${order.id}.2`]);
     expect(ended.items.map(({ result }) => result?.code)).toEqual(['S0100', 'S0100']);
-    expect(await threadOf(order.id)).toMatch(/database has lost that it was/);
+    expect(await threadOf(order.id)).toMatch(/the bot’s database lost the record/);
     const again = await rig.request('renew', { names: ['a.rest'], period: 1 });
     expect(again, 'its names are taken').toMatchObject({ kind: 'open_already', order: { id: order.id } });
   });
@@ -360,7 +360,7 @@ test('a server whose disk is put back while a request is out: one request, and w
   await until('its request is out', () => rig.service.timesSent(order.id) === 1);
   await restore();
   answer.open();
-  await until('keeping the answer has failed', () => rig.logged().includes('keeping the outcome'));
+  await until('keeping the answer has failed', () => rig.logged().includes('saving the outcome'));
   await server.start();
   await execution;
 

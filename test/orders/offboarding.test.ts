@@ -114,8 +114,8 @@ test('stops what rests on the person and nothing else', async () => {
   memberships.set('U0ALICE', 'left');
   await start();
   expect(linked.map(({ userId }) => userId)).toEqual(['U0BOB']);
-  expect(saidOf((await rig.read(own.id)).items[0])).toMatch(/^The person who asked is no longer/);
-  expect(saidOf((await rig.read(theirs.id)).items[0])).toMatch(/^The person whose account it uses/);
+  expect(saidOf((await rig.read(own.id)).items[0])).toMatch(/^The requester is no longer/);
+  expect(saidOf((await rig.read(theirs.id)).items[0])).toMatch(/^The account’s owner is no longer/);
   expect((await rig.read(other.id)).state).toBe('PENDING');
   expect((await rig.read(over.id)).state).toBe('CANCELLED');
   expect((await rig.due(own.id)).notifications).toBeInstanceOf(Date);

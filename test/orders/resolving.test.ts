@@ -236,7 +236,7 @@ describe('an answer that comes after all', () => {
         state: outcome,
         items: [{ state: outcome, result: { resolvedBy: 'U0BOB', late: outcome } }],
       });
-      expect(await reply(order.id)).toMatch(/agrees with what was settled/);
+      expect(await reply(order.id)).toMatch(/agrees with how it was settled/);
       expect((await rig.due(order.id)).notifications, 'it is shown').toBeInstanceOf(Date);
     },
   );
@@ -254,7 +254,7 @@ describe('an answer that comes after all', () => {
     });
     const said = await reply(order.id);
     expect(said).toMatch(/<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>.*contradicts/);
-    expect(said).toMatch(/<@U0BOB> settled it as not done.*it was carried out.*S0100/);
+    expect(said).toMatch(/<@U0BOB> settled it as failed.*it was carried out.*S0100/);
     expect(JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',

@@ -196,7 +196,7 @@ describe('while a bot lives', () => {
     await restore();
     await server.start();
     expect(await living.tries(order)).toBe('UNKNOWN');
-    expect(living.logged).toContain('the server has lost commits');
+    expect(living.logged).toContain('the server lost commits');
     expect(saidOf((await living.store.load(order, 'system'))?.items[0])).toMatch(/put back from a backup/);
     expect(await living.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
   });

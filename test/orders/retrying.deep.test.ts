@@ -324,11 +324,11 @@ describe('who retries is asking', () => {
     const failed = await failedRenewal('told.rest');
     const again = await retry(failed.id, 'U0BOB');
     expect(await thread(again.id)).toMatch(
-      /<@U0ALICE>: \*Renew told\.rest.*<@U0BOB> asks for it again, with your account `alice in context 4`/,
+      /<@U0ALICE>: \*Renew told\.rest.*<@U0BOB> requested it again, with your account `alice in context 4`/,
     );
     const card = JSON.stringify(cardOf(again, { approvers: ['U0CAROL'] }));
     expect(card).toMatch(/<@U0BOB> asks/);
-    expect(card).toMatch(/With the account of <@U0ALICE>.*alice\/4/);
+    expect(card).toMatch(/Account of <@U0ALICE>.*alice\/4/);
     const own = await failedRenewal('own.rest');
     expect(await thread((await retry(own.id)).id), 'for herself').toBe('[]');
   });

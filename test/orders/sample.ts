@@ -98,7 +98,7 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
   };
 }
 
-/** What is sent to renew a name. */
+/** What will be sent to renew a name. */
 export function renewalOf(name: string, period: number): RequestDescription {
   return { interface: 'json', method: 'POST', path: `/domain/${name}/_renew`, body: { period } };
 }

@@ -140,7 +140,7 @@ describe('which event applies in which state', () => {
     ['approved at the moment it runs out', approved('U0CAROL', 'U0CAROL'), 'U0CAROL', {}, hoursLater(72)],
     ['approved, which does not stand', approved('U0CAROL'), 'U0CAROL', { PENDING: 'PENDING' }],
     [
-      'approved alone in an emergency',
+      'approved by one admin (break glass)',
       emergencyApproved('U0ADA'),
       'U0ADA',
       { PENDING: 'APPROVED' },

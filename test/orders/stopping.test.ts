@@ -61,7 +61,7 @@ describe('an order that waits out a 429', () => {
     const order = await waiting(['busy.rest']);
     expect(order).toMatchObject({ state: 'APPROVED', items: [{ state: 'WAITING', attempts: 1 }] });
     const before = await card(order.id);
-    expect(before).toMatch(/To be sent again.*waits until <!date\^1772356200\^.*The service is busy\./);
+    expect(before).toMatch(/Waiting for a retry.*waiting until <!date\^1772356200\^.*The service is busy\./);
     expect(before).toContain('order_stop');
 
     expect(await stop(order.id)).toBe('CANCELLED');
@@ -79,7 +79,7 @@ describe('an order that waits out a 429', () => {
       'stopped by U0ALICE',
     ]);
     const history = JSON.stringify(orderHistory(order, await rig.store.history(order.id, 'system')));
-    expect(history).toMatch(/stopped: what was not sent is not sent any more by <@U0ALICE>/);
+    expect(history).toMatch(/stopped: the rest won’t be sent by <@U0ALICE>/);
     await goOn();
     expect(rig.service.received).toHaveLength(1);
   });
@@ -102,10 +102,10 @@ describe('an order that waits out a 429', () => {
 
   test('is stopped by approvers too, and by nobody else', async () => {
     const order = await waiting(['busy.rest']);
-    expect(await stop(order.id, 'U0EVE')).toMatch(/Only the person who asked, or an approver, can stop/);
+    expect(await stop(order.id, 'U0EVE')).toMatch(/Only the requester or an approver can stop/);
     expect(await rig.read(order.id)).toEqual(order);
     expect(await stop(order.id, 'U0DORA'), 'an approver by her group').toBe('CANCELLED');
-    expect(await stop(order.id, 'U0BOB')).toMatch(/is cancelled; nothing waits to be sent/);
+    expect(await stop(order.id, 'U0BOB')).toMatch(/is cancelled; nothing is waiting to be sent/);
   });
 
   test('wipes what was sealed for it', async () => {
@@ -158,9 +158,9 @@ describe('of several names', () => {
     expect(await stop(id)).toBe('EXECUTING');
     expect(await card(id), 'nothing is left to stop').not.toContain('order_stop');
     expect(await thread(id)).toMatch(
-      /stopped it.*Not sent: \*e\.rest\*, \*f\.rest\*\. What was sent before goes on/,
+      /stopped it.*Not sent: \*e\.rest\*, \*f\.rest\*\. Requests already sent continue/,
     );
-    expect(await stop(id)).toMatch(/on its way and cannot be called back/);
+    expect(await stop(id)).toMatch(/being sent and can’t be stopped/);
     const again = await rig.request('renew', { names: ['e.rest', 'f.rest'], period: 1 });
     expect(again.kind, 'while the others are under way').toBe('accepted');
     expect((await rig.request('renew', { names: ['a.rest'], period: 1 })).kind).toBe('open_already');
@@ -245,12 +245,12 @@ test('what may have been carried out before is unknown, and not cancelled', asyn
 describe('Stop', () => {
   test('is refused with words before the approval and after the end', async () => {
     const order = await rig.ask('renew', { names: ['early.rest'], period: 1 });
-    expect(await stop(order.id)).toMatch(/not approved yet.*can cancel/);
+    expect(await stop(order.id)).toMatch(/isn’t approved yet.*can cancel/);
     expect(await card(order.id)).not.toContain('order_stop');
     await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.runDue();
-    expect(await stop(order.id)).toMatch(/is done; nothing waits/);
-    expect(await stop('nothing')).toMatch(/no such order/);
+    expect(await stop(order.id)).toMatch(/is done; nothing is waiting/);
+    expect(await stop('nothing')).toMatch(/This order doesn’t exist/);
   });
 
   test('before anything was tried says that nothing was sent', async () => {
@@ -309,7 +309,7 @@ describe('Stop', () => {
       const { state } = await rig.read(order.id);
       expect(rig.service.timesSent(order.id), said).toBe(state === 'CANCELLED' ? 0 : 1);
       expect(['CANCELLED', 'SUCCEEDED']).toContain(state);
-      expect(said).toMatch(state === 'CANCELLED' ? /^CANCELLED$/ : /on its way|is done/);
+      expect(said).toMatch(state === 'CANCELLED' ? /^CANCELLED$/ : /being sent|is done/);
       if (state === 'CANCELLED') seen.cancelled += 1;
       else seen.sent += 1;
     }

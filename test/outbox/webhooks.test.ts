@@ -165,7 +165,7 @@ test('a webhook that nobody takes for three days is given up, and the next one f
   await queue(opened('cafe.rest', 'registrar'));
   await runUntil(webhooks, 3 * DAY + 3_600);
   expect(typesAt(receiver).at(-1)).toBe('incident.opened:registrar');
-  expect(logged.join()).toContain('it is given up');
+  expect(logged.join()).toContain('the webhook is dropped');
   receiver.answers((response) => response.end());
   await runUntil(webhooks, 3 * DAY + 7_200);
   expect(await waiting()).toBe(0);
@@ -422,7 +422,7 @@ describe('an order whose outcome is not known', () => {
           code: 'unknown',
           task: order.task,
           names: ['cafe.rest'],
-          text: `Renew cafe.rest: the outcome of order ${order.id} is not known, and an approver has to settle it.`,
+          text: `Renew cafe.rest: the outcome of order ${order.id} is unknown. An approver has to settle it.`,
         },
       },
     ]);

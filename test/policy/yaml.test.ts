@@ -117,11 +117,11 @@ describe('what is wrong has its line', () => {
   test('and a sentence that says what to write', () => {
     const read = policyFromYaml(EXAMPLE.replace('48h', 'soon'), VOCABULARY);
     expect(read.ok ? [] : read.issues.map(policyIssueSentence)).toEqual([
-      'Line 7, rule “transfers of the brand”, field “ttl”: “soon” is no length of time. Write it like these: 90s, 15m, 48h, 7d.',
+      'Line 7, rule “transfers of the brand”, field “ttl”: “soon” isn’t a duration. Write it like these: 90s, 15m, 48h, 7d.',
     ]);
     const star = policyFromYaml('- names: [*.rest]\n', VOCABULARY);
     expect(star.ok ? [] : star.issues.map(policyIssueSentence)).toEqual([
-      'Line 1: “*.rest” is an anchor or alias. Write out what it stands for; a text that starts so goes into quotes, such as "*.rest".',
+      'Line 1: “*.rest” is a YAML anchor or alias. Write out its value, or quote a text that starts like this, such as "*.rest".',
     ]);
   });
 });

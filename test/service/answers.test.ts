@@ -99,7 +99,7 @@ describe('what an answer means for a charge', () => {
     answering(200, status('S0502', 'SUCCESS'));
     const other = await errorOf(renew());
     expect(other.message).toBe(
-      'renewing cafe.rest: the service answered with the success code of another task: S0502 said',
+      'renewing cafe.rest: the service responded with the success code of another task: S0502 said',
     );
     expect(other).toMatchObject({ code: 'S0502', text: 'said', stid: 's-1' });
     answering(200, status('S0105', 'ERROR'));
@@ -592,7 +592,7 @@ describe('what cannot be sent', () => {
       /"title".*JSON/,
     ],
     [
-      'an e-mail redirect over JSON',
+      'an email redirect over JSON',
       () => client.run(redirectUpdate, { ...redirect, type: 'email' }),
       /"type".*DOMAIN/,
     ],

@@ -75,7 +75,7 @@ export function http(status: number, body: string | Buffer, headers: readonly st
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes]);
 }
 
-/** Answers every request alike; {@link OK_JSON} with the success code of what is asked for. */
+/** Answers every request alike; {@link OK_JSON} with the success code of the request. */
 export function always(status: number, body: string | Buffer, headers: readonly string[] = []): Respond {
   return (request, socket) => {
     socket.write(http(status, body === OK_JSON ? okJson(request) : body, headers));
@@ -95,7 +95,7 @@ const SHOWN_CODES = [
   [/^POST \S*\/domainPrereg\/_search[ ?]/, 'S0110005'],
 ] as const;
 
-/** {@link OK_JSON} with the success code of what is asked for, where the document shows one. */
+/** {@link OK_JSON} with the success code of the request, where the document shows one. */
 export function okJson({ line }: Pick<RawRequest, 'line'>): string {
   const [, code = 'S0999'] = SHOWN_CODES.find(([asked]) => asked.test(line)) ?? [];
   return OK_JSON.replace('S0999', code);

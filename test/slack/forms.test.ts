@@ -122,7 +122,7 @@ describe('help', () => {
 
   it('answers a slip with the nearest subcommand', () => {
     expect(unknownCommand('<!channel>`', 'renew').text).toBe(
-      'There is no /domain &lt;!channel&gt;ˋ. Did you mean /domain renew? /domain help lists everything.',
+      '/domain &lt;!channel&gt;ˋ doesn’t exist. Did you mean /domain renew? /domain help lists everything.',
     );
   });
 });

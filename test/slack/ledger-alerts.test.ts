@@ -17,7 +17,7 @@ const said = (event: TeamEvent) => {
 
 test.each(LEDGER_DIFFERENCES)('a difference says what happened and where to read what to do: %s', (code) => {
   const text = said({ ...common, kind: 'ledger_differs', differences: [{ code, count: 3, first: 12 }] });
-  expect(text).toContain('The ledger does not fit the log');
+  expect(text).toContain('The ledger doesn’t match the log');
   expect(text).toContain('(3)');
   expect(text).toContain('docs/ledger.md');
 });
@@ -25,12 +25,12 @@ test.each(LEDGER_DIFFERENCES)('a difference says what happened and where to read
 test('a backup that was put back says from where its numbers are given again', () => {
   const takenAt = '2026-11-24T04:00:00.000Z';
   expect(said({ ...common, kind: 'database_restored', takenAt, seal: 812 })).toContain(
-    'goes on after seal 812',
+    'continues after seal 812',
   );
 });
 
 test('events that wait for a seal are told with what goes on all the same', () => {
-  expect(said({ ...common, kind: 'sealing_stalled' })).toContain('Orders go on');
+  expect(said({ ...common, kind: 'sealing_stalled' })).toContain('Orders continue');
 });
 
 test('nothing of what was forgotten', () => {

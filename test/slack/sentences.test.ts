@@ -19,13 +19,13 @@ function sentencesIn(source: string): string[] {
 
 describe('a sentence is found', () => {
   test.each([
-    ["call.respond('Nothing was changed.');", 1],
+    ["call.respond('Nothing was sent.');", 1],
     ['const result = { say: `It was put back.` };', 1],
-    ["const A = 'Only the person who asked can confirm.';", 1],
+    ["const A = 'Only the requester can confirm.';", 1],
     ["const ROW = { usage: 'watch NAME [DAY]', summary: 'Put a name on the watch list' };", 0],
     ["const NAME = field({ label: 'The whole name', kind: 'text' }, z.string('Give the name.'));", 0],
     ["const DAYS = z\n  .string()\n  .regex(/a/, 'Give a whole number.');", 0],
-    ["deps.log.warn({ err }, 'asking whether somebody is an admin');", 0],
+    ["deps.log.warn({ err }, 'checking whether a person is an admin');", 0],
   ])('%s: %i', (source, count) => {
     expect(sentencesIn(source)).toHaveLength(count);
   });

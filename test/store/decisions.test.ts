@@ -38,7 +38,7 @@ beforeEach(async () => {
 const deps = () => ({
   portfolio: createPortfolioStore(rig.database, TEAM),
   store: rig.store,
-  rdap: { lookup: async () => ({ kind: 'unavailable', reason: 'nobody is asked' }) as const },
+  rdap: { lookup: async () => ({ kind: 'unavailable', reason: 'no order was created' }) as const },
   now: () => rig.now,
   log: silent,
 });

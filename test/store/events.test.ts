@@ -76,7 +76,7 @@ test('an event that cannot be read is named, and other orders are shown', async 
      VALUES ('order', $1, 'asked', 'U0BOB', $2, '{"version": 2, "state": "PENDING"}') RETURNING seq`,
     [odd.id, at(1_000)],
   );
-  const named = { cause: { message: `event ${seq} of the log cannot be read` } };
+  const named = { cause: { message: `event ${seq} of the log can’t be read` } };
   const [refused, shown] = await Promise.allSettled(
     [odd, sound].map(({ id }) => rig.store.loadWithHistory(id, 'system')),
   );
@@ -84,7 +84,7 @@ test('an event that cannot be read is named, and other orders are shown', async 
   expect(shown).toMatchObject({ status: 'fulfilled', value: { order: { id: sound.id } } });
   await expect(rig.store.history(odd.id, 'system')).rejects.toMatchObject(named);
   await expect(collect(createEventLog(rig.database, '').read(at(1_000), at(1_001)))).rejects.toMatchObject({
-    message: `event ${seq} of the log cannot be read`,
+    message: `event ${seq} of the log can’t be read`,
   });
 });
 

@@ -78,9 +78,7 @@ function kindOf({ text, blocks, metadata: about, isReply }: Shown): Kind | undef
   // What contradicts what people were told is an alarm.
   if (
     has(/^late_/) ||
-    /contradicts what was settled|database has lost that/.test(
-      blocks.flatMap((block) => textsOf(block)).join(),
-    )
+    /contradicts how it was settled|database lost/.test(blocks.flatMap((block) => textsOf(block)).join())
   )
     return { name: 'an alarm', lines: 14 };
   if (order !== undefined && isReply && (ENDED.has(order.state) || order.state === 'UNKNOWN'))

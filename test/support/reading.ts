@@ -102,13 +102,13 @@ export function unreadable(text: string, blocks: readonly JsonObject[]): string[
 
 /** What people typed, the service or Slack said, and what people are to type. */
 const QUOTED =
-  /“[^”]*”|The service says:.*|Slack says \w+|Slack refuses this \(\w+\)|```[\s\S]*?```|`[^`]*`|:[a-z+-][a-z0-9_+-]*:/g;
+  /“[^”]*”|The service says:.*|Slack says \w+|Slack refused this \(\w+\)|```[\s\S]*?```|`[^`]*`|:[a-z+-][a-z0-9_+-]*:/g;
 
 /** Every text inside a block, in its sequence; values, ids and styles are no texts. */
 export function textsOf(value: Json | undefined): string[] {
   if (Array.isArray(value)) return value.flatMap((each) => textsOf(each));
   if (value === undefined || value === null || typeof value !== 'object') return [];
-  // What the service said, as it came.
+  // Response of the service, as it came.
   if ('type' in value && value['type'] === 'rich_text_preformatted') return [];
   return Object.entries(value).flatMap(([field, inner]) => {
     // A placeholder is an example of what people type.

@@ -7,7 +7,7 @@ export interface RegistryShape {
   readonly registry: string;
   /** The body of the answer for `cafe.rest`. */
   readonly record: Readonly<Record<string, unknown>>;
-  /** What is read: a value, `[]` for what is absent, a text for what can't be read, undefined for what is not told. */
+  /** What is read: a value, `[]` for what is absent, a text for what can't be read, undefined for what unknown. */
   readonly reads: Readonly<Record<string, readonly string[] | string | undefined>>;
 }
 

@@ -127,7 +127,7 @@ export function arrangedList(database: Database) {
   return {
     ...createWatchListStore(database),
 
-    /** @returns false when the name is on the list already */
+    /** @returns false when the name is already on the list */
     async add(domain: WatchedDomain): Promise<boolean> {
       try {
         await database.run(insertDomain(domain));

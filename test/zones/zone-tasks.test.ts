@@ -70,7 +70,7 @@ test('a task that the profile does not offer is refused; without a list everythi
     tasks: { ...rest.tasks, restore: { available: false, chargeable: true, processing: 'manual' } },
   };
   expect(checkTask(poor, taskOf('restore')).map(zoneIssueText)).toEqual([
-    'Restoring deleted names is not possible in .rest. Ask the domain service for another way.',
+    'Restoring deleted names isn’t possible in .rest. Ask the domain service for another way.',
   ]);
   expect(checkTask({ ...rest, tasks: {} }, taskOf('renew'))).toHaveLength(1);
   for (const task of Object.values(TASKS)) {
@@ -82,15 +82,15 @@ test('a task that the profile does not offer is refused; without a list everythi
 test('what an approver must know about each task in .rest', () => {
   const said = each(say(rest));
   expect(said['create']).toMatch(
-    /costs money.*cost more at registration.*each need an e-mail address.*60 days/,
+    /costs money.*cost more at registration.*each need an email address.*60 days/,
   );
   expect(said['transfer']).toMatch(/costs money.*5 days.*renews.*auth code/);
-  expect(said['renew']).toMatch(/costs money.*possibly at renewal.*no unit; it is taken for years/);
+  expect(said['renew']).toMatch(/costs money.*possibly at renewal.*no unit; years are assumed/);
   expect(said['restore']).toMatch(/costs money.*by hand.*30 days/);
-  expect(said['delete']).toMatch(/30 days.*5 days later anybody/);
+  expect(said['delete']).toMatch(/30 days.*5 days later anyone/);
   expect(said['delete']).not.toContain('This costs money');
   expect(said['owner-change']).toMatch(
-    /no place for the new owner.*current and the new registrant are notified.*60 days.*opts out/,
+    /no field for the new owner.*current and the new registrant are notified.*60 days.*opts out/,
   );
 });
 

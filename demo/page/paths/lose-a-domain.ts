@@ -57,7 +57,7 @@ export const loseADomain: GuidedPath = {
     },
     {
       title: 'Let it be stolen',
-      text: 'Somebody else takes the name: its locks go, then it is transferred, and leads elsewhere.',
+      text: 'Somebody else takes the name: its locks go, then it is transferred, and has other nameservers.',
       isDone: isStolen,
       deed: {
         route: '/local/theft',
@@ -81,7 +81,7 @@ export const loseADomain: GuidedPath = {
       next: () => ({ kind: 'panel', panel: 'webhooks' }),
     },
   ],
-  text: 'That is how a theft is heard of. Raise it tells the name’s owner, the approvers and the admins; It was us ends it.',
+  text: 'That is how a theft is heard of. Raise the alarm notifies the name’s owner, the approvers and the admins; It was us ends it.',
   seenNow(situation) {
     const { snapshot, place, panel } = situation;
     const told = incident(situation);

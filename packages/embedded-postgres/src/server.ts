@@ -332,7 +332,7 @@ function versionMismatch(home: Home, made: number, major: number): EmbeddedPostg
   return new EmbeddedPostgresError(
     'version_mismatch',
     [
-      `the embedded database in ${home.folder} was made by PostgreSQL ${made}, and this release brings PostgreSQL ${major}. Nothing was changed. To carry the data over:`,
+      `the embedded database in ${home.folder} was made by PostgreSQL ${made}, and this release brings PostgreSQL ${major}. Nothing changed. To carry the data over:`,
       '1. in the release that you ran before: npm run migrate -- --serve, which says how to reach the data',
       '2. in another terminal, with what it says: pg_dump … > domain-steward.sql; then end it with Ctrl-C',
       `3. move ${home.folder} away; keep it until all is well`,

@@ -79,7 +79,7 @@ export type Fault = FaultBase &
         /** 400 over JSON, 200 over XML when not given. */
         readonly httpStatus?: number;
       }
-    | /** RDAP only: no such domain, or an expiry that is not a date. */ {
+    | /** RDAP only: no such domain, or an expiry that isn’t a date. */ {
         readonly kind: 'rdap_not_found' | 'rdap_wrong_date';
       }
   );

@@ -5,9 +5,9 @@ import { type Command, CommandError, onlyArgument, withBotDatabase } from './com
 
 export const backupCommand: Command = {
   usage: 'FILE',
-  summary: 'take a backup of the database, while the bot works or not',
+  summary: 'back up the database, also while the bot runs',
   details:
-    'FILE must not be there yet. In a folder the backup gets a name of its own; - writes it to standard output.\nThe keys (CREDENTIALS_KEYS) are not in it: keep them in another place.',
+    'FILE must not exist yet. In a folder the backup gets its own name; - writes it to standard output.\nThe keys (CREDENTIALS_KEYS) are not in it: keep them elsewhere.',
   options: {},
   async run({ args, env, print }) {
     const target = onlyArgument(args, 'FILE');
@@ -20,12 +20,10 @@ export const backupCommand: Command = {
     );
     say(`The backup${toStdout ? '' : ` ${path}`} is complete: the database of ${takenAt.toISOString()}.`);
     say(
-      `It needs ${keys.length === 0 ? 'no key' : `the keys ${keys.join(', ')} of CREDENTIALS_KEYS`} to be of use.`,
+      `To restore it you need ${keys.length === 0 ? 'no key' : `the keys ${keys.join(', ')} of CREDENTIALS_KEYS`}.`,
     );
     if (orders.underWay > 0)
-      say(
-        `Approved orders that had not ended: ${orders.underWay}. Put back, they are for a person to settle.`,
-      );
+      say(`Approved orders in progress: ${orders.underWay}. After a restore, a person has to settle them.`);
     return undefined;
   },
 };
@@ -33,6 +31,6 @@ export const backupCommand: Command = {
 async function freePath(target: string): Promise<string> {
   const found = await stat(target).catch(() => undefined);
   if (found === undefined) return target;
-  if (!found.isDirectory()) throw new CommandError(`${target} is there already. Nothing was changed.`);
+  if (!found.isDirectory()) throw new CommandError(`${target} already exists. Nothing changed.`);
   return join(target, `domain-steward-${new Date().toISOString().replaceAll(':', '')}.sql.gz`);
 }

@@ -40,7 +40,7 @@ export class CommandError extends Error {
 export function onlyArgument(args: readonly string[], what: string): string {
   const [only, ...more] = args;
   if (only === undefined || only === '') throw new UsageError(`${what} is missing.`);
-  if (more.length > 0) throw new UsageError(`There is one ${what}, not ${args.length}.`);
+  if (more.length > 0) throw new UsageError(`Expected one ${what}, got ${args.length}.`);
   return only;
 }
 
@@ -75,11 +75,11 @@ export async function withBotDatabase<T>(
   const settings = readDatabaseSettings(env);
   const folder = join(settings.dataDir, 'postgres');
   if (settings.databaseUrl === undefined && !existsSync(folder))
-    throw new CommandError(`There is no database in ${folder}. Look at DATABASE_URL and DATA_DIR.`);
+    throw new CommandError(`There is no database in ${folder}. Check DATABASE_URL and DATA_DIR.`);
   return withDatabase(settings, print, async (url) => {
     if (!(await withSession(url, hasTables)))
       throw new CommandError(
-        'The database has no tables of Domain Steward. Look at DATABASE_URL and DATA_DIR; the bot makes them when it starts, and npm run migrate without it.',
+        'The database has no tables of Domain Steward. Check DATABASE_URL and DATA_DIR. The bot creates the tables when it starts; npm run migrate does it without the bot.',
       );
     return work(url);
   });

@@ -14,9 +14,9 @@ import { type Command, UsageError, withDatabase } from './command.ts';
 
 export const doctorCommand: Command = {
   usage: '',
-  summary: 'try every setting for real, and say what to do',
+  summary: 'check every setting for real, and say what to do',
   details:
-    'A line for each check: ok, warning or wrong. It ends with 1 when something is wrong. While the bot runs it can say most.',
+    'One line per check: ok, warning or wrong. Exit code 1 if something is wrong. It checks most while the bot runs.',
   options: {},
   async run({ args, env, print }) {
     if (args.length > 0) throw new UsageError('doctor takes no arguments.');
@@ -45,7 +45,7 @@ export const doctorCommand: Command = {
       await withDatabase(config, () => undefined, examineWith);
     } catch (error) {
       if (!(error instanceof MigrationError || error instanceof EmbeddedPostgresError)) throw error;
-      report(wrong('Database', `${error.message}.`, 'Mend that first.'));
+      report(wrong('Database', `${error.message}.`, 'Fix that first.'));
       await examineAll(withSaved(config.team, {}), undefined);
     }
     print(summaryOf(found));

@@ -5,27 +5,27 @@ import { type Command, DRY_RUN, onlyArgument, printChanges, UsageError, withBotD
 
 export const forgetPersonCommand: Command = {
   usage: 'ID [--dry-run]',
-  summary: 'take a person who left out of everything that is kept',
+  summary: 'remove a person who left from all data',
   details:
-    'ID is their Slack user id. Their credentials and their calendar go; in the log they become “former”, and its hashes stay.\nMessages in Slack are Slack’s: delete them there. With --dry-run nothing is changed.',
+    'ID is their Slack user id. Their credentials and calendar are deleted; in the log they become “former”, and its hashes stay.\nMessages in Slack stay: delete them there. With --dry-run nothing changes.',
   options: DRY_RUN,
   async run({ args, values, env, print }) {
     const person = onlyArgument(args, 'ID');
-    if (!/^[UW][A-Z0-9]{2,}$/.test(person)) throw new UsageError(`${person} is no Slack user id (U…).`);
+    if (!/^[UW][A-Z0-9]{2,}$/.test(person)) throw new UsageError(`${person} isn’t a Slack user id (U…).`);
     const dryRun = values['dry-run'] === true;
     const forgetting = await withBotDatabase({ env, print }, (url) =>
       withSession(url, (client) => forgetPerson(client, person, { dryRun })),
     );
     if (!forgetting.done) {
-      print(`${person} is still needed, so nothing was changed:`);
+      print(`${person} is still in use, so nothing changed:`);
       for (const needed of forgetting.needed) print(`  ${sentenceOf(needed)}`);
       return 1;
     }
-    if (forgetting.changes.length === 0) print(`Nothing is kept of ${person}.`);
-    else print(dryRun ? `${person} would be forgotten in:` : `${person} is forgotten in:`);
+    if (forgetting.changes.length === 0) print(`No data about ${person}.`);
+    else print(dryRun ? `${person} would be removed from:` : `${person} is removed from:`);
     printChanges(forgetting.changes, print);
     for (const name of variablesWith(env, person))
-      print(`${name} in the environment still names ${person}: take them off.`);
+      print(`${name} in the environment still names ${person}: remove them.`);
     return undefined;
   },
 };
@@ -35,10 +35,10 @@ function sentenceOf(needed: StillNeeded): string {
     case 'open_order':
       return `The order ${needed.orderId} names them and hasn't ended: wait for it, or stop it.`;
     case 'setting':
-      return `${needed.name.toUpperCase()} names them: take them off in /domain settings.`;
+      return `${needed.name.toUpperCase()} names them: remove them in /domain settings.`;
     case 'policy':
-      return 'A rule of the policy names them: take them out in /domain policy.';
+      return 'A policy rule names them: remove them in /domain policy.';
     case 'policy_draft':
-      return 'The draft of the policy names them: take them out in /domain policy.';
+      return 'The policy draft names them: remove them in /domain policy.';
   }
 }

@@ -6,14 +6,14 @@ export const keyFingerprintCommand: Command = {
   usage: '',
   summary: 'list passkeys with their fingerprints, for SIGNING_ROOTS',
   details:
-    'Compare what is listed with what the page showed to the owner of the passkey, face to face, before it goes into SIGNING_ROOTS.',
+    'Before a fingerprint goes into SIGNING_ROOTS, compare it with the one on its owner’s screen, in person.',
   options: {},
   async run({ args, env, print }) {
     if (args.length > 0) throw new UsageError('It takes no arguments.');
     const keys = await withBotDatabase({ env, print }, (url) =>
       withSession(url, (client) => readKeys(client)),
     );
-    if (keys.length === 0) print('There are no passkeys yet. Somebody adds one with /domain key.');
+    if (keys.length === 0) print('No passkeys yet. Add one with /domain key.');
     for (const { fingerprint, owner, label, at, isRevoked } of keys) {
       const named = label === '' ? '' : ` “${label}”`;
       print(`${fingerprint}  ${owner}${named}, added ${at.toISOString()}${isRevoked ? ', revoked' : ''}`);

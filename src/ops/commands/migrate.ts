@@ -6,9 +6,8 @@ import { type Command, UsageError, withDatabase } from './command.ts';
 
 export const migrateCommand: Command = {
   usage: '[--serve]',
-  summary: 'bring the database to this release’s schema, without starting the bot',
-  details:
-    'With --serve it only serves the embedded database as it is, for psql and pg_dump, until it is interrupted.',
+  summary: 'migrate the database to this release’s schema, without starting the bot',
+  details: 'With --serve it only serves the embedded database, for psql and pg_dump, until interrupted.',
   options: { serve: { type: 'boolean', default: false } },
   async run({ args, values, env, print }) {
     if (args.length > 0) throw new UsageError('migrate takes no arguments.');
@@ -19,7 +18,7 @@ export const migrateCommand: Command = {
     }
     await withDatabase(settings, print, async (url) => {
       const { applied } = await migrate({ url, log: print });
-      if (applied.length === 0) print('The database is up to date: no migration was missing.');
+      if (applied.length === 0) print('The database is up to date.');
     });
     return undefined;
   },
@@ -34,7 +33,7 @@ async function serve(dataDir: string, print: (line: string) => void): Promise<vo
     const { hostname, port } = new URL(embedded.url);
     const password = join(dataDir, 'postgres', 'password');
     print(
-      `Until Ctrl-C, reach it like this:\nPGPASSWORD="$(cat '${password}')" psql -h ${hostname} -p ${port} -U postgres postgres`,
+      `Until Ctrl-C, connect with:\nPGPASSWORD="$(cat '${password}')" psql -h ${hostname} -p ${port} -U postgres postgres`,
     );
     await interrupted;
   } finally {

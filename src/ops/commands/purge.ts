@@ -8,11 +8,11 @@ const DAY_MS = 86_400_000;
 
 export const purgeCommand: Command = {
   usage: '--before DATE [--dry-run]',
-  summary: 'delete orders that ended before a day, and the log of before it',
-  details: `DATE is like 2023-11-25, in UTC, at least ${MIN_AGE_DAYS} days ago. The log of orders that are kept stays, and so do the hashes of all of it.\nWhat orders of this year took out of budgets goes with them. With --dry-run nothing is deleted.`,
+  summary: 'delete orders that ended before a date, and older log events',
+  details: `DATE is like 2023-11-25, in UTC, at least ${MIN_AGE_DAYS} days ago. The log of orders that are kept stays, and so do all hashes.\nBudget amounts of deleted orders are deleted too. With --dry-run nothing is deleted.`,
   options: { before: { type: 'string' }, ...DRY_RUN },
   async run({ args, values, env, print }) {
-    if (args.length > 0) throw new UsageError('The day is given with --before.');
+    if (args.length > 0) throw new UsageError('Give the date with --before.');
     const before = dayOf(values['before']);
     if (Date.now() - before.getTime() < MIN_AGE_DAYS * DAY_MS)
       throw new UsageError(`DATE must be at least ${MIN_AGE_DAYS} days ago.`);
@@ -22,8 +22,7 @@ export const purgeCommand: Command = {
     );
     const day = before.toISOString().slice(0, 10);
     if (changes.length === 0) print(`Nothing ended before ${day}.`);
-    else
-      print(dryRun ? `What ended before ${day} would be deleted:` : `What ended before ${day} is deleted:`);
+    else print(dryRun ? `Ended before ${day}, would be deleted:` : `Ended before ${day}, deleted:`);
     printChanges(changes, print);
     return undefined;
   },
@@ -33,6 +32,6 @@ function dayOf(text: unknown): Date {
   if (typeof text !== 'string') throw new UsageError('--before DATE is missing.');
   const day = new Date(`${text}T00:00:00Z`);
   if (!/^\d{4}-\d\d-\d\d$/.test(text) || Number.isNaN(day.getTime()) || !day.toISOString().startsWith(text))
-    throw new UsageError(`${text} is no day like 2023-11-25.`);
+    throw new UsageError(`${text} isn’t a date like 2023-11-25.`);
   return day;
 }

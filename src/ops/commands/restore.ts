@@ -31,7 +31,7 @@ async function opened(path: string) {
     return await open(path);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new CommandError(`The backup cannot be read: ${reason}`, { cause });
+    throw new CommandError(`The backup can’t be read: ${reason}`, { cause });
   }
 }
 
@@ -42,10 +42,13 @@ async function withEmptyDatabase<T>(
 ): Promise<T> {
   const { databaseUrl, dataDir } = settings;
   if (databaseUrl !== undefined)
-    return explained(work(databaseUrl.reveal()), 'Make an empty one (createdb), and set DATABASE_URL to it.');
+    return explained(
+      work(databaseUrl.reveal()),
+      'Create an empty one (createdb), and set DATABASE_URL to it.',
+    );
   const embedded = await startEmbeddedPostgres({ dataDir, log: print });
   const folder = join(dataDir, 'postgres');
-  const how = `To put the backup in its place, move it away first: mv '${folder}' '${folder}.before-restore'`;
+  const how = `To restore the backup there, move it away first: mv '${folder}' '${folder}.before-restore'`;
   try {
     return await explained(work(embedded.url), how);
   } finally {
@@ -66,19 +69,19 @@ async function explained<T>(work: Promise<T>, how: string): Promise<T> {
 /** What the bot's promises need to be known after a restore. */
 function afterwards({ takenAt, orders, keys }: Manifest): readonly string[] {
   return [
-    `The database of ${takenAt.toISOString()} is back. What happened since is not in it.`,
+    `The database of ${takenAt.toISOString()} is restored. Later changes are not in it.`,
     ...(keys.length === 0 ? [] : [`Start the bot with the keys ${keys.join(', ')} in CREDENTIALS_KEYS.`]),
     ...(orders.underWay === 0
       ? []
       : [
-          `Orders that were approved and had not ended: ${orders.underWay}. They may have gone out since: at the start they become UNKNOWN, nothing of them is sent, and approvers settle them in their threads.`,
+          `Approved orders that had not ended: ${orders.underWay}. They may have been sent since: when the bot starts they become UNKNOWN and aren’t sent, and approvers settle them in their threads.`,
         ]),
     ...(orders.waiting === 0
       ? []
       : [
-          `Orders that wait for approval: ${orders.waiting}. They may have been approved and carried out since: approvers look at the domain service before they press.`,
+          `Pending orders: ${orders.waiting}. They may have been approved and carried out since: check the domain service before approving.`,
         ]),
-    'Orders that were asked for since are unknown here: their cards answer nothing. Reminders, settings, links and approvals of since have to be given again, and some messages come twice.',
+    'Later orders are unknown here, and their cards don’t respond. Later reminders, settings, links and approvals have to be repeated, and some messages are sent twice.',
   ];
 }
 
@@ -87,6 +90,6 @@ function sentenceOfLedger({ seal }: Restored['ledgers'][number], left: Remembere
   const newest =
     left === undefined || left.n <= seal
       ? ''
-      : ` Seal ${left.n} had left by ${left.at}, as DATA_DIR remembers: the database will have another one with that number.`;
-  return `The ledger goes on after seal ${seal}, with numbers that may have been given before: anchors and receipts of since do not fit it. Its log says so, and ADMINS are told at the start. Tell whoever keeps them.${newest}`;
+      : ` Seal ${left.n} was published at ${left.at}, according to DATA_DIR: the database will reuse that number.`;
+  return `The ledger continues after seal ${seal} and may reuse numbers: later anchors and receipts won’t match it. The log records this, and ADMINS are notified at the start. Tell the people who keep them.${newest}`;
 }

@@ -26,22 +26,22 @@ export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
       : [
           warning(
             'Database',
-            `It takes only ${amount(freeConnections, 'more connection')}.`,
+            `It has only ${amount(freeConnections, 'more connection')} left.`,
             `A replica opens ${CONNECTIONS}: raise max_connections, or run fewer replicas.`,
           ),
         ]),
-    checkClock('Clock of the database', facts.now, now),
+    checkClock('Database clock', facts.now, now),
   ];
 }
 
 export function checkClock(subject: string, theirs: Date, ours: Date): Finding {
   const difference = theirs.getTime() - ours.getTime();
-  if (Math.abs(difference) <= MAX_CLOCK_DIFFERENCE_MS) return ok(subject, 'in step with this machine.');
+  if (Math.abs(difference) <= MAX_CLOCK_DIFFERENCE_MS) return ok(subject, 'in sync with this machine.');
   const seconds = Math.round(Math.abs(difference) / 1_000);
   return warning(
     subject,
     `${seconds} s ${difference > 0 ? 'ahead of' : 'behind'} this machine.`,
-    'Keep clocks in step (NTP): signatures and one-time tokens depend on them.',
+    'Sync the clocks (NTP): signatures and one-time tokens depend on them.',
   );
 }
 
@@ -51,22 +51,22 @@ export function checkKeys(
   known: readonly string[],
   opens: (keyId: string) => boolean | undefined,
 ): readonly Finding[] {
-  if (inUse.length === 0) return [ok('Keys', 'nothing is sealed yet.')];
+  if (inUse.length === 0) return [ok('Keys', 'nothing is encrypted yet.')];
   const ids = [...new Set(inUse.map(({ keyId }) => keyId))];
   return ids.map((id) => {
     const uses = inUse.filter(({ keyId }) => keyId === id).map(({ what, count }) => amount(count, ...what));
-    const found = `“${id}” seals ${uses.join(', ')}`;
+    const found = `“${id}” encrypts ${uses.join(', ')}`;
     if (!known.includes(id))
       return wrong(
         'Keys',
-        `${found}, and is not in CREDENTIALS_KEYS.`,
-        'Add it: what it seals waits until then.',
+        `${found}, and isn’t in CREDENTIALS_KEYS.`,
+        'Add it: data encrypted with it waits until then.',
       );
     if (opens(id) === false)
       return wrong(
         'Keys',
-        `${found}, but does not open them.`,
-        'Under this id CREDENTIALS_KEYS has another key: set the one that sealed them.',
+        `${found}, but can’t decrypt it.`,
+        'CREDENTIALS_KEYS has another key under this id: set the original one.',
       );
     return ok('Keys', `${found}.`);
   });
@@ -75,9 +75,9 @@ export function checkKeys(
 /** @param folder one on the disk in question; it need not be there yet */
 export async function checkDisk(subject: string, folder: string): Promise<Finding> {
   const free = await freeBytes(folder);
-  if (free === undefined) return ok(subject, `${folder} is made at the start.`);
-  const found = `${Math.floor(free / MIB)} MiB are free at ${folder}.`;
+  if (free === undefined) return ok(subject, `${folder} is created at the start.`);
+  const found = `${Math.floor(free / MIB)} MiB free at ${folder}.`;
   return free >= MIN_FREE_BYTES
     ? ok(subject, found)
-    : warning(subject, found, 'Make room, or choose another disk.');
+    : warning(subject, found, 'Free some space, or choose another disk.');
 }

@@ -32,7 +32,7 @@ export async function* examine(deps: Examined): AsyncGenerator<Finding> {
     ['Disk', () => examineDisks(deps.config)],
     ['Slack', () => checkSlack(deps.web, slackNames(deps))],
     ['Slack', () => examineAppToken(deps.config)],
-    ['Clock of Slack', async () => [await checkSlackClock(deps.config.slack.apiUrl ?? SLACK_API, deps.now)]],
+    ['Slack’s clock', async () => [await checkSlackClock(deps.config.slack.apiUrl ?? SLACK_API, deps.now)]],
     ['Domain service', () => examineService(deps)],
     ['PUBLIC_URL', () => examinePublicUrl(deps.config)],
   ];
@@ -41,14 +41,16 @@ export async function* examine(deps: Examined): AsyncGenerator<Finding> {
       wrong(
         subject,
         `${(error instanceof Error ? error.message : String(error)).replace(/\.$/, '')}.`,
-        'Mend that, and try again.',
+        'Fix that, and try again.',
       ),
     ]);
   }
 }
 
 function examineNames({ mistyped }: Config): readonly Finding[] {
-  return mistyped.map(([name, meant]) => warning('Settings', `${name} is not read.`, `Was ${meant} meant?`));
+  return mistyped.map(([name, meant]) =>
+    warning('Settings', `${name} is unknown.`, `Did you mean ${meant}?`),
+  );
 }
 
 const SLACK_API = 'https://slack.com/api/';
@@ -64,8 +66,8 @@ async function examineAppToken({ slack: { appToken, apiUrl } }: Config): Promise
     await createSlackWeb(appToken, apiUrl).call('apps.connections.open', {}, okResponse);
     return [ok('Slack', 'SLACK_APP_TOKEN opens Socket Mode.')];
   } catch (error) {
-    const code = error instanceof SlackApiError ? (error.code ?? 'Slack cannot be reached') : String(error);
-    const action = 'On the app’s page Basic Information make an app-level token with connections:write.';
+    const code = error instanceof SlackApiError ? (error.code ?? 'Slack can’t be reached') : String(error);
+    const action = 'On the app’s page Basic Information, create an app-level token with connections:write.';
     return [wrong('Slack', `SLACK_APP_TOKEN: ${code}.`, action)];
   }
 }
@@ -84,7 +86,7 @@ async function examinePublicUrl({ publicUrl }: Config): Promise<readonly Finding
   return [
     warning(
       'PUBLIC_URL',
-      'not set, so calendars work on this machine alone.',
+      'not set, so calendars work only on this machine.',
       'Set it if people use calendars.',
     ),
   ];
@@ -122,7 +124,7 @@ async function examineKeyFile(config: Config): Promise<readonly Finding[]> {
 
 async function examineDisks({ databaseUrl, dataDir, backupDir }: Config): Promise<readonly Finding[]> {
   return Promise.all([
-    ...(databaseUrl === undefined ? [checkDisk('Disk of the database', dataDir)] : []),
-    ...(backupDir === undefined ? [] : [checkDisk('Disk of the backups', backupDir)]),
+    ...(databaseUrl === undefined ? [checkDisk('Database disk', dataDir)] : []),
+    ...(backupDir === undefined ? [] : [checkDisk('Backup disk', backupDir)]),
   ]);
 }

@@ -27,7 +27,7 @@ export function formatFinding({ subject, outcome, found, action }: Finding): str
 export function summaryOf(found: readonly Finding[]): string {
   const count = (outcome: Finding['outcome']) =>
     found.filter((finding) => finding.outcome === outcome).length;
-  return `${count('wrong')} wrong, ${count('warning')} to look at, ${count('ok')} ok.`;
+  return `${count('wrong')} wrong, ${count('warning')} warning, ${count('ok')} ok.`;
 }
 
 /** The last line: `Ready.`, or the one thing to do first. */

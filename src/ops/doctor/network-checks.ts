@@ -29,19 +29,15 @@ export async function checkReachable(name: string, address: string, now: Date): 
       });
     });
     if (until === undefined)
-      return warning(
-        name,
-        `${host} can be reached, without TLS.`,
-        'Use https, unless it is on this machine.',
-      );
+      return warning(name, `${host} is reachable, without TLS.`, 'Use https, unless it is on this machine.');
     const days = Math.floor((until.getTime() - now.getTime()) / DAY_MS);
-    const found = `${host} can be reached; its certificate runs for ${amount(days, 'more day')}.`;
-    return days < MIN_CERTIFICATE_DAYS ? warning(name, found, 'Tell whoever runs it.') : ok(name, found);
+    const found = `${host} is reachable; its certificate is valid for ${amount(days, 'more day')}.`;
+    return days < MIN_CERTIFICATE_DAYS ? warning(name, found, 'Tell its operator.') : ok(name, found);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return wrong(
       name,
-      `${host} cannot be reached: ${reason}.`,
+      `${host} can’t be reached: ${reason}.`,
       `Check ${name}, the network, and NODE_EXTRA_CA_CERTS.`,
     );
   }
@@ -52,8 +48,8 @@ export async function checkSlackClock(apiUrl: string, now: () => Date): Promise<
   const { headers } = await get(new URL('api.test', apiUrl));
   const said = new Date(String(headers['date']));
   return Number.isNaN(said.getTime())
-    ? ok('Clock of Slack', 'is not told.')
-    : checkClock('Clock of Slack', said, now());
+    ? ok('Slack’s clock', 'unknown.')
+    : checkClock('Slack’s clock', said, now());
 }
 
 /** No calendar has this token: who answers as the bot does is the bot. */
@@ -62,19 +58,19 @@ const NO_CALENDAR = `/calendar/${'0'.repeat(40)}.ics`;
 /** Whether `PUBLIC_URL` leads to a bot, from this machine. */
 export async function checkPublicUrl(publicUrl: string): Promise<Finding> {
   const name = 'PUBLIC_URL';
-  const action = 'Start the bot, then look at the proxy: it passes /slack/events and /calendar/ on.';
+  const action = 'Start the bot, then check the proxy: it has to forward /slack/events and /calendar/.';
   try {
     const { status, headers, body } = await get(new URL(`${publicUrl}${NO_CALENDAR}`));
     const isBot =
       headers['referrer-policy'] === 'no-referrer' && body?.toString() === '{"error":"not found"}';
-    if (status === 404 && isBot) return ok(name, 'leads to a bot.');
-    return warning(name, `somebody else answers there (${status}).`, action);
+    if (status === 404 && isBot) return ok(name, 'reaches a bot.');
+    return warning(name, `something else answers there (${status}).`, action);
   } catch (error) {
     const reason =
       error instanceof HttpExchangeError && error.cause instanceof Error
         ? error.cause.message
         : String(error);
-    return warning(name, `nobody answers there: ${reason}.`, action);
+    return warning(name, `nothing answers there: ${reason}.`, action);
   }
 }
 

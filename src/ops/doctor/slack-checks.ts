@@ -14,7 +14,7 @@ export interface SlackNames {
   readonly allowOrgMembers: boolean;
 }
 
-const REINSTALL = 'Install the app again with manifest.yml.';
+const REINSTALL = 'Reinstall the app with its manifest.';
 const identity = z.object({
   team: z.string().optional(),
   team_id: z.string(),
@@ -29,12 +29,12 @@ export async function checkSlack(web: SlackWeb, names: SlackNames): Promise<read
     bot = await web.call('auth.test', {}, identity);
   } catch (error) {
     return [
-      wrong('Slack', `SLACK_BOT_TOKEN: ${reasonOf(error)}.`, 'Install the app again, and set its bot token.'),
+      wrong('Slack', `SLACK_BOT_TOKEN: ${reasonOf(error)}.`, 'Reinstall the app, and set its bot token.'),
     ];
   }
   const home = { teamId: bot.team_id, orgId: names.allowOrgMembers ? bot.enterprise_id : undefined };
   return [
-    ok('Slack', `SLACK_BOT_TOKEN is of the workspace ${bot.team ?? bot.team_id}.`),
+    ok('Slack', `SLACK_BOT_TOKEN belongs to the workspace ${bot.team ?? bot.team_id}.`),
     ...checkScopes(bot.response_metadata?.scopes),
     ...(await checkNames(web, names, home)),
   ];
@@ -74,7 +74,7 @@ function checkScopes(granted: readonly string[] | undefined): readonly Finding[]
   // Slack tells them in a header that a proxy may take away.
   if (granted === undefined) return [];
   const missing = BOT_SCOPES.filter(({ scope }) => !granted.includes(scope));
-  if (missing.length === 0) return [ok('Scopes', 'all of manifest.yml are granted.')];
+  if (missing.length === 0) return [ok('Scopes', 'all scopes of manifest.yml are granted.')];
   return missing.map(({ scope, isOptional, without }) =>
     (isOptional ? warning : wrong)('Scopes', `${scope} is missing: ${without}.`, REINSTALL),
   );
@@ -86,12 +86,12 @@ async function checkPerson(
   id: string,
   home: Parameters<typeof isFullMember>[1],
 ): Promise<Finding> {
-  const action = `Take ${id} off ${name}, or correct it.`;
+  const action = `Remove ${id} from ${name}, or correct it.`;
   try {
     const { user } = await patient(() => web.call('users.info', { user: id }, z.object({ user: slackUser })));
     return isFullMember(user, home)
       ? ok(name, `${id} is a member.`)
-      : warning(name, `${id} is deactivated, a guest, a bot or from elsewhere, and cannot decide.`, action);
+      : warning(name, `${id} is deactivated, a guest, a bot or from elsewhere, and can’t approve.`, action);
   } catch (error) {
     return warning(name, `${id}: ${reasonOf(error)}.`, action);
   }
@@ -106,14 +106,14 @@ async function checkGroup(web: SlackWeb, name: string, id: string): Promise<Find
       ? ok(name, `the group ${id} has ${amount(users.length, 'member')}.`)
       : warning(name, `the group ${id} is empty.`, 'Add people to it in Slack.');
   } catch (error) {
-    return warning(name, `the group ${id}: ${reasonOf(error)}.`, `Look whether it exists. ${REINSTALL}`);
+    return warning(name, `the group ${id}: ${reasonOf(error)}.`, `Check that it exists. ${REINSTALL}`);
   }
 }
 
 async function checkChannel(web: SlackWeb, name: string, id: string): Promise<Finding> {
   try {
     await patient(() => tryPosting(web, id));
-    return ok(name, `the bot may post in ${id}.`);
+    return ok(name, `the bot can post in ${id}.`);
   } catch (error) {
     const action = 'Invite the bot there (/invite @Domain Steward), or choose another channel.';
     return warning(name, `${id}: ${reasonOf(error)}.`, action);
@@ -135,5 +135,5 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof SlackApiError)) return error instanceof Error ? error.message : String(error);
   const { code, needed } = error;
   if (needed !== undefined) return `Slack says ${code ?? 'no'}, ${needed} is needed`;
-  return code === undefined ? 'Slack cannot be reached' : `Slack says ${code}`;
+  return code === undefined ? 'Slack can’t be reached' : `Slack says ${code}`;
 }

@@ -107,15 +107,15 @@ const INCIDENT_TEXTS: Readonly<Record<IncidentKind, string>> = {
   registrar: 'its registrar changed',
   nameservers: 'its nameservers changed',
   ds: 'its DS records changed',
-  lock: 'a lock of it is gone',
-  hold: 'it is on hold, so that it does not resolve',
-  delegation_gone: 'its delegation is gone, so that it does not resolve',
-  nameserver_registrable: 'anybody can register the domain of one of its nameservers',
-  all_lame: 'none of its nameservers answers for it',
+  lock: 'a lock was removed',
+  hold: 'it is on hold, so it doesn’t resolve',
+  delegation_gone: 'its delegation is gone, so it doesn’t resolve',
+  nameserver_registrable: 'a nameserver’s domain can be registered by anyone',
+  all_lame: 'no nameserver answers for it',
   pending_transfer: 'it is being transferred',
   pending_delete: 'it is about to be deleted',
-  owner: 'its owner’s record changed',
-  unregistered: 'it is not registered any more',
+  owner: 'its registrant changed',
+  unregistered: 'it is no longer registered',
 };
 
 const REMINDER_TEXTS: Readonly<Record<LifePhase, (expires: string) => string>> = {
@@ -123,30 +123,30 @@ const REMINDER_TEXTS: Readonly<Record<LifePhase, (expires: string) => string>> =
   auto_renew_grace: (expires) => `expired on ${expires} and can still be renewed`,
   redemption: (expires) => `expired on ${expires} and can still be restored`,
   pending_delete: (expires) => `expired on ${expires} and is about to be released`,
-  released: (expires) => `expired on ${expires} and can be registered by anybody`,
+  released: (expires) => `expired on ${expires} and can be registered by anyone`,
   expired: (expires) => `expired on ${expires}`,
   deleted: () => 'was deleted',
 };
 
 const MANDATE_TEXTS: Readonly<Record<HeldCode, string>> = {
-  price_unknown: 'its price is not known',
+  price_unknown: 'its price is unknown',
   price_above: 'its price is above the mandate’s',
-  total_spent: 'the mandate’s sum does not have it',
-  day_full: 'as many go out each day as may, until the last one',
-  budget_empty: 'a budget has no room for it',
+  total_spent: 'the mandate’s remaining total is too low',
+  day_full: 'the daily limit is reached, and it’s the last day',
+  budget_empty: 'a budget’s remaining amount is too low',
   owner_left: 'its owner has left',
-  incident_open: 'an incident of it is open',
-  account_gone: 'the account is not linked any more',
-  other_account: 'it was renewed last with another account',
-  date_in_doubt: 'its registry does not show the date that counts',
-  policy_asks_more: 'the policy asks for more by now',
+  incident_open: 'it has an open incident',
+  account_gone: 'the account is no longer linked',
+  other_account: 'it was last renewed with another account',
+  date_in_doubt: 'the registry shows another expiry date',
+  policy_asks_more: 'the policy now requires more',
   policy_refuses: 'the policy refuses it',
-  earlier_unknown: 'nobody knows what became of an earlier renewal',
-  too_late: 'there was no time left to say so a day before',
-  not_announced: 'nobody could be told a day before',
-  moved_out: 'the mandate does not speak of it any more',
-  renewed_meanwhile: 'it has been renewed meanwhile',
-  let_go: 'two people have decided to let it go',
+  earlier_unknown: 'the outcome of an earlier renewal is unknown',
+  too_late: 'it was too late to announce it a day before',
+  not_announced: 'it couldn’t be announced a day before',
+  moved_out: 'the mandate no longer covers it',
+  renewed_meanwhile: 'it was renewed meanwhile',
+  let_go: 'it is set to lapse',
   mandate_ended: 'the mandate has ended',
 };
 
@@ -171,12 +171,12 @@ function textOf(event: WebhookEvent): string {
       return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}, and no order explains it.`;
     case 'incident.changed':
       return event.data.code === 'raised'
-        ? `${event.data.name}: its incident was raised, and its owner, the approvers and the admins are called.`
-        : `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]} too, and no order explains it.`;
+        ? `${event.data.name}: the alarm was raised. Its owner, the approvers and the admins are notified.`
+        : `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}, also without an order.`;
     case 'incident.closed':
       return event.data.code === 'ours'
-        ? `${event.data.name}: its incident is over, for somebody said that it was the team’s own change.`
-        : `${event.data.name}: its incident is over, and all is as it was.`;
+        ? `${event.data.name}: its incident is closed. It was the team’s own change.`
+        : `${event.data.name}: its incident is closed. Everything is back to normal.`;
     case 'reminder.last':
       return `${event.data.name} ${REMINDER_TEXTS[event.data.code](DAY.format(new Date(event.data.expires)))}.`;
     case 'order.unknown':
@@ -186,17 +186,17 @@ function textOf(event: WebhookEvent): string {
     case 'seal.created':
       return `The ledger is sealed up to event ${event.data.seal.to}, and its anchor is ${event.data.anchor}.`;
     case 'slack.unreachable':
-      return `Slack has not answered since ${MOMENT.format(new Date(event.data.since))}, so people are told nothing there.`;
+      return `Slack hasn’t answered since ${MOMENT.format(new Date(event.data.since))}, so no one is notified there.`;
     case 'test':
       return event.data.code === 'asked'
-        ? 'This is a test that an admin asked for.'
-        : 'This is the test of the month, and nothing is to be done.';
+        ? 'This is a test requested by an admin.'
+        : 'This is the monthly test. Nothing to do.';
   }
 }
 
 /** The names of a private order are not said. */
 function unknownText({ order_id: id, task, names }: z.output<(typeof DATA)['order.unknown']>): string {
-  const settle = `outcome of order ${id} is not known, and an approver has to settle it.`;
+  const settle = `outcome of order ${id} is unknown. An approver has to settle it.`;
   const [first, ...others] = names ?? [];
   if (first === undefined) return `The ${settle}`;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;

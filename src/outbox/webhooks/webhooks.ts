@@ -110,13 +110,13 @@ async function deliver(context: EndpointContext, first: string): Promise<void> {
     const at = now().getTime();
     const about = { webhookId, type, host: url.host, code: failed.code };
     if (at - delivery.at.getTime() >= KEPT_MS) {
-      log.error(about, 'an endpoint did not take a webhook for three days; it is given up');
+      log.error(about, 'an endpoint failed for three days; the webhook is dropped');
       delivery = await store.finish(id, delivery, now(), LEASE_MS);
       continue;
     }
     const pause = Math.max(FIRST_PAUSE_MS * 2 ** attempts, failed.waitMs ?? 0);
     const until = new Date(at + Math.min(pause, LONGEST_PAUSE_MS));
-    log.warn({ ...about, until }, 'an endpoint did not take a webhook; will try again');
+    log.warn({ ...about, until }, 'delivering a webhook failed, will retry');
     // A failed test is reported at once.
     const alertAt = new Date(type === 'test' ? at : at + ALERT_AFTER_MS);
     return store.postpone(id, delivery.id, { code: failed.code, until, alertAt });

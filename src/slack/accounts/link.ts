@@ -66,7 +66,7 @@ export function limitLinkTries(): Limiter {
 
 const method = z.enum(['password', 'trusted_application', 'two_factor']);
 const METHOD: FieldLook = {
-  label: 'How you sign in',
+  label: 'Sign-in method',
   kind: 'choice',
   options: optionsOf({
     password: 'User and password',
@@ -85,7 +85,7 @@ function nameField(missing: string, tooLong: string) {
 const userInContext = {
   user: field(
     { label: 'User name', kind: 'text' },
-    nameField('Give your user name.', 'That is too long for a user name.'),
+    nameField('Enter your user name.', 'That’s too long for a user name.'),
   ),
   context: field(
     {
@@ -94,17 +94,17 @@ const userInContext = {
       hint: '1 is the demo system; 4, or your own number, is the live one.',
     },
     z
-      .string('Give the context’s number, such as 4.')
-      .regex(/^[1-9]\d{0,9}$/, 'Give the context’s number, such as 4.')
+      .string('Enter the context number, such as 4.')
+      .regex(/^[1-9]\d{0,9}$/, 'Enter the context number, such as 4.')
       .transform(Number)
       .pipe(z.number().max(2_147_483_647, 'That number is too large for a context.')),
   ),
 };
 const password = field(
-  { label: 'Password', kind: 'secret', hint: 'Kept sealed; nobody sees it.' },
+  { label: 'Password', kind: 'secret', hint: 'Encrypted, never shown.' },
   z
-    .string('Give the password.')
-    .max(1_000, 'That is too long for a password.')
+    .string('Enter the password.')
+    .max(1_000, 'That’s too long for a password.')
     .regex(VISIBLE, LINK.unseen)
     .transform((text) => new Secret(text)),
 );
@@ -117,14 +117,14 @@ const CREDENTIALS = {
   trusted_application: z.object({
     method: field(METHOD, z.literal('trusted_application')),
     uuid: field(
-      { label: 'Application’s UUID', kind: 'text' },
+      { label: 'Application UUID', kind: 'text' },
       z
-        .string('Give the application’s UUID.')
-        .regex(/^[0-9A-Fa-f-]{8,64}$/, 'Give the UUID as the service shows it, such as 0b0f7c1e-….'),
+        .string('Enter the application’s UUID.')
+        .regex(/^[0-9A-Fa-f-]{8,64}$/, 'Enter the UUID as shown by the service, such as 0b0f7c1e-….'),
     ),
     application: field(
-      { label: 'Application’s name', kind: 'text' },
-      nameField('Give the application’s name.', 'That is too long for a name.'),
+      { label: 'Application name', kind: 'text' },
+      nameField('Enter the application’s name.', 'That’s too long for a name.'),
     ),
     password,
   }),
@@ -137,7 +137,7 @@ const CREDENTIALS = {
         {
           label: 'Token',
           kind: 'secret',
-          hint: 'Six digits from your authenticator. With a token alone the link lasts as long as one session of the service, about 10 minutes.',
+          hint: 'Six digits from your authenticator. With only a token, the link lasts for one session of the service, about 10 minutes.',
         },
         z
           .string()
@@ -150,7 +150,7 @@ const CREDENTIALS = {
         {
           label: 'Shared secret',
           kind: 'secret',
-          hint: 'The text behind your authenticator’s QR code. With it I make the tokens myself.',
+          hint: 'The text behind your authenticator’s QR code. I use it to generate tokens.',
         },
         z
           .string()
@@ -169,15 +169,15 @@ const CREDENTIALS = {
     })
     .refine(({ token, totpSecret }) => token !== undefined || totpSecret !== undefined, {
       path: ['token'],
-      error: 'Give a token or the shared secret.',
+      error: 'Enter a token or the shared secret.',
     }),
 } satisfies Readonly<Record<Method, z.ZodObject>>;
 
 /** For admins: whose account it is to be. Nothing but a trusted application is nobody's own. */
 const whose = z.object({
-  team: choiceField('Whose account it is', { true: 'The team’s account' }, PICKED, {
+  team: choiceField('Whose account is it?', { true: 'The team’s account' }, PICKED, {
     kind: 'choices',
-    hint: 'People without an account of their own may then ask; what is approved goes out with this one.',
+    hint: 'Lets people without their own account make requests. Their approved orders use this one.',
   }),
 });
 
@@ -212,7 +212,7 @@ const linkForm: FormFeature<'link'> = {
     if ('errors' in owner) return owner;
     const seconds = linkTries.take(call.person.id);
     if (seconds !== undefined) {
-      log.warn({ userId: call.person.id }, 'a person tries credentials again and again');
+      log.warn({ userId: call.person.id }, 'repeated attempts to link credentials');
       return { errors: { password: tooManyTriesText(seconds) } };
     }
     const outcome = await owner.link();
@@ -315,13 +315,13 @@ export const link = {
   commands: [
     {
       usage: 'link',
-      summary: 'Link your credentials at the domain service',
+      summary: 'Link your domain service account',
       example: '/domain link',
       run: openLinkForm,
     },
     {
       usage: 'unlink [CONTEXT]',
-      summary: 'Forget your credentials',
+      summary: 'Delete your credentials',
       example: '/domain unlink 4',
       run: runUnlink,
     },

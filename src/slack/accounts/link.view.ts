@@ -25,34 +25,34 @@ import { requestIssueText } from '../orders/request-issue.view.ts';
 
 /** Said to people without an account where one is needed. */
 export const NOT_LINKED = textMessage(
-  'You have no linked account yet. Type `/domain link` first, then try again.',
+  'You have no linked account yet. Use `/domain link` first, then try again.',
 );
 
 /** The same to admins, where nobody can ask without an account of their own. */
 export const NOT_LINKED_ADMIN = textMessage(
-  `${NOT_LINKED.text} As an admin you can let people without an account ask. Type \`/domain link\`, choose *Trusted application*, and tick that it is the team’s account.`,
+  `${NOT_LINKED.text} As an admin you can let people without an account make requests: use \`/domain link\`, choose *Trusted application*, and tick the team’s account.`,
 );
 
 /** The same to people who can ask with the team's account, of what it is not used for. */
 export const NOT_LINKED_BUT_MAY_ORDER = textMessage(
-  `${NOT_LINKED.text} The team’s account is for orders alone, once they are approved.`,
+  `${NOT_LINKED.text} The team’s account is only for approved orders.`,
 );
 
 /** Why a credential was refused or its account cannot be shown, and what to do. */
 export function formatLinkRefusal(refusal: LinkRefusal): string {
   switch (refusal.code) {
     case 'not_accepted':
-      return `The service did not accept these credentials. Check them and try again.${formatStatement(refusal.said)}`;
+      return `The service didn’t accept these credentials. Check them and try again.${formatStatement(refusal.said)}`;
     case 'not_sendable':
       return requestIssueText(refusal.issue);
     case 'busy':
-      return `The service is busy, so nothing was stored. Wait a minute and try again.${formatStatement(refusal.said)}`;
+      return `The service is busy, so nothing was saved. Try again in a minute.${formatStatement(refusal.said)}`;
     case 'token_used':
-      return `The token of this half minute has been used already, so nothing was stored. Try again in ${Math.ceil(refusal.retryAfterMs / 1_000)} seconds.`;
+      return `The current one-time token is already used, so nothing was saved. Try again in ${Math.ceil(refusal.retryAfterMs / 1_000)} seconds.`;
     case 'no_clear_answer':
       return refusal.said === undefined
-        ? 'The service did not answer, so nothing was stored. Try again in a few minutes.'
-        : `The service gave no clear answer, so nothing was stored. Try again in a few minutes.${formatStatement(refusal.said)}`;
+        ? 'The service didn’t respond, so nothing was saved. Try again in a few minutes.'
+        : `The service gave no clear answer, so nothing was saved. Try again in a few minutes.${formatStatement(refusal.said)}`;
   }
 }
 
@@ -64,23 +64,23 @@ function formatStatement(said: ServiceStatement | undefined): string {
 /** What is said about linking. */
 export const LINK = {
   intro:
-    'Your own credentials at the domain service. They are checked, sealed, and used for what you ask for only.',
-  unseen: 'It contains a character that cannot be seen. Type it again.',
-  teamByAdmins: 'Only admins can link the team’s account. Nothing was stored.',
-  teamIsApplication: 'Only a trusted application can be the team’s account. Nothing was stored.',
+    'Your own credentials at the domain service. They’re checked, encrypted, and used only for your orders.',
+  unseen: 'It contains an invisible character. Enter it again.',
+  teamByAdmins: 'Only admins can link the team’s account. Nothing was saved.',
+  teamIsApplication: 'The team’s account must be a trusted application. Nothing was saved.',
 } as const;
 
 export function tooManyTriesText(seconds: number): string {
   const wait = count(Math.ceil(seconds / 60), 'minute');
-  return `Too many tries within an hour, so the service was not asked. Wait ${wait}, then try once more; whoever runs the account there can say which credentials are right.`;
+  return `Too many attempts within an hour, so the service wasn’t asked. Wait ${wait}, then try once more. The service’s account owner can say which credentials are right.`;
 }
 
 export function teamLinkedText({ account, replaced }: LinkOutcome & { readonly kind: 'linked' }): string {
   const gone =
     replaced === undefined
       ? ''
-      : ` It takes the place of ${code(accountName(replaced))}, which is forgotten: orders that wait with that one will not be sent.`;
-  return `:white_check_mark: Stored as the *team’s account*: ${code(accountName(account))}, not yet used. The service documents no way to check it, so its first use tells. People without an account of their own can ask now: what is approved goes out with this one.${gone} \`/domain unlink team\` forgets it.`;
+      : ` It replaces ${code(accountName(replaced))}: pending orders with that account won’t be sent.`;
+  return `:white_check_mark: Saved as the *team’s account*: ${code(accountName(account))}, not yet used. The service has no documented check, so its first use will show whether it works. Approved orders of people without their own account now use it.${gone} \`/domain unlink team\` deletes it.`;
 }
 
 export function linkedText({
@@ -92,22 +92,22 @@ export function linkedText({
   const where = formatContext(account.context);
   const limits =
     account.method === 'two_factor'
-      ? ' A two-factor account can work with users, redirects, SSL contacts and preregistrations; domain tasks need an account with a password.'
+      ? ' A two-factor account works for users, redirects, SSL contacts and preregistrations; domain tasks need an account with a password.'
       : '';
   const gone =
     replaced === undefined
       ? ''
-      : ` It takes the place of ${code(accountName(replaced))} (${METHOD_WORDS[replaced.method]}), which is forgotten: orders that wait with that one will not be sent.`;
+      : ` It replaces ${code(accountName(replaced))} (${METHOD_WORDS[replaced.method]}): pending orders with that account won’t be sent.`;
   return verified
-    ? `:white_check_mark: Linked: ${name}, ${where}. It is your active account now.${gone}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
-    : `:white_check_mark: Stored: ${name}, not yet used. The service documents no way to check it, so its first use tells. It is your active account now.${gone}`;
+    ? `:white_check_mark: Linked: ${name}, ${where}. It’s your active account now.${gone}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
+    : `:white_check_mark: Saved: ${name}, not yet used. The service has no documented check, so its first use will show whether it works. It’s your active account now.${gone}`;
 }
 
 /** Why nothing was forgotten. */
 export const UNLINK = {
   teamByAdmins: 'Only admins can unlink the team’s account. Ask a workspace admin or owner.',
-  noTeam: 'No team’s account is linked, so there is nothing to forget.',
-  none: 'You have no linked account, so there is nothing to forget.',
+  noTeam: 'No team account is linked, so there’s nothing to delete.',
+  none: 'You have no linked account, so there’s nothing to delete.',
 } as const;
 
 const SHOWN_ORDERS = 10;
@@ -117,20 +117,20 @@ export function forgottenText(gone: readonly Account[], unsent: readonly string[
   const names = gone.map((account) => code(accountName(account))).join(', ');
   const orders =
     unsent.length === 0
-      ? 'No order waits for it.'
-      : `Nothing more is sent of ${count(unsent.length, 'order')}: ${firstOf(unsent.map(code), SHOWN_ORDERS)}.`;
-  return `Forgotten: ${isTeams ? 'the team’s account, ' : ''}${names}. ${orders}`;
+      ? 'No pending order uses it.'
+      : `${count(unsent.length, 'order')} won’t be sent: ${firstOf(unsent.map(code), SHOWN_ORDERS)}.`;
+  return `Deleted: ${isTeams ? 'the team’s account, ' : ''}${names}. ${orders}`;
 }
 
 export function whichToForget(accounts: readonly Account[]): string {
   const list = accounts
     .map((account) => `• \`/domain unlink ${account.slot}\`: ${code(accountName(account))}`)
     .join('\n');
-  return `You have ${accounts.length} linked accounts. Say which one to forget:\n${list}`;
+  return `You have ${accounts.length} linked accounts. Which one should be deleted?\n${list}`;
 }
 
 export function whichToUse(accounts: readonly Account[]): string {
-  return `Say which context, such as \`/domain use 4\`.\n${accountList(accounts)}`;
+  return `Which context? For example \`/domain use 4\`.\n${accountList(accounts)}`;
 }
 
 export function activeText(account: Account): string {
@@ -139,11 +139,11 @@ export function activeText(account: Account): string {
 
 /** What was typed may be a password, so it is not repeated. */
 export function noSuchSlot(accounts: readonly Account[]): string {
-  return `You have no account linked for this.\n${accountList(accounts)}`;
+  return `No such account is linked.\n${accountList(accounts)}`;
 }
 
 function accountList(accounts: readonly Account[]): string {
-  if (accounts.length === 0) return 'You have no linked account. Type `/domain link`.';
+  if (accounts.length === 0) return 'You have no linked account. Use `/domain link`.';
   return accounts.map(accountLine).join('\n');
 }
 
@@ -167,7 +167,7 @@ function formatProfile({ profile, method }: Account): string {
   }
   const { defaultEmail, status, substatus, language, owner } = profile;
   const parts = present([
-    defaultEmail !== undefined && `e-mail ${quote(defaultEmail)}`,
+    defaultEmail !== undefined && `email ${quote(defaultEmail)}`,
     status !== undefined && `status ${status}${substatus === undefined ? '' : `, substatus ${substatus}`}`,
     owner?.user !== undefined &&
       `owner ${quote(owner.user)}${owner.context === undefined ? '' : ` in context ${owner.context}`}`,
@@ -181,9 +181,7 @@ function teamAccountLine(team: Account | undefined, hasOwn: boolean): string {
   if (team === undefined) return '';
   const by = team.linkedBy === undefined ? '' : `, linked by ${mention(team.linkedBy)}`;
   const checked = team.verifiedAt === undefined ? 'not yet used' : `last used ${moment(team.verifiedAt)}`;
-  const use = hasOwn
-    ? 'Yours go out with your own.'
-    : 'Yours go out with it, because you have none of your own.';
+  const use = hasOwn ? 'You use your own account.' : 'You use it, because you have no account of your own.';
   return `\n:busts_in_silhouette: *The team’s account*: ${code(accountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${by}. Only approved orders use it. ${use}`;
 }
 
@@ -194,13 +192,13 @@ export function whoamiText(accounts: readonly Account[], team: Account | undefin
 }
 
 export function detailsButton(account: Account): Button {
-  return button('whoami_details', 'Ask for rights, profile and customer', account.id, {
-    label: `Ask the service for more of ${accountName(account)}`,
+  return button('whoami_details', 'Load rights, profile and customer', account.id, {
+    label: `Load more about ${accountName(account)} from the service`,
   });
 }
 
-export const UNLINKED_SINCE = 'This account is not linked any more. `/domain whoami` shows those that are.';
-const NO_DETAILS = 'The document shows no login that tells more of such an account.';
+export const UNLINKED_SINCE = 'This account is no longer linked. `/domain whoami` lists linked accounts.';
+const NO_DETAILS = 'The service has no documented login that returns more about such an account.';
 
 /** The number of facts that a message shows; a list of rights can be long. */
 const MAX_FACTS = 60;
@@ -215,9 +213,9 @@ export function detailsMessage(account: Account, outcome: LookUpOutcome): Messag
     case 'told': {
       const facts = factsOf(outcome.record);
       const left = facts.length - MAX_FACTS;
-      return message(`What the service knows of ${escapeText(accountName(account))}`, [
+      return message(`Data of the service about ${escapeText(accountName(account))}`, [
         ...lines([
-          `*What the service knows of ${code(accountName(account))}*`,
+          `*Data of the service about ${code(accountName(account))}*`,
           ...facts.slice(0, MAX_FACTS).map(([name, value]) => `• ${fieldWords(name)}: ${quote(value, 300)}`),
           left > 0 && `• and ${left} more`,
         ]),

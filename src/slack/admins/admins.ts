@@ -32,7 +32,7 @@ export function createAdminsToNotify(
     try {
       known = await workspaceAdmins();
     } catch (err) {
-      log.warn({ err }, 'listing the admins of the workspace');
+      log.warn({ err }, 'listing the workspace’s admins');
     }
     return known;
   };
@@ -63,12 +63,12 @@ export function noteUnreadableGroup(
   groupId: string,
   problem: SlackApiError,
 ): void {
-  log.warn({ err: problem, groupId }, 'the members of an approver group cannot be read');
+  log.warn({ err: problem, groupId }, 'the members of an approver group can’t be read');
   if (problem.kind !== 'refused') return;
   const subject = { kind: 'group', id: `${groupId} ${utcDay(now())}` } as const;
   notifications
     .noteRefused(subject, problem.code ?? problem.kind, now())
-    .catch((err: unknown) => log.warn({ err, groupId }, 'noting an approver group that cannot be read'));
+    .catch((err: unknown) => log.warn({ err, groupId }, 'recording an unreadable approver group'));
 }
 
 /** Tells admins, once a day, of an approver group that cannot be read. */

@@ -4,10 +4,10 @@ import { reminderProblem } from '../outbound/slack-error.view.ts';
 
 const CONSEQUENCES = {
   approvals: {
-    where: 'where approvers are to find every waiting order',
-    until: 'Until I can, I write to each approver.',
+    where: 'where every pending order is posted for approvers',
+    until: 'Until this is fixed, I message each approver.',
   },
-  other: { where: 'where I have something to tell', until: 'I do not tell it there until I can.' },
+  other: { where: 'where I have something to post', until: 'Nothing is posted there until this is fixed.' },
 };
 
 /** Nothing can be posted in a channel. @param why Slack's code */
@@ -18,39 +18,39 @@ export function unreachableAlert(
 ): Message {
   if (use === 'reminders')
     return textMessage(
-      `Reminders of names that expire cannot be posted in <#${channelId}> ${code(channelId)}: ${escapeText(reminderProblem(why))} Another channel is chosen with \`/domain settings\`.`,
+      `Expiry reminders can’t be posted in <#${channelId}> ${code(channelId)}: ${escapeText(reminderProblem(why))} The channel is set in \`/domain settings\`.`,
     );
   const { where, until } = CONSEQUENCES[use];
   return textMessage(
-    `:warning: I cannot post in <#${channelId}> (${code(channelId)}), ${where}. Slack says ${code(why)}. ${until} Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,
+    `:warning: I can’t post in <#${channelId}> (${code(channelId)}), ${where}. Slack says ${code(why)}. ${until} Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,
   );
 }
 
 /** An approver group cannot be read. @param why Slack's code */
 export function unreadableGroupAlert(groupId: string, why: string): Message {
   return textMessage(
-    `:warning: I could not read the group ${mentionApprover(groupId)} (${code(groupId)}), which is among the approvers. Slack says ${code(why)}. Until I can, its members cannot approve; people who are listed themselves can. Check that the group exists and that I have the permission ${code('usergroups:read')}, or change the approvers with \`/domain settings\`.`,
+    `:warning: Slack didn’t return the members of ${mentionApprover(groupId)} (${code(groupId)}), one of the approver groups. Slack says ${code(why)}. Until this is fixed, its members can’t approve; people listed by name can. Check that the group exists and that I have the permission ${code('usergroups:read')}, or change the approvers with \`/domain settings\`.`,
   );
 }
 
 /** Who linked the team's account has left. */
 export function departedLinkerAlert(account: Account, userId: string): Message {
   return textMessage(
-    `:warning: ${mention(userId)} has left the workspace. They linked the team’s account, ${code(accountName(account))}, which stays linked: approved orders of people without an account of their own go out with it. They may know its password, so change it at the domain service, then link it again with \`/domain link\`. \`/domain unlink team\` forgets it.`,
+    `:warning: ${mention(userId)} left the workspace. They linked the team’s account, ${code(accountName(account))}, which stays linked and is used for approved orders of people without their own account. They may know its password: change it at the domain service, then link it again with \`/domain link\`. \`/domain unlink team\` deletes it.`,
   );
 }
 
 const ATTEMPTS: Readonly<Record<string, string>> = {
-  connection: 'there is no connection to it',
-  timeout: 'it does not answer in time',
-  too_large: 'its answer is too large',
+  connection: 'it can’t be reached',
+  timeout: 'it times out',
+  too_large: 'its response is too large',
 };
 
 /** An endpoint takes no webhooks. @param why how the last attempt failed */
 export function failingEndpointAlert(host: string, why: string): Message {
   const [, status] = /^http_(\d+)$/.exec(why) ?? [];
-  const problem = status === undefined ? (ATTEMPTS[why] ?? why) : `it answers with the status ${status}`;
+  const problem = status === undefined ? (ATTEMPTS[why] ?? why) : `it returns status ${status}`;
   return textMessage(
-    `:warning: ${code(host)} in ${code('WEBHOOK_URLS')} does not take what I tell it besides Slack: ${problem}. I go on trying; what it does not take for three days is lost to it. Whoever runs me can look at it there. A test is in \`/domain settings\`.`,
+    `:warning: Webhooks to ${code(host)} (${code('WEBHOOK_URLS')}) fail: ${problem}. I’ll retry for three days; after that they’re lost. Ask your operator to check it. You can send a test from \`/domain settings\`.`,
   );
 }

@@ -30,9 +30,9 @@ export function settingsRuleName(kind: Exclude<RuleReference['kind'], 'rule'>): 
     case 'team_account':
       return 'the use of the team’s account';
     case 'mandate':
-      return 'what holds for mandates';
+      return 'the rule for mandates';
     case 'environment':
-      return 'the environment’s settings, because no signed policy counts';
+      return 'the environment’s settings, because no signed policy is valid';
     case 'rest':
       return 'no rule';
   }
@@ -106,7 +106,7 @@ export function requirementLines(demand: Requirements, history: readonly History
     const by = given.length === 0 ? '' : ` (${given.map(slotName).join(', ')})`;
     const whom = approvers.map(mentionApprover).join(', ');
     return missing === 0
-      ? `${count(needed, 'approval')} of ${whom}: given${by}`
+      ? `${count(needed, 'approval')} of ${whom}: done${by}`
       : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} of ${whom}${by}`;
   });
 }
@@ -136,9 +136,9 @@ export function changedDemandLine({
 }: WaitingDecision): string | undefined {
   if (!isStricter) return undefined;
   if (demand.outcome === 'refuse')
-    return `:warning: The policy has changed and does not allow this any more: ${ruleNames(demand.refusedBy)}. It cannot be approved.`;
-  const asks = isRuled(demand) ? `Policy version ${policyVersion} asks` : 'The settings ask';
-  return `:warning: ${asks} for more than when this was asked for.`;
+    return `:warning: The policy changed and no longer allows this: ${ruleNames(demand.refusedBy)}. It can’t be approved.`;
+  const asks = isRuled(demand) ? `Policy version ${policyVersion} requires` : 'The settings require';
+  return `:warning: ${asks} more than when this was requested.`;
 }
 
 /** How many approvals a waiting order needs; undefined where several requirements each need some. */

@@ -40,7 +40,7 @@ const REASON_LENGTH = 80;
 export function emergencyText(order: Order, history: readonly HistoryEvent[]): string {
   const reason = history.findLast((event) => event.kind === 'emergency_approved')?.reason ?? '';
   const why = reason === '' ? '' : `: “${quote(reason, REASON_LENGTH)}”`;
-  return `:rotating_light: ${mention(order.emergencyApprovedBy ?? '')} approved alone in an emergency (${reviewState(order)})${why}`;
+  return `:rotating_light: ${mention(order.emergencyApprovedBy ?? '')} used break glass (${reviewState(order)})${why}`;
 }
 
 function reviewState({ signedOffBy }: Order): string {
@@ -52,7 +52,7 @@ export function emergencyFact(order: Order, history: readonly HistoryEvent[]): s
   const event = history.findLast((each) => each.kind === 'emergency_approved');
   if (order.emergencyApprovedBy === undefined) return undefined;
   const why = event === undefined ? '' : `:${reasonOf(event)}`;
-  return `By ${mention(order.emergencyApprovedBy)} in an emergency${why}, ${reviewState(order)}`;
+  return `By ${mention(order.emergencyApprovedBy)} with break glass${why}, ${reviewState(order)}`;
 }
 
 /** In the thread, which mentions everybody who gets no direct message. @param called who gets one */
@@ -61,10 +61,9 @@ export function emergencyReply(order: Order, event: EmergencyEvent, called: Call
   const others = ` ${calledText(called)}`;
   const mentioned =
     untold.length === 0 ? '' : ` ${untold.map(mentionApprover).join(', ')}: you could have approved it too.`;
-  const unseen =
-    event.isImpactUnknown === true ? ' What hangs on the name was not known yet at this approval.' : '';
+  const unseen = event.isImpactUnknown === true ? ' The impact wasn’t known yet at this approval.' : '';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*, asked by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone in an emergency.${reasonOf(event)}${others}${mentioned}${unseen} It stays open for review until another admin signs it off.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass).${reasonOf(event)}${others}${mentioned}${unseen} Another admin has to sign it off.`,
   );
 }
 
@@ -80,7 +79,7 @@ export function signedOffReply(order: Order, event: HistoryEvent): Message {
 /** To one person who could have decided, or who may review it as an admin. */
 export function emergencyNotice(order: Order, event: EmergencyEvent): Message {
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}* was approved by ${mention(event.actor)} alone in an emergency, so nobody else’s approval is needed any more:${reasonOf(event)} It was asked by ${mention(order.requesterId)}. It stays open for review until another admin signs it off, on its card or in my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: ${mention(event.actor)} approved *${escapeText(orderTitle(order))}* alone (break glass), so it needs no other approval:${reasonOf(event)} Requested by ${mention(order.requesterId)}. Another admin has to sign it off, on its card or my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }
 
@@ -88,9 +87,9 @@ export function emergencyNotice(order: Order, event: EmergencyEvent): Message {
 export function breakGlassButtons(order: Order, decision: WaitingDecision | undefined): Button[] {
   if (order.state !== 'PENDING' || decision?.demand.breakGlass !== true) return [];
   return [
-    button('order_break_glass', 'Approve alone in an emergency', order.id, {
+    button('order_break_glass', 'Break glass', order.id, {
       style: 'danger',
-      label: `Approve alone in an emergency, for admins: ${orderTitle(order)}`,
+      label: `Break glass, for admins: ${orderTitle(order)}`,
     }),
   ];
 }
@@ -108,5 +107,5 @@ export function signOffButtons(order: Order): Button[] {
 /** In Home: one order whose review is open. */
 export function reviewText(order: Order): string {
   const by = order.emergencyApprovedBy;
-  return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}: approved by ${by === undefined ? 'an admin' : mention(by)} alone in an emergency, asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`;
+  return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}: approved alone by ${by === undefined ? 'an admin' : mention(by)} (break glass), requested by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`;
 }

@@ -5,15 +5,15 @@ import { orderTitle } from '../orders/order.view.ts';
 
 const DIFFERENCES: Readonly<Record<SendingDifference, string>> = {
   unsigned: 'an approval has no signature',
-  statement: 'what was signed is not what stands there now',
-  approver: 'an approval was signed by somebody else',
-  policy: 'it was signed under another version of the policy',
-  order: 'it was signed for another order, another requester or other rules',
-  key: 'a passkey does not count any more',
-  signature: 'a signature does not verify',
+  statement: 'the signed statement differs from the current one',
+  approver: 'someone else signed an approval',
+  policy: 'it was signed under another policy version',
+  order: 'it was signed for another order, requester or rules',
+  key: 'a passkey is no longer valid',
+  signature: 'a signature doesn’t verify',
   count: 'approvals are missing',
   refused: 'the policy refuses it',
-  no_keys: 'it was to be signed, and SIGNING_ROOTS or PUBLIC_URL does not allow that',
+  no_keys: 'it needs signatures, and SIGNING_ROOTS or PUBLIC_URL doesn’t allow them',
 };
 
 /** What of an order’s approvals did not fit when it was to be sent; undefined when everything did. */
@@ -34,6 +34,6 @@ function differencesText(differs: readonly SendingDifference[]): string {
 export function notSignedNotice(order: Order, differs: readonly SendingDifference[]): Message {
   const sent = order.items.some(({ sentAt }) => sentAt !== undefined) ? 'sent nothing more' : 'sent nothing';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}* was not approved with the signatures that it needs, so I ${sent}: ${differencesText(differs)}. Did nobody revoke a passkey, leave, or change the policy meanwhile? Then somebody who can write into my database may have done this: find out who can. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}* lacks a required signature, so I ${sent}: ${differencesText(differs)}. If no one revoked a passkey, left, or changed the policy, someone with write access to my database may have done this: find out who has access. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

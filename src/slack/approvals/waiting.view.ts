@@ -6,7 +6,7 @@ import { approverList, orderTitle } from '../orders/order.view.ts';
 export function reminderNotice(order: Order): Message {
   const until = order.expiresAt === undefined ? '' : ` Open until ${moment(order.expiresAt)}.`;
   return textMessage(
-    `:bell: *${escapeText(orderTitle(order))}*, asked by ${mention(order.requesterId)}, still waits for your approval.${until}`,
+    `:bell: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}, is still waiting for your approval.${until}`,
   );
 }
 
@@ -14,6 +14,6 @@ export function reminderNotice(order: Order): Message {
 export function escalationNotice(order: Order, approvers: readonly string[]): Message {
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve it.`;
   return textMessage(
-    `:mega: *${escapeText(orderTitle(order))}*, asked by ${mention(order.requesterId)}, has waited for approval since ${moment(order.createdAt)}.${can} See it with ${code(`/domain order ${order.id}`)}.`,
+    `:mega: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}, has been waiting for approval since ${moment(order.createdAt)}.${can} See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

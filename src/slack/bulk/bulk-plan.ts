@@ -87,7 +87,7 @@ export async function placePlan(call: Interaction, origin: FormOrigin, asked: As
     await sendFile(call, {
       text: await csvFile(leftOutCells(leftOut)),
       filename: 'domain-steward-not-asked-for.csv',
-      what: 'The rows that are not asked for',
+      what: 'Rows left out',
     });
   }
   const sums = sumByCurrency(rows.flatMap(({ name }) => facts.get(name)?.price ?? []));

@@ -27,10 +27,10 @@ const planned = z.object({
     Object.fromEntries(BULK_TASKS.map((task) => [task, taskNamed(task).words.title])),
     z.enum(BULK_TASKS, 'Choose a task.'),
   ),
-  ...csvFields(`A header and a row a name, at most ${MAX_ROWS} rows.`, {
-    label: 'Or the rows as text',
+  ...csvFields(`A header and one row per name, at most ${MAX_ROWS} rows.`, {
+    label: 'Or paste the rows',
     placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
-    hint: 'A header and a row a name. Besides “name”: “period”, “nameservers”, “ownerc”, “adminc”, “techc”, “auth”. Nothing is asked for before you see the plan.',
+    hint: 'A header and one row per name. Columns besides “name”: “period”, “nameservers”, “ownerc”, “adminc”, “techc”, “auth”. You’ll see the plan before anything is requested.',
   }),
   reason: reasonField('Shown to the approvers.'),
 });
@@ -38,7 +38,7 @@ const planned = z.object({
 const bulkForm: FormFeature<'bulk'> = {
   form: {
     name: 'bulk',
-    title: 'Many names at once',
+    title: 'Bulk task',
     submit: 'Check',
     fields: fieldsOf(planned),
   },
@@ -84,7 +84,7 @@ export const bulk = {
   commands: [
     {
       usage: 'bulk [TASK]',
-      summary: 'Ask for one task for up to 2,000 names, from a CSV',
+      summary: 'One task for up to 2,000 names, from a CSV',
       example: '/domain bulk renew',
       run: runBulk,
     },

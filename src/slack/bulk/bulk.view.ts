@@ -50,16 +50,16 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): stri
     case 'too_large':
       return unreadableFileText(issue);
     case 'empty':
-      return `There is no row. Give a header (${columns}) and a row a name.`;
+      return `There are no rows. Add a header (${columns}) and one row per name.`;
     case 'no_header':
-      return `Line ${issue.line} looks like a row. Put a header above it: ${columns}.`;
+      return `Line ${issue.line} looks like a row. Add a header above it: ${columns}.`;
     case 'unknown_column': {
       const known = nearest(issue.column.toLowerCase(), BULK_COLUMNS[task]);
       const hint = known === undefined ? `The columns are ${columns}.` : `Did you mean “${known}”?`;
-      return `Line ${issue.line}: there is no column “${issue.column}”. ${hint}`;
+      return `Line ${issue.line}: unknown column “${issue.column}”. ${hint}`;
     }
     case 'column_of_other_task':
-      return `Line ${issue.line}: the column “${issue.column}” means nothing to this task. Take it out, or choose another task.`;
+      return `Line ${issue.line}: this task doesn’t use the column “${issue.column}”. Remove it, or choose another task.`;
     case 'missing_column':
       return `Line ${issue.line}: the column “${issue.column}” is missing. The columns are ${columns}.`;
     default:
@@ -71,25 +71,25 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): stri
 function rowIssueText(issue: PlanIssue | RowIssue): string {
   switch (issue.code) {
     case 'too_many_cells':
-      return `${MORE_CELLS} Part several nameservers by blanks.`;
+      return `${MORE_CELLS} Separate several nameservers with spaces.`;
     case 'no_auth_code':
       return NO_AUTH_CODE;
     case 'auth_code_too_long':
       return 'The auth code is too long.';
     case 'auth_code_unseen':
-      return 'The auth code contains a character that cannot be seen.';
+      return 'The auth code contains an invisible character.';
     case 'repeated':
-      return `The same as line ${issue.line}, which is asked for once.`;
+      return `Same as line ${issue.line}; requested once.`;
     case 'contradicts':
-      return `Line ${issue.line} says something else of the same name, so neither is asked for.`;
+      return `Line ${issue.line} contradicts it for the same name, so both are left out.`;
     case 'open_order':
-      return `Order ${issue.orderId} for this name is open. See it with /domain order ${issue.orderId}.`;
+      return `Order ${issue.orderId} for this name is already open. See it with /domain order ${issue.orderId}.`;
     case 'hidden_order':
-      return 'A private order for this name is open. Ask an approver.';
+      return 'A private order for this name is already open. Ask an approver.';
     case 'refused_by_policy':
-      return `The policy refuses it: ${issue.rule}.`;
+      return `Refused by the policy: ${issue.rule}.`;
     case 'deleted_already':
-      return `It was deleted on ${utcMinute(issue.deletedAt).slice(0, 10)}. Restore it first if it is still wanted.`;
+      return `It was deleted on ${utcMinute(issue.deletedAt).slice(0, 10)}. Restore it first if you still need it.`;
     default: {
       const known = inputIssue.safeParse(issue);
       const field =
@@ -101,13 +101,13 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
 
 const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
   expires_soon: 'expiring within 30 days',
-  far_period: 'with a period far from the others',
-  far_price: 'with a price far above the others',
-  let_go: 'that somebody decided to let lapse',
-  lives_on_it: 'on which mail or a website lives',
+  far_period: 'with an unusual period',
+  far_price: 'with an unusually high price',
+  let_go: 'set to lapse',
+  lives_on_it: 'with mail or a website',
   not_watched: 'not on the watch list',
-  price_unknown: 'whose price is not known',
-  unseen: 'of which nobody knows what lives on them',
+  price_unknown: 'with an unknown price',
+  unseen: 'with an unknown impact',
 };
 
 /** `*3 names* on which mail or a website lives: a.rest, b.rest and 1 more` */
@@ -131,10 +131,7 @@ const SHOWN_NAMES = 5;
 export function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[] }): SectionBlock[] {
   return findings.length === 0
     ? []
-    : lines([
-        '*Look at these first*',
-        ...findings.map((finding) => `• ${findingText(finding, SHOWN_NAMES)}`),
-      ]);
+    : lines(['*Check these first*', ...findings.map((finding) => `• ${findingText(finding, SHOWN_NAMES)}`)]);
 }
 
 /**
@@ -146,16 +143,16 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   const fine = plan.rows.length;
   const rows = count(fine + plan.leftOut.length, 'row');
   if (order === undefined) {
-    const lead = `${words.verb}: none of ${rows} can be asked for.`;
+    const lead = `${words.verb}: none of ${rows} can be requested.`;
     return message(lead, [
       section(
-        `*${escapeText(lead)}* Correct the file, and give it again with \`/domain bulk ${plan.task}\`.`,
+        `*${escapeText(lead)}* Fix the file and try \`/domain bulk ${plan.task}\` again.`,
         ...leftOutLines(plan.leftOut, SHOWN_ROWS),
       ),
     ]);
   }
   const price = sums.length === 0 ? '' : `, about ${amountsText(sums)}`;
-  const lead = `${words.verb} ${count(fine, 'name')}: ${fine} of ${rows} ${fine === 1 ? 'is' : 'are'} fine${price}`;
+  const lead = `${words.verb} ${count(fine, 'name')}: ${fine} of ${rows} ${fine === 1 ? 'is' : 'are'} OK${price}`;
   const said = [
     `*${escapeText(lead)}*`,
     whoDecides(order),
@@ -165,8 +162,8 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   return message(`${lead}.`, [
     ...lines(fitLines(said, PLAN_LINES)),
     ...actions(`plan_${order.id}`, [
-      button('order_confirm', `Ask for ${count(fine, 'name')}`, order.id, { style: 'primary' }),
-      button('bulk_drop', 'Drop it', order.id),
+      button('order_confirm', `Request ${count(fine, 'name')}`, order.id, { style: 'primary' }),
+      button('bulk_drop', 'Discard', order.id),
     ]),
     context(`Plan ${code(shortHash(order))} · kept for 15 minutes`),
   ]);
@@ -176,7 +173,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
 const PLAN_LINES = MOST_LINES.plan - ROW_OF_BUTTONS - 1;
 
 function whoDecides({ demand }: Order): string {
-  return demand.outcome === 'free' ? 'Nobody has to approve it.' : requirementLines(demand, []).join('\n');
+  return demand.outcome === 'free' ? 'It needs no approval.' : requirementLines(demand, []).join('\n');
 }
 
 /** The rows that are not asked for that a message shows; the file has all. */
@@ -235,9 +232,7 @@ export function planCells({ items }: Statement): string[][] {
 
 /** What is wrong with a file of rows, as the error of its field. */
 export function fileIssues(issues: readonly FileIssue[], task: BulkTask, nearest: Nearest): string {
-  return ['Nothing was asked for yet.', ...issues.map((issue) => fileIssueText(issue, task, nearest))].join(
-    '\n',
-  );
+  return ['Nothing was requested.', ...issues.map((issue) => fileIssueText(issue, task, nearest))].join('\n');
 }
 
 /** How many rows ended how. */
@@ -252,8 +247,8 @@ function stateWords(order: Order): Readonly<Record<ItemState, string>> {
   return {
     SUCCEEDED: taskNamed(order.task).nextStep === undefined ? 'done' : 'accepted',
     FAILED: 'failed',
-    UNKNOWN: 'not known',
-    SENT: 'under way',
+    UNKNOWN: 'unknown',
+    SENT: 'in progress',
     WAITING: 'waiting',
   };
 }
@@ -274,16 +269,16 @@ function pauseText(reason: PauseReason): string {
   const names = reason.names.map((name) => `*${escapeText(displayName(name))}*`).join(', ');
   return reason.code === 'refusals'
     ? `the service refused three names in a row: ${names}`
-    : `the outcome of ${count(reason.names.length, 'name')} among ${reason.rows} is not known: ${names}`;
+    : `the outcome of ${count(reason.names.length, 'name')} of ${reason.rows} is unknown: ${names}`;
 }
 
 /** Buttons of a paused order. */
 export function pauseButtons(order: Order) {
   return isPaused(order)
     ? [
-        button('order_resume', 'Go on', order.id, {
+        button('order_resume', 'Continue', order.id, {
           style: 'primary',
-          label: `Go on with ${count(waitingItems(order).length, 'name')}`,
+          label: `Continue with ${count(waitingItems(order).length, 'name')}`,
         }),
       ]
     : [];
@@ -295,7 +290,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
   return message(lead, [
     section(`:pause_button: ${mention(order.requesterId)}, ${approvers}: ${lead}`),
     section(
-      `${tallyText(order)}. Nothing more is sent until somebody presses *Go on* or *Stop*${order.expiresAt === undefined ? '' : `, and nothing at all after ${moment(order.expiresAt)}`}. Look at the domain service first.`,
+      `${tallyText(order)}. Nothing more is sent until someone presses *Continue* or *Stop*${order.expiresAt === undefined ? '' : `, and nothing at all after ${moment(order.expiresAt)}`}. Check the domain service first.`,
     ),
     ...actions(`paused_${order.id}`, [
       ...pauseButtons(order),
@@ -306,7 +301,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
 
 /** Where the rows stand, on the state line of a card. */
 export function pausedText(order: Order): string | undefined {
-  return isPaused(order) ? 'Paused, nothing more is sent until somebody goes on' : undefined;
+  return isPaused(order) ? 'Paused until someone resumes it' : undefined;
 }
 
 const BAR_LENGTH = 20;
@@ -331,7 +326,7 @@ export function progressMessage(order: Order, since: Date | undefined, now: Date
 function timeLeft(order: Order, ended: number, since: Date | undefined, now: Date): string {
   const left = waitingItems(order).length;
   if (order.state !== 'EXECUTING') {
-    if (left > 0) return isPaused(order) ? 'Paused.' : 'It goes on in a moment.';
+    if (left > 0) return isPaused(order) ? 'Paused.' : 'It resumes in a moment.';
     return 'Ended.';
   }
   if (since === undefined || ended === 0) return '';
@@ -343,27 +338,27 @@ function timeLeft(order: Order, ended: number, since: Date | undefined, now: Dat
 }
 
 export const AUTH_CODES_NOTE = context(
-  'Auth codes in a file are kept sealed, row by row, and wiped when their row ends. The file itself, or what you paste, stays yours: delete it when you no longer need it.',
+  'Auth codes in a file are encrypted per row, and deleted when their row ends. Delete your own copy when you no longer need it.',
 );
 
 /** The tasks that a file can ask for. */
 export function bulkTasksText(meant: string | undefined): string {
   const hint = meant === undefined ? '' : ` Did you mean \`/domain bulk ${meant}\`?`;
-  return `Many names at once can be asked for with one of ${BULK_TASKS.map(code).join(', ')}.${hint} The names go into the form.`;
+  return `Bulk tasks: ${BULK_TASKS.map(code).join(', ')}.${hint} Enter the names in the form.`;
 }
 
-export const DROPPED = 'Dropped. Nothing was asked for.';
+export const DROPPED = 'Discarded. Nothing was requested.';
 
 /** Said of a plan that is asked for a second time. */
 export function plannedAlreadyText({ id, state, requesterId }: Order): string {
   return state === 'DRAFT'
-    ? `${mention(requesterId)} is asking for it again: a plan waits for them to confirm it, for 15 minutes at most.`
-    : `This was asked for already. See it with \`/domain order ${id}\`.`;
+    ? `${mention(requesterId)} is retrying it: a plan waits for their confirmation, for up to 15 minutes.`
+    : `This was already requested. See it with \`/domain order ${id}\`.`;
 }
 
 /** What goes with the files in an order's thread. */
 export const planComment = ({ items }: Order) => `The plan: ${count(items.length, 'row')}.`;
 export const resultComment = ({ items }: Order) =>
-  `The result: ${count(items.length, 'row')}, as they stand in the audit log.`;
+  `The result: ${count(items.length, 'row')}, as in the audit log.`;
 export const noFileText = ({ said, todo }: { readonly said: string; readonly todo: string }) =>
-  `I cannot share a file here. ${said} ${todo}`;
+  `I can’t share a file here. ${said} ${todo}`;

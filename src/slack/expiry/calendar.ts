@@ -26,7 +26,7 @@ export const calendar = {
   commands: [
     {
       usage: 'calendar [reset]',
-      summary: 'Show the address of your calendar feed of what expires',
+      summary: 'Your calendar feed of expiry dates',
       example: '/domain calendar',
       run: runCalendar,
     },

@@ -66,7 +66,7 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
     head.total === 1 && only !== undefined ? keptBy(only, head.renewals, waitingOf(only.watched)) : '';
   const notes = present([
     left > 0 && `The other ${head.more ? 'names' : count(left, 'name')} follow in this thread.`,
-    head.more && head.disputed.length > 0 && 'More renewals that the registry does not show follow.',
+    head.more && head.disputed.length > 0 && 'More renewals that the registry doesn’t show follow.',
     head.undated > 0 && undatedText(head.undated),
   ]);
   return message(`${escapeText(title)}${keeps}`, [
@@ -76,7 +76,7 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
       ? actions(`digest_${head.digestId}`, [
           head.all.some(({ phase }) => isRenewable(phase)) &&
             button('reminder_renew_many', 'Renew several…', subject, { style: 'primary' }),
-          button('reminder_all', 'All of them', subject),
+          button('reminder_all', 'Show all', subject),
         ])
       : []),
     notes.length > 0 && context(...notes),
@@ -85,8 +85,8 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
 }
 
 function undatedText(undated: number): string {
-  const [have, them] = undated === 1 ? ['has', 'it'] : ['have', 'them'];
-  return `${count(undated, 'watched name')} ${have} no date, so nobody is reminded of ${them}. \`/domain names undated\` shows ${them}.`;
+  const [have, get, them] = undated === 1 ? ['has', 'gets', 'it'] : ['have', 'get', 'them'];
+  return `${count(undated, 'watched name')} ${have} no date and ${get} no reminders. \`/domain names undated\` lists ${them}.`;
 }
 
 /** A message in the digest's thread. It says how many names follow, or that it is the last one. */
@@ -101,7 +101,7 @@ export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown
   const isAll = part.left === 0 && !part.more;
   return message(escapeText(title), [
     ...partBlocks(part, waitingOf, false),
-    context(isAll ? 'That is all of this digest.' : follows),
+    context(isAll ? 'End of this digest.' : follows),
   ]);
 }
 
@@ -129,14 +129,12 @@ export function digestList(
       names.slice(0, LOOKED_THROUGH).flatMap((listed) => listedLines(listed, costOf(listed), renewals, now)),
     ),
     context(
-      present([left > 0 && `And ${left} more.`, '`/domain expiring` lists everything that expires.']).join(
-        ' ',
-      ),
+      present([left > 0 && `${left} more.`, '`/domain expiring` lists everything that expires.']).join(' '),
     ),
   ]);
 }
 
-const NOTHING_LEFT = 'No name of this digest is on the watch list any more.';
+const NOTHING_LEFT = 'None of this digest’s names is watched anymore.';
 
 /** Whether a mandate renews a name, so that nobody has to decide. A last reminder is always about a decision. */
 function isDecided({ name, phase, lastThreshold }: Reminder, renewals: RenewalDays): boolean {
@@ -176,7 +174,7 @@ function digestTitle({ all, total, renewals, more, disputed }: DigestHead, waiti
   const undecided = all.filter((reminder) => !isDecided(reminder, renewals)).length;
   const what =
     undecided === 0
-      ? `${count(total, 'name')} that mandates renew`
+      ? `${count(total, 'name')} renewed by mandates`
       : `${count(undecided, 'name')} to decide about`;
   return `${atLeast}${what}, first ${name}: ${whenText(urgent)}`;
 }
@@ -195,7 +193,7 @@ function headline(reminder: Reminder): string {
     case 'pending_delete':
       return 'is about to be released';
     case 'released':
-      return 'is free for anybody';
+      return 'is available to anyone';
   }
 }
 
@@ -228,7 +226,7 @@ function reminderLines(
     ].join(' · '),
     isNear && !isDecided(reminder, renewals) && laterText(waiting, todayOf(reminder)),
     lastThreshold &&
-      `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, what about it?`,
+      `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, please decide.`,
     ...warnings(reminder).map((warning) => `:warning: ${warning}`),
   ]);
 }
@@ -238,33 +236,33 @@ function warnings(reminder: Reminder): string[] {
   const { watched, phase, isDeletionAssumed, restoreUntil, lastSafeDay, estimated } = reminder;
   const until = restoreUntil ?? lastSafeDay;
   return present([
-    isDeletionAssumed && 'By the document it has renewed itself: look at the domain service',
+    isDeletionAssumed && 'By the document it renewed automatically: check the domain service',
     isDeletionAssumed &&
       phase === 'redemption' &&
       until !== undefined &&
-      `In case it has been deleted after all, restore it until ${formatDay(until, todayOf(reminder))}`,
-    estimated && 'The date is an estimate from the last order',
-    watched.doubt !== undefined && `Look-up at the registry: ${quote(formatDoubt(watched.doubt))}`,
+      `If it was deleted after all, restore it by ${formatDay(until, todayOf(reminder))}`,
+    estimated && 'The date is estimated from the last order',
+    watched.doubt !== undefined && `Registry lookup: ${quote(formatDoubt(watched.doubt))}`,
     watched.undelivered !== undefined && undeliveredText(watched.undelivered),
     watched.lapse !== undefined &&
-      `${mention(watched.lapse.requestedBy)} wants to let it lapse (“${quote(watched.lapse.reason)}”); nobody has confirmed`,
+      `${mention(watched.lapse.requestedBy)} wants to let it lapse (“${quote(watched.lapse.reason)}”); not confirmed`,
   ]);
 }
 
 function undeliveredText(destination: string): string {
   return /^[UW]/.test(destination)
-    ? 'I could not tell its owner directly'
-    : `I cannot post in its channel, ${channelMention(destination)}: invite me there, or choose another one`;
+    ? 'I couldn’t message its owner'
+    : `I can’t post in its channel, ${channelMention(destination)}: invite me there, or choose another one`;
 }
 
 function disputedTitle(disputed: readonly WatchedDomain[]): string {
-  return `${count(disputed.length, 'renewal')} that the registry does not show`;
+  return `${count(disputed.length, 'renewal')} not shown by the registry`;
 }
 
 function disputedBlocks(disputed: readonly WatchedDomain[]): AnyBlock[] {
   if (disputed.length === 0) return [];
   return lines([
-    '*:warning: Renewed here, but the registry does not show it.* Ask the domain service what became of these; I say so weekly until it does:',
+    '*:warning: Renewed here, but not at the registry.* Ask the domain service about these; I’ll repeat this weekly:',
     ...disputed.map(
       ({ name, renewed, doubt }) =>
         `• ${formatName(name)}: renewed ${renewed === undefined ? '' : formatDay(calendarDay(renewed.at, 'UTC'))}. ${escapeText(doubt === undefined ? '' : formatDoubt(doubt))}.`,

@@ -55,7 +55,7 @@ export function todayOf({ expiryDay, daysLeft }: DueFacts): string {
 export function keepText(due: DueFacts, waiting: readonly WaitingStep[], renewal: Day | undefined): string {
   const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = due;
   const until = (day: string | undefined) =>
-    day === undefined ? 'now' : `until ${formatDay(day, todayOf(due))}`;
+    day === undefined ? 'now' : `by ${formatDay(day, todayOf(due))}`;
   const price = priceText(due, waiting);
   if (isDeletionAssumed) return NO_DELETION_KNOWN;
   switch (phase) {
@@ -63,19 +63,19 @@ export function keepText(due: DueFacts, waiting: readonly WaitingStep[], renewal
       if (renewal !== undefined) return `a mandate renews it on ${formatDay(renewal, todayOf(due))}${price}`;
       return `renew ${daysLeft === 0 ? 'now' : until(lastSafeDay)}${price}`;
     case 'auto_renew_grace':
-      return `renew at your own risk ${until(lastSafeDay)}${price}`;
+      return `late renewal (not guaranteed) ${until(lastSafeDay)}${price}`;
     case 'expired':
-      return `renew now: what follows in its zone is not documented${price}`;
+      return `renew now: what follows isn’t documented for its zone${price}`;
     case 'redemption':
       return (restoreUntil ?? lastSafeDay) === undefined
-        ? `restore now: until when is not known${price}`
+        ? `restore now: the deadline is unknown${price}`
         : `restore ${until(restoreUntil ?? lastSafeDay)}${price}`;
     case 'deleted':
-      return `restore now: for how long it can be is not documented${price}`;
+      return `restore now: the deadline isn’t documented${price}`;
     case 'pending_delete':
-      return `nothing brings it back${lastSafeDay === undefined ? '' : `, released after ${formatDay(lastSafeDay, todayOf(due))}`}`;
+      return `can’t be recovered${lastSafeDay === undefined ? '' : `, released after ${formatDay(lastSafeDay, todayOf(due))}`}`;
     case 'released':
-      return 'anybody can register it';
+      return 'anyone can register it';
   }
 }
 
@@ -97,7 +97,7 @@ export function keepButtons(name: string, deadline: Deadline | undefined): Butto
     renews && make('reminder_renew', 'Renew'),
     restores && make('reminder_restore', 'Restore'),
     make('reminder_snooze', 'Snooze'),
-    make('reminder_lapse', 'Let lapse'),
+    make('reminder_lapse', 'Let it lapse'),
   ]);
 }
 

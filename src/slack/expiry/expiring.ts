@@ -47,7 +47,7 @@ export const expiring = {
   commands: [
     {
       usage: 'expiring [DAYS]',
-      summary: 'List what expires, within 90 days or as many as you say',
+      summary: 'What expires within 90 days, or the days you give',
       example: '/domain expiring 30',
       run: runExpiring,
     },

@@ -43,7 +43,7 @@ export function expiringPage(
   const within = `within ${count(days, 'day')}`;
   if (total === 0) {
     return textMessage(
-      `No watched name expires ${within}. Put names on the list with \`/domain watch NAME\` or \`/domain import\`.`,
+      `No watched name expires ${within}. Add names with \`/domain watch NAME\` or \`/domain import\`.`,
     );
   }
   const last = Math.min(offset + LIST_LENGTH, total);
@@ -51,7 +51,7 @@ export function expiringPage(
   const undated = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without a date`;
   const title = `${count(page.dated, 'name')} expiring ${within}${deleted}${undated}`;
   const [first] = page.names;
-  const place = total > page.names.length ? `\nShown here: ${offset + 1}–${last} of ${total}` : '';
+  const place = total > page.names.length ? `\nShown: ${offset + 1}–${last} of ${total}` : '';
   const turn = (actionId: string, label: string, to: number) => button(actionId, label, `${days}:${to}`);
   return message(
     `${title}${first === undefined ? '' : `, first ${escapeText(displayName(first.domain.name))}${urgency(first, costOf)}`}`,
@@ -72,9 +72,9 @@ export function expiringPage(
       ]),
       page.names.some(({ domain }) => domain.expiry === undefined && isDateless(domain)) &&
         context(
-          'Give a name whose registry tells no dates its date once: `/domain watch NAME 2027-03-01`, or many with `/domain import`. Without it nobody is reminded.',
+          'Some registries publish no dates. Enter them once: `/domain watch NAME 2027-03-01`, or many with `/domain import`. Otherwise there are no reminders.',
         ),
-      context('Another time: `/domain expiring 365`'),
+      context('Other period: `/domain expiring 365`'),
     ],
   );
 }
@@ -96,7 +96,7 @@ export function listedLines(
   const due = dueFactsOf(listed);
   const standing =
     due === undefined
-      ? [listed.deadline === undefined ? 'no date known' : deletedText(listed.deadline)]
+      ? [listed.deadline === undefined ? 'date unknown' : deletedText(listed.deadline)]
       : [
           // Without a last day the moment of the deletion is an estimate.
           deletedAt === undefined || (due.phase === 'redemption' && due.lastSafeDay === undefined)
@@ -108,28 +108,28 @@ export function listedLines(
     present([
       formatName(name),
       ...standing,
-      expiry?.source === 'person' && 'date given by a person',
+      expiry?.source === 'person' && 'date entered by a person',
       snooze !== undefined && snooze.until > now && `snoozed until ${day(snooze.until, now)}`,
-      lapse?.confirmed !== undefined && `let go: “${quote(lapse.reason)}”`,
-      renewed !== undefined && 'renewed, the registry does not show it yet',
+      lapse?.confirmed !== undefined && `set to lapse: “${quote(lapse.reason)}”`,
+      renewed !== undefined && 'renewed, not shown by the registry yet',
       lookedAt === undefined && 'not looked up yet',
       doubt !== undefined && isDateless(listed.domain) && DATELESS_STATE,
     ]).join(' · '),
-    due?.isDeletionAssumed && ':warning: By the document it has renewed itself: look at the service',
-    expiry?.source === 'order' && ':warning: The date is an estimate from the last order',
+    due?.isDeletionAssumed && ':warning: By the document it renewed automatically: check the service',
+    expiry?.source === 'order' && ':warning: The date is estimated from the last order',
     doubt !== undefined &&
       !isDateless(listed.domain) &&
-      `:warning: Look-up at the registry: ${quote(formatDoubt(doubt))}`,
+      `:warning: Registry lookup: ${quote(formatDoubt(doubt))}`,
     lapse !== undefined &&
       lapse.confirmed === undefined &&
-      `:warning: ${mention(lapse.requestedBy)} wants to let it lapse (“${quote(lapse.reason)}”); nobody has confirmed`,
+      `:warning: ${mention(lapse.requestedBy)} wants to let it lapse (“${quote(lapse.reason)}”); not confirmed`,
   ]);
 }
 
 /** A name that was deleted and whose expiry nobody knows. */
 function deletedText({ action, until }: Deadline): string {
-  if (action !== 'restore') return 'deleted, nothing brings it back';
-  return `deleted, restore ${until === undefined ? 'now' : `until ${formatDay(until)}`}`;
+  if (action !== 'restore') return 'deleted, can’t be recovered';
+  return `deleted, restore ${until === undefined ? 'now' : `by ${formatDay(until)}`}`;
 }
 
 /** Names of a list that is only looked through, as many as a message holds well. */

@@ -41,13 +41,13 @@ export function formatDays(daysLeft: number): string {
 
 const SOURCES = {
   rdap: 'registry',
-  order: 'estimate from the last order',
-  person: 'given by a person',
+  order: 'estimated from the last order',
+  person: 'entered by a person',
 } as const;
 
 /** Where a name's date comes from. */
 function formatSource({ domain }: ListedName): string {
-  return domain.expiry === undefined ? 'no date known' : SOURCES[domain.expiry.source];
+  return domain.expiry === undefined ? 'date unknown' : SOURCES[domain.expiry.source];
 }
 
 /** When a name expires, and what speaks against the order; undefined where that tells nothing. */
@@ -75,19 +75,19 @@ export function termLine(term: Term): string | undefined {
   const until = listed.deadline?.until;
   return deletedAt === undefined || until === undefined
     ? undefined
-    : `Deleted ${day(deletedAt)} · restorable until ${formatDay(until)}`;
+    : `Deleted ${day(deletedAt)} · can be restored until ${formatDay(until)}`;
 }
 
 /** What speaks against an order by the dates of its name, a line each. */
 export function termWarnings(term: Term): string[] {
   const { listed } = term;
-  if (listed === undefined) return [':warning: When it expires is not known: it is not on the watch list'];
+  if (listed === undefined) return [':warning: Expiry unknown: it isn’t on the watch list'];
   if (term.task === 'renew' && isDeleted(listed)) return [`:warning: ${DELETED}`];
-  if (listed.day === undefined) return [':warning: When it expires is not known'];
+  if (listed.day === undefined) return [':warning: Expiry unknown'];
   return (termText(term)?.split('\n') ?? []).filter((line) => line.startsWith(':warning:'));
 }
 
-const DELETED = "It was deleted, and a renewal doesn't bring it back";
+const DELETED = 'It was deleted, so a renewal won’t recover it';
 
 function isDeleted({ deadline }: ListedName): boolean {
   return deadline !== undefined && !waysToKeep(deadline).renews;
@@ -99,25 +99,25 @@ function datedWithSource(listed: ListedName, calendarDay: Day): string {
 }
 
 function renewalTerm({ listed, renewedUntil }: Extract<Term, { task: 'renew' }>): string {
-  if (listed === undefined) return 'Not known: the name is not on the watch list';
+  if (listed === undefined) return 'Unknown: it isn’t on the watch list';
   if (isDeleted(listed)) return DELETED;
-  if (listed.day === undefined || renewedUntil === undefined) return 'Not known';
+  if (listed.day === undefined || renewedUntil === undefined) return 'Unknown';
   return `${datedWithSource(listed, listed.day)}\nAfter this renewal: ${formatDay(renewedUntil)}`;
 }
 
 function restoreTerm(listed: ListedName): string {
   const { deletedAt } = listed.domain;
-  if (listed.day === undefined || listed.deadline === undefined) return 'Not known';
+  if (listed.day === undefined || listed.deadline === undefined) return 'Unknown';
   const { action, until } = listed.deadline;
   const expiry = datedWithSource(listed, listed.day);
   const ended = deletedAt === undefined ? expiry : `${expiry}, deleted ${day(deletedAt)}`;
-  if (action === 'none') return `${ended}\n:warning: By these dates it cannot be restored any more`;
+  if (action === 'none') return `${ended}\n:warning: By these dates it can no longer be restored`;
   if (deletedAt === undefined) {
     const caution =
       action !== 'check' || until === undefined
         ? ''
-        : `. In case it has been deleted after all, it can be restored until ${formatDay(until)}`;
-    return `${expiry}\n:warning: No deletion of it is known${caution}`;
+        : `. If it was deleted after all, it can be restored until ${formatDay(until)}`;
+    return `${expiry}\n:warning: No known deletion${caution}`;
   }
   return until === undefined ? ended : `${ended}\nCan be restored until ${formatDay(until)}`;
 }
@@ -125,7 +125,7 @@ function restoreTerm(listed: ListedName): string {
 function createTerm(listed: ListedName): string | undefined {
   if (listed.day === undefined || listed.deadline === undefined || listed.deadline.action === 'none')
     return undefined;
-  return `${datedWithSource(listed, listed.day)}\n:warning: It is on the watch list, so it seems to be registered already`;
+  return `${datedWithSource(listed, listed.day)}\n:warning: It’s on the watch list, so it’s probably registered already`;
 }
 
 const SHOWN_LINES = 40;
@@ -141,13 +141,13 @@ export function importReport(summary: ImportSummary): {
   const { beyondLimit, tooFarAhead, waiting } = summary;
   const taken = present([
     `${count(added, 'name')} added`,
-    dated > 0 && `${count(dated, 'name')} given a new date`,
-    kept > 0 && `${count(kept, 'name')} on the list already`,
+    dated > 0 && `${count(dated, 'name')} with a new date`,
+    kept > 0 && `${count(kept, 'name')} already on the list`,
     duplicates > 0 && `${count(duplicates, 'line')} repeated`,
     waiting !== undefined && `${count(waiting.payload.names.length, 'date')} waiting for confirmation`,
     tooFarAhead > 0 && `${count(tooFarAhead, 'name')} dated more than 10 years ahead, not added`,
     beyondLimit > 0 && `${count(beyondLimit, 'name')} not added`,
-    `${count(rejected.length, 'line')} not taken`,
+    `${count(rejected.length, 'line')} rejected`,
   ]).join(', ');
   const lines = rejected
     .slice(0, SHOWN_LINES)
@@ -163,14 +163,14 @@ export function importReport(summary: ImportSummary): {
     left > 0 && section(`… and ${count(left, 'more line')}.`),
     beyondLimit > 0 && section(`:warning: ${formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED })}`),
     ...watchInstead(rejected),
-    unusedHeadings.length > 0 && context(`Columns not used: ${quote(headingsText(unusedHeadings))}.`),
+    unusedHeadings.length > 0 && context(`Unused columns: ${quote(headingsText(unusedHeadings))}.`),
     lacksExpiry &&
       section(
-        'No heading says which column is the expiry, so no dates were taken. If one is, call it “expires” and import the list again.',
+        'No column was recognized as the expiry, so no dates were imported. Rename it to “expires” and import again.',
       ),
     context(
       added + dated > 0
-        ? 'The registries are asked for the dates now; `/domain expiring` shows them.'
+        ? 'I’m looking up the dates now; `/domain expiring` shows them.'
         : 'Nothing changed on the watch list.',
     ),
   ]);
@@ -200,7 +200,7 @@ export function importProgress(done: number, total: number): KnownBlock[] {
     section(
       `Importing: ${done} of ${count(total, 'name')} so far.\n${'█'.repeat(filled)}${'░'.repeat(20 - filled)}`,
     ),
-    context('Close this when you like. It goes on, and the report comes to you.'),
+    context('You can close this. The import continues, and I’ll send you the report.'),
   ];
 }
 
@@ -215,33 +215,32 @@ export function byWhom(userId: string, reason: string | undefined): string {
 }
 
 export function expiringUsage(maxDays: number): string {
-  return `Give the days as one whole number up to ${maxDays}, such as \`/domain expiring 30\`.`;
+  return `Give a whole number of days up to ${maxDays}, such as \`/domain expiring 30\`.`;
 }
 
 /** Said instead of renewing by an old reminder. */
 export function renewedSinceText(name: string, until: Day): string {
-  return `${formatName(name)} was renewed since this reminder: it expires on ${formatDay(until)} now. To renew it all the same, type \`/domain renew ${name}\`.`;
+  return `${formatName(name)} was renewed since this reminder and now expires on ${formatDay(until)}. To renew it anyway, use \`/domain renew ${name}\`.`;
 }
 
-export const NOTHING_TO_RENEW =
-  'Nothing of this digest is left to renew: all was renewed or decided meanwhile.';
+export const NOTHING_TO_RENEW = 'Nothing in this digest is left to renew.';
 
 /** Said of a reminder whose name was taken off the watch list. */
 export function doNotRenewText(name: string): string {
-  return `Don’t renew ${formatName(name)} now: it is at another registrar and no order explains it. Settle that first: \`/domain name ${escapeText(name)}\`.`;
+  return `Don’t renew ${formatName(name)} now: it moved to another registrar without an order. Settle that first: \`/domain name ${escapeText(name)}\`.`;
 }
 
 export function unwatchedSinceText(name: string): string {
-  return `${formatName(name)} is not on the watch list any more. \`/domain watch ${escapeText(name)}\` puts it back.`;
+  return `${formatName(name)} is no longer watched. \`/domain watch ${escapeText(name)}\` adds it again.`;
 }
 
 /** Which names a menu offers to renew. @param most how many become one order */
 export function renewHint(found: number, most: number): string {
   return found > LIMITS.options
-    ? `The first ${LIMITS.options} of ${found} names. One order takes at most ${most}; the rest need another one.`
+    ? `The first ${LIMITS.options} of ${found} names. One order takes at most ${most}; use another order for the rest.`
     : `One order takes at most ${most} names.`;
 }
 
 export function lapseText(name: string): string {
-  return `${formatName(name)} is not renewed, and lost some time after it expires.`;
+  return `${formatName(name)} won’t be renewed, and is lost some time after it expires.`;
 }

@@ -23,13 +23,13 @@ const imported = z.object(
     {
       label: 'CSV file',
       fileTypes: ['csv', 'txt', 'tsv'],
-      hint: 'With headings, such as “domain” and “expires”, or one name a line.',
+      hint: 'With headings, such as “domain” and “expires”, or one name per line.',
     },
     NAMES,
     {
-      label: 'Or the names as text',
+      label: 'Or paste the names',
       placeholder: 'cafe.rest, 2027-03-01\nbar.rest',
-      hint: 'One a line, each with its expiry after a comma or blank if you know it. Slack takes 3,000 characters here, about 100 names. Attach a file if you have more.',
+      hint: 'One per line, with its expiry after a comma or space if you know it. Up to 3,000 characters, about 100 names. Attach a file for more.',
     },
   ),
 );
@@ -40,7 +40,7 @@ const importForm: FormFeature<'import'> = {
   async submit(call) {
     const given = await attachedText(call, {
       field: NAMES,
-      missing: 'Attach a file, or give at least one name.',
+      missing: 'Attach a file, or enter at least one name.',
     });
     if ('errors' in given) return given;
     const list = await parseImport(given.text);
@@ -70,7 +70,7 @@ export const importing = {
   commands: [
     {
       usage: 'import',
-      summary: 'Put many names on the watch list',
+      summary: 'Watch many names',
       example: '/domain import',
       run: (call) => openForm(call, importForm, { channelId: call.channelId }),
     },

@@ -31,7 +31,7 @@ export function lapseView(
       const shown = message(`${name}${keep}: let it lapse, says ${by}`, [
         section(
           `${name}: let it lapse?`,
-          `:hourglass: Somebody else has to confirm; until then reminders go on`,
+          `:hourglass: Another person has to confirm; reminders continue until then`,
           by,
           ...requirementLines(progress),
         ),
@@ -49,8 +49,8 @@ export function lapseView(
     ended() {
       const title =
         state === 'confirmed'
-          ? `:white_check_mark: ${name} lapses. Asked by ${by}, confirmed by ${mention(endedBy)}.`
-          : `:information_source: ${name} isn’t let lapse: the request by ${by} was withdrawn, or the name was renewed.`;
+          ? `:white_check_mark: ${name} will lapse. Requested by ${by}, confirmed by ${mention(endedBy)}.`
+          : `:information_source: ${name} isn’t set to lapse: the request by ${by} was withdrawn, or the name was renewed.`;
       return message(title, [section(title)]);
     },
   };

@@ -163,7 +163,7 @@ const renewed = z.object({
 const renewManyFields: Form<'renew_many'> = {
   name: 'renew_many',
   title: 'Renew domains',
-  submit: 'Ask',
+  submit: 'Request',
   fields: fieldsOf(renewed),
 };
 
@@ -232,7 +232,7 @@ const snoozed = z.object({
     // What is no number of days is refused with what is left of the name's time.
     GIVEN.transform(Number),
   ),
-  reason: reasonField('Stands in the thread.'),
+  reason: reasonField('Shown in the thread.'),
 });
 const snoozeFields: Form<'snooze'> = {
   name: 'snooze',
@@ -254,7 +254,7 @@ const snoozeForm: FormFeature<'snooze'> = {
       until === undefined
         ? {}
         : {
-            hint: `Until ${formatDay(until)} ${displayName(name)} can be ${action === 'renew' ? 'renewed' : 'restored'}: ${count(max, 'day')} at most.`,
+            hint: `${displayName(name)} can be ${action === 'renew' ? 'renewed' : 'restored'} until ${formatDay(until)}: ${count(max, 'day')} at most.`,
           };
     const fields = snoozeFields.fields.map((field) =>
       field.name === 'days' ? { ...field, ...hint, range: { min: 1, max } } : field,
@@ -279,11 +279,11 @@ const snoozeForm: FormFeature<'snooze'> = {
 };
 
 const lapsing = z.object({
-  reason: neededReason('Stands beside the decision. Somebody else has to confirm it.'),
+  reason: neededReason('Shown with the decision. Another person has to confirm it.'),
 });
 
 const lapseForm: FormFeature<'lapse'> = {
-  form: { name: 'lapse', title: 'Let lapse', submit: 'Let lapse', fields: fieldsOf(lapsing) },
+  form: { name: 'lapse', title: 'Let it lapse', submit: 'Let it lapse', fields: fieldsOf(lapsing) },
 
   async render(call, origin) {
     const name = origin.subject ?? '';

@@ -3,18 +3,17 @@ import type { LifePhase } from '../../zones/lifecycle.ts';
 /* Where a name stands in its life, in the same words everywhere. */
 
 const PHASES: Readonly<Record<LifePhase, string>> = {
-  registered: 'It is registered.',
-  auto_renew_grace: '*It has expired* and is in its auto-renew grace.',
-  redemption: '*It was deleted.* Only a restore, which costs money, brings it back.',
-  pending_delete: '*It is being deleted.* Nothing brings it back any more.',
-  released: '*It was released.* Anybody can register it.',
-  expired: '*It has expired.* Nothing is documented about what its zone does now.',
-  deleted:
-    '*It was deleted.* Only a restore, which costs money, brings it back; for how long is not documented for its zone.',
+  registered: 'It’s registered.',
+  auto_renew_grace: '*It expired* and is in its auto-renew grace.',
+  redemption: '*It was deleted.* Only a paid restore recovers it.',
+  pending_delete: '*It’s being deleted.* It can’t be recovered.',
+  released: '*It was released.* Anyone can register it.',
+  expired: '*It expired.* What happens next isn’t documented for its zone.',
+  deleted: '*It was deleted.* Only a paid restore recovers it; the deadline isn’t documented for its zone.',
 };
 
 /** Used in lists of a name whose dates say that it may be gone: only a deletion that was asked for is known to be one. */
-export const NO_DELETION_KNOWN = 'past its grace, no deletion is known';
+export const NO_DELETION_KNOWN = 'past its grace, no known deletion';
 
 /**
  * A sentence or two, in mrkdwn.
@@ -22,6 +21,6 @@ export const NO_DELETION_KNOWN = 'past its grace, no deletion is known';
  */
 export function formatStanding(phase: LifePhase, isAssumed: boolean): string {
   return isAssumed
-    ? '*Its grace is over and no deletion is known.* By the document it has renewed itself: look at the domain service.'
+    ? '*Its grace is over, with no known deletion.* By the document it renewed automatically: check the domain service.'
     : PHASES[phase];
 }

@@ -12,17 +12,17 @@ import { zoneIssueText } from '../names/zone-issue.view.ts';
 export function formatWatchRefusal(refusal: WatchRefusal): string {
   switch (refusal.code) {
     case 'not_watched':
-      return `${refusal.name} is not on the watch list. /domain watch ${refusal.name} puts it there.`;
+      return `${refusal.name} isn’t watched. /domain watch ${refusal.name} adds it.`;
     case 'removed_meanwhile':
-      return 'Somebody took it off the list at the same moment. Type it again if it is still wanted.';
+      return 'Someone removed it from the list at the same time. Try again if you still need it.';
     case 'date_too_far_ahead':
       return `“${refusal.text}” is more than 10 years ahead. Check the year.`;
     case 'list_full':
-      return `The watch list is full: it holds ${refusal.limit.toLocaleString('en')} names. Unwatch names that you no longer need, then try again.`;
+      return `The watch list is full: it holds ${refusal.limit.toLocaleString('en')} names. Unwatch names you no longer need, then try again.`;
     case 'invalid_snooze':
-      return `Give a whole number of days from 1 to ${refusal.maxDays}.`;
+      return `Enter a whole number of days from 1 to ${refusal.maxDays}.`;
     case 'lapse_decided':
-      return 'It is decided already: this name lapses.';
+      return 'This name is already set to lapse.';
     default:
       return formatLineIssue(refusal);
   }
@@ -34,21 +34,21 @@ export function formatLineIssue(issue: LineIssue): string {
     case 'invalid_name':
       return zoneIssueText(issue.issue);
     case 'ambiguous_date':
-      return `“${issue.text}” can be read in more than one way. Write it as 2027-03-01.`;
+      return `“${issue.text}” is ambiguous. Write it as 2027-03-01.`;
     case 'not_a_date':
-      return `“${issue.text}” is not a date. Write it as 2027-03-01.`;
+      return `“${issue.text}” isn’t a date. Write it as 2027-03-01.`;
     case 'no_such_day':
-      return `“${issue.text}” is a day that does not exist. Check it.`;
+      return `“${issue.text}” doesn’t exist. Check the date.`;
     case 'unlikely_year':
-      return `“${issue.text}” is not a likely expiry. Check the year.`;
+      return `“${issue.text}” is an unlikely expiry. Check the year.`;
     case 'no_such_time':
-      return `“${issue.text}” has a time that does not exist. Check it.`;
+      return `“${issue.text}” has an invalid time. Check it.`;
     case 'open_quote':
-      return 'A quote is opened and not closed. Check the line.';
+      return 'A quote isn’t closed. Check the line.';
     case 'too_many_cells':
-      return 'There is more than a name and a date. Put headings above the list, such as name and expires.';
+      return 'There’s more than a name and a date. Add headings, such as name and expires.';
     case 'other_date':
-      return 'The name stands in the list with another date already. Keep one of the two lines.';
+      return 'The name is already in the list with another date. Remove one of the lines.';
     case 'too_many_lines':
       return `Only the first ${issue.limit} lines were read. Import the rest as another list.`;
   }
@@ -70,9 +70,9 @@ export function listIssueText(issue: ListIssue): string {
 function whyRefused(issue: ListIssue): string {
   switch (issue.code) {
     case 'unknown_headings':
-      return `I don’t know the ${issue.headings.length === 1 ? 'heading' : 'headings'} ${headingsText(issue.headings)}. I take “name” or “domain”, and “expires”, “expiry date”, “expiration date” or “Ablaufdatum”. Which column is the expiry? Call it “expires”, and remove the columns that I don’t know.`;
+      return `Unknown ${issue.headings.length === 1 ? 'heading' : 'headings'}: ${headingsText(issue.headings)}. Use “name” or “domain”, and “expires”, “expiry date”, “expiration date” or “Ablaufdatum”. Rename the expiry column to “expires”, and remove unknown columns.`;
     case 'no_name_column':
-      return 'no heading says which column has the names. Call it “name” or “domain”.';
+      return 'no column for names was recognized. Rename it to “name” or “domain”.';
     default:
       return csvIssueText(issue);
   }

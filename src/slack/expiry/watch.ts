@@ -43,7 +43,7 @@ async function runWatch(call: Interaction, words: readonly string[]): Promise<vo
 /** What the DNS shows of a name whose registry tells no dates. */
 async function dnsOf({ context }: Interaction, name: string): Promise<KnownName | undefined> {
   return context.names.known(name).catch((err: unknown) => {
-    context.log.warn({ err, name }, 'looking at a name whose registry tells no dates');
+    context.log.warn({ err, name }, 'looking up a name whose registry publishes no dates');
     return undefined;
   });
 }
@@ -61,7 +61,7 @@ async function runUnwatch(call: CommandCall): Promise<void> {
     return call.respond(escapeText(formatWatchRefusal(registrable.issue)));
   if (outcome.kind === 'not_watched')
     return call.respond(escapeText(formatWatchRefusal({ code: 'not_watched', name: unicode })));
-  call.context.log.info({ name: ascii, by: call.person.id }, 'taken off the watch list');
+  call.context.log.info({ name: ascii, by: call.person.id }, 'removed from the watch list');
   await call.respond(unwatchedText(ascii));
 }
 
@@ -69,13 +69,13 @@ export const watch = {
   commands: [
     {
       usage: 'watch NAME [YYYY-MM-DD]',
-      summary: 'Put a name on the expiry watch list',
+      summary: 'Watch a name’s expiry and DNS',
       example: '/domain watch cafe.rest',
       run: (call) => runWatch(call, call.words),
     },
     {
       usage: 'unwatch NAME',
-      summary: 'Take a name off the watch list',
+      summary: 'Stop watching a name',
       example: '/domain unwatch cafe.rest',
       run: runUnwatch,
     },

@@ -18,7 +18,7 @@ export const UNWATCH_USAGE = 'Give one name, such as `/domain unwatch cafe.rest`
 
 /** @param date as typed; it goes along with the domain that is offered instead */
 export function notWatchedMessage(refusal: WatchRefusal, date: string | undefined): Message {
-  const text = `Nothing was put on the watch list. ${escapeText(formatWatchRefusal(refusal))}`;
+  const text = `Nothing was added to the watch list. ${escapeText(formatWatchRefusal(refusal))}`;
   return message(text, [
     section(text),
     ...(refusal.code === 'invalid_name' ? watchInstead([{ issue: refusal }], date) : []),
@@ -26,7 +26,7 @@ export function notWatchedMessage(refusal: WatchRefusal, date: string | undefine
 }
 
 export function unwatchedText(name: string): string {
-  return `${formatName(name)} is off the watch list: nobody is reminded of it any more. \`/domain watch ${name}\` puts it back.`;
+  return `${formatName(name)} is no longer watched and gets no reminders. \`/domain watch ${name}\` adds it again.`;
 }
 
 /** Whether neither the registry nor a person tells when a name expires. */
@@ -52,32 +52,32 @@ export interface Watched {
 export function watchedText(watched: Watched): string {
   const { domain, wasWatched, dns, dateNotTaken, hasReminders } = watched;
   return present([
-    `${formatName(domain.name)} is ${wasWatched ? 'on the watch list already' : 'on the watch list'}.`,
+    `${formatName(domain.name)} is ${wasWatched ? 'already on the watch list' : 'on the watch list'}.`,
     ...(isUndated(domain) ? datelessSentences(domain.name, dns) : [formatDate(watched)]),
     isDateless(domain) && domain.expiry?.source === 'person' && DATE_OF_A_PERSON,
-    dateNotTaken !== undefined && `Your date, ${day(dateNotTaken)}, is not needed.`,
+    dateNotTaken !== undefined && `Your date, ${day(dateNotTaken)}, isn’t needed.`,
     domain.doubt !== undefined &&
       !isDateless(domain) &&
-      `Its registry could not tell: ${quote(formatDoubt(domain.doubt))}. I will ask again.`,
+      `Its registry lookup failed: ${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
     !hasReminders &&
-      'No reminder channel is set, so nobody is reminded: an admin can choose one with `/domain settings`.',
+      'No reminder channel is set, so there are no reminders. An admin can set one with `/domain settings`.',
   ]).join(' ');
 }
 
 function formatDate({ domain: { name, expiry }, lastDay, now }: Watched): string {
   if (expiry === undefined || lastDay === undefined) {
-    return `Its expiry is not known yet. If you know it: \`/domain watch ${name} 2027-03-01\`.`;
+    return `Its expiry isn’t known yet. If you know it: \`/domain watch ${name} 2027-03-01\`.`;
   }
   const when = formatDay(lastDay);
   const isOver = expiry.at < now;
   switch (expiry.source) {
     case 'rdap':
-      return `It ${isOver ? 'expired' : 'expires'} ${when}, says its registry.`;
+      return `It ${isOver ? 'expired' : 'expires'} ${when}, by its registry.`;
     case 'order':
-      return `It expires about ${when}: an estimate from the last order.`;
+      return `It expires about ${when}, estimated from the last order.`;
     case 'person':
       return isOver
-        ? `It expired ${when}, as a person said. If the date is wrong: \`/domain watch ${name} 2027-03-01\`.`
-        : `It expires ${when}, as a person said.`;
+        ? `It expired ${when}, by the date entered. If it’s wrong: \`/domain watch ${name} 2027-03-01\`.`
+        : `It expires ${when}, by the date entered.`;
   }
 }

@@ -31,7 +31,7 @@ const EVERYDAY = 'Everyday';
 export const HELP_GROUPS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
   { title: EVERYDAY, names: [] },
   {
-    title: 'Look up',
+    title: 'Search and lists',
     names: ['name', 'names', 'presets', 'rules', 'orders', 'order', 'receipt', 'prereg', 'policy', 'help'],
   },
   { title: 'Watch', names: ['expiring', 'watch', 'unwatch', 'import', 'calendar'] },
@@ -73,11 +73,10 @@ function lacksAccount(needs: Needs, { isLinked, hasTeamAccount = false }: HelpRe
   return !isLinked && (needs === 'linked' || (needs === 'account' && !hasTeamAccount));
 }
 
-const INTRO =
-  '*Domain Steward* carries out domain tasks for you. What costs money or can lose a name waits for an approver’s click.';
+const INTRO = '*Domain Steward* carries out domain tasks for you. Paid and risky tasks wait for an approver.';
 const LINK_FIRST = '*First* link your account at the domain service: `/domain link`.';
 const WITH_TEAM_ACCOUNT =
-  'You have no account of your own: what you ask for goes out with the team’s account, once it is approved. `/domain link` links yours.';
+  'You have no account of your own: your approved orders use the team’s account. `/domain link` links yours.';
 
 function introFor({ isLinked, hasTeamAccount = false }: HelpReader): string {
   if (isLinked) return INTRO;
@@ -119,7 +118,7 @@ export function helpForAll(commands: readonly Described[], reader: HelpReader): 
     { title: 'Once an account is linked', commands: linked },
     { title: 'For admins', commands: admin },
   ];
-  return message('All that /domain can do', [
+  return message('All commands', [
     section(INTRO),
     ...groups.flatMap(({ title, commands: listed }) =>
       listed.length === 0 ? [] : lines([`*${title}*`, ...listed.map(usageLine)]),
@@ -148,6 +147,6 @@ export function helpFor({ usage, summary, example, needs }: Described): Message 
 /** The answer to a subcommand that does not exist. */
 export function unknownCommand(word: string, near: string | undefined): Message {
   return textMessage(
-    `${near === undefined ? 'There is no such subcommand.' : `There is no ${code(`/domain ${word}`)}. Did you mean ${code(`/domain ${near}`)}?`} \`/domain help\` lists everything.`,
+    `${near === undefined ? 'There’s no such subcommand.' : `${code(`/domain ${word}`)} doesn’t exist. Did you mean ${code(`/domain ${near}`)}?`} \`/domain help\` lists everything.`,
   );
 }

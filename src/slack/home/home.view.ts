@@ -152,8 +152,8 @@ const LINK_BUTTON = button('home_link', 'Link your account', 'link', { style: 'p
 /** Whose account the person's orders go out with. */
 function worksAs({ account, teamAccount }: HomeData): string {
   return account === undefined
-    ? `You have no account of your own. What you ask for goes out with the *team’s account*${teamAccount === undefined ? '' : `, ${code(accountName(teamAccount))}`}, once it is approved.`
-    : `You work as ${code(accountName(account))}: ${formatContext(account.context)}. Change it with \`/domain use\`.`;
+    ? `You have no account of your own. Your approved orders use the *team’s account*${teamAccount === undefined ? '' : `, ${code(accountName(teamAccount))}`}.`
+    : `Your account: ${code(accountName(account))}, ${formatContext(account.context)}. Change it with \`/domain use\`.`;
 }
 
 /** For people without an account: what waits for them, then how to begin. */
@@ -172,10 +172,10 @@ function firstStepsBlocks(data: HomeData, length: number): KnownBlock[] {
     divider,
     header('First steps'),
     ...lines([
-      '1. Link your account at the domain service. Your credentials are checked, sealed, and used for what you ask for only.',
-      '2. Ask in any channel where I am, for example `/domain renew cafe.rest`. What costs money or can lose a name waits for an approver’s click.',
+      '1. Link your account at the domain service. Your credentials are checked, encrypted, and used only for your orders.',
+      '2. Use a command in any channel I’m in, for example `/domain renew cafe.rest`. Paid and risky tasks wait for an approver.',
       data.toDecide !== undefined &&
-        'Approving needs no account: what waits for you stands here, and I write to you.',
+        'You don’t need an account to approve: orders waiting for you appear here, and I’ll message you.',
     ]),
     ...actions('home', [LINK_BUTTON, ...(data.isAdmin ? [SETTINGS_BUTTON] : [])]),
     context('Without an account: `/domain expiring` lists what expires, `/domain help` shows everything.'),
@@ -189,7 +189,7 @@ function openPart(orders: readonly Order[], length: number): KnownBlock[] {
       entries: orders.map((order) => [
         { ...section(ownOrderLine(order)), block_id: `open_${order.id}`, accessory: lookButton(order) },
       ]),
-      none: 'None. Ask with `/domain`; `/domain help` shows how.',
+      none: 'None. `/domain help` shows what you can do.',
       more: '/domain orders mine',
     },
     length,
@@ -200,7 +200,7 @@ function openPart(orders: readonly Order[], length: number): KnownBlock[] {
 export function strangerBlocks(): KnownBlock[] {
   return [
     header('Domain Steward'),
-    section('Only members of this workspace can use Domain Steward. Ask somebody here to do it for you.'),
+    section('Only members of this workspace can use Domain Steward. Ask a member to do it for you.'),
   ];
 }
 
@@ -209,7 +209,7 @@ export function unavailableBlocks(reference: string): KnownBlock[] {
   return [
     header('Domain Steward'),
     section(
-      `I cannot read your orders right now. Open this tab again in a minute. Reference ${code(reference)}.`,
+      `I can’t load your orders right now. Open this tab again in a minute. Reference ${code(reference)}.`,
     ),
   ];
 }
@@ -234,11 +234,11 @@ function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): Know
   if (unreadableGroups.length === 0) return [];
   const groups = unreadableGroups.map(mentionApprover).join(' and ');
   const said = present([
-    `:warning: I could not read the group ${groups} in Slack.`,
+    `:warning: Slack didn’t return the members of ${groups}.`,
     toDecide === undefined &&
-      'If you belong to it, what waits for your approval is missing here. Open this tab again in a minute.',
+      'If you belong to it, orders waiting for your approval are missing here. Open this tab again in a minute.',
     isAdmin &&
-      'Until I can, its members cannot approve; people who are listed themselves can. If this stays, check that the group exists and that I have the permission `usergroups:read`.',
+      'Until it does, its members can’t approve; people listed by name can. If this persists, check that the group exists and that I have the permission `usergroups:read`.',
   ]);
   return [context(said.join(' '))];
 }
@@ -262,7 +262,7 @@ function part({ title, entries, none, more }: Part, length: number): KnownBlock[
     divider,
     header(title),
     ...entries.slice(0, length).flat(),
-    left > 0 && context(`And ${left} more: \`${more}\`.`),
+    left > 0 && context(`${left} more: \`${more}\`.`),
   ]);
 }
 
@@ -273,7 +273,7 @@ function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBl
     {
       title: 'Waiting for your approval',
       entries: toDecide.map((order) => waitingEntry(order, briefings.get(order.id))),
-      none: 'Nothing waits for you.',
+      none: 'Nothing is waiting for you.',
       more: '/domain orders pending',
     },
     length,
@@ -289,7 +289,7 @@ function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[
   const isWhole = showWhole([entry, ...details], statement);
   return [
     entry,
-    ...(isWhole ? details : [context('There is more to it than stands here.')]),
+    ...(isWhole ? details : [context('Not everything is shown here.')]),
     ...actions(`home_${order.id}`, [
       ...decisionButtons(order, isWhole),
       isWhole && clickButton(order),
@@ -301,9 +301,9 @@ function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[
 function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] {
   return part(
     {
-      title: 'Outcome not known',
+      title: 'Outcome unknown',
       entries: orders.map((order) => [
-        section(`${orderLine(order)}\nLook at the domain service whether it was carried out.`),
+        section(`${orderLine(order)}\nCheck at the domain service whether it was carried out.`),
         ...actions(`settle_${order.id}`, [...resolveButtons(order), lookButton(order)]),
       ]),
       more: '/domain orders',
@@ -320,7 +320,7 @@ function moneyWords(order: Order): string[] {
     case 'assumed':
       return ['assumed to cost money'];
     case 'not_stated':
-      return ['whether it costs money is not stated'];
+      return ['cost not stated'];
     case 'no':
       return [];
   }
@@ -370,11 +370,11 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
       `*${demo}${escapeText(orderTitle(order))}*`,
       ...(cost === undefined ? moneyWords(order) : present([price])),
     ].join(' · '),
-    cost !== undefined && cost.sums.length === 0 && ':warning: It costs money, price not known',
+    cost !== undefined && cost.sums.length === 0 && ':warning: Costs money, price unknown',
     cost !== undefined &&
       cost.sums.length > 0 &&
       cost.unknown > 0 &&
-      `:warning: Of ${count(cost.unknown, 'name')} the price is not known`,
+      `:warning: Price unknown for ${count(cost.unknown, 'name')}`,
     `${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · open until ${moment(order.expiresAt)}`}`,
     over.length > 0 && overBudgetFact(over),
     ...ruleLines(order),
@@ -402,9 +402,7 @@ function ruleLines({ demand }: Order): string[] {
         `Needs ${count(needed, 'approval')} of ${approverList(approvers)}: ${ruleNames([rule])}`,
     );
   const left = demand.requirements.length - shown.length;
-  return left === 0
-    ? shown
-    : [...shown, `Needs what ${count(left, 'more rule')} ask${left === 1 ? 's' : ''} for`];
+  return left === 0 ? shown : [...shown, `Needs the approvals of ${count(left, 'more rule')}`];
 }
 
 /** What the team spends. Empty while nothing was bought and there is no budget. */
@@ -416,12 +414,12 @@ function moneyPart(money: HomeMoney | undefined): KnownBlock[] {
     divider,
     header('Money'),
     ...lines([`Spent in ${periodText(month)}: ${sum}.`, ...budgetLines(budgets, locale)]),
-    context('By the price list. More, and what is ahead: `/domain spend`.'),
+    context('By your price list. Details and forecast: `/domain spend`.'),
   ];
 }
 
 function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
-  const title = [divider, header('What expires next')];
+  const title = [divider, header('Expiring next')];
   if (next.length === 0) {
     return [
       ...title,
@@ -441,25 +439,25 @@ function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
       }),
     table({
       caption: 'Next to expire',
-      columns: ['Name', 'Days left', 'To do', 'Ends'],
+      columns: ['Name', 'Days left', 'To do', 'Expires'],
       rows: next
         .slice(0, HOME_LENGTH)
         .map((listed) => [displayName(listed.domain.name), ...deadlineCells(listed, renewals)]),
     }),
-    context('With prices, and to renew them: `/domain expiring`'),
+    context('Prices and renewals: `/domain expiring`'),
   ]);
 }
 
 const TO_DO: Readonly<Record<Deadline['action'], string>> = {
   renew: 'Renew',
   restore: 'Restore',
-  check: 'Look at the service',
+  check: 'Check the service',
   none: 'Nothing',
 };
 
 /** The days that are left, what can be done about a name or will be, and when that or the name ends. */
 function deadlineCells({ domain, deadline }: ListedName, renewals: RenewalDays): readonly string[] {
-  if (deadline === undefined) return ['', 'Date not known', ''];
+  if (deadline === undefined) return ['', 'Date unknown', ''];
   const { action, until, daysLeft, phase } = deadline;
   const when =
     until === undefined ? (action === 'none' || action === 'check' ? '' : 'now') : formatDay(until);

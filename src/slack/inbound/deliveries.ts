@@ -135,7 +135,7 @@ function createLimitedHandler(context: SlackContext, commandsPerMinute: number):
   function isOverLimit(userId: string): Message | undefined {
     const seconds = commands.take(userId);
     if (seconds === undefined) return undefined;
-    context.log.warn({ userId }, 'a person uses more commands and buttons than anybody can');
+    context.log.warn({ userId }, 'a person sends too many commands and clicks');
     return tooManyMessage(seconds);
   }
 

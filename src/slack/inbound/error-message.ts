@@ -33,7 +33,7 @@ function formatCause(error: unknown): string {
 /** A sentence for a person about an unexpected error, with a reference that the log has too. */
 export function errorMessage(log: Log, error: unknown, activity: string): Message {
   const reference = newReference();
-  log.error({ err: error, reference, activity }, 'a person was told that something went wrong');
+  log.error({ err: error, reference, activity }, 'reported an error to a person');
   if (error instanceof UnknownKeyError) return withReference(KEY_MISSING, reference);
   if (error instanceof VaultError) return withReference(SEAL_BROKEN, reference);
   return withReference(lookFirst(formatCause(error)), reference);

@@ -87,7 +87,8 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
       if (problem === undefined) break;
       if (refusable && isTokenError(problem)) throw problem;
       const waitMs = retryAfterOf(problem) ?? wait;
-      if (!stopped.signal.aborted) log.warn({ err: problem, waitMs }, 'connecting to Slack; will try again');
+      if (!stopped.signal.aborted)
+        log.warn({ err: problem, waitMs }, 'connecting to Slack failed, will retry');
       await sleep(waitMs, undefined, { signal: stopped.signal }).catch(() => undefined);
     }
     connecting = false;
@@ -101,13 +102,13 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
         receiver.start(),
         sleep(CONNECT_MS, undefined, { signal: late.signal }).then(async () => {
           await receiver.stop();
-          throw new Error('Slack did not say hello');
+          throw new Error('Slack didn’t send hello');
         }),
       ]);
       return undefined;
     } catch (cause) {
       // Where the socket could not be opened, Slack's client rejects with nothing.
-      const unopened = new Error('the socket could not be opened', { cause: socketError });
+      const unopened = new Error('the socket couldn’t be opened', { cause: socketError });
       return slackApiError('apps.connections.open', cause ?? unopened);
     } finally {
       late.abort();
@@ -116,7 +117,7 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
 
   receiver.client.on('error', (err: unknown) => {
     socketError = err;
-    if (connected) log.warn({ err }, 'the connection to Slack broke; connecting anew');
+    if (connected) log.warn({ err }, 'the connection to Slack broke, reconnecting');
   });
   receiver.client.on('connected', () => {
     connected = true;
@@ -154,7 +155,7 @@ export function boltLogger(log: Log): Logger {
         .join(' ')
         .trim();
       if (REPEATED_LOG_LINES.test(text) || (text === '' && err === undefined)) return;
-      log[level]({ from: 'slack', err }, text === '' ? 'Slack’s library met an error' : text);
+      log[level]({ from: 'slack', err }, text === '' ? 'error in Slack’s library' : text);
     };
   return {
     debug: () => undefined,

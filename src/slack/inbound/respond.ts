@@ -35,10 +35,7 @@ export async function respond(
   if (responseUrl !== undefined && !context.isSlackAddress(responseUrl)) {
     // Only the host is logged, because the whole address grants the right to answer.
     const host = URL.canParse(responseUrl) ? new URL(responseUrl).host : undefined;
-    context.log.warn(
-      { host },
-      'a delivery names an address for answers that is not Slack’s: it is not called',
-    );
+    context.log.warn({ host }, 'ignored a response address that isn’t Slack’s');
   } else if (
     responseUrl !== undefined &&
     (await tryResponseUrl(responseUrl, message, options.replace ?? false))
@@ -114,10 +111,10 @@ export async function respondWithRetries(
     } catch (err) {
       if (!(err instanceof SlackApiError)) throw err;
       if (wait === undefined || !isTransient(err)) {
-        context.log.error({ err, userId }, 'a person could not be told something');
+        context.log.error({ err, userId }, 'a person couldn’t be notified');
         return;
       }
-      context.log.warn({ err, userId }, 'telling a person something; will try again');
+      context.log.warn({ err, userId }, 'notifying a person failed, will retry');
       await sleep(Math.max(wait, err.retryAfterMs ?? 0), undefined, { ref: false });
     }
   }

@@ -9,25 +9,25 @@ export function csvIssueText(issue: CsvIssue): string {
   const limit = 'limit' in issue ? issue.limit.toLocaleString('en') : '';
   switch (issue.code) {
     case 'not_csv':
-      return 'this is no CSV from here on. Look for a quotation mark that is not closed.';
+      return 'this isn’t CSV from here on. Look for an unclosed quote.';
     case 'repeated_column':
-      return `the column “${issue.column}” stands there twice.`;
+      return `the column “${issue.column}” appears twice.`;
     case 'second_header':
-      return 'this is another heading. Give each list on its own.';
+      return 'this is another heading. Send each list separately.';
     case 'too_many_bytes':
-      return `a file has at most ${limit} bytes. Send it in parts.`;
+      return `a file can have at most ${limit} bytes. Split it.`;
     case 'too_many_columns':
-      return `it has more than ${limit} columns. Leave only the columns that are asked for.`;
+      return `it has more than ${limit} columns. Keep only the requested ones.`;
     case 'too_many_rows':
-      return `a file has at most ${limit} rows. Send it in parts.`;
+      return `a file can have at most ${limit} rows. Split it.`;
     case 'long_cell':
-      return `a cell has more than ${limit} characters. Look for a quotation mark that is not closed.`;
+      return `a cell has more than ${limit} characters. Look for an unclosed quote.`;
   }
 }
 
 /** Why a file cannot be read, as a sentence. Plain text. */
 export function unreadableFileText(issue: UnreadableFile): string {
   return issue.code === 'not_text'
-    ? `Line ${issue.line} has a character that I cannot read. Save the file as “CSV UTF-8” and send it again.`
-    : `A file may have at most ${count(issue.maxBytes / 1_000, 'kilobyte')}. Send it in parts.`;
+    ? `Line ${issue.line} has an unreadable character. Save the file as “CSV UTF-8” and send it again.`
+    : `A file can have at most ${count(issue.maxBytes / 1_000, 'kilobyte')}. Split it.`;
 }

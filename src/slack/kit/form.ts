@@ -120,9 +120,9 @@ const REASON: FieldLook = { label: 'Reason', kind: 'text' };
 /** On one line. */
 const reason = z.string().transform(cleanReason).optional();
 const givenReason = z
-  .string('Give a reason.')
+  .string('Enter a reason.')
   .transform((text) => cleanReason(text) ?? '')
-  .refine((text) => text !== '', 'Give a reason.');
+  .refine((text) => text !== '', 'Enter a reason.');
 
 /** The field of a reason that people may give. */
 export function reasonField(hint: string, label = REASON.label) {

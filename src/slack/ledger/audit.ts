@@ -77,7 +77,7 @@ export const audit = {
   commands: [
     {
       usage: 'audit [FROM] [TO]',
-      summary: 'Get the audit log as a CSV file: the last 30 days, or those you say',
+      summary: 'The audit log as a CSV file: the last 30 days, or a range',
       example: '/domain audit 2026-01-01 2026-03-31',
       run: runAudit,
     },

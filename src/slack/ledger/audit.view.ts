@@ -182,7 +182,7 @@ async function groundsOf({ entry, decisions }: AuditedEvent, nameOf: NameOf): Pr
     policy_version: joined(versions.flatMap((each) => (each === undefined ? [] : [String(each)]))),
     statement: statement ?? (isDecision && asked?.kind === 'requested' ? asked.statement : undefined),
     exceeded:
-      agreed.length === 0 ? undefined : `${overBudgetText(overBudget)} Agreed to by ${agreed.join(', ')}.`,
+      agreed.length === 0 ? undefined : `${overBudgetText(overBudget)} Approved by ${agreed.join(', ')}.`,
   };
 }
 
@@ -316,8 +316,8 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
     names: await nameOf(subject.id),
     result:
       standIn === undefined
-        ? 'nobody stands in any more'
-        : `${await nameOf(standIn.userId)} stands in until ${standIn.until.toISOString()}`,
+        ? 'no stand-in anymore'
+        : `${await nameOf(standIn.userId)} is the stand-in until ${standIn.until.toISOString()}`,
   }),
   policy_draft_changed: policyRow,
   policy_draft_discarded: policyRow,
@@ -337,14 +337,14 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
     task: 'ledger',
     result: differences.map(differenceText).join(' '),
   }),
-  sealing_stalled: () => ({ task: 'ledger', result: 'events wait for a seal' }),
+  sealing_stalled: () => ({ task: 'ledger', result: 'events are waiting for a seal' }),
   database_restored: ({ takenAt, seal }) => ({
     task: 'ledger',
-    result: `the backup of ${takenAt} was put back, up to seal ${seal}`,
+    result: `the backup of ${takenAt} was restored, up to seal ${seal}`,
   }),
   events_forgotten: ({ reason, count }) => ({
     task: 'ledger',
-    result: `the content of ${count} events was forgotten: ${reason}`,
+    result: `the content of ${count} events was deleted: ${reason}`,
   }),
 };
 

@@ -77,13 +77,13 @@ export const ledger = {
   commands: [
     {
       usage: 'ledger [FROM] [TO]',
-      summary: 'Get the ledger as a file that can be verified without the bot, and its newest seal',
+      summary: 'The ledger as a verifiable file, and its newest seal',
       example: '/domain ledger 2026-01-01 2026-03-31',
       run: runLedger,
     },
     {
       usage: 'receipt ID',
-      summary: 'Get the proof of one order as a file that can be verified without the bot',
+      summary: 'The proof of one order as a verifiable file',
       example: '/domain receipt 7k2m9qx4h1ab',
       run: runReceipt,
     },

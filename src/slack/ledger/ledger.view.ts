@@ -8,23 +8,23 @@ import { code, lines, type Message, message, moment, section, textMessage } from
 /** What each difference means, for whoever has to do something about it. */
 const DIFFERENCES: Readonly<Record<LedgerDifference['code'], (first: number | undefined) => string>> = {
   event_changed: (first) =>
-    `Rows of the log are not what was sealed, first event ${first}: somebody changed them in the database.`,
+    `Log rows differ from their seals, first event ${first}: someone changed them in the database.`,
   event_gone: (first) =>
-    `Rows of the log that were sealed are gone, first event ${first}: somebody deleted them in the database.`,
-  event_unsealed: () => 'The log has rows that were written past the bot: no seal covers them.',
+    `Sealed log rows are gone, first event ${first}: someone deleted them in the database.`,
+  event_unsealed: () => 'The log has rows that the bot didn’t write: no seal covers them.',
   event_hidden: () =>
-    'The content of rows of the log was taken away, and no event says who forgot it: somebody did that in the database.',
+    'The content of log rows is gone without a matching event: someone removed it in the database.',
   seal_changed: (first) =>
-    `Seals are not what was signed, first seal ${first}: somebody changed them in the database.`,
-  seal_gone: (first) => `Seals are missing, first seal ${first}: somebody deleted them in the database.`,
+    `Seals differ from their signatures, first seal ${first}: someone changed them in the database.`,
+  seal_gone: (first) => `Seals are missing, first seal ${first}: someone deleted them in the database.`,
   other_key: (first) =>
-    `Another key has signed the seals up to ${first}. Nothing is sealed until LEDGER_KEY is that key again.`,
+    `Another key signed the seals up to ${first}. Sealing stops until LEDGER_KEY is that key again.`,
   anchor_differs: (first) =>
-    `Seal ${first} is not the one that left: somebody rewrote the ledger in the database.`,
+    `Seal ${first} differs from the published one: someone rewrote the ledger in the database.`,
   put_back: (first) =>
-    `Seal ${first} had left, and the database does not have it. An earlier state of the database was put back, or its end was cut off. What lay between is not in the log.`,
+    `Seal ${first} was published, but the database doesn’t have it. The database was restored to an earlier state, or its end was deleted. Events since then aren’t in the log.`,
   other_history: (first) =>
-    `There is another seal ${first} than the one that had left. An earlier state of the database was put back and has gone on since, or somebody rewrote it. Anchors that others keep tell which.`,
+    `Seal ${first} differs from the published one. The database was restored to an earlier state and continued, or someone rewrote it. Anchors kept elsewhere show which.`,
 };
 
 /** One line for a difference. */
@@ -34,33 +34,30 @@ export function differenceText({ code: kind, count, first }: LedgerDifference): 
 }
 
 export function differencesMessage({ differences }: TeamEventOf<'ledger_differs'>): Message {
-  const title = '🚨 The ledger does not fit the log';
+  const title = '🚨 The ledger doesn’t match the log';
   const texts = differences.map(differenceText);
   return message(`${title}: ${texts.join(' ')}`, [
     section(`*${title}*`),
-    ...lines([
-      ...texts,
-      'Keep a copy of the database as it is before you mend anything; docs/ledger.md says what to do.',
-    ]),
+    ...lines([...texts, 'Copy the database before you repair anything; docs/ledger.md says what to do.']),
   ]);
 }
 
 export function stalledMessage(): Message {
   return textMessage(
-    '⚠ Events of the log have waited for a seal for more than a minute. Orders go on; nothing new is proved until it is sealed. The log of the bot says why.',
+    '⚠ Log events have been waiting for a seal for more than a minute. Orders continue, but nothing new is proved until it’s sealed. See the bot’s log.',
   );
 }
 
 export function restoredMessage({ takenAt, seal }: TeamEventOf<'database_restored'>): Message {
   return textMessage(
-    `⚠ The database is the backup of ${moment(new Date(takenAt))}: what was logged since is gone. The ledger goes on after seal ${seal}, with numbers that had been given before. Anchors and receipts of that time do not fit it. Tell whoever keeps them.`,
+    `⚠ The database is the backup of ${moment(new Date(takenAt))}: later events are gone. The ledger continues after seal ${seal}, reusing numbers. Anchors and receipts from the lost time don’t match it. Tell the people who keep them.`,
   );
 }
 
 /** The line of a day, in whose thread the hours stand. */
 export function anchorDayMessage(day: string): Message {
   return textMessage(
-    `🔏 Ledger, ${day}: what was sealed stands in this thread, hour by hour. Whoever keeps a copy elsewhere can prove what was in the log by then.`,
+    `🔏 Ledger, ${day}: seals are posted in this thread every hour. A copy kept elsewhere proves what was in the log at that time.`,
   );
 }
 

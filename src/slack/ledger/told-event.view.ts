@@ -29,14 +29,14 @@ export function reroutedText({
   const left = all - names.length;
   const confirmed = confirmedBy === undefined ? '' : `, confirmed by ${mention(confirmedBy)}`;
   return [
-    `:mailbox_with_mail: ${mention(actor)} changed who is reminded of ${count(all, 'name')}${confirmed}`,
+    `:mailbox_with_mail: ${mention(actor)} changed the owner or channel of ${count(all, 'name')}${confirmed}`,
     ...each,
     ...(left > 0 ? [`… and ${count(left, 'other name')}`] : []),
   ].join('\n');
 }
 
 export function lapseConfirmedText({ subject, actor, askedBy = '', reason }: Decision): string {
-  return `:white_check_mark: Decided: ${formatName(subject.id)} lapses. Asked by ${byWhom(askedBy, reason)}, confirmed by ${mention(actor)}. No more reminders; \`/domain watch ${subject.id}\` takes it back.`;
+  return `:white_check_mark: ${formatName(subject.id)} will lapse. Requested by ${byWhom(askedBy, reason)}, confirmed by ${mention(actor)}. No more reminders; \`/domain watch ${subject.id}\` undoes it.`;
 }
 
 /** @param standIn who stood in for somebody who is back */
@@ -58,7 +58,7 @@ export function standInTexts({
       : [
           [
             standIn.userId,
-            `You stand in for ${mention(away)} until ${until}: what they could approve, you can approve, but nothing that either of you asked for. What waits stands in my Home tab.`,
+            `You stand in for ${mention(away)} until ${until}: you can approve what they could, except orders that either of you requested. Pending orders are on my Home tab.`,
           ] as const,
           [
             away,

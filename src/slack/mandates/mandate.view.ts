@@ -53,42 +53,42 @@ function patterns({ mandate_names }: MandateTerms): string {
 /** What a mandate allows, in one line. */
 function termsText(terms: MandateTerms): string {
   const { max_price, max_total, span, until, notice } = terms;
-  return `Up to ${amountsText([max_price])} for a name and year, ${amountsText([max_total])} in a calendar ${span}, until ${formatDay(until)}, ${notice} days before the expiry`;
+  return `Up to ${amountsText([max_price])} per name and year, ${amountsText([max_total])} per calendar ${span}, until ${formatDay(until)}, ${notice} days before expiry`;
 }
 
 /** What is wrong with a field of the form, plain text. */
 export function mandateIssueText(issue: MandateIssue): string {
   switch (issue.code) {
     case 'no_names':
-      return 'Say which names, such as *.rest, tag:brand or cafe.rest.';
+      return 'Enter names, such as *.rest, tag:brand or cafe.rest.';
     case 'fits_everything':
-      return 'Every name there is or will be is too much. Say which, such as *.rest or tag:brand.';
+      return 'A mandate can’t cover every name. Use *.rest or tag:brand, for example.';
     case 'unreadable_pattern':
-      return `“${issue.given}” is neither a name, nor *.zone, nor tag:word.`;
+      return `“${issue.given}” isn’t a name, *.zone or tag:word.`;
     case 'fits_nothing':
-      return `“${issue.given}” fits no name of the watch list.`;
+      return `“${issue.given}” matches no watched name.`;
     case 'too_many_names':
-      return `At most ${issue.max} patterns. A tag says many names in one.`;
+      return `At most ${issue.max} patterns. A tag covers many names.`;
     case 'zero':
-      return 'With nothing to spend it would renew nothing.';
+      return 'Enter an amount above 0.';
     case 'below_max_price':
-      return 'This is less than one name may cost.';
+      return 'This is less than the maximum for one name.';
     case 'other_currency':
-      return `Amounts are in ${issue.currency} here.`;
+      return `Use amounts in ${issue.currency}.`;
     case 'span_unknown':
       return 'Choose a month or a year.';
     case 'not_a_day':
-      return 'Give a day as YYYY-MM-DD.';
+      return 'Enter a date as YYYY-MM-DD.';
     case 'day_past':
-      return 'Give a day that is still to come.';
+      return 'Enter a future date.';
     case 'too_far_ahead':
       return `At most ${issue.max} days from now.`;
     case 'notice_out_of_range':
-      return `Give whole days, from ${issue.min} to ${issue.max}.`;
+      return `Enter whole days, from ${issue.min} to ${issue.max}.`;
     case 'no_account':
-      return 'There is no such account. Link one with /domain link.';
+      return 'This account isn’t linked. Link one with /domain link.';
     case 'demo_account':
-      return 'This account is of the demo system, where nothing is renewed.';
+      return 'This is a demo account, which renews nothing.';
     default:
       return PRICE_ISSUES[issue.code];
   }
@@ -123,7 +123,7 @@ export function previewLines(
   return [
     `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${names(all)}`}${cost}`,
     ...(because.length === 0 ? [] : [`⚠ Not ${because.join('; ')}`]),
-    ...(others.length === 0 ? [] : [`⚠ An older mandate acts for ${names(others, mostHeld)}`]),
+    ...(others.length === 0 ? [] : [`⚠ An older mandate covers ${names(others, mostHeld)}`]),
   ];
 }
 
@@ -156,19 +156,18 @@ function standingBlocks({
     ...lines([
       `${periodText(period)}: ${amount(terms.max_total, booked)} spent, ${amount(terms.max_total, reserved)} reserved, *${amount(terms.max_total, left)} left*`,
       coming.length === 0
-        ? 'Nothing comes in the next 30 days'
-        : `Comes in the next 30 days: ${names(coming.map(({ name }) => name))}`,
+        ? 'Nothing due in the next 30 days'
+        : `Due in the next 30 days: ${names(coming.map(({ name }) => name))}`,
       ...held.slice(0, NAMES_IN_LINE).map((act) => `⚠ ${heldLine(act)}`),
-      held.length > NAMES_IN_LINE &&
-        `⚠ And ${count(held.length - NAMES_IN_LINE, 'more name')}, in the audit log`,
+      held.length > NAMES_IN_LINE && `⚠ ${count(held.length - NAMES_IN_LINE, 'more name')} in the audit log`,
     ]),
     context(
-      `${mention(order.requesterId)} asked, ${approvers} approved · in force since ${moment(mandate.since)} · ${code(order.id)}`,
+      `${mention(order.requesterId)} requested, ${approvers} approved · in force since ${moment(mandate.since)} · ${code(order.id)}`,
     ),
     ...actions(`mandate:${order.id}`, [
-      button('mandate_end', 'End it', order.id, {
+      button('mandate_end', 'End', order.id, {
         style: 'danger',
-        label: `End it: the mandate ${order.id}`,
+        label: `End the mandate ${order.id}`,
       }),
     ]),
   ];
@@ -182,30 +181,30 @@ export function mandatesMessage(page: Page<MandateStanding>, waiting: readonly O
   const inForce = page.total + hidden;
   const text =
     inForce === 0
-      ? 'No mandate is in force: every renewal is asked for.'
+      ? 'No mandate is in force: every renewal needs a request.'
       : `${count(inForce, 'mandate')} in force.`;
   return message(text, [
     section(
-      `*${text}* A mandate renews names for a year without asking each time, says so a day before, and stops at its ceilings.`,
+      `*${text}* A mandate renews names for a year without a request each time. It’s announced a day before, and stops at its limits.`,
     ),
     ...page.shown.flatMap(standingBlocks),
     ...pageControls('mandates', page, MANDATES_SHOWN),
-    ...(hidden === 0 ? [] : [context(`Asked for in private: ${count(hidden, 'mandate')}.`)]),
-    ...waiting.map((order) => context(`Waits for approval: ${code(order.id)}`)),
+    ...(hidden === 0 ? [] : [context(`Private: ${count(hidden, 'mandate')}.`)]),
+    ...waiting.map((order) => context(`Waiting for approval: ${code(order.id)}`)),
     ...actions('mandates', [addButton()]),
   ]);
 }
 
 /** @param orderId the mandate whose terms the form begins with */
 function addButton(orderId = 'new') {
-  return button('mandate_add', orderId === 'new' ? 'Ask for a mandate' : 'Ask for it again', orderId, {
+  return button('mandate_add', orderId === 'new' ? 'Request a mandate' : 'Request it again', orderId, {
     style: 'primary',
   });
 }
 
 /** Why a name is not renewed by its mandate, and which order asks for it. */
 function heldLine({ name, held, orderId }: MandateAct): string {
-  const asked = orderId === undefined ? 'nobody is asked' : `order ${code(orderId)} asks for it`;
+  const asked = orderId === undefined ? 'no order was created' : `order ${code(orderId)} was created for it`;
   return `${names([name])}: ${held === undefined ? '' : heldText(held)}; ${asked}`;
 }
 
@@ -230,10 +229,10 @@ export function dayMessage(
   const text = [
     ...(renewed.length === 0
       ? []
-      : [`${count(renewed.length, 'name')} will be renewed by mandate, from tomorrow on`]),
+      : [`${count(renewed.length, 'name')} will be renewed by mandate from tomorrow`]),
     ...(held.length === 0
       ? []
-      : [`${count(held.length, 'name')} will not be, and ${held.length === 1 ? 'is' : 'are'} asked for`]),
+      : [`${count(held.length, 'name')} won’t be and ${held.length === 1 ? 'needs' : 'need'} approval`]),
   ].join('; ');
   const first = told[0]?.act.name;
   return message(first === undefined ? text : `${text}, first ${displayName(first)}.`, [
@@ -241,17 +240,15 @@ export function dayMessage(
     ...renewed.map(({ act, order }) => actRow(act, order)),
     ...lines(held.map(({ act }) => `⚠ ${heldLine(act)}`)),
     ...(isLast && renewed.length > 1
-      ? actions(`mandate_day:${day}`, [
-          button('mandate_stop_all', 'Stop all of them', day, { style: 'danger' }),
-        ])
+      ? actions(`mandate_day:${day}`, [button('mandate_stop_all', 'Stop all', day, { style: 'danger' })])
       : []),
-    context('`/domain mandates` says which mandates there are, and ends them.'),
+    context('`/domain mandates` lists and ends mandates.'),
   ]);
 }
 
 function actRow({ name, amount: price, expiresAt }: MandateAct, order: Order | undefined): AnyBlock {
   const cost = price === undefined ? '' : ` · about ${amountsText([price])}`;
-  const ends = ` · ends ${formatDay(utcDay(expiresAt))}`;
+  const ends = ` · expires ${formatDay(utcDay(expiresAt))}`;
   const state = order === undefined ? '' : ` · ${stateText(order)}`;
   const block = section(`*${names([name])}*${cost}${ends}${state}`);
   return order?.state === 'APPROVED'
@@ -265,7 +262,7 @@ function actRow({ name, amount: price, expiresAt }: MandateAct, order: Order | u
 function stateText({ state, id, mandated }: Order): string {
   switch (state) {
     case 'APPROVED':
-      return `goes out from ${mandated === undefined ? 'now' : moment(mandated.sendAfter)} on, order ${code(id)}`;
+      return `will be sent ${mandated === undefined ? 'now' : moment(mandated.sendAfter)}, order ${code(id)}`;
     case 'CANCELLED':
       return 'stopped';
     case 'SUCCEEDED':
@@ -273,34 +270,34 @@ function stateText({ state, id, mandated }: Order): string {
     case 'FAILED':
       return 'not renewed';
     case 'UNKNOWN':
-      return 'nobody knows yet whether it was renewed';
+      return 'outcome unknown';
     default:
-      return 'on its way';
+      return 'being sent';
   }
 }
 
 /** Said to who has ended a mandate. */
 export function endedText(orderId: string): string {
-  return `The mandate ${code(orderId)} has ended. What it had not sent is stopped.`;
+  return `The mandate ${code(orderId)} ended. Its unsent orders are stopped.`;
 }
 
 /** How many of a day’s orders were stopped. */
 export function stoppedAllText(stopped: number, asked: number): string {
-  if (asked === 0) return 'Nothing of that day waits to be sent any more.';
+  if (asked === 0) return 'Nothing of that day is waiting to be sent.';
   return stopped === asked
-    ? `Stopped: ${count(stopped, 'renewal')}. Nothing of them is sent.`
-    : `Stopped: ${stopped} of ${count(asked, 'renewal')}. The threads of the others say why they go on.`;
+    ? `Stopped ${count(stopped, 'renewal')}. They won’t be sent.`
+    : `Stopped ${stopped} of ${count(asked, 'renewal')}. The others’ threads say why they continue.`;
 }
 
 const ENDS = {
   person: 'It was ended',
-  over: 'Its time is over',
-  requester_left: 'Who asked for it has left',
-  owner_left: 'Whose account it uses has left',
-  approver_left: 'Somebody who gave it has left',
+  over: 'It expired',
+  requester_left: 'Its requester left',
+  owner_left: 'Its account’s owner left',
+  approver_left: 'One of its approvers left',
   database_restored:
-    'My database was put back, or I was away for more than a day, so what it has spent is not certain',
-  log_differs: 'My database says something else about it than my log',
+    'The database was restored, or the bot was down for more than a day, so its spending is uncertain',
+  log_differs: 'The database and the log disagree about it',
 } as const;
 
 /** A reply in the thread of a mandate, for what happens to it while it is in force; undefined for other events. */
@@ -316,18 +313,18 @@ export function mandateReply(
   const asker = mention(order.requesterId);
   switch (entry.kind) {
     case 'in_force': {
-      const text = `✅ ${asker}: the mandate is in force. What is due by now is said shortly, and goes out a day later at the earliest.`;
+      const text = `✅ ${asker}: the mandate is in force. Renewals already due are announced shortly and sent a day later at the earliest.`;
       return message(text, [section(text)]);
     }
     case 'mandate_ending': {
       const until = entry.until === undefined ? 'soon' : moment(entry.until);
-      const text = `⚠ ${asker}: the mandate ends ${until}. Ask for it again if it should go on.`;
+      const text = `⚠ ${asker}: the mandate ends ${until}. Request it again to keep it.`;
       return message(text, [section(text), ...actions(`mandate_again:${order.id}`, [addButton(order.id)])]);
     }
     case 'mandate_ended': {
       const because = order.mandateEnd?.because ?? 'over';
       const by = because === 'person' ? ` by ${mention(entry.actor)}` : '';
-      const text = `⏹ ${asker}: the mandate has ended. ${ENDS[because]}${by}. What it had not sent is stopped; names that are due are reminded of as usual.`;
+      const text = `⏹ ${asker}: the mandate ended. ${ENDS[because]}${by}. Its unsent orders are stopped; reminders continue as usual.`;
       return message(text, [section(text), ...actions(`mandate_again:${order.id}`, [addButton(order.id)])]);
     }
     default:
@@ -347,15 +344,15 @@ export function isSaidInForce(
 export function coveredText({ given, isOverBefore }: CoveringMandate): string {
   if (given === undefined)
     return isOverBefore
-      ? ':warning: A private mandate covers it and ends before it would renew it.'
+      ? ':warning: A private mandate covers it but ends before renewing it.'
       : ':repeat: A private mandate renews it.';
   const {
     order,
     mandate: { terms },
   } = given;
   if (isOverBefore)
-    return `:warning: A mandate covers it and ends ${formatDay(terms.until)}, before it would renew it: order ${code(order.id)}.`;
-  return `:repeat: A mandate renews it up to ${amountsText([terms.max_price])}, ${terms.notice} days before: order ${code(order.id)}.`;
+    return `:warning: A mandate covers it but ends ${formatDay(terms.until)}, before renewing it: order ${code(order.id)}.`;
+  return `:repeat: A mandate renews it ${terms.notice} days before expiry, up to ${amountsText([terms.max_price])}: order ${code(order.id)}.`;
 }
 
 /** Each has a line of its own above. */
@@ -363,24 +360,22 @@ const UNCOVERED_IN_LINE = 3;
 
 /** The last line of a digest: names that are lost if nobody presses anything. */
 export function uncoveredText(uncovered: readonly string[]): string {
-  const one = uncovered.length === 1;
   const named = escapeText(firstOf(uncovered.map(displayName), UNCOVERED_IN_LINE));
-  return `:warning: Nobody looks after ${named}: ${one ? 'it has' : 'they have'} no owner, no mandate renews ${one ? 'it' : 'them'}, and nobody has asked.`;
+  return `:warning: Nobody is responsible for ${named}: no owner, no mandate and no open order.`;
 }
 
 /** The mandates of a person, for their Home tab. */
 export function homeMandates(given: readonly MandateInForce[]): KnownBlock[] {
   if (given.length === 0) return [];
   return [
-    section('*Mandates that you asked for or gave*'),
+    section('*Mandates you requested or approved*'),
     ...lines(
       given.map(
         ({ order, mandate: { terms } }) => `${patterns(terms)} · ${termsText(terms)} · ${code(order.id)}`,
       ),
     ),
-    context('`/domain mandates` says what they did and ends them.'),
+    context('`/domain mandates` shows what they did and ends them.'),
   ];
 }
 
-export const MANDATE_GONE =
-  'This mandate is not kept any more. Close this and look at `/domain mandates` again.';
+export const MANDATE_GONE = 'This mandate no longer exists. Close this and check `/domain mandates`.';

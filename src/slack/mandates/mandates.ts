@@ -42,33 +42,33 @@ const declared = z.object({
       kind: 'lines',
       isNeeded: true,
       placeholder: '*.rest, tag:brand, cafe.rest',
-      hint: 'As in a rule of the policy. Names that come to fit later are covered too.',
+      hint: 'As in a policy rule. Names that match later are covered too.',
     },
     PICKED,
   ),
   max_price: typedField(
-    'At most for a name and year',
+    'Maximum per name and year',
     { isNeeded: true, placeholder: '20.00' },
     TYPED_OR_EMPTY,
   ),
-  max_total: typedField('At most in all', { isNeeded: true, placeholder: '600.00' }, TYPED_OR_EMPTY),
-  span: choiceField('In a calendar', BUDGET_SPANS, TYPED_OR_EMPTY, { isNeeded: true }),
+  max_total: typedField('Maximum in total', { isNeeded: true, placeholder: '600.00' }, TYPED_OR_EMPTY),
+  span: choiceField('Per calendar', BUDGET_SPANS, TYPED_OR_EMPTY, { isNeeded: true }),
   until: typedField(
     'Until',
     { isNeeded: true, placeholder: 'YYYY-MM-DD', hint: 'At most 400 days from now.' },
     TYPED_OR_EMPTY,
   ),
   notice: typedField(
-    'Days before the expiry it acts',
+    'Renew this many days before expiry',
     {
       kind: 'number',
       range: { min: MIN_NOTICE_DAYS, max: MAX_NOTICE_DAYS },
-      hint: `From ${MIN_NOTICE_DAYS} to ${MAX_NOTICE_DAYS}; empty: ${DEFAULT_NOTICE_DAYS}.`,
+      hint: `From ${MIN_NOTICE_DAYS} to ${MAX_NOTICE_DAYS}; default ${DEFAULT_NOTICE_DAYS}.`,
     },
     TYPED_OR_EMPTY,
   ),
   account: choiceField(
-    'With whose account',
+    'Account',
     { mine: 'Mine', team: 'The team’s' },
     z.enum(['mine', 'team'], 'Choose yours or the team’s.'),
   ),
@@ -77,7 +77,7 @@ const declared = z.object({
 
 /** An entry is a former mandate, whose terms are asked for anew. */
 const mandateForm = formOfList({
-  form: { name: 'mandate', title: 'Ask for a mandate', submit: 'Ask' },
+  form: { name: 'mandate', title: 'Request a mandate', submit: 'Request' },
   fields: () => declared,
   find: (call: Interaction, id: string) => loadVisible(call.context.orders, viewerOf(call), id),
   async values(former, { context, person }) {

@@ -64,14 +64,14 @@ export function overBudgetText(over: readonly Shortfall[]): string {
     .map((shortfall) => {
       const { currency, leftMinor, takesMinor } = shortfall;
       const left = leftMinor < 0 ? 'nothing' : minorText(currency, leftMinor);
-      return `${excessText(shortfall)}: it takes about ${minorText(currency, takesMinor)}, and ${left} is left.`;
+      return `${excessText(shortfall)}: it needs about ${minorText(currency, takesMinor)}, and ${left} is left.`;
     })
     .join(' ');
 }
 
 /** Says of a waiting order which budgets it exceeds, and who has to agree. */
 export function overBudgetFact(over: readonly Shortfall[]): string {
-  return `:warning: *${overBudgetText(over)}* An admin has to approve it besides; the person who asked does not count.`;
+  return `:warning: *${overBudgetText(over)}* An admin, other than the requester, has to approve it too.`;
 }
 
 /**
@@ -89,7 +89,7 @@ export function budgetFact(
     over.length === 0 && waitedForRoom && FITS_BY_NOW,
     shares.length > 0 &&
       unknown !== 0 &&
-      `Of ${count(unknown, 'name')} the price is not known: not counted against the budget.`,
+      `Price unknown for ${count(unknown, 'name')}: not counted in the budget.`,
   ]);
   return lines.length === 0 ? undefined : lines.join('\n');
 }
@@ -100,19 +100,17 @@ export function budgetFact(
  */
 export function budgetWarning({ over }: BudgetLook, waitedForRoom: boolean): string | undefined {
   if (over.length > 0)
-    return over
-      .map((each) => `:warning: *${excessText(each)}.* An admin has to approve it besides.`)
-      .join('\n');
+    return over.map((each) => `:warning: *${excessText(each)}.* An admin has to approve it too.`).join('\n');
   return waitedForRoom ? FITS_BY_NOW : undefined;
 }
 
 const FITS_BY_NOW =
-  ':white_check_mark: It fits by now, so no admin has to agree: one press on *Approve* lets it go.';
+  ':white_check_mark: It fits the budget now, so no admin is needed: press *Approve* to send it.';
 
 function shareText(share: BudgetShare): string {
   const { currency } = share.budget.amount;
   const left = minorText(currency, leftOf(share));
-  return `Takes about ${minorText(currency, share.takes)} of the ${left} left of ${budgetName(share.budget.tag, share.period)}.`;
+  return `Uses about ${minorText(currency, share.takes)} of the ${left} left in ${budgetName(share.budget.tag, share.period)}.`;
 }
 
 /** What the card says after an approval that exceeded a budget. */
@@ -123,7 +121,7 @@ export function exceededFact(history: readonly HistoryEvent[]): string | undefin
   if (approved?.kind !== 'resumed' && approved?.kind !== 'approved') return undefined;
   const { overBudget, admins = [] } = approved;
   return (
-    overBudget && `:warning: ${overBudgetText(overBudget)} Agreed to by ${admins.map(mention).join(', ')}.`
+    overBudget && `:warning: ${overBudgetText(overBudget)} Approved by ${admins.map(mention).join(', ')}.`
   );
 }
 
@@ -141,7 +139,7 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
   const said = present([
     isApproval &&
       `:ballot_box_with_check: ${mention(event.actor)} approved.${missing > 0 ? ` ${count(missing, 'more approval')} needed.` : ''}`,
-    `:moneybag: ${overBudgetText(overBudget)} ${who} has to approve it besides.${isApproval ? ' An approval from before this was said does not count for it.' : ''}`,
+    `:moneybag: ${overBudgetText(overBudget)} ${who} has to approve it too.${isApproval ? ' Earlier approvals don’t count for it.' : ''}`,
   ]);
   return textMessage(said.join(' '));
 }
@@ -184,7 +182,7 @@ export function budgetBlocks(
           header('Budgets'),
           table({
             caption: 'Budgets',
-            columns: ['Of', 'Left', 'Budget', 'Time', 'Spent', 'Approved, not spent yet'],
+            columns: ['Scope', 'Left', 'Budget', 'Time', 'Spent', 'Reserved'],
             rows: standings.map((standing) => standingCells(standing, reader.locale)),
           }),
           reader.isAdmin && editMenu(standings.map(({ budget }) => budget)),
@@ -193,7 +191,7 @@ export function budgetBlocks(
     ...(reader.isAdmin ? actions('budgets', [add]) : []),
     standings.length > 0 &&
       context(
-        'An order takes its price out of the budgets with its last approval. What ends without being carried out is given back; what nobody knows of stays reserved. Names without a known price are counted in no budget.',
+        'An order’s price is reserved with its last approval and released if it isn’t carried out. Unknown outcomes stay reserved. Names without a price aren’t counted.',
       ),
   ]);
 }
@@ -248,10 +246,10 @@ export function budgetLines(standings: readonly BudgetStanding[], locale?: strin
 
 /** What is said about changes of budgets. */
 export const BUDGET = {
-  gone: 'This budget is not there any more. Close this and look at `/domain spend` again.',
-  taken: 'There is a budget of this for that time already. Change that one.',
-  another: 'Another tag or time is another budget: close this and add it.',
-  same: 'Nothing was changed: the budget says this already.',
+  gone: 'This budget no longer exists. Close this and check `/domain spend`.',
+  taken: 'A budget for this tag and period already exists. Change that one.',
+  another: 'Another tag or period is a new budget: close this and add it.',
+  same: 'Nothing changed: the budget is already set to this.',
   saved: (budget: Omit<Budget, 'id'>) => `Saved: the budget of ${budgetLine(budget)}.`,
   removed: (budget: Budget) => `Removed: the budget of ${budgetLine(budget)}.`,
 } as const;
@@ -259,5 +257,5 @@ export const BUDGET = {
 /** Above the form of a budget. @param budget the one that is there */
 export function budgetIntro(budget: Budget | undefined, currency: string): string {
   const now = budget === undefined ? '' : `Now: ${budgetLine(budget)}. `;
-  return `${now}In ${currency}, months and years in UTC. Who changes what stands in the audit log.`;
+  return `${now}In ${currency}, months and years in UTC. Changes are in the audit log.`;
 }

@@ -30,10 +30,7 @@ const AMOUNT: FieldLook = { label: 'Amount', kind: 'text', placeholder: '1000.00
 function amountField(budget: Budget | undefined, currency: string): z.ZodType<Amount | undefined> {
   return budget === undefined
     ? field(AMOUNT, amountIn(currency))
-    : field(
-        { ...AMOUNT, hint: 'Empty: the budget is removed.' },
-        amountIn(budget.amount.currency).optional(),
-      );
+    : field({ ...AMOUNT, hint: 'Empty: remove the budget.' }, amountIn(budget.amount.currency).optional());
 }
 
 const budgetForm = formOfList({
@@ -45,7 +42,7 @@ const budgetForm = formOfList({
         z
           .string()
           .toLowerCase()
-          .regex(TAG, 'Give one tag of letters, digits and hyphens, such as brand.')
+          .regex(TAG, 'Enter one tag of letters, digits and hyphens, such as brand.')
           .optional(),
       ),
       amount: amountField(budget, call?.context.currency ?? 'EUR'),

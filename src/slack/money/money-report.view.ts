@@ -46,13 +46,13 @@ export function moneyReport(report: MoneyReport): Message {
       ...(byTask.length > 1 ? shortened(byTask.map((line) => `• ${line.key}: ${sum(line)}`)) : []),
       ...shortened(byMandate.map((line) => `• of that by mandate ${code(line.key)}: ${sum(line)}`)),
       unknownOutcomes !== 0 &&
-        `:warning: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum`,
-      saved.names !== 0 && `*Saved by letting go*: ${sum(saved)}, a year`,
-      `*Ahead*: ${sum(aheadTotal)}, within twelve months${next === undefined || next.names === 0 ? '' : `; ${sumText(next)} in ${periodText(next.key)}`}`,
+        `:warning: ${count(unknownOutcomes, 'name')} with an unknown outcome, not included`,
+      saved.names !== 0 && `*Saved by lapsing*: ${sum(saved)} a year`,
+      `*Next twelve months*: ${sum(aheadTotal)}${next === undefined || next.names === 0 ? '' : `; ${sumText(next)} in ${periodText(next.key)}`}`,
       ...shortened(budgetLines(budgets)),
       ...shortened(decisions.map(decisionLine)),
     ]),
-    context(`By the price list, months in UTC · all of it: \`/domain spend ${month}\``),
+    context(`By your price list, months in UTC · details: \`/domain spend ${month}\``),
   ]);
 }
 

@@ -53,7 +53,7 @@ function joined(parts: readonly string[]): string {
 }
 
 /** Said where the list has no price. */
-const NOT_KNOWN = 'price not known';
+const NOT_KNOWN = 'price unknown';
 
 /** `about €36.00 (price list of 1 Nov 2026)`, with what it leaves out. */
 function costText(cost: OrderCost): string {
@@ -61,7 +61,7 @@ function costText(cost: OrderCost): string {
   if (sums.length === 0) return NOT_KNOWN;
   const part = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
   const list = `price list of ${joined(cost.days.map((each) => dayText(each)))}`;
-  const rest = unknown === 0 ? '' : `; of ${count(unknown, 'name')} the price is not known`;
+  const rest = unknown === 0 ? '' : `; price unknown for ${count(unknown, 'name')}`;
   return `about ${amountsText(sums)}${part} (${list})${rest}`;
 }
 
@@ -80,7 +80,7 @@ function costNotes(cost: OrderCost): string[] {
   if (cost.sums.length === 0) return [];
   const times = new Set(cost.names.flatMap(({ quote: found }) => found?.times ?? []));
   const [years = 1] = times;
-  const multiple = times.size > 1 ? 'Several years count as that many times' : `Counted as ${years} times`;
+  const multiple = times.size > 1 ? 'Counted once per year' : `Counted as ${years} times`;
   return present([
     (times.size > 1 || years > 1) && `${multiple} the price of 1 year.`,
     hasPremiumNote(cost) && 'A premium name may cost more.',
@@ -103,11 +103,11 @@ export function costsInHistory(history: readonly HistoryEvent[]): {
 /** Says that the price differs from when the order was asked for; undefined when it does not. */
 function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): string | undefined {
   if (asked === undefined || now === undefined || isSameCost(asked, now)) return undefined;
-  const before = asked.sums.length === 0 ? 'not known' : amountsText(asked.sums);
-  const after = now.sums.length === 0 ? 'not known' : amountsText(now.sums);
+  const before = asked.sums.length === 0 ? 'unknown' : amountsText(asked.sums);
+  const after = now.sums.length === 0 ? 'unknown' : amountsText(now.sums);
   return before === after
-    ? 'The price of a name has changed since this was asked for.'
-    : `The price has changed since this was asked for: it was ${before}, it is ${after}.`;
+    ? 'The price of a name changed since this was requested.'
+    : `The price changed since this was requested: from ${before} to ${after}.`;
 }
 
 /** The same as a line of a card. */
@@ -133,7 +133,7 @@ export function costFact(cost: OrderCost, asked: OrderCost | undefined): string 
 
 /** The price of one name among several, for a cell of a table. */
 export function quoteCell(found: Quote | undefined): string {
-  return found === undefined ? 'not known' : amountText(found.amount);
+  return found === undefined ? 'unknown' : amountText(found.amount);
 }
 
 /**
@@ -145,16 +145,17 @@ export function waitingText(steps: readonly WaitingStep[], today?: string): stri
   if (first === undefined) return '';
   const isLost = first.kind !== 'lost' && steps.at(-1)?.kind === 'lost';
   const parts = present([stepText(first, today), laterText(steps, today), isLost && 'then it can be lost']);
-  return `What waiting costs: ${parts.join(', ')}`;
+  return `Deadlines and costs: ${parts.join(', ')}`;
 }
 
 /** `then at your own risk until 14 Jan, then by hand for about €98.00 until 13 Feb`: what follows the first step; undefined where nothing does. */
 export function laterText([, ...later]: readonly WaitingStep[], today?: string): string | undefined {
   const parts = later.flatMap((step) => {
-    if (step.kind === 'at_own_risk') return [`then at your own risk until ${dayText(step.until, today)}`];
+    if (step.kind === 'at_own_risk')
+      return [`then late renewal (not guaranteed) until ${dayText(step.until, today)}`];
     if (step.kind !== 'restore' || step.until === undefined) return [];
     const price = step.restore === undefined ? NO_PRICE : `for ${restoreText(step)}`;
-    return [`then by hand ${price} until ${dayText(step.until, today)}`];
+    return [`then restore ${price} until ${dayText(step.until, today)}`];
   });
   return parts.length === 0 ? undefined : parts.join(', ');
 }
@@ -182,30 +183,30 @@ function aboutText(found: Quote | undefined): string {
 /** What can be done now. */
 function stepText(step: WaitingStep, today: string | undefined): string {
   if (step.kind === 'lost') return 'it can be lost now';
-  const until = step.until === undefined ? '' : ` until ${dayText(step.until, today)}`;
+  const until = step.until === undefined ? '' : ` by ${dayText(step.until, today)}`;
   switch (step.kind) {
     case 'renew':
       return `renew${until}, ${quoteText(step.renewal)}`;
     case 'at_own_risk':
-      return `renew at your own risk${until}, ${quoteText(step.renewal)}`;
+      return `late renewal (not guaranteed)${until}, ${quoteText(step.renewal)}`;
     case 'restore':
-      return `restore by hand${until}, ${restoreText(step)}`;
+      return `restore${until}, ${restoreText(step)}`;
   }
 }
 
 /** What is wrong with a field of a price. */
 export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
-  not_a_zone: 'Give a zone, such as rest or co.uk.',
-  unknown_task: `Give one of ${PRICED_TASKS.join(', ')}.`,
-  not_a_period: 'Give the years as a whole number, such as 1.',
-  no_period: 'This task has one price, whatever the years: leave the period empty or give 1.',
-  not_an_amount: 'Give the amount with a point before the decimals, such as 18.00.',
-  too_precise: 'The currency does not have so many decimals.',
-  too_large: 'That is more than a price can be.',
-  unknown_currency: 'Give the code of a currency, such as EUR.',
-  not_a_day: 'Give a day as YYYY-MM-DD, such as 2026-11-01.',
-  ambiguous_date: 'This date can be read in more than one way. Write it as 2026-11-01.',
-  no_source: 'Say where the price is from, such as a contract or a web page.',
+  not_a_zone: 'Enter a zone, such as rest or co.uk.',
+  unknown_task: `Enter one of ${PRICED_TASKS.join(', ')}.`,
+  not_a_period: 'Enter the years as a whole number, such as 1.',
+  no_period: 'This task has one price for any number of years: leave the period empty or enter 1.',
+  not_an_amount: 'Enter the amount with a point before the decimals, such as 18.00.',
+  too_precise: 'The currency doesn’t have that many decimals.',
+  too_large: 'That’s too high for a price.',
+  unknown_currency: 'Enter a currency code, such as EUR.',
+  not_a_day: 'Enter a date as YYYY-MM-DD, such as 2026-11-01.',
+  ambiguous_date: 'This date is ambiguous. Write it as 2026-11-01.',
+  no_source: 'Enter the price’s source, such as a contract or a web page.',
   long_source: 'Use at most 200 characters.',
 };
 
@@ -219,13 +220,13 @@ function lineIssue(found: LineIssue): string {
     case 'missing_column':
       return `The column “${found.column}” is missing.`;
     case 'unknown_column':
-      return `There is no column “${found.column}”.`;
+      return `Unknown column “${found.column}”.`;
     case 'too_many_cells':
-      return `${MORE_CELLS} Write amounts with a point before the decimals, and texts with commas in quotation marks.`;
+      return `${MORE_CELLS} Write amounts with a point before the decimals, and put texts with commas in quotes.`;
     case 'repeated':
-      return `The same zone, task, period and day as in line ${found.firstLine}.`;
+      return `Same zone, task, period and day as line ${found.firstLine}.`;
     case 'empty':
-      return 'Give a header and at least one price.';
+      return 'Add a header and at least one price.';
   }
 }
 
@@ -241,7 +242,7 @@ export function lineIssues(found: readonly LineIssue[]): string {
     return length <= ISSUES_LENGTH;
   });
   const left = all.length - shown.length;
-  return ['Nothing was imported.', ...shown, ...(left === 0 ? [] : [`And ${left} more.`])].join('\n');
+  return ['Nothing was imported.', ...shown, ...(left === 0 ? [] : [`${left} more.`])].join('\n');
 }
 
 /** A price in one line of plain text: `.rest renew, 1 year: €18.00 from 1 Nov 2026 (Contract 7)`. */
@@ -274,11 +275,11 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
         button('prices_import', 'Import CSV…', 'import'),
       ]
     : [];
-  const file = button('prices_export', 'As a CSV file', 'export');
+  const file = button('prices_export', 'Download CSV', 'export');
   if (list.length === 0) {
     return message('The price list is empty', [
       section(
-        `*The price list is empty.* Cards say “price not known” until it has prices.${reader.isAdmin ? '' : ' An admin can add them here: `/domain prices`.'}`,
+        `*The price list is empty.* Cards show “price unknown” until it has prices.${reader.isAdmin ? '' : ' An admin can add them with `/domain prices`.'}`,
       ),
       ...actions('prices', edit),
     ]);
@@ -290,7 +291,7 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
     section('*The price list*'),
     table({
       caption: count(list.length, 'price'),
-      columns: ['Zone', 'Task', 'Years', 'Price', 'Valid from', 'Source', 'Stands'],
+      columns: ['Zone', 'Task', 'Years', 'Price', 'Valid from', 'Source', 'Status'],
       rows: page.shown.map((price) => [
         `.${displayName(price.zone)}`,
         price.task,
@@ -305,7 +306,7 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
     ...pageControls('prices', page, TABLE_ROWS),
     ...actions('prices', [...edit, file]),
     context(
-      `New prices are in ${reader.currency}. The list is the team’s own: the service’s document has no prices. Who changed what stands in the audit log.`,
+      `New prices are in ${reader.currency}. The list is your team’s own: the service’s document has no prices. Changes are in the audit log.`,
     ),
   ]);
 }
@@ -325,25 +326,24 @@ function editMenu(list: readonly ListedPrice[]): AnyBlock {
 
 /** What is said after edits of the list were saved; mrkdwn. */
 export function pricesSaved(edits: readonly PriceEdit[]): string {
-  if (edits.length === 0) return 'Nothing was changed: the list says this already.';
+  if (edits.length === 0) return 'Nothing changed: the list already has this.';
   const added = edits.filter(({ before }) => before === undefined).length;
   const changed = edits.length - added;
   const parts = present([
     added !== 0 && `${count(added, 'price')} added`,
     changed !== 0 && `${count(changed, 'price')} changed`,
   ]);
-  return `${joined(parts)}. Orders that wait for approval show the prices of the list as it is now.`;
+  return `${joined(parts)}. Pending orders now show these prices.`;
 }
 
 /** What is said about changes of the list. */
 export const PRICES = {
-  gone: 'This price is not on the list any more. Close this and look at `/domain prices` again.',
-  taken: 'The list has a price from this day already. Change that one, or give another day.',
-  changedMeanwhile:
-    'Somebody has changed the price list at the same moment, so nothing of this was saved. Send it once more.',
+  gone: 'This price is no longer on the list. Close this and check `/domain prices`.',
+  taken: 'The list already has a price from this day. Change that one, or enter another day.',
+  changedMeanwhile: 'Someone changed the price list at the same time, so nothing was saved. Send it again.',
   tooManyWait: (most: number) =>
-    `More than ${most} of these prices would wait for another admin, who has to see each: a rule of the policy looks at amounts. Import them in smaller parts.`,
-  intro: (currency: string) => `In ${currency}. Who changes what stands in the audit log.`,
+    `More than ${most} of these prices need another admin’s confirmation, because a policy rule depends on amounts. Import them in smaller parts.`,
+  intro: (currency: string) => `In ${currency}. Changes are in the audit log.`,
   importIntro: (currency: string) =>
     `Amounts are in ${currency}, unless a column \`currency\` says otherwise.`,
 } as const;

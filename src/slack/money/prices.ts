@@ -42,7 +42,7 @@ const priced = z.object({
     {
       kind: 'number',
       range: { min: 1, max: 99 },
-      hint: 'For create and renew. Without a price for several years, that of 1 year counts for each.',
+      hint: 'For create and renew. Without a price for several years, the 1-year price counts for each year.',
     },
     TYPED_OR_EMPTY,
   ),
@@ -51,7 +51,7 @@ const priced = z.object({
     'Valid from',
     {
       placeholder: '2026-11-01',
-      hint: 'The first day, as YYYY-MM-DD. The price before it stays in the list.',
+      hint: 'The first day, as YYYY-MM-DD. The previous price stays in the list.',
       isNeeded: true,
     },
     TYPED_OR_EMPTY,
@@ -137,10 +137,10 @@ async function save(
 }
 
 const imported = z.object(
-  csvFields('As the export gives it.', {
-    label: 'Or the prices as text',
+  csvFields('As exported.', {
+    label: 'Or paste the prices',
     placeholder: `${PRICE_FIELDS.join(',')}\nrest,renew,1,18.00,2026-11-01,Contract 7`,
-    hint: 'A header and a price a line. The same zone, task, period and day takes the place of the former price; nothing else is touched.',
+    hint: 'A header and one price per line. A price with the same zone, task, period and day is replaced; others stay.',
   }),
 );
 
@@ -181,7 +181,7 @@ export const prices = {
   commands: [
     {
       usage: 'prices',
-      summary: 'Show the price list; admins change it',
+      summary: 'The price list; admins can change it',
       example: '/domain prices',
       run: async (call: CommandCall) => call.respond(await pricesPage(call, 0)),
     },

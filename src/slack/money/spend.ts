@@ -116,7 +116,7 @@ export const spend = {
   commands: [
     {
       usage: 'spend [YEAR or MONTH]',
-      summary: 'Show what was spent and what is ahead, by the price list',
+      summary: 'What was spent and what’s ahead, by the price list',
       example: '/domain spend 2026-11',
       run: runSpend,
     },

@@ -73,7 +73,7 @@ export function spendMessage(shown: SpendShown, offset: number): Message {
   const { total } = spend;
   const text =
     total.names === 0
-      ? `Nothing that costs money was carried out in ${periodText(span)}.`
+      ? `Nothing was spent in ${periodText(span)}.`
       : `Spent in ${periodText(span)}: ${sumText(total, locale)}, for ${count(total.names, 'name')}.`;
   // A phone shows the first columns only, so the cost stands before the number of names.
   const rows: (readonly Cell[])[] = [
@@ -99,7 +99,7 @@ export function spendMessage(shown: SpendShown, offset: number): Message {
     section(text),
     unknownOutcomes !== 0 &&
       section(
-        `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum, and may have cost money.`,
+        `:grey_question: ${count(unknownOutcomes, 'name')} with an unknown outcome, not included; may have cost money.`,
       ),
     ...budgetBlocks(shown.budgets, { of: shown.span, offset }, shown),
     ...aheadChart(shown),
@@ -108,14 +108,14 @@ export function spendMessage(shown: SpendShown, offset: number): Message {
       ? []
       : [
           table({
-            caption: 'What was spent, and what renewing all names costs',
-            columns: ['List', 'What', 'Cost', 'Names'],
+            caption: 'Spending, and the cost of renewing all names',
+            columns: ['By', 'Item', 'Cost', 'Names'],
             rows,
           }),
-          ...actions('spend', [button('spend_export', 'As a CSV file', span)]),
+          ...actions('spend', [button('spend_export', 'Download CSV', span)]),
         ]),
     context(
-      'On live systems, by the price list of the day on which each name was carried out. What is ahead: by the list of today, a year for every watched name. Premium names may cost more. Another time: `/domain spend 2026-11`.',
+      'Live systems only, by the price on the day each order was carried out. Forecast: today’s prices, one year for every watched name. Premium names may cost more. Other periods: `/domain spend 2026-11`.',
     ),
   ]);
 }
@@ -125,11 +125,11 @@ function unusedBlocks({ unused, locale }: SpendShown): AnyBlock[] {
   const one = unused.names === 1;
   const cost =
     unused.sums.length === 0
-      ? `The price list has no price for renewing ${one ? 'it' : 'them'}.`
+      ? `The price list has no renewal price for ${one ? 'it' : 'them'}.`
       : `The next renewal${one ? '' : 's'} for 1 year: ${sumText(unused, locale)}.`;
   return [
     section(
-      `:mag: On ${count(unused.names, 'name')} I see neither a website nor mail. ${cost} \`/domain names unused\` shows ${one ? 'it' : 'them'}.`,
+      `:mag: ${count(unused.names, 'name')} without website and mail. ${cost} \`/domain names unused\` lists ${one ? 'it' : 'them'}.`,
     ),
   ];
 }
@@ -191,5 +191,5 @@ export function spendRows(
 
 /** Said of what is no year or month. */
 export function noSpanText(given: string): string {
-  return `${code(given)} is no year or month. Give one, such as \`/domain spend 2026\` or \`/domain spend 2026-11\`.`;
+  return `${code(given)} isn’t a year or month. Use \`/domain spend 2026\` or \`/domain spend 2026-11\`, for example.`;
 }

@@ -12,13 +12,13 @@ import { formatList } from './facts.view.ts';
 
 /** Each completes “its delegation: …”, before the hosts or domains that it is about. */
 const FAULTS: Readonly<Record<DelegationFaultCode, string>> = {
-  registrable: ':x: anybody can register a domain of its nameservers',
-  all_lame: ':x: none of its nameservers knows it',
-  unfit_ds: ':x: the keys fit no DS, so whoever validates does not find it',
-  lame: ':warning: a nameserver does not know it',
+  registrable: ':x: a nameserver’s domain can be registered by anyone',
+  all_lame: ':x: no nameserver answers for it',
+  unfit_ds: ':x: DNSSEC is broken: no key matches the DS',
+  lame: ':warning: a nameserver doesn’t answer for it',
   no_address: ':warning: a nameserver has no address',
-  ending: ':warning: a domain of its nameservers ends within 30 days',
-  silent: ':grey_question: nothing came from a nameserver',
+  ending: ':warning: a nameserver’s domain expires within 30 days',
+  silent: ':grey_question: no response from a nameserver',
 };
 const NAMES_SHOWN = 20;
 
@@ -28,8 +28,8 @@ export function healthLines({ faults, isSeenWhole, seenAt }: DelegationHealth): 
     ({ code: fault, about }: DelegationFault) => `${FAULTS[fault]}: ${formatList(about)}`,
   );
   if (isSeenWhole) return found;
-  const since = seenAt === undefined ? '' : `, last seen whole ${moment(seenAt)}`;
-  return [...found, `:grey_question: Whether its delegation works was not seen whole${since}`];
+  const since = seenAt === undefined ? '' : `, last complete check ${moment(seenAt)}`;
+  return [...found, `:grey_question: Its delegation couldn’t be checked completely${since}`];
 }
 
 /** Faults of delegations and registries since the last digest. */
@@ -37,7 +37,7 @@ export function newFaultsMessage(
   names: readonly FaultyName[],
   registries: readonly UnrecordedNames[],
 ): Message {
-  const title = `${count(names.length, 'name')} with a new fault in the delegation`;
+  const title = `${count(names.length, 'name')} with a new delegation problem`;
   const faults = names
     .slice(0, NAMES_SHOWN)
     .map(
@@ -48,7 +48,7 @@ export function newFaultsMessage(
   return message(
     names.length > 0 ? title : notes.join(' '),
     lines([
-      ...(names.length > 0 ? [`*${title}*`, ...faults, `All of them: ${code('/domain names lame')}`] : []),
+      ...(names.length > 0 ? [`*${title}*`, ...faults, `All: ${code('/domain names lame')}`] : []),
       ...notes,
     ]),
   );
@@ -58,5 +58,5 @@ function unrecordedText({ zone, count: total, names }: UnrecordedNames): string 
   const [verb, them] = total === 1 ? ["doesn't exist", 'it'] : ["don't exist", 'them'];
   const shown = names.map((name) => escapeText(displayName(name))).join(', ');
   const more = total > names.length ? ` and ${total - names.length} more` : '';
-  return `The registry of .${escapeText(displayName(zone))} answers that ${total} of your names ${verb}, though its zone delegates ${them}: ${shown}${more}. Until it has ${them} again, dates and locks can't be checked there. Ask your registrar if this lasts.`;
+  return `The .${escapeText(displayName(zone))} registry answers that ${total} of your names ${verb}, though its zone delegates ${them}: ${shown}${more}. Dates and locks can’t be checked there until this is fixed. Ask your registrar if it lasts.`;
 }

@@ -22,51 +22,51 @@ function formatDistrust({ distrust, movedTo }: Extract<DateDoubt, { code: 'distr
   const date = `its date moved to ${utcDay(movedTo)}`;
   switch (distrust.code) {
     case 'another_registrar':
-      return `${date} together with the registrar, from “${distrust.before}” to “${distrust.now}”: that is a transfer, not a renewal`;
+      return `${date} and the registrar changed from “${distrust.before}” to “${distrust.now}”: that’s a transfer, not a renewal`;
     case 'registrar_unseen':
-      return `${date}, and it does not name the registrar any more, which was “${distrust.before}”: it may be a transfer, not a renewal`;
+      return `${date}, and the registrar “${distrust.before}” is no longer shown: it may be a transfer, not a renewal`;
     case 'transferred':
-      return `${date} with a transfer on ${utcDay(distrust.at)}: that is no renewal`;
+      return `${date} with a transfer on ${utcDay(distrust.at)}: that’s no renewal`;
   }
 }
 
 function formatProblem({ code, detail = '' }: RecordProblem): string {
   switch (code) {
     case 'no_bootstrap':
-      return 'the list of registries cannot be read';
+      return 'the list of registries couldn’t be read';
     case 'no_public_record':
-      return 'no public record is offered for this zone';
+      return 'this zone publishes no records';
     case 'busy':
       return `its server is busy (HTTP ${detail})`;
     case 'waiting':
-      return 'its server asked to wait';
+      return 'its server asked us to wait';
     case 'http_status':
-      return `its server answered HTTP ${detail}`;
+      return `its server returned HTTP ${detail}`;
     case 'not_rdap':
-      return `its server answered with something that is no record${detail === '' ? '' : ` (${detail})`}`;
+      return `its server’s response isn’t a record${detail === '' ? '' : ` (${detail})`}`;
     case 'too_many_redirects':
       return 'its server redirects too often';
     case 'redirect_to_nowhere':
-      return 'its server redirects to nowhere';
+      return 'its server redirects to an invalid address';
     case 'redirect_unsafe':
-      return 'its server redirects to an address that is not safe';
+      return 'its server redirects to an unsafe address';
     case 'too_large':
       return 'its record is larger than 1 MB';
     case 'timeout':
-      return `its server took longer than ${detail} s`;
+      return `its server took more than ${detail} s`;
     case 'private_address':
       return 'its server has a private address';
     case 'unreachable':
-      return `its server cannot be reached${detail === '' ? '' : ` (${detail})`}`;
+      return `its server can’t be reached${detail === '' ? '' : ` (${detail})`}`;
     case 'not_a_domain':
-      return 'its record is not that of a domain';
+      return 'its record isn’t a domain record';
     case 'other_name':
-      return 'its record is that of another name';
+      return 'its record is for another name';
     case 'no_expiration':
-      return 'its record has no expiration date';
+      return 'its record has no expiry date';
     case 'unreadable_expiration':
-      return `the expiration date of its record can’t be read: “${detail}”`;
+      return `its expiry date can’t be read: “${detail}”`;
     case 'delegated_without_record':
-      return 'the registry has no record of it, but the DNS still delegates it, so it is registered';
+      return 'the registry has no record of it, but DNS still delegates it, so it is registered';
   }
 }

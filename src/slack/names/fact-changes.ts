@@ -41,7 +41,7 @@ export async function editedText(
   for await (const slice of slicesOf(changed))
     for (const [name, { tags }] of await portfolio.findMany(slice))
       if (tags.includes(GUARDED)) await names.requestLook(name);
-  log.info({ by: call.person.id, names: changed.length }, 'details of names changed');
+  log.info({ by: call.person.id, names: changed.length }, 'names changed');
   const saved = waiting !== undefined && changed.length === 0 ? [] : [savedText(changed, isOfOne)];
   return [...saved, ...(waiting === undefined ? [] : [await askSecondPerson(call, waiting)])].join(' ');
 }
@@ -52,7 +52,7 @@ export async function askSecondPerson(
   proposal: ProposalOf<'facts'>,
 ): Promise<string> {
   const { id, proposer } = proposal;
-  context.log.info({ by: proposer, changeId: id }, 'a change of names waits for a second person');
+  context.log.info({ by: proposer, changeId: id }, 'a change of names needs confirmation');
   context.notifyDue();
   const { channels, people } = await audienceOf(context, proposal);
   return waitingText(proposal, channels[0] ?? people);

@@ -36,8 +36,9 @@ export function changeLine({ name, before, after, date, decision }: ChangedName)
       .map(([label, value]) => `${label.toLowerCase()} ${value}`)
       .join(', ') || 'nothing';
   const title = `• *${escapeText(displayName(name))}*:`;
-  if (after === undefined) return `${title} off the watch list, and with it ${words(before)}`;
-  if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: “${escapeText(decision.reason)}”`;
+  if (after === undefined)
+    return `${title} off the watch list${words(before) === 'nothing' ? '' : `, including ${words(before)}`}`;
+  if (decision?.kind === 'lapse_confirmed') return `${title} lapse: “${escapeText(decision.reason)}”`;
   const details = isSameDetails(before, after) ? [] : [`from ${words(before)} to ${words(after)}`];
   const given = date?.before?.by === undefined ? '' : ` (given by ${mention(date.before.by)})`;
   const dates =
@@ -70,7 +71,7 @@ export function factsView(proposal: Proposed): ProposalView {
     ended: () => ended(proposal),
     announced() {
       if (proposal.state !== 'proposed') return ended(proposal);
-      const title = `:busts_in_silhouette: ${mention(proposal.proposer)} asks to weaken the protection of ${namesText(proposal)}. It waits for confirmation`;
+      const title = `:busts_in_silhouette: ${mention(proposal.proposer)} requested a change that weakens the protection of ${namesText(proposal)}. It needs confirmation`;
       return message(title, [section(title), ...changeLines(proposal)]);
     },
   };
@@ -82,20 +83,20 @@ function question(proposal: Proposed, { progress, isAllSeen = false }: ProposalR
   const { names } = payload;
   const isShown = isAllSeen || names.length <= SHOWN_CHANGES;
   const what = namesText(proposal);
-  const title = `${mention(proposer)} asks to change what rules, budgets or alarms go by: ${what}`;
+  const title = `${mention(proposer)} requested a change that weakens protection: ${what}`;
   const shown = message(title, [
     section(`:busts_in_silhouette: ${title}`),
     ...changeLines(proposal),
     section(
-      'It weakens protection, so nothing has changed yet. To confirm:',
+      'Nothing changed yet. To confirm:',
       ...requirementLines(progress),
       `${mention(proposer)} can't confirm it.${openUntil(proposal)}`,
     ),
     ...proposalActions(proposal, [
       isShown
         ? button('facts_confirm', 'Confirm', id, { style: 'primary', label: `Confirm the change of ${what}` })
-        : button('facts_look', `Look at all ${names.length}`, id),
-      button('facts_dismiss', 'Drop it', id, { label: `Drop the change of ${what}` }),
+        : button('facts_look', `Show all ${names.length}`, id),
+      button('facts_dismiss', 'Discard', id, { label: `Discard the change of ${what}` }),
     ]),
   ]);
   return { ...shown, textOnlyHint: buttonsHint(`/domain name ${names[0]?.name ?? ''}`) };
@@ -117,17 +118,17 @@ function requirementLine({ requirement, counted }: RequirementProgress): string 
   return `• ${needed} of ${approverList(approvers)}${signed ? ', with a signature' : ''}${given}`;
 }
 
-const TOO_MANY_GUARDED = `Nothing was changed: at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Take the tag off other names first. \`/domain names tag:guarded\` lists them.`;
+const TOO_MANY_GUARDED = `Nothing changed: at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. \`/domain names tag:guarded\` lists them.`;
 
 function ended(proposal: Proposed): Message {
   const { state, proposer, endedBy = '' } = proposal;
-  const asked = `${namesText(proposal)}. Asked by ${mention(proposer)}`;
+  const asked = `${namesText(proposal)}. Requested by ${mention(proposer)}`;
   const title =
     state === 'confirmed'
       ? `:white_check_mark: Changed: ${asked}, confirmed by ${mention(endedBy)}.`
       : state === 'withdrawn'
-        ? `:wastebasket: Not changed: ${asked}, dropped by ${mention(endedBy)}.`
-        : `:hourglass: Not changed: ${asked}${state === 'expired' ? ', nobody confirmed it in time' : '. Something of it was changed meanwhile'}.`;
+        ? `:wastebasket: Not changed: ${asked}, discarded by ${mention(endedBy)}.`
+        : `:hourglass: Not changed: ${asked}${state === 'expired' ? ', not confirmed in time' : '. The name changed meanwhile'}.`;
   return message(title, [section(title), ...changeLines(proposal)]);
 }
 
@@ -136,11 +137,11 @@ export function waitingText(
   waiting: Proposed,
   where: { readonly channelId: string } | readonly string[],
 ): string {
-  const begun = `${namesText(waiting)} ${waiting.payload.names.length === 1 ? 'waits' : 'wait'} for a second person, because this weakens protection.`;
+  const begun = `${namesText(waiting)} ${waiting.payload.names.length === 1 ? 'needs' : 'need'} another person’s confirmation, because this weakens protection.`;
   if ('channelId' in where) return `${begun} I asked in <#${where.channelId}>.`;
   return where.length > 0
     ? `${begun} I asked ${where.map(mention).join(', ')}.`
-    : `${begun} I could reach nobody who may confirm it: ask an admin to look at \`/domain settings\`, then do this again.`;
+    : `${begun} I couldn’t reach anyone who may confirm it: ask an admin to check \`/domain settings\`, then try again.`;
 }
 
 /** Why a limit refuses a change of names. */

@@ -21,60 +21,60 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   statuses: 'Status',
   registry_nameservers: 'Nameservers at the registry',
   secure_dns: 'DNSSEC',
-  owner: 'Owner’s record',
-  transport: 'How the record came',
+  owner: 'Registrant',
+  transport: 'Source of the record',
   registered_at: 'Registered',
   expires_at: 'Expiry',
   registrar_expires_at: 'Expiry at the registrar',
-  updated_at: 'Last change of the record',
+  updated_at: 'Record last changed',
   transferred_at: 'Last transfer',
   deleted_at: 'Deletion',
   parent_nameservers: 'Delegation',
   nameservers: 'Nameservers',
-  soa: 'Zone',
-  a: 'Address',
+  soa: 'SOA',
+  a: 'IPv4 address',
   aaaa: 'IPv6 address',
-  www_a: 'Address of www',
+  www_a: 'IPv4 address of www',
   www_aaaa: 'IPv6 address of www',
   cname: 'Alias of',
   www_cname: 'www is an alias of',
   mx: 'Mail servers',
-  caa: 'Who may issue certificates',
-  spf: 'Who may send mail (SPF)',
-  dmarc: 'Mail policy (DMARC)',
-  ds: 'DNSSEC at the zone above',
+  caa: 'CAA',
+  spf: 'SPF',
+  dmarc: 'DMARC',
+  ds: 'DS',
   dnskey: 'DNSSEC keys',
   certificate: 'Certificate',
-  lame_nameservers: 'Nameservers that do not know it',
-  silent_nameservers: 'Nameservers that do not answer',
+  lame_nameservers: 'Nameservers that don’t answer for it',
+  silent_nameservers: 'Silent nameservers',
   addressless_nameservers: 'Nameservers without an address',
-  registrable_domains: 'Domains of its nameservers that are free',
-  ending_domains: 'Domains of its nameservers that end soon',
-  unfit_ds: 'Nameservers whose keys do not fit',
+  registrable_domains: 'Nameserver domains that are available',
+  ending_domains: 'Nameserver domains that expire soon',
+  unfit_ds: 'Nameservers without a matching DNSSEC key',
 };
 
 /** Why something was not seen; completes “not seen: …”. */
 export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
-  timeout: 'nobody answered in time',
-  unreachable: 'the server cannot be reached',
-  malformed: 'the answer cannot be read',
-  too_large: 'the answer is too large',
-  server_failure: 'the nameservers do not answer for it',
-  refused: 'the server refuses the question',
-  referral: 'the server names others only',
-  alias_loop: 'its aliases lead in a circle',
+  timeout: 'timeout',
+  unreachable: 'the server can’t be reached',
+  malformed: 'the response can’t be read',
+  too_large: 'the response is too large',
+  server_failure: 'the nameservers don’t answer for it',
+  refused: 'the server refused the query',
+  referral: 'the server only names other servers',
+  alias_loop: 'its aliases form a loop',
   private_address: 'it leads into a private network',
   no_servers: 'no DNS server is set',
-  invalid_name: 'the name cannot be asked for',
-  unexpected_code: 'the server answered with an error',
-  registry_unavailable: 'the registry gave no record that can be read',
-  not_told: 'the registry does not tell',
-  unreadable: 'the registry’s record has a value that can’t be read',
-  delegated_without_record: 'the registry has no record of it, but the DNS still delegates it',
-  stale: 'nobody has looked lately',
-  servers_disagree: 'the zone above says different things',
-  no_parent: 'the zone above was not found',
-  no_tls: 'nothing answers for it over https',
+  invalid_name: 'the name can’t be looked up',
+  unexpected_code: 'the server returned an error',
+  registry_unavailable: 'the registry returned no readable record',
+  not_told: 'not published by the registry',
+  unreadable: 'the registry’s record has an unreadable value',
+  delegated_without_record: 'the registry has no record of it, but DNS still delegates it',
+  stale: 'not checked recently',
+  servers_disagree: 'the parent zone’s servers disagree',
+  no_parent: 'the parent zone wasn’t found',
+  no_tls: 'nothing answers over HTTPS',
 };
 
 const MAX_TEXTS = 4;
@@ -91,7 +91,7 @@ export function formatValue(fact: FactName, value: FactValue, list = formatList)
     case 'registrar':
       return formatRegistrar(value);
     case 'owner':
-      return 'another owner’s record';
+      return 'another registrant';
     case 'secure_dns':
       return 'signed';
     case 'statuses':
@@ -144,15 +144,15 @@ function formatIssuers(value: FactValue): string {
   const [all, wildcards] = [issuersOf('issue'), issuersOf('issuewild')];
   return present([
     all ?? 'anybody',
-    wildcards !== undefined && wildcards !== all && `for all below it ${wildcards}`,
+    wildcards !== undefined && wildcards !== all && `for all subdomains ${wildcards}`,
   ]).join('; ');
 }
 
 /** A change in one line: `Registrar: A, before B`. */
 export function formatChange(fact: FactName, before: FactValue, after: FactValue): string {
-  if (fact === 'owner') return 'The owner’s record changed';
+  if (fact === 'owner') return 'The registrant changed';
   if (fact === 'registration') {
-    return after.length === 0 ? 'The registry has no record of it any more' : 'Registered';
+    return after.length === 0 ? 'The registry no longer has a record of it' : 'Registered';
   }
   if (fact === 'statuses') {
     const gone = before.filter((status) => !after.includes(status));

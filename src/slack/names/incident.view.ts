@@ -46,18 +46,18 @@ import { type RunbookName, runbookLines } from './runbook.view.ts';
 
 /** What has happened, as the end of a title that begins with the name. From the worst to the least severe. */
 const TITLES: Readonly<Record<IncidentKind, string>> = {
-  registrar: 'is being taken',
-  pending_transfer: 'is being taken',
-  unregistered: 'is registered no longer',
+  registrar: 'is being transferred away',
+  pending_transfer: 'is being transferred away',
+  unregistered: 'is no longer registered',
   pending_delete: 'is being deleted',
-  nameservers: 'leads elsewhere',
-  delegation_gone: 'is gone from the DNS',
+  nameservers: 'has other nameservers',
+  delegation_gone: 'is gone from DNS',
   hold: 'is on hold',
-  nameserver_registrable: 'can be taken: a domain that it hangs on is free',
-  all_lame: 'can be taken: none of its nameservers knows it',
-  ds: 'has another DNSSEC entry',
-  owner: 'has another owner’s record',
-  lock: 'has lost its lock',
+  nameserver_registrable: 'can be taken over: a nameserver’s domain is available',
+  all_lame: 'can be taken over: no nameserver answers for it',
+  ds: 'has another DS record',
+  owner: 'has another registrant',
+  lock: 'lost its lock',
 };
 /** Dangers that nobody’s change has brought about. */
 const DANGERS: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'all_lame']);
@@ -65,18 +65,18 @@ const WORST_FIRST = Object.keys(TITLES);
 
 /** What has happened, as a whole sentence. */
 export const HAPPENED: Readonly<Record<IncidentKind, string>> = {
-  registrar: 'It is at another registrar.',
-  nameservers: 'Its nameservers have changed.',
-  ds: 'Its DNSSEC entry at the zone above has changed.',
-  lock: 'A lock that protected it is gone.',
-  hold: 'It is on hold, so it resolves nowhere.',
-  delegation_gone: 'It is gone from the zone above.',
-  owner: 'The owner’s record has changed.',
-  pending_transfer: 'Somebody is transferring it to another registrar.',
-  pending_delete: 'It is being deleted.',
-  unregistered: 'Its registry has no record of it any more.',
-  nameserver_registrable: 'It is delegated to a server of a domain that anybody can register.',
-  all_lame: 'None of the nameservers that it is delegated to knows it.',
+  registrar: 'It’s at another registrar.',
+  nameservers: 'Its nameservers changed.',
+  ds: 'Its DS record changed.',
+  lock: 'A lock was removed.',
+  hold: 'It’s on hold, so it doesn’t resolve.',
+  delegation_gone: 'It’s gone from its parent zone.',
+  owner: 'The registrant changed.',
+  pending_transfer: 'It’s being transferred to another registrar.',
+  pending_delete: 'It’s being deleted.',
+  unregistered: 'Its registry no longer has a record of it.',
+  nameserver_registrable: 'A nameserver’s domain can be registered by anyone.',
+  all_lame: 'No nameserver answers for it.',
 };
 
 const ORDERS_SHOWN = 2;
@@ -144,12 +144,10 @@ function endedMessage(incident: Incident): Message {
   const { explained } = incident;
   const title =
     explained === undefined
-      ? `:white_check_mark: *${name} is as it was* since ${moment(incident.overAt ?? incident.openedAt)}`
+      ? `:white_check_mark: *${name} is back to normal* since ${moment(incident.overAt ?? incident.openedAt)}`
       : `:white_check_mark: *${name}: this was us*`;
   const said =
-    explained === undefined
-      ? []
-      : [`${mention(explained.by)} says that it is ours: “${quote(explained.reason)}”`];
+    explained === undefined ? [] : [`${mention(explained.by)} says it was us: “${quote(explained.reason)}”`];
   return message(plain(title), [section(title, ...said), context(what)]);
 }
 
@@ -164,8 +162,8 @@ export function incidentRunbook(
   return message(`What to do about ${title}`, [
     section(called(people), ...movedDate(incident.changes)),
     ...lines(runbookLines(kindsOf(incident), name)),
-    ...lines(['*Orders that I looked at*', ...orderLines(incident, privateOrders)]),
-    context(`Everything known of it: ${code(`/domain name ${incident.name}`)}`),
+    ...lines(['*Orders checked*', ...orderLines(incident, privateOrders)]),
+    context(`Everything known about it: ${code(`/domain name ${incident.name}`)}`),
   ]);
 }
 
@@ -182,21 +180,21 @@ export function joinedReply(changes: readonly IncidentChange[], people: Incident
 /** Everything is as it was before. */
 export function overReply({ overAt, openedAt }: Incident): Message {
   return textMessage(
-    `:white_check_mark: Everything is as it was before, seen ${moment(overAt ?? openedAt)}. Find out all the same who did it: what was possible once is possible again.`,
+    `:white_check_mark: Everything is back to normal, seen ${moment(overAt ?? openedAt)}. Find out who did it: it could happen again.`,
   );
 }
 
 /** Somebody was the first to say that the team made the change of a guarded name. */
 export function proposedReply({ proposed }: Incident): Message {
   return textMessage(
-    `:ballot_box_with_check: ${mention(proposed?.by ?? '')} says that this is ours: “${quote(proposed?.reason ?? '')}”. The name is guarded, so another approver or admin has to say so too.`,
+    `:ballot_box_with_check: ${mention(proposed?.by ?? '')} says it was us: “${quote(proposed?.reason ?? '')}”. The name is guarded, so another approver or admin has to confirm.`,
   );
 }
 
 /** Somebody has said that the team made the change, and that is enough. */
 export function oursReply({ explained }: Incident): Message {
   return textMessage(
-    `:white_check_mark: ${mention(explained?.by ?? '')} says that this is ours: “${quote(explained?.reason ?? '')}”. I raise it no further.`,
+    `:white_check_mark: ${mention(explained?.by ?? '')} says it was us: “${quote(explained?.reason ?? '')}”. The incident is closed.`,
   );
 }
 
@@ -206,11 +204,12 @@ export function raisedReply(
   people: readonly string[],
   unreadable: readonly string[],
 ): Message {
-  const told = people.length === 0 ? 'I could reach nobody.' : `I told ${people.map(mention).join(', ')}.`;
+  const told =
+    people.length === 0 ? 'I couldn’t reach anyone.' : `I notified ${people.map(mention).join(', ')}.`;
   const left =
     unreadable.length === 0
       ? ''
-      : ` Slack did not tell me who is in ${unreadable.map(code).join(', ')}: tell them yourself.`;
+      : ` Slack didn’t return the members of ${unreadable.map(code).join(', ')}: notify them yourself.`;
   return textMessage(`:sos: ${mention(raisedBy ?? '')} raised this. ${told}${left}`);
 }
 
@@ -219,7 +218,7 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
   const title = titleOf(incident);
   const head = [
     `:sos: *${title}*`,
-    `${mention(incident.raisedBy ?? '')} asks you to look at it. What to do stands in <#${channelId}>, in its thread.`,
+    `${mention(incident.raisedBy ?? '')} raised the alarm. See <#${channelId}>, in the thread, for what to do.`,
   ];
   const seen = [seenLine(incident), ...countdown(incident, now, undefined)].join(' · ');
   const taken = [...head, seen].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
@@ -258,7 +257,7 @@ export function firstIncidents(
   const left = incidents.length - length;
   return [
     ...incidents.slice(0, length).flatMap(entryOf),
-    ...(left > 0 ? [section(`:rotating_light: And ${count(left, 'more open incident')}.`)] : []),
+    ...(left > 0 ? [section(`:rotating_light: ${count(left, 'more open incident')}.`)] : []),
     ...actions('incidents', [left > 0 && button('incidents_all', 'Show all', name)]),
   ];
 }
@@ -285,7 +284,7 @@ function whereText({ channelId }: ListedIncident): string {
 
 function called({ owner, approvers }: IncidentPeople): string {
   const people = [...(owner === undefined ? [] : [mention(owner)]), ...approvers.map(mentionApprover)];
-  return people.length === 0 ? 'Nobody is set whom I could call.' : `For ${[...new Set(people)].join(', ')}`;
+  return people.length === 0 ? 'No one is set to be called.' : `For ${[...new Set(people)].join(', ')}`;
 }
 
 /**
@@ -312,23 +311,23 @@ function factLine({ kind, fact, before, after }: IncidentChange, list: typeof fo
     case 'delegation_gone':
       return `*Delegation* ${values}`;
     case 'ds':
-      return `*DNSSEC* ${values}`;
+      return `*DS* ${values}`;
     case 'lock':
-      return `*Lock gone* ${now}`;
+      return `*Lock removed* ${now}`;
     case 'hold':
       return `*On hold* ${now}`;
     case 'owner':
-      return '*Owner’s record* another one; I keep only fingerprints of it';
+      return '*Registrant* another one; I only store a fingerprint';
     case 'pending_transfer':
-      return '*Transfer* to another registrar under way';
+      return '*Transfer* to another registrar in progress';
     case 'pending_delete':
       return `*Deletion* ${now}`;
     case 'unregistered':
       return '*Registration* none at its registry';
     case 'nameserver_registrable':
-      return `*Free for anybody* ${now}`;
+      return `*Available to anyone* ${now}`;
     case 'all_lame':
-      return `*Servers that do not know it* ${now}`;
+      return `*Not answering for it* ${now}`;
   }
 }
 
@@ -337,7 +336,7 @@ function movedDate(changes: readonly IncidentChange[]): string[] {
   return changes.flatMap(({ expiry }) =>
     expiry === undefined
       ? []
-      : `Its expiry moved with it, from ${formatDay(expiry.before.slice(0, 10))} to ${formatDay(expiry.after.slice(0, 10))}. That is a transfer, not a renewal.`,
+      : `The expiry moved too, from ${formatDay(expiry.before.slice(0, 10))} to ${formatDay(expiry.after.slice(0, 10))}. That’s a transfer, not a renewal.`,
   );
 }
 
@@ -350,14 +349,13 @@ function seenLine({ changes, openedAt }: Incident): string {
 function countdown(incident: Incident, now: Date, movedAt: Date | undefined): string[] {
   const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined || !isOpen(incident)) return [];
-  if (movedAt !== undefined) return [`it has gone through: at another registrar since ${moment(movedAt)}`];
+  if (movedAt !== undefined) return [`completed: at another registrar since ${moment(movedAt)}`];
   const { goesThroughAt, msLeft } = transferCountdown(
     transfer,
     now,
     zoneFor(incident.name).transfer.autoApproveDays,
   );
-  if (msLeft === 0)
-    return [`since ${moment(goesThroughAt)} it may have gone through by itself: object all the same`];
+  if (msLeft === 0) return [`may have completed since ${moment(goesThroughAt)}: object anyway`];
   const hours = Math.floor(msLeft / HOUR_MS);
   const left =
     hours < 1
@@ -365,14 +363,14 @@ function countdown(incident: Incident, now: Date, movedAt: Date | undefined): st
       : hours < 48
         ? count(hours, 'hour')
         : `${count(Math.floor(hours / 24), 'day')} and ${count(hours % 24, 'hour')}`;
-  return [`it goes through by itself ${moment(goesThroughAt)}: *${left} left*`];
+  return [`completes ${moment(goesThroughAt)}: *${left} left*`];
 }
 
 function standing({ state, proposed, raisedBy }: Incident): string[] {
   return present([
     state === 'raised' && `:sos: Raised by ${mention(raisedBy ?? '')}`,
     proposed !== undefined &&
-      `:ballot_box_with_check: ${mention(proposed.by)} says that it is ours: “${quote(proposed.reason)}”. Another approver or admin has to say so too.`,
+      `:ballot_box_with_check: ${mention(proposed.by)} says it was us: “${quote(proposed.reason)}”. Another approver or admin has to confirm.`,
   ]);
 }
 
@@ -389,12 +387,12 @@ const TASKS: Readonly<Record<RuledOutOrder['task'], string>> = {
 };
 
 const WHY: Readonly<Record<RuledOutOrder['why'], string>> = {
-  refused: 'the service refused it',
-  other_task: 'it does not change this',
-  sent_later: 'it was sent after the change had been seen',
-  too_old: 'it was sent too long before',
-  other_content: 'it asked for something else',
-  used: 'it explains another change already',
+  refused: 'refused by the service',
+  other_task: 'it doesn’t change this',
+  sent_later: 'sent after the change was seen',
+  too_old: 'sent too long before',
+  other_content: 'it requested something else',
+  used: 'it already explains another change',
 };
 
 /** The orders that were looked at, in one line. */
@@ -403,9 +401,9 @@ function lookedAt({ changes }: Incident, privateOrders: ReadonlySet<string>): st
   const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
   const shown = orders.filter(({ id }) => !privateOrders.has(id) && !isOfIncident(id));
   const texts = shown.map(({ id, task }) => (task === 'lapse' ? TASKS[task] : `${TASKS[task]} ${code(id)}`));
-  if (orders.length === 0) return 'Looked at: no order, I sent none';
+  if (orders.length === 0) return 'Checked orders: none, I sent nothing';
   const more = texts.length - ORDERS_SHOWN;
-  return `Looked at: ${present([
+  return `Checked orders: ${present([
     ...texts.slice(0, ORDERS_SHOWN),
     more > 0 && `${more} more (see the thread)`,
     hidden > 0 && count(hidden, 'private order'),
@@ -422,12 +420,12 @@ function orderLines({ name, changes }: Incident, privateOrders: ReadonlySet<stri
   if (orders.length === 0) return ['• None: I sent nothing for this name.'];
   const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
   const shown = orders.filter(({ id }) => !privateOrders.has(id)).map(orderLine);
-  const where = `Who may see ${hidden === 1 ? 'it' : 'them'} finds ${hidden === 1 ? 'it' : 'them'} with ${code(`/domain orders ${name}`)}.`;
+  const where = `People who may see ${hidden === 1 ? 'it' : 'them'} can use ${code(`/domain orders ${name}`)}.`;
   return hidden === 0 ? shown : [...shown, `• ${count(hidden, 'private order')}. ${where}`];
 }
 
 function orderLine({ id, task, why }: RuledOutOrder): string {
-  if (isOfIncident(id)) return `• The transfer that was expected: ${WHY[why]}.`;
+  if (isOfIncident(id)) return `• The expected transfer: ${WHY[why]}.`;
   return task === 'lapse'
     ? `• ${TASKS[task]}: ${WHY[why]}.`
     : `• ${TASKS[task]}, order ${code(id)}: ${WHY[why]}.`;
@@ -438,7 +436,7 @@ export function incidentButtons({ id, name, state }: ListedIncident, row = 'inci
   const title = displayName(name);
   return actions(`${row}_${id}`, [
     state === 'open' &&
-      button('alert_raise', 'Raise it', id, { style: 'danger', label: `Raise it: ${title}` }),
+      button('alert_raise', 'Raise the alarm', id, { style: 'danger', label: `Raise the alarm: ${title}` }),
     button('alert_ours', 'It was us', id, { label: `It was us: ${title}` }),
   ]);
 }
@@ -447,31 +445,31 @@ export function incidentButtons({ id, name, state }: ListedIncident, row = 'inci
 export function incidentRefusalText(refusal: IncidentRefusal): string {
   switch (refusal.code) {
     case 'no_such_incident':
-      return 'I do not know this incident any more. `/domain name` shows what is known of the name.';
+      return 'This incident no longer exists. `/domain name` shows what’s known about the name.';
     case 'explained_already':
-      return `${mention(refusal.by)} said already that this was ours. If that is wrong, tell them and the approvers.`;
+      return `${mention(refusal.by)} already said this was us. If that’s wrong, tell them and the approvers.`;
     case 'raised_already':
-      return `${mention(refusal.by)} raised this already: owner, approvers and admins were told.`;
+      return `${mention(refusal.by)} already raised the alarm: owner, approvers and admins were notified.`;
     case 'over':
-      return 'Everything is as it was before, so there is nothing to say any more. `/domain name` shows what happened.';
+      return 'Everything is back to normal, so there’s nothing to confirm. `/domain name` shows what happened.';
     case 'needs_another_person':
-      return 'You said so already. The name is guarded, so another approver or admin has to say it too.';
+      return 'You already confirmed this. The name is guarded, so another approver or admin has to confirm too.';
     case 'changed':
-      return 'The incident has changed, so nothing was confirmed. Check the changes above, then confirm again.';
+      return 'The incident changed, so nothing was confirmed. Check the changes above, then confirm again.';
   }
 }
 
 /** Why a person may not say that a change was ours. */
 export const NOT_ALLOWED = {
-  nobody: 'Only approvers and admins can say that a change was ours. Tell one of them, or press *Raise it*.',
-  unknown: 'Slack does not tell me at the moment whether you are an approver. Try again in a minute.',
+  nobody: 'Only approvers and admins can say it was us. Tell one of them, or press *Raise the alarm*.',
+  unknown: 'Slack doesn’t confirm right now that you’re an approver. Try again in a minute.',
 } as const;
 
 /** The changes that a person is about to call the team's own. */
 export function oursIntro({ name, changes, proposed }: Incident, isGuarded: boolean): SectionBlock[] {
   const advice = isGuarded
     ? 'The name is guarded, so two people have to confirm it.'
-    : 'If you are not sure, do not confirm it.';
+    : 'If you’re not sure, don’t confirm it.';
   return lines(
     present([
       `You confirm that your team made all of these changes to *${escapeText(displayName(name))}*:`,
@@ -483,5 +481,5 @@ export function oursIntro({ name, changes, proposed }: Incident, isGuarded: bool
 }
 
 export function raisedText(name: string): string {
-  return `You raised the alarm for ${code(displayName(name))}. The incident’s thread says who I could reach.`;
+  return `You raised the alarm for ${code(displayName(name))}. The incident’s thread lists who I could reach.`;
 }

@@ -31,18 +31,18 @@ import { zoneIssueText } from './zone-issue.view.ts';
 const OWNER: FieldLook = {
   label: 'Owner',
   kind: 'person',
-  hint: 'Is mentioned in its reminders, or told directly where no channel is set.',
+  hint: 'Mentioned in its reminders, or messaged directly if no channel is set.',
 };
 const TAGS: FieldLook = {
   label: 'Tags',
   kind: 'text',
   placeholder: 'brand, client-acme',
-  hint: 'Rules, budgets and filters go by them. The delegation of a name tagged guarded is checked each minute.',
+  hint: 'Used by rules, budgets and filters. Names tagged guarded are checked every minute.',
 };
 const CHANNEL: FieldLook = {
   label: 'Channel',
   kind: 'channel',
-  hint: 'Its reminders go there instead of the common channel, and its alarms besides. Invite me there first.',
+  hint: 'Its reminders go here instead of the reminder channel; its alarms go to both. Invite me there first.',
 };
 const NOTE: FieldLook = { label: 'Note', kind: 'text' };
 
@@ -73,11 +73,11 @@ const one = z.object({
 
 const several = z.object({
   names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Tick at least one name.')),
-  owner: field({ ...OWNER, hint: 'Left empty, each keeps its owner.' }, id),
+  owner: field({ ...OWNER, hint: 'Leave empty to keep each name’s owner.' }, id),
   tags: field(
     {
       ...TAGS,
-      hint: 'Added to those that each name has. With a hyphen in front, -brand, a tag is taken away.',
+      hint: 'Added to each name’s tags. A hyphen removes a tag: -brand.',
     },
     z
       .string()
@@ -90,8 +90,8 @@ const several = z.object({
         return { added: tagsIn(added, context), removed: tagsIn(removed.join(' '), context) };
       }),
   ),
-  channel: field({ ...CHANNEL, hint: 'Left empty, each keeps its channel.' }, id),
-  note: field({ ...NOTE, hint: 'Left empty, each keeps its note.' }, note),
+  channel: field({ ...CHANNEL, hint: 'Leave empty to keep each name’s channel.' }, id),
+  note: field({ ...NOTE, hint: 'Leave empty to keep each name’s note.' }, note),
 });
 
 const form: Form<'name_edit'> = {
@@ -109,18 +109,18 @@ function withClear(
   const { owner, channel } = details;
   if (owner === undefined && channel === undefined) return declared;
   const look: FieldLook = {
-    label: 'Take away',
+    label: 'Remove',
     kind: 'choices',
     options: optionsOf({
       ...(owner === undefined ? {} : { owner: 'No owner' }),
-      ...(channel === undefined ? {} : { channel: 'No channel of its own' }),
+      ...(channel === undefined ? {} : { channel: 'No own channel' }),
     }),
   };
   return declared.extend({ clear: field(look, clear) });
 }
 
 const ANY = { owner: '', channel: '' };
-const CLEARABLE = { clear: field({ label: 'Take away', kind: 'choices' }, clear) };
+const CLEARABLE = { clear: field({ label: 'Remove', kind: 'choices' }, clear) };
 
 function severalForm(names: readonly string[]): Form {
   const options = names.map((name) => ({ value: name, text: displayName(name) }));

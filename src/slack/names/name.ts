@@ -86,7 +86,7 @@ export const name = {
   commands: [
     {
       usage: 'name NAME',
-      summary: 'Show all that is known of a name: dates, registrar, what lives on it, its history',
+      summary: 'Everything known about a name: dates, registrar, DNS, history',
       example: '/domain name cafe.rest',
       run: runName,
     },

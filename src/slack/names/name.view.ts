@@ -152,34 +152,34 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
     );
   } else if (seenExpiry !== undefined) {
     sentences.push(
-      `:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, says its registry${earliestText(known)}.`,
+      `:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, by its registry${earliestText(known)}.`,
     );
   } else if (registration?.length !== 0) {
     sentences.push(
       listed !== undefined && isDateless(listed.domain)
-        ? `:grey_question: *When it expires is not known*. ${datelessSentences(name, known).join(' ')}`
-        : `:grey_question: *When it expires is not known*: ${whyNoDate(known)}. If you know it: \`/domain watch ${name} 2027-03-01\`.`,
+        ? `:grey_question: *Expiry unknown*. ${datelessSentences(name, known).join(' ')}`
+        : `:grey_question: *Expiry unknown*: ${whyNoDate(known)}. If you know it: \`/domain watch ${name} 2027-03-01\`.`,
     );
   }
   const { lapse, snooze, renewed } = listed?.domain ?? {};
-  if (lapse?.confirmed !== undefined) sentences.push(`It is let go: “${quote(lapse.reason)}”.`);
+  if (lapse?.confirmed !== undefined) sentences.push(`Set to lapse: “${quote(lapse.reason)}”.`);
   else if (lapse !== undefined)
-    sentences.push(`Somebody asked to let it go, which nobody has confirmed: “${quote(lapse.reason)}”.`);
-  if (snooze !== undefined) sentences.push(`Its reminders are snoozed until ${moment(snooze.until)}.`);
-  if (renewed !== undefined) sentences.push('It was renewed; the registry does not show that yet.');
+    sentences.push(`A request to let it lapse isn’t confirmed: “${quote(lapse.reason)}”.`);
+  if (snooze !== undefined) sentences.push(`Reminders are snoozed until ${moment(snooze.until)}.`);
+  if (renewed !== undefined) sentences.push('It was renewed; the registry doesn’t show that yet.');
   return sentences.join('\n');
 }
 
 /** Where a date comes from, if not from the registry. */
 const SOURCES = {
-  order: ', an estimate from the last order',
-  person: ', as a person said',
+  order: ', estimated from the last order',
+  person: ', entered by a person',
 } as const;
 
 /** What has happened to the name, as its incident says. */
 function incidentLine(incident: ListedIncident): string {
   const { changes, openedAt, channelId } = incident;
-  const where = channelId === undefined ? '' : ` It stands in <#${channelId}>.`;
+  const where = channelId === undefined ? '' : ` See <#${channelId}>.`;
   return `:rotating_light: *${HAPPENED[worstOf(incident)]}* No order explains it; seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
 }
 
@@ -191,7 +191,7 @@ function earliestText(known: KnownName): string {
 }
 
 function unknownRestore(phase: LifePhase): string {
-  return phase === 'redemption' ? ' Until when is not known: ask the registrar today.' : '';
+  return phase === 'redemption' ? ' The end is unknown: ask the registrar today.' : '';
 }
 
 function watchedStanding(
@@ -214,7 +214,7 @@ function watchedStanding(
       const until =
         deadline.until === undefined
           ? unknownRestore(deadline.phase)
-          : ` ${deadline.action === 'check' ? 'In case it has been deleted after all, a' : 'A'} restore is possible until ${formatDay(deadline.until)}.`;
+          : ` ${deadline.action === 'check' ? 'If it was deleted after all, a' : 'A'} restore is possible until ${formatDay(deadline.until)}.`;
       return `:warning: ${standing}${until} ${period}`;
     }
   }
@@ -224,11 +224,11 @@ function watchedStanding(
 /** Why no date is known: a zone whose registry gives none, or a registry that was not seen. */
 function whyNoDate(known: KnownName): string {
   const text = known.history.expires_at?.unseen?.text;
-  if (text !== undefined) return `the registry’s record has a date that can’t be read, “${quote(text, 60)}”`;
-  if (knownValue(known, 'registration') !== undefined) return 'the registry’s record has no date of expiry';
+  if (text !== undefined) return `the registry’s record has an unreadable date, “${quote(text, 60)}”`;
+  if (knownValue(known, 'registration') !== undefined) return 'the registry’s record has no expiry date';
   return unseenReason(known, 'registration') === 'stale'
-    ? 'its registry has not answered yet'
-    : 'its registry gives no public record, or did not answer';
+    ? 'its registry hasn’t answered yet'
+    : 'its registry publishes no record, or didn’t answer';
 }
 
 function registryPairs(known: KnownName): Fact[] {
@@ -252,7 +252,7 @@ function nameserversText(known: KnownName): string | undefined {
   const own = knownValue(known, 'nameservers');
   const shown = knownValue(known, 'parent_nameservers') ?? atRegistry ?? own;
   if (shown === undefined) return undefined;
-  if (shown.length === 0) return 'none: the name is not delegated';
+  if (shown.length === 0) return 'none: not delegated';
   const differing = (who: string, other: FactValue | undefined) =>
     other === undefined || other.length === 0 || other.join() === shown.join()
       ? []
@@ -266,7 +266,7 @@ function nameserversText(known: KnownName): string | undefined {
 
 function dnssecText(known: KnownName): string | undefined {
   const value = knownValue(known, 'ds') ?? knownValue(known, 'secure_dns');
-  return value && (value.length > 0 ? 'signed' : 'not signed');
+  return value && (value.length > 0 ? 'signed' : 'off');
 }
 
 /** What uses the name: website and mail. */
@@ -277,17 +277,17 @@ function lifePairs(known: KnownName): Fact[] {
   const caa = knownValue(known, 'caa');
   const mail = mx?.filter((text) => text !== NO_MAIL);
   const certificate = knownValue(known, 'certificate');
-  const noWebsite = web.includes(undefined) ? undefined : 'none seen';
+  const noWebsite = web.includes(undefined) ? undefined : 'none found';
   return [
     ['Website', addresses.length > 0 ? formatList(addresses) : noWebsite],
     ['Mail', mail && (mail.length > 0 ? formatValue('mx', mail) : 'none: no mail servers')],
-    ['Certificates from', caa && (caa.length > 0 ? `${formatValue('caa', caa)} (CAA)` : 'anybody: no CAA')],
-    ['Against forged mail', mail === undefined || mail.length === 0 ? undefined : protection(known)],
+    ['CAA', caa && (caa.length > 0 ? `${formatValue('caa', caa)} (CAA)` : 'none (any CA can issue)')],
+    ['SPF and DMARC', mail === undefined || mail.length === 0 ? undefined : protection(known)],
     [
       'Certificate',
       certificate === undefined || certificate.length === 0
         ? undefined
-        : `ends ${formatValue('certificate', certificate)}`,
+        : `expires ${formatValue('certificate', certificate)}`,
     ],
   ];
 }
@@ -297,7 +297,8 @@ function protection(known: KnownName): string | undefined {
   const [spf, dmarc] = [knownValue(known, 'spf'), knownValue(known, 'dmarc')];
   if (spf === undefined || dmarc === undefined) return undefined;
   const parts = [...(spf.length > 0 ? ['SPF'] : []), ...(dmarc.length > 0 ? ['DMARC'] : [])];
-  return parts.length === 0 ? 'nothing: no SPF, no DMARC' : parts.join(' and ');
+  if (parts.length === 0) return 'none';
+  return parts.length === 2 ? 'set' : `only ${parts.join()}`;
 }
 
 /** What could not be seen, by reason, and since when what is shown is outdated. */
@@ -315,7 +316,7 @@ function unseenLines(known: KnownName): string[] {
   });
   return [...groupBy(unseen, ({ reason }) => reason)].map(
     ([reason, facts]) =>
-      `:grey_question: *Not seen* ${facts.map(({ label }) => label).join(', ')}: ${UNSEEN_REASONS[reason]}`,
+      `:grey_question: *Not available* ${facts.map(({ label }) => label).join(', ')}: ${UNSEEN_REASONS[reason]}`,
   );
 }
 
@@ -339,7 +340,7 @@ function historyBlocks(known: KnownName, orders: readonly Order[], visible: Read
       .map((order) => ({ at: order.createdAt, line: `${moment(order.createdAt)}: ${orderLine(order)}` })),
   ].sort((a, b) => b.at.getTime() - a.at.getTime());
   if (all.length === 0) {
-    return known.isFirstLook ? [] : [context('Nothing has changed since I began to look.')];
+    return known.isFirstLook ? [] : [context('No changes since I started watching.')];
   }
   const left = all.length - HISTORY_LINES;
   return lines([
@@ -359,9 +360,9 @@ function changeLine(
       : cause === 'none'
         ? ' · :warning: no order explains it'
         : cause.orderId === 'lapse'
-          ? ' · by the decision to let it go'
+          ? ' · set to lapse'
           : isOfIncident(cause.orderId)
-            ? ' · by the transfer that was expected'
+            ? ' · by the expected transfer'
             : visible.has(cause.orderId)
               ? ` · by order ${code(cause.orderId)}`
               : ' · by a private order';
@@ -392,13 +393,13 @@ function footer({ name, listed, known }: NameScreen): string {
     lastSeen(known, ['registration']),
   ];
   const seen = [
-    dns === undefined ? 'not seen in the DNS' : `seen in the DNS ${moment(dns)}`,
-    registry === undefined ? 'not seen at its registry' : `at its registry ${moment(registry)}`,
+    dns === undefined ? 'not found in DNS' : `DNS checked ${moment(dns)}`,
+    registry === undefined ? 'registry not checked' : `registry checked ${moment(registry)}`,
   ].join(', ');
   const next =
     listed === undefined
-      ? `Not watched, so nobody is reminded of it and nothing before this is known: \`/domain watch ${name}\`.`
-      : `What its zone allows: \`/domain rules ${name}\`.`;
+      ? `Not watched: no reminders, no history. \`/domain watch ${name}\` adds it.`
+      : `Rules of its zone: \`/domain rules ${name}\`.`;
   return `${capitalized(seen)}. ${next}`;
 }
 

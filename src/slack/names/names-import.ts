@@ -23,10 +23,10 @@ import { ownersIssueText } from './portfolio.view.ts';
 const FILE_FROM = 20;
 
 const imported = z.object(
-  csvFields(`As the export gives it, at most ${MAX_IMPORTED_NAMES.toLocaleString('en')} names.`, {
-    label: 'Or the names as text',
+  csvFields(`As exported, at most ${MAX_IMPORTED_NAMES.toLocaleString('en')} names.`, {
+    label: 'Or paste the names',
     placeholder: 'name,owner,tags,channel,note\ncafe.rest,U0ADA,brand client-acme,C0BRAND,Ask legal',
-    hint: 'A header and a name a line, as the export gives it. A missing column leaves what is set, an empty cell clears it. Nothing is changed before you have seen what would be.',
+    hint: 'A header and one name per line, as exported. A missing column changes nothing, an empty cell clears the value. You’ll see the changes before they’re applied.',
   }),
 );
 

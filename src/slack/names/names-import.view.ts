@@ -33,17 +33,17 @@ export function importIssuesText(issues: readonly ImportIssue[]): string {
 function issueText(issue: ImportIssue): string {
   switch (issue.code) {
     case 'empty':
-      return 'give a header and a name a line.';
+      return 'add a header and one name per line.';
     case 'no_name_column':
-      return 'the header needs a column name.';
+      return 'the header needs a column “name”.';
     case 'too_many_cells':
-      return `${MORE_CELLS} Put a value with commas in quotation marks.`;
+      return `${MORE_CELLS} Put values with commas in quotes.`;
     case 'unknown_column':
-      return `there is no column “${issue.column}”. There are name, owner, tags, channel and note.`;
+      return `unknown column “${issue.column}”. Columns: name, owner, tags, channel, note.`;
     case 'invalid_name':
       return zoneIssueText(issue.issue);
     case 'repeated':
-      return `${issue.name} stands on another line already.`;
+      return `${issue.name} is already on another line.`;
     case 'not_a_person':
       return 'owner is a Slack user id, such as U0ADA.';
     case 'not_a_channel':
@@ -60,25 +60,25 @@ function issueText(issue: ImportIssue): string {
 /** What an import would change, with the button that does exactly this. @param isAnew the names have changed since the plan before */
 export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isAnew = false): Message {
   const title =
-    changed.length === 0 ? 'Nothing would be changed.' : `${count(changed.length, 'name')} would be changed.`;
+    changed.length === 0 ? 'Nothing would change.' : `${count(changed.length, 'name')} would change.`;
   const first = changed.slice(0, SHOWN_CHANGES).map(changeLine);
   const left = changed.length - first.length;
   return message(title, [
     section(
-      `${isAnew ? 'The names have changed since the plan was made, so nothing was applied. ' : ''}*${title}*`,
+      `${isAnew ? 'The names changed since the plan was made, so nothing was applied. ' : ''}*${title}*`,
     ),
     ...lines([...first, ...(left > 0 ? [`… and ${count(left, 'other name')}.`] : [])]),
     ...(unwatched.length === 0
       ? []
       : lines([
-          `${count(unwatched.length, 'name')} left out, which nobody watches: ${unwatched.slice(0, SHOWN_ISSUES).map(code).join(', ')}${unwatched.length > SHOWN_ISSUES ? ' …' : ''}. \`/domain import\` puts names on the list.`,
+          `${count(unwatched.length, 'name')} left out, not watched: ${unwatched.slice(0, SHOWN_ISSUES).map(code).join(', ')}${unwatched.length > SHOWN_ISSUES ? ' …' : ''}. \`/domain import\` adds names to the list.`,
         ])),
     ...(changed.length === 0
       ? []
       : actions('names_import', [
           button('names_import_apply', `Change ${count(changed.length, 'name')}`, hash, { style: 'primary' }),
         ])),
-    context(`${count(same, 'name')} as in the file already. The plan is kept for a day.`),
+    context(`${count(same, 'name')} already as in the file. The plan is kept for a day.`),
   ]);
 }
 
@@ -94,5 +94,4 @@ export function importProgress(
   );
 }
 
-export const PLAN_GONE =
-  'This plan was applied already, or is older than a day. Import the file again to see.';
+export const PLAN_GONE = 'This plan was already applied, or is older than a day. Import the file again.';

@@ -257,7 +257,7 @@ export const names = {
     {
       usage: 'names [FILTER…]',
       summary:
-        'Find names by tag, owner, zone, registrar, expiry or text; `names export` and `names import` take a CSV',
+        'Find names by tag, owner, zone, registrar, expiry or text; `names export` and `names import` use CSV',
       example: '/domain names tag:brand expiring<60',
       run: runNames,
     },

@@ -40,7 +40,7 @@ export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDet
   return [
     ['Owner', owner && mention(owner)],
     ['Tags', tags.map(code).join(' ') || undefined],
-    ['Told in', channel && channelMention(channel)],
+    ['Channel', channel && channelMention(channel)],
     ['Note', note && quote(note)],
   ];
 }
@@ -60,7 +60,7 @@ export function tagIssueText(issue: TagIssue): string {
     case 'long_tag':
       return `“${issue.tag}” is too long. Use at most 40 characters.`;
     case 'reserved_tag':
-      return `“${issue.tag}” finds names without tags. Choose another word.`;
+      return `“${issue.tag}” is reserved for filters. Choose another word.`;
     case 'too_many_tags':
       return `Give at most ${MAX_TAGS} tags.`;
   }
@@ -69,7 +69,7 @@ export function tagIssueText(issue: TagIssue): string {
 /** What was saved. @param names in ASCII @param isOfOne one name was to be changed, and is named */
 export function savedText(names: readonly string[], isOfOne: boolean): string {
   const [only] = names;
-  if (only === undefined) return 'Nothing was changed: everything stood there as you gave it.';
+  if (only === undefined) return 'Nothing changed.';
   const what = isOfOne ? escapeText(displayName(only)) : count(names.length, 'name');
   return `Saved for ${what}.`;
 }
@@ -93,18 +93,18 @@ export function filterIssueText(
   switch (issue.code) {
     case 'unknown_filter': {
       const meant = nearest(issue.key, FILTER_KEYS);
-      return `There is no filter ${code(issue.key)}.${meant === undefined ? ` There are ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`lame\`, \`undated\`, and any other text.` : ` Did you mean ${code(`${meant}:`)}?`}`;
+      return `Unknown filter ${code(issue.key)}.${meant === undefined ? ` Filters: ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`lame\`, \`undated\`, and any other text.` : ` Did you mean ${code(`${meant}:`)}?`}`;
     }
     case 'no_value':
-      return `${code(`${issue.key}:`)} needs a value without a blank after the colon, such as ${code(EXAMPLES[issue.key])}.`;
+      return `${code(`${issue.key}:`)} needs a value right after the colon, such as ${code(EXAMPLES[issue.key])}.`;
     case 'not_days':
-      return `${code(issue.word)} has no number of days. Write it as ${code('expiring<60')} or ${code('expiring>30')}.`;
+      return `${code(issue.word)} needs a number of days, such as ${code('expiring<60')} or ${code('expiring>30')}.`;
     case 'unknown_sort':
-      return `${code(issue.value)} is no order. Sort by \`sort:expiry\`, \`sort:name\`, or the other way round, \`sort:-name\`.`;
+      return `${code(issue.value)} isn’t a sort order. Use \`sort:expiry\`, \`sort:name\`, or reversed, \`sort:-name\`.`;
     case 'too_long':
       return 'The filter is too long. Use at most 800 characters.';
     case 'unknown_owner':
-      return `Nobody who owns a name is called “${quote(issue.value, 80)}”, as far as Slack tells me names. A mention, \`owner:@ada\`, finds the person in any case; \`owner:me\` finds yours, \`owner:none\` those without an owner.`;
+      return `No owner is called “${quote(issue.value, 80)}” in Slack. A mention works always: \`owner:@ada\`. \`owner:me\` finds yours, \`owner:none\` names without an owner.`;
   }
 }
 
@@ -150,15 +150,15 @@ export function namesPage(page: NamesPage): Message {
   const filterText = filter === '' ? '' : ` for ${code(filter)}`;
   if (total === 0) {
     return filter === ''
-      ? textMessage('No name is watched yet. Put names on the list with `/domain import`.')
-      : textMessage(`No name is found${filterText}. \`/domain names\` shows all.`);
+      ? textMessage('No names are watched yet. Add names with `/domain import`.')
+      : textMessage(`No names found${filterText}. \`/domain names\` shows all.`);
   }
   const title = `${count(total, 'name')}${filterText}`;
   const place = `${offset + 1}–${offset + names.length} of ${total}`;
   const sum =
     page.renewal.sums.length === 0 ? '' : `, about ${amountsText(page.renewal.sums, page.locale)} a year`;
   return message(`${title}${sum}`, [
-    section(`*${title}*${renewalText(page)}${names.length < total ? `\nShown here: ${place}` : ''}`),
+    section(`*${title}*${renewalText(page)}${names.length < total ? `\nShown: ${place}` : ''}`),
     ...lines(names.map((name) => nameLine(name, page.locale))),
     ...actions('names', [
       button('names_renew', 'Renew several…', state, { style: 'primary' }),
@@ -173,7 +173,7 @@ export function namesPage(page: NamesPage): Message {
       page.next !== undefined && button('names_next', 'Next', page.next),
     ]),
     context(
-      `Narrow it: ${code('/domain names tag:brand owner:@ada zone:rest expiring<60 unused')}; sort it: \`sort:name\``,
+      `Filter: ${code('/domain names tag:brand owner:@ada zone:rest expiring<60 unused')}; sort: \`sort:name\``,
     ),
   ]);
 }
@@ -188,7 +188,7 @@ function nameLine(
     ...(deletedAt === undefined
       ? [
           expires === undefined
-            ? 'no date known'
+            ? 'date unknown'
             : `${expires.day} (${formatDays(expires.daysLeft).replace(/^in /, '')})`,
           renewal === undefined ? 'no price' : amountsText([renewal], locale),
         ]
@@ -205,24 +205,20 @@ function moreOrButtons(all: readonly Button[]): readonly (Button | Overflow)[] {
 
 function renewalText({ renewal, deleted, total, locale }: NamesPage): string {
   const { sums, unknown } = renewal;
-  const part = unknown === 0 ? '' : `, ${count(unknown, 'name')} without a price left out`;
+  const part = unknown === 0 ? '' : `, without ${count(unknown, 'name')} that have no price`;
   const which = total === 1 ? 'it' : deleted === 0 ? 'all of them' : 'the others';
   const cost =
     sums.length === 0
       ? []
       : [`Renewing ${which} for 1 year costs about ${amountsText(sums, locale)}${part}.`];
   const gone =
-    deleted === 0
-      ? []
-      : [
-          `${deleted === 1 ? '1 is' : `${deleted} are`} deleted: no renewal brings ${deleted === 1 ? 'it' : 'them'} back.`,
-        ];
+    deleted === 0 ? [] : [`${deleted === 1 ? '1 is' : `${deleted} are`} deleted and can’t be renewed.`];
   return [...gone, ...cost].map((line) => `\n${line}`).join('');
 }
 
 /** Said above a form that takes fewer names than the list that it was opened from. */
 export function onlyFirstText(shown: number, found: number): string {
-  return `*The first ${shown} of ${found} names.* For the rest, narrow the list with a filter, or use \`/domain names import\`.`;
+  return `*The first ${shown} of ${found} names.* For the rest, use a filter or \`/domain names import\`.`;
 }
 
 /** Why people cannot become owners of names. */
@@ -239,17 +235,17 @@ const SHOWN_OWNERS = 5;
 export function ownersIssueText(issue: OwnersIssue): string {
   switch (issue.code) {
     case 'no_members':
-      return `An owner is a member of this workspace. I find no member with the id ${firstOf(issue.owners, SHOWN_OWNERS)}. Correct it; nothing was changed.`;
+      return `An owner must be a member of this workspace. No member has the id ${firstOf(issue.owners, SHOWN_OWNERS)}. Fix it; nothing changed.`;
     case 'too_many_new':
-      return `At most ${issue.limit} people at a time can become owners for the first time, because I ask Slack about each. Send the names in parts; nothing was changed.`;
+      return `At most ${issue.limit} new owners at a time, because each is looked up in Slack. Split the list; nothing changed.`;
     case 'unconfirmed':
-      return 'Slack does not tell me at this moment whether these people are members. Try again in a minute; nothing was changed.';
+      return 'Slack doesn’t confirm right now that these people are members. Try again in a minute; nothing changed.';
   }
 }
 
 /** Said where a filter finds no name for an action. */
 export const NO_NAMES = {
-  toRenew: 'None of these names can be renewed: all were decided about or are lost.',
-  toEdit: 'None of these names is watched any more.',
-  toExport: 'No name is found, so there is no file.',
+  toRenew: 'None of these names can be renewed: each is already decided or lost.',
+  toEdit: 'None of these names is watched anymore.',
+  toExport: 'No names found, so there’s no file.',
 } as const;

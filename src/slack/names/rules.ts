@@ -76,7 +76,7 @@ export const rules = {
   commands: [
     {
       usage: 'rules [NAME or ZONE]',
-      summary: 'Show what a zone allows: tasks, charges, limits and dates',
+      summary: 'A zone’s rules: tasks, charges, limits and dates',
       example: '/domain rules cafe.rest',
       run: runRules,
     },

@@ -54,8 +54,8 @@ export interface NameDates {
 
 const SOURCES: Readonly<Record<ExpirySource, string>> = {
   rdap: 'from the registry',
-  order: 'an estimate from the last order',
-  person: 'given by a person',
+  order: 'estimated from the last order',
+  person: 'entered by a person',
 };
 
 /** The label of a task in the table of a zone's tasks. */
@@ -84,7 +84,7 @@ const UNLISTED: readonly string[] = DOMAIN_TASKS.flatMap(({ listedAs, label }) =
 );
 
 /** Used for tasks that a profile lists and for which the document shows no request. */
-const NO_ROUTE = 'the document does not show how to ask for it';
+const NO_ROUTE = 'the document doesn’t show how to request it';
 
 /** A zone's rules, or the general ones; for a single name also what is known about it. */
 export function rulesMessage(
@@ -97,7 +97,7 @@ export function rulesMessage(
   return message(escapeText(name === undefined ? title : `${name.name}: ${title}`), [
     ...(name === undefined ? [] : nameBlocks(zone, name, at)),
     section(
-      `*${escapeText(title)}*${zone.documented ? '' : '\nNo rules are documented for this zone: only what DNS itself demands is checked, and the service decides the rest when a task is carried out.'}`,
+      `*${escapeText(title)}*${zone.documented ? '' : '\nNo rules are documented for this zone: only DNS’s own rules are checked, and the service decides the rest.'}`,
     ),
     ...facts(zoneFacts(zone)),
     taskTable(zone, zoneName),
@@ -105,7 +105,7 @@ export function rulesMessage(
     ...registryBlocks(zone),
     zone.errorCodes.length > 0 &&
       section(
-        `*Error codes*\nThe document lists these for .${escapeText(zoneName)}, and does not tell what they mean: ${zone.errorCodes.map(code).join(' ')}`,
+        `*Error codes*\nThe document lists these for .${escapeText(zoneName)} without explaining them: ${zone.errorCodes.map(code).join(' ')}`,
       ),
     context(NOT_TOLD),
   ]);
@@ -113,14 +113,14 @@ export function rulesMessage(
 
 /** What the service has without its document telling how to use it. */
 export const NOT_TOLD =
-  'The service also has single sign-on, domain contacts and their management, and tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. Its document does not tell how to ask for them, so I cannot.';
+  'The service also has single sign-on, domain contacts and their management, and tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. Its document doesn’t show how to request them, so I can’t.';
 
 /** The zones that can be asked about. */
 export function zonesMessage(zones: readonly ZoneProfile[]): Message {
   const list = zones.map(({ zone }) => `• .${zone}: \`/domain rules ${zone}\``).join('\n');
   return message('Documented zones', [
     section(
-      `*Zones whose rules are documented*\n${list}\nFor a name’s own dates: \`/domain rules cafe.rest\`. For any other zone the general rules hold: \`/domain rules ZONE\`.`,
+      `*Zones with documented rules*\n${list}\nFor a name’s own dates: \`/domain rules cafe.rest\`. Other zones have general rules: \`/domain rules ZONE\`.`,
     ),
   ]);
 }
@@ -144,13 +144,13 @@ function nameBlocks(
       ? []
       : [
           section(
-            `Locked against transfers until *${day(transferLock.until)}*: ${count(transferLock.days, 'day')} after its ${transferLock.since} through me.`,
+            `Transfer lock until *${day(transferLock.until)}*: ${count(transferLock.days, 'day')} after its ${transferLock.since} through me.`,
           ),
         ];
   if (dates === undefined) {
     return [
       section(
-        `*${escapeText(name)}* can be written like this. Its dates are not known here: put it on the watch list with \`/domain watch ${escapeText(name.split(' ')[0] ?? '')}\`.`,
+        `*${escapeText(name)}* is a valid name. Its dates aren’t known: add it with \`/domain watch ${escapeText(name.split(' ')[0] ?? '')}\`.`,
       ),
       ...lock,
     ];
@@ -162,7 +162,7 @@ function nameBlocks(
     section(
       `*${escapeText(name)}*`,
       formatStanding(life.current.phase, isAssumed),
-      ...(isAssumed ? ['Out of caution the dates below count as if it had been deleted.'] : []),
+      ...(isAssumed ? ['To be safe, the dates below assume it was deleted.'] : []),
       expiry,
       ...deadlines(life),
     ),
@@ -181,16 +181,15 @@ function deadlines(life: Lifecycle): string[] {
         return last === undefined
           ? []
           : present([
-              `Renewal possible until ${last}, the last day of its grace. It renews by itself at its expiry (auto-renew); only a deletion ends it.`,
-              !life.deletionKnown &&
-                'Out of caution the dates below count as if it were deleted when its grace ends.',
+              `Renewal possible until ${last}, the last day of its grace. It renews automatically at its expiry (auto-renew) unless deleted.`,
+              !life.deletionKnown && 'To be safe, the dates below assume a deletion at the end of its grace.',
             ]);
       case 'redemption':
         return last === undefined ? [] : [`Restore possible until ${last}${assumed}.`];
       case 'released':
         return from === undefined || phase === life.current.phase
           ? []
-          : [`Free for anybody from ${day(from)}${assumed}.`];
+          : [`Available to anyone from ${day(from)}${assumed}.`];
       default:
         return [];
     }
@@ -212,7 +211,7 @@ function zoneFacts(zone: ZoneProfile): Fact[] {
       'Period',
       periodYears.max === undefined
         ? `a whole number from ${periodYears.min}`
-        : `${periodYears.min} to ${periodYears.max} years; the document gives the period of an order no unit, so it is taken for years`,
+        : `${periodYears.min} to ${periodYears.max} years; the document gives no unit, so years are assumed`,
     ],
     [
       'Nameservers',
@@ -220,13 +219,12 @@ function zoneFacts(zone: ZoneProfile): Fact[] {
     ],
     optional('Transfer', [
       transfer.authCodeRequired ? withAuthCode : undefined,
-      transfer.autoApproveDays &&
-        `goes through after ${count(transfer.autoApproveDays, 'day')} at the latest`,
-      transfer.renews === true ? 'renews the name too' : undefined,
+      transfer.autoApproveDays && `completes after ${count(transfer.autoApproveDays, 'day')} at the latest`,
+      transfer.renews === true ? 'also renews the name' : undefined,
     ]),
     optional('Transfer lock', [
       transfer.lockDays &&
-        `${count(transfer.lockDays, 'day')} after a registration or an owner change; the document states none after a transfer, and does not tell how to set or lift one`,
+        `${count(transfer.lockDays, 'day')} after a registration or owner change; the document states none after a transfer, and doesn’t show how to set or remove one`,
     ]),
     optional('Contacts need', [zone.requiredContactFields.map(contactField).join(', ')]),
     optional('Premium names', [zone.premiumNames]),
@@ -258,7 +256,7 @@ function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
       ? [...LISTED.values()].map(({ label, isChargeable }) => [
           label,
           isChargeable ? 'yes, assumed as in .rest' : 'not stated',
-          'not known',
+          'unknown',
           '',
         ])
       : documented
@@ -282,12 +280,12 @@ function lifeBlocks(zone: ZoneProfile): AnyBlock[] {
   if (lifecycle === undefined) return [];
   return [
     section(
-      '*After the expiry*',
+      '*After expiry*',
       lifecycle.autoRenews
-        ? `• A name renews by itself (standard auto-renew). ${count(lifecycle.autoRenewGraceDays, 'day')} of grace follow; only a deletion ends it.`
+        ? `• A name renews automatically (standard auto-renew). ${count(lifecycle.autoRenewGraceDays, 'day')} of grace follow; only a deletion ends it.`
         : `• ${count(lifecycle.autoRenewGraceDays, 'day')} of grace.`,
-      `• After a deletion, ${count(lifecycle.redemptionDays, 'day')} in which a restore is possible.`,
-      `• Then ${count(lifecycle.pendingDeleteDays, 'day')} in which nothing is possible. After that anybody can register it.`,
+      `• After a deletion, it can be restored for ${count(lifecycle.redemptionDays, 'day')}.`,
+      `• Then it can’t be recovered for ${count(lifecycle.pendingDeleteDays, 'day')}. After that anyone can register it.`,
     ),
   ];
 }
@@ -304,8 +302,8 @@ function registryBlocks(zone: ZoneProfile): AnyBlock[] {
   return [
     section(
       '*Registry*',
-      `• Registration: ${escapeText(registry.registration)}. Who may register: ${escapeText(registry.eligibility)}.`,
-      `• It has ${offers.join(', ')}; the document does not tell how to ask for these. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
+      `• Registration: ${escapeText(registry.registration)}. Eligibility: ${escapeText(registry.eligibility)}.`,
+      `• It offers ${offers.join(', ')}; the document doesn’t show how to request these. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
       `• Data: ${escapeText(registry.dataSet)}. WHOIS update: ${escapeText(registry.whoisUpdate)}. Connection: ${escapeText(registry.connection)}.`,
     ),
   ];

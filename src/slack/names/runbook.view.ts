@@ -18,100 +18,99 @@ interface Runbook {
 const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   pending_transfer: {
     ask: [
-      'Ask the service to *reject the transfer* at once, in writing, with the name and this time.',
-      'Ask who fetched the auth code, and when; have a new one set.',
-      'Ask for the lock against transfers.',
+      'Ask the service to *reject the transfer* now, in writing, with the name and this time.',
+      'Ask who requested the auth code, and when. Get a new one set.',
+      'Ask for a transfer lock.',
     ],
     dont: [
-      'Do not approve anything that a mail about this transfer asks for.',
-      'Do not wait for the last day: it goes through by itself.',
+      'Don’t approve anything in emails about this transfer.',
+      'Don’t wait for the last day: it completes automatically.',
     ],
   },
   registrar: {
     ask: [
-      'Ask the service whether it released the name, to whom, and on whose word.',
-      'Ask it to open a *transfer dispute* with the registry, and to ask the other registrar for an emergency return.',
-      'Have the passwords and the auth codes of the account changed.',
+      'Ask the service whether it released the name, to whom, and who requested it.',
+      'Ask for a *transfer dispute* at the registry, and for an emergency return from the other registrar.',
+      'Change the account’s passwords and auth codes.',
     ],
     dont: [
-      'Do not renew it: that pays for a name that somebody else holds.',
-      'Do not negotiate with who holds it now before the service has answered.',
+      'Don’t renew it: you’d pay for a name someone else holds.',
+      'Don’t negotiate with the new holder before the service has answered.',
     ],
-    call: 'The other registrar’s abuse contact as well. Whoever uses its mail: resets of passwords go to the thief.',
+    call: 'The other registrar’s abuse contact. People who use its mail: password resets now go to the thief.',
   },
   nameservers: {
     ask: ['Ask the service who changed the nameservers, and with which account.'],
-    order: 'Put them back with `/domain nameservers` when nobody here did it.',
+    order: 'If no one here did it, restore them with `/domain nameservers`.',
     dont: [
-      'Do not log in to anything over a link that was mailed to this name since then.',
-      'Do not lower the DNSSEC protection to make it resolve.',
+      'Don’t use login links emailed to this name since then.',
+      'Don’t turn off DNSSEC to make it resolve.',
     ],
-    call: 'Whoever runs its mail and website: both can be read and changed by others now.',
+    call: 'The people who run its mail and website: others can now read and change both.',
   },
   ds: {
     ask: [
-      'Ask whoever runs the DNS whether keys were changed.',
+      'Ask the people who run its DNS whether keys changed.',
       'Ask the service who changed the DS record, and with which account.',
     ],
-    dont: [
-      'Do not change nameservers until the DS fits: the name is unreachable for who validates otherwise.',
-    ],
+    dont: ['Don’t change nameservers until the DS matches: validating resolvers can’t reach the name.'],
   },
   lock: {
     ask: [
-      'Ask the service who took the lock away, and with which account.',
-      'Have it set again, and a new auth code made.',
+      'Ask the service who removed the lock, and with which account.',
+      'Get the lock set again, and a new auth code.',
     ],
-    dont: ['Do not fetch the auth code to look at it: an unlocked name with a known code can be taken.'],
+    dont: [
+      'Don’t request the auth code just to look at it: an unlocked name with a known code can be taken.',
+    ],
   },
   owner: {
     ask: [
-      'Ask the service what changed in the owner’s record, and on whose word.',
-      'Ask for it to be put back before the 60 days without transfers are used against you.',
+      'Ask the service what changed in the registrant’s record, and who requested it.',
+      'Ask for it to be reverted before the 60-day transfer lock works against you.',
     ],
-    dont: ['Do not confirm a change of owner that a mail asks for.'],
+    dont: ['Don’t confirm an owner change by email.'],
   },
   pending_delete: {
     ask: ['Ask the service who deleted it, and until when it can be restored.'],
-    order:
-      'Restore it with `/domain restore` while there is time: that costs money, and later nothing helps.',
-    dont: ['Do not register it anew: it is not free yet, and a restore keeps it.'],
-    call: 'Whoever runs its mail and website: both stop.',
+    order: 'Restore it with `/domain restore` in time: it costs money, and later it can’t be recovered.',
+    dont: ['Don’t register it again: it isn’t available yet, and a restore keeps it.'],
+    call: 'The people who run its mail and website: both stop.',
   },
   hold: {
     ask: [
       'Ask the service who set the hold and why: the registry (server hold) or the registrar (client hold).',
-      'Ask what lifts it: an unpaid bill, an owner’s address that nobody has confirmed, a complaint.',
+      'Ask how to lift it: an unpaid bill, an unconfirmed registrant address, a complaint.',
     ],
-    dont: ['Do not change nameservers: while the hold stands, none of them is asked.'],
-    call: 'Whoever runs its mail and website: both stop.',
+    dont: ['Don’t change nameservers: during a hold they aren’t used.'],
+    call: 'The people who run its mail and website: both stop.',
   },
   delegation_gone: {
-    ask: ['Ask the service why the name is not in its zone any more, and who did it.'],
-    order: 'Set its nameservers again with `/domain nameservers` when the service says that there are none.',
-    dont: ['Do not look for the fault at your nameservers: nobody is led to them.'],
-    call: 'Whoever runs its mail and website: both stop.',
+    ask: ['Ask the service why the name is no longer in its zone, and who did it.'],
+    order: 'If the service says it has no nameservers, set them with `/domain nameservers`.',
+    dont: ['Don’t look for the fault in your nameservers: nothing points to them.'],
+    call: 'The people who run its mail and website: both stop.',
   },
   nameserver_registrable: {
-    ask: ['Register the domain of that server yourselves, if it is free: who has it answers for your name.'],
-    order: 'Take that server out of the delegation with `/domain nameservers`.',
-    dont: ['Do not wait for somebody to notice: the domain is free for everybody.'],
+    ask: ['Register that server’s domain yourself if it’s available: its holder controls your name.'],
+    order: 'Remove that server with `/domain nameservers`.',
+    dont: ['Don’t wait: anyone can register that domain.'],
   },
   all_lame: {
     ask: [
-      'Ask whoever runs those nameservers to set up the zone again: at many providers anybody may set it up in their own account.',
+      'Ask the nameservers’ operator to set up the zone again: at many providers anyone can set it up in their own account.',
     ],
-    order: 'Or set nameservers that know the name with `/domain nameservers`.',
-    dont: ['Do not leave it because nothing lives on it: mail and certificates can be had for it.'],
+    order: 'Or set nameservers that answer for the name with `/domain nameservers`.',
+    dont: ['Don’t ignore it because the name is unused: others could get mail and certificates for it.'],
   },
   unregistered: {
     ask: [
-      'Ask the service whether the name was released, and since when.',
-      'Look with `/domain name` whether somebody else has it.',
-      'Register it again at once with `/domain create` if it is free.',
+      'Ask the service whether the name was released, and when.',
+      'Check with `/domain name` whether someone else has it.',
+      'If it’s available, register it now with `/domain create`.',
     ],
-    dont: ['Do not announce that it is free.'],
-    call: 'Whoever runs its mail: it can be read by who registers it.',
+    dont: ['Don’t announce that it’s available.'],
+    call: 'The people who use its mail: anyone who registers it can read it.',
   },
 };
 
@@ -124,7 +123,7 @@ export interface RunbookName {
 }
 
 const ELSEWHERE =
-  'It is at another registrar by now, so no order of ours changes it: the service has to get it back first.';
+  'It’s already at another registrar, so no order can change it: the service has to get it back first.';
 /** In the sequence in which it helps: what can still be stopped, then what can be put back, then what can only be asked for. */
 const SEQUENCE: readonly IncidentKind[] = [
   'pending_transfer',
@@ -168,21 +167,21 @@ export function runbookLines(
   const orders = runbooks.flatMap(({ order }) => order ?? []);
   const support =
     registrar === undefined
-      ? 'the support of the domain service'
-      : `the support of the domain service, or ${quote(registrar)}`;
+      ? 'the domain service’s support'
+      : `the domain service’s support, or ${quote(registrar)}`;
   const steps = [
     ...runbooks.flatMap(({ ask }) => ask),
     ...(orders.length === 0 ? [] : isElsewhere ? [ELSEWHERE] : orders),
   ];
   return [
     '*What to do*',
-    `• Call ${support}, by telephone. *Raise it* tells the owner, the approvers and the admins.`,
+    `• Call ${support}. *Raise the alarm* notifies the owner, the approvers and the admins.`,
     ...steps.map((step) => `• ${step}`),
     '*What not to do*',
     ...[...new Set(runbooks.flatMap(({ dont }) => dont))].map((step) => `• ${step}`),
     ...(runbooks.some(({ call }) => call !== undefined)
       ? [
-          '*Whom to call besides*',
+          '*Who else to call*',
           ...new Set(runbooks.flatMap(({ call }) => (call === undefined ? [] : `• ${call}`))),
         ]
       : []),

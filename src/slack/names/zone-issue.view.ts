@@ -12,27 +12,27 @@ type Issue<Code extends ZoneIssue['code']> = Extract<ZoneIssue, { readonly code:
 export function zoneIssueText(issue: ZoneIssue): string {
   switch (issue.code) {
     case 'name_missing':
-      return 'Give a name, for example cafe.rest.';
+      return 'Enter a name, for example cafe.rest.';
     case 'link_mismatch':
       return `The link shows ${issue.shown} but leads to ${issue.target}. Type the name itself.`;
     case 'email_address':
-      return `“${issue.text}” looks like an e-mail address. Give only the part after the @.`;
+      return `“${issue.text}” looks like an email address. Enter only the part after the @.`;
     case 'empty_label':
-      return `“${issue.text}” has two dots in a row or starts with one. Check it.`;
+      return `“${issue.text}” has two dots in a row, or starts with one. Check it.`;
     case 'invalid_xn_form':
-      return `“${issue.text}” is not a valid xn-- form. Give the name with its own letters.`;
+      return `“${issue.text}” isn’t a valid xn-- form. Enter the name with its own letters.`;
     case 'invisible_character':
-      return `“${issue.text}” contains a character that cannot be seen. Type the name again.`;
+      return `“${issue.text}” contains an invisible character. Type the name again.`;
     case 'ip_address':
-      return `“${issue.text}” is an IP address or ends in a number. Give a name such as cafe.rest.`;
+      return `“${issue.text}” is an IP address or ends in a number. Enter a name such as cafe.rest.`;
     case 'letters_not_allowed':
-      return `“${issue.text}” has letters that domain names cannot have. Check its spelling.`;
+      return `“${issue.text}” has letters that domain names can’t have. Check the spelling.`;
     case 'sign_not_allowed':
-      return `“${issue.text}” contains a sign that is no letter or digit. Remove it.`;
+      return `“${issue.text}” contains a character that isn’t a letter or digit. Remove it.`;
     case 'character_not_allowed':
       return `“${issue.text}” contains ${formatCharacter(issue.character)}. Remove it.`;
     case 'no_ending':
-      return `“${issue.text}” has no ending. Give the whole name, for example ${issue.example}.`;
+      return `“${issue.text}” has no ending. Enter the full name, for example ${issue.example}.`;
     case 'hyphen_at_edge':
       return `“${issue.label}” starts or ends with a hyphen. Remove it.`;
     case 'label_too_long':
@@ -40,30 +40,30 @@ export function zoneIssueText(issue: ZoneIssue): string {
     case 'name_too_long':
       return `The name has ${issue.length} characters. Use at most ${issue.max}.`;
     case 'below_registered_name':
-      return `${issue.name} is a subdomain of ${issue.registered}. Give ${issue.registered} instead.`;
+      return `${issue.name} is a subdomain of ${issue.registered}. Use ${issue.registered} instead.`;
     case 'public_suffix':
-      return `Names are registered below ${issue.name}, which nobody can register itself. Give a name such as cafe.${issue.name}.`;
+      return `${issue.name} itself can’t be registered, only names below it, such as cafe.${issue.name}.`;
     case 'label_length':
       return `“${issue.label}” has ${issue.length} characters. Use ${formatRange(issue)} between the dots.`;
     case 'reserved_hyphens':
-      return `“${issue.label}” has hyphens in third and fourth place, which is reserved. Change it.`;
+      return `“${issue.label}” has hyphens in positions 3 and 4, which are reserved. Change it.`;
     case 'letters_not_in_zone':
-      return `“${issue.label}” has letters that .${issue.zone} does not take. Use a–z, 0–9, hyphens and western European letters such as é, ü or ñ.`;
+      return `“${issue.label}” has letters that .${issue.zone} doesn’t allow. Use a–z, 0–9, hyphens and western European letters such as é, ü or ñ.`;
     case 'nameserver_unreadable':
       return `Nameserver: ${zoneIssueText(issue.issue)}`;
     case 'nameserver_repeated':
-      return `${displayName(issue.host)} is given more than once. Give each nameserver once.`;
+      return `${displayName(issue.host)} is given more than once. Enter each nameserver once.`;
     case 'nameserver_count':
       return formatNameServerCount(issue);
     case 'period_out_of_range':
       return `The period must be a whole number ${issue.max === undefined ? `from ${issue.min}` : `of years from ${issue.min} to ${issue.max}`}. Change it.`;
     case 'task_not_offered':
-      return `${taskSubject(issue.task)} is not possible in .${issue.zone}. Ask the domain service for another way.`;
+      return `${taskSubject(issue.task)} isn’t possible in .${issue.zone}. Ask the domain service for another way.`;
   }
 }
 
 function formatCharacter(character: string): string {
-  if (/^\p{Zs}$/u.test(character)) return 'a blank';
+  if (/^\p{Zs}$/u.test(character)) return 'a space';
   return character === '_' ? 'an underscore' : `“${character}”`;
 }
 

@@ -101,7 +101,7 @@ function answerLines(result: ItemResult): string[] {
       .slice(0, LISTED_FACTS)
       .map(([name, value]) => `• ${name === '' ? '' : `${fieldWords(name)}: `}${valueWords(value)}`),
     left > 0 && `• and ${left} more`,
-    data === undefined && hasAnswer === true && head === '' && 'The answer says more than stands here.',
+    data === undefined && hasAnswer === true && head === '' && 'The response has more than is shown here.',
   ]);
 }
 
@@ -135,7 +135,7 @@ export function messageLine({ status, code: messageCode, text, objects = [] }: R
 /** The button that shows all that the service answered, if that is more than stands with the order. */
 export function answerButtons({ id, items }: Order) {
   return items.some(({ result }) => result?.hasAnswer === true)
-    ? [button('order_data', 'All that the service said', id)]
+    ? [button('order_data', 'Full response', id)]
     : [];
 }
 
@@ -158,23 +158,23 @@ export function fitsView(answers: readonly StoredResponse[]): boolean {
 
 /** Everything that the service answered to an order's requests. */
 export function answersView(order: Order, title: string, answers: readonly StoredResponse[]): ModalView {
-  return noticeView('What the service said', [
+  return noticeView('Response of the service', [
     section(escapeText(title)),
     ...answers.flatMap(({ n, at, answer }) => [
       section(`*${escapeText(order.items.find((each) => each.n === n)?.name ?? '')}*, ${moment(at)}`),
       verbatim(JSON.stringify(answer, null, 2)),
     ]),
-    context('As it came, under the names that the service uses. Secrets are masked.'),
+    context('As received, with the service’s field names. Secrets are masked.'),
   ]);
 }
 
-export const NOTHING_MORE_SAID = 'Nothing more was kept of what the service said.';
+export const NOTHING_MORE_SAID = 'Nothing more of the response was kept.';
 
 /** How a file of all answers is named, and what goes with it. */
 export function answersFile(order: Order, title: string) {
   return {
     filename: `domain-steward-order-${order.id}.json`,
-    what: `All that the service said: ${escapeText(title)}, order ${code(order.id)}`,
-    told: `The service said more of order ${code(order.id)} than a view holds. It is in our direct message, as a file.`,
+    what: `Full response: ${escapeText(title)}, order ${code(order.id)}`,
+    told: `The response to order ${code(order.id)} is too long for a view. I sent you the file as a direct message.`,
   };
 }

@@ -24,15 +24,15 @@ export function notAskedMessage(
     case 'not_linked':
       return NOT_LINKED;
     case 'unsupported':
-      return textMessage(`Your account cannot do this. ${escapeText(requestIssueText(outcome.issue))}`);
+      return textMessage(`Your account can’t do this. ${escapeText(requestIssueText(outcome.issue))}`);
     case 'invalid':
       return textMessage(problemList(outcome.issues.map(issueText)));
     case 'refused':
       return textMessage(refusalText(outcome.refusal));
     case 'needs_secret':
-      return textMessage('Its secret part was not kept. Press Retry again and type it.');
+      return textMessage('Its secret wasn’t kept. Press Retry again and enter it.');
     case 'needs_plan':
-      return textMessage('Press Retry again: I make a plan of the rows that failed.');
+      return textMessage('Press Retry again to get a plan of the failed rows.');
   }
 }
 
@@ -41,17 +41,17 @@ const SHOWN_PROBLEMS = 10;
 /** The issues, up to a number that people still read, and that nothing was done. */
 function problemList(problems: readonly string[]): string {
   const [only, ...others] = problems;
-  if (only !== undefined && others.length === 0) return `Nothing was asked for yet. ${escapeText(only)}`;
+  if (only !== undefined && others.length === 0) return `Nothing was requested. ${escapeText(only)}`;
   const shown = problems.slice(0, SHOWN_PROBLEMS).map((problem) => `• ${escapeText(problem)}`);
   const left = problems.length - shown.length;
-  return ['Nothing was asked for yet.', ...shown, ...(left > 0 ? [`• … and ${left} more.`] : [])].join('\n');
+  return ['Nothing was requested.', ...shown, ...(left > 0 ? [`• … and ${left} more.`] : [])].join('\n');
 }
 
 /** The refusal of a second order for the same task and name, with the way to the open one. */
 function openAlreadyText(order: Order, isSeen: boolean): string {
   return isSeen
-    ? `Nothing was asked for yet. There is an open order for this already: ${code(order.id)} *${escapeText(orderTitle(order))}*, asked by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`
-    : 'Nothing was asked for yet. There is an open order for this already. It is private: the person who asked, approvers and admins see it. Ask an approver.';
+    ? `Nothing was requested. An order for this is already open: ${code(order.id)} *${escapeText(orderTitle(order))}*, requested by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`
+    : 'Nothing was requested. A private order for this is already open. Only its requester, approvers and admins can see it. Ask an approver.';
 }
 
 /**
@@ -62,23 +62,23 @@ export function openAlreadyAtFieldText(order: Order, names: readonly string[], i
   const shared = order.items.map(({ name }) => name).filter((name) => names.includes(name));
   const [first = orderTitle(order), ...others] = shared.map(displayName);
   const which = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
-  const out = `Nothing was asked for yet. Take ${others.length === 0 ? 'the name' : 'them'} out and ask again`;
+  const out = `Nothing was requested. Remove ${others.length === 0 ? 'the name' : 'them'} and try again`;
   return isSeen
-    ? `${which}: an order is open already, ${order.id}. ${out}, or see the order with /domain order ${order.id}.`
-    : `${which}: a private order is open already. ${out}, or ask an approver.`;
+    ? `${which}: order ${order.id} is already open. ${out}, or see the order with /domain order ${order.id}.`
+    : `${which}: a private order is already open. ${out}, or ask an approver.`;
 }
 
 /** Why an account cannot do a task, and what to do instead. */
 export function incapableText(account: Account, { zoneTask }: OrderTask, issue: RequestIssue): string {
   const name = code(accountName(account));
   return account.method === 'two_factor' && zoneTask !== undefined
-    ? `${name} signs in with two factors, and the service takes no domain tasks that way. It can work with users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you have one already, choose it with \`/domain use CONTEXT\`.`
-    : `${name} cannot do this. ${escapeText(requestIssueText(issue))}`;
+    ? `${name} uses two-factor sign-in, and the service doesn’t accept domain tasks that way. It works for users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you already have one, choose it with \`/domain use CONTEXT\`.`
+    : `${name} can’t do this. ${escapeText(requestIssueText(issue))}`;
 }
 
 /** Said where the card alone would leave a person waiting. */
 export function askedForText(order: Order): string {
-  return `Asked for: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card says how it stands.`;
+  return `Requested: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card shows the status.`;
 }
 
 /** @param retryInMs when Slack is asked to take the card again, if it refused it */
@@ -86,10 +86,10 @@ export function missingCardMessage(order: Order, retryInMs: number | undefined):
   const { id } = order;
   const retry =
     retryInMs === undefined
-      ? 'The card comes as soon as Slack takes it.'
-      : `I try again in ${count(Math.max(Math.ceil(retryInMs / 1_000), 1), 'second')}, until Slack takes it.`;
+      ? 'I’ll post the card as soon as Slack accepts it.'
+      : `I’ll try again in ${count(Math.max(Math.ceil(retryInMs / 1_000), 1), 'second')}, until Slack accepts it.`;
   return textMessage(
-    `Your order is kept: *${escapeText(orderTitle(order))}*, order ${code(id)}. Slack isn't taking its card right now. ${retry} \`/domain order ${id}\` shows the order now.`,
+    `Your order is saved: *${escapeText(orderTitle(order))}*, order ${code(id)}. Slack isn’t accepting its card right now. ${retry} \`/domain order ${id}\` shows the order.`,
   );
 }
 
@@ -97,28 +97,28 @@ export function missingCardMessage(order: Order, retryInMs: number | undefined):
 export function retriedMessage({ id, state }: Order): Message {
   return textMessage(
     isOpen(state)
-      ? `Asked for again as order ${code(id)}. Its card follows.`
-      : `This was retried already, as order ${code(id)}, which is ${STATES[state].words}. See it with \`/domain order ${id}\`.`,
+      ? `Requested again as order ${code(id)}. Its card follows.`
+      : `This was already retried as order ${code(id)}, which is ${STATES[state].words}. See it with \`/domain order ${id}\`.`,
   );
 }
 
 /** Why an order of another account cannot be retried with the person's present one. */
 export function otherAccountText({ isTeamAccount, ...account }: Order['account']): string {
   return isTeamAccount === true
-    ? 'This was asked for with the team’s account, and you have one of your own by now. Ask for it anew with `/domain`.'
-    : `This was asked for with ${code(accountName(account))}, which is not your active account. Choose it with \`/domain use ${account.context ?? APPLICATION_SLOT}\`, then press again.`;
+    ? 'This was requested with the team’s account, and you now have your own. Request it again with `/domain`.'
+    : `This was requested with ${code(accountName(account))}, which isn’t your active account. Choose it with \`/domain use ${account.context ?? APPLICATION_SLOT}\`, then try again.`;
 }
 
 /** Said when the account has changed since a form was opened. */
 export function accountChangedText(account: Account): string {
-  return `Your active account is ${code(accountName(account))} now, another one than when this form opened. Nothing was asked for yet. Check the fields, then submit again.`;
+  return `Your active account is now ${code(accountName(account))}, not the one this form opened with. Nothing was requested. Check the fields, then submit again.`;
 }
 
 /** Why a line of `renew` asks for nothing. */
 export const LAST_WORD_UNREAD =
-  'Nothing was asked for yet. The last word of your line is neither a whole name, such as cafe.rest, nor a number of years, such as 2.';
+  'Nothing was requested. The last word isn’t a full name, such as cafe.rest, or a number of years, such as 2.';
 export const yearsLastText = (line: string) =>
-  `Nothing was asked for yet. The number of years stands last: ${code(line)}.`;
+  `Nothing was requested. Put the number of years last: ${code(line)}.`;
 
 export const noContactIdText = (id: string) =>
-  `${code(id)} is no contact’s id. Give the id alone, such as \`/domain ssl-contact 501\`.`;
+  `${code(id)} isn’t a contact id. Give only the id, such as \`/domain ssl-contact 501\`.`;

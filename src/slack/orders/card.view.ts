@@ -150,7 +150,7 @@ function isShownWhole({ bulk }: Order, { statement }: Briefing, { blocks }: Mess
 function waitingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
-  return message(`${escapeText(title)}: waits for approval`, [
+  return message(`${escapeText(title)}: waiting for approval`, [
     header(title),
     section(
       ...waitingLines(order, briefing),
@@ -166,7 +166,7 @@ function waitingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Me
         (isWhole || needsSignatures(order.demand)) && lookButton(order),
         isWhole && clickButton(order),
         isWhole && takesClicks(order.demand) && commentButton(order),
-        orderButton(order, 'order_ask', 'Ask back'),
+        orderButton(order, 'order_ask', 'Ask a question'),
         orderButton(order, 'order_cancel', 'Cancel'),
         ...(isWhole ? breakGlassButtons(order, briefing.decision) : []),
       ]),
@@ -194,7 +194,7 @@ function standingCard(order: Order, briefing: CardBriefing): Message {
   ]);
   const all = present([
     stateLine(order, history),
-    isPaused(order) && order.expiresAt && `Goes on until ${moment(order.expiresAt)}`,
+    isPaused(order) && order.expiresAt && `Resume by ${moment(order.expiresAt)}`,
     ...(isUnknown ? [...knownLines(order), ...sentLines(order), NOT_AGAIN, ...hintLines(order)] : []),
     briefing.undo && undoText(briefing.undo),
     order.bulk !== undefined && tallyText(order),
@@ -240,8 +240,8 @@ function waitingLines(order: Order, { approvers, decision, history }: Briefing):
   const whom = approvers.map(mentionApprover);
   const waits =
     ruled !== undefined && ruled.requirements.length > 1
-      ? [`Waits for approval${until}`, ...requirementLines(ruled, history)]
-      : [`Waits for ${whom.length === 0 ? 'approval' : alternatives(whom)}${until}`];
+      ? [`Waiting for approval${until}`, ...requirementLines(ruled, history)]
+      : [`Waiting for ${whom.length === 0 ? 'approval' : alternatives(whom)}${until}`];
   const [first = '', ...others] = waits;
   const approvals = formatApprovals(order, history, decision);
   return [`${stateIcon(order)} ${[first, ...approvals].join(' · ')}`, ...others];
@@ -260,7 +260,7 @@ function alternatives(whom: readonly string[]): string {
 /** `@Alice: “client paid”`. *Details* has all of a long reason. */
 function askedLine({ requesterId, reason }: Order): string {
   return reason === undefined
-    ? `${mention(requesterId)} asks`
+    ? `${mention(requesterId)} requested it`
     : `${mention(requesterId)}: “${cutToLines(quote(reason, 1_000), QUOTED_LINES)}”`;
 }
 
@@ -301,7 +301,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
   if (order.bulk !== undefined) {
     const { leftOut } = order.bulk;
     return [
-      `${count(order.items.length, 'row')}${leftOut === 0 ? '' : `, without ${leftOut} of the file that are not asked for`}`,
+      `${count(order.items.length, 'row')}${leftOut === 0 ? '' : `, ${count(leftOut, 'row')} of the file left out`}`,
     ];
   }
   const term = briefing.term && termLine(briefing.term);
@@ -317,7 +317,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
     names.length === 1 && title.length > LIMITS.headerText && names[0],
     names.length > 1 &&
       (names.join(', ').length <= CONTENT_LENGTH ? names.join(', ') : firstOf(names, SHOWN_NAMES)),
-    asked !== '' && (asked.length <= CONTENT_LENGTH ? asked : 'Press *Details* for what is sent'),
+    asked !== '' && (asked.length <= CONTENT_LENGTH ? asked : 'Press *Details* to see what will be sent'),
   ]);
 }
 
@@ -339,8 +339,8 @@ function unusualFacts(
   return {
     price: priceLines(order, briefing),
     account: [accountLine(order)],
-    retry: [order.retryOf && `:warning: Asked again: order ${code(order.retryOf)} failed`],
-    zone: isZoneUnknown ? [':warning: No rules of its zone are known: the service decides the rest'] : [],
+    retry: [order.retryOf && `:warning: Retry of order ${code(order.retryOf)}, which failed`],
+    zone: isZoneUnknown ? [':warning: No rules known for its zone: the service decides'] : [],
     policy: [decision && changedDemandLine(decision)],
     stand_in: decision === undefined ? [] : standInLines(decision).map((line) => `:warning: ${line}`),
     budget: [budgets && budgetWarning(budgets, waitsForRoom(briefing))],
@@ -379,15 +379,15 @@ function priceLines(order: Order, { cost }: Briefing): string[] {
   // The title says that a cost is not stated.
   if (charge === 'no' || charge === 'not_stated' || cost?.unknown === 0) return [];
   if (cost === undefined || cost.sums.length === 0)
-    return [`:warning: It ${charge === 'yes' ? 'costs' : 'may cost'} money, price not known`];
-  return [`:warning: Of ${count(cost.unknown, 'name')} the price is not known`];
+    return [`:warning: ${charge === 'yes' ? 'Costs' : 'May cost'} money, price unknown`];
+  return [`:warning: Price unknown for ${count(cost.unknown, 'name')}`];
 }
 
 /** Another account than that of the person who asks. */
 export function accountLine(order: Order): string | undefined {
-  if (order.account.isTeamAccount === true) return ':warning: With *the team’s account*';
+  if (order.account.isTeamAccount === true) return ':warning: Uses *the team’s account*';
   const owner = accountOwner(order);
-  return owner === order.requesterId ? undefined : `:warning: With the account of ${mention(owner)}`;
+  return owner === order.requesterId ? undefined : `:warning: Uses the account of ${mention(owner)}`;
 }
 
 /** The zone's notes on the task. */
@@ -424,15 +424,15 @@ export function restoreLines(order: Order, { restoreCost }: DraftBriefing): stri
   if (note?.code !== 'restorable_then_free') return [];
   const price =
     restoreCost === undefined || restoreCost.sums.length === 0
-      ? 'price not known'
+      ? 'price unknown'
       : `for about ${amountsText(restoreCost.sums)}`;
-  return [`Restorable for ${note.restorableDays} days, ${price}`];
+  return [`Can be restored for ${note.restorableDays} days, ${price}`];
 }
 
 /** What was found to hang on the name, the worst first, and what has changed of it since the order was asked for. */
 export function impactFindings({ impact }: Briefing): string[] {
   if (impact === 'none') return [];
-  if (impact === 'unseen') return [':warning: What hangs on it was not looked at yet: I am looking'];
+  if (impact === 'unseen') return [':warning: Impact not checked yet, checking now'];
   const { asked, latest } = impact;
   return impactWarnings(latest, compareImpacts(asked, latest));
 }
@@ -444,17 +444,17 @@ export function explainingFacts(order: Order, briefing: Briefing): Fact[] {
     ...(order.state === 'PENDING' ? decisionFacts(order, briefing) : []),
     // The rules of the policy that decided, if any did.
     ['Decided by', ruleNames(rulesOf(briefing.decision, briefing.history)) || undefined],
-    ['Approved alone', emergencyFact(order, briefing.history)],
-    ['With the account', formatAccount(order)],
+    ['Approved by one admin', emergencyFact(order, briefing.history)],
+    ['Account', formatAccount(order)],
     [
-      'Asked',
+      'Requested',
       `${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
     ],
     ['Plan', order.bulk && code(order.statementHash)],
-    ['Asked again after', order.retryOf && code(order.retryOf)],
-    ['Who sees it', order.isPrivate ? 'Only the person who asked, approvers and admins' : undefined],
-    ['To know', noteLines(order, briefing).join('\n') || undefined],
-    ['What approving does', order.state === 'PENDING' ? formatSending(order, briefing) : undefined],
+    ['Retry of', order.retryOf && code(order.retryOf)],
+    ['Visible to', order.isPrivate ? 'Only the requester, approvers and admins' : undefined],
+    ['Notes', noteLines(order, briefing).join('\n') || undefined],
+    ['If approved', order.state === 'PENDING' ? formatSending(order, briefing) : undefined],
   ];
 }
 
@@ -472,22 +472,18 @@ function questionLines(history: readonly HistoryEvent[]): string[] {
 export function impactBlocks({ impact }: Briefing): SectionBlock[] {
   if (impact === 'none') return [];
   if (impact === 'unseen') {
-    return [
-      section(
-        '*What hangs on it*\n:grey_question: Not looked at yet. I am looking; what I see stands here in a moment.',
-      ),
-    ];
+    return [section('*Impact*\n:grey_question: Not checked yet. The result appears here in a moment.')];
   }
   const { asked, latest } = impact;
   return lines([...impactLines(latest), ...impactChangeLines(compareImpacts(asked, latest))]);
 }
 
 function formatSending(order: Order, { decision, statement }: Briefing): string {
-  const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'It';
-  const what = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one a name,`;
+  const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
+  const what = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
   const when = order.bulk === undefined ? 'at once' : `in waves of ${order.bulk.waveSize}`;
   const over = isOverXml(statement) ? ', over the service’s XML interface' : '';
-  return `${approval} sends ${what} ${when}${over}. What is shown here is all that is sent.`;
+  return `${approval} sends ${what} ${when}${over}. Everything that will be sent is shown here.`;
 }
 
 /** What it costs, for which time, and in which system. That it costs nothing is not mentioned. */
@@ -497,7 +493,7 @@ export function moneyFacts(order: Order, briefing: Briefing): Fact[] {
     ['Costs money', CHARGES[charge]],
     ['Price', charge === 'no' ? undefined : priceText(briefing)],
     ['Budget', budgetText(order, briefing)],
-    ['Goes on until', isPaused(order) ? order.expiresAt && moment(order.expiresAt) : undefined],
+    ['Resume by', isPaused(order) ? order.expiresAt && moment(order.expiresAt) : undefined],
     ['Expiry', briefing.term && termText(briefing.term)],
     ['System', formatContext(order.account.context)],
   ];
@@ -525,15 +521,15 @@ function decisionFacts({ expiresAt }: Order, { approvers, decision, history }: B
     ['Open until', expiresAt && moment(expiresAt)],
     ['Needs', ruled && requirementLines(ruled, history).join('\n')],
     ['Can approve', ruled === undefined && approvers.length > 0 ? approverList(approvers) : undefined],
-    ['Stands in', decision && (standInLines(decision).join('\n') || undefined)],
+    ['Stand-ins', decision && (standInLines(decision).join('\n') || undefined)],
   ];
 }
 
 const CHARGES: Readonly<Record<Charge, string | undefined>> = {
   yes: '*Yes*',
   no: undefined,
-  assumed: '*Yes*, as in .rest: an assumption, the service’s document says nothing of this zone',
-  not_stated: 'Not stated by the service’s document',
+  assumed: '*Yes*, assumed as in .rest: the service’s document has nothing about this zone',
+  not_stated: 'The service’s document doesn’t say',
 };
 
 /** What the zone says about the task, without what the facts of the card say already. */
@@ -556,7 +552,7 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
 
 /** How an order stands or ended, and through whom: `@Alice asked, @Bob approved · now until 16 Dec 2028`. */
 function stateLine(order: Order, history: readonly HistoryEvent[]): string {
-  const asked = `${mention(order.requesterId)} asked`;
+  const asked = `${mention(order.requesterId)} requested`;
   const people = [asked, ...formatApproved(order, history)].join(', ');
   const state = `*${formatStateShort(order, history)}*${formatPart(order)}`;
   return partsOf(order, history, { asked, people, state }).join(' · ');
@@ -600,7 +596,8 @@ function knownLines({ items }: Order): string[] {
 }
 
 /** Said of what was sent and has no outcome. */
-const NOT_AGAIN = 'It is not sent again by itself: look at the domain service, then press what you found.';
+const NOT_AGAIN =
+  'It won’t be sent again automatically. Check the domain service, then press what you found.';
 
 /** Why an order of one name failed. */
 function failureOf({ items }: Order): string[] {
@@ -611,7 +608,7 @@ function failureOf({ items }: Order): string[] {
 function formatStateShort(order: Order, history: readonly HistoryEvent[]): string {
   const paused = pausedText(order);
   if (paused !== undefined) return paused;
-  if (order.state === 'APPROVED' && waitsUntil(order) !== undefined) return 'To be sent again';
+  if (order.state === 'APPROVED' && waitsUntil(order) !== undefined) return 'Waiting for a retry';
   if (order.state !== 'CANCELLED' || stopOf(history) === undefined) return stateWords(order);
   // A request that the service refused for load was sent all the same.
   return order.items.some(({ attempts }) => attempts > 0)
@@ -643,7 +640,7 @@ function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
   const first = waitsUntil(order);
   if (first === undefined) return [];
   const why = history.findLast((event) => event.kind === 'retry_scheduled')?.why;
-  const until = `waits until ${moment(first)}`;
+  const until = `waiting until ${moment(first)}`;
   return [why === undefined ? until : `${until}: ${ownSentence(retryReasonText(why))}`];
 }
 
@@ -668,7 +665,7 @@ function formatApprovals(
 function undoText({ until, former }: UndoOffer): string {
   return former.kind === 'known'
     ? `Undo until ${moment(until)}: back to ${formatList(former.nameServers)}`
-    : ':warning: What the nameservers were is not known, so there is no undo';
+    : ':warning: The previous nameservers are unknown, so this can’t be undone';
 }
 
 function undoButtons(order: Order, { undo }: CardBriefing) {
@@ -683,7 +680,7 @@ export function commentButton(order: Order) {
 /** Why the card of an order is in a direct message. Nobody can be invited into a direct message of others. */
 export function noPlaceHint({ requesterId, channelId }: Order): string {
   const next = channelId.startsWith('D')
-    ? 'Ask here, or in a channel that I am in, to have the next one there.'
-    : 'Invite me there with `/invite @Domain Steward` to have the next one in that place.';
-  return `I cannot post where ${mention(requesterId)} asked, so this card is here, and approvers hear of it from me. ${next}`;
+    ? 'To get the next card where you ask, use this conversation or a channel I’m in.'
+    : 'Invite me with `/invite @Domain Steward` to get the next card there.';
+  return `I can’t post where ${mention(requesterId)} asked, so the card is here and I’ll notify the approvers. ${next}`;
 }

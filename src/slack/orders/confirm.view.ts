@@ -40,6 +40,6 @@ export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: I
   return message(escapeText(title), [
     ...lines(said),
     ...actions(`confirm_${order.id}`, [confirm]),
-    context(`${systemText(order)} · Nothing was sent. It is forgotten after 15 minutes.`),
+    context(`${systemText(order)} · Nothing was sent. This request is dropped after 15 minutes.`),
   ]);
 }

@@ -30,7 +30,7 @@ export const NAMESERVERS: FieldLook = {
   label: 'Nameservers',
   kind: 'lines',
   placeholder: 'ns1.example.net\nns2.example.net',
-  hint: 'One a line.',
+  hint: 'One per line.',
 };
 const nameServers = field({ ...NAMESERVERS, isNeeded: true }, names);
 
@@ -40,7 +40,7 @@ const contactField = (label: string, more: Partial<FieldLook> = {}) =>
 
 const DELEGATION = {
   ownerc: contactField('Owner contact', {
-    hint: 'The contact’s id at the domain service. In .rest each of the three contacts needs an e-mail address there.',
+    hint: 'The contact’s id at the domain service. In .rest all three contacts need an email address there.',
   }),
   adminc: contactField('Admin contact'),
   techc: contactField('Tech contact'),
@@ -63,7 +63,7 @@ const confirmOrder = choiceField(
   PICKED.transform((ticked) => ticked.includes(CONFIRMED)),
   {
     kind: 'choices',
-    hint: 'The document does not say what the service does with an order that is not.',
+    hint: 'The document doesn’t say what the service does with an unconfirmed order.',
   },
 );
 
@@ -82,7 +82,7 @@ export const transferForm = orderForm({
     ...NAMED,
     auth: typedField('Auth code', {
       kind: 'secret',
-      hint: 'From the losing registrar. Kept sealed until the order ends; nobody sees it.',
+      hint: 'From the current registrar. Encrypted until the order ends, never shown.',
       isNeeded: true,
     }),
     ...DELEGATION,
@@ -98,14 +98,19 @@ export const renewForm = orderForm({
   fields: z.object({
     names: typedField(
       'Domain names',
-      { kind: 'lines', placeholder: 'cafe.rest', hint: 'One a line; they become one order.', isNeeded: true },
+      {
+        kind: 'lines',
+        placeholder: 'cafe.rest',
+        hint: 'One per line; they become one order.',
+        isNeeded: true,
+      },
       names,
     ),
     period: typedField(
       'Period in years',
       {
         kind: 'number',
-        hint: 'The service’s document gives the period no unit; it is taken for years.',
+        hint: 'The service’s document gives the period no unit; years are assumed.',
         isNeeded: true,
       },
       z.string().default('1'),

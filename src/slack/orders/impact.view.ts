@@ -52,25 +52,25 @@ const BRIEF_LABELS: Partial<Readonly<Record<FactName, string>>> = {
 export function impactLines(impact: Impact | 'unseen'): string[] {
   if (impact === 'unseen') {
     return [
-      '*What hangs on it*',
-      ':grey_question: That could not be found out. Mail, a website or other names may.',
+      '*Impact*',
+      ':grey_question: Couldn’t be checked. A website, mail or other names may depend on it.',
     ];
   }
-  const nothing = `${NOTHING_ON_IT}: no website, no mail, no other watched name. Of redirects that lead to it I know those that I have set and aliases in the DNS.`;
+  const nothing = `${NOTHING_ON_IT}: no website, no mail, no other watched name. Redirects are covered only if set here or by a DNS alias.`;
   return [
-    `*What hangs on it* as seen ${moment(impact.seenAt)}`,
+    `*Impact* as of ${moment(impact.seenAt)}`,
     ...clearLines(impact).map((line) => (line === NOTHING_ON_IT ? nothing : line)),
     ...impact.items.map(itemLine),
   ];
 }
 
-const NOTHING_ON_IT = ':white_check_mark: Nothing was seen that lives on it';
+const NOTHING_ON_IT = ':white_check_mark: No website or mail found';
 
 /** What was looked for and is well. */
 function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[] {
   const areReady = areNewNameserversReady === 'yes' && !items.some(({ code }) => code === 'records_differ');
   return present([
-    areReady && ':white_check_mark: The new nameservers answer for the name, with what the DNS shows now',
+    areReady && ':white_check_mark: The new nameservers answer for the name with the current DNS records',
     isInUse === 'no' && NOTHING_ON_IT,
   ]);
 }
@@ -80,7 +80,7 @@ function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[
  * @param since what has changed since it was asked for
  */
 export function impactWarnings(impact: Impact | 'unseen', since?: ImpactDifference): string[] {
-  if (impact === 'unseen') return [':warning: What hangs on it could not be found out'];
+  if (impact === 'unseen') return [':warning: Impact couldn’t be checked'];
   const { appeared = [], changed = [], gone = [] } = since ?? {};
   const news = (item: ImpactItem) => {
     if (appeared.includes(item)) return '*New:* ';
@@ -91,12 +91,12 @@ export function impactWarnings(impact: Impact | 'unseen', since?: ImpactDifferen
   return present([
     appeared.length + changed.length + gone.length > 0 && CHANGED,
     ...impact.items.filter(decides).map((item) => line(item, news(item))),
-    ...gone.filter(decides).map((item) => `:warning: *No longer:* ${formatItem(item, BRIEF)}`),
+    ...gone.filter(decides).map((item) => `:warning: *Gone:* ${formatItem(item, BRIEF)}`),
     ...clearLines(impact),
   ]);
 }
 
-const CHANGED = ':bell: *Changed since it was asked for*';
+const CHANGED = ':bell: *Changed since it was requested*';
 
 /** Whoever has the auth code can take a name away that no lock keeps. Other notes are usual. */
 function decides({ severity, code: item }: ImpactItem): boolean {
@@ -105,7 +105,7 @@ function decides({ severity, code: item }: ImpactItem): boolean {
 
 /** The worst of an impact in one line, for lists of orders; the card has the rest. */
 export function worstImpactLine(impact: Impact | 'unseen'): string {
-  if (impact === 'unseen') return ':grey_question: What hangs on it was not looked at yet.';
+  if (impact === 'unseen') return ':grey_question: Impact not checked yet.';
   const [worst, ...others] = impact.items;
   if (worst === undefined) return impactLines(impact).slice(1).join(' ');
   const more = others.length === 0 ? '' : `. And ${others.length} more.`;
@@ -117,7 +117,7 @@ export function impactChangeLines({ appeared, gone, changed }: ImpactDifference)
   const lines = [
     ...appeared.map((item) => `• New: ${formatItem(item)}`),
     ...changed.map(({ after }) => `• Now: ${formatItem(after)}`),
-    ...gone.map((item) => `• No longer: ${formatItem(item)}`),
+    ...gone.map((item) => `• Gone: ${formatItem(item)}`),
   ];
   return lines.length === 0 ? [] : [CHANGED, ...lines];
 }
@@ -130,50 +130,50 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
   const { list, facts, most } = wording;
   switch (item.code) {
     case 'new_nameservers_not_authoritative':
-      return `${list(item.hosts)} ${verb(item.hosts, 'does', 'do')} not know this name: it would lead nowhere`;
+      return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer for this name: it would stop working`;
     case 'new_nameservers_silent':
-      return `${list(item.hosts)} ${verb(item.hosts, 'does', 'do')} not answer at all`;
+      return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer at all`;
     case 'new_nameservers_without_address':
-      return `${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} no address: there is no such server`;
+      return `${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} no address: no such server`;
     case 'new_nameservers_unseen':
-      return `${list(item.hosts)} could not be asked from here`;
+      return `${list(item.hosts)} couldn’t be checked from here`;
     case 'new_nameservers_unchecked':
-      return 'The new nameservers were not asked yet whether they know this name';
+      return 'The new nameservers weren’t checked for this name yet';
     case 'ds_does_not_fit':
-      return `${list(item.hosts)} ${verb(item.hosts, 'lacks', 'lack')} its DNSSEC key: it would not be trusted`;
+      return `${list(item.hosts)} ${verb(item.hosts, 'lacks', 'lack')} its DNSSEC key: DNSSEC would break`;
     case 'ds_unseen':
-      return `Whether ${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} its DNSSEC key was not seen`;
+      return `Couldn’t check whether ${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} its DNSSEC key`;
     case 'records_differ': {
       const value = (is: readonly string[]) => formatValue(item.fact, is, list);
       const where = wording === WHOLE ? ` at ${list(item.hosts)}` : '';
       return `${FACT_LABELS[item.fact]} would change: ${value(item.now)} → ${value(item.there)}${where}`;
     }
     case 'records_unseen':
-      return `At ${list([item.host])} not seen: ${facts(item.facts)}`;
+      return `At ${list([item.host])} not found out: ${facts(item.facts)}`;
     case 'mail':
-      return `${item.severity === 'stops' ? 'Mail stops: it goes' : 'Mail runs over it,'} to ${list(item.servers)}`;
+      return `${item.severity === 'stops' ? 'Mail will stop working' : 'Mail is delivered'} (${list(item.servers)})`;
     case 'website':
-      return `${item.severity === 'stops' ? 'Its website stops' : 'A website stands on it'}, at ${list(item.addresses)}`;
+      return `${item.severity === 'stops' ? 'The website will stop working' : 'A website uses this name'} (${list(item.addresses)})`;
     case 'dependents':
       return dependentsText(item, most);
     case 'dependents_unseen':
-      return 'Whether other watched names hang on it was not seen';
+      return 'Couldn’t check whether other watched names depend on it';
     case 'signed':
-      return 'The name is signed (DNSSEC)';
+      return 'DNSSEC is on';
     case 'no_transfer_lock':
-      return 'No lock keeps it: whoever has the auth code can take it away';
+      return 'No transfer lock: anyone with the auth code can transfer it away';
     case 'unseen': {
-      const something = wording === WHOLE ? '. Something may be there' : '';
-      return `Not seen: ${facts(item.facts)} (${UNSEEN_REASONS[item.reason]})${something}`;
+      const something = wording === WHOLE ? '. Something may depend on it' : '';
+      return `Couldn’t check: ${facts(item.facts)} (${UNSEEN_REASONS[item.reason]})${something}`;
     }
   }
 }
 
 /** What other names need of this one, and what becomes of them. */
 const DEPENDENTS: Readonly<Record<Dependency, readonly [one: string, several: string, stops: string]>> = {
-  nameservers: ['has nameservers under it', 'have nameservers under it', 'would stop working'],
-  mail: ['has mail servers under it', 'have mail servers under it', 'would get no mail'],
-  redirects: ['is redirected to it', 'are redirected to it', 'would lead nowhere'],
+  nameservers: ['has nameservers under this name', 'have nameservers under this name', 'will stop working'],
+  mail: ['has mail servers under this name', 'have mail servers under this name', 'will lose mail'],
+  redirects: ['redirects to this name', 'redirect to this name', 'will lead nowhere'],
 };
 
 /** Names that private orders redirect aren't said: everybody reads it. */
@@ -181,7 +181,7 @@ function dependentsText(item: DependentsItem, most: number): string {
   const { count: all, privateCount: hidden, severity } = item;
   const shown = { ...item, count: all - hidden };
   const order = hidden === 1 ? 'a private order' : 'private orders';
-  const stops = severity === 'stops' ? 'would lead nowhere' : hidden === 1 ? 'leads to it' : 'lead to it';
+  const stops = severity === 'stops' ? 'will lead nowhere' : hidden === 1 ? 'leads to it' : 'lead to it';
   return present([
     shown.count > 0 && `${namesOf(shown, most)} ${dependency(shown)}`,
     hidden > 0 && `${count(hidden, 'redirect')} of ${order} ${stops}`,

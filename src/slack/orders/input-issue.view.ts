@@ -13,40 +13,40 @@ export interface FieldProblem {
 
 const PLAIN: Readonly<Record<PlainIssueCode, string>> = {
   address_line_empty: 'Leave no line empty.',
-  country_code_malformed: 'Give the country’s two-letter code, such as DE.',
-  email_missing: 'Give an e-mail address, such as anna@example.com.',
+  country_code_malformed: 'Enter the two-letter country code, such as DE.',
+  email_missing: 'Enter an email address, such as anna@example.com.',
   interface_unknown: 'Choose JSON or XML.',
-  language_code_malformed: 'Give the language’s two-letter code, such as en.',
-  no_contact_id: 'Give the contact’s id, a whole number above 0.',
-  no_ssl_contact_id: 'Give the SSL contact’s id.',
-  no_context_number: 'Give the context’s number, such as 4.',
-  no_domain_name: 'Give a domain name, such as cafe.rest.',
+  language_code_malformed: 'Enter the two-letter language code, such as en.',
+  no_contact_id: 'Enter the contact’s id, a whole number above 0.',
+  no_ssl_contact_id: 'Enter the SSL contact’s id.',
+  no_context_number: 'Enter the context number, such as 4.',
+  no_domain_name: 'Enter a domain name, such as cafe.rest.',
   no_field_to_change: 'Fill in at least one field to change.',
-  no_names: 'Give at least one name.',
-  no_number_from_0: 'Give a whole number from 0.',
-  no_redirect_source: 'Give the redirect’s source, such as www.cafe.rest.',
-  no_redirect_target: 'Give the target, such as https://www.example.com/menu.',
-  no_superior_user: 'Give the superior user’s name.',
-  no_user_name: 'Give the user’s name.',
-  no_whole_years: 'Give the period in whole years, such as 2.',
+  no_names: 'Enter at least one name.',
+  no_number_from_0: 'Enter a whole number, 0 or more.',
+  no_redirect_source: 'Enter the redirect’s source, such as www.cafe.rest.',
+  no_redirect_target: 'Enter the target, such as https://www.example.com/menu.',
+  no_superior_user: 'Enter the superior user’s name.',
+  no_user_name: 'Enter the user’s name.',
+  no_whole_years: 'Enter the period in whole years, such as 2.',
   number_too_large: 'That number is too large.',
-  number_too_large_for_contact: 'That number is too large for a contact’s id.',
+  number_too_large_for_contact: 'That number is too large for a contact id.',
   number_too_large_for_context: 'That number is too large for a context.',
-  phone_number_malformed: 'Give the number in international format, such as +49-30-5550100.',
+  phone_number_malformed: 'Enter the number in international format, such as +49-30-5550100.',
   redirect_mode_unknown: 'Choose a mode.',
   redirect_source_malformed:
-    'Give a host name such as www.cafe.rest, with its path if it has one, or an e-mail address. Leave out blanks, ports, queries and percent signs.',
+    'Enter a host name such as www.cafe.rest, with a path if needed, or an email address. Leave out spaces, ports, queries and percent signs.',
   redirect_type_unknown: 'Choose a type.',
-  target_no_email: 'An e-mail redirect leads to an e-mail address, such as anna@example.com.',
-  target_no_web_address: 'Give a web address, such as https://www.example.com/menu.',
-  unreadable: 'This is missing or cannot be read. Fill it in again.',
-  unseen_character: 'It contains a character that cannot be seen. Type it again.',
-  user_name_with_colon: 'A user name cannot hold a colon: it could not sign in.',
+  target_no_email: 'An email redirect needs an email address, such as anna@example.com.',
+  target_no_web_address: 'Enter a web address, such as https://www.example.com/menu.',
+  unreadable: 'This is missing or can’t be read. Enter it again.',
+  unseen_character: 'It contains an invisible character. Enter it again.',
+  user_name_with_colon: 'A user name can’t contain a colon: it couldn’t sign in.',
 };
 
 const OUT_OF_REACH = {
-  json: 'goes over the JSON interface alone, which takes no two-factor accounts.',
-  xml: 'goes over the service’s XML interface alone, whose address is not set here. Ask whoever runs me to set SERVICE_XML_URL.',
+  json: 'needs the JSON interface, which doesn’t accept two-factor accounts.',
+  xml: 'needs the service’s XML interface, and its address isn’t set. Ask your operator to set SERVICE_XML_URL.',
 };
 
 /** What is wrong and what to give, as a sentence in plain text: errors at fields have no markup. */
@@ -57,11 +57,11 @@ export function issueText(issue: InputIssue): string {
     case 'text_too_long':
       return `Use at most ${issue.max} characters.`;
     case 'too_many_lines':
-      return `Give at most ${issue.max} lines.`;
+      return `Enter at most ${issue.max} lines.`;
     case 'too_many_names':
-      return `Give at most ${issue.max} names in one order, so that its approver can read it.`;
+      return `Enter at most ${issue.max} names per order, so approvers can review them.`;
     case 'interfaces_conflict':
-      return `${capitalized(TIES[issue.overJson])} goes over the JSON interface alone, and ${TIES[issue.overXml]} over the XML interface alone. Leave one of them out.`;
+      return `${capitalized(TIES[issue.overJson])} needs the JSON interface, and ${TIES[issue.overXml]} needs XML. Leave one of them out.`;
     case 'interface_out_of_reach':
       return `${capitalized(TIES[issue.because])} ${OUT_OF_REACH[issue.needs]}`;
     default:
@@ -87,12 +87,12 @@ export function unusedWords(first: number, last: number): string {
     first === last
       ? `${ordinal(first)} word`
       : `${ordinal(first)} ${last === first + 1 ? 'and' : 'to'} ${ordinal(last)} words`;
-  return `I did not use the ${places} of your line. Check the fields below.`;
+  return `I didn’t use the ${places} of your command. Check the fields below.`;
 }
 
 /** Said at a field whose value its menu does not offer. */
 export function notOfferedText(offered: readonly { readonly text: string }[]): string {
-  return `Choose one of these: ${offered.map(({ text }) => text).join(', ')}.`;
+  return `Choose one of: ${offered.map(({ text }) => text).join(', ')}.`;
 }
 
-export const NO_AUTH_CODE = 'Give the auth code: the losing registrar has it.';
+export const NO_AUTH_CODE = 'Enter the auth code. The current registrar has it.';

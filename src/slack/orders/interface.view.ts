@@ -9,14 +9,14 @@ export const TIES: Readonly<Record<InterfaceConstraint['what'], string>> = {
   backup: 'a backup target',
   choice_json: 'the choice of JSON',
   choice_xml: 'the choice of XML',
-  email_redirect: 'an e-mail redirect',
+  email_redirect: 'an email redirect',
   first_name: 'a first name',
   last_name: 'a last name',
   mail_key: 'the mail key',
   mode_HTTP: 'the mode HTTP',
   mode_frame: 'the mode frame',
   mode_single: 'the mode single',
-  superior_email: 'the superior user’s e-mail',
+  superior_email: 'the superior user’s email',
   superior_status: 'the superior user’s status',
   superior_substatus: 'the superior user’s substatus',
   title: 'a title',
@@ -33,12 +33,12 @@ export function interfaceNote(
   xmlHas: string | undefined,
 ): string {
   if (account?.method === 'two_factor') {
-    return 'Goes over the service’s XML interface, the only one that takes two-factor accounts.';
+    return 'Uses the service’s XML interface, the only one that accepts two-factor accounts.';
   }
-  if (because !== undefined) return `Goes over the service’s XML interface, because of ${because}.`;
-  const json = 'Goes over the service’s JSON interface';
+  if (because !== undefined) return `Uses the service’s XML interface, because of ${because}.`;
+  const json = 'Uses the service’s JSON interface';
   if (xmlHas === undefined) return `${json}, which has all of these fields.`;
   return reach.xml
-    ? `${json}. ${xmlHas} go over XML by themselves.`
-    : `${json}. ${xmlHas} need the XML interface, whose address is not set here (SERVICE_XML_URL).`;
+    ? `${json}. ${xmlHas} use XML automatically.`
+    : `${json}. ${xmlHas} need the XML interface, and its address isn’t set (SERVICE_XML_URL).`;
 }

@@ -167,20 +167,20 @@ async function mustTypeName({ context }: Interaction, order: Order): Promise<boo
 const retyped = z.object({
   name: typedField(
     'Type the name again',
-    { hint: 'The whole name, for example cafe.rest.' },
+    { hint: 'The full name, for example cafe.rest.' },
     z.string('Type the name.'),
   ),
 });
 
 const retypedOfMany = z.object({
   count: typedField(
-    'How many names are these?',
+    'How many names?',
     { kind: 'number', range: { min: 1, max: MAX_ROWS } },
-    z.string('Type how many names these are.').transform(Number),
+    z.string('Enter the number of names.').transform(Number),
   ),
   name: typedField(
     'Type one of the names',
-    { hint: 'The whole name, for example cafe.rest.' },
+    { hint: 'The full name, for example cafe.rest.' },
     z.string('Type one of the names.'),
   ),
 });
@@ -264,7 +264,7 @@ async function reveal(call: ActionCall): Promise<void> {
   if (outcome.kind === 'refused') {
     const { err, refusal } = outcome;
     if (err !== undefined)
-      call.context.log.error({ err, orderId: call.value }, 'opening the secret result of an order');
+      call.context.log.error({ err, orderId: call.value }, 'showing the secret result of an order');
     return call.respond(refusalText(refusal));
   }
   const view = secretView(outcome.order, outcome.secret.reveal());
@@ -318,7 +318,7 @@ function reasonForm<const Name extends string>(
     reason: string | undefined,
   ) => Promise<ChangeOutcome>,
   intro: (call: Interaction, order: Order) => readonly KnownBlock[] = () => [],
-  reason: z.ZodType<string | undefined> = reasonField('Stands in the thread and in the audit log.'),
+  reason: z.ZodType<string | undefined> = reasonField('Shown in the thread and the audit log.'),
 ): FormFeature<Name> {
   const declared = z.object({ reason });
   const full: Form<Name> = { ...form, fields: fieldsOf(declared) };
@@ -346,17 +346,17 @@ const approveForm = reasonForm(
   { name: 'approve', title: 'Approve this order', submit: 'Approve' },
   approveOrder,
   sentByOrder,
-  reasonField('Stands in the thread and in the audit log.', 'Comment'),
+  reasonField('Shown in the thread and the audit log.', 'Comment'),
 );
 
 const EMERGENCY_REASON = neededReason(
-  'Everybody who could have approved reads it, and it stands in the thread and in the audit log.',
-  'Why can it not wait?',
+  'Sent to everyone who could have approved; shown in the thread and the audit log.',
+  'Why can’t it wait?',
 );
 
 /** An admin approves alone; another one reviews that afterwards. The subject is the order's id. */
 const breakGlassForm = reasonForm(
-  { name: 'break_glass', title: 'Approve alone', submit: 'Approve alone' },
+  { name: 'break_glass', title: 'Break glass', submit: 'Approve alone' },
   approveInEmergency,
   (call, order) => [...sentByOrder(call, order), BREAK_GLASS_INTRO],
   EMERGENCY_REASON,
@@ -364,9 +364,9 @@ const breakGlassForm = reasonForm(
 
 const asked = z.object({
   question: typedField(
-    'What do you want to know?',
-    { hint: 'Stands in the thread, where the person who asked answers. The time that is left starts anew.' },
-    z.string('Type what you want to know.'),
+    'Your question',
+    { hint: 'Posted in the thread, where the requester answers. The deadline starts over.' },
+    z.string('Enter your question.'),
   ),
 });
 
@@ -374,7 +374,7 @@ const asked = z.object({
 const askForm: FormFeature<'ask_back'> = {
   form: {
     name: 'ask_back',
-    title: 'Ask back',
+    title: 'Ask a question',
     submit: 'Ask',
     fields: fieldsOf(asked),
   },

@@ -14,51 +14,50 @@ export function titleWithId(order: Order): string {
 }
 
 export function approvedText(title: string, { state }: Order): string {
-  if (state === 'FAILED') return `${title} was stopped, nothing was sent. Its thread says why.`;
+  if (state === 'FAILED') return `${title} was stopped, nothing was sent. See its thread for the reason.`;
   return state === 'PENDING'
-    ? `Your approval counts: ${title}. It needs somebody else’s too.`
-    : `Approved: ${title}. Its thread says how it ends.`;
+    ? `Your approval counts: ${title}. It needs another approval.`
+    : `Approved: ${title}. The result appears in its thread.`;
 }
 
 export function resumedText(title: string, order: Order): string {
-  if (isPaused(order))
-    return `Your approval counts: ${title}. It needs somebody else’s too before it goes on.`;
+  if (isPaused(order)) return `Your approval counts: ${title}. It needs another approval before it resumes.`;
   return isFinal(order.state)
-    ? `${title} was stopped, nothing more was sent. Its thread says why.`
-    : `It goes on: ${title}.`;
+    ? `${title} was stopped, nothing more was sent. See its thread for the reason.`
+    : `Resumed: ${title}.`;
 }
 
 export const signedOffText = (title: string) => `Signed off: ${title}. The review is closed.`;
 export const cancelledText = (title: string) => `Cancelled: ${title}. Nothing was sent.`;
-export const stoppedText = (title: string) => `Stopped: ${title}. What waited is not sent any more.`;
+export const stoppedText = (title: string) => `Stopped: ${title}. Pending names won’t be sent.`;
 export const confirmedText = (order: Order) =>
   `Confirmed: ${escapeText(orderTitle(order))}. Its card follows.`;
-export const UNDO_ASKED = 'Asked for. Its card follows.';
+export const UNDO_ASKED = 'Requested. Its card follows.';
 
 /** The reason of an order that undoes another one. */
 export const undoReason = (orderId: string) => `Undo of order ${orderId}`;
 
 export const otherNameText = (name: string) =>
-  `This is another name. Type ${displayName(name)} to confirm, or close this.`;
+  `That’s a different name. Type ${displayName(name)} to confirm, or close this.`;
 
 /** Of an order of many names. */
-export const NOT_ON_LIST = 'None of these names. Type one of them as it stands in your file, or close this.';
+export const NOT_ON_LIST = 'That’s none of these names. Type one of them as in your file, or close this.';
 export const otherCountText = (names: number) =>
-  `These are ${count(names, 'name')}. Look at the plan again if you expected another number.`;
+  `There are ${count(names, 'name')}. Check the plan again if you expected another number.`;
 
 /** A secret that the service made, to the person who asked for it. */
 export function secretView(order: Order, secret: string): ModalView {
   return noticeView(order.task === 'authcode' ? 'Auth code' : 'Generated password', [
     section(escapeText(orderTitle(order))),
     verbatim(secret),
-    context('Shown once. When you close this it is gone: copy it now.'),
+    context('Shown once. Copy it now: it’s gone when you close this.'),
   ]);
 }
 
 export const BREAK_GLASS_INTRO = section(
-  'You approve this *alone*, and it is sent at once. Everybody who could have approved is told, with your reason. It stays open for review until another admin signs it off.',
+  'You’re approving this *alone*, and it’s sent at once. Everyone who could have approved is notified, with your reason. Another admin reviews it afterwards.',
 );
 
 /** Why all that an order sends is shown to somebody who pressed something else. */
 export const ROWS_UNSEEN =
-  'Its rows did not stand where you pressed, so nothing has changed yet. They stand here: look at them, then press again.';
+  'The button you pressed didn’t show all rows, so nothing changed. All rows are here: check them, then press again.';

@@ -84,7 +84,7 @@ const REASONED = z.object({ reason: reasonField('Shown to the approvers.') });
 
 /** The interface to use, where an account reaches both and no other field decides. */
 function interfaceField(hint: string) {
-  return choiceField('Interface of the service', { json: 'JSON', xml: 'XML' }, TYPED, {
+  return choiceField('Interface', { json: 'JSON', xml: 'XML' }, TYPED, {
     hint,
     dispatches: true,
   });
@@ -102,7 +102,7 @@ async function presetField({ context }: Interaction, kinds: readonly PresetKind[
       kind: 'choice',
       optional: true,
       options: presets.map(({ id, name }) => ({ value: id, text: name })),
-      hint: 'Fills the fields below, which you can still change.',
+      hint: 'Fills the fields below. You can still edit them.',
       dispatches: true,
     },
   ];

@@ -14,18 +14,18 @@ interface ListWords {
 export const LISTS = {
   latest: {
     title: 'Latest orders',
-    none: 'There are no orders yet. Ask for something, such as `/domain renew cafe.rest`.',
+    none: 'No orders yet. Try `/domain renew cafe.rest`.',
   },
-  pending: { title: 'Orders that wait for approval', none: 'Nothing waits for approval.' },
+  pending: { title: 'Orders waiting for approval', none: 'Nothing is waiting for approval.' },
   review: {
-    title: 'Emergency approvals that wait for an admin to sign them off',
-    none: 'Nothing waits to be signed off.',
+    title: 'Emergency approvals waiting for sign-off',
+    none: 'Nothing is waiting for sign-off.',
   },
-  mine: { title: 'Your orders', none: 'You have not asked for anything yet.' },
+  mine: { title: 'Your orders', none: 'You haven’t requested anything yet.' },
 } satisfies Readonly<Record<string, ListWords>>;
 
 export function listOfName(name: string): ListWords {
-  return { title: `Orders for ${code(name)}`, none: `There are no orders for ${code(name)}.` };
+  return { title: `Orders for ${code(name)}`, none: `No orders for ${code(name)}.` };
 }
 
 /** Orders on one page. */
@@ -36,18 +36,18 @@ export function ordersMessage(title: string, page: Page<Order>, of: string): Mes
   return message(title, [
     ordersTable(plain(title), page.shown),
     ...pageControls('orders', page, ORDERS_SHOWN, of),
-    context('One with its history: `/domain order ID`.'),
+    context('One order with its history: `/domain order ID`.'),
   ]);
 }
 
 export const WHICH_ORDERS =
-  'Give one of `pending`, `mine` and `review`, or one name, such as `/domain orders cafe.rest`.';
+  'Use `pending`, `mine`, `review`, or one name, such as `/domain orders cafe.rest`.';
 export const WHICH_ORDER =
-  'Say which order, such as `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.';
+  'Which order? For example `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.';
 
 export function noSuchOrderText(id: string): string {
   const list = id.includes('.')
-    ? `${code(`/domain orders ${id}`)} lists those of a name.`
+    ? `${code(`/domain orders ${id}`)} lists the orders of a name.`
     : '`/domain orders` lists the latest.';
-  return `There is no order ${code(id)}. ${list}`;
+  return `Order ${code(id)} doesn’t exist. ${list}`;
 }

@@ -97,7 +97,7 @@ function outcomeShown(order: Order): SectionBlock[] {
       ? answersOf(order, (name) => itemName(order, name))
       : groupLines(order, SHOWN_NAMES)),
   ];
-  return said.length === 0 ? [] : lines(['*What came of it*', ...said]);
+  return said.length === 0 ? [] : lines(['*Result*', ...said]);
 }
 
 /** One page. What explains the order stands on the first one, its history on the last. */
@@ -107,7 +107,7 @@ export function lookView({ order, briefing, mayDecide, origin, page, note }: Loo
   const shown = Math.min(Math.max(page, 1), pages.length);
   const turn = (actionId: string, text: string) => button(actionId, text, order.id);
   return {
-    ...noticeView('What is sent', [
+    ...noticeView('What will be sent', [
       ...(note === undefined ? [] : [section(note)]),
       section(`*${escapeText(orderTitle(order))}*`),
       ...(shown === 1 ? [...facts(explainingFacts(order, briefing)), ...namesShown(order, briefing)] : []),

@@ -48,10 +48,10 @@ const NEXT_STEPS: Readonly<
 > = {
   transfer_period: (days, after) =>
     days === undefined
-      ? 'how long it takes in this zone is not documented'
-      : `it goes through by *${after(days)}* at the latest`,
-  manual_processing: () => 'it is done by hand; how long that takes is not documented',
-  no_public_record: () => 'no public record shows its end',
+      ? 'how long it takes in this zone isn’t documented'
+      : `it completes by *${after(days)}* at the latest`,
+  manual_processing: () => 'it’s done by hand; how long that takes isn’t documented',
+  no_public_record: () => 'both registrants are notified; when it’s done isn’t documented',
 };
 
 /** How a state is shown: its icon, words that follow "the order is", and a line of its own. */
@@ -60,14 +60,14 @@ export const STATES: Readonly<
 > = {
   DRAFT: { icon: ':memo:', words: 'not confirmed yet', line: 'Not confirmed yet' },
   PENDING: { icon: ':hourglass_flowing_sand:', words: 'waiting for approval', line: 'Waiting for approval' },
-  APPROVED: { icon: ':ballot_box_with_check:', words: 'approved already', line: 'About to be sent' },
+  APPROVED: { icon: ':ballot_box_with_check:', words: 'already approved', line: 'About to be sent' },
   EXECUTING: { icon: ':gear:', words: 'being carried out', line: 'Being carried out' },
   SUCCEEDED: { icon: ':white_check_mark:', words: 'done', line: 'Done' },
   FAILED: { icon: ':x:', words: 'failed', line: 'Failed' },
   UNKNOWN: {
     icon: ':warning:',
     words: 'sent, with an unknown outcome',
-    line: 'Outcome not known: an approver has to settle it',
+    line: 'Outcome unknown: an approver has to settle it',
   },
   DENIED: { icon: ':no_entry:', words: 'denied', line: 'Denied, nothing was sent' },
   EXPIRED: { icon: ':alarm_clock:', words: 'expired', line: 'Expired without approval, nothing was sent' },
@@ -214,7 +214,7 @@ export function lapsedApprovals(history: readonly HistoryEvent[]): LapsedApprova
 export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string {
   const whose = userIds.map((userId) => `${mention(userId)}’s`).join(' and ');
   return isUncertain
-    ? `${whose} approval does not count while Slack does not tell me who is in a group of approvers`
+    ? `${whose} approval doesn’t count while Slack doesn’t return the members of an approver group`
     : `${whose} approval no longer counts`;
 }
 
@@ -237,10 +237,10 @@ export function approverList(approvers: readonly string[]): string {
 
 const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
   WAITING: 'Waiting',
-  SENT: 'Sent, no answer yet',
+  SENT: 'Sent, no response yet',
   SUCCEEDED: 'Done',
   FAILED: 'Failed',
-  UNKNOWN: 'Not known',
+  UNKNOWN: 'Unknown',
 };
 
 /** ` for 2 of 3 names`, where not all names of an order share its end. */
@@ -259,8 +259,8 @@ function isCompleteSummary(state: OrderItem['state'], result: ItemResult, said: 
 
 /** What an answer says that came after the end. */
 function formatLate(agrees: boolean, late: NonNullable<ItemResult['late']>): string {
-  if (agrees) return 'The service answered later, and agrees.';
-  if (late === 'UNKNOWN') return 'No answer to that request came, so it may have been carried out.';
+  if (agrees) return 'The service answered later and agrees.';
+  if (late === 'UNKNOWN') return 'That request got no response, so it may have been carried out.';
   return `The service answered later that it ${late === 'SUCCEEDED' ? 'was' : 'was not'} carried out.`;
 }
 
@@ -379,8 +379,8 @@ export function retryButtons(order: Order, now?: Date): Button[] {
 
 export function resolveButtons(order: Order): Button[] {
   return [
-    orderButton(order, 'order_resolve_done', 'It was done'),
-    orderButton(order, 'order_resolve_failed', 'It was not done'),
+    orderButton(order, 'order_resolve_done', 'Mark as done'),
+    orderButton(order, 'order_resolve_failed', 'Mark as failed'),
   ];
 }
 
@@ -395,12 +395,12 @@ export function sentLines(order: Order): string[] {
   return present([
     ...unknown.slice(0, SHOWN_SENT).map(({ name, ctid, sentAt }) => {
       const how = overXml
-        ? 'sent over XML, where a client transaction has no place'
+        ? 'sent over XML, which has no client transaction id'
         : `client transaction ${code(ctid)}`;
       const about = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
       return capitalized(`${about}${how}${sentAt === undefined ? '' : `, sent ${moment(sentAt)}`}`);
     }),
-    left > 0 && `And ${left} more, in the audit log.`,
+    left > 0 && `${left} more in the audit log.`,
   ]);
 }
 
@@ -420,28 +420,28 @@ export function hintLines(order: Order): string[] {
   if (hints.length === 0) return [];
   const left = hints.length - SHOWN_HINTS;
   return present([
-    '*Public records: a hint, no proof*',
+    '*Public records: a hint, not proof*',
     ...hints.slice(0, SHOWN_HINTS),
-    left > 0 && `And ${left} more, in the audit log.`,
+    left > 0 && `${left} more in the audit log.`,
   ]);
 }
 
 /** What public records showed, even where that is nothing. */
 export function seenInRecords(order: Order): string[] {
   const hints = hintLines(order);
-  return hints.length > 0 ? hints : ['Public records: nothing was seen that tells.'];
+  return hints.length > 0 ? hints : ['Public records: nothing conclusive found.'];
 }
 
 /** The state of an order in lists. */
 function listState(order: Order): string {
-  if (isPaused(order)) return 'paused until somebody lets it go on or stops it';
+  if (isPaused(order)) return 'paused until someone resumes or stops it';
   if (order.task === 'mandate' && order.state === 'SUCCEEDED') return stateText(order).toLowerCase();
   return isOnlyAccepted(order, order.state) ? 'accepted' : STATES[order.state].words;
 }
 
 /** One line of a list of orders. */
 export function orderLine(order: Order): string {
-  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}, asked by ${mention(order.requesterId)} ${moment(order.createdAt)}`;
+  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}, requested by ${mention(order.requesterId)} ${moment(order.createdAt)}`;
 }
 
 /** The same of a person's own orders. */
@@ -455,7 +455,7 @@ export function ownOrderLine(order: Order): string {
 export function ordersTable(caption: string, orders: readonly Order[]): DataTableBlock {
   return table({
     caption,
-    columns: ['Order', 'What', 'State', 'Asked by', 'When'],
+    columns: ['Order', 'What', 'State', 'Requested by', 'When'],
     rows: orders.map((order) => [
       order.id,
       orderTitle(order),

@@ -119,7 +119,7 @@ export const orders = {
     },
     {
       usage: 'order ID',
-      summary: 'Show one order with its history',
+      summary: 'One order with its history',
       example: '/domain order 7k2m9qx4h1ab',
       run: runOrder,
     },

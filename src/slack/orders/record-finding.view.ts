@@ -8,13 +8,13 @@ import { day, firstOf } from '../kit/mrkdwn.ts';
 /** What was seen, in sentences that are not escaped yet. */
 export function recordFindingText(finding: RecordFinding): string {
   const isOverHttp = 'overHttp' in finding && finding.overHttp === true;
-  return `${textOf(finding)}${isOverHttp ? ' The record came over plain http.' : ''}`;
+  return `${textOf(finding)}${isOverHttp ? ' The record came over plain HTTP.' : ''}`;
 }
 
 function textOf(finding: RecordFinding): string {
   switch (finding.code) {
     case 'not_registered':
-      return 'No registration of the name was seen.';
+      return 'No registration of the name was found.';
     case 'registration_seen': {
       const { registeredAt } = finding;
       const when = registeredAt === undefined ? 'without a date' : `of ${dayOf(registeredAt)}`;
@@ -29,35 +29,35 @@ function textOf(finding: RecordFinding): string {
       const whose = registrar === undefined ? 'no registrar' : `“${registrar}” as the registrar`;
       const transfer =
         transferredAt === undefined
-          ? 'No transfer since this was sent was seen.'
-          : `It shows a transfer of ${dayOf(transferredAt)}.`;
-      return `The registry names ${whose}, with ${statusesText(finding)}. ${transfer}`;
+          ? 'No transfer found since this was sent.'
+          : `It shows a transfer on ${dayOf(transferredAt)}.`;
+      return `The registry shows ${whose}, with ${statusesText(finding)}. ${transfer}`;
     }
     case 'expiry_seen':
-      return `The registry shows that the name expires on ${dayOf(finding.expiresAt)}. What it showed before is not known.`;
+      return `The registry shows the expiry ${dayOf(finding.expiresAt)}. The previous date is unknown.`;
     case 'expiry_unmoved':
-      return `No renewal was seen: the registry shows that the name expires on ${dayOf(finding.expiresAt)}, as before.`;
+      return `No renewal found: the registry still shows the expiry ${dayOf(finding.expiresAt)}.`;
     case 'expiry_moved': {
-      const moved = `The registry shows that the name expires on ${dayOf(finding.expiresAt)}. Before this was sent, that was ${dayOf(finding.before)}.`;
+      const moved = `The registry shows the expiry ${dayOf(finding.expiresAt)}. Before this was sent it was ${dayOf(finding.before)}.`;
       return finding.otherCause === undefined ? moved : `${moved} ${OTHER_CAUSES[finding.otherCause]}`;
     }
     case 'registered':
-      return 'The registry shows the name registered when this was sent, with the nameservers asked for.';
+      return 'The registry shows the name registered when this was sent, with the requested nameservers.';
     case 'renewed':
-      return `The registry’s expiry date has moved by the years asked for, from ${dayOf(finding.before)} to ${dayOf(finding.expiresAt)}.`;
+      return `The registry’s expiry date moved by the requested years, from ${dayOf(finding.before)} to ${dayOf(finding.expiresAt)}.`;
     case 'nameservers_set':
-      return 'The registry shows the nameservers asked for. It showed others before this was sent, and no other order asked for them.';
+      return 'The registry shows the requested nameservers. It showed others before this was sent, and no other order requested them.';
     case 'transferred':
-      return 'The registry shows a transfer since this was sent, to another registrar than before, with the nameservers asked for.';
+      return 'The registry shows a transfer to another registrar since this was sent, with the requested nameservers.';
     case 'deleted':
-      return 'The registry shows the name deleted when this was sent, before its end.';
+      return 'The registry shows the name deleted when this was sent, before its expiry.';
     case 'restored':
-      return 'The registry showed the name deleted before this was sent. It shows the same registration without that now.';
+      return 'The registry showed the name as deleted before this was sent. It now shows the same registration without that status.';
   }
 }
 
 const OTHER_CAUSES = {
-  expiry_passed: 'It moved after that day, when registries move it by themselves.',
+  expiry_passed: 'It moved after that day, when registries move it automatically.',
   transfer: 'The registrar may have changed too, and a transfer moves the date.',
 } as const;
 
@@ -70,7 +70,7 @@ function nameServersText(shown: {
   readonly nameServers: readonly string[];
   readonly areAskedFor: boolean;
 }): string {
-  if (shown.areAskedFor) return 'the nameservers asked for';
+  if (shown.areAskedFor) return 'the requested nameservers';
   return shown.nameServers.length === 0
     ? 'no nameservers'
     : `other nameservers: ${firstOf(shown.nameServers, LISTED)}`;

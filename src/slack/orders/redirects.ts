@@ -11,14 +11,14 @@ import { orderForm, pick } from './order-form.ts';
 
 const SOURCE = typedField('Source', {
   placeholder: 'www.cafe.rest',
-  hint: 'The redirect that is there already; its source and type stay. A leading http:// is taken off; a path goes out as it is.',
+  hint: 'An existing redirect; its source and type stay. A leading http:// is removed; a path is sent unchanged.',
   isNeeded: true,
 });
 const TARGET: FieldLook = {
   label: 'Target',
   kind: 'text',
   placeholder: 'https://www.example.com/menu',
-  hint: 'An address with its scheme, or a host with a dot.',
+  hint: 'A web address, or a host with a dot.',
   isNeeded: true,
 };
 
@@ -33,7 +33,7 @@ function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
       xml
         ? {
             ...TARGET,
-            hint: 'An address with its scheme, or a host with a dot. An e-mail redirect leads to an e-mail address.',
+            hint: 'A web address, or a host with a dot. An email redirect needs an email address.',
           }
         : TARGET,
       TYPED,
@@ -42,7 +42,7 @@ function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
       'Type',
       {
         ...(json ? { DOMAIN: 'Domain, over JSON' } : {}),
-        ...(xml ? { domain: 'Domain, over XML', email: 'E-mail, over XML' } : {}),
+        ...(xml ? { domain: 'Domain, over XML', email: 'Email, over XML' } : {}),
       },
       TYPED,
       CHOSEN,
@@ -74,7 +74,7 @@ function recallRedirect(last: FormValues, given: FormValues): FormValues {
 const redirectForm = orderForm({
   task: 'redirect',
   fields: fieldsFor,
-  interfaces: { xmlHas: 'E-mail redirects, the modes frame and single, titles and backup targets' },
+  interfaces: { xmlHas: 'Email redirects, the modes frame and single, titles and backup targets' },
   presets: (account) =>
     account?.method === 'two_factor' ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' },
   recalls: recallRedirect,

@@ -21,12 +21,12 @@ import { renderForm } from '../open-form.ts';
  */
 
 const chosen = z.object({
-  task: field({ label: 'What to do', kind: 'choice' }, z.string('Choose what to do.')),
+  task: field({ label: 'Task', kind: 'choice' }, z.string('Choose a task.')),
   names: field(
     {
       label: 'Names in the message',
       kind: 'picks',
-      hint: 'The form opens with those that are ticked.',
+      hint: 'The form opens with the ticked names.',
     },
     PICKED,
   ),
@@ -35,7 +35,7 @@ const chosen = z.object({
     {
       label: 'Channel',
       kind: 'channel',
-      hint: 'Where the order’s card goes. Left empty, it goes into our direct message.',
+      hint: 'Where the order’s card is posted. Empty: in our direct message.',
     },
     z.string().optional(),
   ),
@@ -74,12 +74,12 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
       if ('errors' in read) return read;
       const { task, names, channel } = read.value;
       const feature = forms.find(({ form }) => form.name === task);
-      if (feature === undefined) return { errors: { task: 'Choose what to do.' } };
+      if (feature === undefined) return { errors: { task: 'Choose a task.' } };
       const values = valuesFor(feature, names);
       const refusal = await feature.refusal?.(call, values);
       if (refusal !== undefined) return { errors: { task: refusal.text } };
       if (values === undefined) {
-        return { errors: { names: 'This task takes one name. Tick one.' } };
+        return { errors: { names: 'This task takes one name. Tick only one.' } };
       }
       return { view: formView(await renderForm(feature, call, await originFor(call, channel), values)) };
     },

@@ -17,8 +17,8 @@ const PERSON = { fname: typedField('First name'), lname: typedField('Last name')
 /** XML takes the address as one text. How several lines become one, and where the id goes, is not documented. */
 function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
   return z.object({
-    id: typedField('Id of the SSL contact', {
-      hint: `What you leave empty below is not sent; the document does not say whether the service then keeps what it has.${json ? '' : ' Over XML the document shows no place for the id: it goes first in the contact.'}`,
+    id: typedField('SSL contact id', {
+      hint: `Empty fields aren’t sent; the document doesn’t say whether the service then keeps its values.${json ? '' : ' Over XML the position of the id isn’t documented: it’s sent first in the contact.'}`,
       isNeeded: true,
     }),
     ...(json ? PERSON : {}),
@@ -28,7 +28,7 @@ function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
       'Address',
       {
         kind: 'lines',
-        hint: `Street and number, a line each.${json ? '' : ' Over XML they go out as one text, joined by commas: the document does not say how.'}`,
+        hint: `Street and number, one per line.${json ? '' : ' Over XML they’re sent as one text, joined by commas, because the format isn’t documented.'}`,
       },
       TYPED_LINES,
     ),
@@ -51,7 +51,7 @@ export const sslContactForm = orderForm({
   task: 'ssl-contact',
   fields: fieldsFor,
   interfaces: {
-    choice: 'JSON when left empty. XML takes the address as one text and has no first and last name.',
+    choice: 'Default: JSON. XML takes the address as one text and has no first and last name.',
   },
   recalls: recallContact,
 });

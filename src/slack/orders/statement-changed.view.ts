@@ -5,11 +5,11 @@ import { orderTitle } from './order.view.ts';
 
 const PARTS: Readonly<Record<StatementPart, string>> = {
   account: 'the account',
-  hash: 'the statement’s own hash',
-  input: 'what is asked for',
+  hash: 'the statement’s hash',
+  input: 'the request',
   names: 'the names',
   secret: 'the sealed secret',
-  service: 'where the service is (`SERVICE_JSON_URL`, `SERVICE_XML_URL`, `SERVICE_REPLY_TO`)',
+  service: 'the service’s address (`SERVICE_JSON_URL`, `SERVICE_XML_URL`, `SERVICE_REPLY_TO`)',
   task: 'the task',
 };
 
@@ -25,13 +25,13 @@ export function changedStatementOf({ items }: Order): readonly StatementPart[] |
 /** To an admin: an order is not what was asked for and approved. */
 export function statementChangedNotice(order: Order, parts: readonly StatementPart[]): Message {
   const what =
-    parts.length === 0 ? 'I cannot tell what.' : `Different: ${parts.map((part) => PARTS[part]).join(', ')}.`;
+    parts.length === 0 ? 'I can’t tell what.' : `Different: ${parts.map((part) => PARTS[part]).join(', ')}.`;
   const sent = order.items.some(({ sentAt }) => sentAt !== undefined) ? 'sent nothing more' : 'sent nothing';
   const cause =
     parts.length === 1 && parts[0] === 'service'
-      ? 'The settings of the bot have changed since; people can ask again.'
-      : 'Somebody who can write into the bot’s database may have done this: find out who can, and what else was changed, before anybody asks again.';
+      ? 'The bot’s settings changed since. Request it again.'
+      : 'Someone with write access to the bot’s database may have done this. Before requesting it again, find out who has access, and what else changed.';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}* is not what was asked for and approved any more, so I ${sent}. ${what} ${cause} See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}* no longer matches what was requested and approved, so I ${sent}. ${what} ${cause} See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

@@ -8,42 +8,42 @@ export function formatTaskNote(note: TaskNote): string {
     case 'costs_money':
       return 'This costs money.';
     case 'charge_assumed':
-      return 'It is taken to cost money, as it does in .rest: the service’s document says nothing of this zone.';
+      return 'Assumed to cost money, as in .rest: the service’s document has nothing about this zone.';
     case 'zone_not_documented':
-      return 'No rules are known for this zone: only what DNS itself demands was checked, and the service decides the rest.';
+      return 'No rules are known for this zone: only DNS’s own rules were checked, and the service decides the rest.';
     case 'premium_names':
       return note.words;
     case 'processed_manually':
-      return 'It is processed by hand, so it can take a while.';
+      return 'It’s processed by hand, so it can take a while.';
     case 'contacts_need_email':
-      return 'The owner, admin and tech contact each need an e-mail address at the service.';
+      return 'The owner, admin and tech contacts each need an email address at the service.';
     case 'transfer_renews':
-      return 'The transfer renews the name too.';
+      return 'The transfer also renews the name.';
     case 'auth_code_needed':
-      return 'It needs the auth code.';
+      return 'The auth code is required.';
     case 'period_taken_for_years':
-      return 'The service’s document gives the period no unit; it is taken for years.';
+      return 'The service’s document gives the period no unit; years are assumed.';
     case 'website_and_mail_stop':
-      return 'The website and e-mail of the name stop working.';
+      return 'The name’s website and email stop working.';
     case 'replaces_nameservers':
-      return 'It is assumed that this replaces all nameservers. A wrong one takes website and mail down.';
+      return 'This is assumed to replace all nameservers. A wrong one takes website and mail down.';
     case 'auth_code_gives_name_away':
-      return 'Whoever has the auth code can transfer the name away.';
+      return 'Anyone with the auth code can transfer the name away.';
     case 'new_owner_not_sent':
-      return 'The service’s document has no place for the new owner: this only starts the process.';
+      return 'The service’s document has no field for the new owner: this only starts the process.';
     case 'registrants_notified':
       return 'The current and the new registrant are notified.';
     case 'sent_as_confirmed':
-      return 'It is sent as confirmed, unless who asked took the tick away: asking for it here, and approving it, is the confirmation.';
+      return 'Sent as confirmed unless the requester unticked it: requesting and approving it here is the confirmation.';
     case 'locks_transfers':
-      return `It cannot be transferred for ${note.days} days afterwards.`;
+      return `It can’t be transferred for ${note.days} days afterwards.`;
     case 'locks_transfers_unless_opted_out':
-      return `It cannot be transferred for ${note.days} days afterwards, unless the registrant opts out before: ask the service how.`;
+      return `It can’t be transferred for ${note.days} days afterwards, unless the registrant opts out first: ask the service how.`;
     case 'approved_automatically':
-      return `It goes through after ${note.days} days at the latest when the losing registrar does not respond.`;
+      return `It completes after ${note.days} days at the latest if the losing registrar doesn’t respond.`;
     case 'restorable':
-      return `It is possible for ${note.days} days after the deletion.`;
+      return `It’s possible for ${note.days} days after the deletion.`;
     case 'restorable_then_free':
-      return `It can be restored for ${note.restorableDays} days, which costs money; ${note.pendingDeleteDays} days later anybody can register it.`;
+      return `It can be restored for ${note.restorableDays} days, at a cost; ${note.pendingDeleteDays} days later anyone can register it.`;
   }
 }

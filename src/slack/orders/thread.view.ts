@@ -98,14 +98,14 @@ export function orderReply(
       return reply(
         order,
         ':bell:',
-        `still waits for approval. ${approverList(approvers)}: it is listed in my Home tab too.`,
+        `is still waiting for approval. ${approverList(approvers)}: it’s on my Home tab too.`,
       );
     case 'stopped':
       return stoppedReply(order, event);
     case 'paused':
       return pausedReply(order, event.pause, orderTitle(order), approverList(approvers));
     case 'resumed':
-      return reply(order, ':arrow_forward:', `${mention(event.actor)} lets it go on.`);
+      return reply(order, ':arrow_forward:', `${mention(event.actor)} resumed it.`);
     case 'resolved':
       return resolvedReply(order, event, approvers, now);
     case 'answered_late':
@@ -134,8 +134,8 @@ function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' |
   }
   const said =
     event.state === 'EXPIRED'
-      ? 'nobody approved in time. Nothing was sent. Ask again if it is still wanted.'
-      : 'nobody let it go on in time. What was not sent yet is not sent any more.';
+      ? 'nobody approved it in time. Nothing was sent. Request it again if you still need it.'
+      : 'it wasn’t resumed in time. The rest won’t be sent.';
   return reply(order, STATES.EXPIRED.icon, said, requesterId);
 }
 
@@ -172,7 +172,7 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   return reply(
     order,
     ':repeat:',
-    `${mention(order.requesterId)} asks for it again, with ${whose} account ${code(accountName(order.account))}: order ${code(order.id)}, after ${code(order.retryOf)} failed. ${next}`,
+    `${mention(order.requesterId)} requested it again, with ${whose} account ${code(accountName(order.account))}: order ${code(order.id)}, after ${code(order.retryOf)} failed. ${next}`,
     owner,
   );
 }
@@ -187,13 +187,13 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
   if (event.state === 'CANCELLED')
     return told(
       order.items.some(({ attempts }) => attempts > 0)
-        ? `${by} The service refused what was sent before, so nothing was carried out.`
+        ? `${by} The service refused the earlier requests, so nothing was carried out.`
         : `${by} Nothing was sent.`,
     );
   return told(
     event.actor === SYSTEM
       ? `${ownSentence(summaryText(event.summary))}${which}`
-      : `${by}${which} What was sent before goes on.`,
+      : `${by}${which} Requests already sent continue.`,
   );
 }
 
@@ -209,7 +209,7 @@ function askedReply(order: Order, event: HistoryEventOf<'asked'>): Message {
   return reply(
     order,
     ':speech_balloon:',
-    `${mention(event.actor)} asks “${quote(event.question, 2_000)}” ${order.isPrivate ? `Write ${mention(event.actor)} a direct message` : 'Answer here'}. The time that is left starts anew.`,
+    `${mention(event.actor)} asks “${quote(event.question, 2_000)}” ${order.isPrivate ? `Write ${mention(event.actor)} a direct message` : 'Answer here'}. The deadline starts over.`,
     order.requesterId,
   );
 }
@@ -228,7 +228,7 @@ function escalatedReply(
   return reply(
     order,
     ':mega:',
-    `still waits for approval.${should} ${told}${mention(order.requesterId)} asked.${can}`,
+    `is still waiting for approval.${should} ${told}Requested by ${mention(order.requesterId)}.${can}`,
   );
 }
 
@@ -244,7 +244,7 @@ function lastApprovalReply(event: HistoryEventOf<'approved'>): Message | undefin
 }
 
 function unseenAtApproval({ isImpactUnknown }: HistoryEventOf<'approved'>): string {
-  return isImpactUnknown === true ? ' What hangs on the name was not known yet at this approval.' : '';
+  return isImpactUnknown === true ? ' The impact wasn’t known yet at this approval.' : '';
 }
 
 /** One of several approvals was given, and more are needed. */
@@ -254,8 +254,8 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
   const given = countedApprovers([event]).length;
   const missing = Math.max((progress?.requirements[0]?.needed ?? order.approvalsRequired) - given, 1);
   const why = lapsed.isUncertain
-    ? 'whoever has approved can press Approve again in a minute'
-    : 'only approvers of this moment count';
+    ? 'people who approved can press Approve again in a minute'
+    : 'only current approvers count';
   const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
   const more =
     progress !== undefined && isRuled(progress)
@@ -263,7 +263,7 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
       : `${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`;
   const stricter =
     progress?.isStricter === true
-      ? ' That is more than when this was asked for, for it has changed since.'
+      ? ' That’s more than when it was requested; the requirements changed since.'
       : '';
   return textMessage(
     `:ballot_box_with_check: ${approverName(event.actor, [event])} approved.${reasonOf(event)}${gone} ${more}${stricter}${unseenAtApproval(event)}`,
@@ -276,7 +276,7 @@ function resolvedReply(
   approvers: readonly string[],
   now: Date | undefined,
 ): Message {
-  const found = event.outcome === 'SUCCEEDED' ? 'done' : 'not done';
+  const found = event.outcome === 'SUCCEEDED' ? 'done' : 'failed';
   return outcomeReply(
     order,
     STATES[event.state].icon,
@@ -304,7 +304,7 @@ function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>)
   return reply(
     order,
     ':white_check_mark:',
-    `the registry’s public record shows it now, so it is done: ${shown}.`,
+    `confirmed by the registry’s public record: ${shown}.`,
     order.requesterId,
   );
 }
@@ -315,8 +315,8 @@ function overdueReply(order: Order, about: HistoryEventOf<'overdue'>): Message {
   const since = `${count(about.days, 'day')} after the service accepted this`;
   const said =
     order.task === 'restore'
-      ? `the registry still shows ${name} as deleted, ${since}. Ask the service what became of it: the name is lost when its redemption ends.`
-      : `the registry does not show the transfer of ${name}, ${since}. Ask the service what became of it; the former registrar may have refused.`;
+      ? `the registry still shows ${name} as deleted, ${since}. Ask the service about it: the name is lost when its redemption ends.`
+      : `the registry doesn’t show the transfer of ${name}, ${since}. Ask the service about it; the losing registrar may have refused.`;
   return reply(order, ':warning:', said, order.requesterId);
 }
 
@@ -328,10 +328,10 @@ function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>)
   const after = hours < 1 ? '' : `, ${count(hours, 'hour')} after the change`;
   const [icon, said] =
     delegation === 'answering'
-      ? [':white_check_mark:', `*${about}*: all the new nameservers answer for it.`]
+      ? [':white_check_mark:', `*${about}*: all new nameservers answer for it.`]
       : [
           ':warning:',
-          `*${about}*: ${formatList(hosts)} ${one ? 'does' : 'do'} not answer for it${after}. Mail and website fail for whoever asks ${one ? 'it' : 'them'}. Set the name up there, or press *Undo* on the card.`,
+          `*${about}*: ${formatList(hosts)} ${one ? 'doesn’t' : 'don’t'} answer for it${after}. Mail and website fail for anyone who asks ${one ? 'it' : 'them'}. Set the name up there, or press *Undo* on the card.`,
         ];
   return textMessage(`${icon} ${mention(order.requesterId)}: ${said}`);
 }
@@ -348,7 +348,7 @@ function lateReply(
   const title = `${name}*${escapeText(orderTitle(order))}*`;
   if (resolvedBy === undefined) return lostReply(order, item, outcome, title, approvers);
   if (agrees) {
-    const said = `${title}: the service has answered after all, and agrees with what was settled.`;
+    const said = `${title}: the service answered after all, and agrees with how it was settled.`;
     const secret = item.result?.hasSecret === true;
     return message(said, [
       section(`:incoming_envelope: ${said}`),
@@ -356,17 +356,17 @@ function lateReply(
     ]);
   }
   const wasDone = outcome === 'SUCCEEDED';
-  const lead = `${title}: the service has answered after all, and contradicts what was settled.`;
+  const lead = `${title}: the service answered after all, and contradicts how it was settled.`;
   return message(lead, [
     section(`:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: ${lead}`),
     section(
-      `${capitalized(nameOfActor(resolvedBy))} settled it as ${wasDone ? 'not done' : 'done'}. The service says that it ${wasDone ? 'was' : 'was not'} carried out.`,
+      `${capitalized(nameOfActor(resolvedBy))} settled it as ${wasDone ? 'failed' : 'done'}. The service says that it ${wasDone ? 'was' : 'was not'} carried out.`,
     ),
     section(itemLine(order, item)),
     section(
       wasDone
-        ? 'It is not asked for again: there is no Retry any more, and a Retry that still waits is not sent. If it was sent again already, look at the domain service whether it was done twice.'
-        : 'Look at the domain service. If it is still wanted, ask for it again with `/domain`.',
+        ? 'It can’t be retried anymore, and a pending retry won’t be sent. If a retry was already sent, check at the domain service whether it was done twice.'
+        : 'Check the domain service. Request it again with `/domain` if you still need it.',
     ),
   ]);
 }
@@ -379,14 +379,14 @@ function lostReply(
   title: string,
   approvers: readonly string[],
 ): Message {
-  const lead = `${title}: my database has lost that a request was sent.`;
+  const lead = `${title}: my database lost the record of a request that was sent.`;
   return message(lead, [
     section(`:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: ${lead}`),
     ...lines(resultText(item)),
     section(
       outcome === 'FAILED'
-        ? 'That request was not carried out. Look at the domain service before you ask for it again.'
-        : 'Look at the domain service whether it was carried out, and whether it was done twice. If it was asked for again meanwhile, deny that order.',
+        ? 'That request wasn’t carried out. Check the domain service before you request it again.'
+        : 'Check at the domain service whether it was carried out, and whether it was done twice. If it was requested again meanwhile, deny that order.',
     ),
   ]);
 }
@@ -424,7 +424,7 @@ function formatOutcome(order: Order): string {
 
 const OUTCOME_WORDS: Partial<Readonly<Record<Order['state'], string>>> = {
   FAILED: 'failed',
-  UNKNOWN: 'the outcome is not known',
+  UNKNOWN: 'outcome unknown',
 };
 
 function revealButton(order: Order) {
@@ -488,7 +488,7 @@ function isLost({ result }: OrderItem): boolean {
 function whatFollows(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
   if (item === undefined || others.length > 0) {
-    const file = order.bulk === undefined ? [] : [`${tallyText(order)}: each row stands in the file here`];
+    const file = order.bulk === undefined ? [] : [`${tallyText(order)}: see each row in the file`];
     const most = order.items.some(isLost) ? MOST_LINES.alarm : FOLLOWING_LINES;
     const groups = groupLines(order, SHOWN_NAMES).map((line) => cutToLines(line, most));
     return order.state === 'UNKNOWN' ? [settleText(order, approvers), ...groups] : [...groups, ...file];
@@ -509,9 +509,8 @@ function whatFollows(order: Order, approvers: readonly string[]): string[] {
 /** Who settles what nobody knows, and under which number the service may know it. */
 function settleText(order: Order, approvers: readonly string[]): string {
   const [item, ...others] = order.items;
-  const about =
-    item === undefined || others.length > 0 || goesOverXml(order) ? 'It is' : `${code(item.ctid)} is`;
-  return `${about} not sent again by itself. ${approverList(approvers)}: settle it on the card.`;
+  const about = item === undefined || others.length > 0 || goesOverXml(order) ? 'It' : code(item.ctid);
+  return `${about} won’t be sent again automatically. ${approverList(approvers)}: settle it on the card.`;
 }
 
 /** The most names of one result in a reply. */
@@ -561,29 +560,29 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   requested: 'asked',
   confirmed: 'confirmed',
   approved: 'approved',
-  emergency_approved: 'approved alone in an emergency',
+  emergency_approved: 'approved by one admin (break glass)',
   signed_off: 'emergency approval signed off',
   denied: 'denied',
   cancelled: 'cancelled',
   expired: 'expired',
   reminded: 'approvers reminded',
-  escalated: 'others called, because it still waited',
-  asked: 'asked back',
+  escalated: 'escalated',
+  asked: 'question asked',
   claimed: 'being carried out',
   sending: 'request sent',
-  retry_scheduled: 'not carried out by the service, waiting to send again',
-  answered: 'service answered',
-  answered_late: 'service answered after it was settled',
+  retry_scheduled: 'not carried out, waiting for a retry',
+  answered: 'service responded',
+  answered_late: 'service responded after it was settled',
   shown: 'seen at the registry',
-  overdue: 'accepted long ago, and the registry shows that it has not happened',
-  delegation_seen: 'looked whether the new nameservers answer',
-  stopped: 'stopped: what was not sent is not sent any more',
-  contradicted: 'stopped: the database and the log disagree',
-  paused: 'paused: nothing more is sent until somebody resumes it',
+  overdue: 'accepted long ago, not visible at the registry',
+  delegation_seen: 'checked the new nameservers',
+  stopped: 'stopped: the rest won’t be sent',
+  contradicted: 'stopped: database and log disagree',
+  paused: 'paused: nothing is sent until someone resumes it',
   resumed: 'resumed',
   hinted: 'public records show, as a hint:',
-  invalidated: 'stopped, because the database was put back or had slept',
-  released: 'given back',
+  invalidated: 'stopped, because the database was restored or the bot slept',
+  released: 'returned to approved',
   resolved: 'settled',
   in_force: 'in force',
   mandate_ending: 'ends soon',
@@ -593,8 +592,8 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
 
 /** Used where the database had lost that a request was sent. */
 const LOST_EVENT_WORDS: Partial<Readonly<Record<OrderLogEntry['kind'], string>>> = {
-  answered_late: 'end of a request that the database had lost',
-  invalidated: 'stopped, because the database had lost that it was sent',
+  answered_late: 'result of a request that the database had lost',
+  invalidated: 'stopped, because the database lost that it was sent',
 };
 
 function eventWords(entry: OrderLogEntry): string {

@@ -21,7 +21,7 @@ const USER = {
   defaultEmail: typedField('E-mail', { kind: 'email', isNeeded: true }),
   password: typedField('Password', {
     kind: 'secret',
-    hint: 'Empty: the service makes one, shown to you once.',
+    hint: 'Empty: the service generates one, shown to you once.',
   }),
   language: typedField('Language', { placeholder: 'en' }),
   status: numberField('Status'),
@@ -32,7 +32,7 @@ const USER = {
 
 /** The JSON interface takes more fields of the superior user than XML. */
 const JSON_PARENT = {
-  parent_defaultEmail: typedField('Superior user’s e-mail', { kind: 'email' }),
+  parent_defaultEmail: typedField('Superior user’s email', { kind: 'email' }),
   parent_status: numberField('Superior user’s status'),
   parent_substatus: numberField('Superior user’s substatus'),
 };
@@ -40,7 +40,7 @@ const JSON_PARENT = {
 /** The document only shows that it may be given, and that a notice about the user answers it. */
 const MAIL_KEY = {
   user_mail_key: typedField('Mail key', {
-    hint: 'What the service does with it is not documented; it answers with a notice about the user. Nor does the document show its place: it goes last in the user.',
+    hint: 'The document doesn’t say what the service does with it; it answers with a notice about the user. Its position isn’t documented either: it’s sent last in the user.',
   }),
 };
 
@@ -68,7 +68,7 @@ export const userForm = orderForm({
   fields: fieldsFor,
   interfaces: {
     xmlHas: 'Users with a mail key',
-    choice: 'JSON when left empty. XML names the superior user as the owner, by name and context alone.',
+    choice: 'Default: JSON. XML names the superior user as the owner, with name and context only.',
   },
   input: userInput,
   presets: (account) => (account?.context === undefined ? {} : { context: String(account.context) }),

@@ -40,7 +40,7 @@ export function createLatest(activity: string, log: Log): Latest {
           const retries = err instanceof SlackApiError && isTransient(err) && failures + 1 < MAX_ATTEMPTS;
           if (!retries) log.error({ err, key }, activity);
           else {
-            log.warn({ err, key }, `${activity}; will try again`);
+            log.warn({ err, key }, `${activity}; will retry`);
             const again = () => {
               mine.attempt = attempt(failures + 1);
             };

@@ -118,7 +118,7 @@ export async function notify(context: NotifierDeps, subject: Subject, isClaimed 
       );
     } catch (error) {
       const again = new Date(now().getTime() + retryDelayOf(error, claim.attempts));
-      context.log.warn({ err: error, ...about(subject), again }, 'notifying people; will try again');
+      context.log.warn({ err: error, ...about(subject), again }, 'notifying people failed, will retry');
       return notifications.postpone(subject, again);
     }
     if (await notifications.release(claim, outcomeOf(pass, outcome))) return;
@@ -182,7 +182,7 @@ async function update(
     if (error.kind === 'rate_limited')
       return pending(pass, new Date(now().getTime() + retryDelayOf(error, 0)), at);
     if (!cannotUpdate(error, since, now())) return putOff(pass, purpose, error, at);
-    log.warn({ err: error, ...about(claim), purpose }, 'a message cannot be updated any more');
+    log.warn({ err: error, ...about(claim), purpose }, 'a message can no longer be updated');
     const isGone = error.code !== undefined && GONE.has(error.code);
     // A message that is still there is not replaced while its essence holds: the thread says the rest.
     if (isGone || wanted.essence === undefined || essenceOf(shows) !== wanted.essence) {
@@ -212,7 +212,7 @@ async function post(pass: Pass, wanted: WantedNotification): Promise<SentNotific
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
       if (!cannotPost(error, since, now())) return putOff(pass, purpose, error, undefined);
-      log.warn({ err: error, ...about(claim), purpose, channelId }, 'a message cannot be posted here');
+      log.warn({ err: error, ...about(claim), purpose, channelId }, 'a message can’t be posted here');
       if (wanted.alertsAdmins && channelId !== undefined)
         await notifications.noteRefused({ kind: 'place', id: channelId }, error.code ?? error.kind, now());
       refusal = error;
@@ -255,7 +255,7 @@ async function putOff(
 ): Promise<SentNotification> {
   const { claim, known, notifications, now, log } = pass;
   const until = new Date(now().getTime() + retryDelayOf(error, known.get(purpose)?.attempts ?? 0));
-  log.warn({ err: error, ...about(claim), purpose, again: until }, 'notifying people; will try again');
+  log.warn({ err: error, ...about(claim), purpose, again: until }, 'notifying people failed, will retry');
   await notifications.putOff(claim, purpose, until);
   return pending(pass, until, at);
 }
@@ -277,7 +277,7 @@ async function keepingLease<T>(context: NotifierDeps, subject: Subject, work: ()
   const heartbeat = setInterval(() => {
     renewal = notifications
       .extend(subject, leaseMs)
-      .catch((err: unknown) => log.warn({ err, ...about(subject) }, 'keeping notifications'));
+      .catch((err: unknown) => log.warn({ err, ...about(subject) }, 'saving notifications failed'));
   }, leaseMs / HEARTBEATS);
   try {
     return await work();

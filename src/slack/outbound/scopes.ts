@@ -12,14 +12,14 @@ export interface BotScope {
  */
 export const BOT_SCOPES: readonly BotScope[] = [
   { scope: 'chat:write', isOptional: false, without: 'nothing can be shown' },
-  { scope: 'commands', isOptional: false, without: 'nobody can ask' },
+  { scope: 'commands', isOptional: false, without: 'no commands work' },
   {
     scope: 'files:read',
     isOptional: true,
-    without: 'the rows of /domain bulk are pasted, not attached',
+    without: 'the rows of /domain bulk must be pasted',
   },
-  { scope: 'files:write', isOptional: false, without: 'no file can be sent' },
-  { scope: 'im:write', isOptional: false, without: 'nobody can be written to' },
-  { scope: 'usergroups:read', isOptional: true, without: 'approver groups do not count' },
-  { scope: 'users:read', isOptional: false, without: 'nobody is known as a member' },
+  { scope: 'files:write', isOptional: false, without: 'no files can be sent' },
+  { scope: 'im:write', isOptional: false, without: 'no direct messages can be sent' },
+  { scope: 'usergroups:read', isOptional: true, without: 'approver groups don’t count' },
+  { scope: 'users:read', isOptional: false, without: 'members can’t be checked' },
 ];

@@ -22,30 +22,30 @@ export function formatSlackError(
   if (kind === 'rate_limited') {
     const seconds = Math.ceil((retryAfterMs ?? 30_000) / 1_000);
     return {
-      said: 'Slack limits how often I may ask it.',
+      said: 'Slack is rate-limiting me.',
       todo: `Try again in ${count(seconds, 'second')}.`,
     };
   }
   if (kind === 'unreachable') {
-    return { said: 'Slack did not answer me as it should.', todo: 'Try again in a minute.' };
+    return { said: 'Slack didn’t respond as expected.', todo: 'Try again in a minute.' };
   }
   if (code === 'missing_scope') {
     return {
-      said: `My app lacks a right that this needs${needed === undefined ? '' : `, the scope ${needed}`}.`,
-      todo: 'Whoever runs me installs the app again with its manifest; then try again.',
+      said: `My app lacks a required permission${needed === undefined ? '' : `, the scope ${needed}`}.`,
+      todo: 'Your operator has to reinstall the app with its manifest; then try again.',
     };
   }
   if (problem.isOfInvalidToken) {
-    return { said: `Slack no longer takes my token (${code}).`, todo: 'Tell whoever runs me.' };
+    return { said: `Slack no longer accepts my token (${code}).`, todo: 'Tell your operator.' };
   }
-  return { said: `Slack refuses this (${code}).`, todo: 'If it stays so, tell whoever runs me.' };
+  return { said: `Slack refused this (${code}).`, todo: 'If it persists, tell your operator.' };
 }
 
 /** Why a person or a group that was named as an approver cannot be looked up; plain text. */
 export function approverError(id: string, problem: SlackApiError): string {
-  if (UNKNOWN_ID.has(problem.code ?? '')) return `Slack knows no ${id}. Copy the id again.`;
+  if (UNKNOWN_ID.has(problem.code ?? '')) return `Slack doesn’t know ${id}. Copy the id again.`;
   const { said, todo } = formatSlackError(problem);
-  return `I cannot look ${id} up. ${said} ${todo}`;
+  return `I can’t look up ${id}. ${said} ${todo}`;
 }
 
 /**
@@ -54,19 +54,19 @@ export function approverError(id: string, problem: SlackApiError): string {
  */
 function channelRefusal(code: string): { readonly why: string; readonly todo: string } | undefined {
   if (code === 'not_in_channel') {
-    return { why: 'I am not in this channel', todo: 'Invite me with /invite @Domain Steward' };
+    return { why: 'I’m not in this channel', todo: 'Invite me with /invite @Domain Steward' };
   }
   if (code === 'channel_not_found') {
     return {
-      why: 'I see no channel of this id',
+      why: 'no channel has this id',
       todo: 'Copy the id again; if the channel is private, invite me with /invite @Domain Steward',
     };
   }
   if (code === 'is_archived') return { why: 'the channel is archived', todo: 'Choose another one' };
   return code.startsWith('restricted_action')
     ? {
-        why: 'only some people may',
-        todo: 'Have an admin of the workspace let me, or choose another channel',
+        why: 'only some people may post',
+        todo: 'Ask a workspace admin to allow me, or choose another channel',
       }
     : undefined;
 }
@@ -85,12 +85,12 @@ export function channelError(problem: SlackApiError): string {
   const refusal = channelRefusal(code);
   if (refusal !== undefined) {
     const again = code === 'not_in_channel' ? ', then save again' : '';
-    return `I cannot post there: ${refusal.why}. ${refusal.todo}${again}.`;
+    return `I can’t post there: ${refusal.why}. ${refusal.todo}${again}.`;
   }
   const { said, todo } = formatSlackError(problem);
   return problem.kind === 'unreachable'
-    ? `I do not know whether I can post there. ${said} ${todo}`
-    : `I cannot post there. ${said} ${todo}`;
+    ? `I don’t know whether I can post there. ${said} ${todo}`
+    : `I can’t post there. ${said} ${todo}`;
 }
 
 /** A message that is scheduled and deleted again, to see whether the bot may post. */

@@ -24,12 +24,12 @@ export function createTokenHealth(ask: () => Promise<unknown>, log: Log): TokenH
         if (refusal === undefined)
           log.error(
             { code: outcome },
-            'Slack refuses SLACK_BOT_TOKEN: install the app again, set its bot token and start the bot again. Orders keep; what has to be shown waits for a token',
+            'Slack refuses SLACK_BOT_TOKEN: reinstall the app, set its bot token and restart. Orders are kept; messages wait for a valid token',
           );
         refusal = outcome;
       } else if (outcome === 'ok' && refusal !== undefined) {
         refusal = undefined;
-        log.info('Slack takes SLACK_BOT_TOKEN again');
+        log.info('Slack accepts SLACK_BOT_TOKEN again');
       }
     },
     async check() {

@@ -40,11 +40,11 @@ import { editDraft, editedRules, pageWith, shownPolicy } from './policy-shown.ts
 
 /** What a rule's form asks for. What is wrong is found where the rules of a file are read too. */
 const declared = z.object({
-  rule_name: typedField('Name of the rule', { placeholder: 'Transfers of the brand', isNeeded: true }),
+  rule_name: typedField('Rule name', { placeholder: 'Transfers of the brand', isNeeded: true }),
   tasks: choiceField(
     'Tasks',
     {
-      ...{ all: 'Everything', charge: 'What costs money', risk: 'What can lose a name or take it down' },
+      ...{ all: 'Everything', charge: 'Paid tasks', risk: 'Tasks that can lose a name or take it down' },
       ...Object.fromEntries(
         ORDER_TASK_NAMES.map((name) => [name, `${name}: ${taskNamed(name).words.title}`]),
       ),
@@ -57,20 +57,20 @@ const declared = z.object({
     {
       kind: 'lines',
       placeholder: '*.rest',
-      hint: 'One a line: * for every name, *.rest for all under it, cafe.rest, tag:brand.',
+      hint: 'One per line: * for every name, *.rest for all names below it, cafe.rest, tag:brand.',
       isNeeded: true,
     },
     ITEMS,
   ),
-  by: field({ label: 'Only if asked for by', kind: 'people', hint: 'Empty: everybody who may ask.' }, ITEMS),
-  by_groups: field({ label: 'Or whoever belongs to', kind: 'groups' }, ITEMS),
+  by: field({ label: 'Only if requested by', kind: 'people', hint: 'Empty: anyone who may request.' }, ITEMS),
+  by_groups: field({ label: 'Or by members of', kind: 'groups' }, ITEMS),
   over: typedField('Only over this amount', {
     placeholder: '100.00',
-    hint: 'Of the whole order. A price that is not known counts as over.',
+    hint: 'For the whole order. An unknown price counts as over.',
   }),
   decision: choiceField(
     'Decision',
-    { free: 'Nobody has to decide', approve: 'It needs approval', refuse: 'It is refused' },
+    { free: 'No approval needed', approve: 'Approval needed', refuse: 'Refused' },
     TYPED,
     { isNeeded: true },
   ),
@@ -83,25 +83,25 @@ const declared = z.object({
   }),
   ttl: typedField('An order expires after', {
     placeholder: '48h',
-    hint: 'A number with s, m, h or d. Empty: as the settings say.',
+    hint: 'A number with s, m, h or d. Empty: the setting.',
   }),
   remind_after: typedField('Approvers are reminded after', { placeholder: '4h' }),
-  escalate_after: typedField('Others are called after', { placeholder: '12h' }),
-  escalate_to: field({ label: 'Who is called then', kind: 'people' }, ITEMS),
-  escalate_groups: field({ label: 'Groups to call', kind: 'groups' }, ITEMS),
+  escalate_after: typedField('Escalate after', { placeholder: '12h' }),
+  escalate_to: field({ label: 'Escalate to', kind: 'people' }, ITEMS),
+  escalate_groups: field({ label: 'Escalate to groups', kind: 'groups' }, ITEMS),
   break_glass: choiceField(
-    'In an emergency',
-    { false: 'It waits all the same', true: 'An admin may carry it out alone' },
+    'Break glass',
+    { false: 'Not allowed', true: 'One admin may approve alone' },
     TYPED,
     {
-      hint: 'With a reason, told to all who could have decided, and open for review until another admin signs it off.',
+      hint: 'With a reason, announced to everyone who could have approved, and signed off by another admin afterwards.',
     },
   ),
   signed: choiceField(
-    'Approvals are signed',
-    { false: 'A click approves', true: 'A passkey’s signature approves' },
+    'Signed approvals',
+    { false: 'A click approves', true: 'A passkey signature approves' },
     TYPED,
-    { hint: 'Needs passkeys that count, see /domain key.' },
+    { hint: 'Needs valid passkeys, see /domain key.' },
   ),
 });
 
@@ -235,13 +235,13 @@ const pastedPolicy = z.object(
     {
       label: 'YAML file',
       fileTypes: ['yaml', 'yml', 'txt'],
-      hint: 'As the download gives it. It takes the place of the text below.',
+      hint: 'As downloaded. It replaces the text below.',
     },
     'rules',
     {
-      label: 'Or the policy as text',
+      label: 'Or paste the policy',
       placeholder: '- rule_name: redirects are free\n  tasks: [redirect]\n  names: ["*"]\n  decision: free',
-      hint: 'All rules, in their order. They take the place of the draft’s.',
+      hint: 'All rules, in order. They replace the draft’s rules.',
     },
   ),
 );
@@ -250,7 +250,7 @@ export const yamlForm: FormFeature<'policy_import'> = {
   form: {
     name: 'policy_import',
     title: 'Policy from YAML',
-    submit: 'Make it the draft',
+    submit: 'Use as draft',
     fields: fieldsOf(pastedPolicy),
   },
 
@@ -297,7 +297,7 @@ const rolesForm = (roles: readonly Role[]) =>
 const START_FORM: Form<'policy_start'> = {
   name: 'policy_start',
   title: 'Start from',
-  submit: 'Make it the draft',
+  submit: 'Use as draft',
   fields: withoutGroups(fieldsOf(rolesForm(ROLES))),
 };
 

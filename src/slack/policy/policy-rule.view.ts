@@ -21,8 +21,8 @@ import { capitalized, code, count, mentionApprover, quote } from '../kit/blocks.
 
 /** Groups of tasks, in the singular. */
 const SELECTORS = {
-  charge: 'what costs money',
-  risk: 'what can lose a name or take it down',
+  charge: 'paid tasks',
+  risk: 'tasks that can lose a name or take it down',
   all: 'everything',
 } as const;
 
@@ -86,7 +86,7 @@ function decisionText(rule: RuleDescription): string {
   const need = isSingular(rule) ? 'needs' : 'need';
   switch (rule.decision) {
     case 'free':
-      return `${need} *nobody*`;
+      return `${need} *no approval*`;
     case 'refuse':
       return `${isSingular(rule) ? 'is' : 'are'} *refused*`;
     case 'approve':
@@ -104,8 +104,8 @@ function waitingText(rule: RuleDescription): string {
     ttlMs !== undefined && `open for ${lengthText(ttlMs)}`,
     remindAfterMs !== undefined && `reminded after ${lengthText(remindAfterMs)}`,
     (escalateAfterMs !== undefined || escalateTo.length !== 0) &&
-      `${escalateTo.length === 0 ? 'others are' : `${peopleText(escalateTo)} ${escalateTo.length === 1 ? 'is' : 'are'}`} called${escalateAfterMs === undefined ? '' : ` after ${lengthText(escalateAfterMs)}`}`,
-    breakGlass && 'an admin may carry it out alone in an emergency',
+      `escalated${escalateTo.length === 0 ? '' : ` to ${peopleText(escalateTo)}`}${escalateAfterMs === undefined ? '' : ` after ${lengthText(escalateAfterMs)}`}`,
+    breakGlass && 'break glass allowed',
   ]);
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
 }
@@ -134,7 +134,7 @@ export function implicitSentences({ approvalTasks, approvers, approvalsRequired 
   return present([
     approvalTasks.length > 0 &&
       `*${capitalized(listed)}* of every name need *${neededText(approvalsRequired, approvers)}*.`,
-    '*Everything else* needs *nobody*.',
+    '*Everything else* needs *no approval*.',
   ]);
 }
 
@@ -144,15 +144,15 @@ export function referenceText(reference: RuleReference): string {
     case 'rule':
       return `rule ${reference.index + 1}, “${quote(reference.name, 80)}”`;
     case 'approval_tasks':
-      return 'the settings, which list this task among those that wait for approval';
+      return 'the settings, which list this task as needing approval';
     case 'rest':
-      return 'the last rule: everything else needs nobody';
+      return 'the last rule: everything else needs no approval';
     case 'team_account':
       return 'the team’s account, which only approved orders may use';
     case 'mandate':
-      return 'what holds for mandates: nobody but somebody else lets them go';
+      return 'the rule for mandates: another person has to approve them';
     case 'environment':
-      return 'the environment’s settings, because no signed policy counts';
+      return 'the environment’s settings, because no signed policy is valid';
   }
 }
 
@@ -161,17 +161,17 @@ const FIELD_WORDS: Readonly<Partial<Record<string, string>>> = {
   rule_name: 'name',
   tasks: 'tasks',
   names: 'names',
-  by: 'who asks',
-  over: 'amount above which it holds',
+  by: 'requester',
+  over: 'minimum amount',
   decision: 'decision',
   approvers: 'approvers',
   needed: 'approvals needed',
-  ttl: 'how long an order waits',
-  remind_after: 'when approvers are reminded',
-  escalate_after: 'when others are called',
-  escalate_to: 'who is called then',
-  signed: 'whether approvals are signed',
-  break_glass: 'whether an admin may act alone',
+  ttl: 'time until it expires',
+  remind_after: 'time until the reminder',
+  escalate_after: 'time until escalation',
+  escalate_to: 'escalation contacts',
+  signed: 'signed approvals',
+  break_glass: 'break glass',
 } satisfies Record<RuleField, string>;
 
 /** Fields whose values are ids. */
@@ -189,9 +189,9 @@ export function changeLine(change: LoggedChange, rules: readonly PolicyRule[], l
   const sentence = rule === undefined ? '' : `: ${ruleSentence(rule, locale)}`;
   switch (change.kind) {
     case 'added':
-      return `• New at ${change.to}, ${name}${sentence}`;
+      return `• Added as ${change.to}, ${name}${sentence}`;
     case 'removed':
-      return `• Gone from ${change.from}, ${name}`;
+      return `• Removed from ${change.from}, ${name}`;
     case 'moved':
       return `• Moved from ${change.from} to ${change.to}, ${name}`;
     case 'changed':

@@ -72,5 +72,5 @@ export async function editDraft<Problem>(
     context.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy changed');
     return undefined;
   }
-  throw new Error('the draft of the policy was changed by others all the time');
+  throw new Error('the draft of the policy kept changing');
 }

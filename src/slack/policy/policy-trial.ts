@@ -139,7 +139,7 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
     await sendFile(call, {
       text: await csvFile([REPLAY_COLUMNS, ...shown.changed.map(replayCells)]),
       filename: `domain-steward-policy-replay-${days}-days.csv`,
-      what: `What the draft would have decided otherwise: ${count(shown.changed.length, 'order')}`,
+      what: `Orders with another decision under the draft: ${count(shown.changed.length, 'order')}`,
     }),
   );
 }

@@ -56,17 +56,17 @@ const MAX_REASONS_OF_SEVERAL = 3;
 const SHOWN_ORDERS = 12;
 
 const MISFITS: Readonly<Record<Condition, string>> = {
-  tasks: 'is about other tasks',
-  by: 'is about what others ask for',
-  over: 'is about larger amounts',
-  names: 'is about other names',
+  tasks: 'is for other tasks',
+  by: 'is for other requesters',
+  over: 'is for larger amounts',
+  names: 'is for other names',
 };
 
 /** What an order needs, in a few words. */
 function demandText({ outcome, requirements, refusedBy }: Requirements): string {
   switch (outcome) {
     case 'free':
-      return 'needs *nobody*';
+      return 'needs *no approval*';
     case 'refuse':
       return `is *refused* by ${refusedBy.map(referenceText).join(' and ')}`;
     case 'approve':
@@ -77,7 +77,7 @@ function demandText({ outcome, requirements, refusedBy }: Requirements): string 
 function unknownText(unknown: Unknown): string {
   switch (unknown.kind) {
     case 'group':
-      return `who belongs to ${mentionApprover(unknown.group)}`;
+      return `the members of ${mentionApprover(unknown.group)}`;
     case 'tags':
       return `the tags of ${code(displayName(unknown.name))}`;
     case 'price':
@@ -88,14 +88,13 @@ function unknownText(unknown: Unknown): string {
 const unknownsText = (unknowns: readonly Unknown[]) => firstOf(unknowns.map(unknownText), SHOWN_UNKNOWNS);
 
 function decidedText({ rule, unknowns }: DecidingRule): string {
-  const known =
-    unknowns.length === 0 ? '' : `, which counts against it: I do not know ${unknownsText(unknowns)}`;
+  const known = unknowns.length === 0 ? '' : `, which counts against it: unknown ${unknownsText(unknowns)}`;
   return `:point_right: Decided by ${referenceText(rule)}${known}.`;
 }
 
 function skippedText({ rule, because, unknowns }: SkippedRule): string {
   const why =
-    because === 'unknown' ? `cannot make it free: I do not know ${unknownsText(unknowns)}` : MISFITS[because];
+    because === 'unknown' ? `can’t make it free: unknown ${unknownsText(unknowns)}` : MISFITS[because];
   return `• ${capitalized(referenceText(rule))}, ${why}.`;
 }
 
@@ -121,24 +120,23 @@ function subject({ task, names }: TriedLine): string {
 /** Which rule decides a line and why each earlier one did not. */
 export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Evaluation): Message {
   const by = tried.isDraft
-    ? 'By the *draft*, which is not in force'
+    ? 'By the *draft*, not in force'
     : tried.version === 0
       ? 'By the settings: there are no rules yet'
-      : `By version ${tried.version}, which is in force`;
+      : `By version ${tried.version}, in force`;
   const shown = names.slice(0, SHOWN_NAMES);
   return message('What this line would need', [
     tried.notice !== undefined && section(tried.notice),
     section(
-      `:mag: ${by}:\n*${subject(tried)}*, asked for by ${mention(tried.requester)}: this ${demandText(demand)}.`,
+      `:mag: ${by}:\n*${subject(tried)}*, requested by ${mention(tried.requester)}: this ${demandText(demand)}.`,
     ),
     ...facts([['Price', tried.cost && costFact(tried.cost, undefined)]]),
     ...lines(shown.flatMap((name) => nameLines(name, names.length === 1))),
-    names.length > shown.length && context(`And ${count(names.length - shown.length, 'more name')}.`),
-    unknowns.length > 0 &&
-      context(`What I do not know counts against an order, never for it: ${unknownsText(unknowns)}.`),
+    names.length > shown.length && context(`${count(names.length - shown.length, 'more name')}.`),
+    unknowns.length > 0 && context(`Unknown facts count against an order: ${unknownsText(unknowns)}.`),
     demand.requirements.some(({ rule }) => rule.kind === 'team_account') &&
-      context('It would go out with the team’s account, which only approved orders use.'),
-    context('Nothing was asked for.'),
+      context('It would use the team’s account, which only approved orders may use.'),
+    context('Nothing was requested.'),
   ]);
 }
 
@@ -177,24 +175,24 @@ export function replayMessage({ days, replay, changed, isCut, notice }: ShownRep
   ]);
   const summary =
     total === 0
-      ? 'Nothing was asked for in this time.'
+      ? 'There were no orders in this period.'
       : `${count(total, 'order')}: ${unchanged} the same, ${parts.join(', ')}.`;
   const shown = changed.slice(0, SHOWN_ORDERS);
   return message('What past orders would have needed', [
     notice !== undefined && section(notice),
     section(
-      `:rewind: *The last ${count(days, 'day')} under the draft*, against what each order needed when it was asked for\n${summary}`,
+      `:rewind: *The last ${count(days, 'day')} under the draft*, compared with what each order needed when requested\n${summary}`,
     ),
     ...lines(
       shown.map(
         ({ changed: { orderId, before, after, change }, title, requester }) =>
-          `• ${code(orderId)} *${escapeText(title)}*, asked by ${mention(requester)}: ${CHANGES[change]}. It ${demandText(before)} now; under the draft it ${demandText(after)}.`,
+          `• ${code(orderId)} *${escapeText(title)}*, requested by ${mention(requester)}: ${CHANGES[change]}. It ${demandText(before)} now; under the draft it ${demandText(after)}.`,
       ),
     ),
     changed.length > shown.length &&
-      context(`And ${count(changed.length - shown.length, 'more order')}: the file has all of them.`),
+      context(`${count(changed.length - shown.length, 'more order')} in the file.`),
     context(
-      `Under the draft: prices as they were known when each order was asked for; groups, tags and settings as they are now.${isCut ? ' These are the newest orders: there are more than I look at at once.' : ''}`,
+      `Under the draft: prices as known when each order was requested; groups, tags and settings as of now.${isCut ? ' Only the newest orders are compared: there are too many.' : ''}`,
     ),
   ]);
 }
@@ -240,21 +238,21 @@ export const TRIAL = {
   noTask: (given: string, near: string | undefined) => {
     const meant = near === undefined ? '' : ` Did you mean ${code(near)}?`;
     return given === ''
-      ? `Give a line to try, ${EXAMPLE}.`
-      : `${code(given)} is no task that the policy decides about.${meant} Give a line ${EXAMPLE}.`;
+      ? `Give a line to test, ${EXAMPLE}.`
+      : `${code(given)} isn’t a task that the policy covers.${meant} Give a line ${EXAMPLE}.`;
   },
   noPerson: (given: string) =>
-    `I cannot read who asks from ${code(given)}. End the line with ${code('by')} and the person’s member id, ${EXAMPLE}.`,
-  unreadable: (given: string) => `I cannot read ${code(given)}. Give it as in the form, ${EXAMPLE}.`,
+    `I can’t tell the requester from ${code(given)}. End the line with ${code('by')} and the person’s member id, ${EXAMPLE}.`,
+  unreadable: (given: string) => `I can’t read ${code(given)}. Write it as in the form, ${EXAMPLE}.`,
   noName: `Give a name too, ${EXAMPLE}.`,
 } as const;
 
 /** What is said before a replay, or instead of one. */
 export const REPLAY = {
   forAdmins:
-    'A replay lists what others asked for, so only admins can see it. Ask a workspace admin or owner.',
+    'A replay lists other people’s orders, so only admins can see it. Ask a workspace admin or owner.',
   noDays: (given: string, most: number) =>
-    `${code(given)} is no number of days. Give one from 1 to ${most}, such as \`/domain policy replay 90\`.`,
-  noDraft: 'There is no draft to try. Type `/domain policy` and change something first: that makes one.',
-  going: 'I am going through the orders of that time and will say what I found.',
+    `${code(given)} isn’t a number of days. Use 1 to ${most}, such as \`/domain policy replay 90\`.`,
+  noDraft: 'There’s no draft to test. Use `/domain policy` and change something first.',
+  going: 'I’m checking the orders of that period and will post the result.',
 } as const;

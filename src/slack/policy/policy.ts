@@ -49,7 +49,7 @@ async function openRule(call: ActionCall, name: string | undefined): Promise<voi
     await openForm(call, ruleForm, origin);
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
-    call.context.log.warn({ err: error }, 'Slack does not take a rule with its pickers: shown as texts');
+    call.context.log.warn({ err: error }, 'Slack doesn’t accept a rule with pickers: shown as text');
     await call.open(
       formView({ form: plainRuleForm, origin, values: plainValues(rule, call.context.currency) }),
     );
@@ -135,7 +135,7 @@ export const policy = {
   commands: [
     {
       usage: 'policy [test LINE or replay DAYS]',
-      summary: 'Show who decides what, and which rule decides a line; admins change the rules',
+      summary: 'Who approves what, and which rule decides; admins can change rules',
       example: '/domain policy test renew cafe.rest 2',
       run: runPolicy,
     },

@@ -86,18 +86,18 @@ export function policyMessage(shown: ShownPolicy): Message {
   const inForce = published?.rules ?? [];
   const hasRows = reader.isAdmin && draft === undefined;
   const implicit = [
-    '_Whatever no rule above decides, the settings do:_',
+    '_For everything else, the settings apply:_',
     ...implicitSentences(settings).map((sentence) => `• ${sentence}`),
   ];
-  return message(shown.note ?? 'The policy: who decides what', [
+  return message(shown.note ?? 'The policy: who approves what', [
     shown.note !== undefined && section(shown.note),
-    section(`*Who decides what*\n${inForceText(published, shown.notice)}`),
+    section(`*Who approves what*\n${inForceText(published, shown.notice)}`),
     ...(hasRows ? ruleRows(inForce, shown) : numbered(inForce, reader.locale)),
     ...lines(implicit),
     ...(reader.isAdmin && draft !== undefined ? draftBlocks(draft, shown) : []),
     ...(reader.isAdmin ? adminButtons(shown) : readerButtons(shown)),
     context(
-      'The first rule that fits a name of an order decides about it. Try a line: `/domain policy test renew cafe.rest 2`.',
+      'The first rule that matches a name decides about it. Test a line: `/domain policy test renew cafe.rest 2`.',
     ),
   ]);
 }
@@ -105,7 +105,7 @@ export function policyMessage(shown: ShownPolicy): Message {
 function inForceText(published: PublishedPolicy | undefined, notice: string | undefined): string {
   if (notice !== undefined)
     return published === undefined ? notice : `${notice}\nVersion ${published.version} was published last.`;
-  if (published === undefined) return 'No rules of its own yet: the settings alone decide.';
+  if (published === undefined) return 'No rules yet: only the settings apply.';
   const { version, publishedBy, confirmedBy, confirmedAt } = published;
   return `Version ${version} is in force, published by ${mention(publishedBy)}, confirmed by ${mention(confirmedBy)} (${moment(confirmedAt)}).`;
 }
@@ -126,9 +126,7 @@ function numbered(rules: readonly PolicyRule[], locale: string): AnyBlock[] {
     return length <= LIST;
   });
   const left = rows.length - fitting.length;
-  return lines(
-    left === 0 ? fitting : [...fitting, `… and ${count(left, 'more rule')}: the YAML file has them all.`],
-  );
+  return lines(left === 0 ? fitting : [...fitting, `… and ${count(left, 'more rule')} in the YAML file.`]);
 }
 
 /** A page of rules, each with its buttons. */
@@ -154,12 +152,12 @@ function draftBlocks(draft: PolicyDraft, shown: ShownPolicy): AnyBlock[] {
   const { rules, changedBy, changedAt, proposal } = draft;
   const waits =
     proposal === undefined
-      ? 'It changes nothing until it is published and another admin confirms it.'
+      ? 'It changes nothing until it’s published and another admin confirms it.'
       : `Published by ${mention(proposal.proposer)} (${moment(proposal.proposedAt)}). It takes effect when *another admin* presses Confirm.`;
   return [
     divider,
     section(
-      `*The draft*, changed last by ${mention(changedBy)} (${moment(changedAt)}).\n${waits}${rules.length === 0 ? '\n_It has no rules._' : ''}`,
+      `*The draft*, last changed by ${mention(changedBy)} (${moment(changedAt)}).\n${waits}${rules.length === 0 ? '\n_It has no rules._' : ''}`,
     ),
     ...ruleRows(rules, shown),
   ];
@@ -178,8 +176,8 @@ function adminButtons(shown: ShownPolicy): AnyBlock[] {
         : proposalActions(proposal, [confirmButton(draft.revision), discardButton(draft.revision)])),
     ...actions('policy', [
       button('policy_add', 'Add a rule…', 'new', { style: 'primary' }),
-      button('policy_download', 'As a YAML file', draft?.revision ?? 'current'),
-      button('policy_upload', 'From YAML…', 'yaml'),
+      button('policy_download', 'Download YAML', draft?.revision ?? 'current'),
+      button('policy_upload', 'Upload YAML…', 'yaml'),
     ]),
     startMenu(),
   ];
@@ -216,8 +214,8 @@ function readerButtons({ published, draft }: ShownPolicy): AnyBlock[] {
   return present([
     ...(published === undefined
       ? []
-      : actions('policy', [button('policy_download', 'As a YAML file', 'current')])),
-    draft !== undefined && context('Admins work on a draft, which is not in force.'),
+      : actions('policy', [button('policy_download', 'Download YAML', 'current')])),
+    draft !== undefined && context('Admins edit a draft, which isn’t in force.'),
   ]);
 }
 
@@ -240,31 +238,27 @@ export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView
   const { version, before, rules } = payload;
   return {
     question({ locale }) {
-      const shown = message('A new policy waits for your confirmation', [
+      const shown = message('A new policy needs your confirmation', [
         section(
-          `:scales: *${mention(proposer)} has published a new policy*: who decides what. It takes effect when another admin confirms it. What changes:`,
+          `:scales: *${mention(proposer)} published a new policy*: who approves what. It takes effect when another admin confirms it. Changes:`,
         ),
         ...differenceLines(before, rules, locale),
         ...proposalActions(proposal, [confirmButton(proposal.id)]),
-        context(
-          'See all of it: `/domain policy`. What past orders would have needed: `/domain policy replay 90`.',
-        ),
+        context('Full policy: `/domain policy`. Past orders under it: `/domain policy replay 90`.'),
       ]);
       return { ...shown, textOnlyHint: buttonsHint('/domain policy') };
     },
     ended({ locale }) {
       if (state !== 'confirmed')
-        return message('It does not wait any more: nothing was changed', [
-          section(
-            ':wastebasket: *It does not wait any more*: somebody has changed or discarded it. Nothing of it takes effect.',
-          ),
+        return message('No longer open: nothing changed', [
+          section(':wastebasket: *No longer open*: someone changed or discarded it. It doesn’t take effect.'),
         ]);
       return message(`Version ${version} of the policy is in force`, [
         section(
-          `:white_check_mark: *Version ${version} of the policy is in force*, published by ${mention(proposer)}, confirmed by ${mention(endedBy)}. What changed:`,
+          `:white_check_mark: *Version ${version} of the policy is in force*, published by ${mention(proposer)}, confirmed by ${mention(endedBy)}. Changes:`,
         ),
         ...differenceLines(before, rules, locale),
-        context('Who published what stands in the audit log.'),
+        context('Changes are in the audit log.'),
       ]);
     },
   };
@@ -277,9 +271,7 @@ export function publishedMessage(
   asked: readonly string[],
 ): Message {
   return message('Published: another admin has to confirm', [
-    section(
-      ':outbox_tray: *Published.* It takes effect when another admin confirms exactly this draft. What changes:',
-    ),
+    section(':outbox_tray: *Published.* It takes effect when another admin confirms this draft. Changes:'),
     ...differenceLines(before, rules, locale),
     section(askedText(asked, '/domain policy')),
   ]);
@@ -287,19 +279,19 @@ export function publishedMessage(
 
 /** Said above the policy, of what was just done to its draft. */
 export const NOTES = {
-  noRule: ':information_source: This rule does not stand there any more. This is how it is now.',
+  noRule: ':information_source: This rule is gone. Here’s the current draft.',
   stale:
-    ':information_source: This is not the draft any more that you saw: somebody has changed, discarded or confirmed it. Nothing was done. This is how it is now.',
-  discarded: ':wastebasket: The draft is discarded.',
+    ':information_source: The draft changed since you opened it, or was discarded or confirmed. Nothing was done. Here’s the current state.',
+  discarded: ':wastebasket: The draft was discarded.',
   noDifference:
-    ':information_source: The draft says what is in force already, so there is nothing to publish. Change a rule or discard it.',
+    ':information_source: The draft equals the policy in force, so there’s nothing to publish. Change a rule or discard it.',
   replaced: ':white_check_mark: This is the draft now.',
   cannotSign:
-    ':information_source: A rule asks for signed approvals, and nothing can be signed. The operator has to set SIGNING_ROOTS, and PUBLIC_URL to an address with `https` (or `localhost`). Nothing was done; `/domain key` says how passkeys stand.',
+    ':information_source: A rule requires signed approvals, and signing isn’t set up. The operator has to set SIGNING_ROOTS, and PUBLIC_URL to an address with `https` (or `localhost`). Nothing was done; `/domain key` shows the passkeys.',
 } as const;
 
 export function publishedAlreadyNote(by: string, reader: string): string {
-  return `:information_source: ${by === reader ? 'You have' : `${mention(by)} has`} published this draft already. It waits for another admin to press Confirm.`;
+  return `:information_source: ${by === reader ? 'You' : mention(by)} already published this draft. Another admin has to press Confirm.`;
 }
 
 /** @param position from 1 */
@@ -309,32 +301,32 @@ export function savedNote(position: number): string {
 
 /** Why a draft was not confirmed. */
 export const NOT_PUBLISHED =
-  'This is not what was published any more: somebody has changed, discarded or confirmed the draft. Nothing was done. See how it is now with `/domain policy`; what was changed has to be published again.';
+  'The draft isn’t the published one anymore: someone changed, discarded or confirmed it. Nothing was done. See `/domain policy`; a changed draft has to be published again.';
 
 export function unknownWordText(word: string): string {
-  return `${code(`/domain policy ${word}`)} is nothing I know. \`/domain policy\` shows who decides what, \`/domain policy test renew cafe.rest 2\` tries a line, \`/domain policy replay 90\` tries the draft on past orders.`;
+  return `Unknown: ${code(`/domain policy ${word}`)}. \`/domain policy\` shows who approves what, \`/domain policy test renew cafe.rest 2\` tests a line, \`/domain policy replay 90\` tests the draft on past orders.`;
 }
 
 /** What is said in the forms of the draft. */
 export const DRAFT = {
   ruleGone:
-    'Somebody has changed or removed this rule since you opened it, and nothing of yours was saved. Close this and look at the rule again: /domain policy.',
+    'Someone changed or removed this rule since you opened it, so nothing was saved. Close this and check the rule again: /domain policy.',
   changedMeanwhile:
-    'Somebody has changed the draft since you opened this, and nothing was saved. Close this, look at /domain policy and open it again.',
-  unreadable: 'This rule cannot be read.',
+    'Someone changed the draft since you opened this, so nothing was saved. Close this and open it again from /domain policy.',
+  unreadable: 'This rule can’t be read.',
   nobodyHasRole: 'Pick at least one person or group.',
   ruleIntro: (currency: string) =>
-    `It is saved to the draft, which changes nothing until it is published. Amounts are in ${currency}.`,
-  fileIntro: 'Nothing is in force until it is published and another admin confirms it.',
-  tooLong: 'What is there now is too long for the field below. Attach the file that takes its place.',
+    `Saved to the draft, which changes nothing until it’s published. Amounts are in ${currency}.`,
+  fileIntro: 'Nothing is in force until it’s published and another admin confirms it.',
+  tooLong: 'The current text is too long for the field below. Attach a file to replace it.',
 } as const;
 
 /** A policy to start from, in the form that fills its roles. */
 export function startIntro({ name, rules }: StartingPoint, replacesRules: boolean): KnownBlock[] {
-  const replaced = replacesRules ? ' It takes the place of the rules of the draft.' : '';
+  const replaced = replacesRules ? ' It replaces the draft’s rules.' : '';
   return [
     section(
-      `*${START_LABELS[name]}*: ${rules.length} rules. Say who has which role; you can change every rule afterwards.${replaced}`,
+      `*${START_LABELS[name]}*: ${rules.length} rules. Choose the people for each role; you can change every rule afterwards.${replaced}`,
     ),
     ...rules.map((rule) => context(`• ${rule.rule_name}`)),
   ];
@@ -344,6 +336,6 @@ export const ROLE_LABELS: Readonly<Record<Role, string>> = {
   managers: 'Managers',
   finance: 'Finance',
   legal: 'Legal',
-  brand_owners: 'Owners of the brand',
+  brand_owners: 'Brand owners',
   security: 'Security',
 };

@@ -297,11 +297,11 @@ const moment = (label: string) =>
     { label, kind: 'text', placeholder: '2027-03-01 00:00:00' },
     filterSchema(
       momentOf,
-      'Give the moment as 2027-03-01 12:00:00, over JSON also with its UTC offset, or the day alone.',
+      'Enter the time as 2027-03-01 12:00:00, for JSON also with a UTC offset, or only the date.',
     ).optional(),
   );
 
-const ending = filterSchema(endingOf, 'Give the ending alone, such as rest.');
+const ending = filterSchema(endingOf, 'Enter only the ending, such as rest.');
 
 /** What a search asks for, with the options that one interface has (service API, section "Preregistration search"). */
 const searchFields = ({ json, xml }: AvailableInterfaces) =>
@@ -310,7 +310,7 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
       { label: 'Name', kind: 'text', placeholder: 'cafe', hint: 'Without its ending. Empty: all names.' },
       filterSchema(
         labelOf,
-        'Give the name without its ending: letters, digits and hyphens, such as cafe.',
+        'Enter the name without its ending: letters, digits and hyphens, such as cafe.',
       ).optional(),
     ),
     tld: field(
@@ -318,16 +318,16 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
       ending
         .refine(
           (text) => !text.includes('.'),
-          'Give the last part alone, such as uk; co.uk belongs in the field below.',
+          'Enter only the last part, such as uk; co.uk goes in the field below.',
         )
         .optional(),
     ),
-    subtld: typedField('Ending of several parts', { placeholder: 'co.uk' }, ending.optional()),
+    subtld: typedField('Ending with several parts', { placeholder: 'co.uk' }, ending.optional()),
     id: field(
-      { label: 'Id of the preregistration', kind: 'text' },
+      { label: 'Preregistration id', kind: 'text' },
       z
         .string()
-        .regex(/^[\w%*-]{1,64}$/, 'Give the preregistration’s id.')
+        .regex(/^[\w%*-]{1,64}$/, 'Enter the preregistration’s id.')
         .optional(),
     ),
     'prereg_config.confirmation_start': moment('Confirmation starts'),
@@ -335,42 +335,42 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
     'prereg_config.period_start': moment('Phase starts'),
     'prereg_config.period_end': moment('Phase ends'),
     operator: choiceField(
-      'How values are compared',
+      'Comparison',
       {
-        ...(json ? { EQUAL: 'EQUAL: exactly the same' } : {}),
-        ...(xml ? { like: 'like: alike, as the service sees it' } : {}),
+        ...(json ? { EQUAL: 'EQUAL: exact match' } : {}),
+        ...(xml ? { like: 'like: similar, as defined by the service' } : {}),
       },
       z.enum(['EQUAL', 'like']).optional().catch(undefined),
       {
-        hint: 'EQUAL is what the JSON interface shows, like what the XML interface shows. With EQUAL, % and * stand for nothing.',
+        hint: 'EQUAL is documented for JSON, like for XML. With EQUAL, % and * are no wildcards.',
         dispatches: true,
       },
     ),
     order: choiceField(
-      'Sorted by',
+      'Sort by',
       Object.fromEntries(ORDER_KEYS.map((key) => [key, fieldLabel(key)])),
       z.enum(ORDER_KEYS).optional().catch(undefined),
       { dispatches: true },
     ),
     order_mode: choiceField('Direction', { asc: 'Ascending' }, TYPED, {
-      hint: 'The document shows no other direction.',
+      hint: 'No other direction is documented.',
     }),
-    children: choiceField('Whose', { true: 'Those of sub-users too' }, TYPED_LINES, {
+    children: choiceField('Owners', { true: 'Include sub-users' }, TYPED_LINES, {
       kind: 'choices',
     }),
     limit: field(
-      { label: 'Records a page', kind: 'number', hint: `1 to ${MAX_LIMIT}; ${PAGE} when left empty.` },
+      { label: 'Records per page', kind: 'number', hint: `1 to ${MAX_LIMIT}, default ${PAGE}.` },
       z
         .string()
         .default(String(PAGE))
         .refine(
           (text) => isCount(text) && Number(text) >= 1 && Number(text) <= MAX_LIMIT,
-          `Give a whole number from 1 to ${MAX_LIMIT}: a message shows no more records.`,
+          `Enter a whole number from 1 to ${MAX_LIMIT}, the most a message can show.`,
         )
         .transform(Number),
     ),
     keys: choiceField(
-      'Show as well',
+      'Also show',
       {
         ...{ tmch_mark: 'Trademark claim', extension: 'Extension data', nsentry: 'Nameserver entries' },
         ...(xml ? { ownerc: 'Owner contact', zonec: 'Zone contact' } : {}),
@@ -382,14 +382,14 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
       {
         label: 'Other keys',
         kind: 'lines',
-        hint: 'Further fields of a record by their names at the service, one a line.',
+        hint: 'More fields of a record by their names at the service, one per line.',
       },
       z
         .array(z.string())
         .default([])
         .refine(
           (keys) => keys.length <= 10 && keys.every((key) => keyName.safeParse(key).success),
-          'Give at most 10 keys, one a line, of letters, digits and _, such as zonec.',
+          'Enter at most 10 keys, one per line, of letters, digits and _, such as zonec.',
         ),
     ),
   });

@@ -197,7 +197,7 @@ export function preregPage(query: PreregQuery, found: Preregistrations, via: Int
   const what = `preregistrations${formatQuery(query)}`;
   const buttons = actions('prereg', pageButtons(query, found));
   if (records.length === 0) {
-    const none = `There are no ${query.offset === 0 ? '' : 'more '}${escapeText(what)}.`;
+    const none = `No ${query.offset === 0 ? '' : 'more '}${escapeText(what)}.`;
     return message(none, [section(none), context(meaningOf(query, via)), ...buttons]);
   }
   const from = query.offset + 1;
@@ -215,7 +215,7 @@ export function preregPage(query: PreregQuery, found: Preregistrations, via: Int
     }),
     left.length > 0 &&
       context(
-        `There is no room here for ${escapeText(left.map(fieldLabel).join(', '))}: open a record to see them, or ask for fewer records.`,
+        `There’s no room for ${escapeText(left.map(fieldLabel).join(', '))}: open a record to see them, or reduce the number of records.`,
       ),
     context(meaningOf(query, via)),
     ...openMenu(records),
@@ -272,8 +272,8 @@ function meaningOf({ filters }: PreregQuery, via: Interface): string {
   const over = `Searched over the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
   if (Object.keys(filters).length === 0) return `${over}, without a filter.`;
   return via === 'json'
-    ? `${over} with EQUAL: a value has to be exactly the same.`
-    : `${over} with like: what counts as alike, and which sign stands for any text, is the service’s to say; nothing documents it.${Object.keys(filters).length > 1 ? ' The document shows one filter; several are sent one after the other, and all are taken to have to match.' : ''}`;
+    ? `${over} with EQUAL: exact match.`
+    : `${over} with like: how it compares, and its wildcards, aren’t documented.${Object.keys(filters).length > 1 ? ' Only one filter is documented; several are sent in sequence and assumed to all apply.' : ''}`;
 }
 
 function pageButtons(query: PreregQuery, { records, summary }: Preregistrations) {
@@ -329,7 +329,7 @@ export function preregRecords(
     ),
     ...shown.flatMap((record, index) => [...(index === 0 ? [] : [divider]), ...recordBlocks(record, now)]),
     ...(records.length > shown.length
-      ? [context(`And ${count(records.length - shown.length, 'more record')}: ask the domain service.`)]
+      ? [context(`${count(records.length - shown.length, 'more record')}: ask the domain service.`)]
       : []),
   ];
 }
@@ -365,8 +365,7 @@ function phaseLine(label: string, record: Preregistration, phase: Phase, now: Da
   const phases = phaseOf(record, phase);
   if (phases === undefined) return undefined;
   const { start, end } = phases;
-  const told = (at: string | undefined) =>
-    at === undefined ? 'a moment that is not told' : quote(momentCell(at));
+  const told = (at: string | undefined) => (at === undefined ? 'an unknown time' : quote(momentCell(at)));
   return `*${label}*: from ${told(start)} until ${told(end)}${formatEnd(end, now)}`;
 }
 
@@ -409,22 +408,22 @@ function failureText(error: ServiceError): string {
   const quoted = `${said === '' ? '' : ` It says: ${quote(said, 500)}`}${transaction}`;
   switch (error.kind) {
     case 'auth':
-      return `The service did not accept your linked account. Renew it with \`/domain link\`, then search again.${quoted}`;
+      return `The service refused your linked account. Link it again with \`/domain link\`, then search again.${quoted}`;
     case 'refused':
       return `The service refused this search.${quoted}`;
     case 'busy':
       return `The service is busy. Wait a minute, then search again.${quoted}`;
     case 'token_used':
-      return `The one-time token of this half minute is used up. Search again in ${count(Math.ceil((error.retryAfterMs ?? 0) / 1_000), 'second')}.`;
+      return `The current one-time token is already used. Search again in ${count(Math.ceil((error.retryAfterMs ?? 0) / 1_000), 'second')}.`;
     case 'unsupported':
     case 'invalid_input':
-      return `This search cannot be sent. ${escapeText(requestIssueText(error.issue ?? { code: 'not_sendable' }))}`;
+      return `This search can’t be sent. ${escapeText(requestIssueText(error.issue ?? { code: 'not_sendable' }))}`;
     case 'not_sent':
     case 'unknown_outcome':
     case 'invalid_response':
       return said === ''
-        ? `The service gave no answer that can be read. Search again in a few minutes; nothing was changed.${error.ctid === undefined ? '' : ` Client transaction ${code(error.ctid)}.`}`
-        : `The service gave no clear answer. Search again in a few minutes; nothing was changed.${quoted}`;
+        ? `The service’s response couldn’t be read. Nothing changed; search again in a few minutes.${error.ctid === undefined ? '' : ` Client transaction ${code(error.ctid)}.`}`
+        : `The service gave no clear answer. Nothing changed; search again in a few minutes.${quoted}`;
   }
 }
 
@@ -447,28 +446,28 @@ export function tieText(tie: SearchTie): string {
 }
 
 export const equalAndXmlText = (xml: SearchTie) =>
-  `EQUAL goes over the JSON interface alone, and ${tieText(xml)} over the XML interface alone. Choose like, or leave the other out.`;
+  `EQUAL needs the JSON interface, and ${tieText(xml)} needs XML. Choose like, or leave the other out.`;
 export const XML_OUT_OF_REACH =
-  'This goes over the service’s XML interface alone, whose address is not set here. Ask whoever runs me to set SERVICE_XML_URL.';
+  'This needs the service’s XML interface, and its address isn’t set. Ask your operator to set SERVICE_XML_URL.';
 export const NO_WILDCARDS =
-  'EQUAL finds exactly what is typed: % and * stand for nothing else. Give the whole value, or choose the operator like, which goes over XML.';
+  'EQUAL finds exact matches: % and * are no wildcards. Enter the full value, or choose like, which uses XML.';
 
 export const NO_OFFSET =
-  'Over XML, which this search goes over, the document shows moments without a UTC offset: 2027-03-01 12:00:00.';
+  'This search uses XML, where times are documented without a UTC offset: 2027-03-01 12:00:00.';
 
 /** The same for a name on a line. */
 export function noWildcardsText(reachesXml: boolean): string {
   const advice = reachesXml
-    ? 'Give the whole name, or open the form with `/domain prereg` and choose the operator like.'
-    : 'Give the whole name.';
-  return `Nothing was searched for. Your account searches for exactly what is typed, so % and * stand for nothing. ${advice}`;
+    ? 'Enter the full name, or open the form with `/domain prereg` and choose like.'
+    : 'Enter the full name.';
+  return `Nothing was searched. Your account only finds exact matches, so % and * are no wildcards. ${advice}`;
 }
 
 export const GIVE_ONE_NAME =
-  'Give one name to search for, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.';
-export const LIST_OVER = 'This list cannot be turned any more. Search again with `/domain prereg`.';
+  'Give one name, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.';
+export const LIST_OVER = 'These pages are no longer available. Search again with `/domain prereg`.';
 export const preregGoneText = (name: string) =>
-  `There is no preregistration of ${code(name)} any more. Search again with \`/domain prereg\`.`;
+  `${code(name)} has no preregistration anymore. Search again with \`/domain prereg\`.`;
 
 /** What only the XML interface has for a search. */
 export const XML_HAS = 'Searches with like, an order or further keys';

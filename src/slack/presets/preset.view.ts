@@ -26,8 +26,8 @@ export function presetList(page: Page<Preset>, mayEdit: boolean): Message {
   const add = button('preset_add', 'Add a preset…', 'new', { style: 'primary' });
   const text =
     page.total === 0
-      ? 'There are no presets yet. They are named sets of contacts or nameservers that forms offer.'
-      : 'Presets that forms offer';
+      ? 'No presets yet. A preset is a named set of contacts or nameservers that forms offer.'
+      : 'Presets';
   return message(text, [
     section(page.total === 0 ? text : `*${text}*`),
     ...page.shown.flatMap((preset): AnyBlock[] => [
@@ -35,7 +35,7 @@ export function presetList(page: Page<Preset>, mayEdit: boolean): Message {
       ...(mayEdit ? actions(`preset_${preset.id}`, buttonsOf(preset)) : []),
     ]),
     ...pageControls('presets', page, PRESETS_SHOWN),
-    ...(mayEdit ? actions('presets', [add]) : [context('Approvers and admins change them.')]),
+    ...(mayEdit ? actions('presets', [add]) : [context('Approvers and admins can change them.')]),
   ]);
 }
 
@@ -60,22 +60,22 @@ function buttonsOf({ id, name }: Preset) {
 export function presetIssueText(issue: PresetIssue): string {
   switch (issue) {
     case 'no_name':
-      return 'Give it a name, such as “Our DNS”.';
+      return 'Enter a name, such as “Our DNS”.';
     case 'long_name':
       return 'Use at most 60 characters.';
     case 'nothing_given':
       return 'Fill in at least one.';
     case 'not_an_id':
-      return 'Give the contact’s id at the domain service, a whole number.';
+      return 'Enter the contact’s id at the domain service, a whole number.';
     case 'too_many':
-      return 'Give at most 13 nameservers.';
+      return 'Enter at most 13 nameservers.';
     default:
       return zoneIssueText(issue.host);
   }
 }
 
 export const PRESETS_NOT_YOURS =
-  'Only approvers and admins change presets: they decide which contacts and nameservers a name gets.';
-export const PRESET_GONE = 'This preset is gone. Close this and look at `/domain presets` again.';
-export const PRESET_NAME_TAKEN = 'Another preset is called so. Choose another name.';
+  'Only approvers and admins can change presets: they decide the contacts and nameservers of names.';
+export const PRESET_GONE = 'This preset is gone. Close this and check `/domain presets`.';
+export const PRESET_NAME_TAKEN = 'Another preset has this name. Choose another one.';
 export const presetSavedText = (name: string) => `Saved: “${quote(name)}”. Forms offer it from now on.`;

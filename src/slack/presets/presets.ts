@@ -64,7 +64,7 @@ const CONTENT: Readonly<Record<PresetKind, z.ZodRawShape>> = {
 const declaredFor = (kind: PresetKind) =>
   z.object({
     preset_name: typedField('Name', { placeholder: 'Our DNS', isNeeded: true }, TYPED_OR_EMPTY),
-    kind: choiceField('What it holds', { contacts: 'Contacts', nameservers: 'Nameservers' }, TYPED, {
+    kind: choiceField('Contents', { contacts: 'Contacts', nameservers: 'Nameservers' }, TYPED, {
       dispatches: true,
       isNeeded: true,
     }),
@@ -171,7 +171,7 @@ export const presets = {
   commands: [
     {
       usage: 'presets',
-      summary: 'Show named sets of contacts and nameservers that forms offer; approvers change them',
+      summary: 'Named sets of contacts and nameservers for forms',
       example: '/domain presets',
       run: async (call: CommandCall) => call.respond(await presetsPage(call, 0)),
     },

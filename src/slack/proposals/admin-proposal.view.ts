@@ -27,9 +27,9 @@ export type AdminProposal = ProposalOf<'settings' | 'prices'>;
 export const MAX_WAITING_PRICES = 100;
 
 const WHY = {
-  settings: 'This changes who decides about orders, so *another admin* has to confirm it.',
+  settings: 'This changes who can approve orders, so *another admin* has to confirm it.',
   prices:
-    'These prices are new or lower, so a rule, a mandate or a budget lets more through. *Another admin* has to confirm them.',
+    'These prices are new or lower, so a rule, mandate or budget allows more. *Another admin* has to confirm them.',
 } satisfies Record<AdminProposal['kind'], string>;
 
 type AdminChange = Extract<ProposedChange, { readonly kind: AdminProposal['kind'] }>;
@@ -57,7 +57,7 @@ export function proposalBlocks(
 ): (SectionBlock | ActionsBlock | ContextBlock)[] {
   const { id, kind, proposer, expiresAt } = proposal;
   const confirm = button('settings_confirm', 'Confirm', id, { style: 'primary' });
-  const drop = button('settings_dismiss', 'Drop it', id, { style: 'danger' });
+  const drop = button('settings_dismiss', 'Discard', id, { style: 'danger' });
   return [
     section(
       `:hourglass_flowing_sand: *${mention(proposer)} wants to change ${kind === 'settings' ? 'the settings' : 'the price list'}.* ${WHY[kind]}`,
@@ -65,7 +65,7 @@ export function proposalBlocks(
     ...lines(changeLines(proposal, locale)),
     ...proposalActions(proposal, proposer === userId ? [drop] : [confirm, drop]),
     context(
-      `${expiresAt === undefined ? '' : `It waits until ${moment(expiresAt)}. `}Nothing of it holds before it is confirmed.`,
+      `${expiresAt === undefined ? '' : `Open until ${moment(expiresAt)}. `}Nothing takes effect before it’s confirmed.`,
     ),
   ];
 }
@@ -73,8 +73,8 @@ export function proposalBlocks(
 export function adminProposalView(proposal: AdminProposal): ProposalView {
   return {
     question(reader) {
-      const what = proposal.kind === 'settings' ? 'Changed settings wait' : 'Changed prices wait';
-      const shown = message(`${what} for your confirmation`, proposalBlocks(proposal, reader));
+      const what = proposal.kind === 'settings' ? 'Changed settings need' : 'Changed prices need';
+      const shown = message(`${what} your confirmation`, proposalBlocks(proposal, reader));
       return { ...shown, textOnlyHint: buttonsHint('/domain settings') };
     },
     ended({ locale }) {
@@ -87,36 +87,32 @@ export function adminProposalView(proposal: AdminProposal): ProposalView {
 function endOf({ proposer, state, endedBy = '' }: AdminProposal): readonly [string, string] {
   if (state === 'confirmed')
     return [
-      'Confirmed: it holds from now on',
-      `:white_check_mark: *Confirmed.* ${mention(proposer)} asked for it, ${mention(endedBy)} confirmed it; it holds from now on. What changed:`,
+      'Confirmed: it applies from now on',
+      `:white_check_mark: *Confirmed.* Requested by ${mention(proposer)}, confirmed by ${mention(endedBy)}; it applies from now on. Changes:`,
     ];
   if (state === 'withdrawn')
-    return [
-      'Dropped: nothing was changed',
-      `:wastebasket: *Dropped by ${mention(endedBy)}.* Nothing of it was changed:`,
-    ];
-  const why = state === 'expired' ? 'Nobody confirmed it in time.' : 'It has changed since it was asked for.';
-  return ['It does not wait any more: nothing was changed', `:hourglass: ${why} Nothing of it was changed:`];
+    return ['Discarded: nothing changed', `:wastebasket: *Discarded by ${mention(endedBy)}.* Not applied:`];
+  const why = state === 'expired' ? 'No one confirmed it in time.' : 'It changed since it was requested.';
+  return ['No longer open: nothing changed', `:hourglass: ${why} Not applied:`];
 }
 
 /** Why a confirmation changed nothing, whatever was confirmed. */
 export const NOT_CONFIRMED = {
-  gone: 'This does not wait any more: somebody confirmed or dropped it, or its time ran out. If it is still wanted, do it again.',
-  changed:
-    'This was not confirmed, because it has changed since it was shown. Check it as it is now, then confirm again.',
-  nothingLeft: 'This was not confirmed: someone has already changed it, and nothing of the request is left.',
+  gone: 'This is no longer open: it was confirmed, discarded or has expired. Request it again if you still need it.',
+  changed: 'This wasn’t confirmed, because it changed since it was shown. Check it again, then confirm.',
+  nothingLeft: 'This wasn’t confirmed: someone already changed it, and nothing is left to confirm.',
   ownToAdmin: (command: string) =>
-    `You asked for this, so *another admin* has to confirm it. A workspace admin or owner can type ${code(command)} and press Confirm.`,
-  own: 'You asked for this, so somebody else has to confirm it.',
+    `You requested this, so *another admin* has to confirm it. A workspace admin or owner can use ${code(command)} and press Confirm.`,
+  own: 'You requested this, so someone else has to confirm it.',
   notAnAdmin: 'Only admins can do this.',
-  unsigned: 'It needs your signature. Press Confirm to get a link.',
-  impossible: (why: string) => `Nothing was changed. ${why}`,
+  unsigned: 'A rule requires your signature. Press Confirm to get a link.',
+  impossible: (why: string) => `Nothing changed. ${why}`,
 } as const;
 
 /** Why the wait begins, for the proposer; mrkdwn. */
 export function waitsText(change: AdminChange & { readonly expiresAt: Date }, locale: string): string[] {
   return [
-    `:hourglass_flowing_sand: *Waits for another admin*, until ${moment(change.expiresAt)}. ${WHY[change.kind]} Until then nothing of this changes:`,
+    `:hourglass_flowing_sand: *Waiting for another admin*, until ${moment(change.expiresAt)}. ${WHY[change.kind]} Not applied until then:`,
     ...changeLines(change, locale),
   ];
 }
@@ -124,6 +120,6 @@ export function waitsText(change: AdminChange & { readonly expiresAt: Date }, lo
 /** Says who is asked to confirm, and what to do where nobody is. @param command shows the button, too */
 export function askedText(asked: readonly string[], command: string): string {
   return asked.length === 0
-    ? `:warning: *I know of no other admin to ask*: nobody confirms alone what they asked for. A workspace admin or owner can type ${code(command)} and press Confirm. If you are the only one, have somebody made an admin of the workspace, or add their id to \`ADMINS\` where I run.`
+    ? `:warning: *I know no other admin to ask*, and no one can confirm their own change. A workspace admin or owner can use ${code(command)} and press Confirm. If you’re the only one, make someone an admin of the workspace, or add their id to \`ADMINS\` where I run.`
     : `Waiting for ${asked.map(mention).join(' or ')} to confirm.`;
 }

@@ -24,7 +24,7 @@ export async function proposeToAdmins(
   const expiresAt = new Date(proposedAt.getTime() + approvalTtl);
   await context.proposals.propose({ ...change, proposer: person.id, proposedAt, expiresAt });
   acknowledge();
-  context.log.info({ by: person.id, change: change.payload }, 'a change waits for an admin');
+  context.log.info({ by: person.id, change: change.payload }, 'a change needs an admin’s confirmation');
   context.notifyDue();
   const asked = askedText(await otherAdmins(context, person.id), '/domain settings');
   return [...waitsText({ ...change, expiresAt }, await context.directory.localeOf(person.id)), asked];

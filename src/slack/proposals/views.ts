@@ -98,7 +98,7 @@ export async function knownOfLapse(
   const [waiting, impact] = await Promise.all([
     context.expiry.find(name).then((domain) => waitingNow(context, domain)),
     look.catch((err: unknown) => {
-      context.log.error({ err, name }, 'looking what hangs on a name');
+      context.log.error({ err, name }, 'checking the impact on a name');
       return 'unseen' as const;
     }),
   ]);

@@ -79,7 +79,7 @@ const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly look
   },
   approval_escalate_to: {
     name: 'approval_escalate_groups',
-    look: { label: 'Groups that are called then', kind: 'groups' },
+    look: { label: 'Escalate to groups', kind: 'groups' },
   },
 };
 
@@ -294,10 +294,7 @@ async function openSettings(call: Interaction): Promise<void> {
     await openForm(call, settingsForm, origin);
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
-    call.context.log.warn(
-      { err: error },
-      'Slack does not take the settings with their pickers: shown as texts',
-    );
+    call.context.log.warn({ err: error }, 'Slack doesn’t accept the settings with pickers: shown as text');
     const current = await call.context.savedSettings();
     const { approvers, approval_escalate_to } = settingsAsText(current);
     const view = await renderForm(settingsForm, call, origin, { approvers, approval_escalate_to });
@@ -350,7 +347,7 @@ export const settings = {
   commands: [
     {
       usage: 'settings',
-      summary: 'Change who approves, what waits for approval and when reminders go out',
+      summary: 'Approvals, reminders and channels',
       example: '/domain settings',
       run: openSettings,
     },

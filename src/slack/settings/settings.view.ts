@@ -22,9 +22,9 @@ import { type FieldLook, noticeView, optionsOf } from '../kit/form.ts';
 
 /** What a channel that is left empty means. */
 const EMPTY_CHANNELS = {
-  approval_channel: 'Empty: orders are shown only where they were asked for.',
-  alert_channel: 'Empty: the channel of the expiry reminders.',
-  report_channel: 'Empty: the channel of the expiry reminders.',
+  approval_channel: 'Empty: orders are shown only where they were requested.',
+  alert_channel: 'Empty: the reminder channel.',
+  report_channel: 'Empty: the reminder channel.',
   reminder_channel: 'Empty: no reminders.',
 } satisfies Readonly<Record<ChannelSetting, string>>;
 
@@ -32,18 +32,18 @@ const EMPTY_CHANNELS = {
 export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
   approvers: { label: 'Approvers', kind: 'people' },
   approvals_required: {
-    label: 'Approvals needed for an order',
+    label: 'Approvals needed per order',
     kind: 'number',
-    hint: 'What waits already needs the larger of this and the number that it was asked with.',
+    hint: 'Pending orders need the larger of this and the number they were requested with.',
   },
   approval_tasks: {
-    label: 'Tasks that wait for approval',
+    label: 'Tasks that need approval',
     kind: 'picks',
     options: ORDER_TASK_NAMES.map((name) => ({
       value: name,
       text: `${name}: ${taskNamed(name).words.title}`,
     })),
-    hint: 'The others are carried out at once, unless a rule of /domain policy says otherwise.',
+    hint: 'Others are carried out at once, unless a rule of /domain policy says otherwise.',
   },
   approval_ttl: {
     label: 'An order expires after',
@@ -55,41 +55,41 @@ export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
     label: 'Approvers are reminded after',
     kind: 'text',
     placeholder: '4h',
-    hint: 'Once an order, with the same units.',
+    hint: 'Once per order, in the same units.',
   },
   allow_self_approval: {
     label: 'May an approver approve their own order?',
     kind: 'choice',
-    options: optionsOf({ false: 'No, somebody else has to', true: 'Yes' }),
+    options: optionsOf({ false: 'No, someone else has to', true: 'Yes' }),
   },
   approval_channel: {
-    label: 'Channel where approvers find every order',
+    label: 'Channel with every pending order',
     kind: 'channel',
     hint: EMPTY_CHANNELS.approval_channel,
   },
   approval_escalate_after: {
-    label: 'Others are called after',
+    label: 'Escalate after',
     kind: 'text',
     placeholder: '24h',
-    hint: 'Once an order that still waits, with the same units.',
+    hint: 'Once per pending order, in the same units.',
   },
   approval_escalate_to: {
-    label: 'Who is called then',
+    label: 'Escalate to',
     kind: 'people',
-    hint: 'Nobody, and no group: the admins.',
+    hint: 'No one, and no group: the admins.',
   },
   alert_channel: {
-    label: 'Channel of alarms about names',
+    label: 'Alert channel',
     kind: 'channel',
     hint: EMPTY_CHANNELS.alert_channel,
   },
   report_channel: {
-    label: 'Channel of the monthly report on money',
+    label: 'Channel of the monthly money report',
     kind: 'channel',
     hint: EMPTY_CHANNELS.report_channel,
   },
   reminder_channel: {
-    label: 'Channel of the expiry reminders',
+    label: 'Reminder channel',
     kind: 'channel',
     hint: EMPTY_CHANNELS.reminder_channel,
   },
@@ -100,12 +100,12 @@ export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
     hint: 'Whole numbers, separated by commas.',
   },
   reminder_cron: {
-    label: 'When reminders go out',
+    label: 'Reminder schedule',
     kind: 'text',
     placeholder: '0 9 * * *',
     hint: 'A cron line: minute, hour, day of the month, month, day of the week. 0 9 * * 1-5 is 9:00 from Monday to Friday.',
   },
-  reminder_timezone: { label: 'In which time zone', kind: 'text', placeholder: 'Europe/Berlin' },
+  reminder_timezone: { label: 'Time zone', kind: 'text', placeholder: 'Europe/Berlin' },
 };
 
 const LOOKS: ReadonlyMap<string, FieldLook> = new Map(Object.entries(SETTING_LOOKS));
@@ -152,27 +152,27 @@ function freedTasks({ before, after }: SettingChange): string[] {
     const tasks = freed.filter((task) => of(taskNamed(task)));
     return tasks.length === 0
       ? []
-      : [`:warning: ${tasks.join(', ')}: ${words} and no longer waits for approval.`];
+      : [`:warning: ${tasks.join(', ')}: ${words} and no longer needs approval.`];
   });
 }
 
 export function noMemberText(name: string): string {
-  return `${name} is not a member of this workspace. Take them out.`;
+  return `${name} isn’t a member of this workspace. Remove them.`;
 }
 
-export const NO_APPROVERS = 'These groups have no members, so nobody could approve. Name somebody.';
+export const NO_APPROVERS = 'These groups have no members, so no one could approve. Choose someone.';
 
 /** Said of more approvals than there are people. */
 export function tooFewText(people: number, needed: number): string {
-  return `There ${people === 1 ? 'is' : 'are'} ${count(people, 'approver')}: an order that needs ${needed} could never go out.`;
+  return `There ${people === 1 ? 'is' : 'are'} ${count(people, 'approver')}: an order that needs ${needed} could never be approved.`;
 }
 
 /** What a channel is told when it is chosen, which also shows whether the bot may post there. */
 const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
-  approval_channel: ':ballot_box_with_check: Orders that wait for approval are shown here from now on',
-  alert_channel: ':rotating_light: Alarms about names come here from now on',
-  report_channel: ':moneybag: The report on each month’s money comes here from now on',
-  reminder_channel: ':calendar: Reminders of expiring domains come here from now on',
+  approval_channel: ':ballot_box_with_check: Pending orders are shown here from now on',
+  alert_channel: ':rotating_light: Alarms about names are posted here from now on',
+  report_channel: ':moneybag: The monthly money report is posted here from now on',
+  reminder_channel: ':calendar: Expiry reminders are posted here from now on',
 };
 
 export function chosenChannelText(name: ChannelSetting, by: string): string {
@@ -182,24 +182,24 @@ export function chosenChannelText(name: ChannelSetting, by: string): string {
 /** What is said about saving. */
 export const SETTINGS = {
   intro:
-    'What you save here wins over the environment. Who changed what stands in the audit log. I have to be in each channel that you choose: `/invite @Domain Steward`.',
-  changedMeanwhile: 'Somebody changed the settings meanwhile. Close this and open it again.',
-  same: 'Nothing was changed.',
-  saved: ':white_check_mark: Saved. It holds from now on, over what the environment says.',
+    'These settings override the environment. Changes are in the audit log. Invite me to each channel you choose: `/invite @Domain Steward`.',
+  changedMeanwhile: 'Someone changed the settings meanwhile. Close this and open it again.',
+  same: 'Nothing changed.',
+  saved: ':white_check_mark: Saved. It applies from now on and overrides the environment.',
   /** More approvals are asked for than there are approvers before the new ones are confirmed. */
-  apart: 'The new approvers wait for another admin: save them first, and raise this once they are confirmed.',
+  apart:
+    'The new approvers need another admin’s confirmation: save them first, and raise this once they’re confirmed.',
 } as const;
 
 export function moreWaitText(left: number): string {
-  return `${count(left, 'more change')} waits; decide about these first.`;
+  return `${count(left, 'more change')} waiting; decide about these first.`;
 }
 
 /** Where what matters is told besides Slack, with a button that tries it. @param hosts of the addresses */
 export function webhookBlocks(hosts: readonly string[]): (ActionsBlock | ContextBlock)[] {
-  if (hosts.length === 0)
-    return [context(`Nothing is told besides Slack: ${code('WEBHOOK_URLS')} is not set where I run.`)];
+  if (hosts.length === 0) return [context(`No webhooks: ${code('WEBHOOK_URLS')} isn’t set.`)];
   return [
-    context(`What matters is told besides Slack at ${hosts.map(code).join(', ')}.`),
+    context(`Webhooks go to ${hosts.map(code).join(', ')}.`),
     ...actions('webhooks', [button('webhook_test', 'Send a test', 'all')]),
   ];
 }
@@ -207,14 +207,12 @@ export function webhookBlocks(hosts: readonly string[]): (ActionsBlock | Context
 /** What `doctor` finds, with a button that lets it look. */
 export function examineBlocks(): (ActionsBlock | ContextBlock)[] {
   return [
-    context(
-      'Every setting, those of the environment too, can be tried for real, as `doctor` does where I run.',
-    ),
-    ...actions('examine', [button('settings_check', 'Try all settings', 'all')]),
+    context('Check every setting, including the environment’s, as `doctor` does.'),
+    ...actions('examine', [button('settings_check', 'Check all settings', 'all')]),
   ];
 }
 
-const EXAMINED = 'Settings tried';
+const EXAMINED = 'Settings checked';
 const OUTCOMES: Readonly<Record<Finding['outcome'], string>> = {
   wrong: ':x:',
   warning: ':warning:',
@@ -232,7 +230,7 @@ export function examinedView(found: readonly Finding[], summary: string | undefi
       `${OUTCOMES[outcome]} *${escapeText(subject)}*: ${escapeText([text, ...present([action])].join(' '))}`,
   );
   return noticeView(EXAMINED, [
-    section(summary ?? 'Every setting is being tried. It may take a minute; this page shows what is found.'),
+    section(summary ?? 'Checking every setting. It may take a minute; results appear here.'),
     ...lines(shown),
   ]);
 }
@@ -240,6 +238,6 @@ export function examinedView(found: readonly Finding[], summary: string | undefi
 /** @param hosts of the addresses that get a test */
 export function webhookTestText(hosts: readonly string[]): string {
   return hosts.length === 0
-    ? `There is nothing to test: ${code('WEBHOOK_URLS')} is not set where I run.`
-    : `A test is on its way to ${hosts.map(code).join(', ')}. Look whether it arrived; where it is not taken, I write to the admins.`;
+    ? `There’s nothing to test: ${code('WEBHOOK_URLS')} isn’t set.`
+    : `Sending a test to ${hosts.map(code).join(', ')}. Check whether it arrived; if it fails, I’ll message the admins.`;
 }

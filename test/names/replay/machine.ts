@@ -23,7 +23,7 @@ import type { Sequence, Step } from './sequence.ts';
 export interface Known {
   readonly date: string | undefined;
   readonly source: string | undefined;
-  /** A renewal that the registry does not show yet. */
+  /** A renewal not shown by the registry yet. */
   readonly renewedUntil: string | undefined;
   readonly deletedAt: string | undefined;
   readonly doubt: string | undefined;

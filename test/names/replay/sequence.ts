@@ -2,7 +2,7 @@ import type { RdapAnswer } from '../../../src/registry/rdap/client.ts';
 import { seeded } from '../../support/seeded.ts';
 
 /*
- * Random lives of a name: what its registry and the DNS answer, what orders and people do. A name has a true state, and
+ * Random lives of a name: whregistry checked and the DNS answer, what orders and people do. A name has a true state, and
  * every answer shows it in one of the ways in which registries and resolvers do.
  */
 

@@ -306,7 +306,7 @@ describe('when too much goes wrong', () => {
     const outcome = await resume(order.id, 'U0ALICE');
     expect(outcome).toMatchObject({ ok: false, refusal: { code: 'approvals_missing' } });
     expect(outcome.ok ? '' : refusalText(outcome.refusal)).toMatch(
-      /it needs 1 of .*<@U0CAROL>.* presses \*Go on\*, too/,
+      /it now also needs 1 of .*<@U0CAROL>.* Approvers press \*Continue\* too/,
     );
     expect(await sentAfter(order)).toBe(0);
     expect(await resume(order.id, 'U0CAROL')).toMatchObject({ ok: true });

@@ -8,35 +8,32 @@ describe('an account that cannot be linked', () => {
   it.each<[LinkRefusal, string]>([
     [
       { code: 'not_accepted', said },
-      'The service did not accept these credentials. Check them and try again. It says: E0001 Wrong password (transaction 20261122-1)',
+      'The service didn’t accept these credentials. Check them and try again. It says: E0001 Wrong password (transaction 20261122-1)',
     ],
     [
       { code: 'not_accepted', said: { words: 'E0001', stid: undefined } },
-      'The service did not accept these credentials. Check them and try again. It says: E0001',
+      'The service didn’t accept these credentials. Check them and try again. It says: E0001',
     ],
     [
       { code: 'not_accepted', said: undefined },
-      'The service did not accept these credentials. Check them and try again.',
+      'The service didn’t accept these credentials. Check them and try again.',
     ],
     [
       { code: 'not_sendable', issue: { code: 'token_malformed' } },
-      'A token has six digits. Type the one that your device shows.',
+      'A token has six digits. Enter the one on your device.',
     ],
-    [
-      { code: 'busy', said: undefined },
-      'The service is busy, so nothing was stored. Wait a minute and try again.',
-    ],
+    [{ code: 'busy', said: undefined }, 'The service is busy, so nothing was saved. Try again in a minute.'],
     [
       { code: 'token_used', retryAfterMs: 18_500 },
-      'The token of this half minute has been used already, so nothing was stored. Try again in 19 seconds.',
+      'The current one-time token is already used, so nothing was saved. Try again in 19 seconds.',
     ],
     [
       { code: 'no_clear_answer', said: undefined },
-      'The service did not answer, so nothing was stored. Try again in a few minutes.',
+      'The service didn’t respond, so nothing was saved. Try again in a few minutes.',
     ],
     [
       { code: 'no_clear_answer', said },
-      'The service gave no clear answer, so nothing was stored. Try again in a few minutes. It says: E0001 Wrong password (transaction 20261122-1)',
+      'The service gave no clear answer, so nothing was saved. Try again in a few minutes. It says: E0001 Wrong password (transaction 20261122-1)',
     ],
   ])('%j is told in words', (refusal, words) => {
     expect(formatLinkRefusal(refusal)).toBe(words);

@@ -121,7 +121,7 @@ test('who linked the team’s account and left is told when Slack takes messages
   await lookAt();
   await notifications.open(departureOf(ACCOUNT, 'U0BOB'), now());
   await lookAt();
-  expect(told()).toEqual([expect.stringContaining('<@U0BOB> has left the workspace')]);
+  expect(told()).toEqual([expect.stringContaining('<@U0BOB> left the workspace')]);
   expect(workspace.messages('D0BOB')).toHaveLength(toBob);
 });
 

@@ -31,9 +31,9 @@ test('twenty are told by direct message, and the thread calls the others and gro
 test('the reason is quoted and pings nobody, and what was not known is said', () => {
   const said = emergencyReply(order, event({ isImpactUnknown: true }), NOBODY_CALLED).text;
   expect(said).toContain('“The &lt;shop&gt; is down”');
-  expect(said).toContain('What hangs on the name was not known yet');
+  expect(said).toContain('The impact wasn’t known yet');
   expect(emergencyNotice(order, event()).text).toContain('“The &lt;shop&gt; is down”');
-  expect(emergencyNotice(order, event()).text).toContain('open for review until another admin signs it off');
+  expect(emergencyNotice(order, event()).text).toContain('Another admin has to sign it off');
 });
 
 test('the review is closed by who signs it off', () => {

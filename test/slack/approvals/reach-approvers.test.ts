@@ -112,7 +112,7 @@ const about = (order: Order, channel: string): Message[] =>
 const told = (order: Order, channel: string): string[] =>
   about(order, channel)
     .map(textOf)
-    .filter((text) => /still waits|has waited/.test(text));
+    .filter((text) => /still waiting|has been waiting/.test(text));
 
 test('approvers who have the card by direct message are reminded there, at 7:00 of their own morning', async () => {
   const order = await waiting();
@@ -175,7 +175,7 @@ test('an order over a budget is brought to the admins, and calls no admin who as
   expect(card && buttonsOf(card)).toContain('order_approve');
   expect(more).toEqual([]);
   const thread = about(order, 'D0ALICE').map(textOf).join('\n');
-  expect(thread).toContain('<@U0ADA> or <@U0DAVE> has to approve it besides.');
+  expect(thread).toContain('<@U0ADA> or <@U0DAVE> has to approve it too.');
 
   const noon = at('2026-11-24T12:00:00Z');
   await remind(order, noon);
@@ -183,7 +183,7 @@ test('an order over a budget is brought to the admins, and calls no admin who as
   expect(told(order, 'D0ADA')).toHaveLength(1);
   expect([...told(order, 'D0BOB'), ...told(order, 'D0CAROL')], 'theirs is not missing').toEqual([]);
   expect(about(order, 'D0ALICE').map(textOf).join('\n')).toContain(
-    'still waits for approval. <@U0ADA>, <@U0DAVE>',
+    'is still waiting for approval. <@U0ADA>, <@U0DAVE>',
   );
 
   const crowded = await waiting();
@@ -252,13 +252,13 @@ test('those who are named are called once, people and members of groups, but not
   await notify(order, noon);
   expect(told(order, 'D0ADA')).toHaveLength(1);
   expect(told(order, 'D0ADA')[0]).toMatch(
-    /asked by <@U0ALICE>, has waited for approval since .*\. <@U0BOB>, <!subteam\^S0APPROVERS> can approve it\. See it with `\/domain order/,
+    /requested by <@U0ALICE>, has been waiting for approval since .*\. <@U0BOB>, <!subteam\^S0APPROVERS> can approve it\. See it with `\/domain order/,
   );
   expect(told(order, 'D0CAROL')).toHaveLength(1);
   expect([...told(order, 'D0ALICE'), ...told(order, 'D0BOB')]).toEqual([]);
   expect(told(order, 'C0DOMAINS')).toHaveLength(1);
   expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain(
-    'still waits for approval. <@U0ADA>, <@U0ALICE>, <!subteam^S0APPROVERS> should know. I messaged <@U0ADA>, <@U0CAROL>.',
+    'is still waiting for approval. <@U0ADA>, <@U0ALICE>, <!subteam^S0APPROVERS> should know. I messaged <@U0ADA>, <@U0CAROL>.',
   );
 });
 

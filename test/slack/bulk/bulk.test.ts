@@ -18,7 +18,7 @@ const plan = (given: Partial<BulkPlan> = {}): BulkPlan => ({
 
 test('a file of which no row is fine says what to do, with the right number of rows', () => {
   const one = JSON.stringify(planMessage(plan(), undefined, []).blocks);
-  expect(one).toContain('Transfer: none of 1 row can be asked for.* Correct the file, and give it again');
+  expect(one).toContain('Transfer: none of 1 row can be requested.* Fix the file and try');
   expect(one).toContain('`/domain bulk transfer`');
   expect(one).toContain('*1 row is left out*: see the file');
   const [row] = plan().leftOut;
@@ -45,9 +45,7 @@ test('prices of several periods are not said to be those of one', () => {
   });
   expect(costFact(cost(1, 1), undefined)).not.toContain('times');
   expect(costFact(cost(2, 2), undefined)).toContain('Counted as 2 times the price of 1 year.');
-  expect(costFact(cost(1, 2, 3), undefined)).toContain(
-    'Several years count as that many times the price of 1 year.',
-  );
+  expect(costFact(cost(1, 2, 3), undefined)).toContain('Counted once per year the price of 1 year.');
 });
 
 test('rows that failed for one reason stand together, though each answer names its own name', () => {

@@ -43,14 +43,10 @@ test('an owner who has left is not told, so that the common channel is', async (
 });
 
 test.each([
-  ['not_in_channel', 'I am not in this channel. Invite me with /invite @Domain Steward.', true],
+  ['not_in_channel', 'I’m not in this channel. Invite me with /invite @Domain Steward.', true],
   ['is_archived', 'the channel is archived. Choose another one.', false],
-  ['restricted_action', 'only some people may. Have an admin of the workspace let me', false],
-  [
-    'ekm_access_denied',
-    'Slack refuses this (ekm_access_denied). If it stays so, tell whoever runs me.',
-    false,
-  ],
+  ['restricted_action', 'only some people may post. Ask a workspace admin to allow me', false],
+  ['ekm_access_denied', 'Slack refused this (ekm_access_denied). If it persists, tell your operator.', false],
 ])('%s is told to admins, and what mends it', async (code, words, isInvited) => {
   const bot = await morning(`${code.replaceAll('_', '-')}.rest`);
   // A refusal that is not known may pass within a minute.

@@ -78,24 +78,24 @@ test('what waiting costs stands beside the name, and nothing where nothing is kn
   const renewal = await costs([price('renew', 1_800)]);
   const both = await costs([price('renew', 1_800), price('restore', 8_000)]);
   expect(shown(digestHead(head([given]), renewal))).toContain(
-    '*cafe.rest* · 7 days · renew until 20 Jun, about €18.00\n' +
-      'then at your own risk until 4 Aug, then by hand no price until 3 Sept',
+    '*cafe.rest* · 7 days · renew by 20 Jun, about €18.00\n' +
+      'then late renewal (not guaranteed) until 4 Aug, then restore no price until 3 Sept',
   );
   const message = digestHead(head([given]), both);
-  expect(shown(message)).toContain('then by hand for about €98.00 until 3 Sept');
+  expect(shown(message)).toContain('then restore for about €98.00 until 3 Sept');
   expect(message.text, 'for a lock screen').toBe('cafe.rest expires in 7 days, about €18.00');
   const grace = head([named('cafe.rest', -1)]);
   expect(shown(digestHead(grace, both))).toContain(
-    '*cafe.rest* · expired yesterday · renew at your own risk until 27 Jul, about €18.00\n' +
-      'then by hand for about €98.00 until 26 Aug',
+    '*cafe.rest* · expired yesterday · late renewal (not guaranteed) by 27 Jul, about €18.00\n' +
+      'then restore for about €98.00 until 26 Aug',
   );
   const deleted = head([named('cafe.rest', 100, { deletedAt: inDays(-2) })]);
   expect(shown(digestHead(deleted, both))).toContain(
-    '*cafe.rest* · deleted · restore until 11 Jul, about €98.00',
+    '*cafe.rest* · deleted · restore by 11 Jul, about €98.00',
   );
   expect(shown(digestHead(grace, await costs([])))).not.toMatch(/price|about/);
   expect(shown(digestHead(head([named('cafe.shop', 3)]), renewal))).toContain(
-    '*cafe.shop* · 3 days · renew until 16 Jun, no price',
+    '*cafe.shop* · 3 days · renew by 16 Jun, no price',
   );
   const later = digestHead(head([named('cafe.rest', 14), named('next-year.rest', 14)]), both);
   expect(shown(later), 'while it is not near').toMatch(/14 days · renew until 27 Jun, about €18\.00$/m);
@@ -152,31 +152,31 @@ test('a name that is too long for the value of a menu has buttons', () => {
 test('names without a date are counted, because nobody is reminded of them', () => {
   const said = (undated: number) => shown(digestHead(head([named('cafe.rest', 7)], { undated })));
   expect(said(1)).toContain(
-    '1 watched name has no date, so nobody is reminded of it. `/domain names undated` shows it.',
+    '1 watched name has no date and gets no reminders. `/domain names undated` lists it.',
   );
-  expect(said(2)).toContain('2 watched names have no date, so nobody is reminded of them.');
+  expect(said(2)).toContain('2 watched names have no date and get no reminders.');
   expect(said(0)).not.toContain('no date');
 });
 
-test('a name that its registry does not show stands out', () => {
+test('a name thregistry checked does not show stands out', () => {
   const unseen = named('unseen.rest', 7, { doubt: { code: 'not_registered' } });
   expect(shown(digestHead(head([named('cafe.rest', 7), unseen])))).toMatch(
-    /cafe\.rest\* · 7 days[\s\S]*\*unseen\.rest\* · 7 days.*\n:warning: Look-up at the registry: .*no record/,
+    /cafe\.rest\* · 7 days[\s\S]*\*unseen\.rest\* · 7 days.*\n:warning: Registry lookup: .*no record/,
   );
 });
 
 describe('the life of a name in the digest', () => {
   test.each([
-    [7, {}, /expires in 7 days[\s\S]*renew until 20 Jun/, 'reminder_renew'],
+    [7, {}, /expires in 7 days[\s\S]*renew by 20 Jun/, 'reminder_renew'],
     [0, {}, /expires today[\s\S]*renew now/, 'reminder_renew'],
-    [-1, {}, /expired yesterday · renew at your own risk until 27 Jul/, 'reminder_renew'],
-    [100, { deletedAt: inDays(-2) }, /deleted · restore until 11 Jul/, 'reminder_restore'],
-    [100, { deletedAt: inDays(-31) }, /deleted · nothing brings it back/, undefined],
-    [100, { deletedAt: inDays(-40) }, /released · anybody can register it/, undefined],
+    [-1, {}, /expired yesterday · late renewal \(not guaranteed\) by 27 Jul/, 'reminder_renew'],
+    [100, { deletedAt: inDays(-2) }, /deleted · restore by 11 Jul/, 'reminder_restore'],
+    [100, { deletedAt: inDays(-31) }, /deleted · can’t be recovered/, undefined],
+    [100, { deletedAt: inDays(-40) }, /released · anyone can register it/, undefined],
     [
       100,
       { deletedAt: inDays(-2), name: 'cafe.shop' },
-      /deleted · restore now: for how long it can be is not documented/,
+      /deleted · restore now: the deadline isn’t documented/,
       'reminder_restore',
     ],
   ] as const)('%s days before its expiry %o', (days, more, words, button) => {
@@ -186,17 +186,14 @@ describe('the life of a name in the digest', () => {
   });
 
   test.each([
-    [
-      -46,
-      /no deletion is known[\s\S]*renewed itself[\s\S]*In case it has been deleted after all, restore it until/,
-    ],
-    [-76, /no deletion is known[\s\S]*renewed itself/],
-    [-81, /no deletion is known[\s\S]*renewed itself/],
+    [-46, /no known deletion[\s\S]*renewed automatically[\s\S]*If it was deleted after all, restore it by/],
+    [-76, /no known deletion[\s\S]*renewed automatically/],
+    [-81, /no known deletion[\s\S]*renewed automatically/],
   ])('%s days after its expiry, without a known deletion, nothing is said to be gone', (days, words) => {
     const text = shown(digestHead(head([named('cafe.rest', days)])));
     expect(text).toMatch(words);
     expect(text).not.toMatch(
-      /was deleted|can only be restored|cannot be brought back|free for anybody|is free/,
+      /[Ii]t was deleted\.|can only be restored|can’t be recovered|anyone can register|is available/,
     );
   });
 
@@ -213,7 +210,7 @@ describe('the life of a name in the digest', () => {
     const deleted = named('gone.rest', -46, { deletedAt: inDays(-1) });
     const text = shown(digestHead(head([named('cafe.rest', -46), deleted])));
     expect(text).toMatch(/gone\.rest\* · deleted · restore/);
-    expect(text).toMatch(/cafe\.rest\* · expired 46 days ago · past its grace, no deletion is known/);
+    expect(text).toMatch(/cafe\.rest\* · expired 46 days ago · past its grace, no known deletion/);
   });
 
   test('what can be lost soonest comes first, what nothing saves last', () => {
@@ -231,7 +228,7 @@ describe('the life of a name in the digest', () => {
   });
 
   test('in a zone of which nothing is documented', () => {
-    expect(shown(digestHead(head([named('cafe.shop', -2)])))).toContain('not documented');
+    expect(shown(digestHead(head([named('cafe.shop', -2)])))).toContain('isn’t documented');
   });
 
   test('says what is not certain: an estimate, a failing look-up, a lapse that nobody confirmed', () => {
@@ -246,7 +243,7 @@ describe('the life of a name in the digest', () => {
         ]),
       ),
     );
-    expect(text).toContain('estimate from the last order');
+    expect(text).toContain('estimated from the last order');
     expect(text).toContain('its server is busy (HTTP 429)');
     expect(text).toMatch(/<@U0BOB> wants to let it lapse \(“old .*campaign/);
     expect(text).not.toContain('*campaign*');
@@ -263,7 +260,7 @@ test('the thread says how many names follow, and when that is all', () => {
   const part = head([named('cafe.rest', 7)]);
   expect(shown(digestMore({ ...part, left: 40, more: false }))).toContain('40 names follow.');
   expect(shown(digestMore({ ...part, left: 40, more: true }))).toContain('More than 40 names follow.');
-  expect(shown(digestMore({ ...part, left: 0, more: false }))).toContain('That is all of this digest.');
+  expect(shown(digestMore({ ...part, left: 0, more: false }))).toContain('End of this digest.');
 });
 
 describe('within Slack’s limits', () => {
@@ -331,8 +328,8 @@ test('names for which nobody presses anything are the last line', () => {
     .trim()
     .split('\n')
     .at(-1);
-  expect(last).toContain('Nobody looks after cafe.rest');
-  expect(shown(digestHead(head([named('cafe.rest', 10)])))).not.toContain('Nobody looks after');
+  expect(last).toContain('Nobody is responsible for cafe.rest');
+  expect(shown(digestHead(head([named('cafe.rest', 10)])))).not.toContain('Nobody is responsible');
 });
 
 describe('a name that a mandate renews', () => {
@@ -342,7 +339,7 @@ describe('a name that a mandate renews', () => {
     const both = digestHead(head([named('mandated.rest', 7), named('cafe.rest', 10)], { renewals }));
     expect(both.text).toBe('1 name to decide about, first cafe.rest: 10 days');
     expect(shown(both)).toMatch(
-      /\*cafe\.rest\* · 10 days · renew until [\s\S]*\*mandated\.rest\* · 7 days · a mandate renews it on 17 Jun/,
+      /\*cafe\.rest\* · 10 days · renew by [\s\S]*\*mandated\.rest\* · 7 days · a mandate renews it on 17 Jun/,
     );
     expect(shown(both)).not.toContain('at your own risk');
     expect(blocksOf(both.blocks).filter(({ block_id: id }) => String(id).startsWith('due_'))).toHaveLength(2);
@@ -350,7 +347,7 @@ describe('a name that a mandate renews', () => {
     expect(alone.text).toBe('mandated.rest expires in 7 days, a mandate renews it on 17 Jun');
     const all = new Map([...renewals, ['cafe.rest', '2027-06-20'] as const]);
     const none = digestHead(head([named('mandated.rest', 7), named('cafe.rest', 10)], { renewals: all }));
-    expect(none.text).toBe('2 names that mandates renew, first mandated.rest: 7 days');
+    expect(none.text).toBe('2 names renewed by mandates, first mandated.rest: 7 days');
   });
 
   test.each([
@@ -359,7 +356,7 @@ describe('a name that a mandate renews', () => {
   ])('is one to decide about %s', (_, days) => {
     const message = digestHead(head([named('mandated.rest', days), named('cafe.rest', 10)], { renewals }));
     expect(message.text).toMatch(/^2 names to decide about, first /);
-    if (days > 0) expect(shown(message)).toMatch(/a mandate renews it on 17 Jun[\s\S]*what about it\?/);
+    if (days > 0) expect(shown(message)).toMatch(/a mandate renews it on 17 Jun[\s\S]*please decide/);
     else expect(shown(message)).not.toContain('a mandate renews');
   });
 });

@@ -48,13 +48,9 @@ describe('the row Expiry of a card', () => {
     [
       'a name that counts as deleted',
       listed('check'),
-      '15 Jun 2027 (registry)\n:warning: No deletion of it is known. In case it has been deleted after all, it can be restored until 20 Mar 2027',
+      '15 Jun 2027 (registry)\n:warning: No known deletion. If it was deleted after all, it can be restored until 20 Mar 2027',
     ],
-    [
-      'a name that is not deleted',
-      listed('renew'),
-      '15 Jun 2027 (registry)\n:warning: No deletion of it is known',
-    ],
+    ['a name that is not deleted', listed('renew'), '15 Jun 2027 (registry)\n:warning: No known deletion'],
     [
       'a deleted name of a zone without documented periods',
       {
@@ -71,9 +67,9 @@ describe('the row Expiry of a card', () => {
     [
       'a name whose time is over',
       listed('none', { deletedAt }),
-      '15 Jun 2027 (registry), deleted 18 Feb 2027\n:warning: By these dates it cannot be restored any more',
+      '15 Jun 2027 (registry), deleted 18 Feb 2027\n:warning: By these dates it can no longer be restored',
     ],
-    ['a name without a date', unknown, 'Not known'],
+    ['a name without a date', unknown, 'Unknown'],
   ])('of a restore of %s', (_what, name, said) => {
     expect(termText({ task: 'restore', listed: name })).toBe(said);
   });
@@ -92,7 +88,7 @@ describe('the row Expiry of a card', () => {
   });
 
   const registered =
-    '15 Jun 2027 (registry)\n:warning: It is on the watch list, so it seems to be registered already';
+    '15 Jun 2027 (registry)\n:warning: It’s on the watch list, so it’s probably registered already';
   test.each([
     ['a name that is registered', listed('renew'), registered],
     ['a deleted name that is not free yet', listed('restore', { deletedAt }), registered],

@@ -67,18 +67,18 @@ describe('without a known deletion', () => {
   test.each([46, 76, 100])('%s days after the expiry', (daysAgo) => {
     const { name, expiring, rules } = shown(expired(daysAgo));
     for (const text of [name, rules]) {
-      expect(text).toMatch(/Its grace is over and no deletion is known.*renewed itself/);
+      expect(text).toMatch(/Its grace is over, with no known deletion.*renewed automatically/);
       expect(text).not.toMatch(/It was deleted|Nothing brings it back|It was released/);
     }
-    expect(expiring).toMatch(/past its grace, no deletion is known[\s\S]*look at the service/);
+    expect(expiring).toMatch(/past its grace, no known deletion[\s\S]*check the service/);
     expect(expiring).not.toMatch(DELETED);
   });
 });
 
 describe('with a known deletion', () => {
   test.each([
-    [46, 1, /It was deleted\.\* Only a restore/, 'restore until'],
-    [80, 33, /It is being deleted\.\* Nothing brings it back/, 'nothing brings it back'],
+    [46, 1, /It was deleted\.\* Only a paid restore/, 'restore by'],
+    [80, 33, /It’s being deleted\.\* It can’t be recovered/, 'can’t be recovered'],
   ])('%s days after the expiry, %s after it', (daysAgo, deletedDaysAgo, said, toDo) => {
     const { name, expiring, rules } = shown(expired(daysAgo, deletedDaysAgo));
     for (const text of [name, rules]) expect(text).toMatch(said);
@@ -87,7 +87,8 @@ describe('with a known deletion', () => {
 
   test('in a zone without documented periods nobody is told to renew', () => {
     const { name, expiring, rules } = shown(expired(10, 2, 'cafe.example'));
-    for (const text of [name, rules]) expect(text).toMatch(/Only a restore.*not documented for its zone/);
+    for (const text of [name, rules])
+      expect(text).toMatch(/Only a paid restore.*isn’t documented for its zone/);
     expect(expiring).toContain('restore now');
     expect([name, expiring].join()).not.toMatch(/\b[Rr]enew\b/);
   });

@@ -26,15 +26,15 @@ test.each([
     'Try again in 4 seconds.',
   ],
   ['a silent Slack', new SlackApiError('unreachable', 'm', {}), 'Try again in a minute.'],
-  ['a dead token', new SlackApiError('refused', 'm', { code: 'token_revoked' }), 'Tell whoever runs me.'],
-  ['no database', new PrismaClientKnownRequestError('P1001'), 'does not answer right now. Try again in a'],
-  ['a full database', new PrismaClientKnownRequestError('53100'), 'no room left'],
+  ['a dead token', new SlackApiError('refused', 'm', { code: 'token_revoked' }), 'Tell your operator.'],
+  ['no database', new PrismaClientKnownRequestError('P1001'), 'doesn’t respond right now. Try again in a'],
+  ['a full database', new PrismaClientKnownRequestError('53100'), 'is full'],
 ])('%s is said with what to do about it', (_what, error, todo) => {
   expect(told(error)).toContain(todo);
 });
 
 test('whoever only read is not told that something was asked for', () => {
   const text = told(new TypeError('x is not a function'));
-  expect(text).toContain('If you asked for an order, look at /domain orders mine first');
-  expect(text).not.toMatch(/nothing is asked for|before you try again/);
+  expect(text).toContain('If you requested an order, check /domain orders mine first');
+  expect(text).not.toMatch(/nothing was requested|before you try again/);
 });

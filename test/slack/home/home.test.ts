@@ -86,9 +86,9 @@ it('the Home tab of an admin who approves', () => {
 
 it.each([
   ['renew', '* · costs money\\n'],
-  ['authcode', '* · whether it costs money is not stated\\n'],
-  ['owner-change', '* · whether it costs money is not stated\\n'],
-  ['redirect', '* · whether it costs money is not stated\\n'],
+  ['authcode', '* · cost not stated\\n'],
+  ['owner-change', '* · cost not stated\\n'],
+  ['redirect', '* · cost not stated\\n'],
   ['nameservers', '*\\n'],
 ] as const)('never says that a task is free of which nothing is stated: %s', (task, said) => {
   const changes = { task, ...(task === 'renew' ? {} : { input: {} }) };
@@ -119,13 +119,13 @@ it('shows first what has happened to names and nobody has explained, in few line
     expectBlocks(blocks, 'home');
     const text = JSON.stringify(blocks);
     expect(text).toContain(
-      ':rotating_light: *cafe.rest is being taken, and no order explains it* (<#C0ALERTS>). `/domain name cafe.rest`',
+      ':rotating_light: *cafe.rest is being transferred away, and no order explains it* (<#C0ALERTS>). `/domain name cafe.rest`',
     );
-    expect(text.indexOf('is being taken')).toBeLessThan(text.indexOf('Waiting for your approval'));
+    expect(text.indexOf('is being transferred away')).toBeLessThan(text.indexOf('Waiting for your approval'));
   }
   const many = JSON.stringify(homeBlocks({ ...FULL, incidents: Array.from({ length: 5 }, () => incident) }));
-  expect(many.match(/is being taken/g)).toHaveLength(3);
-  expect(many).toContain('And 2 more open incidents.');
+  expect(many.match(/is being transferred away/g)).toHaveLength(3);
+  expect(many).toContain('2 more open incidents.');
   expect(many).toContain('"action_id":"incidents_all"');
 });
 
@@ -157,7 +157,7 @@ it('shows people without an account what waits for them, then the first steps, a
   expect(headers).toEqual([
     'Domain Steward',
     'Waiting for your approval',
-    'Outcome not known',
+    'Outcome unknown',
     'Your open orders',
     'First steps',
   ]);
@@ -173,7 +173,7 @@ it('with a hundred orders in each part it stays within the limits and counts the
   const blocks = homeBlocks({ ...FULL, toDecide: many, toResolve: many, open: many });
   expectBlocks(blocks, 'home');
   const text = JSON.stringify(blocks);
-  expect(text.match(/And 90 more/g)).toHaveLength(3);
+  expect(text.match(/90 more:/g)).toHaveLength(3);
 });
 
 const APPROVED_BY: Requirements = {
@@ -232,15 +232,15 @@ it('an approver sees the price, the rule, and the worst of what hangs on the nam
   expect(text).toContain(
     'Needs 2 approvals of <!subteam^S0LEGAL>, <@U0CFO>: rule “transfers of the brand” of policy version 3',
   );
-  expect(text).toContain(':x: Mail stops: it goes to `mail.cafe.rest`. And 2 more.');
+  expect(text).toContain(':x: Mail will stop working (`mail.cafe.rest`). And 2 more.');
   expect(text).not.toContain('198.51.100.7');
 
   const unknown = waiting(order, { cost: { ...COST, sums: [], unknown: 1 }, impact: 'unseen' });
-  expect(unknown).toContain(':warning: It costs money, price not known');
-  expect(unknown).toContain('What hangs on it was not looked at yet.');
+  expect(unknown).toContain(':warning: Costs money, price unknown');
+  expect(unknown).toContain('Impact not checked yet');
   expect(
     waiting(order, { cost: undefined, impact: seenAs({ ...IMPACT, items: [], isInUse: 'no' }) }),
-  ).toContain('Nothing was seen that lives on it');
+  ).toContain('No website or mail found');
 });
 
 it('all of an order can be looked at, where it is signed and does not stand whole too', () => {
@@ -265,7 +265,7 @@ it('says of a name that a mandate renews that nobody has to', () => {
 it('another account than that of who asks stands on a line of its own', () => {
   const account = { ...WAITING.account, isTeamAccount: true };
   const text = waiting(sampleOrder('PENDING', { account }), { cost: undefined, impact: 'none' });
-  expect(text).toContain(':warning: With *the team’s account*');
+  expect(text).toContain(':warning: Uses *the team’s account*');
 });
 
 it('nothing is said of a price, rule or impact that an order does not have', () => {
@@ -321,7 +321,7 @@ it('stays within the limits where every part is full and every line long', () =>
   });
   expectBlocks(blocks, 'home');
   expect(JSON.stringify(blocks)).toContain('`order0`');
-  expect(JSON.stringify(blocks)).toMatch(/And \d+ more: `\/domain orders pending`/);
+  expect(JSON.stringify(blocks)).toMatch(/\d+ more: `\/domain orders pending`/);
 });
 
 it('the Home tab of somebody from another workspace, and while it cannot be read', () => {

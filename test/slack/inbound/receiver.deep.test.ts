@@ -81,8 +81,8 @@ test('a socket that cannot be opened is said to be one, in lines that say someth
   await starting;
   for (const line of lines()) {
     expect(line).toMatchObject({
-      msg: 'connecting to Slack; will try again',
-      err: { cause: { message: 'the socket could not be opened', cause: { type: 'SMWebsocketError' } } },
+      msg: 'connecting to Slack failed, will retry',
+      err: { cause: { message: 'the socket couldn’t be opened', cause: { type: 'SMWebsocketError' } } },
     });
   }
 });
@@ -99,7 +99,7 @@ describe('what Slack’s library logs', () => {
       'an error without a word',
       [new AggregateError([Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })])],
       {
-        msg: 'Slack’s library met an error',
+        msg: 'error in Slack’s library',
         err: { type: 'AggregateError', cause: { code: 'ECONNREFUSED' } },
       },
     ],

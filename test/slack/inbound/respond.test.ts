@@ -51,7 +51,7 @@ test('whom Slack limits everywhere is told once that is over', async () => {
   await tellBob('limited');
   expect(inChannel('limited')).toHaveLength(1);
   expect(directly('limited')).toHaveLength(0);
-  expect(logged.filter((line) => line.includes('will try again'))).toHaveLength(2);
+  expect(logged.filter((line) => line.includes('will retry'))).toHaveLength(2);
 });
 
 test.each([{ kind: 'http_500' }, { kind: 'error', code: 'internal_error' }] as const)(
@@ -73,11 +73,11 @@ test('where direct messages are turned off, the channel is tried again', async (
 test('what Slack refuses for good, or for too long, stands in the log', async () => {
   workspace.faults.set({ method: '*', kind: 'error', code: 'account_inactive' });
   await tellBob('refused');
-  expect(logged.filter((line) => line.includes('could not be told something'))).toHaveLength(1);
-  expect(logged.filter((line) => line.includes('will try again'))).toHaveLength(0);
+  expect(logged.filter((line) => line.includes('couldn’t be notified'))).toHaveLength(1);
+  expect(logged.filter((line) => line.includes('will retry'))).toHaveLength(0);
   workspace.faults.clear();
   workspace.faults.set({ method: '*', kind: 'http_500' });
   await tellBob('lost');
-  expect(logged.filter((line) => line.includes('will try again'))).toHaveLength(NO_WAITS.length);
-  expect(logged.filter((line) => line.includes('could not be told something'))).toHaveLength(2);
+  expect(logged.filter((line) => line.includes('will retry'))).toHaveLength(NO_WAITS.length);
+  expect(logged.filter((line) => line.includes('couldn’t be notified'))).toHaveLength(2);
 });

@@ -42,11 +42,11 @@ describe('what was submitted', () => {
 });
 
 test('a reason is on one line, and has to be given where it is needed', () => {
-  const free = z.object({ reason: reasonField('Stands in the thread.') });
+  const free = z.object({ reason: reasonField('Shown in the thread.') });
   expect(readForm(free, { reason: 'one\ntwo' })).toEqual({ value: { reason: 'one two' } });
   expect(readForm(free, {})).toEqual({ value: {} });
-  const needed = z.object({ reason: neededReason('Stands in the thread.') });
-  expect(readForm(needed, { reason: ' \n ' })).toEqual({ errors: { reason: 'Give a reason.' } });
+  const needed = z.object({ reason: neededReason('Shown in the thread.') });
+  expect(readForm(needed, { reason: ' \n ' })).toEqual({ errors: { reason: 'Enter a reason.' } });
   expect(fieldsOf(needed)).toMatchObject([{ name: 'reason', label: 'Reason', kind: 'text' }]);
   expect(fieldsOf(needed)[0]).not.toHaveProperty('optional');
 });

@@ -59,7 +59,7 @@ const shown = (channel: string) => workspace.messages(channel).slice(before.get(
 const watchList = () => ({
   portfolio: createPortfolioStore(db, TEAM),
   store: createWatchListStore(db),
-  rdap: { lookup: async () => ({ kind: 'unavailable', reason: 'nobody is asked' }) as const },
+  rdap: { lookup: async () => ({ kind: 'unavailable', reason: 'no order was created' }) as const },
   now,
   log: silent,
 });

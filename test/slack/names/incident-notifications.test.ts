@@ -170,13 +170,13 @@ test('what joins is told in the thread, calls those who were called, and the mes
   await tellDue();
   const [head, ...others] = headsOf(incident).map(textOf);
   expect(others).toEqual([]);
-  expect(head).toMatch(/is being taken, and no order explains it/);
+  expect(head).toMatch(/is being transferred away, and no order explains it/);
   expect(head).toMatch(/Registrar.*Ours.*→.*Theirs/);
   const [runbook, joined, ...more] = repliesOf(incident).map(textOf);
   expect(more).toEqual([]);
   expect(runbook, 'a transfer that has gone through cannot be rejected').not.toMatch(/reject the transfer/);
-  expect(joined).toMatch(/It is at another registrar.*For <@U0ALICE>/s);
-  expect(joined).toMatch(/That is a transfer, not a renewal/);
+  expect(joined).toMatch(/It’s at another registrar.*For <@U0ALICE>/s);
+  expect(joined).toMatch(/That’s a transfer, not a renewal/);
   nowMs += HOUR_MS;
   await tellDue();
   expect(messagesOf(incident)).toHaveLength(3);
@@ -261,7 +261,7 @@ test('without a channel an admin hears of it', async () => {
 
 test.each([
   [false, /Restore it with `\/domain restore`/, /at another registrar by now/],
-  [true, /at another registrar by now, so no order of ours changes it/, /\/domain restore/],
+  [true, /already at another registrar, so no order can change it/, /\/domain restore/],
 ])('what to do about a name that is elsewhere (%s) is possible', async (isElsewhere, said, notSaid) => {
   const incident = await show('pending_delete');
   await tellDue({ shown: isElsewhere ? 'Theirs' : 'Ours' });
@@ -277,7 +277,7 @@ test('a channel of the name that does not take it holds nothing up', async () =>
   expect(await standing(incident)).toMatchObject([{ channelId: DOMAINS }]);
   expect(await tellDue({}), 'the admins hear of that channel').toEqual(['place:C0NOBOT']);
   expect(await tellDue({}), 'all is told').toEqual([]);
-  expect(workspace.messages('D0ADA').map(textOf).join()).toMatch(/cannot post in <#C0NOBOT>/);
+  expect(workspace.messages('D0ADA').map(textOf).join()).toMatch(/can’t post in <#C0NOBOT>/);
 });
 
 test('what a person did while it was told is told too', async () => {
@@ -301,7 +301,7 @@ test('what a person did while it was told is told too', async () => {
     },
   };
   await tellDue({ notifications: pressing });
-  expect(repliesOf(incident).map(textOf).join()).toMatch(/<@U0ALICE> raised this\. I told/);
+  expect(repliesOf(incident).map(textOf).join()).toMatch(/<@U0ALICE> raised this\. I notified/);
   expect((await notificationsOf(notifications, subjectOf(incident))).map(({ purpose }) => purpose)).toEqual([
     'incident',
     'runbook',
@@ -313,7 +313,7 @@ test('what a person did while it was told is told too', async () => {
   const told = workspace.messages('D0ADA').at(-1);
   if (told === undefined) throw new Error('the admin was told nothing');
   expect(textOf(told)).toMatch(
-    /is being taken, and no order explains it\*?\n<@U0ALICE> asks you to look at it\. What to do stands in <#\w+>/,
+    /is being transferred away, and no order explains it\*?\n<@U0ALICE> raised the alarm\. See <#\w+>/,
   );
   expect(textOf(told), 'which its thread says').not.toContain('What not to do');
   expect(buttonsOf(told)).toEqual(['alert_ours']);
@@ -351,7 +351,7 @@ test('the countdown ends when the name is seen at another registrar', async () =
   const later = await show('registrar');
   expect(later.id, 'after 72 hours it is another incident').not.toBe(transfer.id);
   await tellDue();
-  expect(textOf(headsOf(transfer)[0] ?? { blocks: [] })).toMatch(/it has gone through: at another registrar/);
+  expect(textOf(headsOf(transfer)[0] ?? { blocks: [] })).toMatch(/completed: at another registrar/);
   expect(textOf(headsOf(transfer)[0] ?? { blocks: [] })).not.toMatch(/left/);
   nowMs += 30 * HOUR_MS;
   expect(await tellDue(), 'nothing counts any more').toEqual([]);

@@ -56,7 +56,7 @@ test('expiring: a line a name with its menu, the amount and the first name for a
   const page = expiring(Array.from({ length: 20 }, (_, n) => listed(`place${n}.rest`, n + 3)));
   const text = read(page);
   expect(page.text).toBe('20 names expiring within 90 days, first place0.rest: 3 days, about €18.00');
-  expect(text).toContain('*place4.rest* · 7 days · renew until 20 Jun, about €18.00\n');
+  expect(text).toContain('*place4.rest* · 7 days · renew by 20 Jun, about €18.00\n');
   expect(phoneLines(blocksOf(page.blocks))).toBeLessThanOrEqual(20 * 2 + 4);
   expect(buttonIds({ blocks: blocksOf(page.blocks) }).slice(0, 3)).toEqual([
     'reminder_renew',
@@ -69,13 +69,13 @@ test.each<[what: string, more: Partial<WatchedDomain>, expected: RegExp]>([
   [
     'a date that is an estimate',
     { expiry: { at: NOW, source: 'order' } },
-    /^:warning: The date is an estimate from the last order$/m,
+    /^:warning: The date is estimated from the last order$/m,
   ],
-  ['a date that a person gave', { expiry: { at: NOW, source: 'person' } }, / · date given by a person/],
+  ['a date that a person gave', { expiry: { at: NOW, source: 'person' } }, / · date entered by a person/],
   [
     'what somebody wants',
     { lapse: { reason: 'old', requestedBy: 'U0BOB', confirmed: undefined } },
-    /^:warning: <@U0BOB> wants to let it lapse \(“old”\); nobody has confirmed$/m,
+    /^:warning: <@U0BOB> wants to let it lapse \(“old”\); not confirmed$/m,
   ],
   [
     'a snooze',
@@ -85,7 +85,7 @@ test.each<[what: string, more: Partial<WatchedDomain>, expected: RegExp]>([
   [
     'a renewal that is not shown',
     { renewed: { until: NOW, at: NOW } },
-    /renewed, the registry does not show it yet/,
+    /renewed, not shown by the registry yet/,
   ],
   ['that nobody has looked', { lookedAt: undefined }, / · not looked up yet/],
 ])('expiring says %s', (_what, more, expected) => {
@@ -205,7 +205,7 @@ test('name: no Renew while another registrar holds it unexplained; all open inci
   expect(idsWith(incidentOf(1, 'registrar'))).not.toContain('reminder_renew');
   const many = Array.from({ length: 6 }, (_, n) => incidentOf(n, 'ds'));
   expect(idsWith(...many)).toContain('incidents_all');
-  expect(read(nameScreen({ ...usualName(), incidents: many }))).toContain('And 2 more open incidents.');
+  expect(read(nameScreen({ ...usualName(), incidents: many }))).toContain('2 more open incidents.');
   expect(idsWith(...many.slice(2))).not.toContain('incidents_all');
 });
 
@@ -229,11 +229,15 @@ test('whether to let a name go: the question first, then what stops and what wai
     ...{ proposer: 'U0ALICE', proposedAt: NOW, expiresAt: undefined, origin: undefined },
     ...({ confirmations: [], state: 'proposed', endedBy: undefined } as const),
   };
-  const known = { impact: [':x: Mail stops: it goes to `mail.cafe.rest`'], waiting, keep: ', about €18.00' };
+  const known = {
+    impact: [':x: Mail will stop working, now delivered to `mail.cafe.rest`'],
+    waiting,
+    keep: ', about €18.00',
+  };
   const message = lapseView(proposal, known).question({ userId: '', locale: 'en-GB', progress: [] });
   const text = read(message);
   expect(message.text).toBe('cafe.rest, about €18.00: let it lapse, says <@U0ALICE>: “it is over”');
   expect(text).toContain('*cafe.rest*: let it lapse?\n');
-  expect(text).toContain('What waiting costs: renew until 30 Jun, about €18.00');
+  expect(text).toContain('Deadlines and costs: renew by 30 Jun, about €18.00');
   expect(phoneLines(blocksOf(message.blocks))).toBeLessThanOrEqual(14);
 });

@@ -71,25 +71,25 @@ const renewed = { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTi
 /** A row of the table: its fact, an order and what is known of it where that is unusual, and what stands open then. */
 type Case = readonly [fact: string, order: Order, extras: Partial<Briefing>, open: readonly string[]];
 const CASES: readonly Case[] = [
-  ['price', waiting, { cost: costOf(0, 1) }, ['It costs money, price not known']],
+  ['price', waiting, { cost: costOf(0, 1) }, ['Costs money, price unknown']],
   [
     'price',
     sampleOrder('PENDING', {}, ['menu.example']),
     { cost: costOf(0, 1) },
-    ['It may cost money, price not known'],
+    ['May cost money, price unknown'],
   ],
   ['price', ofTask('owner-change'), { cost: undefined }, ['cost not stated']],
   [
     'price',
     sampleOrder('PENDING', {}, ['a.rest', 'b.rest']),
     { cost: costOf(3_600, 1) },
-    ['Of 1 name the price is not known'],
+    ['Price unknown for 1 name'],
   ],
   [
     'price',
     waiting,
     { history: [orderEvent('requested', 'PENDING', { price: costOf(1_800) })] },
-    ['The price has changed', 'it was €18.00'],
+    ['The price changed', 'from €18.00 to €36.00'],
   ],
   ['system', sampleOrder('PENDING', { account: { ...waiting.account, context: 1 } }), {}, ['DEMO · Renew']],
   [
@@ -157,7 +157,7 @@ const CASES: readonly Case[] = [
     'stricter policy since the request',
     waiting,
     { decision: { ...DECISION, isStricter: true } },
-    ['ask for more than when this was asked for'],
+    ['require more than when this was requested'],
   ],
   [
     'stand-in',
@@ -180,7 +180,7 @@ const CASES: readonly Case[] = [
     'expiry before and after',
     waiting,
     { term: { task: 'renew', listed: undefined, renewedUntil: undefined } },
-    ['When it expires is not known: it is not on the watch list'],
+    ['Expiry unknown: it isn’t on the watch list'],
   ],
   [
     'last order for the name',
@@ -192,13 +192,13 @@ const CASES: readonly Case[] = [
     'account',
     sampleOrder('PENDING', { account: { ...waiting.account, isTeamAccount: true } }),
     {},
-    ['With the team’s account'],
+    ['Uses the team’s account'],
   ],
   [
     'rules of the zone',
     sampleOrder('PENDING', { input: { names: ['cafe.example'], period: 2 } }, ['cafe.example']),
     {},
-    ['No rules of its zone are known'],
+    ['No rules known for its zone'],
   ],
   [
     'budget',
@@ -216,33 +216,33 @@ const CASES: readonly Case[] = [
     'impact: stops working',
     ofTask('delete'),
     looked(impactOf(website)),
-    ['Its website stops, at 198.51.100.7'],
+    ['The website will stop working (198.51.100.7)'],
   ],
-  ['impact: at risk or not checked', ofTask('authcode'), looked(impactOf(signed)), ['No lock keeps it']],
+  ['impact: at risk or not checked', ofTask('authcode'), looked(impactOf(signed)), ['No transfer lock']],
   [
     'impact: nothing found, or new nameservers work',
     ofTask('delete'),
     looked({ ...impactOf(), isInUse: 'no' }),
-    ['Nothing was seen that lives on it'],
+    ['No website or mail found'],
   ],
-  ['impact: at risk or not checked', ofTask('delete'), { impact: 'unseen' }, ['was not looked at yet']],
+  ['impact: at risk or not checked', ofTask('delete'), { impact: 'unseen' }, ['Impact not checked yet']],
   [
     'impact changed since the request',
     ofTask('delete'),
     looked(impactOf(), impactOf(website)),
-    ['New: Its website stops'],
+    ['New: The website will stop working'],
   ],
   [
     'restorable',
     ofTask('delete'),
     { restoreCost: costOf(8_000) },
-    ['Restorable for 30 days, for about €80.00'],
+    ['Can be restored for 30 days, for about €80.00'],
   ],
   [
     'retry of a failed order',
     sampleOrder('PENDING', { retryOf: 'zr0gsgvnnxvt' }),
     {},
-    ['order zr0gsgvnnxvt failed'],
+    ['Retry of order zr0gsgvnnxvt, which failed'],
   ],
   [
     'bulk rows',
@@ -250,20 +250,24 @@ const CASES: readonly Case[] = [
       bulk: { ...newBulk(20), findings: [{ code: 'price_unknown', names: ['a.rest'], count: 1 }] },
     }),
     {},
-    ['1 name whose price is not known: a.rest'],
+    ['1 name with an unknown price: a.rest'],
   ],
   [
     'emergency approval',
     sampleOrder('SUCCEEDED', { emergencyApprovedBy: 'U0ADA' }),
     { history: [orderEvent('emergency_approved', 'APPROVED', { reason: 'the shop is down' })] },
-    ['alone in an emergency', '“the shop is down”', 'open for review'],
+    ['used break glass', '“the shop is down”', 'open for review'],
   ],
   ['private', sampleOrder('PENDING', { isPrivate: true }), {}, ['private']],
   [
     'unknown outcome',
     sampleOrder('UNKNOWN'),
     {},
-    ['may have reached the service', 'Client transaction 7k2m9qx4h1ab, sent', 'not sent again by itself'],
+    [
+      'may have reached the service',
+      'Client transaction 7k2m9qx4h1ab, sent',
+      'won’t be sent again automatically',
+    ],
   ],
   ['response of the service', sampleOrder('FAILED'), {}, ['EF01015 “not in this account”']],
 ];

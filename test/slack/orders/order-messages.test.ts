@@ -132,7 +132,7 @@ test('a draft that turns out to have been sent, for the database lost its confir
   await apply(order, { type: 'invalidated', summary: { code: 'database_restored' }, known });
   await notifyOrder({}, order.id);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['UNKNOWN']);
-  expect(repliesOf(order).map(textOf).join('\n')).toMatch(/outcome is not known/);
+  expect(repliesOf(order).map(textOf).join('\n')).toMatch(/outcome unknown/);
   expect(cardsOf(order).map(textOf).join('\n'), 'what is known of it').toMatch(/Domain renewed/);
 });
 

@@ -101,15 +101,15 @@ describe('a card', () => {
     expect(shown).not.toContain('costs money');
     expect(shown).toContain('ns1.example.net');
     const renewal = JSON.stringify(cardOf(sampleOrder('PENDING'), { approvers: APPROVERS }));
-    expect(renewal).toContain('It costs money, price not known');
+    expect(renewal).toContain('Costs money, price unknown');
     expect(renewal, 'the title says it').not.toContain('Period');
     const titles = [4, 1].map((context) => {
       const order = { ...free, account: { ...free.account, context } };
       return cardOf(order, { approvers: APPROVERS }).text;
     });
     expect(titles).toEqual([
-      'Change the nameservers of cafe.rest: waits for approval',
-      'DEMO · Change the nameservers of cafe.rest: waits for approval',
+      'Change the nameservers of cafe.rest: waiting for approval',
+      'DEMO · Change the nameservers of cafe.rest: waiting for approval',
     ]);
   });
 
@@ -158,7 +158,7 @@ describe('a card', () => {
 
   it('is as long on a phone as a card may be', () => {
     const lengthOf = (order: Order) => phoneLines(blocksOf(cardOf(order, { approvers: APPROVERS }).blocks));
-    expect(lengthOf(sampleOrder('PENDING')), 'one name, price not known').toBeLessThanOrEqual(14);
+    expect(lengthOf(sampleOrder('PENDING')), 'one name, price unknown').toBeLessThanOrEqual(14);
     const reason = 'the client has paid for it, '.repeat(30);
     expect(lengthOf(sampleOrder('PENDING', { reason })), 'a long reason').toBeLessThanOrEqual(14);
     const names = Array.from({ length: 25 }, (_, n) => `name${n}.rest`);
@@ -184,7 +184,7 @@ describe('the history', () => {
     );
     const shown = JSON.stringify(orderHistory(sampleOrder('EXECUTING'), history));
     expect(shown).toContain(
-      'request sent by <@U0BOB> `c-1` (The service refused the request before it, because the session had ended.)',
+      'request sent by <@U0BOB> `c-1` (The service refused the previous request because the session had ended.)',
     );
     expect(shown).toContain('(The service is busy.)');
   });
@@ -374,6 +374,6 @@ it.each([
     const card = JSON.stringify(cardOf(pending, { approvers: [] }));
     expect(card.includes('over XML')).toBe(isXml);
     const unknown = JSON.stringify(cardOf(order, { approvers: ['U0BOB'] }));
-    expect(unknown.includes('where a client transaction has no place')).toBe(isXml);
+    expect(unknown.includes('Sent over XML, which has no client transaction id')).toBe(isXml);
   },
 );

@@ -12,17 +12,17 @@ test.each<[RecordFinding, string]>([
   ],
   [
     { code: 'expiry_moved', ...dates, otherCause: 'transfer', overHttp: true },
-    'The registry shows that the name expires on 20 Jun 2029. Before this was sent, that was 20 Jun 2027. The registrar may have changed too, and a transfer moves the date. The record came over plain http.',
+    'The registry shows the expiry 20 Jun 2029. Before this was sent it was 20 Jun 2027. The registrar may have changed too, and a transfer moves the date. The record came over plain HTTP.',
   ],
   [
     { code: 'renewed', ...dates },
-    'The registry’s expiry date has moved by the years asked for, from 20 Jun 2027 to 20 Jun 2029.',
+    'The registry’s expiry date moved by the requested years, from 20 Jun 2027 to 20 Jun 2029.',
   ],
   [
     { code: 'nameservers_set' },
-    'The registry shows the nameservers asked for. It showed others before this was sent, and no other order asked for them.',
+    'The registry shows the requested nameservers. It showed others before this was sent, and no other order requested them.',
   ],
-  [{ code: 'deleted' }, 'The registry shows the name deleted when this was sent, before its end.'],
+  [{ code: 'deleted' }, 'The registry shows the name deleted when this was sent, before its expiry.'],
 ])('%j is said, and kept as it is', (finding, words) => {
   expect(recordFindingText(finding)).toBe(words);
   expect(recordFinding.parse(JSON.parse(JSON.stringify(finding)))).toEqual(finding);

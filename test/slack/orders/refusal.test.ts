@@ -8,54 +8,54 @@ import { retryReasonText, summaryText } from '../../../src/slack/orders/summary.
 
 describe('a refusal says why and what to do', () => {
   test.each<[Refusal, RegExp]>([
-    [{ code: 'draft_forgotten' }, /^That was not confirmed in time and has been forgotten\. Ask again/],
-    [{ code: 'not_the_requester', wanted: 'cancel' }, /^Only the person who asked can cancel\. An approver/],
-    [
-      { code: 'not_an_approver', wanted: 'stop' },
-      /^Only the person who asked, or an approver, can stop this\./,
-    ],
-    [{ code: 'open_already', orderId: 'abc' }, /open already: `abc`\. See it with `\/domain order abc`\.$/],
+    [{ code: 'draft_forgotten' }, /^It wasn’t confirmed in time and was dropped\. Request it again/],
+    [{ code: 'not_the_requester', wanted: 'cancel' }, /^Only the requester can cancel\. An approver/],
+    [{ code: 'not_an_approver', wanted: 'stop' }, /^Only the requester or an approver can stop this\./],
+    [{ code: 'open_already', orderId: 'abc' }, /already open: `abc`\. See it with `\/domain order abc`\.$/],
     [
       { code: 'wrong_state', wanted: 'approved', state: 'DENIED' },
-      /^It cannot be approved: the order is denied\. Ask again if it is still wanted\.$/,
+      /^It can’t be approved: the order is denied\. Request it again if you still need it\.$/,
     ],
     [
       { code: 'wrong_state', wanted: 'claimed', state: 'FAILED' },
-      /^It cannot be carried out: the order is failed\. Its thread says why; Retry asks again\.$/,
+      /^It can’t be carried out: the order is failed\. See the reason in its thread\. Retry requests it again\.$/,
     ],
     [
       { code: 'membership_unknown', userId: 'U0BOB' },
-      /whether <@U0BOB> is still here\. Try again in a minute/,
+      /that <@U0BOB> is still a member\. Try again in a minute/,
     ],
-    [{ code: 'groups_unreadable', groupIds: ['S1', 'S2'] }, /the group <!subteam\^S1> and <!subteam\^S2> in/],
+    [
+      { code: 'groups_unreadable', groupIds: ['S1', 'S2'] },
+      /the members of <!subteam\^S1> and <!subteam\^S2>,/,
+    ],
     [
       { code: 'earlier_order', finding: { orderId: 'abc', name: 'a.rest', found: 'open' } },
-      /^What became of order `abc`.* is not known yet\. Nothing was sent\. That order has to be settled first\.$/,
+      /^The outcome of order `abc`.* is unknown\. Nothing was sent\. Settle that order first\.$/,
     ],
-    [{ code: 'not_failed', state: 'UNKNOWN' }, /this one is sent, with an unknown outcome\. Ask for it anew/],
     [
-      { code: 'retry_over', days: 7 },
-      /more than 7 days ago, so it can no longer be retried\. Ask for it anew/,
+      { code: 'not_failed', state: 'UNKNOWN' },
+      /this one is sent, with an unknown outcome\. Request it again/,
     ],
-    [{ code: 'undo_over', hours: 48 }, /more than 48 hours ago.*Type `\/domain nameservers` with the ones/],
-    [{ code: 'undo_unknown' }, /not known, so I cannot set them back\. `\/domain nameservers` sets/],
-    [{ code: 'nothing_to_undo' }, /it changed no nameservers\./],
+    [{ code: 'retry_over', days: 7 }, /more than 7 days ago, so it can’t be retried\. Request it again/],
+    [
+      { code: 'undo_over', hours: 48 },
+      /more than 48 hours ago.*can’t be undone here\. Use `\/domain nameservers`/,
+    ],
+    [{ code: 'undo_unknown' }, /unknown, so I can’t restore them\. Set them with `\/domain nameservers`/],
+    [{ code: 'nothing_to_undo' }, /no nameservers changed\./],
     [
       { code: 'retry_unanswered' },
-      /^A request of this left and its answer never came, so it may have been carried out and is not asked for again\. Look at the domain service; if it was not, ask for it anew with `\/domain`\.$/,
+      /^A request was sent and got no response, so it may have been carried out and can’t be retried\. Check the domain service\. If it wasn’t done, request it again with `\/domain`\.$/,
     ],
-    [{ code: 'retry_done_since' }, /^It turned out since that this was carried out, so it is not asked for/],
-    [{ code: 'retry_account_gone' }, /no longer linked\. Link it with `\/domain link` and ask again\.$/],
-    [{ code: 'secret_input_of', ownerId: 'U0ALICE' }, /Only the person who asked first, <@U0ALICE>, can ask/],
+    [{ code: 'retry_done_since' }, /^This was carried out after all, so it can’t be retried/],
     [
-      { code: 'secret_answer_of', ownerId: 'U0ALICE' },
-      /a secret for <@U0ALICE> alone, so only they can ask for it/,
+      { code: 'retry_account_gone' },
+      /no longer linked\. Link it with `\/domain link` and request it again\.$/,
     ],
-    [
-      { code: 'nothing_waits', state: 'SUCCEEDED' },
-      /^The order is done; nothing waits to be sent any more\./,
-    ],
-    [{ code: 'reveal_key_missing' }, /^One of my keys is missing here, .* is still kept\. Try again/],
+    [{ code: 'secret_input_of', ownerId: 'U0ALICE' }, /Only its requester, <@U0ALICE>, can retry/],
+    [{ code: 'secret_answer_of', ownerId: 'U0ALICE' }, /a secret of <@U0ALICE>, so only they can retry/],
+    [{ code: 'nothing_waits', state: 'SUCCEEDED' }, /^The order is done; nothing is waiting to be sent\./],
+    [{ code: 'reveal_key_missing' }, /^An encryption key is missing, .*It’s kept for an hour: try again/],
   ])('%j', (refusal, words) => {
     expect(refusalText(refusal)).toMatch(words);
   });
@@ -63,8 +63,11 @@ describe('a refusal says why and what to do', () => {
 
 describe('what is wrong with an input', () => {
   test.each<[InputIssue, RegExp]>([
-    [{ field: 'names', code: 'too_many_names', max: 50 }, /^Give at most 50 names in one order, so that its/],
-    [{ field: 'address', code: 'too_many_lines', max: 10 }, /^Give at most 10 lines\.$/],
+    [
+      { field: 'names', code: 'too_many_names', max: 50 },
+      /^Enter at most 50 names per order, so approvers can review them\.$/,
+    ],
+    [{ field: 'address', code: 'too_many_lines', max: 10 }, /^Enter at most 10 lines\.$/],
     [{ field: 'title', code: 'text_too_long', max: 255 }, /^Use at most 255 characters\.$/],
     [
       { field: 'period', code: 'zone_issue', issue: { code: 'period_out_of_range', min: 1, max: 10 } },
@@ -72,11 +75,11 @@ describe('what is wrong with an input', () => {
     ],
     [
       { field: 'mode', code: 'interfaces_conflict', overJson: 'mode_HTTP', overXml: 'title' },
-      /^The mode HTTP goes over the JSON interface alone, and a title over the XML interface alone\. Leave/,
+      /^The mode HTTP needs the JSON interface, and a title needs XML\. Leave/,
     ],
     [
       { field: 'title', code: 'interface_out_of_reach', needs: 'xml', because: 'title' },
-      /^A title goes over the service’s XML interface alone.*set SERVICE_XML_URL\.$/,
+      /^A title needs the service’s XML interface.*set SERVICE_XML_URL\.$/,
     ],
   ])('%j', (issue, words) => {
     expect(issueText(issue)).toMatch(words);
@@ -85,22 +88,22 @@ describe('what is wrong with an input', () => {
 
 describe('what the bot says of an item', () => {
   test.each<[ItemSummary, RegExp]>([
-    [{ code: 'owner_left' }, /^The person whose account it uses is no longer a full member/],
-    [{ code: 'database_restored' }, /put back from a backup.*It is not sent by itself\.$/],
-    [{ code: 'suspended' }, /suspended.*sent nothing.*taken it for lost.*settle it\.$/],
-    [{ code: 'session_ended' }, /session had ended, so it was not carried out\. It was not sent again/],
-    [{ code: 'settled', outcome: 'FAILED' }, /^Settled as not done\.$/],
+    [{ code: 'owner_left' }, /^The account’s owner is no longer a full member/],
+    [{ code: 'database_restored' }, /restored from a backup.*It won’t be sent automatically\.$/],
+    [{ code: 'suspended' }, /suspended.*sent nothing.*may have acted meanwhile.*settle it\.$/],
+    [{ code: 'session_ended' }, /session had ended, so it wasn’t carried out\. It wasn’t sent again/],
+    [{ code: 'settled', outcome: 'FAILED' }, /^Settled as failed\.$/],
     [
       { code: 'rules_changed', issues: [{ field: 'names', code: 'no_names' }] },
-      /^The rules have changed since it was asked for, so nothing was sent\. Give at least one name\.$/,
+      /^The rules changed since it was requested, so nothing was sent\. Enter at least one name\.$/,
     ],
     [
       { code: 'sending_lost', since: { code: 'earlier_unanswered', since: { code: 'refused' } } },
-      /^This was sent, and the bot’s database has lost that it was\. An earlier request may have reached the service and got no answer\. After it: The service refused\.$/,
+      /^This was sent, but the bot’s database lost the record\. An earlier request may have reached the service and got no response\. After it: The service refused\.$/,
     ],
     [
       { code: 'earlier_order', orderId: 'abc', found: 'done' },
-      /^Order `abc`, which this asks for again, turned out to have been carried out\. Nothing was sent\.$/,
+      /^Order `abc`, which this retries, was carried out after all\. Nothing was sent\.$/,
     ],
   ])('%j', (summary, words) => {
     expect(summaryText(summary)).toMatch(words);

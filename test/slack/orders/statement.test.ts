@@ -149,7 +149,7 @@ function contentOf(request: StatedRequest): StatedValue {
 }
 
 function addressOf(request: StatedRequest): string {
-  if (request.interface === 'none') return 'Nothing is sent';
+  if (request.interface === 'none') return 'Nothing will be sent';
   return request.interface === 'json' ? `${request.method} ${request.path}` : request.code;
 }
 
@@ -223,7 +223,7 @@ test.each(ORDER_TASK_NAMES)('%s: every value of every field stands where it is a
       const pages = lookedAt(order, statement);
       expect(missing([...requested, account.login, account.method, service], pages)).toEqual([]);
       for (const { ctid, request } of items) expect(missing([ctid, addressOf(request)], pages)).toEqual([]);
-      const plain = requested.map((value) => (value === SECRET_HASH ? 'given, kept sealed' : value));
+      const plain = requested.map((value) => (value === SECRET_HASH ? 'given, stored encrypted' : value));
       for (const blocks of [cardOf(order, { approvers: ['U0BOB'] }).blocks, homeOf(order, statement)]) {
         expect(JSON.stringify(blocks)).toContain('order_look');
         if (approves(blocks)) expect(missing([...checked.names, ...plain], blocks)).toEqual([]);
@@ -245,7 +245,7 @@ test('a field that nobody has named yet is shown under its own name, and one tha
   const statement = { ...statedBy(order), items: [{ ...item, request: { ...item.request, body } as const }] };
   expect(commonFacts(statement)).toEqual([
     ['later.added', 'one\ntwo'],
-    ['key', 'given, kept sealed'],
+    ['key', 'given, stored encrypted'],
     ['Name', 'other.rest'],
   ]);
   expect(JSON.stringify(statementPages(statement, []))).toContain(SECRET_HASH);

@@ -18,7 +18,8 @@ async function auditedResult(entry: OrderLogEntry) {
 
 const summary = { code: 'account_gone' };
 const why = { code: 'busy' };
-const LINK_AGAIN = /is no longer linked, so nothing was sent\. Link it again with `\/domain link` and ask/;
+const LINK_AGAIN =
+  /is no longer linked, so nothing was sent\. Link it again with `\/domain link` and request/;
 
 test('stands in the audit log', async () => {
   expect(await auditedResult(orderEvent('stopped', 'FAILED', { summary }))).toMatch(LINK_AGAIN);
@@ -45,5 +46,5 @@ test('stands on the card', () => {
   const items = waiting.items.map((item): OrderItem => ({ ...item, state: 'WAITING', notBefore: ASKED_AT }));
   const history = [orderEvent('retry_scheduled', 'EXECUTING', { why })];
   const card = cardOf({ ...waiting, items }, { approvers: [], history });
-  expect(JSON.stringify(card)).toMatch(/waits until [^:]*:?.*: The service is busy\./);
+  expect(JSON.stringify(card)).toMatch(/waiting until [^:]*:?.*: The service is busy\./);
 });

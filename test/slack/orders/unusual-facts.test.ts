@@ -92,8 +92,8 @@ const asked = [orderEvent('requested', 'PENDING', { price: costOf(1_800) })];
 /** A fact, an order that has it, and the text to find. */
 type Case = readonly [fact: UnusualFact, order: Order, known: Partial<Briefing>, said: RegExp];
 const CASES: readonly Case[] = [
-  ['price', renewal(), { cost: costOf(0) }, /price not known|Price\W+not known/i],
-  ['price_change', renewal(), { history: asked }, /it was €18\.00, it is €36\.00/],
+  ['price', renewal(), { cost: costOf(0) }, /price unknown|Price\W+unknown/i],
+  ['price_change', renewal(), { history: asked }, /from €18\.00 to €36\.00/],
   ['budget', renewal(), { budgets: EXCEEDED }, /It exceeds the budget of all names for November 2026 by €26/],
   ['account', renewal({ account: { ...renewal().account, isTeamAccount: true } }), {}, /the team’s account/],
   ['account', renewal({ retryOf: 'zr0gsgvnnxvt', earlierRequesters: ['U0DAVE'] }), {}, /of @U0DAVE/],
@@ -102,33 +102,43 @@ const CASES: readonly Case[] = [
     'zone',
     renewal({ input: { names: ['cafe.example'], period: 2 } }, ['cafe.example']),
     {},
-    /No rules of its zone are known|says nothing of/,
+    /No rules known for its zone|has nothing about this zone/,
   ],
   [
     'policy',
     renewal(),
     { decision: { ...DECISION, isStricter: true } },
-    /more (now )?than when (it|this) was asked/,
+    /more (now )?than when (it|this) was requested/,
   ],
   ['stand_in', renewal(), { decision: { ...DECISION, standIns } }, /@\w+ for @\w+ until/],
   [
     'findings',
     renewal({ bulk: { ...newBulk(20), findings: [finding] } }),
     {},
-    /1 name whose price is not known: a\.rest/,
+    /1 name with an unknown price: a\.rest/,
   ],
   [
     'term',
     renewal(),
     { term: { task: 'renew', listed: undefined, renewedUntil: undefined } },
-    /not on the watch list/,
+    /isn’t on the watch list/,
   ],
-  ['incidents', renewal(), { incidents: [openIncident()] }, /cafe\.rest is being taken.* since/],
-  ['impact', deletion(), { impact: looked(impactOf(website)) }, /Its website stops, at 198\.51\.100\.7/],
-  ['impact', deletion(), { impact: 'unseen' }, /not looked at yet/i],
-  ['impact', deletion(), { impact: looked(impactOf(), impactOf(website)) }, /New: Its website stops/],
+  ['incidents', renewal(), { incidents: [openIncident()] }, /cafe\.rest is being transferred away.* since/],
+  [
+    'impact',
+    deletion(),
+    { impact: looked(impactOf(website)) },
+    /The website will stop working \(198\.51\.100\.7\)/,
+  ],
+  ['impact', deletion(), { impact: 'unseen' }, /not checked yet/i],
+  [
+    'impact',
+    deletion(),
+    { impact: looked(impactOf(), impactOf(website)) },
+    /New: The website will stop working/,
+  ],
   ['past', deletion(), { last }, /Renewed a week ago, for about €36\.00/],
-  ['restore', deletion(), { restoreCost: costOf(8_000) }, /Restorable for 30 days, for about €80\.00/],
+  ['restore', deletion(), { restoreCost: costOf(8_000) }, /Can be restored for 30 days, for about €80\.00/],
 ];
 
 const briefingOf = (order: Order, known: Partial<Briefing>) =>
@@ -280,7 +290,7 @@ test('copies in the approval channel and in direct messages are the card', async
     const [card, ...copies] = await Promise.all(cards.map(({ message }) => message(0)));
     for (const copy of copies) expect(copy).toEqual(card);
     const text = textOf(card?.blocks ?? []);
-    for (const said of [/is being taken/, /It exceeds/, /New: Its website/, /Renewed a week ago/])
+    for (const said of [/is being transferred away/, /It exceeds/, /New: The website/, /Renewed a week ago/])
       expect(text).toMatch(said);
   }
 });

@@ -85,7 +85,7 @@ test('an answer without end is given up', async () => {
   });
   await expect(fetchSoon(url, { ...POST, body: '' })).rejects.toMatchObject({
     name: 'HttpExchangeError',
-    message: 'the answer is too large',
+    message: 'the response is too large',
   });
 });
 

@@ -14,31 +14,31 @@ const limited = new SlackApiError('rate_limited', 'some.method', { retryAfterMs:
 const unreachable = new SlackApiError('unreachable', 'some.method', {});
 
 test.each([
-  [limited, 'Slack limits how often I may ask it.', 'Try again in 1 second.'],
-  [unreachable, 'Slack did not answer me as it should.', 'Try again in a minute.'],
+  [limited, 'Slack is rate-limiting me.', 'Try again in 1 second.'],
+  [unreachable, 'Slack didn’t respond as expected.', 'Try again in a minute.'],
   [
     refused('missing_scope', 'files:write'),
-    'My app lacks a right that this needs, the scope files:write.',
-    'Whoever runs me installs the app again with its manifest; then try again.',
+    'My app lacks a required permission, the scope files:write.',
+    'Your operator has to reinstall the app with its manifest; then try again.',
   ],
-  [refused('token_revoked'), 'Slack no longer takes my token (token_revoked).', 'Tell whoever runs me.'],
-  [refused('something_new'), 'Slack refuses this (something_new).', 'If it stays so, tell whoever runs me.'],
+  [refused('token_revoked'), 'Slack no longer accepts my token (token_revoked).', 'Tell your operator.'],
+  [refused('something_new'), 'Slack refused this (something_new).', 'If it persists, tell your operator.'],
 ])('%s is said as it is', (problem, said, todo) => {
   expect(formatSlackError(problem)).toEqual({ said, todo });
 });
 
 test('an id is unknown only where Slack says so', () => {
   for (const code of ['user_not_found', 'no_such_subteam']) {
-    expect(approverError('S01GROUP', refused(code))).toBe('Slack knows no S01GROUP. Copy the id again.');
+    expect(approverError('S01GROUP', refused(code))).toBe('Slack doesn’t know S01GROUP. Copy the id again.');
   }
   for (const problem of [limited, unreachable, refused('missing_scope'), refused('something_new')]) {
-    expect(approverError('S01GROUP', problem)).toMatch(/^I cannot look S01GROUP up\. /);
+    expect(approverError('S01GROUP', problem)).toMatch(/^I can’t look up S01GROUP\. /);
   }
 });
 
 test('an invitation helps only where the bot is not in the channel, or cannot see it', () => {
   for (const code of ['not_in_channel', 'channel_not_found']) {
-    expect(channelError(refused(code))).toMatch(/^I cannot post there: .*\/invite/);
+    expect(channelError(refused(code))).toMatch(/^I can’t post there: .*\/invite/);
   }
   for (const problem of [
     limited,
@@ -49,7 +49,7 @@ test('an invitation helps only where the bot is not in the channel, or cannot se
   ]) {
     expect(channelError(problem)).not.toContain('/invite');
   }
-  expect(channelError(unreachable)).toMatch(/^I do not know whether I can post there\. /);
+  expect(channelError(unreachable)).toMatch(/^I don’t know whether I can post there\. /);
 });
 
 describe('which scope is missing', () => {

@@ -60,14 +60,14 @@ describe('a rule as a sentence', () => {
   });
 
   test.each([
-    [{ tasks: ['charge'], decision: 'free' }, '*What costs money* of every name needs *nobody*.'],
+    [{ tasks: ['charge'], decision: 'free' }, '*Paid tasks* of every name needs *no approval*.'],
     [
       { tasks: ['all'], names: ['cafe.rest'], decision: 'refuse' },
       '*Everything* of `cafe.rest` is *refused*.',
     ],
     [
       { tasks: ['delete', 'risk'], names: ['tag:brand'], decision: 'refuse' },
-      '*Deletions and what can lose a name or take it down* of names tagged `brand` are *refused*.',
+      '*Deletions and tasks that can lose a name or take it down* of names tagged `brand` are *refused*.',
     ],
     [{ tasks: ['renew'], approvers: ['U0CFO'] }, '*Renewals* of every name need *<@U0CFO>*.'],
     [
@@ -82,7 +82,7 @@ describe('a rule as a sentence', () => {
         escalateTo: ['U0BOSS'],
         breakGlass: true,
       },
-      '*Renewals* of every name need *<@U0CFO>* (open for 36 hours; <@U0BOSS> is called after 2 hours; an admin may carry it out alone in an emergency).',
+      '*Renewals* of every name need *<@U0CFO>* (open for 36 hours; escalated to <@U0BOSS> after 2 hours; break glass allowed).',
     ],
   ] as const)('%o', (fields, expected) => {
     expect(sentence(fields)).toBe(expected);
@@ -96,7 +96,7 @@ describe('a rule as a sentence', () => {
   test('the settings speak last', () => {
     expect(implicitSentences(SETTINGS)).toEqual([
       '*Renewals* of every name need *<@U0BOSS>*.',
-      '*Everything else* needs *nobody*.',
+      '*Everything else* needs *no approval*.',
     ]);
     expect(implicitSentences({ ...SETTINGS, approvalTasks: [] })).toHaveLength(1);
   });
@@ -151,7 +151,7 @@ describe('messages stay within the limits of Slack, however many rules there are
 
 test('who publishes as the only admin is told plainly, and what to do', () => {
   const text = said(publishedMessage({ ...NEXT, rules: [rule()] }, LOCALE, []).blocks);
-  expect(text).toContain('I know of no other admin to ask');
+  expect(text).toContain('I know no other admin to ask');
   expect(text).toContain('`ADMINS`');
 });
 

@@ -54,7 +54,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** What stands in a direct message since the test began. */
+/** a direct message since the test began. */
 const shown = (channel: string) => workspace.messages(channel).slice(before.get(channel));
 const proposals = () => proposalsOf(db, 'T0TEAM', { approvals_required: '2' });
 const confirm = (id: string) => confirmProposal(proposals(), id, 'U0BOB', now());
@@ -134,7 +134,7 @@ test('every other admin is asked once, and every question says what became of it
   await look();
   for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL']) {
     expect(shown(channel).map(textOf)).toEqual([
-      expect.stringContaining('<@U0ADA> asked for it, <@U0BOB> confirmed it'),
+      expect.stringContaining('Requested by <@U0ADA>, confirmed by <@U0BOB>'),
     ]);
     expect(shown(channel).flatMap(buttonsOf)).toEqual([]);
   }
@@ -159,7 +159,7 @@ test('what nobody confirms in time says so', async () => {
     nowMs += HOUR_MS;
     await look();
   }
-  expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('Nobody confirmed it in time.')]);
+  expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('No one confirmed it in time.')]);
   expect(shown('D0ADA')).toEqual([]);
 });
 
@@ -168,7 +168,7 @@ test('a change that was dropped by who asked leaves no question behind', async (
   await look();
   await withdraw(proposal, 'U0ADA');
   await look();
-  expect(shown('D0CAROL').map(textOf)).toEqual([expect.stringContaining('Dropped by <@U0ADA>.')]);
+  expect(shown('D0CAROL').map(textOf)).toEqual([expect.stringContaining('Discarded by <@U0ADA>.')]);
   expect(shown('D0ADA')).toEqual([]);
 });
 
@@ -183,7 +183,7 @@ test('a change of names is asked about where it was asked for, and there it says
   await withdraw(proposal, 'U0BOB');
   await look();
   expect(shown(DOMAINS).slice(1).map(textOf)).toEqual([
-    expect.stringContaining('Not changed: cafe.rest. Asked by <@U0ADA>, dropped by <@U0BOB>.'),
+    expect.stringContaining('Not changed: cafe.rest. Requested by <@U0ADA>, discarded by <@U0BOB>.'),
   ]);
   expect(['D0ADA', 'D0BOB', 'D0CAROL', GENERAL].flatMap(shown)).toEqual([]);
 });
@@ -197,10 +197,10 @@ test('where no channel takes the question about a name, each of the approvers is
   await look();
   expect([DOMAINS, GENERAL, 'D0ADA'].flatMap(shown)).toEqual([]);
   for (const channel of ['D0BOB', 'D0CAROL'])
-    expect(shown(channel).map(textOf)).toEqual([expect.stringContaining('nobody confirmed it in time')]);
+    expect(shown(channel).map(textOf)).toEqual([expect.stringContaining('not confirmed in time')]);
 });
 
-test('what is asked for in a direct message is asked about in the approvers’ channel', async () => {
+test('the request in a direct message is asked about in the approvers’ channel', async () => {
   approvalChannel = GENERAL;
   await askAboutName({ channelId: 'D0ADA' });
   await look();
@@ -230,7 +230,7 @@ test.each([
   await look();
   await withdraw(revision);
   await look();
-  expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('It does not wait any more')]);
+  expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('No longer open: nothing changed')]);
   expect(shown('D0BOB').flatMap(buttonsOf)).toEqual([]);
   expect(shown('D0ADA').map(textOf), 'the publisher hears of it').toHaveLength(1);
 });

@@ -36,12 +36,12 @@ export interface ShownKeys {
 }
 
 const WHY_NOT: Readonly<Record<NotCounting, string>> = {
-  not_vouched: 'does not count yet: nobody whose passkey counts has vouched for it',
+  not_vouched: 'not valid yet: no one with a valid passkey has vouched for it',
   revoked: 'revoked',
-  left: 'does not count: its owner has left the workspace',
-  other_host: 'does not count: it belongs to another address than PUBLIC_URL has now. Add a new one',
-  ambiguous: 'does not count: it was added twice',
-  events_missing: 'does not count: events about passkeys are missing from the log',
+  left: 'not valid: its owner left the workspace',
+  other_host: 'not valid: it belongs to another address than PUBLIC_URL. Add a new one',
+  ambiguous: 'not valid: it was added twice',
+  events_missing: 'not valid: passkey events are missing from the log',
 };
 
 const KEYS_SHOWN = 20;
@@ -49,8 +49,8 @@ const KEYS_SHOWN = 20;
 function standing({ counts, through }: ShownKey): string {
   if (counts !== 'yes') return WHY_NOT[counts];
   return through.length === 0
-    ? '*counts*: it is a root'
-    : `*counts*, through ${through.map(mention).join(', ')}`;
+    ? '*valid*: it’s a root'
+    : `*valid*, vouched for by ${through.map(mention).join(', ')}`;
 }
 
 function keyText(key: ShownKey): string {
@@ -62,8 +62,8 @@ function keyText(key: ShownKey): string {
 export function keysMessage({ keys, offset, hasRoots, maySignCharter, notice }: ShownKeys): Message {
   const lead =
     keys.length === 0
-      ? 'There are no passkeys yet.'
-      : `Passkeys, and whose signatures count${hasRoots ? '' : ': none, because the operator has not set SIGNING_ROOTS'}`;
+      ? 'No passkeys yet.'
+      : `Passkeys and whether they’re valid${hasRoots ? '' : ': none, because the operator hasn’t set SIGNING_ROOTS'}`;
   // Those that wait for the reader first, then those with a button.
   const rank = ({ mayVouch, mayRevoke }: ShownKey) => (mayVouch ? 0 : mayRevoke ? 1 : 2);
   const sorted = keys.toSorted((a, b) => rank(a) - rank(b));
@@ -83,7 +83,7 @@ export function keysMessage({ keys, offset, hasRoots, maySignCharter, notice }: 
     notice !== undefined && section(notice),
     ...actions('keys', [
       button('key_add', 'Add a passkey', 'add', { style: 'primary' }),
-      maySignCharter && button('charter_sign', 'Sign what decides', 'charter'),
+      maySignCharter && button('charter_sign', 'Sign policy and settings', 'charter'),
     ]),
   ]);
 }

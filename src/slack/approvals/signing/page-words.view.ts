@@ -34,9 +34,7 @@ export function signingFacts(order: Order, briefing: Briefing) {
 export function sinceAsked(history: readonly HistoryEvent[], isStricter: boolean): string[] {
   const approvers = loggedApprovers(history);
   return [
-    ...(isStricter
-      ? ['It needs more now than when it was asked for: the policy or the settings changed.']
-      : []),
+    ...(isStricter ? ['It needs more than when it was requested: the policy or the settings changed.'] : []),
     ...(approvers.length === 0
       ? []
       : [`${count(approvers.length, 'approval')} so far: ${approvers.map(mention).join(', ')}.`]),

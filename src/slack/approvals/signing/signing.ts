@@ -72,7 +72,7 @@ export const signing = {
   commands: [
     {
       usage: 'key',
-      summary: 'Show passkeys and whose count, add one, vouch for one, revoke one',
+      summary: 'Passkeys: list, add, vouch, revoke',
       example: '/domain key',
       run: runKey,
     },
