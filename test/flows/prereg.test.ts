@@ -211,7 +211,7 @@ test('% and * are not sent as if they stood for something', async () => {
   expect(
     await t.alice.submit(view, { sld: 'table', limit: '', operator: 'EQUAL', order: 'name' }),
   ).toMatchObject({
-    errors: { operator: expect.stringMatching(/EQUAL goes over the JSON.*an order over the XML/) },
+    errors: { operator: expect.stringMatching(/EQUAL needs the JSON interface, and an order needs XML/) },
   });
   t.alice.close(view);
   expect(searches()).toHaveLength(before);

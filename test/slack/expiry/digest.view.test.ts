@@ -98,7 +98,7 @@ test('what waiting costs stands beside the name, and nothing where nothing is kn
     '*cafe.shop* · 3 days · renew by 16 Jun, no price',
   );
   const later = digestHead(head([named('cafe.rest', 14), named('next-year.rest', 14)]), both);
-  expect(shown(later), 'while it is not near').toMatch(/14 days · renew until 27 Jun, about €18\.00$/m);
+  expect(shown(later), 'while it is not near').toMatch(/14 days · renew by 27 Jun, about €18\.00$/m);
   expect(shown(later)).not.toContain('then');
 });
 

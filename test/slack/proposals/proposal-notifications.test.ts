@@ -243,5 +243,5 @@ test('a wish to let a name lapse is asked about in its thread, with what could n
   expect(question).toMatchObject({ thread_ts: ts });
   if (question === undefined) throw new Error('nobody was asked');
   expect(buttonsOf(question)).toEqual(['lapse_confirm']);
-  expect(textOf(question)).toMatch(/let it lapse.*<@U0ADA>: “not needed”.*could not be found out/s);
+  expect(textOf(question)).toMatch(/let it lapse.*<@U0ADA>: “not needed”.*Couldn’t be checked/s);
 });
