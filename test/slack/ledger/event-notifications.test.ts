@@ -95,7 +95,9 @@ test('a snooze and the decision that a name lapses are told in the thread, once 
   expect(await look()).toEqual([]);
   expect(shown(DOMAINS).map(textOf)).toEqual([
     expect.stringMatching(/cafe\.rest is snoozed until .*17.* by <@U0BOB>: “busy”/),
-    expect.stringMatching(/cafe\.rest will lapse\. Requested by <@U0ALICE>: “not needed”, confirmed by <@U0BOB>/),
+    expect.stringMatching(
+      /cafe\.rest will lapse\. Requested by <@U0ALICE>: “not needed”, confirmed by <@U0BOB>/,
+    ),
   ]);
   expect(shown(DOMAINS).map(buttonsOf)).toEqual([[], []]);
   expect(shown(DOMAINS).map(({ thread_ts }) => thread_ts)).toEqual(Array(2).fill(origin.threadTs));
