@@ -21,13 +21,13 @@ import type { NameOrder } from './unexplained-changes.ts';
 export interface NameActivity {
   readonly orders: readonly NameOrder[];
   readonly hasOpenOrder: boolean;
-  /** Its incidents, the latest first. */
+  /** Latest first. */
   readonly incidents: readonly Incident[];
-  /** It has the tag `guarded`: it must not be lost. */
+  /** Tagged `guarded`. */
   readonly isGuarded: boolean;
 }
 
-/** Reads and asks for everything that is known of names. Built once, passed whole. */
+/** Reads and looks up everything about names. Built once, passed whole. */
 export interface NamesContext extends Observers {
   readonly records: NameRecordStore;
   readonly impacts: ImpactStore;
@@ -38,11 +38,10 @@ export interface NamesContext extends Observers {
   readonly orders: OrderStore;
   readonly leases: LeaseStore;
   readonly rdap: RdapClient;
-  /** The budget of the registries, which all lookups share. */
+  /** Registries' budget, shared by all lookups. */
   readonly planner: LookPlanner;
   /**
-   * The facts of a delegation's health.
-   * @param hosts the servers that the zone above delegates the name to
+   * @param hosts the delegation's servers at the parent zone
    * @throws only the signal's reason
    */
   readonly observeDelegation: (name: string, hosts: readonly string[], signal: AbortSignal) => Promise<Facts>;
@@ -50,15 +49,15 @@ export interface NamesContext extends Observers {
     readonly name: string;
     readonly lapse: NameRecord['lapse'];
   }) => Promise<NameActivity>;
-  /** Asks the DNS and the registry at once. Late answers count as not seen. Stores nothing. */
+  /** DNS and registry in parallel. Late answers count as not seen. Stores nothing. */
   readonly lookNow: (name: string, dns: DnsClient, ms: number) => Promise<Observation>;
   /** Sends the notifications that are due, at once. */
   readonly notifyDue: () => void;
   readonly processId: string;
   readonly now: () => Date;
-  /** From 0 to below 1; spreads the lookups. `Math.random` when left out. */
+  /** In [0, 1); spreads the lookups. `Math.random` by default. */
   readonly random?: () => number;
   readonly log: Log;
-  /** Ends what is under way at shutdown. */
+  /** Aborts at shutdown. */
   readonly signal: AbortSignal;
 }

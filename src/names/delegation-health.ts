@@ -3,44 +3,39 @@ import { FACT_NAMES, type FactName, type FactValue, isSameSet } from './facts.ts
 import type { KnownFact, NameHistory } from './history.ts';
 import type { KnownChange, NameChange, UnexplainedChange } from './unexplained-changes.ts';
 
-/*
- * Whether a name's delegation works, and whether somebody else can take it: from what daily looks have shown of the servers
- * that it is delegated to. Pure.
- */
+/** Whether a delegation works, and whether it can be taken over, from daily lookups of its servers. Pure. */
 
-/** What can be wrong with a delegation, the most dangerous first. */
 export const DELEGATION_FAULTS = [
-  /** A domain of a nameserver can be registered by anybody, who then answers for the name. */
+  /** Anyone can register a nameserver's domain, and then answers for the name. */
   'registrable',
-  /** No nameserver answers for the name: at many providers anybody can set it up there. */
+  /** At many providers anyone can set up the name then. */
   'all_lame',
-  /** The DS fits no key, so nobody who validates finds the name. */
+  /** The DS matches no key: validating resolvers can't find the name. */
   'unfit_ds',
   'lame',
   'no_address',
-  /** A domain of a nameserver ends within 30 days. */
+  /** A nameserver's domain expires within 30 days. */
   'ending',
-  /** Nothing came from a nameserver. */
+  /** A nameserver doesn't respond. */
   'silent',
 ] as const;
 export type DelegationFaultCode = (typeof DELEGATION_FAULTS)[number];
 
-/** One fault, with the hosts or domains that it is about. */
 export interface DelegationFault {
   readonly code: DelegationFaultCode;
   readonly about: FactValue;
 }
 
 export interface DelegationHealth {
-  /** The most dangerous first. What was seen stays a fault until a look shows otherwise. */
+  /** Most dangerous first. A fault stays until a lookup shows otherwise. */
   readonly faults: readonly DelegationFault[];
-  /** Whether a look of the last days has seen all of it. Without faults, it is healthy only then. */
+  /** A recent lookup saw everything. Without faults, the delegation is healthy only then. */
   readonly isSeenWhole: boolean;
-  /** When all of it was last seen. */
+  /** Last complete lookup. */
   readonly seenAt: Date | undefined;
 }
 
-/** The facts by which a delegation is healthy, each with the fault that its values are. */
+/** The fault of each fact. */
 const FAULT_OF = {
   registrable_domains: 'registrable',
   unfit_ds: 'unfit_ds',
@@ -52,12 +47,12 @@ const FAULT_OF = {
 type HealthFact = keyof typeof FAULT_OF;
 export const HEALTH_FACTS = FACT_NAMES.filter((fact): fact is HealthFact => fact in FAULT_OF);
 
-/** Looks are daily, and taken earlier by up to a fifth. */
+/** Lookups are daily, up to a fifth earlier. */
 const DAILY_MS = 18 * HOUR_MS;
-/** A look of the day before yesterday says nothing of today. */
+/** Older lookups say nothing about today. */
 const KNOWN_FOR_MS = 48 * HOUR_MS;
 
-/** Whether the servers of a delegation are to be asked again. */
+/** Whether the delegation's servers are due for a lookup. */
 export function isHealthLookDue(history: NameHistory, now: Date): boolean {
   return HEALTH_FACTS.some((fact) => {
     const known = history[fact];
@@ -76,12 +71,12 @@ export function delegationHealth(history: NameHistory, now: Date): DelegationHea
   return { faults: faultsOf(history), isSeenWhole, seenAt: oldest > 0 ? new Date(oldest) : undefined };
 }
 
-/** When a look last saw something of a delegation's health. */
+/** The last lookup that saw anything. */
 export function lastHealthLook(history: NameHistory): Date {
   return new Date(Math.max(...HEALTH_FACTS.map((fact) => lastSeen(history[fact]))));
 }
 
-/** What is wrong with a delegation, the most dangerous first. */
+/** Most dangerous first. */
 export function faultsOf(history: NameHistory): readonly DelegationFault[] {
   const faults = HEALTH_FACTS.flatMap((fact): DelegationFault[] => {
     const about = history[fact]?.current?.value ?? [];
@@ -92,16 +87,16 @@ export function faultsOf(history: NameHistory): readonly DelegationFault[] {
   return faults.toSorted((a, b) => DELEGATION_FAULTS.indexOf(a.code) - DELEGATION_FAULTS.indexOf(b.code));
 }
 
-/** The kinds of incidents that a dangerous state is, and the fact that shows it. */
+/** Incident kinds of dangerous states, with the fact that shows each. */
 const DANGERS = [
   ['nameserver_registrable', 'registrable_domains'],
   ['all_lame', 'lame_nameservers'],
 ] as const;
 
 /**
- * The dangerous states that two daily looks have shown and that are not known yet. No change has to come before: many names
- * are delegated to servers that never knew them.
- * @returns what is new, and what is known without the dangers that are over
+ * Dangerous states that two daily lookups showed and that are new. No change has to precede them: many names are
+ * delegated to servers that never knew them.
+ * @returns new dangers, and known ones without those that are over
  */
 export function findDangers(
   history: NameHistory,
@@ -120,7 +115,7 @@ export function findDangers(
   );
   const isConfirmed = ({ kind, fact }: NameChange) =>
     isSeenDaily(history[fact]) && (kind !== 'all_lame' || isSeenDaily(history.addressless_nameservers));
-  // One look that shows something else does not end what is known.
+  // One different lookup doesn't end a known danger.
   const found = dangers.filter(
     (danger) => !lasting.some(({ kind }) => kind === danger.kind) && isConfirmed(danger),
   );
@@ -130,7 +125,7 @@ export function findDangers(
   return { found: found.map((change) => ({ change, orders: [] })), knownChanges: [...lasting, ...added] };
 }
 
-/** Whether no server is left that may answer: whoever sets the name up at one that does not know it answers alone. */
+/** No server may answer: anyone who sets up the name at one of them answers alone. */
 function isAllLame(history: NameHistory): boolean {
   const hostsOf = (fact: FactName) => history[fact]?.current?.value ?? [];
   const lame = hostsOf('lame_nameservers');
@@ -138,7 +133,7 @@ function isAllLame(history: NameHistory): boolean {
   return lame.length > 0 && isSameSet([...lame, ...hostsOf('addressless_nameservers')], all);
 }
 
-/** Whether two daily looks have shown a value, and the latest one nothing else. */
+/** Two daily lookups agree, and the latest doesn't differ. */
 function isSeenDaily(known: KnownFact | undefined): boolean {
   if (known?.current === undefined || known.candidate !== undefined) return false;
   return known.current.lastSeen.getTime() - known.current.firstSeen.getTime() >= DAILY_MS;

@@ -1,20 +1,20 @@
-/** How a name can depend on another one. */
+/** How one name depends on another. */
 export const DEPENDENCIES = ['nameservers', 'mail', 'redirects'] as const;
 export type Dependency = (typeof DEPENDENCIES)[number];
 
-/** A name that is watched, or that an order has redirected, with the hosts that it uses. */
+/** A watched or redirected name, with the hosts it uses. */
 export interface DependentName {
   /** In ASCII. */
   readonly name: string;
   readonly nameServers: readonly string[];
   readonly mailServers: readonly string[];
-  /** Hosts, web addresses or e-mail addresses. */
+  /** Hosts, web addresses or email addresses. */
   readonly redirectTargets: readonly string[];
-  /** A private order has redirected it: it is counted and never named. */
+  /** Redirected by a private order: counted, never named. */
   readonly isPrivate: boolean;
 }
 
-/** Names that depend on another one: how many, how many of these only private orders know, and the first of the rest. */
+/** Names that depend on another: total, known from private orders only, and the first of the rest. */
 export type Dependents = {
   readonly [Kind in Dependency]: {
     readonly count: number;
@@ -25,12 +25,9 @@ export type Dependents = {
 
 const MAX_NAMES = 10;
 
-/**
- * The names that stop working when a name does, because their nameservers, mail servers or redirect targets are below
- * it.
- */
+/** Names that stop working with this one, because their nameservers, mail servers or redirect targets are below it. */
 export function findDependents(name: string, watched: Iterable<DependentName>): Dependents {
-  // By name, whether only private orders know of it.
+  // By name: known from private orders only.
   const found: Record<Dependency, Map<string, boolean>> = {
     nameservers: new Map(),
     mail: new Map(),
@@ -59,12 +56,12 @@ export function findDependents(name: string, watched: Iterable<DependentName>): 
   };
 }
 
-/** Whether a host is a name or stands below it. */
+/** Equal or below. */
 export function isUnder(host: string, name: string): boolean {
   return host === name || host.endsWith(`.${name}`);
 }
 
-/** The host of a web address, with or without its scheme, or of an e-mail address; empty where none can be read. */
+/** The host of a web or email address; empty when unreadable. */
 export function hostOfTarget(target: string): string {
   const text = target.trim().toLowerCase();
   const address = text.includes('://') ? text : `http://${text}`;

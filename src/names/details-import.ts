@@ -5,12 +5,9 @@ import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import { DETAIL_COLUMNS, MAX_IMPORTED_NAMES, MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';
 
-/*
- * Owners, tags, channels and notes as CSV with a header. A missing column leaves the field unchanged, an empty cell
- * clears it.
- */
+/** CSV with a header. A missing column leaves the field unchanged, an empty cell clears it. */
 
-/** What a row sets; kept between the dry run and its application. */
+/** Stored between the dry run and the import. */
 export const importRow = z.object({
   name: z.string(),
   change: z.object({
@@ -22,7 +19,7 @@ export const importRow = z.object({
 });
 export type ImportRow = z.infer<typeof importRow>;
 
-/** What is wrong with a line. Any issue refuses the whole file. */
+/** Any issue refuses the whole file. */
 export type ImportIssue =
   | CsvIssue
   | {
@@ -40,14 +37,14 @@ export type ImportIssue =
   | { readonly line: number; readonly code: 'repeated'; readonly name: string }
   | { readonly line: number; readonly code: 'tags'; readonly issue: TagIssue };
 
-/** Columns of the exported file that people cannot set. */
+/** Exported columns that can't be imported. */
 const READ_ONLY: readonly string[] = ['expires', 'registrar'];
 
 export type ReadImport =
   | { readonly ok: true; readonly rows: readonly ImportRow[] }
   | { readonly ok: false; readonly issues: readonly ImportIssue[] };
 
-/** Reads a whole file. One bad line refuses all of it. */
+/** One bad line refuses the whole file. */
 export async function readImport(text: string): Promise<ReadImport> {
   const csv = await readCsv(text, { maxRows: MAX_IMPORTED_NAMES, columnOf });
   if (!csv.ok) return { ok: false, issues: [csv.issue] };
@@ -105,7 +102,7 @@ function readRow(
   };
 }
 
-/** In a cell blanks separate tags, as they do in the export, unless commas do. */
+/** Spaces separate tags, as in the export, unless commas do. */
 function tagsOfCell(text: string): string {
   return /[,;\n]/.test(text) ? text : text.replace(/\s+/g, ',');
 }

@@ -1,28 +1,24 @@
 import { NONE } from './portfolio.ts';
 
-/*
- * What people type to find names of the portfolio. Different kinds are combined by AND, several of one
- * kind by OR.
- */
+/** Filters of the portfolio. Different kinds combine with AND, the same kind with OR. */
 
-/** What is looked for. An empty list or undefined does not restrict the search. */
 export interface NameFilter {
   readonly tags: readonly string[];
-  /** As they were typed: an id, a name, `me`. */
+  /** As typed: an id, a name, `me`. */
   readonly owners: readonly string[];
   readonly zones: readonly string[];
   readonly registrars: readonly string[];
-  /** Parts of the name or of the note. */
+  /** Parts of the name or the note. */
   readonly texts: readonly string[];
-  /** Ends within so many days, or has ended. */
+  /** In days; includes expired names. */
   readonly expiresWithin: number | undefined;
-  /** Ends after so many days. */
+  /** In days. */
   readonly expiresAfter: number | undefined;
-  /** Neither a website nor mail is seen on it. */
+  /** No website and no mail. */
   readonly unused: boolean;
-  /** Something is wrong with its delegation. */
+  /** Its delegation has a fault. */
   readonly lame: boolean;
-  /** It is not known when it ends, so nobody is reminded of it. */
+  /** No known date, so no reminders. */
   readonly undated: boolean;
   readonly sort: NameSort;
 }
@@ -30,7 +26,7 @@ export interface NameFilter {
 const NAME_SORTS = ['expiry', '-expiry', 'name', '-name'] as const;
 export type NameSort = (typeof NAME_SORTS)[number];
 
-/** The kinds of filter that take a value after a colon. */
+/** Filters with a value after a colon. */
 export const FILTER_KEYS = ['tag', 'owner', 'zone', 'registrar', 'sort'] as const;
 type FilterKey = (typeof FILTER_KEYS)[number];
 
@@ -41,7 +37,7 @@ export type FilterIssue =
   | { readonly code: 'unknown_sort'; readonly value: string }
   | { readonly code: 'too_long' };
 
-/** A filter travels in a button's value, which Slack limits to 2,000 characters. */
+/** Filters are stored in button values, which Slack limits to 2,000 characters. */
 const MAX_FILTER = 800;
 const MAX_DAYS = 36_500;
 
@@ -71,7 +67,7 @@ export const EVERY_NAME: NameFilter = {
   sort: 'expiry',
 };
 
-/** Reads a filter as it is typed: `tag:brand expiring<60 "sandbox registrar"`. */
+/** Such as `tag:brand expiring<60 "sandbox registrar"`. */
 export function readFilter(text: string): ReadFilter {
   if (text.length > MAX_FILTER) return { ok: false, issues: [{ code: 'too_long' }] };
   const issues: FilterIssue[] = [];
@@ -84,10 +80,7 @@ export function readFilter(text: string): ReadFilter {
   return issues.length > 0 ? { ok: false, issues } : { ok: true, filter };
 }
 
-/**
- * The words of a filter. A quoted part belongs to one word: `registrar:"Sandbox Registrar"`. Phones type
- * curly quotes.
- */
+/** A quoted part belongs to one word: `registrar:"Sandbox Registrar"`. Phones type curly quotes. */
 function wordsOf(text: string): string[] {
   return [...text.replace(/[“”„]/g, '"').matchAll(/(?:"[^"]*"?|[^\s"])+/g)]
     .map(([word]) => word.replaceAll('"', '').trim())
@@ -151,7 +144,7 @@ function readSort(filter: NameFilter, value: string): ReturnType<typeof readWord
   return sort === undefined ? { issue: { code: 'unknown_sort', value } } : { filter: { ...filter, sort } };
 }
 
-/** Whether a value stands for names that have none. */
+/** The filter for names without a value. */
 export function isNone(value: string): boolean {
   return value.toLowerCase() === NONE;
 }

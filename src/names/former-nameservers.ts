@@ -4,22 +4,19 @@ import { type FactValue, isSameSet, NAMESERVER_FACTS } from './facts.ts';
 import { type NameHistory, valuesOf } from './history.ts';
 import { askedNameServers } from './name-orders.ts';
 
-/** The nameservers of a name that count now; undefined when nobody has seen them. */
+/** Undefined when never seen. */
 export function currentNameServers(history: NameHistory): FactValue | undefined {
   return NAMESERVER_FACTS.map((fact) => history[fact]?.current?.value).find(isFilled);
 }
 
-/** The nameservers that a name had at a moment. */
+/** Undefined when unknown. */
 function nameServersAt(history: NameHistory, at: Date): FactValue | undefined {
   return NAMESERVER_FACTS.map(
     (fact) => valuesOf(history, fact).find(({ firstSeen }) => firstSeen <= at)?.value,
   ).find(isFilled);
 }
 
-/**
- * The nameservers before an order that has changed them.
- * @param atAsking as they were when it was asked for; undefined when nobody knew
- */
+/** @param atAsking when requested; undefined when unknown */
 export function formerNameServers(
   order: Order,
   history: NameHistory | undefined,

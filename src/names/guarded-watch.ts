@@ -6,37 +6,37 @@ import { keepParentLook, lookAtRegistry } from './look.ts';
 import { factsOfDelegation, isNews, type KnownDelegation, majorityOf } from './parent-sight.ts';
 import { timeLimit } from './time-limit.ts';
 
-/*
- * Guarded names by the minute. Each is asked for at one server of the zone above, which take turns. Only what is news is
- * looked at further: all servers of the zone are asked, and what most of them say is kept as a sighting. What is known of
- * every name between two minutes is memory, and may be lost.
+/**
+ * Watches guarded names every minute: one server of the parent zone is asked, in rotation. Only a difference is
+ * followed up: all servers are asked, and the majority is stored. State between two minutes is in memory and may be
+ * lost.
  */
 
 const EVERY_MS = MINUTE_MS;
-/** What other looks have kept since is read this often. */
+/** How often changes by other lookups are read. */
 const READ_EVERY_MS = 30_000;
-/** A process that dies is followed by another one within this time. */
+/** Another process takes over within this time. */
 const LEAD_FOR_MS = 20_000;
 const LEAD_EVERY_MS = 5_000;
-/** For one server of a parent zone: what all 1,000 guarded names of one zone with one server need. */
+/** Per server: enough for 1,000 guarded names of one zone with one server. */
 const QUESTIONS_PER_SECOND = 20;
-/** A server that does not answer this often in a row is left alone for a while. */
+/** After this many failures in a row a server is paused. */
 const MAX_FAILURES = 3;
-/** It answers again at some moment, and until then nothing of its zone may be seen. */
+/** It may recover, and meanwhile nothing of its zone may be seen. */
 const MAX_REST_MS = 15 * MINUTE_MS;
-/** A name of which nothing could be seen for this long is said to be unseen. */
+/** Then the name is reported as unseen. */
 const UNSEEN_AFTER_MS = 10 * MINUTE_MS;
 const REGISTRY_MS = 30_000;
 
 interface Watched {
   readonly name: string;
   known: KnownDelegation;
-  /** When it was asked for last, by the bot's clock. */
+  /** Last query, by the bot's clock. */
   askedAt: number;
-  /** Which server is next. */
+  /** The next server. */
   turn: number;
   unseenSince: number | undefined;
-  /** A server has said something new, and the others could not be asked in the same second. */
+  /** A server reported a difference, and the others couldn't be asked in the same second. */
   isInDoubt: boolean;
 }
 
@@ -45,18 +45,18 @@ interface Rest {
   until: number;
 }
 
-/** Asks the servers of parent zones about guarded names. @returns asks about those whose minute is over; to be called every second */
+/** @returns a function to call every second, which asks about names whose minute is over */
 export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   const { parents, now, log, signal } = context;
   let watched = new Map<string, Watched>();
   let readAt = Number.NEGATIVE_INFINITY;
-  /** Of the process’s own clock, as the lease goes by the database’s. */
+  /** By the process's own clock, because the lease uses the database's. */
   let ledAt = Number.NEGATIVE_INFINITY;
   const resting = new Map<string, Rest>();
-  /** Questions in the current second, by server. */
+  /** By server. */
   let asked = new Map<string, number>();
 
-  /** Whether this process watches, and knows which names. One process of all does. */
+  /** Whether this process holds the watch. One process does. */
   async function read(at: number): Promise<boolean> {
     if (performance.now() - ledAt >= LEAD_EVERY_MS) {
       if (!(await context.leases.take('guarded_watch', context.processId, LEAD_FOR_MS))) return false;
@@ -79,7 +79,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     return (resting.get(server)?.until ?? 0) > now().getTime();
   }
 
-  /** Whether servers may be asked once more in this second, all of them. */
+  /** Whether all servers have capacity in this second. */
   function mayAsk(servers: readonly string[]): boolean {
     if (servers.some((server) => (asked.get(server) ?? 0) >= QUESTIONS_PER_SECOND)) return false;
     for (const server of servers) asked.set(server, (asked.get(server) ?? 0) + 1);
@@ -103,10 +103,10 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   async function lookAt(one: Watched): Promise<void> {
     const { name, known } = one;
     const all = await parents.serversOf(name, signal);
-    // A server that has not answered for long has no vote.
+    // A server without a recent response has no vote.
     const servers = all.filter((server) => !isResting(server));
     const [first, ...others] = rotated(servers, one.turn);
-    // Where it is not its turn in this second, it has one in the next.
+    // Out of capacity: tried again in the next second.
     if (first !== undefined && !mayAsk(one.isInDoubt ? servers : [first])) return;
     const at = now();
     const askAll = (some: readonly string[]) => Promise.all(some.map((server) => ask(server, name)));
@@ -132,7 +132,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     if (isConfirmed) await lookAtRegistry(context, one.name, timeLimit(signal, REGISTRY_MS));
   }
 
-  /** A name that cannot be seen for long is not known any more. It is kept once. */
+  /** Stored once. */
   async function noteUnseen(one: Watched, facts: Facts): Promise<void> {
     const at = now();
     one.unseenSince ??= at.getTime();
@@ -156,13 +156,13 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   };
 }
 
-/** The servers in turn, beginning with another one each time. */
+/** Rotates the first server. */
 function rotated(servers: readonly string[], turn: number): readonly string[] {
   const start = servers.length === 0 ? 0 : turn % servers.length;
   return [...servers.slice(start), ...servers.slice(0, start)];
 }
 
-/** The names of a zone begin at different servers. */
+/** Names of a zone start at different servers. */
 function newlyWatched(name: string): Watched {
   const turn = createHash('sha256').update(name).digest().readUInt16BE(0);
   return {

@@ -14,19 +14,19 @@ import {
   type Unseen,
 } from './facts.ts';
 
-/*
- * What is known of a name from many looks at it. Registries and resolvers answer with outdated data now and then, so a
- * value counts when two looks in a row have shown it.
+/**
+ * What many lookups know about a name. Registries and resolvers return stale data at times, so a value counts after
+ * two lookups in a row.
  */
 
-/** A value that was seen. An empty one says that the fact was absent. */
+/** Empty: the fact was absent. */
 export interface KnownValue {
   readonly value: FactValue;
   readonly firstSeen: Date;
   readonly lastSeen: Date;
 }
 
-/** A value that differs from the one that counts, until enough looks have confirmed it. */
+/** A differing value that needs more lookups. */
 export interface Candidate extends KnownValue {
   readonly sightings: number;
 }
@@ -34,18 +34,18 @@ export interface Candidate extends KnownValue {
 export interface KnownFact {
   readonly current: KnownValue | undefined;
   readonly candidate: Candidate | undefined;
-  /** The values before it, the latest first. */
+  /** Former values, latest first. */
   readonly past: readonly KnownValue[];
-  /** The latest look could not see it. */
+  /** The latest lookup couldn't see it. */
   readonly unseen: (Unseen & { readonly since: Date }) | undefined;
 }
 
-/** Values as a look showed them; an empty one says that the fact was absent. */
+/** As seen in a lookup; empty: absent. */
 export type SeenValues = { readonly [Name in FactName]?: FactValue };
 
 export type NameHistory = { readonly [Name in FactName]?: KnownFact };
 
-/** A fact has changed, confirmed by two looks. */
+/** Confirmed by two lookups. */
 export interface FactChange {
   readonly fact: FactName;
   readonly before: FactValue;
@@ -55,7 +55,7 @@ export interface FactChange {
   readonly firstSeenAfter: Date;
 }
 
-/** The result of one more look at a name. */
+/** The result of adding a lookup. */
 export interface Merged {
   readonly history: NameHistory;
   readonly changes: readonly FactChange[];
@@ -64,23 +64,22 @@ export interface Merged {
 const MAX_PAST = 20;
 const SIGHTINGS_NEEDED = 2;
 const MAX_SIGHTINGS_NEEDED = 16;
-/** Two looks closer together may be answered out of one cache. */
+/** Lookups closer together may come from one cache. */
 const MIN_BETWEEN_SIGHTINGS_MS = MINUTE_MS;
-/** A value that comes back within this time counts as flapping. */
+/** A value that returns within this time is flapping. */
 const FLAP_WINDOW_MS = 7 * DAY_MS;
 
 const NOTHING_KNOWN: KnownFact = { current: undefined, candidate: undefined, past: [], unseen: undefined };
 
 /**
- * Adds a look to what is known of a name. The first value that is seen of a fact counts at once. Another value counts
- * after two looks in a row, and after more when the fact has had that value shortly before. Looks that arrive late or
- * twice change nothing.
+ * The first value counts at once. Another one counts after two lookups in a row, or more if the fact had that value
+ * recently. Late or repeated lookups change nothing.
  */
 export function mergeObservation(history: NameHistory, observation: Observation): Merged {
   return merge(history, observation, sightingsNeeded);
 }
 
-/** Adds what most servers of the zone above say. They do not alternate, so that two looks in a row are enough each time. */
+/** Majorities don't flap, so two lookups are always enough. */
 export function mergeMajority(history: NameHistory, observation: Observation): Merged {
   return merge(history, observation, () => SIGHTINGS_NEEDED);
 }
@@ -105,7 +104,7 @@ function merge(history: NameHistory, observation: Observation, needed: typeof si
   return { history: merged, changes };
 }
 
-/** The values of a look that differ from those of the look before: what is kept of it for good. */
+/** Values that differ from the previous lookup: stored permanently. */
 export function newlySeen(history: NameHistory, { facts }: Observation): SeenValues {
   return Object.fromEntries(
     entriesOf(facts).flatMap(([fact, looked]) => {
@@ -119,9 +118,8 @@ export function newlySeen(history: NameHistory, { facts }: Observation): SeenVal
 }
 
 /**
- * Everything that was sighted of each fact, for those who must be warned: a value that no second look has confirmed yet
- * stands beside the one that counts.
- * @param maxAgeMs what was last seen longer ago is not known any more
+ * Every sighting of each fact, for warnings: an unconfirmed value is listed beside the current one.
+ * @param maxAgeMs older values are unknown
  */
 export function sightedFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
   return Object.fromEntries(
@@ -136,18 +134,17 @@ export function sightedFacts(history: NameHistory, now: Date, maxAgeMs: number):
   );
 }
 
-/** Whether a look has asked for any of these facts, whatever it saw. */
 export function wasLookedFor(history: NameHistory, facts: readonly FactName[]): boolean {
   return facts.some((fact) => history[fact] !== undefined);
 }
 
-/** The values that counted of a fact, the latest first. */
+/** Latest first. */
 export function valuesOf(history: NameHistory, fact: FactName): readonly KnownValue[] {
   const { current, past = [] } = history[fact] ?? {};
   return current === undefined ? past : [current, ...past];
 }
 
-/** Whether a change that may be an incident waits for another look to confirm it. */
+/** A possible incident needs another lookup. */
 export function isUnsettled(history: NameHistory): boolean {
   return INCIDENT_FACTS.some((fact) => history[fact]?.candidate !== undefined);
 }
@@ -202,7 +199,6 @@ function sightAgain(fact: FactName, candidate: Candidate | undefined, value: Fac
   };
 }
 
-/** Servers that alternate between two values would otherwise make every second look a change. */
 function sightingsNeeded(fact: FactName, past: readonly KnownValue[], value: FactValue, at: Date): number {
   const returns = past.filter(
     (each) => isSameValue(fact, each.value, value) && at.getTime() - each.lastSeen.getTime() < FLAP_WINDOW_MS,

@@ -13,22 +13,22 @@ import {
 } from './facts.ts';
 import type { NameserverCheck } from './nameserver-check.ts';
 
-/*
- * The impact of doing something to a name: facts in, codes with values out, the worst first. What could not be seen is
- * an item of its own and never counts as safe.
+/**
+ * Impact of a task on a name: facts in, codes with values out, worst first. What couldn't be seen is its own item and
+ * never counts as safe. Pure.
  */
 
-/** What is to be done to a name, by its effect. */
+/** By effect on the name. */
 export const IMPACT_TASKS = ['delete', 'lapse', 'nameservers', 'owner-change', 'authcode'] as const;
 export type ImpactTask = (typeof IMPACT_TASKS)[number];
 
-/** From the worst to the least severe. */
+/** Worst first. */
 export const SEVERITIES = [
-  /** Will not work any more. */
+  /** Stops working. */
   'stops',
-  /** It moves with the name, and is lost if the move goes wrong. */
+  /** Moves with the name, and is lost if the move fails. */
   'at_stake',
-  /** It is not known. */
+  /** Unknown. */
   'unseen',
   'note',
 ] as const;
@@ -53,7 +53,7 @@ export const impactItem = z.discriminatedUnion('code', [
     hosts: texts,
   }),
   z.object({
-    /** Nobody has asked the new nameservers yet; no lock holds a transfer up. */
+    /** The new nameservers weren't asked yet; no lock blocks a transfer. */
     code: z.enum(['new_nameservers_unchecked', 'dependents_unseen', 'signed', 'no_transfer_lock']),
     severity,
   }),
@@ -71,7 +71,7 @@ export const impactItem = z.discriminatedUnion('code', [
     code: z.literal('website'),
     severity,
     addresses: texts,
-    /** `@` and `www`, or the host that each is an alias of. */
+    /** `@` and `www`, or their aliases' hosts. */
     hosts: texts,
   }),
   z.object({
@@ -79,7 +79,7 @@ export const impactItem = z.discriminatedUnion('code', [
     severity,
     by: z.enum(DEPENDENCIES),
     count: z.int(),
-    /** Of these, names that only private orders have redirected. They aren't in `names`. */
+    /** Redirected by private orders only. They aren't in `names`. */
     privateCount: z.int(),
     names: texts,
   }),
@@ -91,34 +91,33 @@ export type Certainty = 'yes' | 'no' | 'unknown';
 
 export interface Impact {
   readonly task: ImpactTask;
-  /** When it was looked for. */
   readonly seenAt: Date;
   readonly items: readonly ImpactItem[];
-  /** Mail, a website or other names use it. */
+  /** Used by mail, a website or other names. */
   readonly isInUse: Certainty;
-  /** The new nameservers answer for it, and the DS fits; undefined when none are to be set. */
+  /** The new nameservers answer for it with a matching DS; undefined when none are set. */
   readonly areNewNameserversReady: Certainty | undefined;
 }
 
 export interface ImpactInput {
   readonly task: ImpactTask;
   readonly seenAt: Date;
-  /** What is seen now; a fact that is missing counts as not seen. */
+  /** Current facts; a missing one counts as not seen. */
   readonly facts: Facts;
-  /** What was seen before. Of what is not seen now it still warns. */
+  /** Earlier facts, for warnings when the current lookup failed. */
   readonly earlier: Facts;
-  /** Undefined when it could not be found out. */
+  /** Undefined when the lookup failed. */
   readonly dependents: Dependents | undefined;
-  /** For the task `nameservers`: what the new ones answer; undefined while nobody has asked them. */
+  /** For `nameservers`: answers of the new ones; undefined before they are asked. */
   readonly checks?: readonly NameserverCheck[] | undefined;
 }
 
-/** The facts that show whether a name is in use. */
+/** Facts that show use. */
 const LIFE: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'];
 export const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
-/** The mail server of a name that takes no mail (RFC 7505). */
+/** Null MX (RFC 7505). */
 export const NO_MAIL = '0 .';
-/** From the worst to the least severe; no code stands before one of a worse severity. */
+/** Worst first, grouped by severity. */
 const CODES: readonly ImpactItem['code'][] = [
   'new_nameservers_not_authoritative',
   'new_nameservers_silent',
@@ -157,10 +156,7 @@ export function impactOf(input: ImpactInput): Impact {
   };
 }
 
-/**
- * Whether the name must be typed again before the task is asked for: always where the name or its owner goes. For new
- * nameservers it must, unless they are known to answer or the name is known to be unused.
- */
+/** Always for the name or its registrant. For new nameservers, unless they answer or the name is unused. */
 export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: ready }: Impact): boolean {
   switch (task) {
     case 'delete':
@@ -174,14 +170,14 @@ export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: r
   }
 }
 
-/** The difference between two impacts of one task, such as between asking and approving. */
+/** Between two impacts of one task, such as request and approval. */
 export interface ImpactDifference {
   readonly appeared: readonly ImpactItem[];
   readonly gone: readonly ImpactItem[];
   readonly changed: readonly { readonly before: ImpactItem; readonly after: ImpactItem }[];
 }
 
-/** Compares two impacts. Both are sorted worst first, and so is the result. */
+/** Worst first, like both inputs. */
 export function compareImpacts(before: Impact, after: Impact): ImpactDifference {
   const was = new Map(before.items.map((item) => [keyOf(item), item]));
   const is = new Map(after.items.map((item) => [keyOf(item), item]));
@@ -197,15 +193,12 @@ export function compareImpacts(before: Impact, after: Impact): ImpactDifference 
   };
 }
 
-/**
- * What an approver has to be told about an impact, as keys that can be compared with what they were told before. A failed
- * lookup is a finding too.
- */
+/** What approvers must know, as comparable keys. A failed lookup is a finding too. */
 export function findingsOf({ items }: Impact): string[] {
   return [...new Set(items.filter(({ severity }) => severity !== 'note').flatMap(findingsOfItem))];
 }
 
-/** Addresses are no finding: many websites change theirs all the time. */
+/** No finding for addresses: many websites change them all the time. */
 function findingsOfItem(item: ImpactItem): string[] {
   switch (item.code) {
     case 'dependents':
@@ -214,7 +207,7 @@ function findingsOfItem(item: ImpactItem): string[] {
         ...item.names.map((name) => `${item.by} ${name}`),
       ];
     case 'unseen':
-      // Four lookups show the website. If a different one fails each time, that is still one finding.
+      // Four lookups show the website: one finding, whichever fails.
       return item.facts.map((fact) => `unseen ${WEB.includes(fact) ? 'website' : fact}`);
     case 'records_unseen':
     case 'records_differ':
@@ -233,7 +226,7 @@ export function isSeenWhole({ items }: Impact): boolean {
 
 export const KNOWN_FOR_MS = HOUR_MS;
 
-/** An impact as it counts now: what was seen too long ago still warns, and shows nothing as safe. */
+/** Old facts still warn, but show nothing as safe. */
 export function impactAt(impact: Impact, now: Date): Impact {
   if (now.getTime() - impact.seenAt.getTime() <= KNOWN_FOR_MS) return impact;
   const others = impact.items.filter((item) => item.code !== 'unseen');
@@ -248,7 +241,7 @@ export function impactAt(impact: Impact, now: Date): Impact {
   };
 }
 
-/** Identifies what an item is about. No two items of one impact are about the same. */
+/** Unique within an impact. */
 function keyOf(item: ImpactItem): string {
   switch (item.code) {
     case 'records_differ':
@@ -325,7 +318,7 @@ function unseenItems({ task, facts }: ImpactInput): ImpactItem[] {
   }));
 }
 
-/** Anybody with the auth code can move a name that is not locked. */
+/** Anyone with the auth code can move an unlocked name. */
 function lockItems({ task, facts }: ImpactInput): ImpactItem[] {
   const statuses = factValue(facts.statuses);
   const matters = task === 'authcode' || task === 'owner-change';
@@ -356,7 +349,7 @@ function checkItems(checks: readonly NameserverCheck[] | undefined): ImpactItem[
   ];
 }
 
-/** Nameservers with the same record share one item. */
+/** Nameservers with the same record share an item. */
 function recordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
   const differing = new Map<string, Extract<ImpactItem, { readonly code: 'records_differ' }>>();
   for (const { host, differences } of checks) {
@@ -374,7 +367,7 @@ function recordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
   return [...differing.values(), ...unseen];
 }
 
-/** Whether everything that could be in use was looked at; what was found is an item. */
+/** Every possible use was checked. */
 function isSeenUnused({ facts, dependents }: ImpactInput): boolean {
   return dependents !== undefined && LIFE.every((fact) => factValue(facts[fact]) !== undefined);
 }

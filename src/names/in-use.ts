@@ -1,7 +1,7 @@
 import type { NameHistory } from './history.ts';
 import { NO_MAIL, WEB } from './impact.ts';
 
-/** Whether a website or mail was seen on a name; undefined while that is not known. */
+/** Undefined while unknown. */
 export function isInUse(history: NameHistory): boolean | undefined {
   const lives = [
     ...WEB.map((fact) => history[fact]?.current?.value.length),

@@ -16,7 +16,7 @@ import { GUARDED } from './portfolio.ts';
 
 const NOT_FOUND: IncidentRefusal = { code: 'no_such_incident' };
 
-/** When two people act at the same moment, the second one reads again and decides on what the first one did. */
+/** On a conflict, reads again and decides on the new state. */
 async function change(
   { incidents, notifyDue, now }: NamesContext,
   id: string,
@@ -38,7 +38,7 @@ async function change(
   );
 }
 
-/** A person says that the team made the change. After a transfer the new registrar's dates are trusted. */
+/** After a transfer the new registrar's dates are trusted. */
 export async function sayIncidentOurs(
   context: NamesContext,
   id: string,
@@ -61,7 +61,7 @@ export async function sayIncidentOurs(
   return outcome;
 }
 
-/** A person has the name's owner, the approvers and the admins told. */
+/** Notifies owner, approvers and admins. */
 export function raiseIncident(context: NamesContext, id: string, by: string): Promise<IncidentDecided> {
   return change(
     context,

@@ -5,29 +5,27 @@ import { DS_FACTS, type FactName, isSameSet, isSameValue, NAMESERVER_FACTS } fro
 import type { NameHistory } from './history.ts';
 import type { IncidentKind, NameChange, RuledOutOrder, UnexplainedChange } from './unexplained-changes.ts';
 
-/*
- * An incident: what has happened to a name and no order explains, and what people did about it. There is one at a time a
- * name: what is noticed within 72 hours of its first sighting joins it. Pure; the store commits every change by
- * compare-and-swap on `version`.
+/**
+ * An unexplained change of a name, and what people did about it. One per name: later changes within 72 hours of the
+ * first sighting join it. Pure; the store commits by compare-and-swap on `version`.
  */
 
 export const INCIDENT_STATES = [
-  /** Nobody has said anything yet. */
   'open',
-  /** The team made the change, as people said. */
+  /** The team made the change. */
   'ours',
-  /** Somebody had the owner, the approvers and the admins told. */
+  /** Owner, approvers and admins were notified. */
   'raised',
-  /** Everything is as it was before. */
+  /** Back to normal. */
   'over',
 ] as const;
 export type IncidentState = (typeof INCIDENT_STATES)[number];
 
 export interface IncidentChange extends Omit<NameChange, 'expiry'> {
   readonly expiry: NameChange['expiry'] | undefined;
-  /** When a second look confirmed it. */
+  /** When a second lookup confirmed it. */
   readonly noticedAt: Date;
-  /** Orders that were considered, the latest first. */
+  /** Orders checked, latest first. */
   readonly orders: readonly RuledOutOrder[];
 }
 
@@ -38,48 +36,47 @@ export interface Incident {
   readonly version: number;
   readonly state: IncidentState;
   readonly openedAt: Date;
-  /** In the sequence in which they were noticed; never empty. */
+  /** In order of detection; never empty. */
   readonly changes: readonly IncidentChange[];
-  /** Who was first to say that the team made the change, where a second person has to agree. */
+  /** The first of two people who say it was the team. */
   readonly proposed: { readonly by: string; readonly reason: string } | undefined;
   readonly explained: { readonly by: string; readonly reason: string } | undefined;
   readonly raisedBy: string | undefined;
-  /** When everything was as it was before. */
+  /** When everything was back to normal. */
   readonly overAt: Date | undefined;
-  /** Where people were told of it; undefined while nobody was. */
+  /** Where it was posted; undefined before that. */
   readonly channelId: string | undefined;
 }
 
-/** An incident in lists: the orders that were looked at may be private, so they can't be read from it. */
+/** Without the orders checked, which may be private. */
 export interface ListedIncident extends Omit<Incident, 'changes'> {
   readonly changes: readonly Omit<IncidentChange, 'orders'>[];
 }
 
-/** Whether a renewal would pay for a name that another registrar holds. */
+/** A renewal would pay for a name at another registrar. */
 export function rulesOutRenewal(incident: ListedIncident): boolean {
   return kindsOf(incident).includes('registrar');
 }
 
-/** What a look at a name makes of its incident. */
+/** The effect of a lookup on an incident. */
 export interface IncidentUpdate {
-  /** The incident that goes on; undefined: a new one is opened. */
+  /** Undefined: a new incident. */
   readonly before: Incident | undefined;
   readonly after: Incident;
   readonly added: readonly IncidentChange[];
   readonly at: Date;
 }
 
-/** Why a person may not do something about an incident. */
 export type IncidentRefusal =
   | { readonly code: 'no_such_incident' }
-  /** Somebody has already said whose change it is. */
+  /** Already explained. */
   | { readonly code: 'explained_already'; readonly by: string }
   | { readonly code: 'raised_already'; readonly by: string }
-  /** Everything is as it was before. */
+  /** Back to normal. */
   | { readonly code: 'over' }
-  /** A guarded name needs another person to agree. */
+  /** A guarded name needs a second person. */
   | { readonly code: 'needs_another_person' }
-  /** It is not as it was shown to the person. */
+  /** It changed since it was shown. */
   | { readonly code: 'changed' };
 
 export type IncidentDecided =
@@ -87,19 +84,19 @@ export type IncidentDecided =
   | { readonly ok: false; readonly refusal: IncidentRefusal };
 
 const MAX_ORDERS = 10;
-/** From the first sighting on. */
+/** From the first sighting. */
 const JOINS_MS = 3 * DAY_MS;
 
-/** Whether people still have to do something about it. */
+/** Needs a person's action. */
 export function isOpen({ state }: Incident): boolean {
   return state === 'open' || state === 'raised';
 }
 
 /**
- * What a look at a name makes of its incidents. Two may be open: what was noticed after 72 hours has one of its own.
- * @param incidents of the name, the latest first
- * @param history after that look
- * @returns undefined where it changes nothing
+ * Two incidents may be open: changes after 72 hours have their own.
+ * @param incidents of the name, latest first
+ * @param history after the lookup
+ * @returns undefined when nothing changes
  */
 export function afterLook(
   incidents: readonly Incident[],
@@ -131,7 +128,7 @@ export function afterLook(
   return over && { before: over, after: { ...over, state: 'over', overAt: at }, added: [], at };
 }
 
-/** Identifies what an incident shows to a person who says that the team made the change. */
+/** Hash of what a person confirms with “It was us”. */
 export function incidentHash({ id, changes, proposed }: Incident): string {
   const noticed = changes.map(({ kind, fact, before, after, noticedAt }) => ({
     ...{ kind, fact, before, after },
@@ -140,14 +137,14 @@ export function incidentHash({ id, changes, proposed }: Incident): string {
   return hashOf({ id, proposed, changes: noticed });
 }
 
-/** A claim that the team made the change. `shown` is the {@link incidentHash} of what the form showed. */
+/** `shown` is the {@link incidentHash} of the form. */
 export interface SaidOurs {
   readonly by: string;
   readonly reason: string;
   readonly shown: string;
 }
 
-/** A person says that the team made the change. For a guarded name two people have to say so. */
+/** A guarded name needs two people. */
 export function sayOurs(
   incident: Incident,
   { shown, ...said }: SaidOurs,
@@ -165,7 +162,7 @@ export function sayOurs(
   return { ok: true, incident: { ...incident, state: 'ours', explained: said } };
 }
 
-/** A person has the name's owner, the approvers and the admins told. It is done once. */
+/** Once per incident. */
 export function raise(incident: Incident, by: string): IncidentDecided {
   const ended = refusalOfEnded(incident);
   if (ended !== undefined) return { ok: false, refusal: ended };
@@ -175,13 +172,13 @@ export function raise(incident: Incident, by: string): IncidentDecided {
   return { ok: true, incident: { ...incident, state: 'raised', raisedBy: by } };
 }
 
-/** Why nothing is to be done about an incident any more. */
+/** Why the incident is closed. */
 export function refusalOfEnded({ state, explained }: Incident): IncidentRefusal | undefined {
   if (explained !== undefined) return { code: 'explained_already', by: explained.by };
   return state === 'over' ? { code: 'over' } : undefined;
 }
 
-/** The kinds of an incident's changes, each once, in the sequence in which they were noticed. */
+/** Distinct, in order of detection. */
 export function kindsOf({
   changes,
 }: {
@@ -190,7 +187,7 @@ export function kindsOf({
   return [...new Set(changes.map(({ kind }) => kind))];
 }
 
-/** The changes of one look. Locks that change at the same time are one. */
+/** Locks that change together are one change. */
 function changesOf(unexplained: readonly UnexplainedChange[], at: Date): IncidentChange[] {
   const [first, ...others] = unexplained.filter(({ change }) => change.kind === 'lock');
   const after = [first, ...others].flatMap((lock) => lock?.change.after ?? []).sort();
@@ -213,7 +210,7 @@ function opened(name: string, changes: readonly IncidentChange[], at: Date): Inc
   };
 }
 
-/** What comes after people said that it was theirs, or after it was over, is for people to look at again. */
+/** Changes after “It was us”, or after it was over, need attention again. */
 function joined(before: Incident, added: readonly IncidentChange[]): Incident {
   const changes = [...before.changes, ...added];
   const untouched = { proposed: undefined, explained: undefined, overAt: undefined } as const;
@@ -232,7 +229,7 @@ function isReversal(change: NameChange, of: IncidentChange): boolean {
   return change.kind === of.kind && isSameValue(of.fact, change.after, of.before);
 }
 
-/** Whether the latest look shows a fact as it was before a change. What cannot be seen is not back. */
+/** What can't be seen isn't back. */
 function isBack(
   { kind, fact, before, after, firstSeenAfter }: IncidentChange,
   history: NameHistory,
@@ -248,17 +245,17 @@ function isBack(
     case 'pending_delete':
       return !after.some((status) => value.includes(status));
     case 'all_lame':
-      // Whoever has set the name up at these servers since may have set up something else.
+      // Anyone who set up the name at these servers since may have set up something else.
       return value.length === 0 && !(hangsOn(history, after) && isSetUpAnew(history, firstSeenAfter));
     case 'nameserver_registrable':
-      // A domain that is not free any more may be the attacker's by now.
+      // A domain that is no longer available may belong to the attacker.
       return value.length === 0 && !hangsOn(history, after);
     default:
       return isSameValue(fact, value, before);
   }
 }
 
-/** Whether records of a name are other ones than before a moment. */
+/** Records differ from those before a moment. */
 function isSetUpAnew(history: NameHistory, moment: Date): boolean {
   return (['soa', 'nameservers', 'a', 'aaaa', 'mx'] as const).some((fact) => {
     const { current, candidate, past = [] } = history[fact] ?? {};
@@ -268,7 +265,7 @@ function isSetUpAnew(history: NameHistory, moment: Date): boolean {
   });
 }
 
-/** Whether a name is delegated to some servers, or to servers of some domains. */
+/** Delegated to these servers, or to servers of these domains. */
 function hangsOn({ parent_nameservers: known }: NameHistory, domains: readonly string[]): boolean {
   const hosts = known?.current?.value ?? [];
   return hosts.some((host) => domains.some((domain) => `.${host}`.endsWith(`.${domain}`)));

@@ -6,10 +6,7 @@ import { observeImpact } from './observe.ts';
 import { unreadLook } from './registry-record.ts';
 import { timeLimit } from './time-limit.ts';
 
-/**
- * Asks the DNS and the registry about a name for somebody who decides now. What has not arrived in time is not seen; nothing is
- * kept, so that it changes no history.
- */
+/** For a person who decides now. Late answers count as not seen; nothing is stored. */
 export async function lookNow(
   context: NamesContext,
   name: string,

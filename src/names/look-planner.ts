@@ -1,47 +1,44 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/duration.ts';
 import { isUnsettled, type NameHistory } from './history.ts';
 
-/*
- * When a name is looked at next. Names that may be lost soon are looked at every few hours; the others daily by DNS and
- * weekly at their registry. No registry is asked more often than its budget allows, however many names there are.
+/**
+ * Names that may be lost soon are looked up every few hours; others daily in DNS and weekly at their registry, within
+ * each registry's budget.
  */
 
-/** What the next look at a name depends on. */
+/** Input of the schedule. */
 export interface ScheduledName {
-  /** When its registration ends, as far as it is known. */
+  /** Undefined when unknown. */
   readonly endsAt: Date | undefined;
   /** Tagged `guarded`. */
   readonly guarded: boolean;
-  /** It has an open order, or something about it is about to change. */
+  /** It has an open order or a pending change. */
   readonly inMotion: boolean;
-  /** A change was seen once and waits for a second look. */
+  /** A change needs a second lookup. */
   readonly unsettled: boolean;
 }
 
 export type LookKind = 'dns' | 'registry';
 
-/** The time around the end of a registration, before it and after it until the name is released. */
+/** Before and after the end of a registration. */
 const NEAR_MS = 60 * DAY_MS;
 const AFTER_END_MS = 120 * DAY_MS;
 const UNSETTLED_MS = 30 * MINUTE_MS;
-/** For the registry of a guarded name: more than the minute between two sightings, however it is spread. */
+/** For a guarded name's registry: more than a minute between two sightings, after spreading. */
 const UNSETTLED_GUARDED_MS = 76 * SECOND_MS;
 const URGENT_MS = 4 * HOUR_MS;
 const ROUTINE_MS: Readonly<Record<LookKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
-/** Looks are taken earlier by up to this part, so that the names of a list are not due at the same time. */
+/** Lookups are up to this part earlier, so names of a list aren't due together. */
 const SPREAD = 0.2;
-/** The statuses of registries for changes that are under way. */
+/** Statuses of pending changes. */
 const MOVING_STATUS = /^pending |^redemption period$/;
 
-/** Whether a name is looked at before others. */
+/** Looked up before others. */
 export function isUrgent(name: ScheduledName, now: Date): boolean {
   return name.guarded || name.inMotion || name.unsettled || isNearEnd(name, now);
 }
 
-/**
- * When a name is to be looked at again.
- * @param random from 0 to below 1.
- */
+/** @param random in [0, 1). */
 export function nextLook(kind: LookKind, name: ScheduledName, now: Date, random: number): Date {
   if (name.unsettled) {
     const isByTheMinute = name.guarded && kind === 'registry';
@@ -53,7 +50,7 @@ export function nextLook(kind: LookKind, name: ScheduledName, now: Date, random:
   return nearFrom > now.getTime() && nearFrom < next.getTime() ? new Date(nearFrom) : next;
 }
 
-/** Whether something is going on with a name: a status says so, or a value waits for a second look. */
+/** A status or an unconfirmed value says that something is changing. */
 export function motionOf(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
@@ -73,24 +70,23 @@ function later(now: Date, ms: number, random: number): Date {
   return new Date(now.getTime() + ms * (1 - random * SPREAD));
 }
 
-/** Assigns moments to looks. */
+/** Assigns times to lookups. */
 export interface LookPlanner {
   /**
-   * The moment of a look that is due: now, or as soon as the budget of the host allows.
-   * @param host whose budget it uses: a registry's server, or the resolvers
+   * Now, or as soon as the host's budget allows.
+   * @param host the registry's server, or the resolvers
    */
   reserve(host: string, urgent: boolean, now: Date): Date;
 }
 
-/** Routine looks leave this part of a budget to urgent ones, which would otherwise wait behind all others. */
+/** Reserved for urgent lookups. */
 const URGENT_SHARE = 0.5;
-/** After a pause a host may be asked at once what it may be asked in this time, so that a new list is read soon. */
+/** After a pause this much budget is available at once, so a new list is read soon. */
 const AHEAD_MS = 30_000;
 
 /**
- * Creates a planner. It keeps two moments per host and nothing per name, so its memory does not grow with the names.
- * Looks are to be reserved in the order in which they fall due.
- * @param perHour how often one host may be asked, of all kinds
+ * Two moments per host, nothing per name. Reserve lookups in the order they are due.
+ * @param perHour per host, all kinds
  */
 export function createLookPlanner(perHour: number): LookPlanner {
   const lanes = new Map<string, { urgent: number; routine: number }>();

@@ -15,10 +15,10 @@ import { registryOf } from './registry-of.ts';
 import { isUnanswered, type RegistryLook, readRegistryAnswer } from './registry-record.ts';
 import { explainChanges } from './unexplained-changes.ts';
 
-/** What was seen of a name at one moment, and when its registry may be asked if it was not. */
+/** Results of one moment, and when the registry may be asked if it wasn't. */
 interface Looks {
   readonly dns: Observation | undefined;
-  /** What the zone above says, which is asked more often than the rest of the DNS. */
+  /** From the parent zone, which is asked more often. */
   readonly parent: Observation | undefined;
   readonly registry: RegistryLook | undefined;
   readonly registryTurn: Date | undefined;
@@ -27,9 +27,8 @@ interface Looks {
 const NO_LOOKS: Looks = { dns: undefined, parent: undefined, registry: undefined, registryTurn: undefined };
 
 /**
- * Looks at a watched name if a look is due, and keeps the result. The names of one registry share its budget; when that
- * is used up, the look gets a reserved moment.
- * @throws the signal's reason, and what the store throws; the name is then due again when its claim ends
+ * When a lookup is due. Names of one registry share its budget; without budget, a time is reserved.
+ * @throws the signal's reason and the store's errors; the name is due again when its claim ends
  */
 export async function lookAtName(context: NamesContext, name: string, signal: AbortSignal): Promise<void> {
   const known = await context.records.find(name);
@@ -43,7 +42,7 @@ export async function lookAtName(context: NamesContext, name: string, signal: Ab
   await keepLooks(context, known, { ...NO_LOOKS, dns, registry, registryTurn });
 }
 
-/** What the DNS shows of a name, and once a day whether the servers that it is delegated to answer for it. */
+/** DNS facts, and once a day the health of the delegation. */
 async function lookAtDns(
   { observer, observeDelegation }: NamesContext,
   { name, history }: NameRecord,
@@ -52,16 +51,13 @@ async function lookAtDns(
 ): Promise<Observation> {
   const look = await observer.observe(name, signal);
   const hosts = factValue(look.facts.parent_nameservers);
-  // Without the delegation nobody knows whom to ask: what is known of its health gets old.
+  // Without the delegation there is no server to ask: its health gets stale.
   if (hosts === undefined || !isHealthLookDue(history, now)) return look;
   const health = hosts.length === 0 ? NO_DELEGATION : await observeDelegation(name, hosts, signal);
   return { ...look, facts: { ...look.facts, ...health } };
 }
 
-/**
- * Keeps what the zone above says of a watched name.
- * @returns whether it confirmed a change
- */
+/** @returns whether it confirmed a change */
 export async function keepParentLook(context: NamesContext, parent: Observation): Promise<boolean> {
   const known = await context.records.find(parent.name);
   if (known === undefined) return false;
@@ -69,7 +65,7 @@ export async function keepParentLook(context: NamesContext, parent: Observation)
   return kept !== undefined && isChanged(known.history, kept.after.history);
 }
 
-/** Asks the registry of a name now, and keeps what it shows if the name is watched. @throws as {@link lookAtName} */
+/** Stored if the name is watched. @throws as {@link lookAtName} */
 export async function lookAtRegistry(
   context: NamesContext,
   name: string,
@@ -81,7 +77,7 @@ export async function lookAtRegistry(
   return registry;
 }
 
-/** Asks the registry of a name, and the zone above where the registry has no record of it. */
+/** The parent zone is asked when the registry has no record. */
 export async function fetchLook(
   { rdap, now }: NamesContext,
   observer: DnsObserver,
@@ -94,7 +90,7 @@ export async function fetchLook(
   return readRegistryAnswer(answer, name, at, await observer.observeParent(name, signal));
 }
 
-/** A person says that a transfer of a name was the team's: the registrar that its record names next is trusted. */
+/** The registrar in the next record is trusted. */
 export async function confirmTransfer({ records, now }: NamesContext, name: string): Promise<void> {
   const at = now();
   await changeRecord(records, name, await records.find(name), async (known) => ({
@@ -126,7 +122,7 @@ async function keepLooks(
   return kept;
 }
 
-/** Changes what is known of a name, and tries again when somebody else changed it in between. */
+/** Retries on conflicts. */
 async function changeRecord(
   records: NameRecordStore,
   name: string,
@@ -154,7 +150,7 @@ function afterLooks(
 ): LookResult {
   let { history } = known;
   const observations: NameObservation[] = [];
-  // Should this process die now, another one asks the registry all the same.
+  // If this process dies now, another one still asks the registry.
   let isRegistryWanted = false;
   const changes = (
     [
@@ -205,8 +201,8 @@ function afterLooks(
 }
 
 /**
- * What was asked for while a look was under way is not answered by it: it may have begun before the change.
- * @param found the name as it was when the look began
+ * Requests during a lookup aren't answered by it: it may have started before the change.
+ * @param found the name when the lookup began
  */
 function withNewRequests(found: NameRecord, known: NameRecord, result: LookResult): LookResult {
   const { after } = result;
@@ -226,7 +222,7 @@ function withNewRequests(found: NameRecord, known: NameRecord, result: LookResul
   };
 }
 
-/** What decides when a name is looked at next. */
+/** Input of the schedule. */
 function scheduleOf(
   record: NameRecord,
   { hasOpenOrder, isGuarded }: NameActivity,
@@ -242,7 +238,7 @@ function scheduleOf(
   };
 }
 
-/** For this long after an incident was opened more may follow, because a theft happens in steps. */
+/** A theft happens in steps, so more may follow an incident. */
 const GOES_ON_MS = 30 * DAY_MS;
 
 function mayGoOn(incident: Incident | undefined, now: Date): boolean {
@@ -250,13 +246,13 @@ function mayGoOn(incident: Incident | undefined, now: Date): boolean {
   return now.getTime() - incident.openedAt.getTime() < GOES_ON_MS;
 }
 
-/** When the registry may be asked. The moment is in the future when the look is not due, or others go first. */
+/** In the future when not due, or when others go first. */
 function turnOf(planner: LookPlanner, known: NameRecord, now: Date): Date {
   if (known.nextRegistryAt > now || known.isRegistryReserved) return known.nextRegistryAt;
   return planner.reserve(registryOf(known.name), known.isUrgent, now);
 }
 
-/** A registry that did not answer is asked again after an hour, or when it says. */
+/** After an hour, or as the registry asks. */
 function afterRegistry({ result }: RegistryLook, next: Date, now: Date): Date {
   if (result.kind !== 'unread' || !isUnanswered(result.problem)) return next;
   return new Date(now.getTime() + Math.max(result.retryAfterMs ?? 0, HOUR_MS));

@@ -11,12 +11,12 @@ const routing = z.object({ owner: z.string().exactOptional(), channel: z.string(
 const incident = z.enum(INCIDENT_KINDS);
 
 export const nameEvents = [
-  /** What people decide about names of the watch list. */
+  /** People's decisions about watched names. */
   event(
     'name',
     ['name_watched', 'name_dated', 'name_unwatched', 'name_snoozed', 'lapse_requested', 'lapse_confirmed'],
     {
-      /** The end of a snooze, or the expiry that was given. */
+      /** End of a snooze, or the given expiry. */
       until: at.optional(),
       reason: z.string().optional(),
       confirmedBy,
@@ -25,22 +25,22 @@ export const nameEvents = [
       origin: messagePlace.optional(),
     },
   ),
-  /** A change that no order explains; joined: of an incident that was there. */
+  /** joined: added to an open incident. */
   event('name', ['incident_opened', 'incident_joined'], {
     incident,
     fact: z.enum(FACT_NAMES),
     before: texts,
     after: texts,
   }),
-  /** Proposed: the first of two people says that the change is the team's. Over: everything is as it was. */
+  /** Proposed: the first of two people. Over: back to normal. */
   event('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
     incidents: z.array(incident).readonly(),
     reason: z.string().optional(),
   }),
-  /** A mandate does not act for a name: `orderId` asks for it in the ordinary way, or was made by the mandate and is not sent. */
+  /** `orderId`: the ordinary order instead, or the mandate's order that isn't sent. */
   event('name', ['mandate_held'], { mandate: z.string(), because: heldCode, orderId: z.string().optional() }),
   event('name', ['name_changed'], changedValues),
-  /** Names whose reminders go to another owner or channel: the first ones, and how many there are. */
+  /** Names with a new owner or channel: the first ones, and the total. */
   event('name', ['notices_rerouted'], {
     count: z.int(),
     names: z.array(z.object({ name: z.string(), before: routing, after: routing })).readonly(),

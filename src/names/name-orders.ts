@@ -5,24 +5,24 @@ import type { Incident } from './incident.ts';
 import type { Lapse } from './ports.ts';
 import { idOfIncident, NAME_TASKS, type NameOrder } from './unexplained-changes.ts';
 
-/* Orders and people's decisions, in the form in which they can explain changes of a name. */
+/** Orders and decisions in the form that explains changes. */
 
 const moveInput = z.object({ nameServers: z.array(z.string()) });
 
-/** The kind of impact that a task can have; undefined for a task that puts nothing at risk. */
+/** Undefined for tasks without risk. */
 export function impactTaskOf(task: OrderTaskName): ImpactTask | undefined {
   return IMPACT_TASKS.find((each) => each === task);
 }
 
 export type AskedTask = Pick<Order, 'task' | 'input'>;
 
-/** The nameservers that an order asks for, in ASCII and lower case. */
+/** In ASCII and lower case. */
 export function askedNameServers({ task, input }: AskedTask): readonly string[] | undefined {
   if (task !== 'nameservers' && task !== 'create' && task !== 'transfer') return undefined;
   return moveInput.safeParse(input).data?.nameServers;
 }
 
-/** What was done about a name: orders whose request left, and the decision to let it go. */
+/** Sent orders, and the decision to let it lapse. */
 export function ordersOfName(name: string, orders: readonly Order[], lapse: Lapse | undefined): NameOrder[] {
   const sent = orders.flatMap((order): NameOrder[] => {
     const task = NAME_TASKS.find((each) => each === order.task);
@@ -45,10 +45,7 @@ export function ordersOfName(name: string, orders: readonly Order[], lapse: Laps
     : [...sent, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: decided.at }];
 }
 
-/**
- * Transfers without an order of which somebody has said that the team made them. What their incidents have shown of them
- * is over: another transfer after it is not the one that was meant.
- */
+/** Transfers without an order, confirmed as the team's. Later transfers aren't covered. */
 export function expectedTransfers(incidents: readonly Incident[]): NameOrder[] {
   return incidents
     .filter(({ state }) => state === 'ours')

@@ -23,19 +23,19 @@ import type { KnownChange } from './unexplained-changes.ts';
 export interface KnownName {
   readonly history: NameHistory;
   readonly knownChanges: readonly KnownChange[];
-  /** The name is not looked at regularly: this was seen a moment ago, and nothing before it is known. */
+  /** Not watched: looked up just now, without a history. */
   readonly isFirstLook: boolean;
 }
 
-/** A process that has claimed a name and is silent for this long has lost it. */
+/** After this silence another process may claim the name. */
 const LEASE_MS = 2 * MINUTE_MS;
-/** For one registry: the weekly looks of a million names, and as much again for urgent ones. */
+/** Per registry: a million names' weekly lookups, and as many urgent ones. */
 const LOOKS_PER_HOUR = 12_000;
-/** The latest live orders of a name that are considered as explanations. */
+/** Latest live orders considered as explanations. */
 const ORDERS_LOOKED_AT = 50;
-/** The latest incidents of a name that are considered. */
+/** Latest incidents considered. */
 const INCIDENTS_LOOKED_AT = 10;
-/** The time for a look that a command waits for; Slack gives a command three seconds. */
+/** For commands; Slack's limit is three seconds. */
 const QUICK_MS = 1_800;
 const EVIDENCE_MS = 30_000;
 
@@ -56,31 +56,31 @@ export function completeNames(
 
 export type Names = ReturnType<typeof createNames>;
 
-/** What people and the bot itself do with what is known of names. */
+/** Use cases of names. */
 export function createNames(context: NamesContext) {
   const { records, incidents, now } = context;
   return {
-    /** Asks parent zones about the guarded names whose minute is over. To be called every second. */
+    /** Guarded names whose minute is over. Call every second. */
     lookAtGuarded: createGuardedWatch(context),
-    /** Schedules a look at a watched name as soon as possible. */
+    /** As soon as possible. */
     requestLook: (name: string) => records.requestLook(name, now()),
-    /** Names whose look is due, claimed for this process. */
+    /** Claimed for this process. */
     claimDue: (limit: number) => records.claimDue(now(), LEASE_MS, limit),
     look: (name: string) => lookAtClaimed(context, name),
     known: (name: string) => known(context, name),
     isGuarded: (name: string) => isGuarded(context, name),
-    /** Changes that no order explains, and what people did about them. */
+    /** Unexplained changes. */
     incidents: {
       find: incidents.find,
       openOf: (names: readonly string[]): Promise<readonly ListedIncident[]> => incidents.openOf(names),
-      /** Those of all names, the latest first. */
+      /** Latest first. */
       allOpen: (limit: number): Promise<readonly ListedIncident[]> => incidents.allOpen(limit),
       sayOurs: (id: string, said: SaidOurs) => sayIncidentOurs(context, id, said),
       raise: (id: string, by: string) => raiseIncident(context, id, by),
     },
-    /** Looks in public records for the outcome of an order whose answer was lost. */
+    /** The outcome of an order whose answer was lost. */
     evidence: (order: Order, item: OrderItem) => findEvidence(context, order, item),
-    /** Looks whether the registry shows that what the service accepted has happened. */
+    /** Whether the registry shows an accepted order as done. */
     confirmation: (order: Order, item: OrderItem) => findConfirmation(context, order, item),
     orderIncidents: createOrderIncidents(context),
     impacts: createImpacts(context),
@@ -91,7 +91,7 @@ async function lookAtClaimed(context: NamesContext, name: string): Promise<void>
   try {
     await lookAtName(context, name, context.signal);
   } catch (error) {
-    // It is due again when its claim ends.
+    // Due again when its claim ends.
     if (!context.signal.aborted) throw error;
   }
 }
@@ -113,7 +113,7 @@ async function activityOf(
   };
 }
 
-/** The record of a name. Without one, it is looked up for two seconds at most. */
+/** Looked up for at most two seconds when there is no record. */
 async function known(context: NamesContext, name: string): Promise<KnownName> {
   const { records, now } = context;
   const { history, knownChanges } = (await records.find(name)) ?? { history: {}, knownChanges: [] };
@@ -123,9 +123,8 @@ async function known(context: NamesContext, name: string): Promise<KnownName> {
 }
 
 /**
- * Looks where nobody has looked at the name yet: at the DNS, at its registry, or at both. When many names are added at
- * once, the turn of one at its registry may come hours after the DNS. What has not arrived in time is left out, and
- * reported as not seen.
+ * Looks up what was never looked up: DNS, registry, or both. After a large import the registry's turn may come hours
+ * later. Late answers count as not seen.
  */
 async function completeHistory(
   context: NamesContext,

@@ -20,36 +20,36 @@ export interface NameserverCheck {
     | /** Has an address that does not answer. */ 'no_answer'
     | /** Has no address. */ 'no_address'
     | /** Could not be asked from here. */ 'unseen';
-  /** Records that differ from what the DNS shows now. */
+  /** Compared with the current DNS. */
   readonly differences: readonly RecordDifference[];
-  /** Facts of which it is not known whether they are the same. */
+  /** Not comparable. */
   readonly unseen: readonly FactName[];
-  /** Whether its keys fit the DS that stands at the zone above. */
+  /** Compared with the DS at the parent zone. */
   readonly ds: DsMatch | 'unsigned';
 }
 
-/** A record that the new nameserver has with another value. */
+/** The new nameserver has another value. */
 export interface RecordDifference {
   readonly fact: FactName;
   readonly now: FactValue;
   readonly there: FactValue;
 }
 
-/** The records that people would miss if the new nameservers did not have them. */
+/** Records people would miss. */
 const COMPARED = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx', 'caa', 'spf', 'dmarc'] as const;
 type Compared = (typeof COMPARED)[number];
 
 const MAX_ADDRESSES = 2;
 const MAX_ALIASES = 4;
 
-/** A name, and what is known of it now, which may be looked for meanwhile. */
+/** With its current facts. */
 export interface CheckedName {
   readonly name: string;
   readonly current: Facts | Promise<Facts>;
 }
 
 /**
- * Asks nameservers what they would answer for a name, before the name is moved to them.
+ * Asks nameservers about a name before it moves to them.
  * @throws only the signal's reason
  */
 export async function checkNameservers(
@@ -96,7 +96,7 @@ async function checkNameserver(
   };
 }
 
-/** What a server of a delegation says of a name, without a comparison of its records. @throws only the signal's reason */
+/** Without comparing records. @throws only the signal's reason */
 export async function askServer(
   dns: Client,
   name: string,
@@ -112,10 +112,7 @@ export async function askServer(
 
 type Ask = <Type extends RecordType>(name: string, type: Type) => Promise<NameserverAnswer<RecordData[Type]>>;
 
-/**
- * An address at which the host answers with authority for the name; otherwise the best answer that it
- * gave.
- */
+/** An address with an authoritative answer, else the best answer. */
 async function findAddress(
   dns: Client,
   name: string,
@@ -139,7 +136,7 @@ async function findAddress(
   return { state };
 }
 
-/** Failures that count as an answer: the server is there and does not hold the name. */
+/** The server responds and doesn't have the name. */
 const SAYS_NO: ReadonlySet<DnsFailure> = new Set(['refused', 'server_failure', 'unexpected_code']);
 
 async function recordsAt(
@@ -166,7 +163,7 @@ async function recordsAt(
   return lookAtUse(name, look);
 }
 
-/** A DS that no key of the new nameservers fits makes the name unreachable for everybody who validates. */
+/** Without a matching key, validating resolvers can't reach the name. */
 async function checkDs(
   dns: Client,
   ask: Ask,

@@ -10,23 +10,23 @@ import { askServer } from './nameserver-check.ts';
 import { registryOf } from './registry-of.ts';
 import { readRegistryAnswer } from './registry-record.ts';
 
-/* Asks the servers that a name is delegated to for it, and the registries for the domains of those servers. */
+/** Asks a delegation's servers about the name, and registries about the servers' domains. */
 
-/** What the registry of a nameserver's domain says. */
+/** By the registry of a nameserver's domain. */
 type DomainState =
   | { readonly kind: 'registered'; readonly expiresAt: Date | undefined }
   | { readonly kind: 'free' }
   | { readonly kind: 'unseen' };
 
-/** No delegation has more servers. */
+/** Larger delegations don't exist. */
 const MAX_HOSTS = 13;
-/** The names of a provider share its domains. */
+/** A provider's domains serve many names. */
 const KEPT_MS = 12 * HOUR_MS;
 const UNSEEN_KEPT_MS = HOUR_MS;
 const MAX_DOMAINS = 10_000;
 const ENDING_MS = 30 * DAY_MS;
 
-/** Looks at delegations. It remembers what it saw of the servers' domains. */
+/** Caches the state of the servers' domains. */
 export function createDelegationObserver(
   dns: DnsClient,
   rdap: RdapClient,
@@ -50,14 +50,14 @@ export function createDelegationObserver(
   }
 
   async function ask(domain: string, signal: AbortSignal): Promise<DomainState> {
-    // The budget is that of all looks: what it does not have now is looked at another day.
+    // Shares the lookups' budget: what exceeds it waits for another day.
     if (planner.reserve(registryOf(domain), false, now()) > now()) return { kind: 'unseen' };
     const { result } = readRegistryAnswer(await rdap.fetchRecord(domain, signal), domain, now());
     switch (result.kind) {
       case 'registered':
         return { kind: 'registered', expiresAt: result.registration.expiresAt };
       case 'not_registered': {
-        // A registry whose records are not complete still delegates what is registered.
+        // An incomplete registry still delegates registered domains.
         const delegation = await dns.query(domain, 'NS', signal);
         if (delegation.kind === 'unanswered') return { kind: 'unseen' };
         return delegation.kind === 'no_such_name'
@@ -82,7 +82,7 @@ export function createDelegationObserver(
   };
 }
 
-/** The facts of a delegation, by what its servers and the registries of their domains say. */
+/** From the servers and their domains' registries. */
 function healthOf(
   servers: readonly Awaited<ReturnType<typeof askServer>>[],
   states: readonly { readonly domain: string; readonly state: DomainState }[],
@@ -90,10 +90,10 @@ function healthOf(
 ): Facts {
   const hostsIn = (...wanted: readonly (typeof servers)[number]['state'][]): Fact =>
     seen(servers.filter(({ state }) => wanted.includes(state)).map(({ host }) => host));
-  // A registry's records may be incomplete: a domain whose hosts have addresses is somebody's.
+  // Registry records may be incomplete: a domain whose hosts have addresses is registered.
   const withAddress = servers.filter(({ state }) => state !== 'no_address' && state !== 'unseen');
   const isUsed = (domain: string) => withAddress.some(({ host }) => getDomain(host) === domain);
-  // A domain that could not be looked at may be free.
+  // A domain that wasn't looked up may be available.
   const areDomainsSeen = states.every(({ state }) => state.kind !== 'unseen');
   const domainsThat = (holds: (state: DomainState, domain: string) => boolean): Fact => {
     const found = states.filter(({ domain, state }) => holds(state, domain)).map(({ domain }) => domain);
@@ -119,5 +119,5 @@ function healthOf(
   };
 }
 
-/** The facts of a name that is not delegated: nothing is wrong with servers that there are none of. */
+/** Not delegated: no server can be faulty. */
 export const NO_DELEGATION: Facts = Object.fromEntries(HEALTH_FACTS.map((fact) => [fact, ABSENT]));

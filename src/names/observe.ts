@@ -6,9 +6,9 @@ import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../registry
 import { ABSENT, type Fact, type Facts, factValue, type Observation, seen, unseen } from './facts.ts';
 
 export interface DnsObserver {
-  /** One look at a name. @throws only the signal's reason */
+  /** @throws only the signal's reason */
   observe(name: string, signal?: AbortSignal): Promise<Observation>;
-  /** The nameservers that the zone above delegates a name to. @throws only the signal's reason */
+  /** From the parent zone. @throws only the signal's reason */
   observeParent(name: string, signal?: AbortSignal): Promise<Fact>;
 }
 
@@ -18,7 +18,6 @@ const KEY_DIGEST_LENGTH = 16;
 /** Asks resolvers and nameservers. */
 export type Client = Pick<DnsClient, 'query' | 'queryNameserver'>;
 
-/** Reads when the certificate of `https://name` ends, at these addresses. */
 type ReadCertificate = (
   name: string,
   addresses: readonly string[],
@@ -57,10 +56,7 @@ export function createDnsObserver(
     return [a, aaaa].find((fact) => fact?.state === 'unseen') ?? ABSENT;
   }
 
-  /**
-   * The zone above is asked itself, because a resolver would return what the name's own nameservers say. The servers take
-   * turns.
-   */
+  /** Asks the parent zone directly, because a resolver returns the name's own data. Servers rotate. */
   async function observeParent(name: string, signal: AbortSignal | undefined): Promise<Fact> {
     let fact = unseen('no_parent');
     const addresses = await parents.serversOf(name, signal);
@@ -76,7 +72,7 @@ export function createDnsObserver(
   }
 }
 
-/** The addresses of hosts, IPv4 first. Hosts without addresses are left out. */
+/** IPv4 first. Hosts without addresses are left out. */
 export async function addressesOf(
   dns: Client,
   hosts: readonly string[],
@@ -105,7 +101,7 @@ async function observeRecords(dns: Client, name: string, signal: AbortSignal | u
   return { soa, cname, www_cname: wwwCname, ...impact, dnskey };
 }
 
-/** What shows whether a name is in use, and where it is delegated. */
+/** Use and delegation. */
 async function lookForImpact(name: string, look: Look): Promise<Facts> {
   const [nameservers, used, ds] = await Promise.all([
     look(name, 'NS', (records) => records),
@@ -116,8 +112,8 @@ async function lookForImpact(name: string, look: Look): Promise<Facts> {
 }
 
 /**
- * Asks the DNS whether a name is in use, for somebody who decides about it now.
- * @param signal what has not arrived when it aborts is not seen
+ * For a person who decides now.
+ * @param signal late answers count as not seen
  */
 export function observeImpact(dns: Client, name: string, signal: AbortSignal): Promise<Facts> {
   return lookForImpact(name, async (host, type, toTexts) => {
@@ -130,14 +126,14 @@ export function observeImpact(dns: Client, name: string, signal: AbortSignal): P
   });
 }
 
-/** Asks for the records of a host and formats them as texts. */
+/** Records of a host, formatted as texts. */
 export type Look = <Type extends RecordType>(
   host: string,
   type: Type,
   toTexts: (records: readonly RecordData[Type][]) => readonly string[],
 ) => Promise<Fact>;
 
-/** What a name is used for: its addresses, its mail, and who may issue certificates for it. */
+/** Addresses, mail and CAA. */
 export async function lookAtUse(name: string, look: Look) {
   const same = (records: readonly string[]) => records;
   const [a, aaaa, wwwA, wwwAaaa, mx, caa, spf, dmarc] = await Promise.all([
@@ -153,7 +149,7 @@ export async function lookAtUse(name: string, look: Look) {
   return { a, aaaa, www_a: wwwA, www_aaaa: wwwAaaa, mx, caa, spf, dmarc };
 }
 
-/** The fact that an answer stands for. */
+/** Converts an answer to a fact. */
 export function factOf<Data>(
   answer: DnsAnswer<Data>,
   toTexts: (records: readonly Data[]) => readonly string[],
@@ -177,7 +173,7 @@ function caaTexts(records: readonly RecordData['CAA'][]): string[] {
   return records.map(({ critical, tag, value }) => `${critical ? 128 : 0} ${tag} ${value.trim()}`);
 }
 
-/** The texts of a policy, among unrelated texts of the name such as proofs for other services. */
+/** The policy's texts among unrelated TXT records. */
 function policyTexts(records: readonly string[], version: string): string[] {
   return records
     .map((record) => record.trim().replace(/\s+/g, ' '))

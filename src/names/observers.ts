@@ -6,22 +6,21 @@ import { unseen } from './facts.ts';
 import { createDnsObserver, type DnsObserver } from './observe.ts';
 import { createReachability, isSandbox } from './reachability.ts';
 
-/** The DNS client, and the observers that use it. */
 export interface Observers {
   readonly dns: DnsClient;
   readonly quickDns: DnsClient;
-  /** For parent zones: each question goes out once. */
+  /** For parent zones: each question is sent once. */
   readonly parentDns: DnsClient;
   readonly parents: ParentZones;
   readonly observer: DnsObserver;
-  /** For a person who waits: gives each server less time and reads no certificate. */
+  /** For a waiting person: shorter timeouts, no certificate. */
   readonly quickObserver: DnsObserver;
 }
 
 const QUICK_TIMEOUT_MS = 500;
 const PARENT_TIMEOUT_MS = 1_500;
 
-/** @param configured what the operator set; undefined: the resolvers of the operating system */
+/** @param configured undefined: the operating system's resolvers */
 export function createObservers(configured: readonly DnsServer[] | undefined, now: () => Date): Observers {
   const mayConnect = createReachability(configured !== undefined && isSandbox(configured));
   const options = { servers: configured ?? systemDnsServers(), mayConnect };

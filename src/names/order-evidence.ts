@@ -13,27 +13,27 @@ import type { SeenAtRegistry } from './ports.ts';
 import type { Registration, RegistryLook } from './registry-record.ts';
 import type { NameOrder } from './unexplained-changes.ts';
 
-/*
- * What the looks at a name tell of an order whose answer was lost. Only what has no other possible cause is proof: the
- * registry showed something else before the request left, it shows over https what was asked for now, and nothing else
- * that the bot knows of can have caused it. Everything else is a hint for people.
+/**
+ * Evidence about an order whose answer was lost. Proof has no other possible cause: the registry showed something
+ * else before, shows the requested state over https now, and nothing else known can have caused it. Everything else
+ * is a hint.
  */
 
-/** An item whose request left, and what is known of its name. */
+/** A sent item with what is known of its name. */
 export interface LostAnswer {
   readonly order: AskedTask & { readonly id: string };
   readonly sentAt: Date;
   readonly history: NameHistory;
-  /** What the registry showed and when, the latest first. */
+  /** Latest first. */
   readonly seen: readonly SeenAtRegistry[];
-  /** What was done about the name, including this order. */
+  /** Including this order. */
   readonly orders: readonly NameOrder[];
   readonly now: Date;
 }
 
-/** The registry's clock may be behind ours by this much. */
+/** Tolerated clock difference. */
 const SKEW_MS = 5 * MINUTE_MS;
-/** If the last look is older than this before the request, something may have changed in between. */
+/** After a longer gap before the request, something else may have changed. */
 const SEEN_BEFORE_MS = 9 * DAY_MS;
 const TRANSFER_MS = 21 * DAY_MS;
 
@@ -56,8 +56,8 @@ export function evidenceOf(lost: LostAnswer, { result }: RegistryLook): Evidence
 }
 
 /**
- * Whether the registry's record shows that what the service accepted has happened: a name is no longer deleted, a transfer
- * was made since. Many registries tell of no transfers, and no public record shows an owner change.
+ * Whether the registry shows an accepted order as done. Many registries don't show transfers, and none shows an owner
+ * change.
  */
 export function confirmationOf(
   { task }: { readonly task: Order['task'] },
@@ -72,16 +72,16 @@ export function confirmationOf(
   return transferredAt !== undefined || statuses.includes('pending transfer') ? 'not_shown' : 'unknown';
 }
 
-/** When a request left whose effect a registry's record can show; undefined for any other. */
+/** Undefined when the registry's record can't show its effect. */
 export function sentToRegistry(
   { account }: { readonly account: Order['account'] },
   { sentAt }: { readonly sentAt: Date | undefined },
 ): Date | undefined {
-  // The names of the demo system are not in the registries.
+  // Demo names aren't in the registries.
   return isDemoContext(account.context) ? undefined : sentAt;
 }
 
-/** What the record and the looks before it prove; undefined when they prove nothing. */
+/** Undefined: no proof. */
 function proofOf(
   { order, sentAt, history, orders }: LostAnswer,
   record: Registration,
@@ -103,7 +103,7 @@ function proofOf(
     case 'delete': {
       const was = before('statuses');
       const at = record.deletedAt?.getTime() ?? Number.NaN;
-      // A name that has reached its end is deleted by itself.
+      // A name past its end is deleted automatically.
       const isOfThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + HOUR_MS;
       const isEarly = (record.expiresAt?.getTime() ?? Number.NaN) > sentAt.getTime() + HOUR_MS;
       if (was === undefined || isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
@@ -113,7 +113,7 @@ function proofOf(
       const was = before('statuses');
       const registrar = before('registrar')?.value;
       if (was === undefined || !isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
-      // A name that was released and registered by somebody else does not count as deleted.
+      // A name that was released and registered again isn't deleted.
       const isSameName =
         record.registeredAt !== undefined && record.registeredAt < was.firstSeen && isOf(registrar, record);
       return isSameName && record.statuses !== undefined && !isDeleted(record.statuses)
@@ -125,7 +125,7 @@ function proofOf(
   }
 }
 
-/** A transfer by somebody else would not set the nameservers that were asked for. */
+/** A foreign transfer wouldn't set the requested nameservers. */
 function isTransferred(
   order: AskedTask,
   sentAt: Date,
@@ -144,19 +144,16 @@ function isTransferred(
   );
 }
 
-/** The value that was last seen before a moment, not too long before it. */
+/** Undefined when too old. */
 function seenBefore(history: NameHistory, fact: FactName, moment: Date): KnownValue | undefined {
   const found = valuesOf(history, fact).find(({ firstSeen }) => firstSeen < moment);
   if (found === undefined) return undefined;
-  // A value that still counts, while its change waits for confirmation, was seen until this moment at the latest.
+  // A current value with an unconfirmed change counts as seen until this moment.
   const lastSeen = found.lastSeen < moment ? found.lastSeen : moment;
   return moment.getTime() - lastSeen.getTime() <= SEEN_BEFORE_MS ? { ...found, lastSeen } : undefined;
 }
 
-/**
- * Whether a record names the registrar of a fact. It also holds where either has no name, because nothing shows that
- * they differ.
- */
+/** Also true when one has no name: nothing shows a difference. */
 function isOf(registrar: FactValue | undefined, { registrar: now }: Registration): boolean {
   const was = registrar && registrarName(registrar);
   return mayBeSameRegistrar(was, now);
@@ -183,10 +180,7 @@ function findingOf(record: Registration, lost: LostAnswer): Finding {
   }
 }
 
-/**
- * That a registration exists proves nothing, because somebody else may have been faster. Its nameservers show whose it
- * is.
- */
+/** A registration alone proves nothing: someone else may have been faster. Its nameservers show whose it is. */
 function creationFinding(record: Registration, { order, sentAt }: LostAnswer): Finding {
   const { registeredAt } = record;
   const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
@@ -204,8 +198,8 @@ function creationFinding(record: Registration, { order, sentAt }: LostAnswer): F
 }
 
 /**
- * A date also moves for other reasons: by itself after the old date, with a transfer, or when somebody else renews. It
- * counts as this renewal only when it moved by exactly the years that were asked for, in time, at the same registrar.
+ * A date also moves automatically after the old date, with a transfer, or by a foreign renewal. Proof: exactly the
+ * requested years, in time, at the same registrar.
  */
 function renewalFinding(record: Registration, { order, sentAt, seen, now }: LostAnswer): Finding {
   if (record.expiresAt === undefined) return undefined;
@@ -219,7 +213,7 @@ function renewalFinding(record: Registration, { order, sentAt, seen, now }: Lost
   const moved = { code: 'expiry_moved', ...dates } as const;
   const isMovedByPeriod = years !== undefined && isSameDay(record.expiresAt, addYears(end, years));
   if (!isMovedByPeriod) return { hint: moved };
-  // After that day registries move it by themselves.
+  // Registries move it automatically after that day.
   if (shownSince(seen, expiresAt, now) >= end) return { hint: { ...moved, otherCause: 'expiry_passed' } };
   const registrar = registrarName(shownBefore(seen, 'registrar', sentAt) ?? []);
   if (record.registrar !== registrar || (record.transferredAt ?? sentAt) > sentAt)
@@ -231,7 +225,7 @@ function renewalFinding(record: Registration, { order, sentAt, seen, now }: Lost
   return isSecure ? { done: { code: 'renewed', ...dates } } : { hint: moved };
 }
 
-/** The value that the registry's record last showed before a moment. */
+/** Undefined when unknown. */
 function shownBefore(seen: readonly SeenAtRegistry[], fact: FactName, moment: Date): FactValue | undefined {
   return seen
     .filter(({ at }) => at < moment)
@@ -239,7 +233,7 @@ function shownBefore(seen: readonly SeenAtRegistry[], fact: FactName, moment: Da
     .find((value) => value !== undefined && value.length > 0);
 }
 
-/** When a record was first seen with its present date. */
+/** First sighting of the current date. */
 function shownSince(seen: readonly SeenAtRegistry[], expiresAt: string, now: Date): Date {
   const latest = seen.find((look) => (look.seen.expires_at?.length ?? 0) > 0);
   return latest?.seen.expires_at?.[0] === expiresAt ? latest.at : now;
@@ -264,7 +258,7 @@ function shownNameServers({ nameServers }: Registration, order: AskedTask) {
   return { nameServers, areAskedFor: asked.length > 0 && isSameSet(nameServers, asked) };
 }
 
-/** Whether two dates, read from records of one registry, mean the same moment. */
+/** Dates of one registry. */
 function isSameDay(one: Date, other: Date): boolean {
   return Math.abs(one.getTime() - other.getTime()) <= DAY_MS;
 }

@@ -25,15 +25,15 @@ import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { OrderImpact } from './ports.ts';
 import { timeLimit } from './time-limit.ts';
 
-/** Names are looked at daily at least; what was seen before that warns no more. */
+/** Names are looked up daily; older facts don't warn. */
 const MAX_AGE_MS = 2 * DAY_MS;
-/** The time for a look that a person waits for whom Slack gives three seconds to open a form. */
+/** Before a form opens; Slack's limit is three seconds. */
 const QUICK_MS = 1_200;
-/** At an approval. With what is left of the two seconds the decision is committed. */
+/** At an approval, which commits within two seconds. */
 const APPROVAL_MS = 1_500;
-/** New nameservers are compared with what the look has seen, so they get this much longer. */
+/** Extra time to compare new nameservers. */
 const COMPARING_MS = 300;
-/** The impact on a card that an approver reads is at most this old. */
+/** Maximum age on an approver's card. */
 const FRESH_MS = 10 * MINUTE_MS;
 const THOROUGH_MS = 30_000;
 
@@ -43,7 +43,7 @@ interface Question {
   readonly newNameServers: readonly string[] | undefined;
 }
 
-/** The impact of orders and decisions on names, for those who decide. */
+/** Impact of orders and decisions. */
 export function createImpacts(context: NamesContext) {
   const { impacts, now } = context;
   const underWay = new Map<string, Promise<void>>();
@@ -58,26 +58,24 @@ export function createImpacts(context: NamesContext) {
   }
 
   return {
-    /** The nameservers that a name had before an order changed them. */
     former: (order: Order) => former(context, order),
-    /** Whether the nameservers that an order has set answer for its name. */
     delegation: (order: Order, item: OrderItem) => delegation(context, order, item),
     /**
-     * What can be seen in about two seconds, for who asks or confirms. The first one is kept as the impact with which the
-     * order was asked for. Undefined for a task that puts nothing at risk.
+     * What two seconds show, for the requester. The first result is stored as the impact at the request. Undefined
+     * for tasks without risk.
      */
     atAsking: (order: Order) => atAsking(context, order),
-    /** The impact of a decision that is no order. */
+    /** For decisions without an order. */
     ofName: (name: string, task: ImpactTask) =>
       find(context, { name, task, newNameServers: undefined }, context.quickDns, QUICK_MS),
-    /** The same by what was seen before, for a person who would wait for a look; nobody is asked. */
+    /** From earlier lookups, without asking anyone. */
     stored: (name: string, task: ImpactTask) => stored(context, name, task),
-    /** Whether mail or a website lives on names, as far as the latest looks tell; nobody is asked. */
+    /** From earlier lookups. */
     inUse: (names: readonly string[]) => inUse(context, names),
-    /** The impact with which an order was asked for, at most a few minutes ago while it is a draft. */
+    /** For a draft, at most a few minutes old. */
     asked: async (order: Order) => (await impacts.impactOf(order.id))?.asked,
 
-    /** The latest impact of an order that was found, as it counts now; nobody is asked. `none`: the task puts nothing at risk */
+    /** The stored impact; `none`: no risk. */
     async found(order: Order): Promise<Impact | 'unseen' | 'none'> {
       if (questionOf(order) === undefined) return 'none';
       const found = await impacts.impactOf(order.id);
@@ -85,9 +83,8 @@ export function createImpacts(context: NamesContext) {
     },
 
     /**
-     * The impact of an order for its card. While the order waits for approval and the impact is old, a new look is
-     * started, after which Slack shows the order again.
-     * @returns `none`: the task puts nothing at risk
+     * For a card. A stale impact of a pending order starts a lookup, which updates the card.
+     * @returns `none`: no risk
      */
     async forCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'> {
       const question = questionOf(order);
@@ -97,14 +94,11 @@ export function createImpacts(context: NamesContext) {
       return found === undefined ? 'unseen' : { ...found, latest: impactAt(found.latest, now()) };
     },
 
-    /** When a press was last refused for what had appeared; undefined when none was. */
+    /** When a click was last refused for a new finding. */
     warnedAt: async (order: Order) => (await impacts.impactOf(order.id))?.warned?.seenAt,
-    /** Who pressed has been told that something has appeared: presses after that know of it. */
+    /** The person was notified: later clicks know of it. */
     told: (orderId: string) => impacts.warningTold(orderId, now()),
-    /**
-     * Looks what hangs on an order at the moment of an approval, for less than two seconds. What has appeared since it was
-     * asked for, or since a press was refused for that, is kept, and Slack shows the order again.
-     */
+    /** At an approval, under two seconds. New findings are stored and shown on the card. */
     atApproval: (order: Order, pressedAt: Date) => atApproval(context, order, pressedAt),
   };
 }
@@ -138,7 +132,7 @@ async function findWithHistory(
   };
 }
 
-/** The record of a watched name; undefined for other names. */
+/** Undefined when not watched. */
 async function watchedHistory({ records }: NamesContext, name: string): Promise<NameHistory | undefined> {
   return (await records.find(name))?.history;
 }
@@ -191,7 +185,7 @@ async function former(context: NamesContext, order: Order): Promise<FormerNameSe
 
 async function delegation(context: NamesContext, order: Order, { name }: OrderItem): Promise<DelegationLook> {
   const hosts = askedNameServers(order);
-  // The names of the demo system are not in the DNS.
+  // Demo names aren't in DNS.
   if (hosts === undefined || isDemoContext(order.account.context)) return { kind: 'unknown' };
   const checks = await within(context, THOROUGH_MS, (signal) =>
     checkNameservers(context.dns, { name, current: {} }, hosts, signal),
@@ -235,7 +229,7 @@ async function inUse(
   );
 }
 
-/** An outdated observation still warns, and never shows a name as unused. */
+/** Stale facts warn, but never show a name as unused. */
 function seenBefore(history: NameHistory, seenAt: Date) {
   return {
     seenAt,
@@ -248,7 +242,7 @@ async function atApproval(context: NamesContext, order: Order, pressedAt: Date):
   const { impacts } = context;
   if (impactTaskOf(order.task) === undefined) return 'none';
   const question = questionOf(order);
-  // The names of a file are too many to look at while somebody waits.
+  // A file has too many names to look up meanwhile.
   if (question === undefined) return 'unknown';
   const kept = await impacts.impactOf(order.id);
   const isToldLater = kept?.warnedToldAt === undefined || kept.warnedToldAt > pressedAt;
@@ -261,12 +255,9 @@ async function atApproval(context: NamesContext, order: Order, pressedAt: Date):
   return isSeenWhole(impact) ? 'known' : 'unknown';
 }
 
-/**
- * Whether an impact has a finding that nobody was told. What the card shows by itself does not count as told: it may have come
- * a moment before the click.
- */
+/** A finding nobody was told. The card alone doesn't count: it may have appeared just before the click. */
 function hasNews(kept: OrderImpact | undefined, impact: Impact): boolean {
-  // Until the first lookup has ended there is nothing to compare with.
+  // Nothing to compare before the first lookup.
   if (kept === undefined) return !isSeenWhole(impact);
   const told = new Set([...findingsOf(kept.asked), ...kept.warnedOf]);
   return findingsOf(impact).some((finding) => !told.has(finding));

@@ -5,14 +5,14 @@ import { subjectOf } from '../policy/subject.ts';
 import type { NamesContext } from './context.ts';
 import type { ListedIncident } from './incident.ts';
 
-/** The open incidents of the names that an order touches. */
+/** Open incidents of an order's names. */
 export interface OrderIncidents extends IncidentsOfOrders {
   openOf(order: Order): Promise<readonly ListedIncident[]>;
 }
 
 /**
- * Who approves an order about a name of which an incident is open has to say that they know of it: their first press shows
- * it, and one that they make after they were told counts. What joins the incident is shown again.
+ * Approvers of a name with an open incident must acknowledge it: the first click shows it, a later one counts. New
+ * changes are shown again.
  */
 export function createOrderIncidents({ incidents, now }: NamesContext): OrderIncidents {
   const openOf = ({ items, task }: Order) => {
@@ -20,7 +20,7 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
     return incidents.openOf([...new Set(items.flatMap(({ name }) => subjectOf(name, nameKind).hosts))]);
   };
 
-  /** From when on each person knows of all of them; who is not there does not. */
+  /** Since when each person knows all of them. */
   async function informed(
     orderId: string,
     open: readonly ListedIncident[],

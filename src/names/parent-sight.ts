@@ -3,19 +3,18 @@ import { ABSENT, type Fact, type Facts, factValue, isSameValue, seen, unseen } f
 import type { NameHistory } from './history.ts';
 import { dsText } from './observe.ts';
 
-/*
- * What the servers of the zone above say of the delegation of a guarded name, and whether it is news. Pure. Servers of one
- * zone lag behind each other by minutes, are overloaded, and one of them may be poisoned: what one of them says counts when
- * most of them say it.
+/**
+ * What a parent zone's servers say about a guarded name's delegation. Servers lag, fail or may be poisoned, so the
+ * majority counts. Pure.
  */
 
-/** The facts that the zone above shows. */
+/** Facts of the parent zone. */
 const PARENT_FACTS = ['parent_nameservers', 'ds'] as const;
 type ParentFact = (typeof PARENT_FACTS)[number];
 
 export type KnownDelegation = Pick<NameHistory, ParentFact>;
 
-/** One answer as facts. A server that could not be asked, or refuses, says nothing of the name. */
+/** A refusal or failure says nothing about the name. */
 export function factsOfDelegation(answer: DelegationAnswer): Pick<Facts, ParentFact> {
   switch (answer.kind) {
     case 'delegated':
@@ -30,7 +29,7 @@ export function factsOfDelegation(answer: DelegationAnswer): Pick<Facts, ParentF
   }
 }
 
-/** Whether a look shows something else than what counts, or ends a doubt: a value seen once, or a time without sight. */
+/** Differs from the known value, or resolves a doubt: a single sighting, or a time without answers. */
 export function isNews(known: KnownDelegation, looked: Facts): boolean {
   return PARENT_FACTS.some((fact) => {
     const value = factValue(looked[fact]);
@@ -45,7 +44,7 @@ export function isNews(known: KnownDelegation, looked: Facts): boolean {
   });
 }
 
-/** Whether a look has confirmed that the delegation is another one than before. */
+/** The lookup confirmed another delegation. */
 export function isChanged(before: KnownDelegation, after: KnownDelegation): boolean {
   return PARENT_FACTS.some((fact) => {
     const [was, is] = [before[fact]?.current, after[fact]?.current];
@@ -54,9 +53,8 @@ export function isChanged(before: KnownDelegation, after: KnownDelegation): bool
 }
 
 /**
- * What most of the servers that answered say. A fact of which no value has most of them is not seen; neither is one of
- * which a single server answered, where there are others.
- * @param answers of all servers of the zone that were asked at this moment
+ * Facts without a majority are unseen; so is a fact with a single answer when there are more servers.
+ * @param answers of all servers asked at this moment
  */
 export function majorityOf(answers: readonly Facts[]): Facts {
   return Object.fromEntries(PARENT_FACTS.map((fact) => [fact, majorityOfFact(fact, answers)]));

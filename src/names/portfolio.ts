@@ -1,52 +1,51 @@
 import type { MessagePlace } from '../outbox/notifications.ts';
 
-/* Who owns a name and how the team treats it: what people set themselves, beside what registries and the DNS show. */
+/** Owner, tags, channel and note: set by people. */
 
-/** What people have set for a watched name. */
+/** Set by people. */
 export interface NameDetails {
   /** Slack user id. */
   readonly owner: string | undefined;
-  /** In lower case, sorted, each once. */
+  /** Lower case, sorted, unique. */
   readonly tags: readonly string[];
-  /** Where its reminders go instead of the common channel, and its incidents besides. */
+  /** Replaces the reminder channel; incidents are posted in both. */
   readonly channel: string | undefined;
   readonly note: string | undefined;
 }
 
-/** The columns of files for what people have set. */
 export const DETAIL_COLUMNS = ['owner', 'tags', 'channel', 'note'] as const;
 
-/** What people have set for a name, as cells of {@link DETAIL_COLUMNS}. */
+/** In the order of {@link DETAIL_COLUMNS}. */
 export function detailCells({ owner = '', tags, channel = '', note = '' }: NameDetails): string[] {
   return [owner, tags.join(' '), channel, note];
 }
 
-/** The changes to make. A field that is left out stays, `null` clears it. */
+/** Undefined: unchanged; `null`: cleared. */
 export interface DetailsChange {
   readonly owner?: string | null;
   readonly tags?: readonly string[];
-  /** Tags to add to those that each name has, instead of {@link DetailsChange.tags}. */
+  /** Added to each name's tags, instead of {@link DetailsChange.tags}. */
   readonly addTags?: readonly string[];
   readonly removeTags?: readonly string[];
   readonly channel?: string | null;
   readonly note?: string | null;
 }
 
-/** Names with this tag are looked at by the minute, and that a change was ours needs two people. */
+/** Watched every minute; “It was us” needs two people. */
 export const GUARDED = 'guarded';
-/** In a filter it stands for names without a value, so no tag can have this name. */
+/** The filter for names without a value, so no tag can have this name. */
 export const NONE = 'none';
 
 export const MAX_TAGS = 20;
 const MAX_TAG = 40;
 export const MAX_NOTE = 500;
-/** Each is looked up once a minute, and the lookups of one parent zone share a budget. */
+/** Looked up every minute; names of one parent zone share a budget. */
 export const MAX_GUARDED = 1_000;
-/** More names than a team watches. Lookups share the budgets of the registries. */
+/** Lookups share the registries' budgets. */
 export const MAX_WATCHED = 25_000;
-/** As many names are imported at a time as the watch list takes. */
+/** Per import. */
 export const MAX_IMPORTED_NAMES = 20_000;
-/** Letters and digits of any script, and characters that join words. */
+/** Letters and digits of any script, and word joiners. */
 const TAG = /^[\p{L}\p{M}\p{Nd}][\p{L}\p{M}\p{Nd}_.-]*$/u;
 
 export type TagIssue =
@@ -54,7 +53,7 @@ export type TagIssue =
   | { readonly code: 'reserved_tag'; readonly tag: string }
   | { readonly code: 'too_many_tags' };
 
-/** Reads tags as people type them: separated by commas, lines or `#`; the blanks within one become hyphens. */
+/** Separated by commas, lines or `#`; spaces within become hyphens. */
 export function readTags(
   text: string,
 ):
@@ -91,7 +90,6 @@ function changedDetails(before: NameDetails, change: DetailsChange): NameDetails
   };
 }
 
-/** Whether two have the same content. */
 export function isSameDetails(a: NameDetails, b: NameDetails): boolean {
   return (
     a.owner === b.owner &&
@@ -102,12 +100,11 @@ export function isSameDetails(a: NameDetails, b: NameDetails): boolean {
   );
 }
 
-/** Changes of a name besides its details. */
 export interface ReminderChange {
   readonly name: string;
-  /** It isn't on the watch list yet. */
+  /** Not watched yet. */
   readonly isNew?: true;
-  /** The new date that a person gives, with the date that a person gave before and who gave it. */
+  /** The new date by a person, with the previous one and its author. */
   readonly date?: {
     readonly before?: { readonly at: Date; readonly by?: string | undefined } | undefined;
     readonly after: Date;
@@ -115,7 +112,7 @@ export interface ReminderChange {
   readonly decision?: ReminderDecision;
 }
 
-/** A decision about the reminders of a name. Watching it again ends its lapse. */
+/** Watching a name again ends its lapse. */
 export type ReminderDecision =
   | { readonly kind: 'name_watched' }
   | ({ readonly kind: 'name_snoozed'; readonly until: Date; readonly reason?: string | undefined } & Told)
@@ -127,22 +124,20 @@ interface Told {
   readonly origin?: MessagePlace | undefined;
 }
 
-/** A name whose protected fields change. */
 export interface ChangedName extends ReminderChange {
   readonly before: NameDetails;
-  /** Undefined: it is taken off the watch list. */
+  /** Undefined: unwatched. */
   readonly after: NameDetails | undefined;
 }
 
-/** The details of a name that was just put on the list. */
+/** Of a newly watched name. */
 export const NO_DETAILS: NameDetails = { owner: undefined, tags: [], channel: undefined, note: undefined };
 
-/** A name whose details change while it stays on the watch list. */
 export interface EditedName extends ChangedName {
   readonly after: NameDetails;
 }
 
-/** The same change of a name as it is now; undefined where nothing is left of it. A date is asked for again by a person. */
+/** Applied to the current name; undefined when nothing is left. A date has to be requested again. */
 export function rebased(
   { name, before, after, decision }: ChangedName,
   now: NameDetails | undefined,

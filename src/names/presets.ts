@@ -1,10 +1,7 @@
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 
-/*
- * Named sets of contacts or nameservers that forms offer. A preset holds ids and host names as the fields of the forms
- * take them. An order has the values that its form showed, however they were filled in.
- */
+/** Named sets of contacts or nameservers for forms. Values are as in the forms; an order stores its form's values. */
 
 export const PRESET_KINDS = ['contacts', 'nameservers'] as const;
 export type PresetKind = (typeof PRESET_KINDS)[number];
@@ -17,7 +14,7 @@ export const PRESET_FIELDS: Readonly<Record<PresetKind, readonly string[]>> = {
 export interface PresetContent {
   readonly name: string;
   readonly kind: PresetKind;
-  /** By field; one nameserver a line. */
+  /** One nameserver per line. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -28,7 +25,7 @@ export interface Preset extends PresetContent {
 const MAX_NAME = 60;
 const MAX_NAMESERVERS = 13;
 
-/** What is wrong with a preset, by field: a code, or the issue of a host name. */
+/** By field: a code, or a host name's issue. */
 export type PresetIssue =
   | 'no_name'
   | 'long_name'

@@ -17,19 +17,19 @@ import {
 import type { Progress } from './ports.ts';
 import { type Protection, requirementsOfAll, separateChanges, weighChanges } from './weakening.ts';
 
-/*
- * The gate for everything that decides who hears about a name and which rule applies to it. `weakening.ts` decides which changes wait.
- *
- * field           waits for confirmation when                                    announced
- * tags            a rule, budget or mandate names the tag; `guarded` goes        while it waits, and what became of it
+/**
+ * Gate for changes of who is notified about a name and which rule applies. `weakening.ts` decides what needs
+ * confirmation.
+ * field           needs confirmation when                                       announced
+ * tags            a rule, budget or mandate names the tag; `guarded` is removed  while pending, and its outcome
  * watched         a rule, mandate, open incident or open order covers the name   the same
- * date            it is later than one that somebody else gave                   the same
+ * date            later than another person's                                    the same
  * owner, channel  never                                                          at once, in the reminder channel
  * snooze          never: it ends before the last reminder                        in the thread
- * lapse           always; where the name is protected, as its rules ask           in the thread
+ * lapse           always; for a protected name as its rules require              in the thread
  */
 
-/** Reads everything that protects names. */
+/** Everything that protects names. */
 export interface ProtectionContext extends OrdersContext {
   readonly names: NamesContext;
 }
@@ -47,7 +47,7 @@ export type Unwatched =
 
 export type ProtectedChanges = ReturnType<typeof createProtectedChanges>;
 
-/** @param origin in each: where it is asked for */
+/** @param origin where it was requested */
 export function createProtectedChanges(context: ProtectionContext) {
   const { portfolio, now } = context.names;
   return {
@@ -68,7 +68,7 @@ export function createProtectedChanges(context: ProtectionContext) {
         },
       ),
     unwatch: (name: string, by: string, origin: MessagePlace) => unwatch(context, name, { by, origin }),
-    /** Puts names on the list, and changes dates and reminders of those that are on it. @returns `changed`: read again */
+    /** @returns `changed`: read again */
     changeReminders: (changes: readonly ReminderChange[], by: string, origin: MessagePlace) =>
       changeReminders(context, changes, { by, origin }),
     /** Who confirms a proposal by the current rules. */
@@ -117,7 +117,7 @@ async function proposeLapses(
   }
 }
 
-/** Writes what may be written, and asks for the rest. @returns undefined when a name has changed meanwhile */
+/** Writes what is allowed, requests the rest. @returns undefined on a conflict */
 async function carryOut(
   context: ProtectionContext,
   changes: readonly ChangedName[],

@@ -3,9 +3,8 @@ import type { DnsServer } from '../registry/dns/servers.ts';
 import { DNS_PORT, isLoopback } from '../registry/dns/servers.ts';
 
 /**
- * Decides which of the addresses in public records may be connected to: public ones only, because anybody may point a
- * name at an address in the bot's own network.
- * @param allowLoopback also the machine itself, where a sandbox has its servers
+ * Public addresses only, because anyone may point a name into the bot's network.
+ * @param allowLoopback for a sandbox on this machine
  */
 export function createReachability(allowLoopback: boolean): (address: string) => boolean {
   const guard = createAddressGuard(new URL(allowLoopback ? 'http://127.0.0.1/' : 'http://nobody.invalid/'));
@@ -21,9 +20,8 @@ export function createReachability(allowLoopback: boolean): (address: string) =>
 }
 
 /**
- * Whether the configured resolvers are a sandbox's: on the loopback, at a port of their own. Resolvers at port 53 of
- * the loopback are those of ordinary systems and of containers, and do not count.
- * @param configured the setting; never the resolvers of the operating system
+ * On the loopback with its own port. Port 53 of the loopback belongs to ordinary systems and containers.
+ * @param configured the setting, never the operating system's resolvers
  */
 export function isSandbox(configured: readonly DnsServer[]): boolean {
   return configured.some(({ address, port }) => isLoopback(address) && port !== DNS_PORT);

@@ -1,7 +1,4 @@
-/**
- * The registry whose budget a look uses. At most, several zones share one server; then the look is more careful than it
- * need be.
- */
+/** The registry's budget key. Zones that share a server are looked up more carefully than needed. */
 export function registryOf(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }

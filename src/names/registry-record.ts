@@ -28,10 +28,7 @@ import {
   unseen,
 } from './facts.ts';
 
-/*
- * Reads a registry's record (RFC 9083) fact by fact. Whatever is missing or malformed is unseen, never absent: a registry
- * that leaves a member out has not said that there is none.
- */
+/** Reads a registry's record (RFC 9083) fact by fact. Missing or malformed members are unseen, never absent. */
 
 const MAX_ITEMS = 50;
 
@@ -52,16 +49,16 @@ const redaction = z.object({
   ]),
 });
 
-/** Why a registry's record tells no date. */
+/** Why a record has no date. */
 export const RECORD_PROBLEMS = [
   ...RDAP_PROBLEMS,
   'not_a_domain',
   'other_name',
-  /** Its registry publishes records without dates. */
+  /** The registry publishes no dates. */
   'no_expiration',
-  /** Detail: the date as it came. */
+  /** Detail: the date as received. */
   'unreadable_expiration',
-  /** The registry has no record, but the zone above delegates the name. */
+  /** No record, but the parent zone delegates the name. */
   'delegated_without_record',
 ] as const;
 
@@ -70,27 +67,27 @@ export interface RecordProblem {
   readonly detail?: RdapProblem['detail'];
 }
 
-/** Whether there was no record at all, so that another try may give one. */
+/** No record at all, so a retry may succeed. */
 export function isUnanswered({ code }: RecordProblem): boolean {
   return RDAP_PROBLEMS.some((problem) => problem === code);
 }
 
-/** A registration as its record shows it. A missing fact costs no other one. */
+/** A missing fact doesn't affect others. */
 export interface Registration {
   readonly expiresAt: Date | undefined;
   readonly registeredAt: Date | undefined;
-  /** When it last went to another registrar. */
+  /** Last transfer. */
   readonly transferredAt: Date | undefined;
-  /** When the name was deleted, where the record tells: it then waits in redemption or for its release. */
+  /** Known when the name is in redemption or pending release. */
   readonly deletedAt: Date | undefined;
-  /** All its dates have a time and a zone. Others are no proof of when something happened. */
+  /** Every date has a time and a zone. Others don't prove when something happened. */
   readonly hasExactDates: boolean;
   readonly registrar: string | undefined;
-  /** In ASCII, lower case, each once. */
+  /** In ASCII, lower case, unique. */
   readonly nameServers: readonly string[];
-  /** In the words of RFC 8056; undefined where the record does not tell them. */
+  /** In the words of RFC 8056; undefined when not published. */
   readonly statuses: readonly string[] | undefined;
-  /** Every exchange on the way to it was over https. */
+  /** Every exchange used https. */
   readonly isSecure: boolean;
 }
 
@@ -105,10 +102,7 @@ export interface RegistryLook {
     | { readonly kind: 'unread'; readonly problem: RecordProblem; readonly retryAfterMs?: number };
 }
 
-/**
- * Reads what a registry answered about a name.
- * @param delegation what the zone above said after an answer that there is no record; undefined after any other answer
- */
+/** @param delegation the parent zone's answer when there was no record */
 export function readRegistryAnswer(
   answer: RdapAnswer,
   name: string,
@@ -134,7 +128,7 @@ export function readRegistryAnswer(
   };
 }
 
-/** No record alone does not prove that a name is free: registries lose records of names that they still delegate. */
+/** A missing record doesn't prove availability: registries lose records of delegated names. */
 function lookWithoutRecord(
   name: string,
   at: Date,
@@ -149,7 +143,7 @@ function lookWithoutRecord(
   return { name, at, facts: everyFact(fact), result: { kind: 'not_registered', server } };
 }
 
-/** A look that shows nothing. */
+/** A lookup that shows nothing. */
 export function unreadLook(
   name: string,
   at: Date,
@@ -191,7 +185,7 @@ function registrationOf(facts: Facts, hasExactDates: boolean, now: Date): Regist
   const textsOf = (fact: FactName) => factValue(facts[fact]) ?? [];
   const momentOf = (fact: FactName) => textsOf(fact).map((text) => new Date(text))[0];
   const statuses = factValue(facts.statuses);
-  // A date in the future is when the name will be released.
+  // A future date is the release.
   const deletions = [momentOf('deleted_at'), momentOf('updated_at')].filter(
     (at) => at !== undefined && at <= now,
   );
@@ -199,7 +193,7 @@ function registrationOf(facts: Facts, hasExactDates: boolean, now: Date): Regist
     expiresAt: momentOf('expires_at'),
     registeredAt: momentOf('registered_at'),
     transferredAt: momentOf('transferred_at'),
-    // Registries tell a deletion by the status; the deletion was then the last change of the record.
+    // Registries show a deletion as a status; it was the record's last change then.
     deletedAt: isDeleted(statuses) ? deletions[0] : undefined,
     hasExactDates,
     registrar: registrarName(textsOf('registrar')),
@@ -209,7 +203,7 @@ function registrationOf(facts: Facts, hasExactDates: boolean, now: Date): Regist
   };
 }
 
-/** An unreadable list is not an empty one. */
+/** An unreadable list isn't an empty one. */
 function listFact(
   members: readonly unknown[] | undefined,
   read: (members: readonly unknown[]) => readonly string[],
@@ -250,10 +244,7 @@ function secureDnsOf(member: unknown): Fact {
 
 type Event = z.output<typeof event>;
 
-/**
- * One of the dates that can be read: the earlier of two dates of an expiry is the safe one. A second text marks a date
- * without a time zone.
- */
+/** The earlier of two readable expiry dates is the safe one. A second text marks a date without a time zone. */
 function dateOf(events: readonly Event[], action: string, pick = Math.min): Fact {
   const matching = events.filter(({ eventAction }) => lettersOf(eventAction) === lettersOf(action));
   if (matching.length === 0) return ABSENT;
@@ -267,7 +258,7 @@ function dateOf(events: readonly Event[], action: string, pick = Math.min): Fact
   return text === undefined ? unseen('not_told') : unreadable(text);
 }
 
-/** A member of a record as it came, in one line. */
+/** As received, in one line. */
 function textOf(member: unknown): string {
   return lineOf(isText(member) ? member : (JSON.stringify(member ?? '') ?? ''));
 }
@@ -277,7 +268,7 @@ function lineOf(text: string): string {
 }
 
 const HIDDEN = /redacted|withheld|not disclosed|privacy|data protected|gdpr|masked|statutory/i;
-/** The fields of a contact, under the names that RFC 9537 registers. */
+/** Contact fields, named as in RFC 9537. */
 const FIELD_WORDS: readonly (readonly [field: string, pattern: RegExp])[] = [
   ['fn', /name/i],
   ['org', /organi[sz]ation/i],
@@ -286,10 +277,7 @@ const FIELD_WORDS: readonly (readonly [field: string, pattern: RegExp])[] = [
   ['street', /street|city|postal/i],
 ];
 
-/**
- * Fingerprints of the visible fields of the registrant. Digests are enough to notice changes, so that no personal
- * data is stored.
- */
+/** Fingerprints are enough to notice changes, so no personal data is stored. */
 function ownerOf(entities: readonly unknown[] | undefined, redacted: readonly unknown[] | undefined): Fact {
   const hidden = each(redaction, redacted)
     .map(({ name }) => name)
@@ -330,13 +318,13 @@ function withRole(entities: readonly unknown[] | undefined, role: string): z.out
   );
 }
 
-/** The values of all properties of a name in a contact's card. */
+/** Values of a property in a contact's card. */
 function valuesOf(card: unknown, name: string): unknown[] {
   const properties = each(property, jCard.safeParse(card).data?.[1]);
   return properties.flatMap(([called, , , ...values]) => (called.toLowerCase() === name ? values : []));
 }
 
-/** The members that fit the schema. However many a registry sends, only a limited number is read. */
+/** A limited number of members is read. */
 function each<T>(schema: z.ZodType<T>, values: readonly unknown[] | undefined): T[] {
   return fitting(schema, values?.slice(0, MAX_ITEMS));
 }

@@ -7,7 +7,7 @@ import { RECORD_PROBLEMS } from './registry-record.ts';
 import type { TrustedRecord } from './trust.ts';
 import { INCIDENT_KINDS, type KnownChange } from './unexplained-changes.ts';
 
-/* What is kept of a name as JSON, where moments are texts. */
+/** A name's stored JSON; dates are texts. */
 
 const moment = z.iso.datetime().transform((text) => new Date(text));
 const value = z.array(z.string());
@@ -47,7 +47,6 @@ export const storedTrust: z.ZodType<TrustedRecord> = z
   .object({ registrar: z.string().optional(), at: moment, transferKnownAt: moment.optional() })
   .transform(({ registrar, at, transferKnownAt }) => ({ registrar, at, transferKnownAt }));
 
-/** Why a registry's record does not give the date that counts. */
 export const storedDoubt: z.ZodType<DateDoubt> = z.discriminatedUnion('code', [
   z.object({ code: z.literal('not_registered') }),
   z.object({

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Aborts when the process stops, and after so long. Every question under way may listen to it. Node 20 collects a signal of
- * `AbortSignal.timeout` that only `AbortSignal.any` knows, and it never aborts then; a timer's controller stays.
+ * Aborts at shutdown or after the time. Node 20 collects a signal of `AbortSignal.timeout` that only
+ * `AbortSignal.any` knows; a timer's controller stays.
  */
 export function timeLimit(stop: AbortSignal, ms: number): AbortSignal {
   const late = new AbortController();

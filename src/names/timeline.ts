@@ -3,13 +3,12 @@ import { DS_FACTS, FACT_NAMES, type FactName, isSameValue, NAMESERVER_FACTS } fr
 import { type FactChange, type NameHistory, valuesOf } from './history.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 
-/** A change of a name that looks have shown. */
 export interface PastChange extends FactChange {
-  /** The order that explains it; `none` when it needs one and has none; undefined when it needs none. */
+  /** `none`: it needs an order and has none; undefined: it needs none. */
   readonly cause: { readonly orderId: string } | 'none' | undefined;
 }
 
-/** Facts whose changes are not shown to people: they follow from others, or change with every edit. */
+/** Not shown: they follow from others, or change with every edit. */
 const LEFT_OUT: ReadonlySet<FactName> = new Set([
   'updated_at',
   'transport',
@@ -20,7 +19,7 @@ const LEFT_OUT: ReadonlySet<FactName> = new Set([
 ]);
 const JOIN_MS = 14 * DAY_MS;
 
-/** What has changed of a name, the latest first. Each change is listed once, however many records show it. */
+/** Latest first. Each change once, however many records show it. */
 export function pastChanges(history: NameHistory, knownChanges: readonly KnownChange[]): PastChange[] {
   const all = FACT_NAMES.filter((fact) => !LEFT_OUT.has(fact)).flatMap((fact) =>
     changesOfFact(fact, history, knownChanges),

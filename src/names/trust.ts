@@ -4,33 +4,32 @@ import { registrarName } from './facts.ts';
 import type { NameHistory } from './history.ts';
 import type { Registration } from './registry-record.ts';
 
-/*
- * Whether a registry's date is trusted. A stolen name gets a new registrar and a later date, and a renewed name a later
- * date too. A later date is therefore trusted only from the same registrar.
+/**
+ * A stolen name gets a new registrar and a later date; a renewed name also gets a later date. So a later date is
+ * trusted only from the same registrar.
  */
 
 export interface TrustedRecord {
-  /** The registrar's name; undefined: whichever the next record names. */
+  /** Undefined: the next record's registrar. */
   readonly registrar: string | undefined;
-  /** When a record of it was last trusted. */
+  /** Its last trusted record. */
   readonly at: Date;
-  /** When the team asked for a transfer or confirmed one: the new registrar is trusted when it comes. */
+  /** When the team requested or confirmed a transfer: the new registrar is trusted. */
   readonly transferKnownAt: Date | undefined;
 }
 
-/** Why a date that has moved forward is not trusted. */
 export type Distrust =
   | { readonly code: 'another_registrar'; readonly before: string; readonly now: string }
-  /** The record no longer names the registrar. */
+  /** The registrar is no longer shown. */
   | { readonly code: 'registrar_unseen'; readonly before: string }
   | { readonly code: 'transferred'; readonly at: Date };
 
-/** A transfer is completed within this time, or has failed. */
+/** A transfer completes or fails within this time. */
 const TRANSFER_MS = 60 * DAY_MS;
 
 type Seen = Pick<Registration, 'registrar' | 'transferredAt'>;
 
-/** Why a record is not trusted, if it may show a transfer that the team does not know of. */
+/** The record may show a transfer unknown to the team. */
 export function distrustOf(
   trusted: TrustedRecord | undefined,
   record: Seen,
@@ -49,7 +48,7 @@ export function distrustOf(
     : undefined;
 }
 
-/** Whether a name was last seen at a registrar that is not the trusted one, by a transfer that the team does not know of. */
+/** Last seen at another registrar after an unknown transfer. */
 export function isAtAnotherRegistrar(
   { trusted, history }: { readonly trusted: TrustedRecord | undefined; readonly history: NameHistory },
   now: Date,
@@ -59,7 +58,7 @@ export function isAtAnotherRegistrar(
   return !mayBeSameRegistrar(trusted.registrar, shown);
 }
 
-/** The new trusted record, once a record was trusted. */
+/** After a trusted record. */
 export function trustAfter(trusted: TrustedRecord | undefined, record: Seen, now: Date): TrustedRecord {
   const { registrar = trusted?.registrar } = record;
   const known = trusted?.transferKnownAt;

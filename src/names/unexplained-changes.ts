@@ -3,12 +3,9 @@ import { isDeleted, isHold, isLock, isStillLocked, isTransferLock } from '../reg
 import { type FactName, type FactValue, INCIDENT_FACTS, isSameSet, REGISTRY_FACTS } from './facts.ts';
 import type { FactChange, NameHistory } from './history.ts';
 
-/*
- * Finds the changes of a name that no order explains. A change that several facts show is one: a registry's record and
- * the DNS show it at different times.
- */
+/** Finds unexplained changes. A change shown by several facts is one: registry and DNS show it at different times. */
 
-/** The changes of a name that people must hear of. */
+/** Changes people must know about. */
 export const INCIDENT_KINDS = [
   'registrar',
   'nameservers',
@@ -25,10 +22,10 @@ export const INCIDENT_KINDS = [
 ] as const;
 export type IncidentKind = (typeof INCIDENT_KINDS)[number];
 
-/** A change that people must hear of, as one fact has shown it. */
+/** As shown by one fact. */
 export interface NameChange extends FactChange {
   readonly kind: IncidentKind;
-  /** For a registrar: the change of the expiry that came with it, as in a transfer. */
+  /** For a registrar: the expiry change that came with it, as in a transfer. */
   readonly expiry?: { readonly before: string; readonly after: string };
 }
 
@@ -41,63 +38,62 @@ export const NAME_TASKS = [
   'nameservers',
   'owner-change',
   'authcode',
-  /** Two people decided to let the name go. */
+  /** Two people decided to let it lapse. */
   'lapse',
 ] as const;
 export type NameTask = (typeof NAME_TASKS)[number];
 
-/** An order for a name whose request left, whatever its outcome. */
+/** A sent order for a name, whatever its outcome. */
 export interface NameOrder {
   readonly id: string;
   readonly task: NameTask;
-  /** `refused`: the service refused it, so it has no effects. */
+  /** `refused`: without effects. */
   readonly state: 'sent' | 'succeeded' | 'unknown' | 'refused';
-  /** When its request left; for a decision, when it was made. */
+  /** For a decision, when it was made. */
   readonly sentAt: Date;
-  /** What it asked for, in ASCII and lower case. */
+  /** In ASCII and lower case. */
   readonly nameServers?: readonly string[];
-  /** Changes that it has made already, besides those that were known as explained by it. It explains none like them again. */
+  /** Changes it already made; it explains none like them again. */
   readonly made?: readonly { readonly kind: IncidentKind; readonly after: FactValue }[];
 }
 
 const INCIDENT_PREFIX = 'incident:';
 
-/** The id under which an incident's transfer explains further changes, once somebody has said that the team made it. */
+/** Explains further changes of a transfer that was confirmed as the team's. */
 export function idOfIncident(incidentId: string): string {
   return `${INCIDENT_PREFIX}${incidentId}`;
 }
 
-/** Whether the explanation of a change is what somebody said about an incident, and no order. */
+/** Explained by a confirmation, not an order. */
 export function isOfIncident(orderId: string): boolean {
   return orderId.startsWith(INCIDENT_PREFIX);
 }
 
-/** A change that was found before, what explains it, and which facts have shown it. */
+/** With its explanation and the facts that showed it. */
 export interface KnownChange {
   readonly kind: IncidentKind;
   readonly after: FactValue;
   readonly facts: readonly FactName[];
   readonly firstSeen: Date;
-  /** The order that explains it; undefined when none does, so that it is part of an incident. */
+  /** Undefined: unexplained, part of an incident. */
   readonly orderId: string | undefined;
 }
 
-/** A change that no order explains. */
 export interface UnexplainedChange {
   readonly change: NameChange;
-  /** Orders of the name that were considered, the latest first. */
+  /** Latest first. */
   readonly orders: readonly RuledOutOrder[];
 }
 
 /** Why an order does not explain a change. */
 export const RULED_OUT_REASONS = [
-  /** The service refused it, so nothing follows from it. */
+  /** Refused by the service. */
   'refused',
-  /** The order asks for something that does not change this. */
+  /** Its task doesn't change this. */
   'other_task',
-  /** It was sent after the change had been seen. */
+  /** Sent after the change was seen. */
   'sent_later',
-  /** It was sent so long ago that its effects had ended. */
+  /** Sent so long ago that its effects had ended. */
   'too_old',
   /** It asked for something else, such as other nameservers. */
   'other_content',

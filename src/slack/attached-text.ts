@@ -6,14 +6,11 @@ import { unreadableFileText } from './kit/csv-issue.view.ts';
 import { type FieldErrors, type FieldLook, field, linesIn } from './kit/form.ts';
 import { SlackApiError } from './outbound/web.ts';
 
-/*
- * Text that people attach as a file, or paste where Slack has no place for files.
- */
+/* Text attached as a file, or pasted where Slack has no file input. */
 
 const FILE = 'file';
 const ROWS = 'rows';
 
-/** The fields of a text that is attached as a file, or pasted into the other one. */
 export function attachedFields<Name extends string>(
   look: { readonly label: string; readonly fileTypes: readonly string[]; readonly hint: string },
   name: Name,
@@ -25,13 +22,12 @@ export function attachedFields<Name extends string>(
   };
 }
 
-/** The same for rows of CSV. */
 export function csvFields(hint: string, pasted: Omit<FieldLook, 'kind'>) {
   return attachedFields({ label: 'CSV file', fileTypes: ['csv', 'txt', 'tsv'], hint }, ROWS, pasted);
 }
 
 export type AttachedText =
-  /** The text, and the field that its issues are shown at. */
+  /** The text, and the field for its errors. */
   { readonly text: string; readonly field: string } | { readonly errors: FieldErrors };
 
 /** Reads the CSV file of a form that also has a field for its rows. */
@@ -39,7 +35,6 @@ export function attachedCsv(call: SubmissionCall): Promise<AttachedText> {
   return attachedText(call, { field: ROWS, missing: NO_CSV_GIVEN });
 }
 
-/** Reads what was attached or pasted. */
 export async function attachedText(
   call: SubmissionCall,
   {
@@ -47,16 +42,14 @@ export async function attachedText(
     missing,
     isPrefilled = false,
   }: {
-    /** The field that it can be pasted in. */
     readonly field: string;
-    /** The message without a file and a text. */
     readonly missing: string;
-    /** The field shows what there is already, so that an attached file takes its place. */
+    /** The field shows the current text, so an attached file takes precedence. */
     readonly isPrefilled?: boolean;
   },
 ): Promise<AttachedText> {
   const { context, values } = call;
-  // With the blanks inside it, which mean something in YAML.
+  // Keep inner whitespace: it matters in YAML.
   const pasted = [values[field] ?? []].flat().join('\n').trimEnd();
   const [address] = linesIn(values[FILE]);
   if (address !== undefined && pasted !== '' && !isPrefilled) return { errors: { [field]: GIVEN_TWICE } };

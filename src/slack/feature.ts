@@ -8,40 +8,35 @@ import type { FieldErrors, Form, FormOrigin, FormValues, FormView } from './kit/
 import type { Person, SlackDirectory } from './outbound/directory.ts';
 import { SlackApiError } from './outbound/web.ts';
 
-/** Something that a person does, and the ways to answer. */
 export interface Interaction {
   readonly context: SlackContext;
   readonly person: Person;
-  /** The channel where it happened; undefined in the Home tab. */
+  /** Undefined in the Home tab. */
   readonly channelId: string | undefined;
-  /** Set when it happened in a thread, or on a message in whose thread the answer belongs. */
+  /** Set for actions in a thread, or on a message whose thread gets the answer. */
   readonly threadTs: string | undefined;
-  /** Identifies this delivery: the same when Slack delivers it again. */
+  /** Stays the same when Slack redelivers. */
   readonly deliveryId: string;
-  /** When it arrived, in milliseconds of `performance.now`. */
+  /** In ms of `performance.now`. */
   readonly arrivedAt: number;
-  /** The person's active account. It is read once, so that everything in one delivery uses the same account. */
+  /** The person's active account. Read once, so one delivery uses one account. */
   account(): Promise<Account | undefined>;
-  /** What the person's orders go out with: their active account, or the team's where they have none; read once too. */
+  /** The account for orders: the person's active one, else the team's. Read once. */
   orderAccount(): Promise<Account | undefined>;
-  /** All that this delivery changes is committed: Slack is told so. What follows is not waited for. */
+  /** Call after committing this delivery's changes. Later work isn't awaited. */
   acknowledge(): void;
   /**
-   * Says something to this person alone; a text is mrkdwn. It acknowledges the delivery, so changes are to be committed
-   * before.
-   * @param options.replace replaces the message whose button was pressed, where Slack still allows it
+   * Replies to this person alone; a text is mrkdwn. Acknowledges the delivery, so commit changes first.
+   * @param options.replace replaces the clicked message, if Slack still allows it
    */
   respond(message: Message | string, options?: { readonly replace?: boolean }): Promise<void>;
-  /**
-   * Says the outcome, but only for a delivery that was acknowledged before the outcome was known. Otherwise it is
-   * shown elsewhere.
-   */
+  /** Reports the outcome only if the delivery was acknowledged before; otherwise it is shown elsewhere. */
   respondIfLate(message: Message | string): Promise<void>;
   /**
-   * Opens a modal, on top of the one in which something was pressed. Slack allows that within 3 seconds of what the person
-   * did. When it is too late, the person is told.
-   * @param options.done runs when the modal is open; it may show something else in its place
-   * @param options.undo runs when the modal could not be opened, before the person is told
+   * Opens a modal, on top of the clicked one if any. Slack allows it within 3 seconds of the action; after that the
+   * person is notified.
+   * @param options.done runs once open; may replace the view
+   * @param options.undo runs if opening failed, before the notification
    */
   open(
     view: ModalView,
@@ -56,19 +51,17 @@ export interface CommandCall extends Interaction {
 }
 
 export interface ActionCall extends Interaction {
-  /** The button's value, or the chosen option. */
   readonly value: string;
-  /** `block_id` of the row that it stands in. */
+  /** `block_id` of its row. */
   readonly blockId: string;
-  /** When it was pressed, as Slack writes it. */
+  /** Slack's timestamp of the click. */
   readonly pressedAt: string;
-  /** The message with the button; undefined in a view. */
+  /** Undefined in a view. */
   readonly messageTs: string | undefined;
-  /** The content of the modal, when the button stands in one. */
+  /** The modal's content, if the button is in one. */
   readonly view:
     | {
         readonly id: string;
-        /** Name of the form. */
         readonly form: string;
         readonly values: FormValues;
         readonly origin: FormOrigin;
@@ -81,48 +74,39 @@ export interface SubmissionCall extends Interaction {
   readonly origin: FormOrigin;
 }
 
-/** Another view in the place of a form. Long work runs in `meanwhile`, which may change that view again. */
+/** Replaces the form. Long work runs in `meanwhile`, which may update the view again. */
 export interface NextView {
   readonly view: ModalView;
   readonly meanwhile?: (show: (view: ModalView) => Promise<void>) => Promise<void>;
 }
 
-/** The result of a submitted form. */
 export type Submitted =
-  /** Shown at the fields; what was typed stays. */
   | { readonly errors: FieldErrors }
   /** The form closes; `say` goes to this person alone. */
   | { readonly say: Message | undefined }
   | NextView;
 
-/**
- * What must hold before anything of a feature runs: `linked` is an account of one's own, `account` one that orders go out
- * with, which is the team's for people who have none.
- */
+/** Precondition. `linked`: an own account; `account`: an own account or the team's. */
 export type Needs = 'nothing' | 'member' | 'linked' | 'account' | 'admin';
 
 export interface Command {
-  /** After `/domain`. It begins with the subcommand's name. */
+  /** After `/domain`. Starts with the subcommand's name. */
   readonly usage: string;
-  /** Starts with a verb, ends without a full stop. */
+  /** Starts with a verb, no full stop. */
   readonly summary: string;
   readonly example: string;
   run(call: CommandCall): Promise<void>;
 }
 
-/** What a form shows otherwise than it is declared. */
+/** Overrides of the declared form. */
 type Rendered = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
 
 export interface FormFeature<Name extends string = string> {
   readonly form: Form<Name>;
-  /**
-   * Why the form would be filled in for nothing: the person's active account cannot do what it is for, or the policy
-   * refuses it for the values that the form opens with. Undefined when neither is so.
-   */
+  /** Refuses a form early: the person's account lacks the rights, or the policy refuses the initial values. */
   refusal?(call: Interaction, values?: FormValues): Promise<Message | undefined>;
-  /** What is shown otherwise than declared and typed: fields may depend on the values. */
+  /** Overrides of declared and typed content: fields may depend on values. */
   render?(call: Interaction, origin: FormOrigin, values: FormValues): Promise<Rendered> | Rendered;
-  /** The issues of the values that a form opens with, as far as they can be found without a request. */
   issuesOf?(values: FormValues): FieldErrors;
   submit(call: SubmissionCall): Promise<Submitted>;
 }
@@ -133,25 +117,22 @@ export interface Action<Id extends string = string> {
   run(call: ActionCall): Promise<void>;
 }
 
-/** One subject: its subcommands, forms and buttons together. */
 export interface Feature {
   readonly commands?: readonly Command[];
   readonly forms?: readonly FormFeature[];
   readonly actions?: readonly Action[];
 }
 
-/** A command, form or action with what must hold before it runs. */
 export type Permitted<Thing> = Thing & { readonly needs: Needs };
 
-/** A command with its name. */
 export type NamedCommand = Permitted<Command> & { readonly name: string };
 
-/** Whether a person may change the settings and read the audit log. */
+/** Whether a person may change settings and read the audit log. */
 export function isAdmin(context: { readonly admins: readonly string[] }, person: Person): boolean {
   return person.isConfirmed && person.isMember && (person.isAdmin || context.admins.includes(person.id));
 }
 
-/** Whether a person is an admin at this moment. Nobody is while Slack does not tell. */
+/** Current admin status. False if Slack doesn't answer. */
 export async function isAdminNow(
   context: { readonly admins: readonly string[]; readonly directory: SlackDirectory; readonly log: Log },
   userId: string,
@@ -165,13 +146,13 @@ export async function isAdminNow(
   }
 }
 
-/** The part of an interaction's person that decides what they may see. */
+/** What decides a person's visibility of data. */
 export function viewerOf({ context, person }: Interaction): PersonViewer {
   return { id: person.id, isAdmin: isAdmin(context, person) };
 }
 
 /**
- * The place of a form that reports its result where it was opened.
+ * Origin of a form that reports where it was opened.
  * @param subject what the form is about
  */
 export function formOrigin({ channelId = '', threadTs }: Interaction, subject?: string): FormOrigin {

@@ -1,4 +1,4 @@
-/* What is said of files that people give, and are given. */
+/* Texts about uploaded and shared files. */
 
 export const NO_CSV_GIVEN = 'Attach a CSV file, or paste its rows here.';
 export const GIVEN_TWICE = 'Use the file or the text, not both.';
@@ -10,6 +10,6 @@ export const FILE_UNREADABLE =
 
 export const handedOverText = (what: string) => `I sent you ${what} as a direct message.`;
 
-/** @param error what Slack said of it */
+/** @param error Slack's error */
 export const notHandedOverText = ({ said, todo }: { readonly said: string; readonly todo: string }) =>
   `I can’t send you the file. ${said} ${todo}`;

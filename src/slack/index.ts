@@ -35,8 +35,8 @@ import { presets } from './presets/presets.ts';
 import { settings } from './settings/settings.ts';
 
 /*
- * Everything that people can do, by subject, and what must hold before any of it runs. A new command, form or button gets its
- * row here. Who may do something to one order, name or preset is decided where it is done.
+ * All features, by topic, and their preconditions. A new command, form or button gets its row here. Permissions on
+ * one order, name or preset are checked where it is handled.
  */
 
 type NameOf<Each> = Each extends Command
@@ -46,10 +46,10 @@ type NameOf<Each> = Each extends Command
     : never;
 type CommandName<Usage extends string> = Usage extends `${infer Name} ${string}` ? Name : Usage;
 
-/** What must hold, by name. What follows from the tasks has one row. */
+/** Preconditions by name. Generated tasks share one row. */
 type Row<Name extends string> = string extends Name ? Needs : { readonly [Each in Name]: Needs };
 
-/** A row for everything that a feature declares, and for nothing else. */
+/** A row for each declaration of a feature, and no other. */
 type Rows<Declared extends Feature> = {
   readonly [Part in keyof Declared]: Declared[Part] extends readonly (infer Each)[]
     ? Row<NameOf<Each>>
@@ -82,12 +82,11 @@ function subject({ commands = [], forms = [], actions = [] }: Feature, rows: Loo
   };
 }
 
-/** The forms that the message shortcut offers. */
+/** Forms offered by the message shortcut. */
 const TASK_FORMS: readonly FormFeature[] = [domains, redirects, sslContacts, users, prereg].flatMap(
   ({ forms }): readonly FormFeature[] => forms,
 );
 
-/** The shortcuts, and the form in which a person chooses a task. */
 export const TASK_MENU: Permitted<FormFeature> = { ...createTaskMenu(TASK_FORMS), needs: 'account' };
 
 const SUBJECTS: readonly Subject[] = [
@@ -100,7 +99,7 @@ const SUBJECTS: readonly Subject[] = [
     forms: { link: 'member' },
     actions: { method: 'member', home_link: 'member', whoami_details: 'member' },
   }),
-  // Every task for domains.
+  // Every domain task.
   subject(domains, { commands: 'account', forms: 'account' }),
   subject(redirects, {
     commands: { redirect: 'account' },
@@ -311,7 +310,6 @@ function byName<Thing>(list: readonly Thing[], nameOf: (thing: Thing) => string)
   return map;
 }
 
-/** Subcommands by name. */
 export const COMMANDS = byName(
   SUBJECTS.flatMap(({ commands }) => commands),
   ({ name }) => name,

@@ -16,7 +16,6 @@ import { createOrderPlanner } from './orders/order-messages.ts';
 import { type NotificationPlanner, notify } from './outbound/notify.ts';
 import { createProposalPlanner } from './proposals/proposal-notifications.ts';
 
-/** The function that tells people of a subject. */
 export function createNotifier(
   context: SlackContext,
 ): (subject: Subject, isClaimed: boolean) => Promise<void> {
@@ -24,7 +23,6 @@ export function createNotifier(
   return (subject, isClaimed) => notify(notifier, subject, isClaimed);
 }
 
-/** Plans the messages about each kind of subject. */
 function createPlanners(context: SlackContext): Readonly<Record<Subject['kind'], NotificationPlanner>> {
   return {
     order: createOrderPlanner(context),

@@ -4,11 +4,11 @@ import { formView } from './kit/form.ts';
 import { renderForm } from './open-form.ts';
 import { okResponse, SlackApiError, type SlackWeb } from './outbound/web.ts';
 
-/* Menus whose choice changes the fields of their form. */
+/* Menus that change their form's fields. */
 
 /**
- * Shows one view after the other in the place of an open one. They go without its hash, which the choice before may have
- * changed: the caller sees to it that the last choice wins.
+ * Updates an open view repeatedly. Sends no hash, because an earlier choice may have changed it; the caller lets the
+ * last choice win.
  */
 export async function updateOpenView(
   web: SlackWeb,
@@ -18,12 +18,12 @@ export async function updateOpenView(
   try {
     for (const view of views) await web.call('views.update', { view_id: id, view }, okResponse);
   } catch (error) {
-    // The view was closed meanwhile.
+    // The view was closed.
     if (!(error instanceof SlackApiError) || error.code !== 'not_found') throw error;
   }
 }
 
-/** Changes an open form for a choice, after those that were made before it; for none that was made before the last one. */
+/** Updates an open form in order of choices; drops choices older than the last. */
 export function afterEarlier(
   { context, pressedAt }: ActionCall,
   viewId: string,
@@ -37,9 +37,8 @@ export function afterEarlier(
 }
 
 /**
- * The action of a menu that {@link Field.dispatches}: renders the open form again for what was chosen; what was typed is
- * kept.
- * @param features the forms that have such a menu
+ * Action of a menu that {@link Field.dispatches}: rerenders the open form for the choice and keeps input.
+ * @param features forms with such a menu
  */
 export function refreshing<const Name extends string>(
   field: Name,

@@ -7,19 +7,18 @@ import { SlackApiError } from './outbound/web.ts';
 
 interface FileForPerson {
   readonly filename: string;
-  /** The subject of “… is in our direct message.” */
+  /** Subject of “… is in our direct message.” */
   readonly what: string;
 }
 
-/** A text as a file. */
 export interface TextFile extends FileForPerson {
   readonly text: string;
 }
 
 /**
- * Sends a person a text as a file, by direct message.
- * @param file.told what to tell them in the place of “… is in our direct message.”
- * @returns what to tell them
+ * By direct message.
+ * @param file.told replaces “… is in our direct message.”
+ * @returns the reply
  */
 export async function sendFile(
   call: Interaction,
@@ -29,7 +28,7 @@ export async function sendFile(
   return (await handOver(call, file)) ?? textMessage(told);
 }
 
-/** Sends a person a text, or what is on disk. @returns why they did not get it; undefined when they did */
+/** Sends text or a file on disk. @returns why it failed; undefined on success */
 export async function handOver(
   { context, person }: Interaction,
   { filename, what, ...file }: TextFile | (FileForPerson & { readonly path: string }),

@@ -50,16 +50,12 @@ import {
   whoamiText,
 } from './link.view.ts';
 
-/*
- * Linked accounts: each person works with their own credentials at the domain service.
- */
+/* Linked accounts: people use their own credentials at the domain service. */
 
 type Method = Account['method'];
 
-/** How many refused credentials one person may try. */
 const LINK_TRIES_PER_HOUR = 10;
 
-/** Limits how many refused credentials each person tries. */
 export function limitLinkTries(): Limiter {
   return createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS);
 }
@@ -111,7 +107,6 @@ const password = field(
 
 const sealed = (text: string) => (text === '' ? undefined : new Secret(text));
 
-/** What each way to sign in asks for. */
 const CREDENTIALS = {
   password: z.object({ method: field(METHOD, z.literal('password')), ...userInContext, password }),
   trusted_application: z.object({
@@ -173,7 +168,7 @@ const CREDENTIALS = {
     }),
 } satisfies Readonly<Record<Method, z.ZodObject>>;
 
-/** For admins: whose account it is to be. Nothing but a trusted application is nobody's own. */
+/** Admins only. Only a trusted application can belong to the team. */
 const whose = z.object({
   team: choiceField('Whose account is it?', { true: 'The team’s account' }, PICKED, {
     kind: 'choices',
@@ -222,7 +217,6 @@ const linkForm: FormFeature<'link'> = {
   },
 };
 
-/** Whose account a credential becomes, or why it cannot be the team's. */
 function ownerOf(
   { context, person, values }: SubmissionCall,
   credential: Credential,
@@ -239,7 +233,7 @@ function ownerOf(
   return { isTeam: true, link: () => accounts.team.link(person.id, credential) };
 }
 
-/** Opens the form. It may be opened from the Home tab, which has no channel. */
+/** It may open from the Home tab, which has no channel. */
 async function openLinkForm(call: Interaction): Promise<void> {
   await openForm(call, linkForm, formOrigin(call), {
     method: 'password',
@@ -251,7 +245,7 @@ function slotOf(word: string): string {
   return word.toLowerCase() === APPLICATION_SLOT ? APPLICATION_SLOT : word;
 }
 
-/** Names the team's account in the place of a context. */
+/** Used instead of a context. */
 const TEAM_WORD = 'team';
 
 async function unlinkTeam({ context, person, respond }: CommandCall): Promise<void> {
@@ -262,7 +256,6 @@ async function unlinkTeam({ context, person, respond }: CommandCall): Promise<vo
   );
 }
 
-/** The orders that use accounts which were forgotten. */
 function unsentOrders({ orders }: SlackContext, gone: readonly Account[]): Promise<readonly string[]> {
   return orders.store.unfinishedOf(gone.map(({ id }) => id));
 }
@@ -298,10 +291,7 @@ async function runWhoami(call: CommandCall): Promise<void> {
   await call.respond(message(text, [...lines(text.split('\n')), ...details]));
 }
 
-/**
- * Shows everything that the service tells about a login: acl, profile and customer. Only the account's owner
- * sees it.
- */
+/** Shows a login's acl, profile and customer. Only the account's owner sees it. */
 async function showDetails(call: ActionCall): Promise<void> {
   const { accounts } = call.context;
   const mine = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);

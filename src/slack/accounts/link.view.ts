@@ -21,24 +21,22 @@ import { factsOf, fieldWords } from '../orders/answer.view.ts';
 import { formatContext } from '../orders/order.view.ts';
 import { requestIssueText } from '../orders/request-issue.view.ts';
 
-/* Why an account cannot be linked or shown, as plain text that a form shows at a field; and what is said without one. */
+/* Why an account can't be linked or shown, as plain text for a form field or a message. */
 
-/** Said to people without an account where one is needed. */
 export const NOT_LINKED = textMessage(
   'You have no linked account yet. Use `/domain link` first, then try again.',
 );
 
-/** The same to admins, where nobody can ask without an account of their own. */
+/** For admins, when no one can order without their own account. */
 export const NOT_LINKED_ADMIN = textMessage(
   `${NOT_LINKED.text} As an admin you can let people without an account make requests: use \`/domain link\`, choose *Trusted application*, and tick the team’s account.`,
 );
 
-/** The same to people who can ask with the team's account, of what it is not used for. */
+/** For people who can order with the team's account but need their own for this. */
 export const NOT_LINKED_BUT_MAY_ORDER = textMessage(
   `${NOT_LINKED.text} The team’s account is only for approved orders.`,
 );
 
-/** Why a credential was refused or its account cannot be shown, and what to do. */
 export function formatLinkRefusal(refusal: LinkRefusal): string {
   switch (refusal.code) {
     case 'not_accepted':
@@ -61,7 +59,6 @@ function formatStatement(said: ServiceStatement | undefined): string {
   return ` It says: ${said.words}${said.stid === undefined ? '' : ` (transaction ${said.stid})`}`;
 }
 
-/** What is said about linking. */
 export const LINK = {
   intro:
     'Your own credentials at the domain service. They’re checked, encrypted, and used only for your orders.',
@@ -103,7 +100,6 @@ export function linkedText({
     : `:white_check_mark: Saved: ${name}, not yet used. The service has no documented check, so its first use will show whether it works. It’s your active account now.${gone}`;
 }
 
-/** Why nothing was forgotten. */
 export const UNLINK = {
   teamByAdmins: 'Only admins can unlink the team’s account. Ask a workspace admin or owner.',
   noTeam: 'No team account is linked, so there’s nothing to delete.',
@@ -112,7 +108,7 @@ export const UNLINK = {
 
 const SHOWN_ORDERS = 10;
 
-/** @param unsent ids of orders that would have gone out with these accounts */
+/** @param unsent ids of orders that would have used these accounts */
 export function forgottenText(gone: readonly Account[], unsent: readonly string[], isTeams = false): string {
   const names = gone.map((account) => code(accountName(account))).join(', ');
   const orders =
@@ -137,7 +133,7 @@ export function activeText(account: Account): string {
   return `Active now: ${code(accountName(account))}, ${formatContext(account.context)}.`;
 }
 
-/** What was typed may be a password, so it is not repeated. */
+/** The input may be a password, so it isn't repeated. */
 export function noSuchSlot(accounts: readonly Account[]): string {
   return `No such account is linked.\n${accountList(accounts)}`;
 }
@@ -160,7 +156,6 @@ function accountLine(account: Account): string {
   return `${account.active ? ':large_green_circle: *active*' : ':white_circle:'} ${code(accountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}${formatProfile(account)}`;
 }
 
-/** What the service said about the user when the account was last checked, on a line of its own. */
 function formatProfile({ profile, method }: Account): string {
   if (profile === undefined) {
     return method === 'password' ? '' : `\n      ${NO_DETAILS}`;
@@ -176,7 +171,6 @@ function formatProfile({ profile, method }: Account): string {
   return parts.length === 0 ? '' : `\n      The service says: ${parts.join(', ')}`;
 }
 
-/** That there is an account of the team, who linked it, and whether the reader's orders go out with it. */
 function teamAccountLine(team: Account | undefined, hasOwn: boolean): string {
   if (team === undefined) return '';
   const by = team.linkedBy === undefined ? '' : `, linked by ${mention(team.linkedBy)}`;
@@ -185,7 +179,6 @@ function teamAccountLine(team: Account | undefined, hasOwn: boolean): string {
   return `\n:busts_in_silhouette: *The team’s account*: ${code(accountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${by}. Only approved orders use it. ${use}`;
 }
 
-/** A person's accounts, and the team's. */
 export function whoamiText(accounts: readonly Account[], team: Account | undefined): string {
   const use = accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : '';
   return `${accountList(accounts)}${use}${teamAccountLine(team, accounts.length > 0)}`;
@@ -200,10 +193,9 @@ export function detailsButton(account: Account): Button {
 export const UNLINKED_SINCE = 'This account is no longer linked. `/domain whoami` lists linked accounts.';
 const NO_DETAILS = 'The service has no documented login that returns more about such an account.';
 
-/** The number of facts that a message shows; a list of rights can be long. */
+/** A list of rights can be long. */
 const MAX_FACTS = 60;
 
-/** What the service tells about a login. */
 export function detailsMessage(account: Account, outcome: LookUpOutcome): Message {
   switch (outcome.kind) {
     case 'failed':

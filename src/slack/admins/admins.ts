@@ -19,13 +19,13 @@ import {
   unreadableGroupAlert,
 } from './unreachable.view.ts';
 
-/** `ADMINS`, or without them the workspace's admins and owners. */
+/** `ADMINS`, else the workspace's admins and owners. */
 export function createAdminsToNotify(
   configured: readonly string[],
   { workspaceAdmins }: SlackDirectory,
   log: Log,
 ): AdminsToNotify {
-  // While Slack does not answer, the last known admins are better than none.
+  // If Slack doesn't answer, use the last known admins.
   let known: readonly string[] = [];
   return async () => {
     if (configured.length > 0) return configured;
@@ -38,7 +38,7 @@ export function createAdminsToNotify(
   };
 }
 
-/** Sends each admin a direct message about a subject, once. Whom Slack does not deliver to is left out. */
+/** Sends each admin one direct message per subject. Skips admins Slack can't reach. */
 async function notifyAdmins(
   { directory, adminsToNotify }: SlackContext,
   send: SendNotification,
@@ -57,7 +57,6 @@ async function notifyAdmins(
   }
 }
 
-/** Notes that an approver group cannot be read. Only a refusal of Slack counts: any other error passes by itself. */
 export function noteUnreadableGroup(
   { notifications, now, log }: { notifications: NotificationStore; now: () => Date; log: Log },
   groupId: string,
@@ -71,7 +70,7 @@ export function noteUnreadableGroup(
     .catch((err: unknown) => log.warn({ err, groupId }, 'recording an unreadable approver group'));
 }
 
-/** Tells admins, once a day, of an approver group that cannot be read. */
+/** Alerts admins once a day. */
 export function createGroupPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused = '' }, send) => {
     const [groupId = ''] = id.split(' ');
@@ -80,25 +79,24 @@ export function createGroupPlanner(context: SlackContext): NotificationPlanner {
   };
 }
 
-/** The subject of which admins are told when who linked the team's account has left. */
 export function departureOf(account: Account, userId: string): Subject {
   return { kind: 'departure', id: `${account.id} ${userId}` };
 }
 
-/** Tells admins, once, that who linked the team's account has left. */
+/** Alerts admins once. */
 export function createDeparturePlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
     const account = await context.accounts.team.current();
     const userId = account?.linkedBy;
     if (account === undefined || userId === undefined || departureOf(account, userId).id !== id)
       return undefined;
-    // Slack takes no message to somebody who is gone.
+    // Slack takes no messages to deactivated people.
     await notifyAdmins(context, send, departedLinkerAlert(account, userId), userId);
     return undefined;
   };
 }
 
-/** Tells admins, once, of a place where nothing can be posted. It is forgotten when something can. */
+/** Alerts admins once. Cleared when a post succeeds. */
 export function createPlacePlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused = '' }, send) => {
     const { approvalChannel, reminderChannel } = await context.savedSettings();
@@ -108,7 +106,7 @@ export function createPlacePlanner(context: SlackContext): NotificationPlanner {
   };
 }
 
-/** Tells admins, once, that an endpoint takes no webhooks. */
+/** Alerts admins once. */
 export function createEndpointPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused }, send) => {
     const endpoint = context.webhooks.endpoints.find((each) => each.id === id);

@@ -10,7 +10,7 @@ const CONSEQUENCES = {
   other: { where: 'where I have something to post', until: 'Nothing is posted there until this is fixed.' },
 };
 
-/** Nothing can be posted in a channel. @param why Slack's code */
+/** @param why Slack's code */
 export function unreachableAlert(
   channelId: string,
   why: string,
@@ -26,14 +26,13 @@ export function unreachableAlert(
   );
 }
 
-/** An approver group cannot be read. @param why Slack's code */
+/** @param why Slack's code */
 export function unreadableGroupAlert(groupId: string, why: string): Message {
   return textMessage(
     `:warning: Slack didn’t return the members of ${mentionApprover(groupId)} (${code(groupId)}), one of the approver groups. Slack says ${code(why)}. Until this is fixed, its members can’t approve; people listed by name can. Check that the group exists and that I have the permission ${code('usergroups:read')}, or change the approvers with \`/domain settings\`.`,
   );
 }
 
-/** Who linked the team's account has left. */
 export function departedLinkerAlert(account: Account, userId: string): Message {
   return textMessage(
     `:warning: ${mention(userId)} left the workspace. They linked the team’s account, ${code(accountName(account))}, which stays linked and is used for approved orders of people without their own account. They may know its password: change it at the domain service, then link it again with \`/domain link\`. \`/domain unlink team\` deletes it.`,
@@ -46,7 +45,7 @@ const ATTEMPTS: Readonly<Record<string, string>> = {
   too_large: 'its response is too large',
 };
 
-/** An endpoint takes no webhooks. @param why how the last attempt failed */
+/** @param why the last failure */
 export function failingEndpointAlert(host: string, why: string): Message {
   const [, status] = /^http_(\d+)$/.exec(why) ?? [];
   const problem = status === undefined ? (ATTEMPTS[why] ?? why) : `it returns status ${status}`;

@@ -6,9 +6,8 @@ import { approverError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { NO_APPROVERS, noMemberText, tooFewText } from '../settings/settings.view.ts';
 
-/* Whether the people whom settings name can be reached, and are enough to approve. */
+/* Checks that approvers exist, are reachable and are enough. */
 
-/** The settings after some changes. */
 export function withChanges(settings: TeamSettings, changes: readonly SettingChange[]): TeamSettings {
   return teamSettings.parse({
     ...settingsAsText(settings),
@@ -16,10 +15,7 @@ export function withChanges(settings: TeamSettings, changes: readonly SettingCha
   });
 }
 
-/**
- * Looks people and groups up.
- * @returns the people they stand for, or what is wrong with one of them
- */
+/** @returns the people (groups expanded), or an error */
 export async function lookUpPeople(
   { directory }: SlackContext,
   ids: readonly string[],
@@ -28,7 +24,7 @@ export async function lookUpPeople(
   for (const id of ids) {
     try {
       if (isGroup(id)) {
-        // Read anew: what was cached a few seconds ago may be the reason for opening the settings.
+        // Skip the cache: a recent change may be why the settings were opened.
         directory.forgetGroup(id);
         for (const member of await directory.groupMembers(id)) people.add(member);
       } else if ((await directory.person(id, undefined)).isMember) people.add(id);
@@ -44,8 +40,8 @@ export async function lookUpPeople(
 }
 
 /**
- * Refuses settings under which nobody could approve, because they would stop the team's work.
- * @returns what is wrong with the approvers, by field
+ * Refuses settings that leave no possible approver.
+ * @returns errors by field
  */
 export async function approverErrors(
   context: SlackContext,

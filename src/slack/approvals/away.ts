@@ -5,11 +5,11 @@ import type { CommandCall, Feature } from '../feature.ts';
 import { backText } from '../ledger/told-event.view.ts';
 import { AWAY, awayText, NOT_AWAY } from './away.view.ts';
 
-/* Absences: who approves instead of somebody, and until when. */
+/* Absences: stand-ins and their end. */
 
 const MAX_DAYS = 366;
 
-/** The first moment at which somebody is back: after a day in their time zone, or in some days or weeks. */
+/** End of an absence: after a date in their time zone, or after some days or weeks. */
 function readUntil(word: string, now: Date, timeZone: string): Date | undefined {
   const [, amount, unit] = /^(\d{1,3})([dw])$/i.exec(word) ?? [];
   if (amount !== undefined) {
@@ -20,12 +20,11 @@ function readUntil(word: string, now: Date, timeZone: string): Date | undefined 
   return firstMomentOf(new Date(Date.parse(`${word}T00:00:00Z`) + DAY_MS), timeZone);
 }
 
-/** The id in a mention of a person. */
 function readPerson(word: string): string | undefined {
   return /^(?:<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>|([UW][A-Z0-9]{5,}))$/.exec(word)?.slice(1).find(Boolean);
 }
 
-/** Reads the line without asking Slack. */
+/** Makes no request to Slack. */
 function readLine({ words, person, context }: CommandCall, timeZone: string): StandIn | string {
   const [first, second, ...rest] = words;
   if (first === undefined || second === undefined || rest.length > 0) return AWAY.usage;
@@ -56,7 +55,7 @@ async function runAway(call: CommandCall): Promise<void> {
   const others = await context.standIns.current(now);
   call.acknowledge();
   context.notifyDue();
-  // Cards name those who can approve.
+  // Cards name the possible approvers.
   await context.refreshWaitingCards();
   await call.respond(awayText(standIn, others.get(standIn.userId)));
 }
@@ -67,7 +66,7 @@ async function runBack(call: CommandCall): Promise<void> {
   if (ended === undefined) return call.respond(NOT_AWAY);
   call.acknowledge();
   context.notifyDue();
-  // Cards name those who can approve.
+  // Cards name the possible approvers.
   await context.refreshWaitingCards();
   await call.respond(backText(ended.userId));
 }

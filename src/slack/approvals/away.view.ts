@@ -1,9 +1,8 @@
 import type { StandIn } from '../../approvals/progress.ts';
 import { code, mention, mentionApprover, moment } from '../kit/blocks.ts';
 
-/* What is said about who stands in for whom. */
+/* Texts about stand-ins. */
 
-/** Why nobody stands in for a person. */
 export const AWAY = {
   usage:
     'Say until when and who stands in for you, such as `/domain away 2026-12-24 @carol` or `/domain away 2w @carol`.',
@@ -24,7 +23,7 @@ export const AWAY = {
 
 export const NOT_AWAY = 'You have no stand-in. Name one with `/domain away UNTIL @PERSON`.';
 
-/** Who stands in for the reader. @param own who stands in for that person */
+/** @param own the stand-in's own stand-in */
 export function awayText({ userId, until }: StandIn, own: StandIn | undefined): string {
   const passedOn =
     own === undefined

@@ -7,12 +7,9 @@ import { count } from '../kit/blocks.ts';
 import { mention, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
 import { type HistoryEvent, lapsedApprovals } from '../orders/order.view.ts';
 
-/* What the policy asks of an order, and which approvals it has. */
+/* Required and given approvals of an order. */
 
-/**
- * `rule “transfers of the brand” of policy version 3`; for what stands behind every policy, the settings that decide
- * it.
- */
+/** `rule “transfers of the brand” of policy version 3`; for built-in rules, the setting. */
 function ruleName(rule: RuleReference): string {
   switch (rule.kind) {
     case 'rule':
@@ -22,7 +19,6 @@ function ruleName(rule: RuleReference): string {
   }
 }
 
-/** What stands behind the rules of every policy. */
 export function settingsRuleName(kind: Exclude<RuleReference['kind'], 'rule'>): string {
   switch (kind) {
     case 'approval_tasks':
@@ -38,12 +34,11 @@ export function settingsRuleName(kind: Exclude<RuleReference['kind'], 'rule'>): 
   }
 }
 
-/** The names of several rules, joined. */
 export function ruleNames(rules: readonly RuleReference[]): string {
   return rules.map(ruleName).join(', ');
 }
 
-/** Whether anything but the settings says who approves. */
+/** Whether anything besides the settings sets the approvers. */
 export function isRuled({
   requirements,
 }: {
@@ -52,15 +47,12 @@ export function isRuled({
   return requirements.length > 1 || requirements.some(({ rule }) => rule.kind === 'rule');
 }
 
-/** The approvals that counted at the last approval; undefined before the first. */
+/** As of the last approval; undefined before the first. */
 export function lastProgress(history: readonly HistoryEvent[]): ApprovalsGiven | undefined {
   return history.findLast((event) => event.kind === 'approved')?.progress;
 }
 
-/**
- * User ids of the people whose approvals count, by the log: the order's rows can be changed. An admin who only agreed to exceed
- * a budget is not among them.
- */
+/** By the log, because rows can be changed. Excludes admins who only agreed to exceed a budget. */
 export function countedApprovers(history: readonly HistoryEvent[]): readonly string[] {
   const given = lastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
   return withoutLapsed(
@@ -69,7 +61,7 @@ export function countedApprovers(history: readonly HistoryEvent[]): readonly str
   );
 }
 
-/** Everybody who approved by the log, admins who agreed to exceed a budget included. */
+/** By the log. Includes admins who only agreed to exceed a budget. */
 export function loggedApprovers(history: readonly HistoryEvent[]): readonly string[] {
   return withoutLapsed(
     history.flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
@@ -82,19 +74,17 @@ function withoutLapsed(userIds: readonly string[], history: readonly HistoryEven
   return [...new Set(userIds)].filter((userId) => !lapsed.includes(userId));
 }
 
-/** An approver, with the person in whose place they approved: `@Carol for @Bob`. */
 function slotName({ userId, standsInFor }: Slot): string {
   return standsInFor === undefined ? mention(userId) : `${mention(userId)} for ${mention(standsInFor)}`;
 }
 
-/** The same for a person of whom the order keeps only the id. */
+/** For a person known only by id. */
 export function approverName(userId: string, history: readonly HistoryEvent[]): string {
   const given = lastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
   const own = given.find((each) => each.userId === userId && each.standsInFor === undefined);
   return slotName(own ?? given.find((each) => each.userId === userId) ?? { userId });
 }
 
-/** What each requirement still needs and from whom, one line each. */
 export function requirementLines(demand: Requirements, history: readonly HistoryEvent[]): string[] {
   const progress = lastProgress(history);
   return demand.requirements.map(({ needed, approvers }) => {
@@ -111,7 +101,7 @@ export function requirementLines(demand: Requirements, history: readonly History
   });
 }
 
-/** The rules of a waiting order, including those that decided when it was asked for. */
+/** Includes the rules from when it was requested. */
 export function rulesOf(
   decision: WaitingDecision | undefined,
   history: readonly HistoryEvent[],
@@ -120,7 +110,7 @@ export function rulesOf(
   const asked = logged.some(({ kind }) => kind === 'rule') ? logged : [];
   const { demand, decidedBy = [] } = decision ?? {};
   const current = [...(demand?.requirements.map(({ rule }) => rule) ?? []), ...(demand?.refusedBy ?? [])];
-  // The demand includes what the row says was needed, and rows can be changed.
+  // Requirements include the row's, and rows can be changed.
   const now = dropUnknownRules(current, [...logged, ...decidedBy]);
   const approved = lastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
   const all = [...asked, ...approved, ...now];
@@ -128,7 +118,7 @@ export function rulesOf(
   return [...new Map(named.map((rule) => [ruleName(rule), rule])).values()];
 }
 
-/** Says that a waiting order needs more than when it was asked for, or is now refused; undefined otherwise. */
+/** Undefined unless the requirements grew or it is now refused. */
 export function changedDemandLine({
   demand,
   isStricter,
@@ -141,7 +131,7 @@ export function changedDemandLine({
   return `:warning: ${asks} more than when this was requested.`;
 }
 
-/** How many approvals a waiting order needs; undefined where several requirements each need some. */
+/** Undefined when several requirements each need some. */
 export function approvalsNeeded(order: Order, decision: WaitingDecision | undefined): number | undefined {
   const requirements = decision?.demand.requirements ?? [];
   const [only, ...others] = requirements;
@@ -149,7 +139,7 @@ export function approvalsNeeded(order: Order, decision: WaitingDecision | undefi
   return only?.needed ?? order.approvalsRequired;
 }
 
-/** What is missing after an approval: `1 of @finance`. */
+/** `1 of @finance`. */
 export function missingLines({
   requirements,
 }: {
@@ -165,7 +155,7 @@ export function missingLines({
     );
 }
 
-/** `@Carol for @Bob until 24 Dec`, for each. */
+/** `@Carol for @Bob until 24 Dec` per stand-in. */
 export function standInLines({ standIns }: WaitingDecision): string[] {
   return [...standIns].map(
     ([away, { userId, until }]) => `${mention(userId)} for ${mention(away)} until ${moment(until)}`,

@@ -20,23 +20,19 @@ import {
   reasonOf,
 } from '../orders/order.view.ts';
 
-/*
- * An order that an admin approved alone in an emergency, and the review of that.
- */
+/* Emergency approvals by one admin, and their review. */
 
 type EmergencyEvent = HistoryEventOf<'emergency_approved'>;
 
-/** Approvers who are told by a direct message; the thread names the others. */
+/** The thread mentions the rest. */
 const MAX_TOLD = 20;
 
-/** The people who could have decided and are told by a direct message. */
 export function toldOfEmergency({ approvers }: EmergencyEvent): readonly string[] {
   return approvers.slice(0, MAX_TOLD);
 }
 
 const REASON_LENGTH = 80;
 
-/** On the card: who approved it alone, whether that was reviewed, and why. */
 export function emergencyText(order: Order, history: readonly HistoryEvent[]): string {
   const reason = history.findLast((event) => event.kind === 'emergency_approved')?.reason ?? '';
   const why = reason === '' ? '' : `: “${quote(reason, REASON_LENGTH)}”`;
@@ -47,7 +43,7 @@ function reviewState({ signedOffBy }: Order): string {
   return signedOffBy === undefined ? 'open for review' : `signed off by ${mention(signedOffBy)}`;
 }
 
-/** The same for *Details*, with all of the reason; undefined for an order that was approved as usual. */
+/** For *Details*, with the full reason; undefined after a regular approval. */
 export function emergencyFact(order: Order, history: readonly HistoryEvent[]): string | undefined {
   const event = history.findLast((each) => each.kind === 'emergency_approved');
   if (order.emergencyApprovedBy === undefined) return undefined;
@@ -55,7 +51,7 @@ export function emergencyFact(order: Order, history: readonly HistoryEvent[]): s
   return `By ${mention(order.emergencyApprovedBy)} with break glass${why}, ${reviewState(order)}`;
 }
 
-/** In the thread, which mentions everybody who gets no direct message. @param called who gets one */
+/** For the thread; mentions everyone without a direct message. @param called people with one */
 export function emergencyReply(order: Order, event: EmergencyEvent, called: CalledPeople): Message {
   const untold = [...event.approvers.slice(MAX_TOLD), ...event.unreadableGroups];
   const others = ` ${calledText(called)}`;
@@ -67,7 +63,6 @@ export function emergencyReply(order: Order, event: EmergencyEvent, called: Call
   );
 }
 
-/** In the thread: another admin has reviewed it. */
 export function signedOffReply(order: Order, event: HistoryEvent): Message {
   const by = order.emergencyApprovedBy;
   const whose = by === undefined ? 'the emergency approval' : `that ${mention(by)} approved this alone`;
@@ -76,14 +71,13 @@ export function signedOffReply(order: Order, event: HistoryEvent): Message {
   );
 }
 
-/** To one person who could have decided, or who may review it as an admin. */
 export function emergencyNotice(order: Order, event: EmergencyEvent): Message {
   return textMessage(
     `:rotating_light: ${mention(event.actor)} approved *${escapeText(orderTitle(order))}* alone (break glass), so it needs no other approval:${reasonOf(event)} Requested by ${mention(order.requesterId)}. Another admin has to sign it off, on its card or my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }
 
-/** While it waits, where the policy lets an admin approve it alone. */
+/** Shown while pending, if the policy allows emergency approval. */
 export function breakGlassButtons(order: Order, decision: WaitingDecision | undefined): Button[] {
   if (order.state !== 'PENDING' || decision?.demand.breakGlass !== true) return [];
   return [
@@ -94,7 +88,7 @@ export function breakGlassButtons(order: Order, decision: WaitingDecision | unde
   ];
 }
 
-/** While the review is open, however the order ended. */
+/** Shown while the review is open, whatever the order's state. */
 export function signOffButtons(order: Order): Button[] {
   if (!isReviewOpen(order)) return [];
   return [
@@ -104,7 +98,6 @@ export function signOffButtons(order: Order): Button[] {
   ];
 }
 
-/** In Home: one order whose review is open. */
 export function reviewText(order: Order): string {
   const by = order.emergencyApprovedBy;
   return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}: approved alone by ${by === undefined ? 'an admin' : mention(by)} (break glass), requested by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`;

@@ -16,7 +16,7 @@ const DIFFERENCES: Readonly<Record<SendingDifference, string>> = {
   no_keys: 'it needs signatures, and SIGNING_ROOTS or PUBLIC_URL doesn’t allow them',
 };
 
-/** What of an order’s approvals did not fit when it was to be sent; undefined when everything did. */
+/** Mismatches between order and approvals when sending; undefined: none. */
 export function unsignedPartsOf({ items }: Order): readonly SendingDifference[] | undefined {
   for (const { result } of items) {
     const summary = result?.summary;
@@ -25,12 +25,10 @@ export function unsignedPartsOf({ items }: Order): readonly SendingDifference[] 
   return undefined;
 }
 
-/** What differs, as part of a sentence. */
 function differencesText(differs: readonly SendingDifference[]): string {
   return differs.map((each) => DIFFERENCES[each]).join('; ');
 }
 
-/** To an admin: the approvals of an order were not signed as they have to be. */
 export function notSignedNotice(order: Order, differs: readonly SendingDifference[]): Message {
   const sent = order.items.some(({ sentAt }) => sentAt !== undefined) ? 'sent nothing more' : 'sent nothing';
   return textMessage(

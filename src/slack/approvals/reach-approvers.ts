@@ -12,28 +12,26 @@ import { loggedApprovers } from './decision.view.ts';
 import { escalationNotice, reminderNotice } from './waiting.view.ts';
 
 /*
- * Brings a waiting order to those who decide about it: in the approvers' channel, or by direct message to each person
- * who does not see the card in a channel.
+ * Delivers a pending order to its approvers: in the approvers' channel, or by direct message to people who don't see
+ * the card in a channel.
  */
 
-/** At most this many people get a direct message about one order. */
+/** Most direct messages per order. */
 const MAX_PEOPLE = 20;
 
 const IN_CHANNEL = 'card:in:';
 const TO_PERSON = 'card:to:';
 
 interface Waiting extends PlannedOrder {
-  /** The card that everything about the order replies to. */
   readonly card: PostedMessage;
 }
 
 interface CardCopy extends Omit<WantedNotification, 'purpose' | 'places'> {
   readonly approvalChannel: string | undefined;
-  /** Whether an admin has to approve it besides. */
   readonly isOverBudget: boolean;
 }
 
-/** Posts copies of a waiting order's card where approvers find it. Existing copies are updated like the card. */
+/** Existing copies are updated like the card. */
 export async function copyCard(context: SlackContext, waiting: Waiting, copy: CardCopy): Promise<void> {
   const { order, card, standing, send } = waiting;
   const { approvalChannel, isOverBudget, ...wanted } = copy;
@@ -49,12 +47,11 @@ export async function copyCard(context: SlackContext, waiting: Waiting, copy: Ca
   if (state === 'refused') await copyToApprovers(context, waiting, copy);
 }
 
-/** The purpose of the copy in a channel, or in the direct message with a person. */
 export function copyPurpose(channelId: string, userId: string): string {
   return isDirect({ channelId }) ? `${TO_PERSON}${userId}` : `${IN_CHANNEL}${channelId}`;
 }
 
-/** Slack’s ids of direct messages begin with a D. */
+/** Slack's ids of direct messages start with D. */
 export function isDirect({ channelId }: { readonly channelId: string }): boolean {
   return channelId.startsWith('D');
 }
@@ -64,7 +61,7 @@ async function copyToApprovers(
   { order, standing, send }: Waiting,
   { approvalChannel: _, isOverBudget, ...wanted }: CardCopy,
 ): Promise<void> {
-  // Admins come first: without one of them the others' approvals are not enough, however many there are.
+  // Admins first: approvals don't suffice without one of them.
   const called = [
     ...(isOverBudget ? await context.adminsToNotify() : []),
     ...(await peopleWhoMayApprove(context.orders, order)),
@@ -81,18 +78,17 @@ async function copyToApprovers(
   }
 }
 
-/** Whom a waiting order waits for. */
+/** Missing approvers of a pending order. */
 interface Awaited {
-  /** Ids of people and groups. */
   readonly approvers: readonly string[];
-  /** Everybody has approved but an admin, who has to because it exceeds a budget. */
+  /** Only an admin's approval is missing, because the order exceeds a budget. */
   readonly isForAdmins: boolean;
 }
 
 /**
- * Tells people by direct message that an order still waits: approvers who have its card there, and those who are called
- * after a long wait. Nobody is told at night in their time zone, unless a name expires by tomorrow.
- * @returns who was called, by the version of the event
+ * Sends direct messages: reminders to approvers who have the card there, and escalations after a long wait. Respects
+ * night in their time zone, unless a name expires by tomorrow.
+ * @returns called people, by the event's version
  */
 export async function remindPeople(
   context: SlackContext,
@@ -130,7 +126,6 @@ export async function remindPeople(
   return called;
 }
 
-/** What became of the direct message to a person. */
 export interface CalledPerson {
   readonly state: SentNotification['state'];
   readonly userId: string;
@@ -145,11 +140,9 @@ export function calledPeople(results: readonly CalledPerson[]): CalledPeople {
 interface Recipient {
   /** A person, or the approvers' channel. */
   readonly to: string;
-  /** The message that it is a reply to. */
   readonly thread?: PostedMessage;
 }
 
-/** Who is told besides the card's thread. */
 async function recipients(
   context: SlackContext,
   { order, history, card, standing }: Waiting,
@@ -158,7 +151,7 @@ async function recipients(
 ): Promise<readonly Recipient[]> {
   const admins = await context.adminsToNotify();
   if (event.kind === 'reminded') {
-    // If the card is in a channel, its thread reminds everybody there.
+    // A card in a channel reminds its readers in the thread.
     const copies = (prefix: string) =>
       [...standing]
         .filter(([purpose]) => purpose.startsWith(prefix))
@@ -177,7 +170,6 @@ async function recipients(
     .map((to) => ({ to }));
 }
 
-/** Until when a person is not disturbed. */
 async function quietFor(context: SlackContext, order: Order, userId: string): Promise<Date | undefined> {
   const now = context.now();
   const timeZone = await context.directory.timeZoneOf(userId);

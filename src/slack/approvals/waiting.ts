@@ -5,29 +5,28 @@ import { costOfWaiting, type WaitingStep } from '../../money/waiting.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
 
-/** The dates of a watched name. */
 type Dated = Pick<
   WatchedReminder,
   'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt' | 'deletionPhase'
 >;
 
-/** What waiting costs for watched names at this moment; nothing while the price list is empty. */
+/** Cost of waiting for watched names; empty without a price list. */
 export async function waitingCosts(
   context: SlackContext,
 ): Promise<(watched: Dated) => readonly WaitingStep[]> {
   const [{ reminderTimezone }, list] = await Promise.all([context.savedSettings(), context.prices.list()]);
   const now = context.now();
   return ({ name, expiresAt, source, renewedUntil, deletedAt, deletionPhase }) => {
-    // A renewal that the registry does not show yet is no danger to the name.
+    // A renewal missing at the registry is no danger.
     const isRenewed = renewedUntil !== undefined && renewedUntil > expiresAt;
     const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt, deletionPhase };
-    // A day that a person gave is the same in every zone.
+    // A date entered by a person is the same in every zone.
     const timeZone = source === 'person' && !isRenewed ? 'UTC' : reminderTimezone;
     return list.length === 0 ? [] : costOfWaiting(list, name, dates, { now, timeZone });
   };
 }
 
-/** The same for each name of a list; nothing where its date is not known. */
+/** For the names of a list; empty without a known date. */
 export async function waitingOfListed(
   context: SlackContext,
 ): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
@@ -38,7 +37,7 @@ export async function waitingOfListed(
   };
 }
 
-/** The same for one name; nothing where it is not watched. */
+/** For one name; empty if not watched. */
 export async function waitingNow(
   context: SlackContext,
   domain: WatchedDomain | undefined,
@@ -46,12 +45,12 @@ export async function waitingNow(
   return domain === undefined ? [] : (await waitingOfListed(context))({ domain });
 }
 
-/** On which day mandates renew names, as people see it. */
+/** Days of renewal by mandates, in the given time zone. */
 export function renewalDays({ renewals }: Outlook, timeZone: string): RenewalDays {
   return new Map([...renewals].map(([name, at]) => [name, calendarDay(at, timeZone)]));
 }
 
-/** The same for the names of a list, at this moment. */
+/** For the names of a list, as of now. */
 export async function renewalDaysOf(
   { orders, savedSettings }: SlackContext,
   listed: readonly { readonly domain: Pick<WatchedDomain, 'name' | 'expiry'> }[],

@@ -2,7 +2,6 @@ import type { Order } from '../../orders/order.ts';
 import { code, escapeText, type Message, mention, moment, textMessage } from '../kit/blocks.ts';
 import { approverList, orderTitle } from '../orders/order.view.ts';
 
-/** Tells one approver, under their copy of the card, that the order still waits. */
 export function reminderNotice(order: Order): Message {
   const until = order.expiresAt === undefined ? '' : ` Open until ${moment(order.expiresAt)}.`;
   return textMessage(
@@ -10,7 +9,6 @@ export function reminderNotice(order: Order): Message {
   );
 }
 
-/** Tells one of the people who are called about an order after a long wait. */
 export function escalationNotice(order: Order, approvers: readonly string[]): Message {
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve it.`;
   return textMessage(

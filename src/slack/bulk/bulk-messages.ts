@@ -15,11 +15,11 @@ import { noFileText, planCells, planComment, progressMessage, resultComment } fr
 import { PLAN_FILE, SHARED } from './plan-rows.ts';
 
 /*
- * What the thread of a bulk order has besides replies: one message that shows how far it is, and the files of its plan and
- * its result. They carry no metadata: it would call them replies that say how the order stands.
+ * Extra messages in a bulk order's thread: the progress message and the files of plan and result. They carry no
+ * metadata: it would mark them as replies about the order's state.
  */
 
-/** Sends the message that shows how far an order is, when it has begun. Where it cannot be updated, the card says it. */
+/** Posts the progress message once the order has started. If it can't be updated, the card shows progress. */
 export async function sendProgress(
   { now }: SlackContext,
   { order, history, version, send, thread }: PlannedThread,
@@ -36,7 +36,7 @@ export async function sendProgress(
   });
 }
 
-/** Shares the plan when the order waits or goes out, and the result at its end and whenever that changes. */
+/** Shares the plan when the order is pending or sent, and the result at its end and after each change. */
 export async function sendFiles(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, history } = planned;
   if (order.bulk === undefined) return;
@@ -47,7 +47,7 @@ export async function sendFiles(context: SlackContext, planned: PlannedThread): 
       filename: `domain-steward-plan-${order.id}.csv`,
       comment: planComment(order),
     });
-  // An end that is not known any more by now has a newer file.
+  // An outcome that became unknown again has a newer file.
   const last = history.findLast(({ kind }) => kind === 'finished');
   if (last === undefined) return;
   await sendFile(context, planned, `file:${last.version}`, {
@@ -57,7 +57,7 @@ export async function sendFiles(context: SlackContext, planned: PlannedThread): 
   });
 }
 
-/** Shares a file once. Where Slack refuses it for good, the thread says so in its place. */
+/** Shares a file once. If Slack refuses it for good, the thread says so. */
 async function sendFile(
   { web, log }: SlackContext,
   { order, send, thread, since }: PlannedThread,
@@ -86,13 +86,10 @@ async function sendFile(
   });
 }
 
-/** What public records show of a row is not what became of it. */
+/** Public records of a row aren't its outcome. */
 const BESIDE_THE_POINT: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 'shown', 'overdue']);
 
-/**
- * What became of each row: the line of the audit log that was written last about it, in the sequence of the rows and with the
- * columns of the audit log.
- */
+/** The last audit log line of each row, in row order, with the audit log's columns. */
 async function resultCsv({ orders, directory }: SlackContext, order: Order): Promise<string> {
   const nameOf = createNamer(directory);
   const lastOf = new Map<number, readonly string[]>();

@@ -16,12 +16,8 @@ import { placeFromForm } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
 import { leftOutCells, planMessage, plannedAlreadyText } from './bulk.view.ts';
 
-/*
- * The plan of many rows, from a file or from what failed of an earlier one: checked against what is known, and kept as a draft
- * until the person confirms it.
- */
+/* Plans of many rows, from a file or from an earlier order's failures: checked and kept as a draft until confirmed. */
 
-/** Rows that a person asks for, and those that cannot be read. */
 interface AskedRows {
   readonly task: BulkTask;
   readonly rows: readonly BulkRow[];
@@ -31,7 +27,7 @@ interface AskedRows {
 
 const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
 
-/** What is known of the names of a file, read in a few questions however many they are. */
+/** Facts about the names of a file, in a few queries of any size. */
 async function factsOf(
   call: Interaction,
   task: BulkTask,
@@ -76,7 +72,7 @@ async function factsOf(
   );
 }
 
-/** Keeps what is fine as a draft, hands over what is not, and says both. */
+/** Keeps valid rows as a draft and reports both valid and skipped rows. */
 export async function placePlan(call: Interaction, origin: FormOrigin, asked: AskedRows): Promise<Message> {
   const { context } = call;
   const { task } = asked;

@@ -17,9 +17,7 @@ import { refusalText } from '../orders/refusal.view.ts';
 import { AUTH_CODES_NOTE, bulkTasksText, DROPPED, fileIssues } from './bulk.view.ts';
 import { placePlan } from './bulk-plan.ts';
 
-/*
- * One task for hundreds of names: a file is read and checked as a whole, and becomes one order.
- */
+/* Bulk orders: a file with hundreds of names is checked as a whole and becomes one order. */
 
 const planned = z.object({
   task: choiceField(

@@ -35,14 +35,11 @@ import { issueText, NO_AUTH_CODE } from '../orders/input-issue.view.ts';
 import { shortHash } from '../orders/order.view.ts';
 import { statedFields } from '../orders/statement.view.ts';
 
-/*
- * Orders of many rows: what is wrong with a file, the plan, and how such an order stands.
- */
+/* Bulk orders: issues of the file, the plan, and the order's progress. */
 
-/** Finds what a mistyped word most likely meant. */
 type Nearest = (word: string, candidates: readonly string[]) => string | undefined;
 
-/** What is wrong with a file of rows, as a sentence. Plain text. */
+/** Plain text. */
 function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): string {
   const columns = BULK_COLUMNS[task].join(', ');
   switch (issue.code) {
@@ -67,7 +64,7 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): stri
   }
 }
 
-/** Why a row is not asked for, as a sentence. Plain text. */
+/** Why a row is skipped. Plain text. */
 function rowIssueText(issue: PlanIssue | RowIssue): string {
   switch (issue.code) {
     case 'too_many_cells':
@@ -110,16 +107,14 @@ const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
   unseen: 'with an unknown impact',
 };
 
-/** `*3 names* on which mail or a website lives: a.rest, b.rest and 1 more` */
 function findingText(finding: PlanFinding, mostNames: number): string {
   const names = mostNames === 0 ? '' : `: ${namesOf(finding, mostNames)}`;
   return `*${count(finding.count, 'name')}* ${FINDINGS[finding.code]}${names}`;
 }
 
-/** As many findings stand with their names. */
 const FINDINGS_WITH_NAMES = 3;
 
-/** What is unusual about a plan, a line each, for its card. Of many findings *Details* has the names. */
+/** Unusual facts of a plan for its card, one per line. *Details* lists all names. */
 export function findingLines({ findings }: { readonly findings: readonly PlanFinding[] }): string[] {
   const mostNames = findings.length > FINDINGS_WITH_NAMES ? 0 : 2;
   return findings.map((finding) => `:warning: ${findingText(finding, mostNames)}`);
@@ -127,7 +122,6 @@ export function findingLines({ findings }: { readonly findings: readonly PlanFin
 
 const SHOWN_NAMES = 5;
 
-/** What stands under a plan's heading, for who asks and for who approves. */
 export function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[] }): SectionBlock[] {
   return findings.length === 0
     ? []
@@ -135,8 +129,8 @@ export function findingBlocks({ findings }: { readonly findings: readonly PlanFi
 }
 
 /**
- * What the person who gave a file hears: what can be asked for, for how much, what is unusual, and the buttons.
- * @param sums what it costs, as far as prices are known
+ * Reply to an uploaded file: valid rows, cost, unusual facts and buttons.
+ * @param sums known costs
  */
 export function planMessage(plan: BulkPlan, order: Order | undefined, sums: readonly Amount[]): Message {
   const { words } = taskNamed(plan.task);
@@ -169,18 +163,18 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   ]);
 }
 
-/** Above the buttons of a plan, and the line below them. */
+/** Lines above a plan's buttons; one line follows them. */
 const PLAN_LINES = MOST_LINES.plan - ROW_OF_BUTTONS - 1;
 
 function whoDecides({ demand }: Order): string {
   return demand.outcome === 'free' ? 'It needs no approval.' : requirementLines(demand, []).join('\n');
 }
 
-/** The rows that are not asked for that a message shows; the file has all. */
+/** Skipped rows shown in a message; the file has all. */
 const SHOWN_ROWS = 5;
-/** The same beside a plan. */
+/** Beside a plan. */
 const SHOWN_BESIDE_A_PLAN = 3;
-/** What is said of a row in a message, in characters: two lines of a phone. */
+/** Characters per row in a message: two lines on a phone. */
 const ROW_LENGTH = 78;
 
 function leftOutLines(rows: readonly LeftOutRow[], most: number): string[] {
@@ -197,7 +191,6 @@ function leftOutLine({ line, name, issues }: LeftOutRow): string {
   return `• ${escapeText(truncate(`Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: ${said}`, ROW_LENGTH))}`;
 }
 
-/** The rows that are not asked for, as cells of a file with its header. */
 export function leftOutCells(rows: readonly LeftOutRow[]): string[][] {
   const cells = rows.map(({ line, name, issues }) => [
     String(line),
@@ -207,7 +200,7 @@ export function leftOutCells(rows: readonly LeftOutRow[]): string[][] {
   return [['line', 'name', 'problem'], ...cells];
 }
 
-/** The columns of a plan by the fields that they hold, under the names that a file of rows has. */
+/** Plan columns by field, named as in an uploaded file. */
 const PLAN_COLUMNS: ReadonlyMap<string, string> = new Map([
   ['period', 'period'],
   ['ownerc.id', 'ownerc'],
@@ -217,7 +210,7 @@ const PLAN_COLUMNS: ReadonlyMap<string, string> = new Map([
   ['auth', 'auth'],
 ]);
 
-/** Every row of an order as cells of a file, for who approves. An auth code is only said to be there. */
+/** All rows as CSV cells, for approvers. Auth codes are masked. */
 export function planCells({ items }: Statement): string[][] {
   const rows = items.map((item) => ({
     start: [String(item.n), item.name],
@@ -230,19 +223,17 @@ export function planCells({ items }: Statement): string[][] {
   ];
 }
 
-/** What is wrong with a file of rows, as the error of its field. */
 export function fileIssues(issues: readonly FileIssue[], task: BulkTask, nearest: Nearest): string {
   return ['Nothing was requested.', ...issues.map((issue) => fileIssueText(issue, task, nearest))].join('\n');
 }
 
-/** How many rows ended how. */
 function tally({ items }: Order): Readonly<Record<ItemState, number>> {
   const found = { WAITING: 0, SENT: 0, SUCCEEDED: 0, FAILED: 0, UNKNOWN: 0 };
   for (const { state } of items) found[state] += 1;
   return found;
 }
 
-/** How each state of a row is called. What the service only accepted is not done. */
+/** Labels of row states. Rows the service only accepted aren't done. */
 function stateWords(order: Order): Readonly<Record<ItemState, string>> {
   return {
     SUCCEEDED: taskNamed(order.task).nextStep === undefined ? 'done' : 'accepted',
@@ -255,7 +246,7 @@ function stateWords(order: Order): Readonly<Record<ItemState, string>> {
 
 const TALLIED = ['SUCCEEDED', 'FAILED', 'UNKNOWN', 'SENT', 'WAITING'] as const;
 
-/** `1,850 done · 3 failed · 2 not known · 145 waiting`; what is zero is left out. */
+/** `1,850 done · 3 failed · 2 not known · 145 waiting`, without zeros. */
 export function tallyText(order: Order): string {
   const found = tally(order);
   const words = stateWords(order);
@@ -264,7 +255,7 @@ export function tallyText(order: Order): string {
     .join(' · ');
 }
 
-/** Why an order is paused. Mrkdwn. */
+/** Mrkdwn. */
 function pauseText(reason: PauseReason): string {
   const names = reason.names.map((name) => `*${escapeText(displayName(name))}*`).join(', ');
   return reason.code === 'refusals'
@@ -272,7 +263,6 @@ function pauseText(reason: PauseReason): string {
     : `the outcome of ${count(reason.names.length, 'name')} of ${reason.rows} is unknown: ${names}`;
 }
 
-/** Buttons of a paused order. */
 export function pauseButtons(order: Order) {
   return isPaused(order)
     ? [
@@ -284,7 +274,7 @@ export function pauseButtons(order: Order) {
     : [];
 }
 
-/** Said in the thread when an order is paused. @param approvers mentions of them */
+/** @param approvers their mentions */
 export function pausedReply(order: Order, reason: PauseReason, title: string, approvers: string): Message {
   const lead = `*${escapeText(title)}* is paused, because ${pauseText(reason)}.`;
   return message(lead, [
@@ -299,7 +289,6 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
   ]);
 }
 
-/** Where the rows stand, on the state line of a card. */
 export function pausedText(order: Order): string | undefined {
   return isPaused(order) ? 'Paused until someone resumes it' : undefined;
 }
@@ -307,8 +296,8 @@ export function pausedText(order: Order): string | undefined {
 const BAR_LENGTH = 20;
 
 /**
- * How far an order is: a bar, the counts, the time that is left.
- * @param since when the first of its rows went out
+ * Bar, counts and time left.
+ * @param since when its first row was sent
  */
 export function progressMessage(order: Order, since: Date | undefined, now: Date): Message {
   const found = tally(order);
@@ -341,7 +330,6 @@ export const AUTH_CODES_NOTE = context(
   'Auth codes in a file are encrypted per row, and deleted when their row ends. Delete your own copy when you no longer need it.',
 );
 
-/** The tasks that a file can ask for. */
 export function bulkTasksText(meant: string | undefined): string {
   const hint = meant === undefined ? '' : ` Did you mean \`/domain bulk ${meant}\`?`;
   return `Bulk tasks: ${BULK_TASKS.map(code).join(', ')}.${hint} Enter the names in the form.`;
@@ -349,14 +337,12 @@ export function bulkTasksText(meant: string | undefined): string {
 
 export const DROPPED = 'Discarded. Nothing was requested.';
 
-/** Said of a plan that is asked for a second time. */
 export function plannedAlreadyText({ id, state, requesterId }: Order): string {
   return state === 'DRAFT'
     ? `${mention(requesterId)} is retrying it: a plan waits for their confirmation, for up to 15 minutes.`
     : `This was already requested. See it with \`/domain order ${id}\`.`;
 }
 
-/** What goes with the files in an order's thread. */
 export const planComment = ({ items }: Order) => `The plan: ${count(items.length, 'row')}.`;
 export const resultComment = ({ items }: Order) =>
   `The result: ${count(items.length, 'row')}, as in the audit log.`;

@@ -2,25 +2,22 @@ import type { Order } from '../../orders/order.ts';
 import type { PostedMessage } from '../../outbox/notifications.ts';
 import { CARD } from '../orders/order-posts.ts';
 
-/*
- * To whom every row of an order of many rows could be shown. Its card has room for a few, so an approval counts only for such a
- * person.
- */
+/* Who could see every row of a bulk order. The card shows only a few, so only these people's approvals count. */
 
-/** The file of a plan. */
 export const PLAN_FILE = 'file:plan';
-/** Stands for the `ts` of a file, which Slack gives it later. A message in its place says that Slack does not take the file. */
+/**
+ * Placeholder for a file's `ts`, which Slack assigns later. A message in its place says that Slack refused the file.
+ */
 export const SHARED = 'file';
 
-/** The record that a person has opened the pages on which all rows stand. */
 export function pagesOpened(userId: string, channelId: string | undefined) {
   return { purpose: `pages:${userId}`, channelId: channelId ?? '', ts: '', shows: undefined };
 }
 
 /**
- * Whether every row of an order could be shown to a person: on the pages that they have opened, or in the file of the plan, in
- * the conversation in which they approve. `soon` while that file is on its way there.
- * @param standing where messages of the order stand, by their purposes
+ * Whether a person could see every row: on opened pages, or in the plan file in the conversation where they approve.
+ * `soon`: the file is being delivered.
+ * @param standing places of the order's messages, by purpose
  */
 export function rowsShownTo(
   order: Order,

@@ -2,9 +2,7 @@ import { UnknownKeyError } from '../../accounts/vault.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { ADDRESS_SEALED, CALENDAR_USAGE, feedMessage } from './calendar.view.ts';
 
-/*
- * The private address of a calendar feed of the watch list.
- */
+/* Private URL of the watch list's calendar feed. */
 
 async function runCalendar(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;

@@ -9,7 +9,7 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
   person: 'Date entered by a person.',
 };
 
-/** What a calendar program shows of an expiry. Plain text. */
+/** Plain text. */
 export function formatCalendarEvent({ name, source, lapsing, isMandated }: CalendarName): CalendarText {
   const shown = displayName(name);
   if (isMandated && !lapsing)
@@ -30,7 +30,7 @@ export const CALENDAR_USAGE =
 export const ADDRESS_SEALED =
   'I can’t show your feed’s address, because an encryption key is missing. The address still works. Try again in a few minutes, or replace it with `/domain calendar reset`.';
 
-/** The address of a person's feed. @param isNew in the place of a former one */
+/** @param isNew replaces an earlier feed */
 export function feedMessage(address: string, isNew: boolean): Message {
   const lead = isNew
     ? 'Your feed has a new address, and the old one stopped working. Subscribe to this one:'

@@ -1,16 +1,13 @@
 import type { KnownName } from '../../names/names.ts';
 import { formatList } from '../names/facts.view.ts';
 
-/* Names whose registry publishes no date of expiry: what is known otherwise, and what to do. */
+/* Names whose registry publishes no expiry date. */
 
-/** Used in lists. */
 export const DATELESS_STATE = 'its registry publishes no dates';
 
-/** Where to find a date that the registry does not publish. */
 const WHERE =
   'The domain service’s list or last invoice has the date. `/domain import` takes many names with dates.';
 
-/** What a person is told about a name without a known date. */
 export function datelessSentences(name: string, known: KnownName | undefined): string[] {
   return [
     'Its registry publishes no dates, so I can’t find out when it expires, and there are no reminders.',
@@ -19,7 +16,6 @@ export function datelessSentences(name: string, known: KnownName | undefined): s
   ];
 }
 
-/** What a person is told who entered the date. */
 export const DATE_OF_A_PERSON =
   'Its registry publishes no dates, so this one is used until a renewal through me updates it. I still watch its DNS.';
 

@@ -31,35 +31,30 @@ import {
 import { digestHead, digestMore, monthsMessage } from './digest.view.ts';
 
 /*
- * The messages of a digest. Each name goes to one place: to its channel, else to its owner, else to the common channel. In each
- * place the first message is followed by the others in its thread.
+ * Digest messages. Each name goes to one place: its channel, else its owner, else the common channel. In each place
+ * the first message starts a thread for the rest.
  */
 
-/** The messages of a digest, from what they tell. */
 export interface DigestViews {
   head(head: DigestHead): Promise<Message>;
   more(part: DigestMore): Promise<Message>;
   months(months: readonly MonthCount[]): Promise<Message>;
 }
 
-/** A digest that is being posted. */
 interface Telling {
   readonly claim: ClaimedSubject;
   readonly send: SendNotification;
   readonly views: DigestViews;
   readonly options: ReminderSchedule;
-  /** The common channel. */
   readonly channelId: string | undefined;
-  /** Even more follows what is told there. */
   readonly more: boolean;
 }
 
-/** Slack takes about one message a second in a channel. */
+/** Slack limits a channel to about one message a second. */
 const PAUSE_MS = 1_100;
-/** The dates of imported names come in one by one. */
+/** Dates of imported names arrive one by one. */
 const COLLECT_MS = 60_000;
 
-/** Posts digests, batch by batch. */
 export function createDigestPlanner(
   context: SlackContext,
   { views = createDigestViews(context), collectMs = COLLECT_MS } = {},
@@ -86,7 +81,7 @@ export function createDigestPlanner(
       if (state === 'refused') await context.reminders.redirect(claim.id, destination);
       states.push(state);
     }
-    // The common channel comes last: it is told what a place of its own has refused, and what only one person was told.
+    // Common channel last: it also gets what other places refused and what went to only one person.
     const planned = await context.reminders.planned(claim.id);
     const more = batch.moreNames || batch.moreDisputed;
     states.push(await tellPlace(context, { ...telling, more }, COMMON, planned));
@@ -94,7 +89,7 @@ export function createDigestPlanner(
   };
 }
 
-/** Posts new faults of delegations and registries in the common channel, after what is due. */
+/** Posts new delegation and registry faults in the common channel, after the due names. */
 async function tellNewFaults(
   { nameRecords: records }: SlackContext,
   { reminderChannel, reminderCron, reminderTimezone }: TeamSettings,
@@ -120,10 +115,7 @@ async function tellNewFaults(
   });
 }
 
-/**
- * Posts what is told in one place, message by message.
- * @returns the state of the first message that could not be posted
- */
+/** @returns the state of the first message that couldn't be posted */
 async function tellPlace(
   context: SlackContext,
   telling: Telling,
@@ -162,7 +154,7 @@ async function tellPlace(
       purpose,
       version: ONCE,
       since: new Date(claim.id),
-      // Where the thread is in a channel that takes nothing any more, the rest is told in the one that was chosen since.
+      // If the thread's channel is unavailable, the rest goes to the newly chosen one.
       places: present([
         thread !== undefined && threadOf(thread),
         (thread === undefined || destination === COMMON) && (() => placeOf(context, telling, destination)),
@@ -180,7 +172,7 @@ async function tellPlace(
   return 'current';
 }
 
-/** Shows the chart of the months in the thread of the first digest of a month. What Slack does not take comes with the next one. */
+/** Posts the months chart in the month's first digest thread. If Slack refuses it, the next digest retries. */
 async function tellMonths(
   { watchList, reminders, pauseMs = PAUSE_MS, stopLooking: signal }: SlackContext,
   { claim, send, views, options }: Telling,
@@ -202,7 +194,6 @@ async function tellMonths(
   });
 }
 
-/** The first message of a place, from all that the digest tells there. */
 async function headOf(
   context: SlackContext,
   { more, options }: Telling,
@@ -217,7 +208,6 @@ async function headOf(
   return { ...part, all, total: all.length, more, undated, renewals, uncovered: isCommon ? uncovered : [] };
 }
 
-/** What becomes of names that are due if nobody presses anything, with its days as people see them. */
 async function outlookOn(
   { orders }: SlackContext,
   { timeZone }: ReminderSchedule,
@@ -231,7 +221,6 @@ async function outlookOn(
   return { ...outlook, renewals: renewalDays(outlook, timeZone) };
 }
 
-/** The number of a message in its place. */
 function partOf(purpose: string): number {
   return Number(purpose.split(':')[1] ?? 0);
 }
@@ -240,7 +229,7 @@ function threadOf({ channelId, ts }: PostedMessage) {
   return async () => ({ channelId, threadTs: ts });
 }
 
-/** Where the first message of a place is posted. Slack takes messages to people who have left, which nobody reads. */
+/** Place of the first message. Slack accepts messages to deactivated people, but no one reads them. */
 async function placeOf(
   { directory }: SlackContext,
   { channelId }: Telling,
@@ -253,7 +242,7 @@ async function placeOf(
     : { channelId: await directory.directMessage(destination) };
 }
 
-/** Messages of digests, with what waiting costs by the current price list and clock. */
+/** With the cost of waiting by current prices and clock. */
 function createDigestViews(context: SlackContext): DigestViews {
   return {
     head: async (head) => digestHead(head, await waitingCosts(context)),

@@ -46,17 +46,16 @@ import { NO_DELETION_KNOWN } from './standing.view.ts';
 
 type Reminder = DueReminder<WatchedReminder>;
 
-/** What waiting costs for a name; empty where nothing is known. */
+/** Cost of waiting for a name; empty if unknown. */
 export type WaitingOf = (watched: WatchedReminder) => readonly WaitingStep[];
 
 const nothingKnown: WaitingOf = () => [];
 
-/** From so many days on, what waiting costs is near. */
+/** Deadlines within this many days are near. */
 const NEAR_DAYS = 7;
-/** Names of a short digest. A longer one is a list to go through: a whole week ahead is not near there. */
+/** In a longer digest, a week ahead isn't near. */
 const SHORT_DIGEST = 6;
 
-/** The first message of a digest. */
 export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown): Message {
   const title = digestTitle(head, waitingOf);
   const left = head.total - head.reminders.length;
@@ -89,7 +88,7 @@ function undatedText(undated: number): string {
   return `${count(undated, 'watched name')} ${have} no date and ${get} no reminders. \`/domain names undated\` lists ${them}.`;
 }
 
-/** A message in the digest's thread. It says how many names follow, or that it is the last one. */
+/** Thread message; says how many names follow, or that it is the last. */
 export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown): Message {
   const names = part.reminders.map(({ name }) => displayName(name));
   const title = names.length === 0 ? disputedTitle(part.disputed) : `Also due: ${names.join(', ')}`;
@@ -105,7 +104,6 @@ export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown
   ]);
 }
 
-/** The chart of the coming months, in the thread of the first digest of a month. */
 export function monthsMessage(months: readonly MonthCount[]): Message {
   const total = months.reduce((sum, { count: names }) => sum + names, 0);
   return message(`${count(total, 'name')} to renew within twelve months`, [
@@ -113,7 +111,6 @@ export function monthsMessage(months: readonly MonthCount[]): Message {
   ]);
 }
 
-/** All names of a digest as they are by now, with what can be done about each. */
 export function digestList(
   names: readonly ListedName[],
   costOf: CostOf,
@@ -136,15 +133,12 @@ export function digestList(
 
 const NOTHING_LEFT = 'None of this digest’s names is watched anymore.';
 
-/** Whether a mandate renews a name, so that nobody has to decide. A last reminder is always about a decision. */
+/** Whether a mandate renews a name. A last reminder always needs a decision. */
 function isDecided({ name, phase, lastThreshold }: Reminder, renewals: RenewalDays): boolean {
   return phase === 'registered' && !lastThreshold && renewals.has(name);
 }
 
-/**
- * What nobody has to decide about comes last. Else what is lost first comes first, whatever its phase; of one day, the name that
- * costs most.
- */
+/** Names without a decision last; then by deadline, whatever the phase; then by cost, highest first. */
 function byAtStake(reminders: readonly Reminder[], renewals: RenewalDays, waitingOf: WaitingOf): Reminder[] {
   return reminders
     .map((reminder) => ({
@@ -157,7 +151,7 @@ function byAtStake(reminders: readonly Reminder[], renewals: RenewalDays, waitin
     .map(({ reminder }) => reminder);
 }
 
-/** What the title of a single name leaves out: `, about €18.00`, `, a mandate renews it on 3 Dec, about €18.00`. */
+/** Suffix of a single name's title: `, about €18.00`, `, a mandate renews it on 3 Dec, about €18.00`. */
 function keptBy(reminder: Reminder, renewals: RenewalDays, waiting: readonly WaitingStep[]): string {
   return isDecided(reminder, renewals)
     ? `, ${keepText(reminder, waiting, renewals.get(reminder.name))}`
@@ -197,7 +191,7 @@ function headline(reminder: Reminder): string {
   }
 }
 
-/** Every name with its menu; the renewals that the registry does not show come last. */
+/** Renewals missing at the registry come last. */
 function partBlocks(part: DigestPart, waitingOf: WaitingOf, isShort: boolean): AnyBlock[] {
   const { reminders, renewals, disputed } = part;
   const names = byAtStake(reminders, renewals, waitingOf).flatMap((reminder, index): AnyBlock[] => {
@@ -207,7 +201,7 @@ function partBlocks(part: DigestPart, waitingOf: WaitingOf, isShort: boolean): A
   return [...names, ...disputedBlocks(disputed)];
 }
 
-/** The name, when and what can be done for how much; what waiting costs where it is near; then what is unusual, a line each. */
+/** Name, deadline, action and price; the cost of waiting if near; then warnings, one per line. */
 function reminderLines(
   reminder: Reminder,
   waiting: readonly WaitingStep[],
@@ -231,7 +225,7 @@ function reminderLines(
   ]);
 }
 
-/** What is unusual about a name, in mrkdwn. */
+/** Mrkdwn. */
 function warnings(reminder: Reminder): string[] {
   const { watched, phase, isDeletionAssumed, restoreUntil, lastSafeDay, estimated } = reminder;
   const until = restoreUntil ?? lastSafeDay;

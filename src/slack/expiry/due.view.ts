@@ -11,15 +11,14 @@ import { quoteText, restoreText } from '../money/price.view.ts';
 import { formatDay, formatDays } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './standing.view.ts';
 
-/* What can be done about a name, until when and for how much: one line, and the menu beside it. */
+/* Action, deadline and price for a name, in one line with a menu. */
 
-/** What such a line is made of. */
 export type DueFacts = Pick<
   DueReminder,
   'phase' | 'daysLeft' | 'isDeletionAssumed' | 'expiryDay' | 'lastSafeDay' | 'restoreUntil'
 >;
 
-/** The same of a name on the watch list; undefined while its date is not known. */
+/** For a watched name; undefined without a known date. */
 export function dueFactsOf({ day: expiryDay, daysLeft, deadline }: ListedName): DueFacts | undefined {
   if (expiryDay === undefined || daysLeft === undefined || deadline === undefined) return undefined;
   const { phase, action, until } = deadline;
@@ -43,14 +42,13 @@ export function whenText({ phase, daysLeft, isDeletionAssumed }: DueFacts): stri
       : 'deleted';
 }
 
-/** The day on which a name is looked at. */
 export function todayOf({ expiryDay, daysLeft }: DueFacts): string {
   return shiftDay(expiryDay, -daysLeft);
 }
 
 /**
- * `renew until 1 Dec, about €18.00`: what keeps the name, until when and for how much.
- * @param renewal the day on which a mandate renews it; undefined where none does
+ * `renew until 1 Dec, about €18.00`.
+ * @param renewal the day a mandate renews it; undefined: none does
  */
 export function keepText(due: DueFacts, waiting: readonly WaitingStep[], renewal: Day | undefined): string {
   const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = due;
@@ -79,14 +77,13 @@ export function keepText(due: DueFacts, waiting: readonly WaitingStep[], renewal
   }
 }
 
-/** `, about €18.00`, of what keeps the name now; empty where the team has no price list. */
+/** `, about €18.00`: current price of keeping the name; empty without a price list. */
 export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]): string {
   const [step] = waiting;
   if (step === undefined || step.kind === 'lost') return '';
   return `, ${step.kind === 'restore' && (phase === 'redemption' || phase === 'deleted') ? restoreText(step) : quoteText(step.renewal)}`;
 }
 
-/** What can be asked for to keep a name, and what else can be decided about it. */
 export function keepButtons(name: string, deadline: Deadline | undefined): Button[] {
   const make = (actionId: string, text: string) =>
     button(actionId, text, name, { label: `${text}: ${displayName(name)}` });
@@ -102,8 +99,8 @@ export function keepButtons(name: string, deadline: Deadline | undefined): Butto
 }
 
 /**
- * A line of a list with its menu. Where a name is too long for a menu, it has buttons.
- * @param blockId numbered, because a name may be longer than a block's id
+ * Uses buttons if the name is too long for a menu.
+ * @param blockId numbered, because a name may exceed a block id's length
  */
 export function lineWithMenu(line: SectionBlock, blockId: string, buttons: readonly Button[]): AnyBlock[] {
   return fitsMenu(buttons)

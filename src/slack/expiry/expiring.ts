@@ -4,7 +4,7 @@ import type { Message } from '../kit/blocks.ts';
 import { expiringPage, LIST_LENGTH } from './expiring.view.ts';
 import { expiringUsage } from './expiry.view.ts';
 
-/* The list of expiring names, in pages. */
+/* Paged list of expiring names. */
 
 const DEFAULT_DAYS = 90;
 const MAX_DAYS = 3_660;

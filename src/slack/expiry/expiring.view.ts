@@ -24,15 +24,13 @@ import { DATELESS_STATE } from './dateless.view.ts';
 import { dueFactsOf, keepButtons, keepText, lineWithMenu, priceText, whenText } from './due.view.ts';
 import { formatDay, formatName } from './expiry.view.ts';
 
-/* Lists of names that expire: a line a name, with what can be done about it in its menu. */
+/* Lists of expiring names: one line per name, with an action menu. */
 
-/** What waiting costs for a name of a list; empty where nothing is known. */
+/** Cost of waiting for a listed name; empty if unknown. */
 export type CostOf = (listed: ListedName) => readonly WaitingStep[];
 
-/** Names on one page of the list. */
 export const LIST_LENGTH = 20;
 
-/** One page of the expiring names, with buttons to the pages beside it. */
 export function expiringPage(
   page: ListPage,
   { days, offset, now }: { readonly days: number; readonly offset: number; readonly now: Date },
@@ -85,7 +83,7 @@ function urgency(listed: ListedName, costOf: CostOf): string {
   return due === undefined ? '' : `: ${whenText(due)}${priceText(due, costOf(listed))}`;
 }
 
-/** A name of a list: when, what can be done until when and for how much; then what is unusual, a line each. */
+/** Deadline, action and price; then warnings, one per line. */
 export function listedLines(
   listed: ListedName,
   waiting: readonly WaitingStep[],
@@ -98,7 +96,7 @@ export function listedLines(
     due === undefined
       ? [listed.deadline === undefined ? 'date unknown' : deletedText(listed.deadline)]
       : [
-          // Without a last day the moment of the deletion is an estimate.
+          // Without a last day, the deletion time is an estimate.
           deletedAt === undefined || (due.phase === 'redemption' && due.lastSafeDay === undefined)
             ? whenText(due)
             : `deleted ${day(deletedAt, now)}`,
@@ -126,11 +124,10 @@ export function listedLines(
   ]);
 }
 
-/** A name that was deleted and whose expiry nobody knows. */
 function deletedText({ action, until }: Deadline): string {
   if (action !== 'restore') return 'deleted, can’t be recovered';
   return `deleted, restore ${until === undefined ? 'now' : `by ${formatDay(until)}`}`;
 }
 
-/** Names of a list that is only looked through, as many as a message holds well. */
+/** Names in a read-only list, as many as fit a message. */
 export const LOOKED_THROUGH = 100;

@@ -23,11 +23,9 @@ import {
 } from '../kit/blocks.ts';
 import { formatLineIssue, formatWatchRefusal, headingsText } from './watch-list.view.ts';
 
-/*
- * The watch list as people see it: dates in words, pages of the list, the report of an import.
- */
+/* Texts of the watch list: dates, pages and import reports. */
 
-/** A calendar day, written out: `3 Mar 2027`. @param today leaves out the year of a day that is near it */
+/** `3 Mar 2027`. @param today omits the year of near days */
 export function formatDay(calendarDay: Day, today?: Day): string {
   return day(new Date(calendarDay), today === undefined ? undefined : new Date(today));
 }
@@ -45,12 +43,11 @@ const SOURCES = {
   person: 'entered by a person',
 } as const;
 
-/** Where a name's date comes from. */
 function formatSource({ domain }: ListedName): string {
   return domain.expiry === undefined ? 'date unknown' : SOURCES[domain.expiry.source];
 }
 
-/** When a name expires, and what speaks against the order; undefined where that tells nothing. */
+/** A name's expiry and any objection to the order; undefined: nothing to say. */
 export function termText(term: Term): string | undefined {
   switch (term.task) {
     case 'renew':
@@ -62,7 +59,7 @@ export function termText(term: Term): string | undefined {
   }
 }
 
-/** When a name expires, on one line of a card; undefined where that is said as a warning, or tells nothing. */
+/** Expiry as a card line; undefined if shown as a warning or unknown. */
 export function termLine(term: Term): string | undefined {
   if (term.task === 'create') return undefined;
   const { listed } = term;
@@ -78,7 +75,7 @@ export function termLine(term: Term): string | undefined {
     : `Deleted ${day(deletedAt)} · can be restored until ${formatDay(until)}`;
 }
 
-/** What speaks against an order by the dates of its name, a line each. */
+/** Objections to an order from its name's dates, one per line. */
 export function termWarnings(term: Term): string[] {
   const { listed } = term;
   if (listed === undefined) return [':warning: Expiry unknown: it isn’t on the watch list'];
@@ -132,7 +129,6 @@ const SHOWN_LINES = 40;
 const LINES_A_SECTION = 10;
 const SHOWN_BUTTONS = 5;
 
-/** What was taken from a pasted list, what was not, and why. */
 export function importReport(summary: ImportSummary): {
   readonly text: string;
   readonly blocks: KnownBlock[];
@@ -177,7 +173,6 @@ export function importReport(summary: ImportSummary): {
   return { text: `Imported: ${taken}.`, blocks };
 }
 
-/** Buttons for the domains of hosts that were not taken. */
 export function watchInstead(
   rejected: readonly { readonly issue: LineIssue }[],
   date?: string,
@@ -193,7 +188,6 @@ export function watchInstead(
   return actions('watch_instead', buttons);
 }
 
-/** The progress of an import. */
 export function importProgress(done: number, total: number): KnownBlock[] {
   const filled = Math.round((done / Math.max(total, 1)) * 20);
   return [
@@ -204,12 +198,11 @@ export function importProgress(done: number, total: number): KnownBlock[] {
   ];
 }
 
-/** A name inside a sentence. */
+/** Inside a sentence. */
 export function formatName(asciiName: string): string {
   return `*${escapeText(displayName(asciiName))}*`;
 }
 
-/** Who did something, with the reason if there is one. */
 export function byWhom(userId: string, reason: string | undefined): string {
   return `${mention(userId)}${reason === undefined ? '' : `: “${quote(reason, 500)}”`}`;
 }
@@ -218,14 +211,12 @@ export function expiringUsage(maxDays: number): string {
   return `Give a whole number of days up to ${maxDays}, such as \`/domain expiring 30\`.`;
 }
 
-/** Said instead of renewing by an old reminder. */
 export function renewedSinceText(name: string, until: Day): string {
   return `${formatName(name)} was renewed since this reminder and now expires on ${formatDay(until)}. To renew it anyway, use \`/domain renew ${name}\`.`;
 }
 
 export const NOTHING_TO_RENEW = 'Nothing in this digest is left to renew.';
 
-/** Said of a reminder whose name was taken off the watch list. */
 export function doNotRenewText(name: string): string {
   return `Don’t renew ${formatName(name)} now: it moved to another registrar without an order. Settle that first: \`/domain name ${escapeText(name)}\`.`;
 }
@@ -234,7 +225,7 @@ export function unwatchedSinceText(name: string): string {
   return `${formatName(name)} is no longer watched. \`/domain watch ${escapeText(name)}\` adds it again.`;
 }
 
-/** Which names a menu offers to renew. @param most how many become one order */
+/** @param most names per order */
 export function renewHint(found: number, most: number): string {
   return found > LIMITS.options
     ? `The first ${LIMITS.options} of ${found} names. One order takes at most ${most}; use another order for the rest.`

@@ -9,11 +9,9 @@ import { openForm } from '../open-form.ts';
 import { importProgress, importReport } from './expiry.view.ts';
 import { listIssueText } from './watch-list.view.ts';
 
-/*
- * Putting many names on the watch list at once.
- */
+/* Adding many names to the watch list. */
 
-/** Lists with more lines than this report their progress. */
+/** Longer lists report progress. */
 const SLOW_LINES = 1_000;
 
 const NAMES = 'names';

@@ -53,17 +53,12 @@ import {
 } from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/*
- * The buttons of the digest. A button carries the name, `reminder_renew_many` the digest's id; on a click everything
- * is read again.
- */
+/* Digest buttons. A button carries the name, `reminder_renew_many` the digest's id; a click reads everything again. */
 
-/** Longer values cannot be options of a menu. */
+/** Longer values can't be menu options. */
 const MAX_PICK = 150;
 
-/**
- * The channel of the order's card: the name's own channel, else the reminder channel, wherever the button was pressed.
- */
+/** Channel of the order's card: the name's channel, else the reminder channel, wherever the click was. */
 async function cardOrigin(call: Interaction, ownChannel: string | undefined): Promise<FormOrigin> {
   const { reminderChannel } = await call.context.savedSettings();
   return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
@@ -73,24 +68,21 @@ async function channelOf({ context, value }: ActionCall): Promise<string | undef
   return (await context.portfolio.find(value))?.channel;
 }
 
-/** A digest's id and destination: a channel, a person, or empty for the common channel. */
+/** Digest id and destination: a channel, a person, or empty for the common channel. */
 function placeOf(subject: string): { readonly digestId: string; readonly destination: string } {
   const [digestId = '', destination = ''] = subject.split('/');
   return { digestId, destination };
 }
 
-/**
- * The channel to which the digest was posted. A direct message does not count, because others could not decide about a
- * card there.
- */
+/** The digest's channel. Excludes direct messages: others couldn't decide on a card there. */
 function channelOfPlace(subject: string): string | undefined {
   const { destination } = placeOf(subject);
   return /^[CG]/.test(destination) ? destination : undefined;
 }
 
 /**
- * The thread that is told what was decided about a name: that of the digest. If only the owner got the digest, it is
- * the name's channel or the common one, because somebody else has to confirm.
+ * Thread for the decision: the digest's. If only the owner got it, the name's channel or the common one, because
+ * another person has to confirm.
  */
 async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
   if (call.channelId?.startsWith('D') === true) {
@@ -99,7 +91,7 @@ async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
   return { ...formOrigin(call, call.value), threadTs: call.threadTs ?? call.messageTs };
 }
 
-/** The digest stays as it was posted, so an old button must not pay for a renewal a second time. */
+/** Digests aren't updated, so an old button must not pay for a second renewal. */
 async function renewedSince(call: ActionCall): Promise<Message | undefined> {
   const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
     call.context.expiry.find(call.value),
@@ -135,7 +127,6 @@ async function openRenewMany(call: ActionCall): Promise<void> {
   await openForm(call, renewManyForm, origin, { period: '1' });
 }
 
-/** Shows every name of the digest, with all that its line has no room for. */
 async function showAll(call: ActionCall): Promise<void> {
   const { expiry, now } = call.context;
   const { digestId, destination } = placeOf(call.value);
@@ -167,13 +158,12 @@ const renewManyFields: Form<'renew_many'> = {
   fields: fieldsOf(renewed),
 };
 
-/** Renews the names that are ticked, of a digest or of a filter's results. */
 export const renewManyForm: FormFeature<'renew_many'> = {
   form: renewManyFields,
   refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
-    // A form from the portfolio carries its names, one from a digest the digest’s id.
+    // Portfolio forms carry names, digest forms the digest's id.
     const names =
       origin.subject === undefined
         ? await call.context.expiry.renewableAmong(linesIn(values['names']))
@@ -207,7 +197,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
       return { errors: errorsByField(fieldProblems(outcome.issues)) };
     }
     if (outcome.kind === 'open_already') {
-      // The other names stay ticked, so that an issue of one name does not make people tick the rest again.
+      // Other names stay ticked, so an error on one doesn't lose the selection.
       return {
         errors: {
           names: openAlreadyAtFieldText(
@@ -223,13 +213,13 @@ export const renewManyForm: FormFeature<'renew_many'> = {
   },
 };
 
-/** The snooze that is offered, if that many days are left. */
+/** Offered snooze, if enough days are left. */
 const SNOOZE_DAYS = 7;
 
 const snoozed = z.object({
   days: field(
     { label: 'Days', kind: 'number', range: { min: 1, max: MAX_SNOOZE_DAYS } },
-    // What is no number of days is refused with what is left of the name's time.
+    // Non-numbers get the error with the days left.
     GIVEN.transform(Number),
   ),
   reason: reasonField('Shown in the thread.'),
@@ -247,7 +237,7 @@ const snoozeForm: FormFeature<'snooze'> = {
   async render(call, origin, values) {
     const { subject: name = '' } = origin;
     const { daysLeft, until, action } = (await call.context.expiry.findListed(name))?.deadline ?? {};
-    // Where no end is known, or on the last day itself, no days are left to snooze.
+    // Without a known end, or on the last day, snoozing isn't possible.
     const max =
       daysLeft === undefined || daysLeft < 1 ? MAX_SNOOZE_DAYS : Math.min(daysLeft, MAX_SNOOZE_DAYS);
     const hint =
@@ -287,7 +277,7 @@ const lapseForm: FormFeature<'lapse'> = {
 
   async render(call, origin) {
     const name = origin.subject ?? '';
-    // Slack waits for the form, so nobody is asked.
+    // Slack waits for the form, so only stored data is used.
     const known = await knownOfLapse(call.context, name, call.context.names.impacts.stored(name, 'lapse'));
     return {
       intro: [section(lapseText(name)), ...lines([...known.impact, known.waiting !== '' && known.waiting])],
@@ -306,7 +296,6 @@ const lapseForm: FormFeature<'lapse'> = {
   },
 };
 
-/** Where a decision is told. */
 function placeIn({ channelId, threadTs }: FormOrigin) {
   return { channelId, threadTs };
 }

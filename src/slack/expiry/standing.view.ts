@@ -1,6 +1,6 @@
 import type { LifePhase } from '../../zones/lifecycle.ts';
 
-/* Where a name stands in its life, in the same words everywhere. */
+/* Lifecycle phase texts, used everywhere. */
 
 const PHASES: Readonly<Record<LifePhase, string>> = {
   registered: 'It’s registered.',
@@ -12,12 +12,12 @@ const PHASES: Readonly<Record<LifePhase, string>> = {
   deleted: '*It was deleted.* Only a paid restore recovers it; the deadline isn’t documented for its zone.',
 };
 
-/** Used in lists of a name whose dates say that it may be gone: only a deletion that was asked for is known to be one. */
+/** For lists: the dates suggest a deletion, but only a requested deletion is certain. */
 export const NO_DELETION_KNOWN = 'past its grace, no known deletion';
 
 /**
- * A sentence or two, in mrkdwn.
- * @param isAssumed the name counts as deleted out of caution
+ * One or two sentences, mrkdwn.
+ * @param isAssumed treated as deleted, as a precaution
  */
 export function formatStanding(phase: LifePhase, isAssumed: boolean): string {
   return isAssumed

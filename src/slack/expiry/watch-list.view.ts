@@ -4,11 +4,8 @@ import { csvIssueText } from '../kit/csv-issue.view.ts';
 import { truncate } from '../kit/mrkdwn.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 
-/*
- * Why something was not done on the watch list, and what to do. Plain text: a form shows it at a field.
- */
+/* Watch list errors and remedies. Plain text, for form fields. */
 
-/** Why nothing was changed on the watch list. */
 export function formatWatchRefusal(refusal: WatchRefusal): string {
   switch (refusal.code) {
     case 'not_watched':
@@ -28,7 +25,6 @@ export function formatWatchRefusal(refusal: WatchRefusal): string {
   }
 }
 
-/** Why a line of a pasted list was not taken. */
 export function formatLineIssue(issue: LineIssue): string {
   switch (issue.code) {
     case 'invalid_name':
@@ -56,13 +52,12 @@ export function formatLineIssue(issue: LineIssue): string {
 
 const SHOWN_HEADINGS = 10;
 
-/** Headings inside a sentence. */
+/** Inside a sentence. */
 export function headingsText(headings: readonly string[]): string {
   const shown = headings.slice(0, SHOWN_HEADINGS).map((heading) => `“${truncate(heading, 40)}”`);
   return [...shown, ...(headings.length > shown.length ? ['…'] : [])].join(', ');
 }
 
-/** Why nothing of a list was imported. */
 export function listIssueText(issue: ListIssue): string {
   return `Line ${issue.line}: ${whyRefused(issue)} Nothing was imported.`;
 }

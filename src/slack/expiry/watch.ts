@@ -14,9 +14,7 @@ import {
 } from './watch.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/*
- * Putting one name on the watch list, and taking it off.
- */
+/* Adding and removing one watched name. */
 
 async function runWatch(call: Interaction, words: readonly string[]): Promise<void> {
   const [name, date, ...rest] = words;
@@ -40,7 +38,6 @@ async function runWatch(call: Interaction, words: readonly string[]): Promise<vo
   );
 }
 
-/** What the DNS shows of a name whose registry tells no dates. */
 async function dnsOf({ context }: Interaction, name: string): Promise<KnownName | undefined> {
   return context.names.known(name).catch((err: unknown) => {
     context.log.warn({ err, name }, 'looking up a name whose registry publishes no dates');

@@ -10,13 +10,13 @@ import { DATE_OF_A_PERSON, datelessSentences } from './dateless.view.ts';
 import { formatDay, formatName, watchInstead } from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/* What is said of a name that was put on the watch list, or taken off it. */
+/* Texts after adding or removing a name. */
 
 export const WATCH_USAGE =
   'Give one name, and its expiry if you know it, such as `/domain watch cafe.rest 2027-03-01`. Several names: `/domain import`.';
 export const UNWATCH_USAGE = 'Give one name, such as `/domain unwatch cafe.rest`.';
 
-/** @param date as typed; it goes along with the domain that is offered instead */
+/** @param date as typed; passed on to the suggested domain */
 export function notWatchedMessage(refusal: WatchRefusal, date: string | undefined): Message {
   const text = `Nothing was added to the watch list. ${escapeText(formatWatchRefusal(refusal))}`;
   return message(text, [
@@ -29,26 +29,22 @@ export function unwatchedText(name: string): string {
   return `${formatName(name)} is no longer watched and gets no reminders. \`/domain watch ${name}\` adds it again.`;
 }
 
-/** Whether neither the registry nor a person tells when a name expires. */
+/** Neither registry nor people provide an expiry date. */
 export function isUndated(domain: WatchedDomain): boolean {
   return isDateless(domain) && domain.expiry === undefined;
 }
 
-/** A name that was put on the watch list. */
 export interface Watched {
   readonly domain: WatchedDomain;
   readonly wasWatched: boolean;
-  /** The last day on which it is paid for, where one is known. */
   readonly lastDay: Day | undefined;
-  /** What the DNS shows of a name whose registry tells no dates. */
   readonly dns: KnownName | undefined;
-  /** A date that was typed, where the registry tells one. */
+  /** A typed date, ignored because the registry publishes one. */
   readonly dateNotTaken: Date | undefined;
   readonly hasReminders: boolean;
   readonly now: Date;
 }
 
-/** That a name is on the watch list, and what is known of its expiry. */
 export function watchedText(watched: Watched): string {
   const { domain, wasWatched, dns, dateNotTaken, hasReminders } = watched;
   return present([

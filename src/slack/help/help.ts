@@ -14,12 +14,9 @@ import { type HelpReader, helpFor, helpForAll, helpOverview, unknownCommand } fr
  * Help.
  */
 
-/** How long help waits to learn who reads it. Help is needed most while something is down. */
+/** Longest wait for the reader's data. Help matters most during an outage. */
 const READER_MS = 800;
-/**
- * The reader when Slack or the database does not answer in time: most people are linked and are no
- * admins.
- */
+/** Fallback on a timeout: most people are linked and no admins. */
 const ANYBODY: HelpReader = { isLinked: true, isAdmin: false };
 
 async function readerOf(call: Interaction): Promise<HelpReader> {
@@ -39,7 +36,6 @@ async function readerOf(call: Interaction): Promise<HelpReader> {
   return Promise.race([known, sleep(READER_MS, ANYBODY, { ref: false })]);
 }
 
-/** @param listCommands all subcommands, help among them */
 export function createHelp(listCommands: () => readonly NamedCommand[]) {
   const help = {
     usage: 'help [SUBCOMMAND]',
@@ -48,7 +44,7 @@ export function createHelp(listCommands: () => readonly NamedCommand[]) {
     async run(call: CommandCall) {
       const commands = listCommands();
       const [word] = call.words;
-      // Help changes nothing, so it is acknowledged before the reader is known.
+      // Help changes nothing, so it acknowledges at once.
       call.acknowledge();
       if (word === undefined) return call.respond(helpOverview(commands, await readerOf(call)));
       if (word.toLowerCase() === 'all') return call.respond(helpForAll(commands, await readerOf(call)));

@@ -16,18 +16,17 @@ import { NOT_TOLD } from '../names/rules.view.ts';
 
 type Described = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs'>;
 
-/** What decides which subcommands the reader can use. */
+/** Decides which subcommands the reader can use. */
 export interface HelpReader {
   readonly isLinked: boolean;
-  /** Without an account of their own they ask with the team's. */
+  /** Lets people without an own account order. */
   readonly hasTeamAccount?: boolean;
   readonly isAdmin: boolean;
 }
 
-/** The group of subcommands that no group below names, which are the tasks. */
 const EVERYDAY = 'Everyday';
 
-/** Subcommands by what people look for, in the order in which help shows them. */
+/** Ordered as shown. */
 export const HELP_GROUPS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
   { title: EVERYDAY, names: [] },
   {
@@ -52,7 +51,6 @@ export function groupOf({ name }: Pick<Described, 'name'>): string {
   return HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
 }
 
-/** The groups, with the commands that fit. */
 function groupsOf(commands: readonly Described[], fits: (command: Described) => boolean): Group[] {
   const place = ({ name }: Described) => HELP_GROUPS.flatMap(({ names }) => names).indexOf(name);
   return HELP_GROUPS.map(({ title }) => ({
@@ -68,7 +66,7 @@ function canUse({ needs }: Described, reader: HelpReader): boolean {
   return !lacksAccount(needs, reader);
 }
 
-/** Whether somebody has to link an account before they can use a subcommand. */
+/** Whether the subcommand needs an account first. */
 function lacksAccount(needs: Needs, { isLinked, hasTeamAccount = false }: HelpReader): boolean {
   return !isLinked && (needs === 'linked' || (needs === 'account' && !hasTeamAccount));
 }
@@ -108,7 +106,7 @@ export function helpOverview(commands: readonly Described[], reader: HelpReader)
   ]);
 }
 
-/** Every subcommand on a line. Those that the reader cannot use yet come last. */
+/** One line per subcommand; unusable ones last. */
 export function helpForAll(commands: readonly Described[], reader: HelpReader): Message {
   const usable = groupsOf(commands, (command) => canUse(command, reader));
   const linked = commands.filter((command) => lacksAccount(command.needs, reader));
@@ -135,7 +133,6 @@ const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
   admin: 'For admins only.',
 };
 
-/** One subcommand with an example. */
 export function helpFor({ usage, summary, example, needs }: Described): Message {
   return textMessage(
     [`*\`/domain ${usage}\`*`, `${summary}.`, `For example: \`${example}\``, NEEDS[needs]]
@@ -144,7 +141,6 @@ export function helpFor({ usage, summary, example, needs }: Described): Message 
   );
 }
 
-/** The answer to a subcommand that does not exist. */
 export function unknownCommand(word: string, near: string | undefined): Message {
   return textMessage(
     `${near === undefined ? 'There’s no such subcommand.' : `${code(`/domain ${word}`)} doesn’t exist. Did you mean ${code(`/domain ${near}`)}?`} \`/domain help\` lists everything.`,

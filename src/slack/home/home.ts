@@ -14,16 +14,11 @@ import { withPlainView } from '../outbound/fallback.ts';
 import { okResponse } from '../outbound/web.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from './home.view.ts';
 
-/*
- * The bot's Home tab, for the person who opens it.
- */
+/* The bot's Home tab. */
 
-/**
- * The number of orders read for one part of the tab. Numbers beyond what is shown are counted from these.
- */
+/** Orders read per part. Counts beyond what is shown come from these. */
 const READ = 100;
 
-/** Publishes a person's Home tab; again later where Slack does not take it now. */
 export function publishHome(context: SlackContext, userId: string): Promise<void> {
   return context.homeTabs.run(userId, () => publish(context, userId));
 }
@@ -74,7 +69,6 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
 
 const OPEN = ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'] as const;
 
-/** The orders that wait for a person, with the briefings of those that are shown. */
 async function decisionsOf(context: SlackContext, userId: string, admin: boolean) {
   const { store } = context.orders;
   const [pending, unknown, toReview] = await Promise.all([
@@ -82,9 +76,9 @@ async function decisionsOf(context: SlackContext, userId: string, admin: boolean
     store.list({ viewer: 'system', states: ['UNKNOWN'], limit: READ }),
     admin ? store.list({ viewer: 'system', isReviewOpen: true, limit: READ }) : [],
   ]);
-  // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
+  // Admins see every unreadable group; others only those they may belong to.
   const waiting = await waitingFor(context.orders, userId, [...pending, ...unknown], { allGroups: admin });
-  // The longest waiting comes first.
+  // Longest wait first.
   const toDecide = waiting.isApprover ? waiting.toDecide.toReversed() : undefined;
   const shown = toDecide?.slice(0, HOME_LENGTH) ?? [];
   return {
@@ -101,13 +95,11 @@ async function decisionsOf(context: SlackContext, userId: string, admin: boolean
   };
 }
 
-/** The names that expire next, and which of them a mandate renews. */
 async function expiringNext(context: SlackContext) {
   const next = await context.expiry.expiringNext(HOME_LENGTH);
   return { next, renewals: await renewalDaysOf(context, next) };
 }
 
-/** What was spent this month and how the budgets stand, for admins. */
 async function moneyOf({ prices, spending, budgets, directory, now }: SlackContext, userId: string) {
   const today = utcDay(now());
   const span = readSpan(today.slice(0, 7));

@@ -67,44 +67,37 @@ import { briefText, showWhole } from '../orders/statement.view.ts';
  * The Home tab.
  */
 
-/** The content of one person's Home tab. */
 export interface HomeData {
-  /** The account the person works with. */
   readonly account: Account | undefined;
-  /** What a person without an account of their own asks with. */
+  /** Used by people without an own account. */
   readonly teamAccount?: Account | undefined;
   readonly isAdmin: boolean;
-  /** What has happened to names and nobody has explained, the latest first. */
+  /** Unexplained incidents, latest first. */
   readonly incidents: readonly ListedIncident[];
-  /** Approver groups whose members Slack does not tell, as far as they matter to the person. */
+  /** Approver groups Slack doesn't resolve, if relevant to the person. */
   readonly unreadableGroups: readonly string[];
-  /** Undefined for people who are no approvers. */
+  /** Undefined for non-approvers. */
   readonly toDecide: readonly Order[] | undefined;
-  /** The briefings of those that are shown, by order id. */
   readonly briefings: ReadonlyMap<string, Briefing>;
-  /** Orders whose outcome an approver has to settle. */
+  /** Orders with an unknown outcome. */
   readonly toResolve: readonly Order[];
-  /** Orders that an admin approved alone in an emergency, whose review is open; empty for people who are no admins. */
+  /** Emergency approvals with an open review; empty for non-admins. */
   readonly toReview: readonly { readonly order: Order; readonly canSignOff: boolean }[];
-  /** Who stands in for the person, who is away. */
+  /** Stand-in of the absent person. */
   readonly standIn: StandIn | undefined;
-  /** For whom the person stands in. */
+  /** People this person stands in for. */
   readonly standsInFor: readonly StandIn[];
-  /** The person's own open orders. */
   readonly open: readonly Order[];
-  /** The names that expire next, soonest first. */
+  /** Soonest first. */
   readonly next: readonly ListedName[];
-  /** On which day mandates renew names among these. */
   readonly renewals: RenewalDays;
-  /** How many names expire in each month. */
   readonly months: readonly MonthCount[];
-  /** Mandates in force that the person asked for or gave. */
+  /** Active mandates the person requested or granted. */
   readonly mandates?: readonly MandateInForce[] | undefined;
-  /** What the team spends; undefined for people who are not admins. */
+  /** Undefined for non-admins. */
   readonly money?: HomeMoney | undefined;
 }
 
-/** What was spent this month, and how the budgets stand. */
 export interface HomeMoney {
   /** YYYY-MM */
   readonly month: string;
@@ -114,12 +107,12 @@ export interface HomeMoney {
   readonly locale: string;
 }
 
-/** The most orders or names in one part of the tab. */
+/** Most orders or names per part. */
 export const HOME_LENGTH = 10;
-/** The same where all parts together would have more blocks than Slack takes. */
+/** Used if all parts together exceed Slack's block limit. */
 const SHORT_LENGTH = 5;
 
-/** The Home tab of a member of the workspace. */
+/** For members of the workspace. */
 export function homeBlocks(data: HomeData): KnownBlock[] {
   const blocks =
     data.account === undefined && data.teamAccount === undefined ? firstStepsBlocks : memberBlocks;
@@ -127,7 +120,7 @@ export function homeBlocks(data: HomeData): KnownBlock[] {
   return full.length > LIMITS.viewBlocks ? blocks(data, SHORT_LENGTH) : full;
 }
 
-/** @param length the most orders in one part */
+/** @param length most orders per part */
 function memberBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
@@ -149,14 +142,13 @@ function memberBlocks(data: HomeData, length: number): KnownBlock[] {
 const SETTINGS_BUTTON = button('home_settings', 'Settings', 'settings');
 const LINK_BUTTON = button('home_link', 'Link your account', 'link', { style: 'primary' });
 
-/** Whose account the person's orders go out with. */
 function worksAs({ account, teamAccount }: HomeData): string {
   return account === undefined
     ? `You have no account of your own. Your approved orders use the *team’s account*${teamAccount === undefined ? '' : `, ${code(accountName(teamAccount))}`}.`
     : `Your account: ${code(accountName(account))}, ${formatContext(account.context)}. Change it with \`/domain use\`.`;
 }
 
-/** For people without an account: what waits for them, then how to begin. */
+/** Without an account: pending orders, then first steps. */
 function firstStepsBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
@@ -196,7 +188,6 @@ function openPart(orders: readonly Order[], length: number): KnownBlock[] {
   );
 }
 
-/** The Home tab of somebody from another workspace. */
 export function strangerBlocks(): KnownBlock[] {
   return [
     header('Domain Steward'),
@@ -204,7 +195,7 @@ export function strangerBlocks(): KnownBlock[] {
   ];
 }
 
-/** The Home tab while some of its content cannot be read. */
+/** Shown while some content can't be read. */
 export function unavailableBlocks(reference: string): KnownBlock[] {
   return [
     header('Domain Steward'),
@@ -214,13 +205,12 @@ export function unavailableBlocks(reference: string): KnownBlock[] {
   ];
 }
 
-/** What is unusual stands before everything that waits. */
+/** Incidents come before everything pending. */
 const INCIDENTS_SHOWN = 3;
 function incidentPart({ incidents }: HomeData): KnownBlock[] {
   return firstIncidents(incidents, INCIDENTS_SHOWN);
 }
 
-/** The absences that concern the person. */
 function standInPart({ standIn, standsInFor }: HomeData): KnownBlock[] {
   return lines([
     standIn !== undefined &&
@@ -229,7 +219,7 @@ function standInPart({ standIn, standsInFor }: HomeData): KnownBlock[] {
   ]);
 }
 
-/** Says what is missing, and why to those who can do something about it. */
+/** Explains missing data to people who can fix it. */
 function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): KnownBlock[] {
   if (unreadableGroups.length === 0) return [];
   const groups = unreadableGroups.map(mentionApprover).join(' and ');
@@ -243,18 +233,15 @@ function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): Know
   return [context(said.join(' '))];
 }
 
-/** A list of orders in the tab. */
 interface Part {
   readonly title: string;
-  /** The blocks of each order. */
   readonly entries: readonly (readonly KnownBlock[])[];
-  /** Said where there are no orders; without it the whole part is left out then. */
+  /** Text without orders; undefined: the part is left out. */
   readonly none?: string;
-  /** The command that shows all of them. */
   readonly more: string;
 }
 
-/** @param length the most entries that are shown */
+/** @param length most entries shown */
 function part({ title, entries, none, more }: Part, length: number): KnownBlock[] {
   if (entries.length === 0) return none === undefined ? [] : [divider, header(title), section(none)];
   const left = entries.length - length;
@@ -266,7 +253,7 @@ function part({ title, entries, none, more }: Part, length: number): KnownBlock[
   ]);
 }
 
-/** Empty for people who are no approvers. */
+/** Empty for non-approvers. */
 function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBlock[] {
   if (toDecide === undefined) return [];
   return part(
@@ -280,7 +267,7 @@ function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBl
   );
 }
 
-/** An order to decide about. What does not stand here whole is looked at first, and approved there. */
+/** Orders that don't fit are opened first and approved there. */
 function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[] {
   const entry = section(decisionText(order, briefing));
   const statement = order.bulk === undefined ? briefing?.statement : undefined;
@@ -312,7 +299,7 @@ function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] 
   );
 }
 
-/** Whether an order costs money, where no price says so; that it does not is no news. */
+/** Says that an unpriced order costs money; free orders need no mention. */
 function moneyWords(order: Order): string[] {
   switch (taskNamed(order.task).charge(order.items.map(({ name }) => name))) {
     case 'yes':
@@ -340,7 +327,7 @@ function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] 
   );
 }
 
-/** The entry of an order shows these in words of its own. Findings are about rows, which *Look at it* shows. */
+/** Covered by other words of the entry. Findings concern rows, which *Look at it* shows. */
 const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   'price',
   'account',
@@ -349,7 +336,7 @@ const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   'impact',
 ]);
 
-/** The worst of the impact; all of it once it has changed. */
+/** The worst impact; all of it after a change. */
 function impactShown(briefing: Briefing): string[] {
   const { impact } = briefing;
   if (impact === 'none') return [];
@@ -359,7 +346,7 @@ function impactShown(briefing: Briefing): string[] {
     : [worstImpactLine(impact.latest)];
 }
 
-/** What an approver has to know, as on the card but in few lines. */
+/** Like the card, in fewer lines. */
 function decisionText(order: Order, briefing: Briefing | undefined): string {
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
   const { cost, budgets } = briefing ?? {};
@@ -389,10 +376,10 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
   ]).join('\n');
 }
 
-/** The most requirements of an order in a list. */
+/** Most requirements per listed order. */
 const SHOWN_REQUIREMENTS = 3;
 
-/** Whose approval it needed by which rule when it was asked for; empty where only the settings say so. */
+/** Approvers by rule, as of the request; empty if only the settings apply. */
 function ruleLines({ demand }: Order): string[] {
   if (!isRuled(demand)) return [];
   const shown = demand.requirements
@@ -405,7 +392,7 @@ function ruleLines({ demand }: Order): string[] {
   return left === 0 ? shown : [...shown, `Needs the approvals of ${count(left, 'more rule')}`];
 }
 
-/** What the team spends. Empty while nothing was bought and there is no budget. */
+/** Empty without purchases and budgets. */
 function moneyPart(money: HomeMoney | undefined): KnownBlock[] {
   if (money === undefined || (money.spent.names === 0 && money.budgets.length === 0)) return [];
   const { month, spent, budgets, locale } = money;
@@ -455,7 +442,7 @@ const TO_DO: Readonly<Record<Deadline['action'], string>> = {
   none: 'Nothing',
 };
 
-/** The days that are left, what can be done about a name or will be, and when that or the name ends. */
+/** Days left, actions or scheduled renewal, and their deadline. */
 function deadlineCells({ domain, deadline }: ListedName, renewals: RenewalDays): readonly string[] {
   if (deadline === undefined) return ['', 'Date unknown', ''];
   const { action, until, daysLeft, phase } = deadline;

@@ -1,19 +1,18 @@
 import { count, section, textMessage } from '../kit/blocks.ts';
 import { noticeView } from '../kit/form.ts';
 
-/* What people are told of a delivery as such: who may use the bot, and how long it takes. */
+/* Texts about a delivery itself: access and delays. */
 
 export const SLOW = textMessage('This takes longer than usual. I’ll answer here.');
 
-/** Said when the delivery was acknowledged late and the handler itself says nothing. */
+/** Used if acknowledged late and the handler says nothing. */
 export const DONE = textMessage('Done.');
 
-/** Said to people of other workspaces. */
 export const NOT_A_MEMBER = textMessage(
   'Only members of this workspace can use Domain Steward. Ask a member to do it for you.',
 );
 
-/** The same where the other workspaces of the organisation are let in. */
+/** For organizations whose other workspaces are allowed. */
 export const NOT_OF_THE_ORGANISATION = textMessage(
   'Only members of this organization can use Domain Steward, without guests. Ask a member to do it for you.',
 );
@@ -23,7 +22,7 @@ export const ADMIN_UNKNOWN = textMessage(
   'Slack doesn’t confirm that you’re an admin. Try again in a minute.',
 );
 
-/** @param orderId of the order whose card it is */
+/** @param orderId of the card's order */
 export function retiredMessage(link: string | undefined, orderId: string | undefined) {
   const current = link === undefined ? [] : [`the <${link}|current message>`];
   const command = orderId === undefined ? [] : [`\`/domain order ${orderId}\``];
@@ -39,11 +38,11 @@ export const tooManyMessage = (seconds: number) =>
     `Too many commands and clicks within a minute, so this one was ignored. Try again in ${count(seconds, 'second')}.`,
   );
 
-/** Shown for a form that another release of the bot opened. */
+/** For a form opened by another release. */
 export const UNKNOWN_FORM = noticeView('Domain Steward', [
   section('This form is out of date, so nothing was done. Open it again, then submit it.'),
 ]);
 
-/** Shown in the place of a form whose outcome takes longer. */
+/** Shown while a form's outcome takes longer. */
 export const CHECKING = section(':hourglass_flowing_sand: Checking. The result appears here.');
 export const ANSWERED_ELSEWHERE = section('Done. The answer is in the channel, visible only to you.');

@@ -11,8 +11,8 @@ const KINDS = z.union([
 ]);
 
 /**
- * Measures how long Slack waits for us, from the moment Bolt has checked a delivery.
- * @param acknowledged called with the kind of delivery and the seconds that passed
+ * Measures Slack's wait after Bolt has verified a delivery.
+ * @param acknowledged called with the delivery's kind and seconds
  */
 export function measureAcknowledgements(
   app: App,
@@ -32,22 +32,21 @@ export function measureAcknowledgements(
   };
 }
 
-/** The acknowledgement of one delivery. It tells Slack that what the delivery asked for is kept. */
 export interface Acknowledgement {
-  /** Gives it. Further calls do nothing, and the caller sees no error. */
+  /** Further calls do nothing. Never throws. */
   give(): void;
-  /** Whether it was given because time ran out: then nobody has told the person yet what became of the delivery. */
+  /** Acknowledged on timeout, so the person has no outcome yet. */
   readonly isLate: boolean;
-  /** When the delivery arrived, in milliseconds of `performance.now`. */
+  /** In ms of `performance.now`. */
   readonly arrivedAt: number;
 }
 
-/** An acknowledgement is given after this at the latest: Slack gives up after 3 s. */
+/** Slack gives up after 3 s. */
 export const ACKNOWLEDGE_WITHIN_MS = 2_000;
 
-/** An acknowledgement that gives itself when time runs out, whatever the work on the delivery waits for. */
+/** Acknowledges on timeout, whatever the work waits for. */
 export function createAcknowledgement(ack: () => Promise<void>, log: Log): Acknowledgement {
-  // Bolt's objects for the delivery are released as soon as it is acknowledged.
+  // Releases Bolt's objects once acknowledged.
   let pending: (() => Promise<void>) | undefined = ack;
   let isLate = false;
   const arrivedAt = performance.now();

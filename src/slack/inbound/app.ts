@@ -15,27 +15,25 @@ import { createWorkTracker, type WorkTracker } from './work-tracker.ts';
 export interface SlackApp {
   /** Handles Slack's signed requests; undefined in Socket Mode. */
   readonly requestListener: RequestListener | undefined;
-  /** Starts taking deliveries. */
   start(): Promise<void>;
-  /** Whether deliveries can arrive. */
   connected(): boolean;
   /**
-   * Stops taking deliveries and waits for those under way.
-   * @returns false when `timeoutMs` was not enough
+   * Stops taking deliveries and waits for pending ones.
+   * @returns false on timeout
    */
   stop(timeoutMs: number): Promise<boolean>;
 }
 
-/** Joins Bolt and the features: each delivery goes to its feature, and all work under way is tracked. */
+/** Connects Bolt and features: routes each delivery and tracks pending work. */
 export function createSlackApp(options: {
   readonly context: SlackContext;
   readonly botToken: Secret;
   readonly botUserId: string;
   readonly apiUrl: string | undefined;
   readonly mode: SlackMode;
-  /** Called with the kind of each delivery and the seconds until its acknowledgement, for metrics. */
+  /** For metrics: called with each delivery's kind and seconds until acknowledgement. */
   readonly acknowledged?: (kind: string, seconds: number) => void;
-  /** Commands, shortcuts and presses per person and minute; 600 when left out. */
+  /** Commands, shortcuts and clicks per person and minute; undefined: 600. */
   readonly commandsPerMinute?: number | undefined;
 }): SlackApp {
   const { context, mode } = options;
@@ -51,14 +49,13 @@ export function createSlackApp(options: {
   });
   const processEvent = app.processEvent.bind(app);
   app.processEvent = async (event) => {
-    // Bolt acknowledges an event before any listener sees it.
+    // Bolt acknowledges an event before any listener runs.
     await takeIn(context, tracker, event.body);
     await processEvent(event);
   };
   measureAcknowledgements(app, options.acknowledged ?? (() => undefined));
 
-  // A listener keeps only the body and the acknowledgement, so that the rest of Bolt's objects can be
-  // collected.
+  // Listeners keep only body and acknowledgement, so Bolt's other objects can be collected.
   const { onCommand, onButton, onShortcut, onGlobalShortcut, onForm } = createDeliveryHandlers(
     context,
     tracker,
@@ -84,7 +81,7 @@ export function createSlackApp(options: {
       const begunAt = performance.now();
       if (!isStopping) {
         isStopping = true;
-        // A delivery over a socket is acknowledged over it, so the socket stays open for that.
+        // Socket deliveries are acknowledged over the socket, so it stays open.
         if (mode.kind === 'socket') await tracker.settled(Math.min(ACKNOWLEDGE_WITHIN_MS, timeoutMs));
         await receiver.stop();
       }
@@ -93,7 +90,7 @@ export function createSlackApp(options: {
   };
 }
 
-/** Handles an event about people and groups. Resolves when it is committed, or has taken too long. */
+/** Handles events about people and groups. Resolves after the commit, or on timeout. */
 async function takeIn(context: SlackContext, { track }: WorkTracker, body: unknown): Promise<void> {
   const announced = announcement.safeParse(body).data;
   if (announced?.team_id !== context.teamId) return;
@@ -103,13 +100,12 @@ async function takeIn(context: SlackContext, { track }: WorkTracker, body: unkno
     const { user } = event;
     context.directory.forgetPerson(user.id);
     if (isFullMember(user, context)) return;
-    // If this fails, the daily look finds the person.
+    // On failure, the daily check finds the person.
     const offboarded = track('offboarding', () => context.offboard(user.id));
     await Promise.race([offboarded, sleep(ACKNOWLEDGE_WITHIN_MS, undefined, { ref: false })]);
   }
 }
 
-/** Shows the Home tab to whoever opened it. */
 function showHome(context: SlackContext, { track }: WorkTracker, event: unknown): void {
   void track('home', async () => {
     const payload = homePayload.parse(event);

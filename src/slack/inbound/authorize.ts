@@ -21,17 +21,16 @@ import type { Acknowledgement } from './acknowledgement.ts';
 import { errorMessage } from './error-message.ts';
 import { respond, respondBefore, respondWithRetries } from './respond.ts';
 
-/** Something that a person did in Slack: what all kinds of deliveries have in common. */
 export interface Delivery {
   readonly userId: string;
-  /** The person's own workspace, if Slack's signed request names it. */
+  /** The person's workspace, if Slack's signed request names it. */
   readonly homeTeamId: string | undefined;
   readonly channelId: string | undefined;
   readonly threadTs: string | undefined;
   readonly triggerId: string;
-  /** Whether it was done in a modal, on top of which another one can be opened. */
+  /** Done in a modal, on top of which another can open. */
   readonly isInModal: boolean;
-  /** The same when Slack delivers it again. */
+  /** Stays the same when Slack redelivers. */
   readonly deliveryId: string;
   readonly responseUrl: string | undefined;
   readonly acknowledgement: Acknowledgement;
@@ -39,18 +38,14 @@ export interface Delivery {
 
 const openedView = okResponse.extend({ view: z.object({ id: z.string() }) });
 
-/** After this time a person is told that it takes longer. */
+/** After this, the person is notified of the delay. */
 const SLOW_MS = 2_500;
 
-/** A person of whom nothing is known yet. */
 function notAMember(userId: string): Person {
   return { id: userId, isMember: false, isAdmin: false, isConfirmed: false };
 }
 
-/**
- * Creates the interaction that answers a person. It grants nothing: {@link authorize} decides what they may
- * do.
- */
+/** Creates the interaction for a reply. Grants nothing: {@link authorize} decides. */
 export function interaction(
   context: SlackContext,
   delivery: Delivery,
@@ -65,7 +60,7 @@ export function interaction(
     acknowledgement.give();
     const message = typeof said === 'string' ? textMessage(said) : said;
     const to = { person, channelId, threadTs, responseUrl };
-    // A click on Home has no place but a direct message. When Slack doesn't take that, a modal says it.
+    // A click on Home can only be answered by direct message; if Slack refuses that, in a modal.
     const isOnHome = triggerId !== undefined && responseUrl === undefined && (channelId ?? '') === '';
     if (isOnHome) {
       if (await respondBefore(context, to, message, acknowledgement.arrivedAt + TELL_WITHIN_MS)) return;
@@ -112,7 +107,7 @@ export function interaction(
   };
 }
 
-/** Shows a message in a modal. @returns false if Slack refuses it or the modal shows only a part */
+/** @returns false if Slack refuses it or the modal can't show all of it */
 async function isShownWhole(message: Message, show: (view: ModalView) => Promise<unknown>): Promise<boolean> {
   return show(noticeView('Domain Steward', asSections(message))).then(
     () => message.blocks.every(({ type }) => type === 'section'),
@@ -120,16 +115,15 @@ async function isShownWhole(message: Message, show: (view: ModalView) => Promise
   );
 }
 
-/** Leaves time to open a modal within the 3 s of a trigger. */
+/** Leaves time to open a modal within a trigger's 3 s. */
 const TELL_WITHIN_MS = 1_700;
 
-/** Slack takes a trigger for 3 s from what the person did; some of that passes on the way here and back. */
+/** A trigger lives 3 s from the action, minus both ways of network time. */
 const TRIGGER_MS = 2_700;
 
 /**
- * Makes a call that spends a trigger. Where Slack limits it, it is made again as soon as Slack allows, while the trigger
- * lives.
- * @param arrivedAt when the delivery with the trigger arrived, in milliseconds of `performance.now`
+ * Makes a call that uses a trigger. Retries rate limits while the trigger lives.
+ * @param arrivedAt of the delivery, in ms of `performance.now`
  */
 async function withinTrigger<T>(arrivedAt: number, call: () => Promise<T>): Promise<T> {
   for (;;) {
@@ -158,7 +152,7 @@ async function notLinked({ context, person, orderAccount }: Interaction): Promis
   return isAdmin(context, person) ? NOT_LINKED_ADMIN : NOT_LINKED;
 }
 
-/** Finds out who somebody is and whether they may do something that has needs; else what to say to them. */
+/** Identifies a person and checks preconditions; returns the refusal otherwise. */
 export async function authorize(
   context: SlackContext,
   delivery: Delivery,
@@ -172,7 +166,7 @@ export async function authorize(
 }
 
 /**
- * Runs what somebody asked for, if they may do it. They get an answer in any case.
+ * Runs an authorized action. The person always gets an answer.
  * @param activity for the log
  */
 export async function handle(
@@ -190,7 +184,7 @@ export async function handle(
       return say(...said);
     };
   const slow = setTimeout(() => {
-    // It is only said while there is no answer yet.
+    // Only if there is no answer yet.
     if (!hasSpoken)
       void respond(context, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
   }, SLOW_MS);
@@ -204,7 +198,7 @@ export async function handle(
       respondIfLate: noting(call.respondIfLate),
       open: noting(call.open),
     });
-    // Every delivery that was acknowledged late gets an answer.
+    // Every late delivery gets an answer.
     if (!hasSpoken) await call.respondIfLate(DONE);
   } catch (error) {
     await answer.respond(errorMessage(context.log, error, activity));

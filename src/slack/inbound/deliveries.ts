@@ -30,18 +30,17 @@ import {
 import { submitForm } from './submission.ts';
 import type { WorkTracker } from './work-tracker.ts';
 
-/* Takes what people do in Slack to the feature that handles it. */
+/* Routes deliveries to features. */
 
-/** A delivery as Bolt passes it. */
 interface Delivered {
   readonly body: unknown;
   readonly ack: () => Promise<void>;
 }
 
-/** People do not type or press ten times a second. A program that does must not keep the bot from everybody else. */
+/** No person types or clicks ten times a second; a program must not block the bot for others. */
 const COMMANDS_PER_MINUTE = 600;
 
-/** @param commandsPerMinute commands, shortcuts and presses per person */
+/** @param commandsPerMinute commands, shortcuts and clicks per person */
 export function createDeliveryHandlers(
   context: SlackContext,
   { track, runInBackground }: WorkTracker,
@@ -85,8 +84,8 @@ export function createDeliveryHandlers(
 }
 
 /**
- * Records the card of an order that a delivery shows. Where the answer to its posting was lost, the bot learns only here
- * where it stands, and brings it up to date from now on.
+ * Records an order's card shown in a delivery. If the reply to its posting was lost, the bot learns its place here
+ * and updates it from then on.
  */
 async function adoptShownCard(
   { adoptCard }: SlackContext,
@@ -97,7 +96,7 @@ async function adoptShownCard(
   await adoptCard(orderId, { channelId: channel.id, ts: message.ts, shownTo: user.id });
 }
 
-/** The answer to a button in a message that Slack doesn't let us edit any more; undefined in any other message. */
+/** Answers a button in a message Slack no longer lets us edit; undefined for other messages. */
 async function answerForRetired(
   call: Interaction,
   { channel, message }: z.infer<typeof actionPayload>,
@@ -108,20 +107,18 @@ async function answerForRetired(
   if (found === undefined) return undefined;
   call.acknowledge();
   const { subject, current } = found;
-  // A direct message opens for its own person only.
+  // A direct message link works only for its own person.
   const isReadable = current !== undefined && (current.channelId === channel.id || !isDirect(current));
   const link = isReadable ? await permalinkOf(web, current) : undefined;
   return retiredMessage(link, subject.kind === 'order' ? subject.id : undefined);
 }
 
-/** Handles deliveries whose number per person is limited. */
 type HandleLimited = (
   delivery: Delivery,
   what: { readonly needs: Needs; readonly activity: string },
   run: (call: Interaction) => Promise<void>,
 ) => Promise<void>;
 
-/** Hands what a delivery says to a feature. */
 type Runner<Result> = (
   handleLimited: HandleLimited,
   body: unknown,
@@ -131,7 +128,7 @@ type Runner<Result> = (
 function createLimitedHandler(context: SlackContext, commandsPerMinute: number): HandleLimited {
   const commands = createLimiter(commandsPerMinute, MINUTE_MS);
 
-  /** @returns what to say to somebody over the limit; undefined below it */
+  /** @returns the refusal over the limit, else undefined */
   function isOverLimit(userId: string): Message | undefined {
     const seconds = commands.take(userId);
     if (seconds === undefined) return undefined;
@@ -173,7 +170,7 @@ const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) =>
   });
 };
 
-/** @returns the person whose Home tab has the button, or opened the modal that has it */
+/** @returns the owner of a clicked Home tab, or of a modal opened from it */
 const runAction: Runner<string | undefined> = async (handleLimited, body, acknowledgement) => {
   const payload = actionPayload.parse(body);
   const [pressed] = payload.actions;
@@ -212,7 +209,6 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
 
 const SHORTCUT = { needs: TASK_MENU.needs, activity: 'shortcut' };
 
-/** What both shortcuts have in common. */
 function shortcutOf(payload: z.infer<typeof globalShortcutPayload>) {
   return { ...senderOf(payload), isInModal: false, deliveryId: `shortcut:${payload.trigger_id}` };
 }
@@ -227,7 +223,7 @@ const runShortcut: Runner<void> = async (handleLimited, body, acknowledgement) =
   );
 };
 
-/** The global shortcut. Outside of a direct message, the person chooses the channel of the order's card. */
+/** Outside a direct message, the person chooses the card's channel. */
 const runGlobalShortcut: Runner<void> = async (handleLimited, body, acknowledgement) => {
   const shortcut = shortcutOf(globalShortcutPayload.parse(body));
   const delivery = { ...shortcut, channelId: undefined, threadTs: undefined, acknowledgement };

@@ -19,7 +19,6 @@ const databaseError = z.object({
   code: z.string().optional().catch(undefined),
 });
 
-/** What went wrong, and what to do about it. */
 function formatCause(error: unknown): string {
   if (error instanceof SlackApiError) {
     const { said, todo } = formatSlackError(error);
@@ -30,7 +29,6 @@ function formatCause(error: unknown): string {
   return KEEPS_NOTHING[database.code ?? ''] ?? NO_DATABASE;
 }
 
-/** A sentence for a person about an unexpected error, with a reference that the log has too. */
 export function errorMessage(log: Log, error: unknown, activity: string): Message {
   const reference = newReference();
   log.error({ err: error, reference, activity }, 'reported an error to a person');

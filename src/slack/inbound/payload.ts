@@ -2,10 +2,7 @@ import { z } from 'zod';
 import type { FormOrigin, FormValues } from '../kit/form.ts';
 import { slackUser } from '../outbound/directory.ts';
 
-/*
- * Slack's deliveries, parsed at the boundary. Only fields that are used are listed; others may
- * change.
- */
+/* Slack's deliveries, parsed at the boundary. Lists only used fields; others may change. */
 
 export const commandPayload = z.object({
   team_id: z.string(),
@@ -16,7 +13,7 @@ export const commandPayload = z.object({
   response_url: z.string(),
 });
 
-/** What everything has that somebody does, except commands. */
+/** Common to all interactions except commands. */
 const interaction = z.object({
   user: z.object({ id: z.string(), team_id: z.string().optional() }),
   team: z.object({ id: z.string() }).nullish(),
@@ -24,7 +21,6 @@ const interaction = z.object({
   response_url: z.string().optional(),
 });
 
-/** Who does it, and how they are answered. */
 export function senderOf({ user, team, trigger_id, response_url }: z.infer<typeof interaction>) {
   return {
     userId: user.id,
@@ -56,7 +52,6 @@ const view = z.object({
 });
 export type ViewPayload = z.infer<typeof view>;
 
-/** A message on which somebody did something. */
 const message = z.object({
   ts: z.string(),
   thread_ts: z.string().optional(),
@@ -90,12 +85,11 @@ export const shortcutPayload = interaction.extend({
   message: message.extend({ text: z.string().nullish() }),
 });
 
-/** A shortcut that belongs to no message and no channel. */
+/** Belongs to no message and no channel. */
 export const globalShortcutPayload = interaction;
 
 export const homePayload = z.object({ user: z.string(), tab: z.string().optional() });
 
-/** Slack's events about people and user groups. */
 export const announcement = z.object({
   team_id: z.string(),
   event: z.discriminatedUnion('type', [
@@ -104,7 +98,6 @@ export const announcement = z.object({
   ]),
 });
 
-/** What was typed and chosen in a view, by field. */
 export function valuesOf(payload: ViewPayload): FormValues {
   const values: Record<string, string | readonly string[]> = {};
   for (const [block, inputs] of Object.entries(payload.state?.values ?? {})) {
@@ -112,7 +105,7 @@ export function valuesOf(payload: ViewPayload): FormValues {
       values[block] =
         input.selected_options?.map((each) => each.value) ??
         input.selected_users ??
-        // Where they can be read.
+        // File URLs.
         input.files?.map((file) => file.url_private) ??
         input.selected_channels ??
         input.selected_conversations ??
@@ -136,7 +129,7 @@ const origin = z.object({
   page: z.int().positive().optional(),
 });
 
-/** Where a form was opened; undefined for a form that is not the bot's. */
+/** Undefined for forms that aren't the bot's. */
 export function originOf(payload: ViewPayload): FormOrigin | undefined {
   try {
     return origin.parse(JSON.parse(payload.private_metadata));

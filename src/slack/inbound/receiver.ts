@@ -11,19 +11,17 @@ import {
   webClientOptions,
 } from '../outbound/web.ts';
 
-/** How Slack's deliveries reach the bot. */
+/** Transport of Slack's deliveries. */
 export type SlackMode =
   | { readonly kind: 'http'; readonly signingSecret: Secret }
   | { readonly kind: 'socket'; readonly appToken: Secret };
 
-/** Receives Slack's deliveries. */
 export interface SlackReceiver {
-  /** For Bolt. */
   readonly receiver: Receiver;
   /** Takes Slack's signed requests; undefined in Socket Mode. */
   readonly requestListener: RequestListener | undefined;
   /**
-   * Resolves when deliveries can arrive; waits for a Slack that is away.
+   * Resolves when deliveries can arrive; waits during a Slack outage.
    * @throws {SlackApiError} when Slack refuses the app's token
    */
   start(): Promise<void>;
@@ -46,7 +44,7 @@ function httpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
   let open = false;
   return {
     receiver,
-    // The server is ours: it also answers health checks and metrics.
+    // Our server also answers health checks and metrics.
     requestListener: (request, response) => receiver.requestListener(request, response),
     start: async () => {
       open = true;
@@ -60,12 +58,12 @@ function httpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
 
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 30_000;
-/** From asking for an address until Slack says hello. */
+/** From requesting a URL until Slack's hello. */
 const CONNECT_MS = 20_000;
 
 /**
- * Connects again by itself. Slack's client would wait 5 s for that, even when Slack asked for the reconnect, and a
- * failure would end the process, so its own reconnecting is turned off.
+ * Own reconnect. Slack's client waits 5 s even if Slack requested it, and a failure ends the process, so its own is
+ * off.
  */
 function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log): SlackReceiver {
   const receiver = new SocketModeReceiver({
@@ -79,7 +77,7 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
   let connecting = false;
   let socketError: unknown;
 
-  /** @throws {SlackApiError} only where `refusable` and Slack refuses */
+  /** @throws {SlackApiError} only if `refusable` and Slack refuses */
   async function connect(refusable: boolean): Promise<void> {
     connecting = true;
     for (let wait = FIRST_WAIT_MS; !stopped.signal.aborted; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
@@ -107,7 +105,7 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
       ]);
       return undefined;
     } catch (cause) {
-      // Where the socket could not be opened, Slack's client rejects with nothing.
+      // If the socket can't open, Slack's client rejects with undefined.
       const unopened = new Error('the socket couldn’t be opened', { cause: socketError });
       return slackApiError('apps.connections.open', cause ?? unopened);
     } finally {
@@ -138,12 +136,12 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
   };
 }
 
-/** Log lines of Slack's client that repeat its events and errors, which are logged here with more details. */
+/** Slack client's log lines for events and errors that are logged here in detail. */
 const REPEATED_LOG_LINES = /^(WebSocket error|Failed to retrieve a new WSS URL)/;
 
 /**
- * Writes Bolt's log lines into the bot's log, errors with their code and cause. Debug lines hold whole payloads, so
- * they are left out, and so are objects that are no errors.
+ * Writes Bolt's log lines into the bot's log, errors with code and cause. Skips debug lines, which hold whole
+ * payloads, and non-error objects.
  */
 export function boltLogger(log: Log): Logger {
   const line =

@@ -7,23 +7,21 @@ import { fetchWithin } from '../outbound/fetch.ts';
 import { postMessage } from '../outbound/post-message.ts';
 import { isTransient, okResponse, SlackApiError } from '../outbound/web.ts';
 
-/** The ways to reach one person alone. */
 export interface ResponseTarget {
   readonly person: Person;
   /** Undefined in the Home tab. */
   readonly channelId: string | undefined;
   readonly threadTs: string | undefined;
-  /** The delivery's own address, which takes five answers within 30 minutes. */
+  /** The delivery's own URL; takes five answers within 30 minutes. */
   readonly responseUrl: string | undefined;
 }
 
 const fetchResponse = fetchWithin(5_000);
 
 /**
- * Says something to one person: through the delivery's own address, else as an ephemeral, else by direct message.
- * @param options.replace replaces the message whose button was pressed; where Slack refuses that, the answer stands
- * beside it
- * @throws {SlackApiError} when none of the ways works
+ * Replies to one person: through the response URL, else as an ephemeral, else by direct message.
+ * @param options.replace replaces the clicked message, else the answer is added
+ * @throws {SlackApiError} when no way works
  */
 export async function respond(
   context: SlackContext,
@@ -33,7 +31,7 @@ export async function respond(
 ): Promise<void> {
   const { responseUrl } = to;
   if (responseUrl !== undefined && !context.isSlackAddress(responseUrl)) {
-    // Only the host is logged, because the whole address grants the right to answer.
+    // Log only the host: the full URL grants the right to answer.
     const host = URL.canParse(responseUrl) ? new URL(responseUrl).host : undefined;
     context.log.warn({ host }, 'ignored a response address that isn’t Slack’s');
   } else if (
@@ -55,7 +53,7 @@ export async function respond(
       );
       return;
     } catch (error) {
-      // It was refused, limited or lost, so the next way is tried. At worst it is said twice, but never not at all.
+      // Refused, limited or lost: try the next way. A duplicate is better than no answer.
       if (!(error instanceof SlackApiError)) throw error;
       if (isTransient(error)) inChannel = error;
     }
@@ -67,13 +65,13 @@ export async function respond(
       message,
     );
   } catch (error) {
-    // Where direct messages are turned off, only the channel is left.
+    // If direct messages are off, only the channel is left.
     if (inChannel !== undefined && error instanceof SlackApiError && !isTransient(error)) throw inChannel;
     throw error;
   }
 }
 
-/** Says something once. @param until in milliseconds of `performance.now` @returns whether Slack took it by then */
+/** Tries once. @param until in ms of `performance.now` @returns whether Slack took it by then */
 export function respondBefore(
   context: SlackContext,
   to: ResponseTarget,
@@ -90,13 +88,10 @@ export function respondBefore(
   return Promise.race([said, sleep(Math.max(until - performance.now(), 0), false, { ref: false })]);
 }
 
-/** The pauses between attempts to tell a person something, where Slack does not ask for longer ones. */
+/** Delays between attempts, unless Slack asks for longer ones. */
 const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, 60_000, 120_000];
 
-/**
- * Says something to one person, with retries while Slack is away or limits the bot. If that fails, it is logged; the
- * order's messages show its state in any case.
- */
+/** Retries during outages and rate limits. Logs a final failure; the order's messages show its state anyway. */
 export async function respondWithRetries(
   context: SlackContext,
   to: ResponseTarget,

@@ -2,12 +2,12 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Secret } from '../../service/secret.ts';
 
-/** Slack's signatures are good for five minutes either way; Bolt itself looks only back. */
+/** Signatures are valid five minutes either way; Bolt checks only the past. */
 const CLOCK_LEEWAY_SECONDS = 300;
 
 /**
- * Whether Slack has signed a request within the last minutes. Nothing of the body is decoded for it: the signature is
- * over the bytes as they came. https://docs.slack.dev/authentication/verifying-requests-from-slack
+ * Whether Slack signed a request recently. Works on raw bytes, decoding nothing.
+ * https://docs.slack.dev/authentication/verifying-requests-from-slack
  * @param now in milliseconds
  */
 export function isSignedBySlack(

@@ -24,24 +24,20 @@ import { errorMessage } from './error-message.ts';
 import { senderOf, type ViewPayload, valuesOf, type viewPayload } from './payload.ts';
 import { respondBefore } from './respond.ts';
 
-/*
- * Handles submitted forms. Slack waits 3 seconds for the answer. What takes longer is answered by a view that says it
- * is checking, and that changes as soon as there is an outcome.
- */
+/* Handles submitted forms. Slack waits 3 seconds. Slower outcomes first show a "checking" view, updated later. */
 
-/** After this long a form's view says that it is checking. */
+/** After this, the view says it is checking. */
 const SUBMISSION_MS = 2_000;
 
 type Ack = AckFn<ViewResponseAction>;
 
-/** A form is acknowledged with its outcome below. When it is late, its view shows the outcome. */
+/** A form's acknowledgement carries its outcome. When late, the view shows it. */
 const ownAcknowledgement = (): Acknowledgement => ({
   give: () => undefined,
   isLate: false,
   arrivedAt: performance.now(),
 });
 
-/** Passes a submitted form to its feature, and shows the outcome to the person. */
 export async function submitForm(
   context: SlackContext,
   feature: Permitted<FormFeature>,
@@ -62,7 +58,7 @@ export async function submitForm(
   const outcome = submitted(context, feature, delivery, values, origin);
   const quick = await Promise.race([outcome, sleep(SUBMISSION_MS, undefined, { ref: false })]);
   const teller = interaction(context, delivery);
-  // A form that was opened from the Home tab may change what the tab shows.
+  // A form opened from the Home tab may change the tab.
   const refreshHome = async () => {
     if (delivery.channelId === undefined) await publishHome(context, user.id);
   };
@@ -79,7 +75,7 @@ export async function submitForm(
   await refreshHome();
 }
 
-/** Never throws: whoever filled in a form gets the answer in it. */
+/** Never throws: the answer appears in the form. */
 async function submitted(
   context: SlackContext,
   feature: Permitted<FormFeature>,
@@ -115,7 +111,7 @@ async function answerSubmission(
   teller: Interaction,
 ): Promise<void> {
   if ('errors' in outcome) {
-    // An error at a field that is not on the form would be lost.
+    // Errors at absent fields would be lost.
     const shown = Object.keys(view.state?.values ?? {});
     const errors = Object.entries(outcome.errors).map(
       ([field, problem]) => [shown.includes(field) ? field : (shown[0] ?? field), problem] as const,
@@ -125,7 +121,7 @@ async function answerSubmission(
     await ack({ response_action: 'update', view: outcome.view });
     await carryOn(outcome, view.id, teller);
   } else if (outcome.say === undefined || (await isTold(teller, outcome.say))) {
-    // With the modal below it, which shows how things were.
+    // Also closes the modal below, which is outdated.
     await ack({ response_action: 'clear' });
   } else {
     await ack({ response_action: 'update', view: noticeView(title, asSections(outcome.say)) });
@@ -136,13 +132,13 @@ async function answerSubmission(
 /** Slack gives up on a form after 3 s. */
 const TELL_WITHIN_MS = 2_600;
 
-/** @returns whether Slack took it in time; if not, the form has to say it */
+/** @returns whether Slack took it in time; if not, the form must say it */
 function isTold({ context, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
   const reach = { person, channelId, threadTs, responseUrl: undefined };
   return respondBefore(context, reach, message, arrivedAt + TELL_WITHIN_MS);
 }
 
-/** Runs the long work of a form. The person is told about an error; a view that was closed is not changed. */
+/** Runs a form's long work and reports errors; leaves closed views alone. */
 async function carryOn({ meanwhile }: NextView, viewId: string, teller: Interaction): Promise<void> {
   if (meanwhile === undefined) return;
   const { web, log } = teller.context;
@@ -158,7 +154,7 @@ async function carryOn({ meanwhile }: NextView, viewId: string, teller: Interact
   }
 }
 
-/** The view says "checking" already. It now shows the result, or the form again with what was typed. */
+/** Replaces "checking" with the result, or with the form and its input. */
 async function showLateOutcome(
   outcome: Submitted,
   feature: FormFeature,
@@ -179,12 +175,12 @@ async function showLateOutcome(
     } else if (outcome.say === undefined || isPlain(outcome.say)) {
       await update(noticeView(feature.form.title, asSections(outcome.say ?? textMessage('Done.'))));
     } else {
-      // Buttons and tables belong in the channel, because a view with them cannot stay open.
+      // Buttons and tables go to the channel, because a view with them can't stay open.
       await update(noticeView(feature.form.title, [ANSWERED_ELSEWHERE]));
       await teller.respond(outcome.say);
     }
   } catch (error) {
-    // The person has closed the view.
+    // The view was closed.
     if (!(error instanceof SlackApiError)) throw error;
     const said = 'say' in outcome ? outcome.say : undefined;
     const text = 'errors' in outcome ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
@@ -192,7 +188,7 @@ async function showLateOutcome(
   }
 }
 
-/** The form again with what was typed; if that cannot be rendered, only the issues. */
+/** The form with its input; if that can't be rendered, only the errors. */
 async function problemsView(
   feature: FormFeature,
   teller: Interaction,
@@ -211,7 +207,6 @@ async function problemsView(
   }
 }
 
-/** Whether a message consists of sentences only. */
 function isPlain(message: Message): boolean {
   return message.blocks.every((block) => block.type === 'section');
 }

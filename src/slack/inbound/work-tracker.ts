@@ -2,23 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../lib/log.ts';
 import { type Acknowledgement, createAcknowledgement } from './acknowledgement.ts';
 
-/** Tracks all work on deliveries that is under way, so that shutdown waits for it and no error is lost. */
+/** Tracks pending deliveries, so shutdown waits for them and no error is lost. */
 export interface WorkTracker {
-  /** @returns when the work is over; never rejects */
+  /** @returns when done; never rejects */
   track(activity: string, run: () => Promise<void>): Promise<void>;
   /**
-   * Works on a delivery and acknowledges it when all its changes are committed: before it says something, at its end,
-   * or when that takes too long. The caller does not wait for it, because Bolt's objects for the delivery would be kept
-   * until the work is done.
+   * Handles a delivery and acknowledges it once its changes are committed: before the first reply, at the end, or on
+   * timeout. The caller doesn't wait, because that would keep Bolt's objects alive.
    */
   runInBackground(
     activity: string,
     ack: () => Promise<void>,
     run: (acknowledgement: Acknowledgement) => Promise<void>,
   ): void;
-  /** Waits for what is under way at this moment, at most this many milliseconds. */
+  /** Waits for the currently pending work, at most this many milliseconds. */
   settled(timeoutMs: number): Promise<unknown>;
-  /** Waits until nothing is under way. @returns false when `timeoutMs` was not enough */
+  /** Waits until no work is pending. @returns false on timeout */
   drained(timeoutMs: number): Promise<boolean>;
 }
 

@@ -25,13 +25,11 @@ import {
   utcMinute,
 } from './mrkdwn.ts';
 
-/*
- * Blocks within Slack's limits. What stands in them is escaped by `mrkdwn.ts`, whose words are exported here too.
- */
+/* Blocks within Slack's limits. `mrkdwn.ts` escapes their texts; its helpers are re-exported here. */
 
 export * from './mrkdwn.ts';
 
-/** A block of a chart, which `@slack/types` does not have yet. */
+/** Chart block, missing in `@slack/types`. */
 export interface DataVisualizationBlock {
   readonly type: 'data_visualization';
   readonly block_id?: string;
@@ -53,26 +51,24 @@ export interface DataVisualizationBlock {
 type CutThing = 'blocks' | 'buttons' | 'elements' | 'options' | 'rows';
 let onCut: (what: CutThing, found: number, limit: number) => void = () => undefined;
 
-/** Hears of everything that Slack's limits cut off. Tests let it throw: a list that can outgrow its message has pages. */
+/** Called for everything cut off by Slack's limits. Tests let it throw: growing lists need pages. */
 export function watchCuts(handle: typeof onCut): void {
   onCut = handle;
 }
 
-/** The first of too many things of a kind. */
 function cutTo<T>(all: readonly T[], limit: number, what: CutThing): readonly T[] {
   if (all.length > limit) onCut(what, all.length, limit);
   return all.slice(0, limit);
 }
 
-/** A block of a message. Charts are for messages alone, so a view has none. */
+/** A message block. Views support no charts. */
 export type AnyBlock = KnownBlock | DataVisualizationBlock;
 
-/** Text and blocks of one message. */
 export interface Message {
-  /** What notifications and screen readers say; no markup. */
+  /** For notifications and screen readers; no markup. */
   readonly text: string;
   readonly blocks: readonly AnyBlock[];
-  /** How to act when Slack takes only the text; mrkdwn. */
+  /** What to do when Slack takes only the text; mrkdwn. */
   readonly textOnlyHint?: string;
 }
 
@@ -84,22 +80,19 @@ export function header(text: string): HeaderBlock {
   return { type: 'header', text: plainText(text, LIMITS.headerText) };
 }
 
-/** @param texts mrkdwn whose foreign parts are escaped already, one line or more each */
+/** @param texts mrkdwn with foreign parts escaped, one or more lines each */
 export function section(...texts: readonly Maybe<string>[]): SectionBlock {
   const text = truncateMarkup(present(texts).join('\n'), LIMITS.sectionText);
   return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
-/** A longer fact takes the whole width. */
+/** A longer fact takes the full width. */
 const LONG_FACT = 400;
 
-/** A label and a value, mrkdwn; undefined where there is nothing to say. */
+/** Label and value, mrkdwn; undefined is omitted. */
 export type Fact = readonly [label: string, value: string | undefined];
 
-/**
- * Facts in two columns, at most ten per section. A long one takes the whole width, so that all of it can be seen. One
- * without a value is left out.
- */
+/** Two columns, at most ten facts per section. Long ones take the full width to stay readable. */
 export function facts(pairs: readonly Fact[]): SectionBlock[] {
   const said = pairs.flatMap(([label, value]) => (value === undefined ? [] : [`*${label}*\n${value}`]));
   const short = said.filter((fact) => fact.length <= LONG_FACT);
@@ -128,7 +121,7 @@ export function lines(all: readonly Maybe<string>[]): SectionBlock[] {
   return parts.map((part) => section(part));
 }
 
-/** The same for lines of which nothing may be cut: one that is too long for a section goes on in the next. */
+/** Never cuts: a line too long for a section continues in the next. */
 export function wholeLines(all: readonly Maybe<string>[]): SectionBlock[] {
   return lines(present(all).flatMap((line) => splitMarkup(line, LIMITS.sectionText)));
 }
@@ -146,7 +139,7 @@ export function context(...texts: readonly Maybe<string>[]): ContextBlock {
 
 export const divider: KnownBlock = { type: 'divider' };
 
-/** @param value an id and no content: on a click everything is read again */
+/** @param value an id, no content: a click reads everything again */
 export function button(
   actionId: string,
   text: string,
@@ -156,7 +149,7 @@ export function button(
     label,
   }: {
     readonly style?: 'primary' | 'danger' | undefined;
-    /** For screen readers, if the text alone doesn't say what the button is about. */
+    /** For screen readers, if the text alone is unclear. */
     readonly label?: string | undefined;
   } = {},
 ): Button {
@@ -170,23 +163,23 @@ export function button(
   };
 }
 
-/** Menus whose options stand for buttons, as `<button>:<value>`. */
+/** Menus whose options act as buttons, as `<button>:<value>`. */
 const MENUS = ['order_more', 'reminder_more', 'names_more'] as const;
 type MenuId = (typeof MENUS)[number];
 
-/** The button that was chosen in a menu, and its value; undefined for any other press. */
+/** The chosen menu option as a button; undefined for any other click. */
 export function chosenInMenu(actionId: string, option: string): { id: string; value: string } | undefined {
   const end = option.indexOf(':');
   if (!MENUS.some((menuId) => menuId === actionId) || end < 0) return undefined;
   return { id: option.slice(0, end), value: option.slice(end + 1) };
 }
 
-/** Whether buttons can be options of a menu, whose values Slack limits. */
+/** Slack limits the values of menu options. */
 export function fitsMenu(buttons: readonly Button[]): boolean {
   return buttons.every(({ action_id, value = '' }) => `${action_id}:${value}`.length <= LIMITS.optionValue);
 }
 
-/** Buttons behind ⋯; undefined where there are none. More than Slack takes in one menu is a fault of the program. */
+/** Buttons behind ⋯; undefined if none. Exceeding Slack's limit is a bug. */
 export function moreMenu(menuId: MenuId, buttons: readonly Maybe<Button>[]): Overflow | undefined {
   const all = present(buttons);
   if (all.length > LIMITS.overflow) throw new Error(`${all.length} buttons in the menu ${menuId}`);
@@ -198,7 +191,6 @@ export function moreMenu(menuId: MenuId, buttons: readonly Maybe<Button>[]): Ove
   return { type: 'overflow', action_id: menuId, options };
 }
 
-/** A section with a menu at its side. */
 export function withMenu(
   block: SectionBlock,
   blockId: string,
@@ -207,7 +199,6 @@ export function withMenu(
   return { ...block, block_id: blockId, ...(menuOfBlock === undefined ? {} : { accessory: menuOfBlock }) };
 }
 
-/** Whether blocks have a button, or have it in a menu. */
 export function offers(blocks: readonly AnyBlock[], actionId: string): boolean {
   return blocks.some((block) => {
     const elements =
@@ -222,19 +213,18 @@ export function offers(blocks: readonly AnyBlock[], actionId: string): boolean {
   });
 }
 
-/** A row of buttons, and a menu behind them; empty when there are none. */
+/** Buttons and an overflow menu; empty if none. */
 export function actions(blockId: string, buttons: readonly Maybe<Button | Overflow>[]): ActionsBlock[] {
   const elements = [...cutTo(present(buttons), LIMITS.actions, 'buttons')];
   return elements.length === 0 ? [] : [{ type: 'actions', block_id: blockId, elements }];
 }
 
-/** An option of a menu: its value, and the text that people read. */
 export interface MenuOption {
   readonly value: string;
   readonly text: string;
 }
 
-/** Options of a menu, as many as Slack takes. */
+/** Cut at Slack's limit. */
 export function menuOptions(options: readonly MenuOption[]): PlainTextOption[] {
   return cutTo(options, LIMITS.options, 'options').map(({ value, text }) => ({
     text: plainText(text, LIMITS.optionText),
@@ -242,7 +232,6 @@ export function menuOptions(options: readonly MenuOption[]): PlainTextOption[] {
   }));
 }
 
-/** A row with a menu, whose choice is a click. */
 export function menu(
   blockId: string,
   actionId: string,
@@ -263,7 +252,7 @@ export function menu(
   };
 }
 
-/** The content of a cell: raw text, a person who is not pinged, or a moment in the reader's time zone. */
+/** Raw text, a person without a ping, or a time in the reader's time zone. */
 export type Cell = string | { readonly person: string } | { readonly moment: Date };
 
 export interface Table {
@@ -273,13 +262,10 @@ export interface Table {
   readonly pageSize?: number;
 }
 
-/** The most rows of one table; more belong on a next page. */
+/** Most rows per table; the rest goes on the next page. */
 export const TABLE_ROWS = LIMITS.tableRows;
 
-/**
- * A table with sorting and paging. Text in its cells is raw and has no markup. If the whole table would be too
- * long for Slack, the longest cells are cut.
- */
+/** Sortable and paged. Cell text is raw. If the table exceeds Slack's limit, the longest cells are cut. */
 export function table({ caption, columns, rows, pageSize }: Table): DataTableBlock {
   const shown = cutTo(rows, TABLE_ROWS, 'rows');
   const texts = shown.flatMap((row) => row.filter((cell) => typeof cell === 'string'));
@@ -319,7 +305,7 @@ function tableCell(cell: Cell, limit: number): DataTableBlock['rows'][number][nu
   return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [element] }] };
 }
 
-/** The largest limit, up to `most`, at which texts of these lengths fit into `budget` together. */
+/** The largest limit, up to `most`, at which all texts fit into `budget`. */
 function cutToFit(lengths: readonly number[], budget: number, most: number): number {
   const total = (limit: number) => lengths.reduce((sum, length) => sum + Math.min(length, limit), 0);
   let limit = most;
@@ -327,7 +313,7 @@ function cutToFit(lengths: readonly number[], budget: number, most: number): num
   return limit;
 }
 
-/** A chart with a bar for each month. Bars beyond Slack's limit are left out. @param unit what is counted */
+/** One bar per month; drops bars beyond Slack's limit. @param unit what is counted */
 export function monthChart(
   title: string,
   unit: string,
@@ -352,8 +338,8 @@ export function monthChart(
 }
 
 /**
- * The same blocks with tables and charts as text, which a workspace may not support yet. Used for a second try
- * after Slack refused the blocks.
+ * Replaces tables and charts, which some workspaces don't support, by text. For a retry after Slack refused the
+ * blocks.
  */
 export function withoutNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
   return withinLimit(
@@ -392,10 +378,7 @@ function cellAsText(cell: DataTableBlock['rows'][number][number]): string {
     .join('');
 }
 
-/**
- * The content of blocks as lines of mrkdwn, without their buttons. Used for the last try after Slack refused the
- * blocks.
- */
+/** Blocks as mrkdwn lines, without buttons. For the last retry after Slack refused the blocks. */
 export function asText(blocks: readonly AnyBlock[]): string[] {
   return withoutNewBlocks(blocks).flatMap((block) => {
     if (block.type === 'header') return [`*${escapeText(block.text.text)}*`];
@@ -403,26 +386,25 @@ export function asText(blocks: readonly AnyBlock[]): string[] {
   });
 }
 
-/** Whether a message has blocks that {@link withoutNewBlocks} would change. */
+/** Whether {@link withoutNewBlocks} would change a message. */
 export function hasNewBlocks(blocks: readonly AnyBlock[]): boolean {
   return blocks.some((block) => block.type === 'data_table' || block.type === 'data_visualization');
 }
 
-/** A plain sentence as a message. */
 export function textMessage(text: string): Message {
   return message(text, [section(text)]);
 }
 
 /**
- * A message within Slack's limits, however long its quotations are.
- * @param text what notifications and screen readers say; mrkdwn whose foreign parts are escaped already
+ * Cuts long quotes to Slack's limits.
+ * @param text for notifications and screen readers; mrkdwn with foreign parts escaped
  */
 export function message(text: string, blocks: readonly Maybe<AnyBlock>[]): Message {
   const all = present(blocks);
   return { text: plain(text), blocks: withinLimit(cutTo(all, LIMITS.messageBlocks, 'blocks')) };
 }
 
-/** Cuts the longest texts when a message exceeds Slack's limit on all of its text. */
+/** Cuts the longest texts if a message exceeds Slack's total limit. */
 function withinLimit(blocks: readonly AnyBlock[]): AnyBlock[] {
   const kept = blocks.slice(0, LIMITS.messageBlocks);
   const lengths = kept.flatMap(textsOf).map((text) => text.length);
@@ -442,7 +424,6 @@ function textsOf(block: AnyBlock): string[] {
   return [];
 }
 
-/** All text that some blocks show, with the cells of tables. */
 export function visibleText(blocks: readonly AnyBlock[]): string {
   return blocks
     .flatMap((block) =>

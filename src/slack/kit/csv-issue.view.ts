@@ -1,10 +1,9 @@
 import type { CsvIssue, UnreadableFile } from '../../lib/csv.ts';
 import { count } from './mrkdwn.ts';
 
-/** Said of a row that goes on behind the columns of the header. */
 export const MORE_CELLS = 'The row has more cells than the header.';
 
-/** What keeps a file from being read as CSV, to follow the number of its line; plain text. */
+/** Follows the line number; plain text. */
 export function csvIssueText(issue: CsvIssue): string {
   const limit = 'limit' in issue ? issue.limit.toLocaleString('en') : '';
   switch (issue.code) {
@@ -25,7 +24,7 @@ export function csvIssueText(issue: CsvIssue): string {
   }
 }
 
-/** Why a file cannot be read, as a sentence. Plain text. */
+/** Plain text. */
 export function unreadableFileText(issue: UnreadableFile): string {
   return issue.code === 'not_text'
     ? `Line ${issue.line} has an unreadable character. Save the file as “CSV UTF-8” and send it again.`

@@ -4,26 +4,23 @@ import type { Field, FieldErrors, Form, FormOrigin, FormValues } from './form.ts
 import { fieldsOf, readForm } from './form.ts';
 
 /**
- * A list that people add to and edit, declared once: one form for a new entry and for one that is there, which the subject of the
- * form identifies. What it shows, reads and answers follows. No entry is a new one; no call is before somebody opens the form.
+ * An editable list, declared once: one form adds an entry or edits the one in the form's subject. Display, parsing
+ * and replies follow. No entry: a new one. No call: the form isn't open yet.
  */
 interface EditedList<Name extends string, Call, Sent, Entry, Declared extends z.ZodObject, Outcome> {
-  /** Its fields are those of a new entry, unless others are given. */
+  /** Defaults to the fields of a new entry. */
   readonly form: Omit<Form<Name>, 'fields'> & Partial<Pick<Form, 'fields'>>;
   fields(entry: Entry | undefined, values: FormValues, call: Call | undefined): Declared;
-  /** The fields as they are shown, where the workspace has a say in them. */
+  /** Overrides fields per workspace. */
   shown?(fields: Field[], values: FormValues, call: Call): Promise<Field[]>;
   find(call: Call, subject: string): Promise<Entry | undefined>;
-  /** What stands in the form when it opens. */
   values(entry: Entry | undefined, call: Call): FormValues | Promise<FormValues>;
   intro?(entry: Entry | undefined, call: Call): readonly KnownBlock[] | Promise<readonly KnownBlock[]>;
-  /** Said at a field when the entry is not there any more. */
   readonly gone: FieldErrors;
-  /** Takes an entry, new or in the place of the one that was edited. It looks again at who may. */
+  /** Saves a new or edited entry. Checks permissions again. */
   save(call: Sent, given: z.output<Declared>, entry: Entry | undefined): Promise<Outcome>;
 }
 
-/** The form of a list. */
 export function formOfList<
   const Name extends string,
   Call,

@@ -16,11 +16,10 @@ import {
 import { cleanReason } from './parse.ts';
 
 /**
- * A field of a form, declared once. The view, the reading of the submission and the place of errors all follow from
- * it. `block_id` and `action_id` of its input are its name.
+ * A form field, declared once for the view, parsing and errors. Its name is `block_id` and `action_id` of the input.
  */
 export interface Field {
-  /** The field's JSON name in the service API where it has one. */
+  /** Its JSON name in the service API, if it has one. */
   readonly name: string;
   readonly label: string;
   readonly kind:
@@ -41,47 +40,46 @@ export interface Field {
   readonly optional?: boolean;
   readonly placeholder?: string;
   /**
-   * For `choice` (menu), `choices` (checkboxes) and `picks` (menu of several). `groups` is a menu of several whose options,
-   * the workspace's user groups, are known when the form opens.
+   * For `choice` (menu), `choices` (checkboxes) and `picks` (multi-select). `groups` is a multi-select of the
+   * workspace's user groups, known when the form opens.
    */
   readonly options?: readonly MenuOption[];
-  /** For `file`: the endings that are taken. */
+  /** For `file`: accepted extensions. */
   readonly fileTypes?: readonly string[];
-  /** For `number`: what Slack takes before it asks the bot. */
+  /** For `number`: checked by Slack. */
   readonly range?: { readonly min: number; readonly max: number };
-  /** A change of the field changes the form. */
+  /** Changing the field updates the form. */
   readonly dispatches?: boolean;
 }
 
-/** How a field looks. It may be left empty where its schema says so. */
+/** A field's presentation. Its schema decides whether it is optional. */
 export interface FieldLook extends Omit<Field, 'name' | 'optional'> {
-  /** It has to be filled in, although its schema reads nothing too: what is wrong is found elsewhere. */
+  /** Required, although the schema accepts nothing: checked elsewhere. */
   readonly isNeeded?: boolean;
 }
 
 const LOOKS = new WeakMap<z.core.$ZodType, FieldLook>();
 
 /**
- * A field with its schema, for the object that declares a form. The schema gets the trimmed text that was typed, or a list
- * of what was picked or typed line by line; undefined where nothing was. What it says of an issue stands at the field.
+ * Attaches a field's presentation to its schema. The schema gets the trimmed text, or a list of picks or lines;
+ * undefined when empty. Its issues appear at the field.
  */
 export function field<Schema extends z.ZodType>(look: FieldLook, schema: Schema): Schema {
-  // A schema may be used by several fields.
+  // Several fields may share a schema.
   const own = schema.clone();
   LOOKS.set(own, look);
   return own;
 }
 
-/** A text that is checked elsewhere, for what is wrong with it in a file or on a line too. */
+/** Text checked elsewhere, together with files or lines. */
 export const TYPED = z.string().optional();
-/** The same, empty where nothing was typed. */
+/** Empty by default. */
 export const TYPED_OR_EMPTY = z.string().default('');
-/** Lines that are checked elsewhere. */
+/** Lines checked elsewhere. */
 export const TYPED_LINES = z.array(z.string()).optional();
-/** What was ticked or picked. */
 export const PICKED = z.array(z.string()).default([]);
 
-/** A field for a text. Without a schema it is checked elsewhere. */
+/** Text field; without a schema it is checked elsewhere. */
 export function typedField(label: string, more?: Partial<FieldLook>): typeof TYPED;
 export function typedField<Schema extends z.ZodType>(
   label: string,
@@ -92,10 +90,8 @@ export function typedField(label: string, more: Partial<FieldLook> = {}, schema:
   return field({ label, kind: 'text', ...more }, schema);
 }
 
-/** The texts of options by their values, or values that are their own texts. */
 type Options = Readonly<Record<string, string>> | readonly string[];
 
-/** The options that a menu or checkboxes offer. */
 export function optionsOf(options: Options): readonly MenuOption[] {
   return Object.entries(options).map(([value, text]) => ({
     value: Array.isArray(options) ? text : value,
@@ -103,7 +99,7 @@ export function optionsOf(options: Options): readonly MenuOption[] {
   }));
 }
 
-/** A field with options to choose one of, or with checkboxes where its kind says so. */
+/** A single choice, or checkboxes if its kind says so. */
 export function choiceField<Schema extends z.ZodType>(
   label: string,
   options: Options,
@@ -113,7 +109,6 @@ export function choiceField<Schema extends z.ZodType>(
   return field({ label, kind: 'choice', options: optionsOf(options), ...more }, schema);
 }
 
-/** A text that has to be given. */
 export const GIVEN = z.string('Fill this in.');
 
 const REASON: FieldLook = { label: 'Reason', kind: 'text' };
@@ -124,17 +119,15 @@ const givenReason = z
   .transform((text) => cleanReason(text) ?? '')
   .refine((text) => text !== '', 'Enter a reason.');
 
-/** The field of a reason that people may give. */
 export function reasonField(hint: string, label = REASON.label) {
   return field({ ...REASON, label, hint }, reason);
 }
 
-/** The field of a reason that has to be given. */
 export function neededReason(hint: string, label = REASON.label) {
   return field({ ...REASON, label, hint }, givenReason);
 }
 
-/** The fields of a declared form, in their order. */
+/** In order. */
 export function fieldsOf(declared: z.ZodObject): Field[] {
   return Object.entries(declared.shape).map(([name, schema]) => {
     const found = LOOKS.get(schema);
@@ -145,10 +138,9 @@ export function fieldsOf(declared: z.ZodObject): Field[] {
   });
 }
 
-/** What is wrong with the values of a form, by field. */
 export type FieldErrors = Readonly<Record<string, string>>;
 
-/** What was submitted of a declared form, or what is wrong with it: all at once. */
+/** Parsed values, or all errors at once. */
 export function readForm<Declared extends z.ZodObject>(
   declared: Declared,
   values: FormValues,
@@ -163,7 +155,6 @@ export function readForm<Declared extends z.ZodObject>(
     : { errors: joinErrors(read.error.issues.map(({ path, message }) => [String(path[0]), message])) };
 }
 
-/** Fields of which several values are read. */
 const LISTS: ReadonlySet<Field['kind'] | undefined> = new Set([
   'lines',
   'picks',
@@ -177,18 +168,17 @@ function givenOf(kind: Field['kind'] | undefined, value: string | readonly strin
     const items = linesIn(typeof value === 'string' ? cleanText(value) : value?.map(cleanText));
     return items.length === 0 ? undefined : items;
   }
-  // Blanks may belong to a password.
+  // Spaces may belong to a password.
   const text = kind === 'secret' ? joined(value) : cleanText(joined(value) ?? '').trim();
   return text === '' ? undefined : text;
 }
 
-/** A value of a form as lines, or as what was picked; blank ones left out. */
+/** Lines or picks, without blank ones. */
 export function linesIn(value: string | readonly string[] | undefined): string[] {
   const lines = typeof value === 'string' ? value.split(/[\r\n]+/) : (value ?? []);
   return lines.map((line) => line.trim()).filter((line) => line !== '');
 }
 
-/** What is wrong with fields, in words. */
 export function errorTexts<Issue>(
   issues: Readonly<Partial<Record<string, Issue>>>,
   textOf: (issue: Issue) => string,
@@ -198,7 +188,6 @@ export function errorTexts<Issue>(
   );
 }
 
-/** Several issues at one field become one text. */
 export function joinErrors(
   issues: Iterable<readonly [field: string, issue: string]>,
 ): Record<string, string> {
@@ -216,20 +205,19 @@ export interface Form<Name extends string = string> {
   readonly fields: readonly Field[];
 }
 
-/** The values of a form: one text per field, or several where the field takes several. */
+/** One text per field, or several for list fields. */
 export type FormValues = Readonly<Record<string, string | readonly string[]>>;
 
-/** What travels with an open form: where it was opened. It holds no secret and no content. */
+/** Travels with an open form. Holds no secret and no content. */
 export interface FormOrigin {
   readonly channelId: string;
   readonly threadTs?: string | undefined;
-  /** An id that the form is about: an order's id, or a name. */
+  /** Order id or name the form is about. */
   readonly subject?: string | undefined;
-  /** The order that is asked for again. */
   readonly retryOf?: string | undefined;
-  /** The linked account that was active when the form opened, for which its values were typed. */
+  /** The account active when the form opened, which its values belong to. */
   readonly accountId?: string | undefined;
-  /** The page that a view of several pages shows, from 1. */
+  /** Page of a paged view, from 1. */
   readonly page?: number | undefined;
 }
 
@@ -237,17 +225,14 @@ export interface FormView {
   readonly form: Form;
   readonly origin: FormOrigin;
   readonly values?: FormValues;
-  /** Shown above the fields, mrkdwn. */
+  /** Above the fields, mrkdwn. */
   readonly intro?: readonly KnownBlock[];
-  /** Issues shown above the fields, for views that can no longer carry errors at fields. */
+  /** Shown above the fields, for views that can't carry field errors anymore. */
   readonly problems?: readonly string[];
-  /**
-   * Issues of values that the form opens with, by field, because Slack shows no errors at fields before a submission.
-   */
+  /** Issues of initial values, by field: Slack shows no field errors before a submission. */
   readonly fieldIssues?: Readonly<Record<string, string>>;
 }
 
-/** The modal of a form. */
 export function formView(shown: FormView): ModalView {
   const { form, origin, values = {}, intro = [], problems = [], fieldIssues = {} } = shown;
   return {
@@ -271,12 +256,11 @@ export function formView(shown: FormView): ModalView {
   };
 }
 
-/** The sentences of a message, for a modal. */
+/** Text sections of a message, for a modal. */
 export function asSections({ blocks }: Message) {
   return blocks.filter((block) => block.type === 'section');
 }
 
-/** A modal without fields. */
 export function noticeView(title: string, blocks: readonly KnownBlock[]): ModalView {
   return {
     type: 'modal',
@@ -286,7 +270,7 @@ export function noticeView(title: string, blocks: readonly KnownBlock[]): ModalV
   };
 }
 
-/** A text to be copied exactly as it is: no markup, no escaping, every character kept. */
+/** Copyable text: no markup, no escaping, every character kept. */
 export function verbatim(text: string): KnownBlock {
   const parts = text.match(/[\s\S]{1,3000}/gu)?.slice(0, 20) ?? [];
   return {
@@ -319,7 +303,7 @@ function element(field: Field, value: string | readonly string[] | undefined): I
     case 'text':
       return { type: 'plain_text_input', ...shared, ...initial };
     case 'secret':
-      // A secret is never prefilled, so that it is not shown again.
+      // Secrets are never prefilled, so they aren't shown again.
       return { type: 'plain_text_input', ...shared };
     case 'file':
       return {
@@ -369,7 +353,6 @@ function separated(value: string | readonly string[] | undefined): readonly stri
   return typeof value === 'string' ? value.split(/[\s,]+/) : (value ?? []);
 }
 
-/** A field whose options come with the form. */
 function menu(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
   const shared = commonOf(field);
   const options = menuOptions(field.options ?? []);
@@ -390,7 +373,6 @@ function menu(field: Field, value: string | readonly string[] | undefined): Inpu
     : { type: 'multi_static_select', ...shared, options, ...initial };
 }
 
-/** A field that offers the people or channels of the workspace. */
 function picker(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
   const shared = commonOf(field);
   const text = joined(value);
@@ -418,7 +400,7 @@ function picker(field: Field, value: string | readonly string[] | undefined): In
   }
 }
 
-/** Identifies what a form shows, so that two people who edit it at once do not overwrite each other's changes. */
+/** Detects concurrent edits of a form's content. */
 export function fingerprint(shown: unknown): string {
   return createHash('sha256').update(JSON.stringify(shown)).digest('base64url').slice(0, 16);
 }

@@ -1,18 +1,18 @@
-/** Limits how often a person does something within a moving window. Each process counts for itself, in memory. */
+/** Sliding-window rate limit per person. In memory, per process. */
 export interface Limiter {
   /**
-   * Counts one more, unless the limit is reached.
-   * @returns undefined when the person may; else the seconds after which they may again
+   * Counts one use, unless over the limit.
+   * @returns undefined if allowed, else the seconds to wait
    */
   take(personId: string): number | undefined;
-  /** Takes the latest one back. */
+  /** Undoes the latest use. */
   giveBack(personId: string): void;
 }
 
-/** With more people than this, those who did nothing for a whole window are forgotten. */
+/** Above this, people idle for a whole window are dropped. */
 const MAX_PEOPLE = 1_000;
 
-/** Runs at most so many pieces of work at a time; the others wait in line. */
+/** Limits concurrency; further work waits in line. */
 export function createSlots(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = atOnce;
   const waiting: (() => void)[] = [];
@@ -30,8 +30,8 @@ export function createSlots(atOnce: number): <T>(work: () => Promise<T>) => Prom
 }
 
 /**
- * @param most how often one person may do it in any `windowMs`
- * @param now milliseconds of a clock that never goes back
+ * @param most uses per person in any `windowMs`
+ * @param now monotonic clock in milliseconds
  */
 export function createLimiter(
   most: number,

@@ -1,9 +1,9 @@
 /*
- * Slack's text rules and limits are known here only. Everything that a person or the service said goes
- * through `escapeText` before it stands in a message.
+ * The only place that knows Slack's text rules and limits. Everything a person or the service said passes
+ * `escapeText` before it appears in a message.
  */
 
-/** Limits of Block Kit, in characters and counts. https://docs.slack.dev/reference/block-kit */
+/** Block Kit limits, in characters and counts. https://docs.slack.dev/reference/block-kit */
 export const LIMITS = {
   messageBlocks: 50,
   viewBlocks: 100,
@@ -24,11 +24,9 @@ export const LIMITS = {
   hint: 2_000,
   placeholder: 150,
   messageText: 4_000,
-  /**
-   * The limit for all blocks of a message together, without tables. Slack refuses a little above 13,000.
-   */
+  /** For all blocks of a message, without tables. Slack refuses a little above 13,000. */
   messageBlocksText: 12_500,
-  /** The limit for all cells of a message's tables together. */
+  /** For all table cells of a message. */
   tableText: 9_500,
   cellText: 300,
   tableCaption: 150,
@@ -39,14 +37,14 @@ export const LIMITS = {
   inputValue: 3_000,
 } as const;
 
-/** Cuts a text at a limit and adds an ellipsis; never splits a surrogate pair. */
+/** Adds an ellipsis; never splits a surrogate pair. */
 export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const cut = text.slice(0, limit - 1);
   return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
 }
 
-/** Cuts mrkdwn at a limit; never splits an entity, a mention or a date. */
+/** Never splits an entity, a mention or a date. */
 export function truncateMarkup(mrkdwn: string, limit: number): string {
   if (mrkdwn.length <= limit) return mrkdwn;
   return `${truncate(mrkdwn, limit)
@@ -54,7 +52,7 @@ export function truncateMarkup(mrkdwn: string, limit: number): string {
     .replace(/(?:&[a-z]{0,4}|<[^>]*)$/, '')}…`;
 }
 
-/** Parts of mrkdwn up to a limit; never splits an entity, a mention, a date or a surrogate pair. */
+/** Splits mrkdwn at a limit; never inside an entity, a mention, a date or a surrogate pair. */
 export function splitMarkup(mrkdwn: string, limit: number): string[] {
   if (mrkdwn.length <= limit) return [mrkdwn];
   const parts = [''];
@@ -69,7 +67,7 @@ export function splitMarkup(mrkdwn: string, limit: number): string[] {
 export const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * Makes foreign text harmless in mrkdwn: no mention, no link, no markup, no hidden direction marks.
+ * Neutralizes foreign text for mrkdwn: no mentions, links, markup or hidden direction marks.
  * https://docs.slack.dev/messaging/formatting-message-text#escaping
  */
 export function escapeText(text: string): string {
@@ -79,22 +77,22 @@ export function escapeText(text: string): string {
       .replaceAll('&', '&amp;')
       .replaceAll('<', '&lt;')
       .replaceAll('>', '&gt;')
-      // A word joiner keeps Slack from reading markup and from turning "@here" into a mention.
+      // A word joiner prevents markup and mentions such as "@here".
       .replace(/([*~`]|(?<![\p{L}\d])_|_(?![\p{L}\d])|@(?=here|channel|everyone))/gu, '\u2060$1\u2060')
   );
 }
 
-/** The bot's own sentence with foreign text in it: code style stays, everything else is escaped. */
+/** The bot's own sentence with foreign text: keeps code style, escapes the rest. */
 export function ownSentence(text: string): string {
   return escapeText(text).replaceAll('\u2060`\u2060', '`');
 }
 
-/** Foreign text on one line, cut to a length and escaped. */
+/** One line, cut and escaped. */
 export function quote(text: string, limit = 300): string {
   return escapeText(truncate(text.replace(/\s+/g, ' ').trim(), limit));
 }
 
-/** A name, id or code in code style, escaped. A backtick cannot be escaped inside, so it is replaced. */
+/** Escaped. Backticks can't be escaped in code, so they are replaced. */
 export function code(text: string): string {
   const inside = truncate(text.replace(CONTROL, '').replaceAll('`', 'ˋ'), 300)
     .replaceAll('&', '&amp;')
@@ -103,25 +101,24 @@ export function code(text: string): string {
   return `\`${inside}\``;
 }
 
-/** A mention of a person. It pings them, so it is only for those whom a message is for. */
+/** Pings the person, so use it only for a message's recipients. */
 export function mention(userId: string): string {
   return /^[UW][A-Z0-9]+$/.test(userId) ? `<@${userId}>` : 'the bot';
 }
 
-/** A mention of a user group or a person, as they stand in the approver list. */
 export function mentionApprover(id: string): string {
   return id.startsWith('S') ? `<!subteam^${id}>` : mention(id);
 }
 
 /**
- * A moment in the reader's own time zone.
+ * In the reader's time zone.
  * https://docs.slack.dev/messaging/formatting-message-text#date-formatting
  */
 export function moment(at: Date): string {
   return `<!date^${Math.floor(at.getTime() / 1_000)}^{date_short_pretty} {time}|${utcMinute(at)}>`;
 }
 
-/** The same for readers whose client does not know date tokens. */
+/** For clients that don't support date tokens. */
 export function utcMinute(at: Date): string {
   return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
@@ -134,45 +131,43 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
 });
 
 const DAY_OF_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-/** Within 300 days a day and its month tell the year. */
+/** Within 300 days, day and month imply the year. */
 const YEAR_IS_CLEAR_MS = 300 * 86_400_000;
 
 /**
- * A day, written out, the same for every reader: an expiry belongs to the zone and not to the reader.
- * @param today leaves out the year of a day that is near it
+ * The same for every reader: an expiry belongs to the zone, not the reader.
+ * @param today omits the year of near days
  */
 export function day(at: Date, today?: Date): string {
   const isNear = today !== undefined && Math.abs(at.getTime() - today.getTime()) < YEAR_IS_CLEAR_MS;
   return (isNear ? DAY_OF_YEAR : DAY).format(at);
 }
 
-/** The text with a capital at its beginning. */
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** `a, b and 3 more`: the first texts of a list. @param total how many there are, where not all are given */
+/** `a, b and 3 more`. @param total number of texts, if not all are given */
 export function firstOf(texts: readonly string[], limit: number, total = texts.length): string {
   const shown = texts.slice(0, limit);
   return `${shown.join(', ')}${total > shown.length ? ` and ${total - shown.length} more` : ''}`;
 }
 
-/** `1 year`, `3 names`. */
 export function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
-// An emoji without a blank after it begins a name, such as ☕.com.
+// An emoji without a space after it starts a name, such as ☕.com.
 const SIGNS = /^(?:(?::[a-z][a-z0-9_+-]*:|\p{Extended_Pictographic}\ufe0f?)+\s+)+/u;
 const CALLED = /^(?:<[@!][^>]+>(?:, )?)+: (\p{L}?)/u;
 
 /**
- * Removes markup, and in front the sign and whom it calls, for lock screens and screen readers. Escaped text stays escaped,
+ * Removes markup, leading emoji and mentions, for lock screens and screen readers. Escaped text stays escaped,
  * because Slack reads mentions here too.
  */
 export function plain(mrkdwn: string): string {
   const bare = mrkdwn
-    // A sign between word joiners belongs to the text.
+    // Characters between word joiners are text.
     .replace(/\u2060([*~`])\u2060|[*`\u2060]/g, '$1')
     .replace(SIGNS, '')
     .replace(CALLED, (_, first: string) => first.toUpperCase())

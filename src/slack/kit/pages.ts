@@ -1,30 +1,29 @@
 import { z } from 'zod';
 import { type AnyBlock, actions, button, context } from './blocks.ts';
 
-/* Pages of a list that can outgrow its message. */
+/* Paging for lists that can outgrow a message. */
 
-/** A part of a list. */
 export interface Page<T> {
   readonly shown: readonly T[];
-  /** The number of entries before it. */
+  /** Entries before it. */
   readonly offset: number;
   readonly total: number;
 }
 
-/** The page that begins at an offset; the last one if the list has become shorter. */
+/** The page at an offset; the last one if the list has shrunk. */
 export function pageOf<T>(all: readonly T[], offset: number, size: number): Page<T> {
   const last = Math.max(0, Math.ceil(all.length / size) - 1) * size;
   const from = Math.min(Math.max(0, offset), last);
   return { shown: all.slice(from, from + size), offset: from, total: all.length };
 }
 
-/** The value of a button: the list's arguments, and the offset of its page. */
+/** A button's value: the list's arguments and the page offset. */
 const turn = z.object({ of: z.string(), offset: z.int().min(0) });
 export type Turn = z.output<typeof turn>;
 
 /**
- * `21–40 of 73`, and the buttons *Previous* and *Next*; empty for a list that fits.
- * @param list the beginning of the buttons' ids
+ * `21–40 of 73` with *Previous* and *Next*; empty if the list fits.
+ * @param list prefix of the buttons' ids
  * @param of the list's arguments
  */
 export function pageControls<T>(
@@ -45,7 +44,6 @@ export function pageControls<T>(
   ];
 }
 
-/** The two actions that turn the pages of a list. */
 export function pageActions<const List extends string, Call extends { readonly value: string }>(
   list: List,
   show: (call: Call, turned: Turn) => Promise<void>,

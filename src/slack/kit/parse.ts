@@ -4,22 +4,20 @@ import { truncate } from './blocks.ts';
 
 const MAX_REASON = 1_000;
 
-/** What stands after `/domain`. */
 export interface CommandLine {
-  /** Lower case; empty when nothing was typed. */
+  /** Lower case; empty if nothing was typed. */
   readonly subcommand: string;
   readonly words: readonly string[];
   /** Text after ` -- `. */
   readonly reason: string | undefined;
 }
 
-/** The separator before a reason. Phones and Macs turn two hyphens into a dash. */
+/** Separator before a reason. Phones and Macs turn two hyphens into a dash. */
 const REASON = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
 
-/** Quotation marks around a word. No name, number or option has any. */
+/** Quotation marks around a word. No name, number or option contains any. */
 const QUOTES = /^["“”„«»‘’‚'`]+|["“”„«»‘’‚'`]+$/g;
 
-/** Splits the text of a slash command. */
 export function parseCommandLine(typed: string): CommandLine {
   const text = cleanText(typed);
   const at = REASON.exec(text);
@@ -36,15 +34,13 @@ export function parseCommandLine(typed: string): CommandLine {
   };
 }
 
-/** A reason without invisible characters, cut to a length; undefined when nothing is left. */
+/** Without invisible characters, cut; undefined when empty. */
 export function cleanReason(text: string): string | undefined {
   const clean = text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim();
   return clean === '' ? undefined : truncate(clean, MAX_REASON);
 }
 
-/**
- * Slack turns names into links with the typed text behind a bar. A mention stays, because it identifies a person.
- */
+/** Slack links names, with the typed text after a bar. Mentions stay, because they identify people. */
 function withoutLinks(text: string): string {
   return text
     .replace(
@@ -54,7 +50,7 @@ function withoutLinks(text: string): string {
     .replace(/<([@#!][^<>|\s]*)\|[^<>]*>/g, '<$1>');
 }
 
-/** The same for a reason: a mention becomes the text that was typed. */
+/** For reasons: a mention becomes its typed text. */
 function withoutMentions(text: string): string {
   return withoutLinks(
     text.replace(
@@ -70,9 +66,9 @@ function unescapeText(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 }
 
-/** The candidate that a mistyped word most likely meant; undefined when none is near. */
+/** Closest match of a mistyped word; undefined when none is close. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  // What was typed may be the beginning of the word.
+  // The input may be a prefix.
   const begun = word.length >= 3 ? candidates.find((candidate) => candidate.startsWith(word)) : undefined;
   const [best] = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
@@ -81,10 +77,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return begun ?? (near ? best.candidate : undefined);
 }
 
-/**
- * What a line with an unknown subcommand most likely meant: a mistyped subcommand, or a name that stands before or without
- * one.
- */
+/** Suggestion for an unknown subcommand: a typo, or a name before or without a subcommand. */
 export function likelyLine(
   { subcommand, words }: CommandLine,
   commands: readonly string[],

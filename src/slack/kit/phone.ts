@@ -1,18 +1,14 @@
 import { truncateMarkup } from './mrkdwn.ts';
 
-/*
- * How much of a phone a message takes: lines of 40 characters. What does not fit into the lines that a message may have stands
- * behind a button.
- */
+/* A message's length on a phone, in lines of 40 characters. Longer content goes behind a button. */
 
 const LINE = 40;
 
-/** The most lines that messages take which people decide by or read again and again. */
+/** Most lines of messages used for decisions or read repeatedly. */
 export const MOST_LINES = { reply: 6, endedCard: 6, alarm: 14, plan: 16 } as const;
-/** What a row of buttons takes of them. */
 export const ROW_OF_BUTTONS = 2;
 
-/** What a person sees of mrkdwn, about as long as they see it. */
+/** Approximate visible text of mrkdwn. */
 function seen(mrkdwn: string): string {
   return mrkdwn
     .replace(/<!date\^[^|>]*\|([^>]*)>/g, '$1')
@@ -23,17 +19,15 @@ function seen(mrkdwn: string): string {
     .replace(/&(?:amp|lt|gt);/g, '&');
 }
 
-/** How many lines of a phone some mrkdwn takes. */
 export function phoneLines(mrkdwn: string): number {
   return seen(mrkdwn)
     .split('\n')
     .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / LINE)), 0);
 }
 
-/** Cuts mrkdwn to some lines of a phone. */
 export function cutToLines(mrkdwn: string, most: number): string {
   if (phoneLines(mrkdwn) <= most) return mrkdwn;
-  // Halves the search: a message of the service may be thousands of characters long.
+  // Binary search: a service message may have thousands of characters.
   let [fits, tooLong] = [1, mrkdwn.length];
   while (tooLong - fits > 1) {
     const limit = Math.floor((fits + tooLong) / 2);
@@ -43,10 +37,7 @@ export function cutToLines(mrkdwn: string, most: number): string {
   return truncateMarkup(mrkdwn, fits);
 }
 
-/**
- * The first of some texts, as far as they fit into some lines of a phone together. The last of them is cut where it does not
- * fit whole.
- */
+/** The first texts that fit into some lines on a phone. The last one is cut if needed. */
 export function fitLines(texts: readonly string[], most: number): string[] {
   let room = most;
   return texts.flatMap((text) => {

@@ -2,7 +2,7 @@ import { EVIDENCE } from '../../orders/order.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import { type NameOf, REGISTRY_RECORD } from './audit.view.ts';
 
-/** Names each person once an export; a person whom Slack does not name is their id. */
+/** Looks up each person once per export; falls back to the id. */
 export function createNamer(directory: SlackDirectory): NameOf {
   const names = new Map<string, Promise<string>>();
   return (userId) => {

@@ -1,17 +1,16 @@
 import { code, count } from '../kit/blocks.ts';
 
-/* What is said of the audit log as a file. */
+/* Texts of audit log exports. */
 
-/** Whole days in UTC, including the last one. */
+/** Whole UTC days, inclusive. */
 export interface Span {
   readonly first: string;
   readonly last: string;
 }
 
-/** The progress of an export. */
 export interface ExportProgress {
   rows: number;
-  /** The moment of the last line. */
+  /** Time of the last line. */
   at: Date | undefined;
   isWritten: boolean;
 }
@@ -22,7 +21,7 @@ export function progressText({ rows, at, isWritten }: ExportProgress): string {
   return `Writing the audit log: ${count(rows, 'line')} so far${until}. I’ll tell you when it’s ready.`;
 }
 
-/** @param wrong a word that is no date */
+/** @param wrong a word that isn't a date */
 export function notASpanText(command: 'audit' | 'ledger', wrong: string | undefined): string {
   const what = wrong === undefined ? 'That’s more than two dates' : `${code(wrong)} isn’t a date`;
   return `${what}. Give the first and last day, such as ${code(`/domain ${command} 2026-01-01 2026-03-31`)}.`;

@@ -18,9 +18,7 @@ import {
 } from './audit-export.view.ts';
 import { datesOf, readSpan } from './span.ts';
 
-/*
- * The audit log as a CSV file, for admins.
- */
+/* The audit log as a CSV file, for admins. */
 
 const DEFAULT_DAYS = 30;
 
@@ -53,7 +51,6 @@ async function runAudit(call: CommandCall): Promise<void> {
   await call.respond(said);
 }
 
-/** @returns what to tell the person */
 async function exported(call: CommandCall, span: Span, progress: ExportProgress): Promise<Message> {
   const { context, person } = call;
   const { from, to } = datesOf(span);

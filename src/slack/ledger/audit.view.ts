@@ -12,14 +12,12 @@ import { recordFindingText } from '../orders/record-finding.view.ts';
 import { retryReasonText, summaryText } from '../orders/summary.view.ts';
 import { differenceText } from './ledger.view.ts';
 
-/*
- * The log as rows of a table: one row for every event, but for one that concerns several rows of a bulk order.
- */
+/* Audit log table rows: one per event, but one per row for events of several bulk rows. */
 
-/** The actor of what a registry's record settled. */
+/** Actor of orders settled by a registry record. */
 export const REGISTRY_RECORD = 'Registry record (RDAP)';
 
-/** The header row. Programs read these names, so they stay. */
+/** Header row. Programs rely on these names. */
 export const AUDIT_COLUMNS = [
   'time_utc',
   'event',
@@ -51,12 +49,12 @@ export const AUDIT_COLUMNS = [
 
 type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string | undefined>>>;
 
-/** Looks up how a person is named in the file; `system` is the bot. */
+/** A person's name in the file; `system` is the bot. */
 export type NameOf = (userId: string) => Promise<string>;
 
-/** Events whose row has the request that is or will be sent. */
+/** Events with the request that is or will be sent. */
 const SENT: ReadonlySet<OrderLogEntry['kind']> = new Set(['requested', 'sending']);
-/** Events that are a person's decision about the order. */
+/** People's decisions about the order. */
 const DECISIONS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'approved',
   'emergency_approved',
@@ -64,16 +62,13 @@ const DECISIONS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'resolved',
 ]);
 
-/** A line of the audit log. */
 export interface OrderLine {
   readonly cells: string[];
-  /** The item that it is about, where it is about one. */
+  /** Its item, if any. */
   readonly n: number | undefined;
 }
 
-/**
- * The lines of an event of an order: one, but for an event that concerns several rows of a bulk order, which has one a row.
- */
+/** One line, or one per row for events of several bulk rows. */
 export async function orderLines(event: AuditedEvent, nameOf: NameOf): Promise<OrderLine[]> {
   const { order, entry } = event;
   const items = order.bulk === undefined ? [] : itemsOf(order, entry);
@@ -84,7 +79,7 @@ export async function orderLines(event: AuditedEvent, nameOf: NameOf): Promise<O
   );
 }
 
-/** Events that say something of several items at once. */
+/** Events that concern several items at once. */
 const JOINT: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'stopped',
   'expired',
@@ -93,7 +88,7 @@ const JOINT: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'invalidated',
 ]);
 
-/** What such an event makes of a row, where it does not say it itself. */
+/** Row outcome of such events if the event doesn't state it. */
 const JOINT_OUTCOMES: Readonly<Partial<Record<OrderLogEntry['kind'], string>>> = {
   stopped: 'FAILED',
   expired: 'FAILED',
@@ -112,8 +107,8 @@ function itemsOf({ items }: Order, entry: OrderLogEntry): readonly OrderItem[] {
 }
 
 /**
- * An event of an order, as cells in the order of {@link AUDIT_COLUMNS}. Holds no secret: orders keep none.
- * @param item the one that it is about
+ * Cells in the order of {@link AUDIT_COLUMNS}. No secrets: orders keep none.
+ * @param item the event's item
  */
 export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: OrderItem): Promise<string[]> {
   const { order, entry } = event;
@@ -150,7 +145,7 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
   });
 }
 
-/** Whose approvals counted at the moment of an event: those that had lapsed by the last approval before it did not. */
+/** Approvers counted at an event, without those lapsed by the last approval before it. */
 function standingApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
   const given = decisions.filter(({ kind, version }) => APPROVALS.has(kind) && version <= entry.version);
   const last = given.findLast(({ kind }) => kind === 'approved');
@@ -160,7 +155,7 @@ function standingApprovers({ entry, decisions }: AuditedEvent): readonly string[
 
 const APPROVALS: ReadonlySet<OrderLogEntry['kind']> = new Set(['approved', 'emergency_approved']);
 
-/** By what an event was decided: for whom, by which rules and version, about which statement, beyond which budget. */
+/** Basis of a decision: requester, rules, version, statement and exceeded budget. */
 async function groundsOf({ entry, decisions }: AuditedEvent, nameOf: NameOf): Promise<Row> {
   const logged: AnyOrderLogEntry = entry;
   const { statement, progress, mandate, overBudget = [], admins = [] } = logged;
@@ -188,7 +183,6 @@ async function groundsOf({ entry, decisions }: AuditedEvent, nameOf: NameOf): Pr
 
 const NO_RULES = { rules: [], version: undefined } as const;
 
-/** The rules by which an event was decided, and the version of the policy. */
 function rulesOf(entry: OrderLogEntry) {
   const { decidedBy, policyVersion, progress }: AnyOrderLogEntry = entry;
   const rules = decidedBy ?? progress?.requirements.map(({ rule }) => rule);
@@ -218,7 +212,7 @@ function resultOf({ result, summary, why, hint }: AnyOrderLogEntry): string | un
   return hint && recordFindingText(hint);
 }
 
-/** Formats the cells that an event of a kind has besides its moment and its people. */
+/** Kind-specific cells, besides time and people. */
 type RowOf<Kind> = (event: TeamEventOf<Kind>, nameOf: NameOf) => Row | Promise<Row>;
 
 const decisionRow =
@@ -348,7 +342,7 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
   }),
 };
 
-/** An event of something that is no order, as cells in the order of {@link AUDIT_COLUMNS}. */
+/** Event that isn't an order's, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function teamEventRow(event: TeamEvent, nameOf: NameOf): Promise<string[]> {
   const confirmedBy = 'confirmedBy' in event ? event.confirmedBy : undefined;
   return cells({
@@ -399,7 +393,7 @@ function sentInput(
     return JSON.stringify({ statement: asked.statement, rows: asked.rows });
   const { secretField } = taskNamed(asked.task);
   const secret = hasSecretInput(order) && secretField !== undefined ? { [secretField]: '[secret]' } : {};
-  // Of the rows of a file the log has the number alone.
+  // The log keeps only the count of a file's rows.
   const said = asked.input ?? item?.input;
   const input = typeof said === 'object' && said !== null ? said : {};
   return JSON.stringify({ ...input, ...secret });

@@ -6,7 +6,7 @@ import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/not
 import { alertOfLedger, ledgerMessage } from './ledger-notifications.ts';
 import { lapseConfirmedText, reroutedText, snoozedText, standInTexts } from './told-event.view.ts';
 
-/* What people are told of an event, once. */
+/* One-time notifications of events. */
 
 export function createEventPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
@@ -34,7 +34,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       return undefined;
     }
     const origin = 'origin' in event ? event.origin : undefined;
-    // At least the person who decided is told.
+    // At least the decider is notified.
     const places = [
       async () => (origin?.channelId === '' ? undefined : origin),
       directMessageTo(context.directory, event.actor),

@@ -2,7 +2,7 @@ import type { LedgerState } from '../../ledger/ledger.ts';
 import { code, count, lines, type Message, message, moment, section } from '../kit/blocks.ts';
 import type { Span } from './audit-export.view.ts';
 
-/* What is said of the ledger and of receipts as files. */
+/* Texts of ledger and receipt files. */
 
 export const NO_KEY =
   'The ledger can’t be read: its key can’t be decrypted. The bot’s log says which key is missing.';
@@ -13,7 +13,6 @@ export const WHICH_RECEIPT =
 export const receiptFileText = (orderId: string) => `The receipt of order ${orderId}`;
 export const noReceiptText = (orderId: string) =>
   `Order ${code(orderId)} isn’t sealed yet. Try again in a few seconds.`;
-/** Where the ledger’s file is, how it is verified, and what there is of it. */
 export function ledgerMessage({ fingerprint, newest, anchor, waiting }: LedgerShown): Message {
   const texts = [
     `Signed by ${code(fingerprint)}`,
@@ -32,10 +31,9 @@ export function ledgerMessage({ fingerprint, newest, anchor, waiting }: LedgerSh
   return message(`${title} ${texts.join(' ')}`, [section(title), ...lines(texts)]);
 }
 
-/** What {@link ledgerMessage} shows. */
 export interface LedgerShown extends Pick<LedgerState, 'newest' | 'anchor'> {
   readonly fingerprint: string;
-  /** For how many seconds events wait for a seal, where that is unusual. */
+  /** Seconds that events have waited for a seal, if unusual. */
   readonly waiting: number;
 }
 

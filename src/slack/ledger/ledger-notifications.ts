@@ -15,25 +15,23 @@ import {
   stalledMessage,
 } from './ledger.view.ts';
 
-/* What people are told of the ledger: what does not fit, and the anchors of a day. */
+/* Ledger notifications: mismatches, and the daily anchors. */
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Where alarms go. */
 async function alertPlace({ savedSettings }: SlackContext) {
   const { alertChannel, reminderChannel } = await savedSettings();
   const channelId = alertChannel ?? reminderChannel;
   return channelId === undefined ? undefined : { channelId };
 }
 
-/** What is told of an event of the ledger; undefined for an event of something else. */
+/** Undefined for other events. */
 export function ledgerMessage(event: TeamEvent): Message | undefined {
   if (event.kind === 'ledger_differs') return differencesMessage(event);
   if (event.kind === 'database_restored') return restoredMessage(event);
   return event.kind === 'sealing_stalled' ? stalledMessage() : undefined;
 }
 
-/** Tells the admins and the channel of alarms. */
 export async function alertOfLedger(
   context: SlackContext,
   since: Date,
@@ -46,7 +44,7 @@ export async function alertOfLedger(
     await send({ ...told, purpose: `to:${admin}`, places: [directMessageTo(context.directory, admin)] });
 }
 
-/** One line a day in `ALERT_CHANNEL`, where it is set, whose thread has the anchors of its hours. */
+/** One line a day in `ALERT_CHANNEL`, if set, with the hourly anchors in its thread. */
 export function createAnchorPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
     const { alertChannel: channelId } = await context.savedSettings();
@@ -55,7 +53,7 @@ export function createAnchorPlanner(context: SlackContext): NotificationPlanner 
     const anchors = await context.seals.anchorsBetween(from, new Date(from.getTime() + DAY_MS));
     const line = await send({
       ...{ purpose: 'day', version: ONCE, since: from },
-      // Reminders are read by other people, who have nothing to do with hashes.
+      // Readers of reminders don't need hashes.
       places: [async () => ({ channelId })],
       message: () => anchorDayMessage(day),
     });

@@ -16,7 +16,7 @@ import {
 } from './ledger-export.view.ts';
 import { datesOf, readSpan } from './span.ts';
 
-/* The ledger, for admins, and the receipt of an order, for who may see it: files that are verified without the bot. */
+/* The ledger, for admins, and an order's receipt, for its readers: files verified without the bot. */
 
 async function* textOf(
   lines: AsyncIterable<FileLine> | readonly FileLine[],
@@ -40,7 +40,7 @@ async function runLedger(call: CommandCall): Promise<void> {
     written += 1;
   });
   const said = await withFile(lines, async (path) => {
-    // The first line is there in any case.
+    // The first line always exists.
     if (written === 1) return NOTHING_SEALED;
     const days = span === undefined ? '' : `-${span.first}-to-${span.last}`;
     const filename = `domain-steward-ledger${days}.jsonl`;
@@ -52,12 +52,12 @@ async function runLedger(call: CommandCall): Promise<void> {
   await call.respond(said);
 }
 
-/** Hands the receipt of an order to who may see it. */
+/** Sends an order's receipt to people who may see it. */
 async function sendReceipt(call: Interaction, id: string): Promise<void> {
   const { context } = call;
   const order = await loadVisible(context.orders, viewerOf(call), id);
   if (order === undefined) return call.respond(noSuchOrderText(id));
-  // What has happened to it by now belongs to it.
+  // Include its latest events.
   await context.ledger.sealAndAnchor();
   const lines = await context.ledger.receipt(order, context.statementOf(order));
   if (lines === undefined) return call.respond(NO_KEY);

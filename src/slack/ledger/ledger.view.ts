@@ -3,9 +3,8 @@ import type { TeamEventOf } from '../../ledger/events.ts';
 
 import { code, lines, type Message, message, moment, section, textMessage } from '../kit/blocks.ts';
 
-/* What people are told of the ledger. */
+/* Texts about the ledger. */
 
-/** What each difference means, for whoever has to do something about it. */
 const DIFFERENCES: Readonly<Record<LedgerDifference['code'], (first: number | undefined) => string>> = {
   event_changed: (first) =>
     `Log rows differ from their seals, first event ${first}: someone changed them in the database.`,
@@ -27,7 +26,6 @@ const DIFFERENCES: Readonly<Record<LedgerDifference['code'], (first: number | un
     `Seal ${first} differs from the published one. The database was restored to an earlier state and continued, or someone rewrote it. Anchors kept elsewhere show which.`,
 };
 
-/** One line for a difference. */
 export function differenceText({ code: kind, count, first }: LedgerDifference): string {
   const text = DIFFERENCES[kind](first);
   return count > 1 ? `${text} (${count})` : text;
@@ -54,7 +52,6 @@ export function restoredMessage({ takenAt, seal }: TeamEventOf<'database_restore
   );
 }
 
-/** The line of a day, in whose thread the hours stand. */
 export function anchorDayMessage(day: string): Message {
   return textMessage(
     `🔏 Ledger, ${day}: seals are posted in this thread every hour. A copy kept elsewhere proves what was in the log at that time.`,

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { isCalendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { notASpanText, type Span, spanReversedText } from './audit-export.view.ts';
 
-/** Reads the days of a command. @param start the first day where it says none; the last is today then */
+/** Reads a command's days. @param start default first day; the last is then today */
 export function readSpan(
   command: 'audit' | 'ledger',
   words: readonly string[],
@@ -15,7 +15,6 @@ export function readSpan(
   return first > last ? { problem: spanReversedText(first, last) } : { first, last };
 }
 
-/** The first moment of a span, and the first after it. */
 export function datesOf({ first, last }: Span): { readonly from: Date; readonly to: Date } {
   return {
     from: new Date(`${first}T00:00:00Z`),

@@ -3,9 +3,8 @@ import { calendarDay } from '../../zones/calendar-day.ts';
 import { byWhom, formatDay, formatName } from '../expiry/expiry.view.ts';
 import { count, mention, moment } from '../kit/blocks.ts';
 
-/* What people are told of what somebody decided: about a name in a thread, and who stands in for whom. */
+/* Notifications of decisions about a name, posted in a thread, and of stand-ins. */
 
-/** What somebody decided about a name. */
 type Decision = TeamEventOf<'lapse_requested'>;
 
 export function snoozedText({ subject, actor, until, reason }: Decision, timeZone: string): string {
@@ -13,7 +12,6 @@ export function snoozedText({ subject, actor, until, reason }: Decision, timeZon
   return `:zzz: ${formatName(subject.id)} is snoozed until ${end} by ${byWhom(actor, reason)}`;
 }
 
-/** Reminders that go to another owner or channel. */
 export function reroutedText({
   actor,
   names,
@@ -39,12 +37,11 @@ export function lapseConfirmedText({ subject, actor, askedBy = '', reason }: Dec
   return `:white_check_mark: ${formatName(subject.id)} will lapse. Requested by ${byWhom(askedBy, reason)}, confirmed by ${mention(actor)}. No more reminders; \`/domain watch ${subject.id}\` undoes it.`;
 }
 
-/** @param standIn who stood in for somebody who is back */
+/** @param standIn the former stand-in */
 export function backText(standIn: string): string {
   return `Welcome back. ${mention(standIn)} no longer stands in for you.`;
 }
 
-/** What each person is told when somebody is away or back, by their id. */
 export function standInTexts({
   subject: { id: away },
   standIn,

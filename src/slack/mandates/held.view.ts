@@ -1,6 +1,6 @@
 import type { HeldCode } from '../../mandates/codes.ts';
 
-/* Why a mandate does not renew a name. */
+/* Why a mandate doesn't renew a name. */
 
 const HELD: Readonly<Record<HeldCode, string>> = {
   price_unknown: 'its price is unknown',
@@ -24,7 +24,7 @@ const HELD: Readonly<Record<HeldCode, string>> = {
   mandate_ended: 'the mandate has ended',
 };
 
-/** Why, inside a sentence. */
+/** Inside a sentence. */
 export function heldText(code: HeldCode): string {
   return HELD[code];
 }

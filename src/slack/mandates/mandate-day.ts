@@ -6,8 +6,8 @@ import type { NotificationPlanner, WantedNotification } from '../outbound/notify
 import { ACTS_PER_MESSAGE, dayMessage, type ToldAct } from './mandate.view.ts';
 
 /*
- * What mandates do from a day on is one message in the reminder channel; more than it holds stands in its thread. What was said
- * there may go out a day later, so that is recorded at once.
+ * A day's mandate actions are one message in the reminder channel; overflow goes into its thread. Content is recorded
+ * at once, because posting may happen a day later.
  */
 
 export function createMandateDayPlanner(context: SlackContext): NotificationPlanner {
@@ -69,7 +69,7 @@ async function toldActs({ mandates, store }: OrdersContext, day: string): Promis
   );
 }
 
-/** Whether the cards of an order have no place yet: those of a mandate stand in the thread of its day's message. */
+/** Whether an order's cards have no place yet: a mandate's cards go into the thread of the daily message. */
 export function waitsForItsDay({ mandated, threadTs }: Order): boolean {
   return mandated !== undefined && threadTs === undefined;
 }

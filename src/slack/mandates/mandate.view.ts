@@ -33,7 +33,7 @@ import { periodText } from '../money/budget.view.ts';
 import { amountsText, PRICE_ISSUES } from '../money/price.view.ts';
 import { heldText } from './held.view.ts';
 
-/* Mandates as people read them: what they allow, how they stand, what they do on a day, and how they end. */
+/* Texts of mandates: terms, state, daily actions and end. */
 
 const NAMES_IN_LINE = 10;
 
@@ -50,13 +50,12 @@ function patterns({ mandate_names }: MandateTerms): string {
   return mandate_names.map((pattern) => code(pattern)).join(', ');
 }
 
-/** What a mandate allows, in one line. */
 function termsText(terms: MandateTerms): string {
   const { max_price, max_total, span, until, notice } = terms;
   return `Up to ${amountsText([max_price])} per name and year, ${amountsText([max_total])} per calendar ${span}, until ${formatDay(until)}, ${notice} days before expiry`;
 }
 
-/** What is wrong with a field of the form, plain text. */
+/** Plain text. */
 export function mandateIssueText(issue: MandateIssue): string {
   switch (issue.code) {
     case 'no_names':
@@ -94,15 +93,15 @@ export function mandateIssueText(issue: MandateIssue): string {
   }
 }
 
-/** So many names that a mandate covers stand on its card; more of them behind *Details*. */
+/** Covered names on the card; the rest is behind *Details*. */
 const COVERED_ON_CARD = 4;
 
-/** The same of names for which it does not act: a warning has two lines. */
+/** For names the mandate skips: a warning has two lines. */
 export const HELD_ON_CARD = 2;
 
 /**
- * What a waiting mandate would cover: a line each.
- * @param mostHeld how many of the names are named for which it does not act, of each reason
+ * What a pending mandate would cover, one line each.
+ * @param mostHeld names shown per reason for skipping
  */
 export function previewLines(
   { names: all, lastYear, nextYear, held, others }: MandatePreview,
@@ -127,7 +126,6 @@ export function previewLines(
   ];
 }
 
-/** Every name that a waiting mandate would cover, in mrkdwn. */
 export function coveredNamesText({ names: all }: MandatePreview): string {
   return `*Covers ${count(all.length, 'name')} today*: ${names(all, all.length)}`;
 }
@@ -173,10 +171,9 @@ function standingBlocks({
   ];
 }
 
-/** Mandates on one page: each has five blocks. */
 export const MANDATES_SHOWN = 6;
 
-/** The mandates that are in force. @param hidden how many were asked for in private, so that the reader does not see them */
+/** Active mandates. @param hidden private ones the reader can't see */
 export function mandatesMessage(page: Page<MandateStanding>, waiting: readonly Order[], hidden = 0): Message {
   const inForce = page.total + hidden;
   const text =
@@ -195,30 +192,28 @@ export function mandatesMessage(page: Page<MandateStanding>, waiting: readonly O
   ]);
 }
 
-/** @param orderId the mandate whose terms the form begins with */
+/** @param orderId the mandate whose terms prefill the form */
 function addButton(orderId = 'new') {
   return button('mandate_add', orderId === 'new' ? 'Request a mandate' : 'Request it again', orderId, {
     style: 'primary',
   });
 }
 
-/** Why a name is not renewed by its mandate, and which order asks for it. */
+/** Why a mandate doesn't renew a name, and the order that requests it. */
 function heldLine({ name, held, orderId }: MandateAct): string {
   const asked = orderId === undefined ? 'no order was created' : `order ${code(orderId)} was created for it`;
   return `${names([name])}: ${held === undefined ? '' : heldText(held)}; ${asked}`;
 }
 
-/** What is known of an act when its day is told. */
 export interface ToldAct {
   readonly act: MandateAct;
-  /** The order that is sent without asking; undefined for a name that is held. */
+  /** The order sent without asking; undefined for a skipped name. */
   readonly order: Order | undefined;
 }
 
-/** Acts in one message: each has a row with its button. */
+/** Per message: each has a row with its button. */
 export const ACTS_PER_MESSAGE = 20;
 
-/** What mandates do from a day on, and what they do not. */
 export function dayMessage(
   day: string,
   told: readonly ToldAct[],
@@ -276,12 +271,10 @@ function stateText({ state, id, mandated }: Order): string {
   }
 }
 
-/** Said to who has ended a mandate. */
 export function endedText(orderId: string): string {
   return `The mandate ${code(orderId)} ended. Its unsent orders are stopped.`;
 }
 
-/** How many of a day’s orders were stopped. */
 export function stoppedAllText(stopped: number, asked: number): string {
   if (asked === 0) return 'Nothing of that day is waiting to be sent.';
   return stopped === asked
@@ -300,7 +293,7 @@ const ENDS = {
   log_differs: 'The database and the log disagree about it',
 } as const;
 
-/** A reply in the thread of a mandate, for what happens to it while it is in force; undefined for other events. */
+/** Thread reply for events of an active mandate; undefined for other events. */
 export function mandateReply(
   order: Order,
   entry: {
@@ -332,7 +325,7 @@ export function mandateReply(
   }
 }
 
-/** Whether a mandate has said with its coming into force what an event says. */
+/** Whether the activation message already covers an event. */
 export function isSaidInForce(
   { task, state }: Pick<Order, 'task' | 'state'>,
   { kind }: { readonly kind: string },
@@ -340,7 +333,6 @@ export function isSaidInForce(
   return task === 'mandate' && state === 'SUCCEEDED' && kind === 'finished';
 }
 
-/** Said where a mandate covers a name. */
 export function coveredText({ given, isOverBefore }: CoveringMandate): string {
   if (given === undefined)
     return isOverBefore
@@ -355,16 +347,15 @@ export function coveredText({ given, isOverBefore }: CoveringMandate): string {
   return `:repeat: A mandate renews it ${terms.notice} days before expiry, up to ${amountsText([terms.max_price])}: order ${code(order.id)}.`;
 }
 
-/** Each has a line of its own above. */
+/** Each has its own line above. */
 const UNCOVERED_IN_LINE = 3;
 
-/** The last line of a digest: names that are lost if nobody presses anything. */
+/** Last line of a digest: names lost without action. */
 export function uncoveredText(uncovered: readonly string[]): string {
   const named = escapeText(firstOf(uncovered.map(displayName), UNCOVERED_IN_LINE));
   return `:warning: Nobody is responsible for ${named}: no owner, no mandate and no open order.`;
 }
 
-/** The mandates of a person, for their Home tab. */
 export function homeMandates(given: readonly MandateInForce[]): KnownBlock[] {
   if (given.length === 0) return [];
   return [

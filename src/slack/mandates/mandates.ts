@@ -33,7 +33,7 @@ import {
   stoppedAllText,
 } from './mandate.view.ts';
 
-/* Mandates: asking for one, looking at them, ending one, and stopping what they are about to send. */
+/* Mandates: request, view, end, and stop their orders before they are sent. */
 
 const declared = z.object({
   mandate_names: typedField(
@@ -75,7 +75,7 @@ const declared = z.object({
   reason: reasonField('Shown to the approvers.'),
 });
 
-/** An entry is a former mandate, whose terms are asked for anew. */
+/** An entry is a former mandate whose terms are requested again. */
 const mandateForm = formOfList({
   form: { name: 'mandate', title: 'Request a mandate', submit: 'Request' },
   fields: () => declared,
@@ -89,7 +89,7 @@ const mandateForm = formOfList({
   save,
 });
 
-/** The terms of a mandate as the form shows them; its end is given anew. */
+/** A mandate's terms as form values; its end is entered again. */
 function valuesOf(input: unknown): FormValues {
   const terms = mandateTerms.safeParse(input).data;
   if (terms === undefined) return {};
@@ -142,7 +142,7 @@ async function end(call: ActionCall): Promise<void> {
   await call.respond(textMessage(outcome.ok ? endedText(call.value) : refusalText(outcome.refusal)));
 }
 
-/** Stops all that was said in the message of a day and is not sent yet, as far as the person may. */
+/** Stops all unsent orders of a daily message that the person may stop. */
 async function stopAll(call: ActionCall): Promise<void> {
   const { orders, notifyDue } = call.context;
   const acts = await orders.mandates.actsOf(call.value);

@@ -28,7 +28,7 @@ import { pageControls, pageOf, type Turn } from '../kit/pages.ts';
 import { type HistoryEvent, type HistoryEventOf, isNotEnough } from '../orders/order.view.ts';
 import { amountsText } from './price.view.ts';
 
-/* Budgets as people read them: how they stand, what an order takes out of them, and when one is exceeded. */
+/* Texts of budgets: balance, an order's share, and exceeding. */
 
 const MONTHS = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
@@ -37,7 +37,7 @@ export function periodText(period: string): string {
   return period.length === 4 ? period : MONTHS.format(new Date(`${period}-01T00:00:00Z`));
 }
 
-/** The names that a budget is for: `all names`, or its tag. */
+/** `all names`, or its tag. */
 function tagText(tag: string | null | undefined): string {
   return tag === undefined || tag === null ? 'all names' : `the tag ${tag}`;
 }
@@ -58,7 +58,6 @@ function excessText({ tag, period, currency, leftMinor, takesMinor }: Shortfall)
   return `It exceeds ${budgetName(tag, period)} by ${by}`;
 }
 
-/** Which budgets do not have what an order takes, and how much is missing. */
 export function overBudgetText(over: readonly Shortfall[]): string {
   return over
     .map((shortfall) => {
@@ -69,14 +68,14 @@ export function overBudgetText(over: readonly Shortfall[]): string {
     .join(' ');
 }
 
-/** Says of a waiting order which budgets it exceeds, and who has to agree. */
+/** Exceeded budgets of a pending order and the required approval. */
 export function overBudgetFact(over: readonly Shortfall[]): string {
   return `:warning: *${overBudgetText(over)}* An admin, other than the requester, has to approve it too.`;
 }
 
 /**
- * What the card of a waiting order says about the budgets; undefined where none applies.
- * @param waitedForRoom it waits for nothing else than the budgets
+ * Budget text for a pending order's card; undefined if none applies.
+ * @param waitedForRoom it is pending only because of the budgets
  */
 export function budgetFact(
   { shares, over, reservation }: BudgetLook,
@@ -95,8 +94,8 @@ export function budgetFact(
 }
 
 /**
- * What a waiting card says of budgets beside *Details*: only where one is exceeded, or nobody has to agree any more.
- * @param waitedForRoom it waits for nothing else than the budgets
+ * Shown beside *Details*: only if a budget is exceeded, or an admin is no longer needed.
+ * @param waitedForRoom it is pending only because of the budgets
  */
 export function budgetWarning({ over }: BudgetLook, waitedForRoom: boolean): string | undefined {
   if (over.length > 0)
@@ -113,7 +112,6 @@ function shareText(share: BudgetShare): string {
   return `Uses about ${minorText(currency, share.takes)} of the ${left} left in ${budgetName(share.budget.tag, share.period)}.`;
 }
 
-/** What the card says after an approval that exceeded a budget. */
 export function exceededFact(history: readonly HistoryEvent[]): string | undefined {
   const approved = history.findLast(
     (event) => event.kind === 'resumed' || (event.kind === 'approved' && !isNotEnough(event)),
@@ -126,8 +124,8 @@ export function exceededFact(history: readonly HistoryEvent[]): string | undefin
 }
 
 /**
- * Said in the thread when an order waits for an admin because it exceeds a budget; undefined where it does not.
- * @param admins who is called, as far as they are known by id and did not ask themselves
+ * For the thread when an exceeded budget needs an admin; undefined otherwise.
+ * @param admins mentioned: known ids, except the requester
  */
 export function overBudgetReply(event: HistoryEvent, admins: readonly string[]): Message | undefined {
   if (!isNotEnough(event) || (event.kind !== 'approved' && event.kind !== 'requested')) return undefined;
@@ -144,29 +142,27 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
   return textMessage(said.join(' '));
 }
 
-/** Whether everybody has approved but the admin who has to, because the order exceeds a budget. */
+/** Whether only the admin's approval for an exceeded budget is missing. */
 export function waitsForAdminAlone(history: readonly HistoryEvent[]): boolean {
   const last = history.findLast((event) => event.kind === 'approved');
   if (last?.overBudget === undefined || missingApprovals(last) > 0) return false;
   return (last.admins ?? []).length === 0;
 }
 
-/** How many approvals were missing after one was given, besides that of an admin. */
+/** Missing approvals after one was given, besides the admin's. */
 function missingApprovals({ standing, required }: HistoryEventOf<'approved'>): number {
   return Math.max(0, required - standing);
 }
 
-/** The person who reads the budgets. */
 export interface BudgetReader {
   readonly isAdmin: boolean;
-  /** BCP 47 tag of the locale in which amounts are written. */
+  /** BCP 47 tag for amounts. */
   readonly locale: string;
 }
 
-/** Budgets on one page. */
 const BUDGETS_SHOWN = 50;
 
-/** How the budgets stand, as blocks; empty where there are none and nobody can add one. */
+/** Empty if there are none and the reader can't add one. */
 export function budgetBlocks(
   all: readonly BudgetStanding[],
   { of, offset }: Turn,
@@ -196,7 +192,7 @@ export function budgetBlocks(
   ]);
 }
 
-/** `████░░░░░░ 40%`: how much of a budget is spent or approved. */
+/** `████░░░░░░ 40%`: spent or approved share. */
 function budgetBar({ budget, booked, reserved }: BudgetStanding): string {
   const total = BigInt(budget.amount.minor);
   const used = booked + reserved;
@@ -205,7 +201,7 @@ function budgetBar({ budget, booked, reserved }: BudgetStanding): string {
   return `${'█'.repeat(filled)}${'░'.repeat(10 - filled)} ${percent}%`;
 }
 
-/** A phone shows the first columns only, so what is left stands beside the name. */
+/** Phones show only the first columns, so the remaining amount follows the name. */
 function standingCells(standing: BudgetStanding, locale: string): readonly Cell[] {
   const { budget, booked, reserved, period } = standing;
   const { currency } = budget.amount;
@@ -219,7 +215,7 @@ function standingCells(standing: BudgetStanding, locale: string): readonly Cell[
   ];
 }
 
-/** A menu of the budgets, each of which opens in the form. */
+/** Choosing a budget opens its form. */
 function editMenu(budgets: readonly Budget[]): AnyBlock {
   return menu(
     'budgets_edit',
@@ -229,12 +225,12 @@ function editMenu(budgets: readonly Budget[]): AnyBlock {
   );
 }
 
-/** A budget in one line of plain text: `all names, a month: €100.00`. */
+/** Plain text: `all names, a month: €100.00`. */
 export function budgetLine({ tag, span, amount }: Omit<Budget, 'id' | 'tag'> & Partial<Budget>): string {
   return `${tagText(tag)}, a ${span}: ${amountsText([amount])}`;
 }
 
-/** How the budgets stand, one a line, for a report: `all names, November 2026: …`. */
+/** One line per budget, for a report: `all names, November 2026: …`. */
 export function budgetLines(standings: readonly BudgetStanding[], locale?: string): string[] {
   return standings.map((standing) => {
     const { budget, period, booked, reserved } = standing;
@@ -244,7 +240,6 @@ export function budgetLines(standings: readonly BudgetStanding[], locale?: strin
   });
 }
 
-/** What is said about changes of budgets. */
 export const BUDGET = {
   gone: 'This budget no longer exists. Close this and check `/domain spend`.',
   taken: 'A budget for this tag and period already exists. Change that one.',
@@ -254,7 +249,7 @@ export const BUDGET = {
   removed: (budget: Budget) => `Removed: the budget of ${budgetLine(budget)}.`,
 } as const;
 
-/** Above the form of a budget. @param budget the one that is there */
+/** Above the form. @param budget the edited one */
 export function budgetIntro(budget: Budget | undefined, currency: string): string {
   const now = budget === undefined ? '' : `Now: ${budgetLine(budget)}. `;
   return `${now}In ${currency}, months and years in UTC. Changes are in the audit log.`;

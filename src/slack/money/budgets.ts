@@ -9,12 +9,12 @@ import { opening } from '../open-form.ts';
 import { BUDGET, budgetIntro } from './budget.view.ts';
 import { PRICE_ISSUES } from './price.view.ts';
 
-/* The team's budgets: everybody sees them with what was spent, and admins change them. */
+/* The team's budgets and spending: everyone sees them, admins change them. */
 
-/** Like the tag of a name: letters, digits, hyphen and underscore. */
+/** Like a name's tag: letters, digits, hyphen and underscore. */
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u;
 
-/** An amount with a point before the decimals. */
+/** Decimal point. */
 function amountIn(currency: string) {
   return z.string(PRICE_ISSUES.not_an_amount).transform((text, context) => {
     const read = parseAmount(text, currency);
@@ -26,7 +26,7 @@ function amountIn(currency: string) {
 
 const AMOUNT: FieldLook = { label: 'Amount', kind: 'text', placeholder: '1000.00' };
 
-/** A budget that is there is removed by an empty amount. */
+/** An empty amount removes an existing budget. */
 function amountField(budget: Budget | undefined, currency: string): z.ZodType<Amount | undefined> {
   return budget === undefined
     ? field(AMOUNT, amountIn(currency))
@@ -88,7 +88,6 @@ const budgetForm = formOfList({
   },
 });
 
-/** Cards of waiting orders show the budgets, so they are shown again. */
 async function saved({ context, person }: SubmissionCall, said: string): Promise<Submitted> {
   context.log.info({ by: person.id }, 'budgets changed');
   await context.refreshWaitingCards();

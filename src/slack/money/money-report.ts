@@ -7,19 +7,18 @@ import type { SlackContext } from '../context.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import { type MoneyReport, moneyReport } from './money-report.view.ts';
 
-/** A bot that was off on the 1st posts the report until this day. After that it is skipped. */
+/** If the bot was off on the 1st, it posts the report until this day. */
 const LAST_DAY = 7;
-/** Longer than the twelve months ahead. */
+/** More than twelve months. */
 const AHEAD_MS = 366 * DAY_MS;
 
-/** Opens the report of the previous month, with the first digest of a month or later. */
+/** Opens the previous month's report, with the month's first digest or later. */
 export async function openMoneyReport(context: SlackContext): Promise<void> {
   const report = await reportDue(context);
   if (report !== undefined && (await keepsBooks(context)))
     await context.notifications.open({ kind: 'report', id: report.span.text }, context.now());
 }
 
-/** Posts the report of a month (YYYY-MM) once. */
 export function createMoneyReportPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
     const report = await reportDue(context);
@@ -38,7 +37,7 @@ export function createMoneyReportPlanner(context: SlackContext): NotificationPla
   };
 }
 
-/** The month whose report is due, and where it is posted. */
+/** The month whose report is due, and its channel. */
 async function reportDue({ savedSettings, now }: SlackContext) {
   const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await savedSettings();
   const channelId = reportChannel ?? reminderChannel;
@@ -49,13 +48,13 @@ async function reportDue({ savedSettings, now }: SlackContext) {
   return span && { channelId, span, timeZone: reminderTimezone };
 }
 
-/** Whether the team has prices or budgets. Without them there is nothing to report. */
+/** Without prices or budgets there is nothing to report. */
 async function keepsBooks({ prices, budgets, now }: SlackContext): Promise<boolean> {
   const [list, standings] = await Promise.all([prices.list(), budgets.standings(utcDay(now()))]);
   return list.length + standings.length > 0;
 }
 
-/** The month before the month of a day. */
+/** The month before a day's month. */
 function monthBefore(day: string): SpendSpan | undefined {
   const first = new Date(`${day.slice(0, 7)}-01T00:00:00Z`);
   return readSpan(utcDay(new Date(first.getTime() - 1)).slice(0, 7));

@@ -5,34 +5,29 @@ import { code, context, count, header, lines, type Message, mention, message } f
 import { budgetLines, periodText } from './budget.view.ts';
 import { sumText } from './spend.view.ts';
 
-/*
- * The report on the money of a month, for the people who keep the books.
- */
+/* Monthly money report for accountants. */
 
-/** The content of the monthly report. */
 export interface MoneyReport {
   /** YYYY-MM */
   readonly month: string;
   readonly spent: SpendSum;
   readonly byTask: readonly SpendLine[];
-  /** What mandates have renewed, by their orders. */
+  /** Renewals by mandate, by order. */
   readonly byMandate: readonly SpendLine[];
-  /** The number of names whose outcome is unknown. */
   readonly unknownOutcomes: number;
-  /** What a year of the names would have cost that were let go. */
+  /** Yearly cost of the names that lapsed. */
   readonly saved: SpendSum;
-  /** The next twelve months by today's list; the first is the month of the report's day. */
+  /** The next twelve months by today's list, from the report's month. */
   readonly ahead: readonly SpendLine[];
   readonly aheadTotal: SpendSum;
-  /** How the budgets stood on the last day of the month. */
+  /** Balance on the month's last day. */
   readonly budgets: readonly BudgetStanding[];
   readonly decisions: readonly Decision[];
 }
 
-/** The most lines of one part; the file of `/domain spend` has all. */
+/** Most lines per part; the file of `/domain spend` has all. */
 const SHOWN_LINES = 3;
 
-/** The report, as it is posted in a channel. */
 export function moneyReport(report: MoneyReport): Message {
   const { month, spent, byTask, byMandate, unknownOutcomes, saved, ahead, aheadTotal, budgets, decisions } =
     report;
@@ -66,7 +61,7 @@ function decisionLine({ by, kind, count: times, seconds }: Decision): string {
   return `• ${mention(by)} ${kind} ${count(times, 'order')}, ${within}`;
 }
 
-/** A duration in words, in the largest unit that it reaches. */
+/** In the largest unit it reaches. */
 function lengthText(seconds: number): string {
   const units = [
     ['day', 86_400],

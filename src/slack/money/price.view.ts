@@ -33,17 +33,17 @@ import { csvIssueText, MORE_CELLS } from '../kit/csv-issue.view.ts';
 import { pageControls, pageOf } from '../kit/pages.ts';
 import type { HistoryEvent } from '../orders/order.view.ts';
 
-/* Prices as people read them: the list, and what orders and waiting cost. */
+/* Texts of prices: the list, order costs and the cost of waiting. */
 
-/** The locale of what everybody sees, such as a card in a channel. */
+/** Locale of shared messages, such as cards. */
 const SHARED_LOCALE = 'en-GB';
 
-/** An amount in the locale of a channel. */
+/** In the shared locale. */
 function amountText(amount: Amount): string {
   return formatAmount(amount, SHARED_LOCALE);
 }
 
-/** @param today leaves out the year of a day that is near it */
+/** @param today omits the year of near days */
 const dayText = (calendarDay: string, today?: string) =>
   day(new Date(`${calendarDay}T00:00:00Z`), today === undefined ? undefined : new Date(today));
 /** `A`, `A and B`, `A, B and C`. */
@@ -52,10 +52,9 @@ function joined(parts: readonly string[]): string {
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
 }
 
-/** Said where the list has no price. */
 const NOT_KNOWN = 'price unknown';
 
-/** `about €36.00 (price list of 1 Nov 2026)`, with what it leaves out. */
+/** `about €36.00 (price list of 1 Nov 2026)`, with exclusions. */
 function costText(cost: OrderCost): string {
   const { names, sums, unknown } = cost;
   if (sums.length === 0) return NOT_KNOWN;
@@ -65,17 +64,16 @@ function costText(cost: OrderCost): string {
   return `about ${amountsText(sums)}${part} (${list})${rest}`;
 }
 
-/** Amounts of different currencies, joined. */
 export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE): string {
   return joined(amounts.map((amount) => formatAmount(amount, locale)));
 }
 
-/** Whether the notes of a price say that a premium name may cost more. */
+/** Whether a premium name may cost more. */
 export function hasPremiumNote({ sums, mayCostMore }: OrderCost): boolean {
   return sums.length > 0 && mayCostMore;
 }
 
-/** What must be known besides the sum; empty when nothing is known. */
+/** Notes besides the sum; empty if nothing is known. */
 function costNotes(cost: OrderCost): string[] {
   if (cost.sums.length === 0) return [];
   const times = new Set(cost.names.flatMap(({ quote: found }) => found?.times ?? []));
@@ -89,7 +87,6 @@ function costNotes(cost: OrderCost): string[] {
   ]);
 }
 
-/** What an order cost when it was asked for, and at its last approval. */
 export function costsInHistory(history: readonly HistoryEvent[]): {
   readonly asked: OrderCost | undefined;
   readonly approved: OrderCost | undefined;
@@ -100,7 +97,7 @@ export function costsInHistory(history: readonly HistoryEvent[]): {
   };
 }
 
-/** Says that the price differs from when the order was asked for; undefined when it does not. */
+/** Undefined if the price hasn't changed since the request. */
 function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): string | undefined {
   if (asked === undefined || now === undefined || isSameCost(asked, now)) return undefined;
   const before = asked.sums.length === 0 ? 'unknown' : amountsText(asked.sums);
@@ -110,20 +107,19 @@ function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): s
     : `The price changed since this was requested: from ${before} to ${after}.`;
 }
 
-/** The same as a line of a card. */
+/** As a card line. */
 export function priceChangeLine(now: OrderCost, asked: OrderCost | undefined): string | undefined {
   const change = costChange(asked, now);
   return change === undefined ? undefined : `:warning: ${change}`;
 }
 
-/** Said in the thread when the approved price differs from the one that was asked for. */
+/** Thread reply if the approved price differs from the requested one. */
 export function repricedReply(event: HistoryEvent, history: readonly HistoryEvent[]): Message | undefined {
   if (event.kind !== 'approved' || event.state === 'PENDING') return undefined;
   const change = costChange(costsInHistory(history).asked, event.price);
   return change === undefined ? undefined : textMessage(`:moneybag: ${change}`);
 }
 
-/** What the card says about the price, as the value of a fact. */
 export function costFact(cost: OrderCost, asked: OrderCost | undefined): string {
   const change = costChange(asked, cost);
   return present([costText(cost), ...costNotes(cost), change !== undefined && `:warning: *${change}*`]).join(
@@ -131,15 +127,11 @@ export function costFact(cost: OrderCost, asked: OrderCost | undefined): string 
   );
 }
 
-/** The price of one name among several, for a cell of a table. */
 export function quoteCell(found: Quote | undefined): string {
   return found === undefined ? 'unknown' : amountText(found.amount);
 }
 
-/**
- * What waiting costs, on one line: `What waiting costs: renew until 17 Dec, about €18.00, then at your own risk until 31 Jan, …`;
- * empty where nothing is known.
- */
+/** `What waiting costs: renew until 17 Dec, about €18.00, then at your own risk until 31 Jan, …`; empty if unknown. */
 export function waitingText(steps: readonly WaitingStep[], today?: string): string {
   const [first] = steps;
   if (first === undefined) return '';
@@ -148,7 +140,10 @@ export function waitingText(steps: readonly WaitingStep[], today?: string): stri
   return `Deadlines and costs: ${parts.join(', ')}`;
 }
 
-/** `then at your own risk until 14 Jan, then by hand for about €98.00 until 13 Feb`: what follows the first step; undefined where nothing does. */
+/**
+ * Steps after the first: `then at your own risk until 14 Jan, then by hand for about €98.00 until 13 Feb`; undefined
+ * if none.
+ */
 export function laterText([, ...later]: readonly WaitingStep[], today?: string): string | undefined {
   const parts = later.flatMap((step) => {
     if (step.kind === 'at_own_risk')
@@ -167,7 +162,7 @@ export function quoteText(found: Quote | undefined): string {
   return found === undefined ? NO_PRICE : aboutText(found);
 }
 
-/** What a restore costs with the renewal that comes with it: `about €98.00`. */
+/** Restore including its renewal: `about €98.00`. */
 export function restoreText(step: Extract<WaitingStep, { kind: 'restore' }>): string {
   const { restore, renewal } = step;
   if (restore === undefined) return NO_PRICE;
@@ -180,7 +175,6 @@ function aboutText(found: Quote | undefined): string {
   return found === undefined ? NOT_KNOWN : `about ${amountText(found.amount)}`;
 }
 
-/** What can be done now. */
 function stepText(step: WaitingStep, today: string | undefined): string {
   if (step.kind === 'lost') return 'it can be lost now';
   const until = step.until === undefined ? '' : ` by ${dayText(step.until, today)}`;
@@ -194,7 +188,6 @@ function stepText(step: WaitingStep, today: string | undefined): string {
   }
 }
 
-/** What is wrong with a field of a price. */
 export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
   not_a_zone: 'Enter a zone, such as rest or co.uk.',
   unknown_task: `Enter one of ${PRICED_TASKS.join(', ')}.`,
@@ -210,7 +203,6 @@ export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
   long_source: 'Use at most 200 characters.',
 };
 
-/** What is wrong with a line of a file, plain text. */
 function lineIssue(found: LineIssue): string {
   switch (found.kind) {
     case 'price':
@@ -230,10 +222,10 @@ function lineIssue(found: LineIssue): string {
   }
 }
 
-/** The longest error that Slack shows at a field, approximately. */
+/** Approximate maximum of Slack's field errors. */
 const ISSUES_LENGTH = 1_900;
 
-/** All issues of a file, one line each; plain text. */
+/** One line each; plain text. */
 export function lineIssues(found: readonly LineIssue[]): string {
   const all = found.map((each) => `Line ${each.line}: ${lineIssue(each)}`);
   let length = 0;
@@ -245,21 +237,20 @@ export function lineIssues(found: readonly LineIssue[]): string {
   return ['Nothing was imported.', ...shown, ...(left === 0 ? [] : [`${left} more.`])].join('\n');
 }
 
-/** A price in one line of plain text: `.rest renew, 1 year: €18.00 from 1 Nov 2026 (Contract 7)`. */
+/** Plain text: `.rest renew, 1 year: €18.00 from 1 Nov 2026 (Contract 7)`. */
 export function priceLine({ zone, task, period, amount, validFrom, source }: Price): string {
   return `.${zone} ${task}, ${count(period, 'year')}: ${amountText(amount)} from ${dayText(validFrom)} (${source})`;
 }
 
-/** Marks a line of the list that is over, valid, or still ahead on a day. */
+/** Marks a price as past, valid or future. */
 function validityOf(price: Price, list: readonly Price[], today: string): string {
   if (price.validFrom > today) return 'later';
   return priceOn(list, price, today)?.validFrom === price.validFrom ? 'valid' : 'over';
 }
 
-/** The person who reads the list, and when. */
 export interface PriceReader {
   readonly isAdmin: boolean;
-  /** BCP 47 tag of the locale in which amounts are written. */
+  /** BCP 47 tag for amounts. */
   readonly locale: string;
   /** YYYY-MM-DD */
   readonly today: string;
@@ -267,7 +258,6 @@ export interface PriceReader {
   readonly currency: string;
 }
 
-/** The price list with its actions. */
 export function priceList(list: readonly ListedPrice[], offset: number, reader: PriceReader): Message {
   const edit = reader.isAdmin
     ? [
@@ -311,7 +301,6 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
   ]);
 }
 
-/** A menu of the prices. Choosing one opens the form. */
 function editMenu(list: readonly ListedPrice[]): AnyBlock {
   return menu(
     'prices_edit',
@@ -324,7 +313,7 @@ function editMenu(list: readonly ListedPrice[]): AnyBlock {
   );
 }
 
-/** What is said after edits of the list were saved; mrkdwn. */
+/** Reply after saving edits; mrkdwn. */
 export function pricesSaved(edits: readonly PriceEdit[]): string {
   if (edits.length === 0) return 'Nothing changed: the list already has this.';
   const added = edits.filter(({ before }) => before === undefined).length;
@@ -336,7 +325,6 @@ export function pricesSaved(edits: readonly PriceEdit[]): string {
   return `${joined(parts)}. Pending orders now show these prices.`;
 }
 
-/** What is said about changes of the list. */
 export const PRICES = {
   gone: 'This price is no longer on the list. Close this and check `/domain prices`.',
   taken: 'The list already has a price from this day. Change that one, or enter another day.',

@@ -29,11 +29,8 @@ import { proposeToAdmins } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
 import { lineIssues, PRICE_ISSUES, PRICES, priceList, pricesSaved } from './price.view.ts';
 
-/*
- * The team's price list: everybody sees it, admins change it.
- */
+/* The team's price list: everyone sees it, admins change it. */
 
-/** What is wrong with a price is found where the rows of a file are read too. */
 const priced = z.object({
   zone: typedField('Zone', { placeholder: 'rest', isNeeded: true }, TYPED_OR_EMPTY),
   task: choiceField('Task', PRICED_TASKS, TYPED_OR_EMPTY, { isNeeded: true }),
@@ -97,7 +94,7 @@ const priceForm = formOfList({
 async function priceConditions({ context }: Interaction): Promise<PriceConditions> {
   const { budgets, orders, now } = context;
   const [{ rules }, listed, inForce] = await Promise.all([
-    // With a charter that doesn't count, the last signed rules decide, not the published ones.
+    // While a charter is lapsed, the last signed rules apply, not the published ones.
     orders.signing.policy.current(),
     budgets.list(),
     mandatesInForce(orders, 'system'),
@@ -110,7 +107,7 @@ async function priceConditions({ context }: Interaction): Promise<PriceCondition
 }
 
 /**
- * Edits the list. Edits that loosen a rule, a mandate or a budget wait for another admin.
+ * Edits that weaken a rule, mandate or budget wait for another admin.
  * @param field where an issue is shown
  */
 async function save(
@@ -128,7 +125,7 @@ async function save(
     return { errors: { [field]: PRICES.changedMeanwhile } };
   if (atOnce.length > 0) {
     log.info({ by: call.person.id, edits: atOnce.length }, 'price list changed');
-    // Cards of waiting orders show prices.
+    // Cards of pending orders show prices.
     await call.context.refreshWaitingCards();
   }
   const waits = waiting.length === 0 ? [] : await proposeToAdmins(call, { kind: 'prices', payload: waiting });

@@ -28,11 +28,9 @@ import { createNamer } from '../ledger/actor-names.ts';
 import { sendFile } from '../send-file.ts';
 import { noSpanText, SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from './spend.view.ts';
 
-/*
- * What was spent, and what is ahead.
- */
+/* Past spending and upcoming cost. */
 
-/** Longer than the twelve months of the chart. */
+/** More than the chart's twelve months. */
 const AHEAD_MS = 366 * DAY_MS;
 
 async function runSpend(call: CommandCall): Promise<void> {
@@ -78,7 +76,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
   };
 }
 
-/** Which purchases a person may not see. Slack is asked whether they approve only where that matters. */
+/** Purchases hidden from a person. Asks Slack about approver groups only if needed. */
 async function concealedFrom(
   call: Interaction,
   purchases: readonly Purchase[],
@@ -89,7 +87,7 @@ async function concealedFrom(
   return seen ? () => false : ofOthers;
 }
 
-/** The day of a span that is nearest to today: its last day in the past, or today. */
+/** The span's last day, at most today. */
 function dayWithin({ from, to }: SpendSpan, today: string): string {
   const last = utcDay(new Date(to.getTime() - 1));
   return [utcDay(from), today, last].sort()[1] ?? today;

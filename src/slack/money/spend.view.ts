@@ -20,26 +20,22 @@ import {
 import { budgetBlocks, periodText } from './budget.view.ts';
 import { amountsText } from './price.view.ts';
 
-/*
- * What was spent, and what is ahead.
- */
+/* Past spending and upcoming cost. */
 
-/** The content of the answer to `/domain spend`. */
+/** Content of `/domain spend`. */
 export interface SpendShown {
   /** `2026` or `2026-11`. */
   readonly span: string;
   readonly spend: Spend;
-  /** The number of names whose outcome is unknown. */
   readonly unknownOutcomes: number;
   /** The next twelve months by today's list. */
   readonly ahead: readonly SpendLine[];
-  /** What the next renewals of names cost on which nothing was seen to live, at today's list. */
+  /** Next renewals of names without known use, by today's list. */
   readonly unused: SpendSum;
-  /** How the budgets stand in it. */
+  /** Budget balances in it. */
   readonly budgets: readonly BudgetStanding[];
-  /** Whether the reader may change the budgets. */
   readonly isAdmin: boolean;
-  /** ISO 4217 code of the chart's bars. */
+  /** ISO 4217 code of the chart. */
   readonly currency: string;
   /** BCP 47 tag of the reader. */
   readonly locale: string;
@@ -67,7 +63,6 @@ export function sumText({ names, unknown, sums }: SpendSum, locale?: string): st
   return [...amounts, ...(unknown === 0 ? [] : [`${count(unknown, 'name')} without a price`])].join(', ');
 }
 
-/** What was spent in a year or month, by whom and for what, with a chart of what is ahead. */
 export function spendMessage(shown: SpendShown, offset: number): Message {
   const { span, spend, unknownOutcomes, ahead, locale } = shown;
   const { total } = spend;
@@ -75,7 +70,7 @@ export function spendMessage(shown: SpendShown, offset: number): Message {
     total.names === 0
       ? `Nothing was spent in ${periodText(span)}.`
       : `Spent in ${periodText(span)}: ${sumText(total, locale)}, for ${count(total.names, 'name')}.`;
-  // A phone shows the first columns only, so the cost stands before the number of names.
+  // Phones show only the first columns, so the cost precedes the number of names.
   const rows: (readonly Cell[])[] = [
     ...SECTIONS.flatMap((by) =>
       linesOf(spend, by).map((line): readonly Cell[] => [
@@ -134,7 +129,7 @@ function unusedBlocks({ unused, locale }: SpendShown): AnyBlock[] {
   ];
 }
 
-/** Stands for the zone or person of orders that the reader may not see. */
+/** Replaces zone or person of orders the reader may not see. */
 const PRIVATE_ORDERS = 'private orders';
 
 function cellOf(by: (typeof SECTIONS)[number], key: string): Cell {
@@ -164,10 +159,9 @@ function csvKey(by: (typeof SECTIONS)[number], key: string, nameOf: (userId: str
   return by === 'person' ? nameOf(key) : key;
 }
 
-/** The header row of the file. */
 export const SPEND_COLUMNS = ['list', 'what', 'names', 'names_without_price', 'amount', 'currency'] as const;
 
-/** The same as rows of a file. A line with several currencies becomes several rows. */
+/** As file rows. A line with several currencies becomes several rows. */
 export function spendRows(
   { spend, ahead, unused }: Pick<SpendShown, 'spend' | 'ahead' | 'unused'>,
   nameOf: (userId: string) => string,
@@ -189,7 +183,6 @@ export function spendRows(
   ];
 }
 
-/** Said of what is no year or month. */
 export function noSpanText(given: string): string {
   return `${code(given)} isn’t a year or month. Use \`/domain spend 2026\` or \`/domain spend 2026-11\`, for example.`;
 }

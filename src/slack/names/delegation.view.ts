@@ -8,9 +8,9 @@ import { displayName } from '../../zones/names.ts';
 import { code, count, escapeText, lines, type Message, message, moment } from '../kit/blocks.ts';
 import { formatList } from './facts.view.ts';
 
-/* How the delegations of names are, in words. */
+/* Texts about delegations. */
 
-/** Each completes “its delegation: …”, before the hosts or domains that it is about. */
+/** Completes “its delegation: …”, before the hosts or domains. */
 const FAULTS: Readonly<Record<DelegationFaultCode, string>> = {
   registrable: ':x: a nameserver’s domain can be registered by anyone',
   all_lame: ':x: no nameserver answers for it',
@@ -22,7 +22,7 @@ const FAULTS: Readonly<Record<DelegationFaultCode, string>> = {
 };
 const NAMES_SHOWN = 20;
 
-/** What is wrong with a name's delegation; empty where it is healthy. What was not seen is never called healthy. */
+/** Empty if healthy. Unseen data is never called healthy. */
 export function healthLines({ faults, isSeenWhole, seenAt }: DelegationHealth): string[] {
   const found = faults.map(
     ({ code: fault, about }: DelegationFault) => `${FAULTS[fault]}: ${formatList(about)}`,
@@ -32,7 +32,6 @@ export function healthLines({ faults, isSeenWhole, seenAt }: DelegationHealth): 
   return [...found, `:grey_question: Its delegation couldn’t be checked completely${since}`];
 }
 
-/** Faults of delegations and registries since the last digest. */
 export function newFaultsMessage(
   names: readonly FaultyName[],
   registries: readonly UnrecordedNames[],

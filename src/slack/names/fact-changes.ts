@@ -15,17 +15,16 @@ import { limitText, waitingText } from './fact-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
 
 /*
- * What decides about orders is itself decided by two: the question to the second person, and its buttons. A button carries
- * the id of what waits; on a click everything is read again.
+ * Protected fields are changed by two people: the confirmation request and its buttons. A button carries the pending
+ * change's id; a click reads everything again.
  */
 
-/** The gate for changes that a person asks for here. */
 export function gateOf(call: Interaction): Gate {
   return (changes) => call.context.facts.changeReminders(changes, call.person.id, formOrigin(call));
 }
 
 /**
- * What to tell who edited names.
+ * Reply to an edit.
  * @param isOfOne the edit was about one name
  */
 export async function editedText(
@@ -36,7 +35,7 @@ export async function editedText(
   if (typeof outcome === 'string') return limitText(outcome);
   const { changed, waiting } = outcome;
   call.context.notifyDue();
-  // A name that becomes guarded is looked at without waiting for its next routine look.
+  // A newly guarded name is looked up without waiting for its routine lookup.
   const { portfolio, names, log } = call.context;
   for await (const slice of slicesOf(changed))
     for (const [name, { tags }] of await portfolio.findMany(slice))
@@ -58,7 +57,7 @@ export async function askSecondPerson(
   return waitingText(proposal, channels[0] ?? people);
 }
 
-/** Hands over all that changes, and offers to confirm it beside that. */
+/** Sends the full change as a file, with the confirm button. */
 async function lookAtFacts(call: ActionCall): Promise<void> {
   const { context, person, value } = call;
   const proposal = await context.proposals.find(['facts'], value);
@@ -75,7 +74,6 @@ export const factChanges = {
   ],
 } as const satisfies Feature;
 
-/** All that changes of names, as a CSV file. */
 export async function changesFile(changes: FactsChange['names']): Promise<TextFile> {
   const cells = (details: FactsChange['names'][number]['after']) =>
     details === undefined ? DETAIL_COLUMNS.map(() => '') : detailCells(details);

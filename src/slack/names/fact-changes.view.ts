@@ -21,14 +21,13 @@ import { approverList } from '../orders/order.view.ts';
 import { type ProposalReader, type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { detailPairs } from './portfolio.view.ts';
 
-/* Changes of names that decide about orders, and so wait for a second person. */
+/* Changes of names' protected fields, which wait for a second person. */
 
-/** More changes than these are decided about beside a file that has all of them. */
+/** Larger changes come with a file that lists all. */
 export const SHOWN_CHANGES = 20;
 
 type Proposed = ProposalOf<'facts'>;
 
-/** What changes of one name. */
 export function changeLine({ name, before, after, date, decision }: ChangedName): string {
   const words = (details: typeof before) =>
     detailPairs(details)
@@ -132,7 +131,7 @@ function ended(proposal: Proposed): Message {
   return message(title, [section(title), ...changeLines(proposal)]);
 }
 
-/** Tells who asked that a second person has to confirm, and where. @param where the channel, or the people who were asked */
+/** Tells the requester who has to confirm. @param where the channel, or the people asked */
 export function waitingText(
   waiting: Proposed,
   where: { readonly channelId: string } | readonly string[],

@@ -10,11 +10,8 @@ import {
 import { displayName } from '../../zones/names.ts';
 import { code, day, escapeText, firstOf, quote, truncate } from '../kit/blocks.ts';
 
-/*
- * What registries and the DNS show of a name, in words.
- */
+/* Texts of registry and DNS facts. */
 
-/** The label of each fact. */
 export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   registration: 'Registration',
   registrar: 'Registrar',
@@ -53,7 +50,7 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   unfit_ds: 'Nameservers without a matching DNSSEC key',
 };
 
-/** Why something was not seen; completes “not seen: …”. */
+/** Completes “not seen: …”. */
 export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
   timeout: 'timeout',
   unreachable: 'the server can’t be reached',
@@ -80,7 +77,7 @@ export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
 const MAX_TEXTS = 4;
 const DATES: ReadonlySet<FactName> = new Set([...REGISTRY_DATES, 'certificate']);
 
-/** A value as people read it, with foreign texts escaped. @param list how several texts are written */
+/** Foreign texts are escaped. @param list how to write several texts */
 export function formatValue(fact: FactName, value: FactValue, list = formatList): string {
   const [first] = value;
   if (first === undefined) return 'none';
@@ -108,7 +105,7 @@ export function formatValue(fact: FactName, value: FactValue, list = formatList)
   }
 }
 
-/** A few hosts or addresses, and how many more there are. */
+/** A few hosts or addresses, and the number of others. */
 export function formatList(texts: readonly string[]): string {
   return firstOf(
     texts.map((text) => code(displayName(text))),
@@ -118,7 +115,7 @@ export function formatList(texts: readonly string[]): string {
 
 const BRIEF_LENGTH = 24;
 
-/** The same in a place for a line or two. */
+/** For one or two lines. */
 export function briefList(texts: readonly string[]): string {
   return firstOf(
     texts.map((text) => code(truncate(displayName(text), BRIEF_LENGTH))),
@@ -132,12 +129,12 @@ function formatRegistrar(value: FactValue): string {
   return quote(called, 100);
 }
 
-/** Who may issue certificates (RFC 8659), such as `letsencrypt.org`; for all below it nobody. */
+/** Allowed CAs (RFC 8659), such as `letsencrypt.org`; an empty issuer allows none. */
 function formatIssuers(value: FactValue): string {
   const records = value.map((text) => /^\S+ (\S+) ?(.*)$/.exec(text) ?? [text, text, '']);
   const issuersOf = (wanted: string) => {
     const found = records.filter(([, tag = '']) => tag.toLowerCase() === wanted);
-    // Behind the issuer stand parameters; without an issuer the record forbids.
+    // Parameters follow the issuer; an empty issuer forbids.
     const named = found.flatMap(([, , issuer = '']) => issuer.split(';', 1).join().trim() || []);
     return found.length === 0 ? undefined : named.length === 0 ? 'nobody' : formatList(named);
   };
@@ -148,7 +145,6 @@ function formatIssuers(value: FactValue): string {
   ]).join('; ');
 }
 
-/** A change in one line: `Registrar: A, before B`. */
 export function formatChange(fact: FactName, before: FactValue, after: FactValue): string {
   if (fact === 'owner') return 'The registrant changed';
   if (fact === 'registration') {

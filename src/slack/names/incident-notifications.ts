@@ -27,25 +27,22 @@ import {
 } from './incident.view.ts';
 import type { RunbookName } from './runbook.view.ts';
 
-/* What people are told of an incident: one message, kept up to date, its copy in the channel of the name, and replies in the threads of both. */
+/* Messages of an incident: one kept up to date, its copy in the name's channel, and replies in both threads. */
 
-/** What is known of the name of an incident. */
 interface NameOfIncident extends RunbookName {
-  /** Who owns it; undefined when nobody is known. */
+  /** Undefined: no known owner. */
   readonly owner: string | undefined;
-  /** The channel where it is told besides. */
   readonly channel: string | undefined;
 }
 
-/** How often the countdown of a transfer is updated. */
+/** Update interval of a transfer's countdown. */
 const COUNTDOWN_MS = 3_600_000;
 const COUNTDOWN_DAYS = 10;
-/** What has happened to a name since its transfer began is among these. */
+/** Incidents checked for what happened since the transfer. */
 const LATEST_INCIDENTS = 5;
-/** The purposes of copies begin with it. */
+/** Prefix of a copy's purpose. */
 const COPY = 'incident:in:';
 
-/** An incident with what its messages need. */
 interface Telling {
   readonly incident: Incident;
   readonly name: NameOfIncident;
@@ -55,7 +52,6 @@ interface Telling {
   readonly send: SendNotification;
 }
 
-/** Tells people about an incident. */
 export function createIncidentPlanner(context: SlackContext): NotificationPlanner {
   return async (claim, send) => {
     const incident = await context.incidents.find(claim.id);
@@ -72,7 +68,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     const now = context.now();
     const again = movedAt === undefined ? nextUpdate(incident, now) : undefined;
     const common = {
-      // The countdown is another one each hour.
+      // The countdown changes hourly.
       version:
         again === undefined
           ? String(claim.version)
@@ -84,8 +80,8 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     };
     const channelOf = (channelId: string | undefined) => async () =>
       channelId === undefined ? undefined : { channelId };
-    // In the common channel, where nobody but admins can lead it elsewhere, otherwise to an admin. The name's own channel takes
-    // its place only where neither is known.
+    // The common channel, which only admins can change, else an admin. The name's own channel only if both are
+    // unknown.
     const first = await send({
       ...common,
       purpose: 'incident',
@@ -130,12 +126,12 @@ async function readName(context: SlackContext, name: string): Promise<NameOfInci
   };
 }
 
-/** Where incidents are posted. Undefined: admins get a direct message instead. */
+/** Channel for incidents. Undefined: direct messages to admins. */
 function alertChannelOf(settings: TeamSettings): string | undefined {
   return settings.alertChannel ?? settings.reminderChannel;
 }
 
-/** When the name of a transfer that nobody here asked for was seen at another registrar. */
+/** When an unrequested transfer's name was seen at another registrar. */
 async function movedAfter(
   { incidents }: SlackContext,
   { name, changes }: Incident,
@@ -147,7 +143,7 @@ async function movedAfter(
   return moves.find(({ firstSeenAfter }) => firstSeenAfter >= transfer.firstSeenAfter)?.firstSeenAfter;
 }
 
-/** The countdown runs until somebody has said whose transfer it is. */
+/** The countdown runs until a person explains the transfer. */
 function nextUpdate(incident: Incident, now: Date): Date | undefined {
   const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined || !isOpen(incident)) return undefined;
@@ -155,16 +151,15 @@ function nextUpdate(incident: Incident, now: Date): Date | undefined {
   return isOver ? undefined : new Date(now.getTime() + COUNTDOWN_MS);
 }
 
-/** A reply in the threads of an incident. */
 interface Reply {
   readonly what: string;
-  /** One with another version is updated. */
+  /** A new version updates the reply. */
   readonly version: string;
-  /** Undefined while it cannot be said yet. */
+  /** Undefined: not known yet. */
   readonly message: () => Promise<Message | undefined> | Message;
 }
 
-/** The replies that there are to be by now. What joined, and what was said of it, has a number of its own each time. */
+/** Replies due so far. Joined changes and explanations are numbered. */
 function repliesTo(context: SlackContext, telling: Telling, at: PostedMessage): readonly Reply[] {
   const { incident, name, people, privateOrders } = telling;
   const { changes, proposed, explained, raisedBy, state } = incident;
@@ -189,7 +184,7 @@ function repliesTo(context: SlackContext, telling: Telling, at: PostedMessage): 
   ]);
 }
 
-/** Tells everybody concerned directly. @returns the reply that says who was told; undefined while somebody is still to be */
+/** Notifies people directly. @returns the reply that lists them; undefined while deliveries are pending */
 async function tellConcerned(
   context: SlackContext,
   { incident, name, send }: Telling,
@@ -212,7 +207,6 @@ async function tellConcerned(
   return raisedReply(incident, reached, unreadableGroups);
 }
 
-/** Says in the thread of one of an incident's messages what has not been said there yet, one after the other. */
 async function tellThread(
   { incident, claim, send }: Telling,
   replies: readonly Reply[],
@@ -236,7 +230,7 @@ async function tellThread(
   }
 }
 
-/** The name's owner, the admins and the approvers, each once. */
+/** Owner, admins and approvers, without duplicates. */
 async function concerned(context: SlackContext, { owner }: NameOfIncident) {
   const [{ approvers }, admins] = await Promise.all([context.savedSettings(), context.adminsToNotify()]);
   return peopleAmong(context.directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);

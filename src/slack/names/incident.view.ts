@@ -42,9 +42,9 @@ import { fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.t
 import { briefList, formatList, formatValue } from './facts.view.ts';
 import { type RunbookName, runbookLines } from './runbook.view.ts';
 
-/* What people are told about what has happened to a name and no order explains. */
+/* Texts about unexplained changes of a name. */
 
-/** What has happened, as the end of a title that begins with the name. From the worst to the least severe. */
+/** Completes a title starting with the name. Worst first. */
 const TITLES: Readonly<Record<IncidentKind, string>> = {
   registrar: 'is being transferred away',
   pending_transfer: 'is being transferred away',
@@ -59,11 +59,10 @@ const TITLES: Readonly<Record<IncidentKind, string>> = {
   owner: 'has another registrant',
   lock: 'lost its lock',
 };
-/** Dangers that nobody’s change has brought about. */
+/** Dangers that no one's change caused. */
 const DANGERS: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'all_lame']);
 const WORST_FIRST = Object.keys(TITLES);
 
-/** What has happened, as a whole sentence. */
 export const HAPPENED: Readonly<Record<IncidentKind, string>> = {
   registrar: 'It’s at another registrar.',
   nameservers: 'Its nameservers changed.',
@@ -81,22 +80,18 @@ export const HAPPENED: Readonly<Record<IncidentKind, string>> = {
 
 const ORDERS_SHOWN = 2;
 
-/** What stays the same of all messages of an incident. */
 export interface IncidentPeople {
-  /** Who owns the name. */
   readonly owner: string | undefined;
   /** People and groups. */
   readonly approvers: readonly string[];
 }
 
-/** `cafe.rest is being taken, and no order explains it` */
 function titleOf(incident: ListedIncident): string {
   const worst = worstOf(incident);
   const why = DANGERS.has(worst) ? '' : ', and no order explains it';
   return `${escapeText(displayName(incident.name))} ${TITLES[worst]}${why}`;
 }
 
-/** The kind by which an incident is called. */
 export function worstOf(incident: ListedIncident): IncidentKind {
   const kinds = kindsOf(incident).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
   const [worst = 'nameservers'] = kinds;
@@ -104,9 +99,9 @@ export function worstOf(incident: ListedIncident): IncidentKind {
 }
 
 /**
- * The message of an incident, as it stands now.
- * @param privateOrders ids of orders of which it only says that they are
- * @param movedAt when the name was seen at another registrar after this: a transfer has gone through
+ * An incident's current message.
+ * @param privateOrders ids of orders shown without details
+ * @param movedAt when the name was later seen at another registrar: the transfer completed
  */
 export function incidentMessage(
   incident: Incident,
@@ -123,7 +118,7 @@ export function incidentMessage(
   ];
   const looked = lookedAt(incident, privateOrders);
   const taken = [head, ...stands, looked].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
-  // The thread has what does not fit.
+  // The thread has the rest.
   const shown = fitLines(factLines(incident.changes, briefList), Math.max(MOST_LINES.alarm - taken, 1));
   const shownMessage = message(`${title}. ${plain(shown.join('. '))}`, [
     section(head),
@@ -135,7 +130,7 @@ export function incidentMessage(
   return { ...shownMessage, textOnlyHint: buttonsHint(`/domain name ${incident.name}`) };
 }
 
-/** What has ended is short. The thread keeps the story. */
+/** Short: the thread keeps the history. */
 function endedMessage(incident: Incident): Message {
   const name = escapeText(displayName(incident.name));
   const what = factLines(incident.changes)
@@ -151,7 +146,6 @@ function endedMessage(incident: Incident): Message {
   return message(plain(title), [section(title, ...said), context(what)]);
 }
 
-/** What to do, in the thread of the message, for those who are called. */
 export function incidentRunbook(
   incident: Incident,
   name: RunbookName,
@@ -167,7 +161,7 @@ export function incidentRunbook(
   ]);
 }
 
-/** Something more was noticed: those who were called are called again. */
+/** Another change joined: mentions everyone again. */
 export function joinedReply(changes: readonly IncidentChange[], people: IncidentPeople): Message {
   const happened = [...new Set(changes.map(({ kind }) => HAPPENED[kind]))].join(' ');
   const text = `:rotating_light: *${happened}* ${called(people)}`;
@@ -177,28 +171,26 @@ export function joinedReply(changes: readonly IncidentChange[], people: Incident
   ]);
 }
 
-/** Everything is as it was before. */
 export function overReply({ overAt, openedAt }: Incident): Message {
   return textMessage(
     `:white_check_mark: Everything is back to normal, seen ${moment(overAt ?? openedAt)}. Find out who did it: it could happen again.`,
   );
 }
 
-/** Somebody was the first to say that the team made the change of a guarded name. */
+/** First of two people explaining a guarded name's change. */
 export function proposedReply({ proposed }: Incident): Message {
   return textMessage(
     `:ballot_box_with_check: ${mention(proposed?.by ?? '')} says it was us: “${quote(proposed?.reason ?? '')}”. The name is guarded, so another approver or admin has to confirm.`,
   );
 }
 
-/** Somebody has said that the team made the change, and that is enough. */
 export function oursReply({ explained }: Incident): Message {
   return textMessage(
     `:white_check_mark: ${mention(explained?.by ?? '')} says it was us: “${quote(explained?.reason ?? '')}”. The incident is closed.`,
   );
 }
 
-/** @param unreadable groups of approvers whose members Slack did not tell */
+/** @param unreadable approver groups Slack doesn't resolve */
 export function raisedReply(
   { raisedBy }: Incident,
   people: readonly string[],
@@ -213,7 +205,7 @@ export function raisedReply(
   return textMessage(`:sos: ${mention(raisedBy ?? '')} raised this. ${told}${left}`);
 }
 
-/** What the owner, approvers and admins are told: what, since and until when, and where it is said what to do. */
+/** Direct message to owner, approvers and admins: what, when, deadline and where to act. */
 export function raisedMessage(incident: Incident, channelId: string, now: Date): Message {
   const title = titleOf(incident);
   const head = [
@@ -231,7 +223,6 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
   return { ...shown, textOnlyHint: buttonsHint(`/domain name ${incident.name}`) };
 }
 
-/** What stands on every order about a name while an incident of it is open. */
 export function openIncidentLine(incident: ListedIncident): string {
   const since = incident.changes[0]?.firstSeenAfter ?? incident.openedAt;
   const what = `${escapeText(displayName(incident.name))} ${TITLES[worstOf(incident)]}`;
@@ -244,10 +235,10 @@ function listedLine(incident: ListedIncident): string {
 
 /** No domain name is one word. */
 export const EVERY_NAME = 'all';
-/** More incidents than anybody turns pages through. */
+/** More than anyone pages through. */
 export const MAX_LISTED = 1_000;
 
-/** The first open incidents of a list, and the button that shows the others. */
+/** The first open incidents, and a button for the rest. */
 export function firstIncidents(
   incidents: readonly ListedIncident[],
   length: number,
@@ -262,10 +253,10 @@ export function firstIncidents(
   ];
 }
 
-/** Incidents on one page: each has two blocks. */
+/** Per page: each has two blocks. */
 export const INCIDENTS_SHOWN = 10;
 
-/** A page of open incidents with their buttons. @param of a name, or {@link EVERY_NAME} */
+/** @param of a name, or {@link EVERY_NAME} */
 export function incidentsMessage(page: Page<ListedIncident>, of: string): Message {
   const title = `${count(page.total, 'open incident')}${of === EVERY_NAME ? '' : ` of ${escapeText(displayName(of))}`}`;
   return message(title, [
@@ -288,8 +279,8 @@ function called({ owner, approvers }: IncidentPeople): string {
 }
 
 /**
- * What was and what is, a line a kind; of several changes of one kind, from the first to the last. The worst first.
- * @param list how several hosts are written
+ * Before and after, one line per kind; several changes of a kind are merged. Worst first.
+ * @param list how to write several hosts
  */
 function factLines(changes: readonly IncidentChange[], list = formatList): string[] {
   const kinds = kindsOf({ changes }).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
@@ -331,7 +322,7 @@ function factLine({ kind, fact, before, after }: IncidentChange, list: typeof fo
   }
 }
 
-/** A transfer moves the date forward, as a renewal does. */
+/** Like a renewal, a transfer moves the date forward. */
 function movedDate(changes: readonly IncidentChange[]): string[] {
   return changes.flatMap(({ expiry }) =>
     expiry === undefined
@@ -345,7 +336,7 @@ function seenLine({ changes, openedAt }: Incident): string {
   return `Since ${moment(since)} · seen again ${moment(openedAt)}`;
 }
 
-/** Until when it can be objected to. */
+/** Deadline for objections. */
 function countdown(incident: Incident, now: Date, movedAt: Date | undefined): string[] {
   const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined || !isOpen(incident)) return [];
@@ -395,7 +386,7 @@ const WHY: Readonly<Record<RuledOutOrder['why'], string>> = {
   used: 'it already explains another change',
 };
 
-/** The orders that were looked at, in one line. */
+/** The checked orders, in one line. */
 function lookedAt({ changes }: Incident, privateOrders: ReadonlySet<string>): string {
   const orders = ordersOf(changes);
   const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
@@ -410,7 +401,7 @@ function lookedAt({ changes }: Incident, privateOrders: ReadonlySet<string>): st
   ]).join(', ')}`;
 }
 
-/** Each order once, with why it does not explain the latest change. */
+/** Each order once, with why it doesn't explain the latest change. */
 function ordersOf(changes: readonly IncidentChange[]): readonly RuledOutOrder[] {
   return [...new Map(changes.flatMap(({ orders }) => orders.map((order) => [order.id, order]))).values()];
 }
@@ -431,7 +422,7 @@ function orderLine({ id, task, why }: RuledOutOrder): string {
     : `• ${TASKS[task]}, order ${code(id)}: ${WHY[why]}.`;
 }
 
-/** @param row the beginning of the row's id: messages of an incident are found by it */
+/** @param row prefix of the block id, by which an incident's messages are found */
 export function incidentButtons({ id, name, state }: ListedIncident, row = 'incident'): ActionsBlock[] {
   const title = displayName(name);
   return actions(`${row}_${id}`, [
@@ -441,7 +432,6 @@ export function incidentButtons({ id, name, state }: ListedIncident, row = 'inci
   ]);
 }
 
-/** Why nothing was done about an incident. */
 export function incidentRefusalText(refusal: IncidentRefusal): string {
   switch (refusal.code) {
     case 'no_such_incident':
@@ -459,13 +449,11 @@ export function incidentRefusalText(refusal: IncidentRefusal): string {
   }
 }
 
-/** Why a person may not say that a change was ours. */
 export const NOT_ALLOWED = {
   nobody: 'Only approvers and admins can say it was us. Tell one of them, or press *Raise the alarm*.',
   unknown: 'Slack doesn’t confirm right now that you’re an approver. Try again in a minute.',
 } as const;
 
-/** The changes that a person is about to call the team's own. */
 export function oursIntro({ name, changes, proposed }: Incident, isGuarded: boolean): SectionBlock[] {
   const advice = isGuarded
     ? 'The name is guarded, so two people have to confirm it.'

@@ -23,11 +23,9 @@ import {
   raisedText,
 } from './incident.view.ts';
 
-/*
- * The buttons of an incident. A button carries the incident's id; on a click everything is read and checked again.
- */
+/* Incident buttons. A button carries the incident's id; a click reads and checks everything again. */
 
-/** Why a person may not act on incidents; undefined for approvers and admins. */
+/** Undefined for approvers and admins. */
 async function refusalOfPerson(call: Interaction): Promise<string | undefined> {
   if (isAdmin(call.context, call.person)) return undefined;
   const { isApprover, unreadableGroups } = await waitingFor(call.context.orders, call.person.id, []);
@@ -66,7 +64,7 @@ const oursForm: FormFeature<'alert_ours'> = {
   },
 };
 
-/** The incident's id, and the hash of what the form shows of it. */
+/** The incident's id, and the hash of the form's content. */
 function readSubject({ subject = '' }: FormOrigin): { readonly id: string; readonly shown: string } {
   const [id = '', shown = ''] = subject.split(' ');
   return { id, shown };

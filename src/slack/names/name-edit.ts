@@ -24,9 +24,7 @@ import { ownersIssue } from './owners.ts';
 import { onlyFirstText, ownersIssueText, tagIssueText } from './portfolio.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
-/*
- * What people set for names: owner, tags, channel and note, for one name or for several ticked ones.
- */
+/* Owner, tags, channel and note, for one name or several ticked ones. */
 
 const OWNER: FieldLook = {
   label: 'Owner',
@@ -53,10 +51,9 @@ const note = z
   .refine((text) => text === undefined || text.length <= MAX_NOTE, `Use at most ${MAX_NOTE} characters.`)
   .optional();
 const tags = z.string().default('').transform(tagsIn);
-/** In the forms where something can be taken away. */
+/** For forms that can remove values. */
 const clear = z.array(z.enum(['owner', 'channel'])).default([]);
 
-/** Tags as they are typed. */
 function tagsIn(text: string, context: z.RefinementCtx): readonly string[] {
   const read = readTags(text);
   if (read.ok) return read.tags;
@@ -101,7 +98,7 @@ const form: Form<'name_edit'> = {
   fields: fieldsOf(one),
 };
 
-/** Slack's menus of people and channels cannot be emptied, so a checkbox clears them. */
+/** Slack's pickers of people and channels can't be emptied, so a checkbox clears them. */
 function withClear(
   declared: z.ZodObject,
   details: { readonly owner?: string | undefined; readonly channel?: string | undefined },
@@ -158,7 +155,6 @@ export const nameEditForm: FormFeature<'name_edit'> = {
     call.origin.subject === undefined ? saveSeveral(call) : saveOne(call, call.origin.subject),
 };
 
-/** The values of the fields that one name and several have in common. */
 function pickedChange(picked: {
   readonly owner?: string | undefined;
   readonly channel?: string | undefined;
@@ -216,7 +212,6 @@ async function save(
   return { say: textMessage(await editedText(call, outcome, changes.size === 1)) };
 }
 
-/** Why the bot can't post in the first of some channels where it can't. */
 export async function channelIssueOf(
   { web }: SlackContext,
   channelIds: Iterable<string>,

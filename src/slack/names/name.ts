@@ -11,11 +11,8 @@ import { proposalMessage } from '../proposals/views.ts';
 import { NAME_USAGE, nameScreen } from './name.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
-/*
- * Everything that is known of one name.
- */
+/* The screen of one name. */
 
-/** The most orders shown in a name's timeline. */
 const ORDERS_SHOWN = 20;
 
 async function runName(call: CommandCall): Promise<void> {
@@ -38,7 +35,7 @@ async function runName(call: CommandCall): Promise<void> {
       mandateOfName(call.context.orders, ascii, viewerOf(call)),
       waitingChanges(call, ascii),
     ]);
-  // A registry has no record of a host.
+  // Registries have no record of a host.
   const host = checkRegistrable(parsed.value).find(
     ({ code }) => code === 'below_registered_name' || code === 'public_suffix',
   );
@@ -66,7 +63,6 @@ async function runName(call: CommandCall): Promise<void> {
   );
 }
 
-/** Changes of the name that wait for confirmation. */
 async function waitingChanges({ context, person }: CommandCall, name: string): Promise<readonly AnyBlock[]> {
   const [open, domain] = await Promise.all([
     context.proposals.list(['facts', 'lapse']),

@@ -50,44 +50,39 @@ import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } fr
 import { firstIncidents, HAPPENED, incidentButtons, worstOf } from './incident.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
 
-/* Everything that is known about one name, on a screen that fits a phone. */
+/* The screen of one name, sized for a phone. */
 
-/** The content of a name's screen. */
 export interface NameScreen {
   /** In ASCII. */
   readonly name: string;
-  /** As lists show it; undefined when it is not watched. */
+  /** Undefined when not watched. */
   readonly listed: ListedName | undefined;
   readonly known: KnownName;
-  /** What people have set; undefined when it is not watched. */
+  /** User-defined details; undefined when not watched. */
   readonly details?: NameDetails | undefined;
-  /** The mandate that covers it. */
   readonly mandate?: CoveringMandate | undefined;
-  /** The latest first. */
+  /** Latest first. */
   readonly orders: readonly Order[];
-  /** The orders that explain changes and that the person may see. */
+  /** Orders that explain changes and are visible to the person. */
   readonly visible: ReadonlySet<string>;
-  /** Changes that nobody has explained, the latest first. */
+  /** Unexplained changes, latest first. */
   readonly incidents: readonly ListedIncident[];
-  /** Changes of the name that wait for a second person. */
   readonly changes: readonly AnyBlock[];
   readonly delegation: DelegationHealth;
-  /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
+  /** The screen offers renewal for names expiring within these days; others need an explicit period. */
   readonly renewWithinDays: number;
-  /** What waiting costs, as far as the price list tells. */
   readonly waiting: readonly WaitingStep[];
-  /** As the reader's calendar has it, so that days near it have no year. */
+  /** In the reader's time zone, to omit the year of near days. */
   readonly today: string;
 }
 
-/** The most changes and orders, so that they fit a phone. */
+/** Most changes and orders, to fit a phone. */
 const HISTORY_LINES = 5;
 const OPEN_ORDERS = 3;
 const OPEN_INCIDENTS = 4;
-/** The facts that people look for. If one was not seen, the screen says so. */
+/** Facts people look for. If one wasn't seen, the screen says so. */
 const WANTED: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'caa', 'ds'];
 
-/** The screen of a name. */
 export function nameScreen(screen: NameScreen): Message {
   const { name, known, orders, visible } = screen;
   const title = displayName(name);
@@ -124,16 +119,16 @@ export function nameScreen(screen: NameScreen): Message {
   ]);
 }
 
-/** `cafe.rest, about €18.00: expires 18 Dec 2026 (in 23 days)`: one sentence. */
+/** `cafe.rest, about €18.00: expires 18 Dec 2026 (in 23 days)` */
 function lockScreenText(screen: NameScreen): string {
   const due = screen.listed && dueFactsOf(screen.listed);
   const price = due === undefined ? '' : priceText(due, screen.waiting);
   const [first = ''] = headline(screen).split('\n');
-  // Emoji and marks of the blocks are not read out.
+  // Drop emoji and markup for screen readers.
   return `${escapeText(displayName(screen.name))}${price}: ${first.replace(/^:\w+: |\*/g, '')}`;
 }
 
-/** Who owns the name and until when, which a person looks for first. */
+/** Owner and expiry come first. */
 function headline({ name, listed, known, incidents }: NameScreen): string {
   const registration = knownValue(known, 'registration');
   const seenExpiry = knownValue(known, 'expires_at')?.[0];
@@ -170,20 +165,19 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
   return sentences.join('\n');
 }
 
-/** Where a date comes from, if not from the registry. */
+/** Source of a date, if not the registry. */
 const SOURCES = {
   order: ', estimated from the last order',
   person: ', entered by a person',
 } as const;
 
-/** What has happened to the name, as its incident says. */
 function incidentLine(incident: ListedIncident): string {
   const { changes, openedAt, channelId } = incident;
   const where = channelId === undefined ? '' : ` See <#${channelId}>.`;
   return `:rotating_light: *${HAPPENED[worstOf(incident)]}* No order explains it; seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
 }
 
-/** Says why the shown day may be one before the registry's. */
+/** Why the day may be one before the registry's. */
 function earliestText(known: KnownName): string {
   return knownValue(known, 'expires_at')?.includes(EARLIEST_READING) === true
     ? ', earliest reading: the registry gives no time zone'
@@ -221,7 +215,7 @@ function watchedStanding(
   return `${daysLeft <= 30 || isAlarmed ? ':warning: ' : ''}${when}`;
 }
 
-/** Why no date is known: a zone whose registry gives none, or a registry that was not seen. */
+/** The zone publishes no dates, or the registry wasn't seen. */
 function whyNoDate(known: KnownName): string {
   const text = known.history.expires_at?.unseen?.text;
   if (text !== undefined) return `the registry’s record has an unreadable date, “${quote(text, 60)}”`;
@@ -246,7 +240,7 @@ function registryPairs(known: KnownName): Fact[] {
   ];
 }
 
-/** The nameservers of the delegation; where the name's own zone differs, both. */
+/** The delegation's nameservers; both sets if the zone's own differ. */
 function nameserversText(known: KnownName): string | undefined {
   const atRegistry = knownValue(known, 'registry_nameservers');
   const own = knownValue(known, 'nameservers');
@@ -269,7 +263,6 @@ function dnssecText(known: KnownName): string | undefined {
   return value && (value.length > 0 ? 'signed' : 'off');
 }
 
-/** What uses the name: website and mail. */
 function lifePairs(known: KnownName): Fact[] {
   const web = WEB.map((fact) => knownValue(known, fact));
   const addresses = [...new Set(web.flatMap((value) => value ?? []))];
@@ -292,7 +285,7 @@ function lifePairs(known: KnownName): Fact[] {
   ];
 }
 
-/** Whether others can send mail in the name of this domain. */
+/** SPF and DMARC; undefined: unknown. */
 function protection(known: KnownName): string | undefined {
   const [spf, dmarc] = [knownValue(known, 'spf'), knownValue(known, 'dmarc')];
   if (spf === undefined || dmarc === undefined) return undefined;
@@ -301,7 +294,7 @@ function protection(known: KnownName): string | undefined {
   return parts.length === 2 ? 'set' : `only ${parts.join()}`;
 }
 
-/** What could not be seen, by reason, and since when what is shown is outdated. */
+/** Unseen facts by reason, and the age of outdated ones. */
 function unseenLines(known: KnownName): string[] {
   const textOf = (fact: FactName) => known.history[fact]?.unseen?.text;
   const shown = FACT_NAMES.filter((fact) => WANTED.includes(fact) || textOf(fact) !== undefined);
@@ -320,7 +313,7 @@ function unseenLines(known: KnownName): string[] {
   );
 }
 
-/** Changes that only one look has shown. They count when the next look confirms them. */
+/** Changes seen in one lookup only. They count once confirmed by the next. */
 function suspectedLines(known: KnownName): string[] {
   const suspected = FACT_NAMES.flatMap((fact) => {
     const { current, candidate } = known.history[fact] ?? {};
@@ -330,7 +323,7 @@ function suspectedLines(known: KnownName): string[] {
   return suspected.length === 0 ? [] : [':warning: *Seen once, not confirmed yet*', ...suspected];
 }
 
-/** Changes and orders in one timeline, the latest first. */
+/** Changes and orders in one timeline, latest first. */
 function historyBlocks(known: KnownName, orders: readonly Order[], visible: ReadonlySet<string>): AnyBlock[] {
   const changes = pastChanges(known.history, known.knownChanges);
   const all = [
@@ -386,7 +379,7 @@ function buttons({ name, listed, renewWithinDays, incidents }: NameScreen) {
   ]);
 }
 
-/** When the name was seen, and what to type next. */
+/** Time of the lookup, and the next commands. */
 function footer({ name, listed, known }: NameScreen): string {
   const [dns, registry] = [
     lastSeen(known, ['nameservers', 'soa', 'a', 'mx', 'ds']),
@@ -412,7 +405,7 @@ function knownValue(known: KnownName, fact: FactName): FactValue | undefined {
   return known.history[fact]?.current?.value;
 }
 
-/** Why the latest look did not show a fact; undefined when it did. */
+/** Why the latest lookup lacks a fact; undefined if it doesn't. */
 function unseenReason(known: KnownName, fact: FactName): UnseenReason | undefined {
   const found = known.history[fact];
   if (found === undefined) return known.isFirstLook ? 'timeout' : 'stale';

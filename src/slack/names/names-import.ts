@@ -14,12 +14,9 @@ import { importIssuesText, importPlan, importProgress, PLAN_GONE } from './names
 import { ownersIssue } from './owners.ts';
 import { ownersIssueText } from './portfolio.view.ts';
 
-/*
- * Owners, tags, channels and notes as CSV. A dry run shows what would change, and its button does exactly
- * that.
- */
+/* Owners, tags, channels and notes as CSV. After a dry run, its button applies exactly the shown changes. */
 
-/** Plans with more changes than a message shows are also sent as a file. */
+/** Larger plans also come as a file. */
 const FILE_FROM = 20;
 
 const imported = z.object(
@@ -62,7 +59,6 @@ export const namesImportForm: FormFeature<'names_import'> = {
   },
 };
 
-/** Tells a person how far an import is, where it takes long. */
 export function tellingProgress<T>(
   respond: Interaction['respond'],
   activity: 'Compared' | 'Changed',
@@ -79,7 +75,7 @@ export function tellingProgress<T>(
   );
 }
 
-/** Applies exactly what was shown, or nothing: the plan is identified by the hash of its changes. */
+/** Applies exactly the shown plan, identified by its hash, or nothing. */
 async function applyImport(call: ActionCall): Promise<void> {
   const { facts } = call.context;
   const outcome = await tellingProgress(call.respond, 'Changed', (progress) =>

@@ -17,13 +17,11 @@ import { changeLine, SHOWN_CHANGES } from './fact-changes.view.ts';
 import { tagIssueText } from './portfolio.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
-/*
- * An import of owners, tags, channels and notes: what is wrong with the file, and what it would change.
- */
+/* Import of owners, tags, channels and notes: file issues and the plan. */
 
 const SHOWN_ISSUES = 10;
 
-/** What is wrong with a file; plain text, for the field of a form. */
+/** Plain text, for a form field. */
 export function importIssuesText(issues: readonly ImportIssue[]): string {
   const shown = issues.slice(0, SHOWN_ISSUES).map((issue) => `Line ${issue.line}: ${issueText(issue)}`);
   const left = issues.length - shown.length;
@@ -57,7 +55,7 @@ function issueText(issue: ImportIssue): string {
   }
 }
 
-/** What an import would change, with the button that does exactly this. @param isAnew the names have changed since the plan before */
+/** The plan, with a button that applies exactly it. @param isAnew names changed since the earlier plan */
 export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isAnew = false): Message {
   const title =
     changed.length === 0 ? 'Nothing would change.' : `${count(changed.length, 'name')} would change.`;
@@ -82,7 +80,7 @@ export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isAne
   ]);
 }
 
-/** How far an import is. Nothing of it counts before it is whole. */
+/** Progress of an import. It is applied as a whole. */
 export function importProgress(
   activity: 'Compared' | 'Changed',
   { done, total }: { readonly done: number; readonly total: number },

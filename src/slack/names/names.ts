@@ -18,17 +18,14 @@ import { nameEditForm } from './name-edit.ts';
 import { namesImportForm } from './names-import.ts';
 import { exportedWords, filterIssueText, NAMES_PAGE, NO_NAMES, namesPage } from './portfolio.view.ts';
 
-/* The portfolio: names found by a filter, page by page, and actions on all found names. */
+/* The portfolio: filtered names, page by page, and bulk actions on them. */
 
-/** The value of a button: the filter, and where its page begins. */
+/** A button's value: filter and page. */
 const pageState = z.object({
   filter: z.string(),
-  /** The number of names before the page. */
+  /** Names before the page. */
   offset: z.number(),
-  /**
-   * The name after which the page begins, or before which it ends, with its expiry; left out on the
-   * first page.
-   */
+  /** Cursor: the name before or after the page, with its expiry; absent on the first page. */
   after: z.string().optional(),
   at: z.string().optional(),
   isBackward: z.boolean().optional(),
@@ -36,12 +33,12 @@ const pageState = z.object({
 type PageState = z.infer<typeof pageState>;
 
 const EXPORT_BATCH = 5_000;
-/** The most names of one export; a longer file is too long for a spreadsheet. */
+/** Spreadsheets can't hold longer files. */
 const MAX_EXPORT = 200_000;
 
 type Found = { readonly query: NameQuery; readonly text: string } | { readonly problem: Message };
 
-/** Reads a filter and looks up its owners. */
+/** Parses a filter and resolves its owners. */
 async function queryOf(call: Interaction, text: string): Promise<Found> {
   const read = readFilter(text);
   if (!read.ok) return { problem: problemsOf(read.issues) };
@@ -66,7 +63,7 @@ function problemsOf(issues: readonly Parameters<typeof filterIssueText>[0][]): M
 
 const PERSON_ID = /^<?@?([UW][A-Z0-9]{2,})(?:\|[^>]*)?>?$/;
 
-/** Finds people by id, as `me`, or by the display names of those who own a name. */
+/** Finds people by id, `me`, or an owner's display name. */
 async function ownersOf(
   { context, person }: Interaction,
   { owners }: NameFilter,
@@ -120,7 +117,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
     state.after === undefined
       ? undefined
       : { name: state.after, expiresAt: state.at === undefined ? undefined : new Date(state.at) };
-  // One name more than is shown tells whether there is another page.
+  // One extra name shows whether another page exists.
   const query = { ...found.query, cursor, isBackward, limit: NAMES_PAGE + 1 };
   const [rows, zones, locale, { reminderTimezone }] = await Promise.all([
     portfolio.page(query),
@@ -132,7 +129,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
   const shown = isBackward ? rows.slice(0, NAMES_PAGE).reverse() : rows.slice(0, NAMES_PAGE);
   const total = zones.reduce((sum, zone) => sum + zone.count, 0);
   const hasMore = rows.length > NAMES_PAGE;
-  // Names that were added or removed since the last page change the position, but no name is left out.
+  // Added or removed names shift the offset, but the cursor skips none.
   const offset = isBackward && !hasMore ? 0 : Math.min(state.offset, Math.max(0, total - shown.length));
   const [first, last] = [shown[0], shown.at(-1)];
   const turn = (name: FoundName | undefined, to: number, back: boolean) =>
@@ -149,7 +146,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
       expires: expiresOf(name, now(), reminderTimezone),
       renewal: name.deletedAt === undefined ? priceOf(name.name) : undefined,
     })),
-    // Only a restore brings a deleted name back, and it has another price.
+    // A deleted name needs a restore, which has another price.
     renewal: renewalsByZone(
       list,
       zones
@@ -186,7 +183,7 @@ function expiresOf({ expiresAt, expirySource }: FoundName, now: Date, timeZone: 
 }
 
 interface FoundNames {
-  /** As many as a menu takes, in the order of the list. */
+  /** As many as a menu takes, in list order. */
   readonly names: readonly string[];
   readonly total: number;
 }
@@ -225,7 +222,7 @@ async function openEdit(call: ActionCall): Promise<void> {
   await openForm(call, nameEditForm, formOrigin(call), { names, found: String(total) });
 }
 
-/** The columns of the file. The import reads those that people set. */
+/** File columns. The import reads the user-defined ones. */
 const COLUMNS = ['name', ...DETAIL_COLUMNS, 'expires', 'registrar'];
 
 async function exportNames(call: Interaction, text: string): Promise<void> {

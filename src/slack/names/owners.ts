@@ -1,13 +1,12 @@
 import type { SlackContext } from '../context.ts';
 import type { OwnersIssue } from './portfolio.view.ts';
 
-/** People who are asked about at a time. It stays below the share that look-ups have of Slack's limit. */
+/** People looked up at once. Below the lookups' share of Slack's limit. */
 const MAX_NEW_OWNERS = 30;
 
 /**
- * Why people cannot become owners of names. Who owns a name already is not asked about again; people who leave are told
- * of elsewhere.
- * @param given of each name: a person, null for nobody, undefined where it stays
+ * Why people can't become owners. Skips current owners; departures are handled elsewhere.
+ * @param given per name: a person, null for no one, undefined for no change
  */
 export async function ownersIssue(
   { portfolio, directory }: SlackContext,

@@ -28,14 +28,13 @@ import {
 } from '../kit/blocks.ts';
 import { amountsText } from '../money/price.view.ts';
 
-/* The portfolio as people see it: who owns a name, its tags, its channel and its note. */
+/* The portfolio: owners, tags, channels and notes. */
 
-/** A channel as messages name it. */
 export function channelMention(channelId: string): string {
   return `<#${channelId}>`;
 }
 
-/** What people have set for a name, as facts of its screen. */
+/** User-defined details, as facts. */
 export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDetails> = {}): Fact[] {
   return [
     ['Owner', owner && mention(owner)],
@@ -45,14 +44,13 @@ export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDet
   ];
 }
 
-/** Opens the form of a name's details. */
 export function editButton(name: string): Button {
   return button('name_edit', 'Owner, tags…', name, {
     label: `Owner, tags, channel and note of ${displayName(name)}`,
   });
 }
 
-/** What is wrong with tags; plain text, for the field of a form. */
+/** Plain text, for a form field. */
 export function tagIssueText(issue: TagIssue): string {
   switch (issue.code) {
     case 'not_a_tag':
@@ -66,7 +64,7 @@ export function tagIssueText(issue: TagIssue): string {
   }
 }
 
-/** What was saved. @param names in ASCII @param isOfOne one name was to be changed, and is named */
+/** @param names in ASCII @param isOfOne a single name was edited, so it is named */
 export function savedText(names: readonly string[], isOfOne: boolean): string {
   const [only] = names;
   if (only === undefined) return 'Nothing changed.';
@@ -74,7 +72,7 @@ export function savedText(names: readonly string[], isOfOne: boolean): string {
   return `Saved for ${what}.`;
 }
 
-/** What is said of a file of so many names. The import takes no more than some of them, which is said before they are edited. */
+/** Warns that a larger file can't be imported whole. */
 export function exportedWords(names: number) {
   const what = `The portfolio with ${count(names, 'name')}`;
   const limit = MAX_IMPORTED_NAMES.toLocaleString('en');
@@ -83,8 +81,8 @@ export function exportedWords(names: number) {
 }
 
 /**
- * What is wrong with a filter, and what was most likely meant.
- * @param nearest finds the nearest of some words, if one is near
+ * Includes a suggestion.
+ * @param nearest finds the closest word, if any
  */
 export function filterIssueText(
   issue: FilterIssue | { readonly code: 'unknown_owner'; readonly value: string },
@@ -116,35 +114,31 @@ const EXAMPLES: Readonly<Record<(typeof FILTER_KEYS)[number], string>> = {
   sort: 'sort:name',
 };
 
-/** Names on one page of the portfolio. */
 export const NAMES_PAGE = 50;
 
-/** A page of the portfolio. */
 export interface NamesPage {
-  /** The filter as it was typed; empty for all. */
+  /** As typed; empty for all. */
   readonly filter: string;
-  /** The value of the buttons that act on all found names. */
+  /** Value of the bulk action buttons. */
   readonly state: string;
   readonly total: number;
-  /** The number of names before the page. */
+  /** Names before the page. */
   readonly offset: number;
   readonly names: readonly (FoundName & {
-    /** The day of its expiry as people see it, written out, and the days until then. */
+    /** Day and days left. */
     readonly expires: { readonly day: string; readonly daysLeft: number } | undefined;
     readonly renewal: Amount | undefined;
   })[];
-  /** What renewing all found names for a year costs, without those that are deleted. */
+  /** One year's renewal of all found names, without deleted ones. */
   readonly renewal: { readonly sums: readonly Amount[]; readonly unknown: number };
-  /** How many of all found names are deleted. */
+  /** Deleted names among all found. */
   readonly deleted: number;
-  /** The values of the buttons to the pages beside it. */
   readonly previous: string | undefined;
   readonly next: string | undefined;
   /** BCP 47 tag of the reader. */
   readonly locale: string;
 }
 
-/** The names that a filter finds, with the actions on them. */
 export function namesPage(page: NamesPage): Message {
   const { filter, total, offset, names, state } = page;
   const filterText = filter === '' ? '' : ` for ${code(filter)}`;
@@ -198,7 +192,7 @@ function nameLine(
   ]).join(' · ');
 }
 
-/** Behind ⋯ where their values fit into a menu. */
+/** Overflow menu if the values fit, else buttons. */
 function moreOrButtons(all: readonly Button[]): readonly (Button | Overflow)[] {
   return fitsMenu(all) ? present([moreMenu('names_more', all)]) : all;
 }
@@ -216,22 +210,21 @@ function renewalText({ renewal, deleted, total, locale }: NamesPage): string {
   return [...gone, ...cost].map((line) => `\n${line}`).join('');
 }
 
-/** Said above a form that takes fewer names than the list that it was opened from. */
+/** Above a form that takes fewer names than the list. */
 export function onlyFirstText(shown: number, found: number): string {
   return `*The first ${shown} of ${found} names.* For the rest, use a filter or \`/domain names import\`.`;
 }
 
-/** Why people cannot become owners of names. */
 export type OwnersIssue =
   | { readonly code: 'no_members'; readonly owners: readonly string[] }
   | { readonly code: 'too_many_new'; readonly limit: number }
-  /** Slack does not tell of some of them. */
+  /** Slack doesn't answer about some of them. */
   | { readonly code: 'unconfirmed' };
 
-/** The owners of whom it is said that they are no members; more would not be read. */
+/** Most non-members named in an error. */
 const SHOWN_OWNERS = 5;
 
-/** Why people cannot become owners; plain text, for the field of a form. */
+/** Plain text, for a form field. */
 export function ownersIssueText(issue: OwnersIssue): string {
   switch (issue.code) {
     case 'no_members':
@@ -243,7 +236,6 @@ export function ownersIssueText(issue: OwnersIssue): string {
   }
 }
 
-/** Said where a filter finds no name for an action. */
 export const NO_NAMES = {
   toRenew: 'None of these names can be renewed: each is already decided or lost.',
   toEdit: 'None of these names is watched anymore.',

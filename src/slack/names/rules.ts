@@ -9,7 +9,7 @@ import { ownSentence } from '../kit/blocks.ts';
 import { type NameDates, RULES_USAGE, rulesMessage, type TransferLock, zonesMessage } from './rules.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
-/* What a zone allows, and the phase of a watched name's life. */
+/* A zone's rules, and the lifecycle phase of a watched name. */
 
 async function runRules(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
@@ -34,14 +34,12 @@ async function runRules(call: CommandCall): Promise<void> {
   await call.respond(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, at));
 }
 
-/** The most orders of one name that are searched for a lock of its transfers. */
+/** Most orders searched for a transfer lock. */
 const ORDERS_LOOKED_AT = 50;
 
-/**
- * The latest lock of transfers that an order of the bot started (service API, section "Limits").
- */
+/** The latest transfer lock that an order started (service API, section "Limits"). */
 async function transferLockOf(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
-  // A lock is the registry's: of a private order nothing but its day is shown.
+  // The lock is public at the registry: a private order reveals only its day.
   const wanted = { viewer: 'system', name: ascii, limit: ORDERS_LOOKED_AT } as const;
   const found = await call.context.orders.store.list(wanted);
   const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {

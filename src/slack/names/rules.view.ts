@@ -24,15 +24,12 @@ import {
 } from '../kit/blocks.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
-/** What is known about a name that somebody asks about. */
 export interface NameRules {
-  /** The name as people read it. */
+  /** Display form. */
   readonly name: string;
-  /** What the zone has against it. */
   readonly issues: readonly ZoneIssue[];
-  /** Its dates, when it is on the watch list and they are known. */
+  /** Set if watched with known dates. */
   readonly dates: NameDates | undefined;
-  /** A lock of transfers that an order of the bot started. */
   readonly transferLock?: TransferLock | undefined;
 }
 
@@ -46,7 +43,6 @@ export interface TransferLock {
 export interface NameDates {
   readonly expiresAt: Date;
   readonly source: ExpirySource;
-  /** The day on which people see it expire. */
   readonly expiryDay: Day;
   readonly deletedAt: Date | undefined;
   readonly deletionPhase?: DeletionPhase | undefined;
@@ -58,7 +54,6 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
   person: 'entered by a person',
 };
 
-/** The label of a task in the table of a zone's tasks. */
 function taskLabel({ words: { verb, title } }: OrderTask): string {
   return verb.includes(' ') ? title : verb;
 }
@@ -67,7 +62,7 @@ const DOMAIN_TASKS = Object.values(ORDER_TASKS).flatMap((task) =>
   task.zoneTask === undefined ? [] : [{ label: taskLabel(task), ...task.zoneTask }],
 );
 
-/** The tasks that profiles list, by the service's names for them. */
+/** Tasks listed by profiles, by service name. */
 const LISTED: ReadonlyMap<string, { readonly label: string; readonly isChargeable: boolean }> = new Map(
   DOMAIN_TASKS.flatMap(({ listedAs, label, alwaysChargeable }) =>
     listedAs === undefined
@@ -76,17 +71,15 @@ const LISTED: ReadonlyMap<string, { readonly label: string; readonly isChargeabl
   ),
 );
 
-/**
- * Tasks that people can ask for and that no profile lists. Whether they cost money is not stated.
- */
+/** Tasks no profile lists. Their cost isn't documented. */
 const UNLISTED: readonly string[] = DOMAIN_TASKS.flatMap(({ listedAs, label }) =>
   listedAs === undefined ? [label] : [],
 );
 
-/** Used for tasks that a profile lists and for which the document shows no request. */
+/** Listed by a profile, but no request is documented. */
 const NO_ROUTE = 'the document doesn’t show how to request it';
 
-/** A zone's rules, or the general ones; for a single name also what is known about it. */
+/** A zone's rules, or the general ones; with a name, also its own facts. */
 export function rulesMessage(
   zone: ZoneProfile,
   zoneName: string,
@@ -111,11 +104,9 @@ export function rulesMessage(
   ]);
 }
 
-/** What the service has without its document telling how to use it. */
 export const NOT_TOLD =
   'The service also has single sign-on, domain contacts and their management, and tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. Its document doesn’t show how to request them, so I can’t.';
 
-/** The zones that can be asked about. */
 export function zonesMessage(zones: readonly ZoneProfile[]): Message {
   const list = zones.map(({ zone }) => `• .${zone}: \`/domain rules ${zone}\``).join('\n');
   return message('Documented zones', [
@@ -170,7 +161,6 @@ function nameBlocks(
   ];
 }
 
-/** What is still possible, and until when. */
 function deadlines(life: Lifecycle): string[] {
   const ahead = life.stages.slice(life.stages.indexOf(life.current));
   const assumed = life.deletionKnown ? '' : ' (caution)';
@@ -237,13 +227,12 @@ const CONTACTS: Readonly<Record<string, string>> = {
   techc: 'tech contact',
 };
 
-/** `ownerc/email` as people say it: the owner’s email. */
+/** `ownerc/email` as words: the owner's email. */
 function contactField(path: string): string {
   const [contact = '', field = ''] = path.split('/');
   return `the ${CONTACTS[contact] ?? contact}’s ${field}`;
 }
 
-/** A fact that is left out when all its parts are unknown. */
 function optional(label: string, parts: readonly (string | number | undefined)[]): Fact {
   const known = parts.filter((part) => typeof part === 'string' && part !== '');
   return [label, known.length === 0 ? undefined : escapeText(known.join(', '))];

@@ -1,17 +1,14 @@
 import type { IncidentKind } from '../../names/unexplained-changes.ts';
 import { quote } from '../kit/blocks.ts';
 
-/*
- * What to do about a change of a name that no order explains. The page `docs/runbook.md` says the same in more detail.
- */
+/* How to handle an unexplained change of a name. `docs/runbook.md` has more detail. */
 
 interface Runbook {
-  /** What to ask the domain service, or to look up. */
+  /** What to ask the domain service or look up. */
   readonly ask: readonly string[];
-  /** What the bot can do about it, while the name is at the team's registrar. */
+  /** What the bot can do while the name is at the team's registrar. */
   readonly order?: string;
   readonly dont: readonly string[];
-  /** Whom else it concerns. */
   readonly call?: string;
 }
 
@@ -114,17 +111,16 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   },
 };
 
-/** What is known of the name by which it is said what still works. */
+/** Facts that decide which steps still work. */
 export interface RunbookName {
-  /** It was seen at a registrar that is not the team's. */
   readonly isElsewhere: boolean;
-  /** What the team's registrar is called; undefined while nobody knows. */
+  /** Name of the team's registrar; undefined: unknown. */
   readonly registrar: string | undefined;
 }
 
 const ELSEWHERE =
   'It’s already at another registrar, so no order can change it: the service has to get it back first.';
-/** In the sequence in which it helps: what can still be stopped, then what can be put back, then what can only be asked for. */
+/** By usefulness: what can be stopped, then reverted, then only requested. */
 const SEQUENCE: readonly IncidentKind[] = [
   'pending_transfer',
   'registrar',
@@ -139,7 +135,7 @@ const SEQUENCE: readonly IncidentKind[] = [
   'lock',
   'owner',
 ];
-/** What is over once something else has happened. */
+/** Kinds made obsolete by another. */
 const OVERTAKEN: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>> = {
   registrar: ['pending_transfer', 'lock'],
   unregistered: [
@@ -155,7 +151,7 @@ const OVERTAKEN: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>
   hold: ['delegation_gone'],
 };
 
-/** What to do, as lines, in the sequence in which it helps. What cannot work any more is left out. */
+/** Steps in order of usefulness, without impossible ones. */
 export function runbookLines(
   kinds: readonly IncidentKind[],
   { isElsewhere, registrar }: RunbookName,

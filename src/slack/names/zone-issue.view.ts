@@ -2,13 +2,10 @@ import { ORDER_TASKS } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import type { ZoneIssue } from '../../zones/zone-issue.ts';
 
-/*
- * What a zone, or DNS itself, has against a request, in a sentence that says what to give. Plain text.
- */
+/* Objections of a zone, or DNS itself, with what to enter instead. Plain text. */
 
 type Issue<Code extends ZoneIssue['code']> = Extract<ZoneIssue, { readonly code: Code }>;
 
-/** One issue as a sentence. */
 export function zoneIssueText(issue: ZoneIssue): string {
   switch (issue.code) {
     case 'name_missing':
@@ -79,10 +76,7 @@ function formatRange({ min, max }: { readonly min: number; readonly max?: number
   return max === undefined ? `at least ${min}` : `${min} to ${max}`;
 }
 
-/**
- * The subject of a sentence about a task. Profiles of zones have names for tasks that differ from
- * people's.
- */
+/** Subject of a sentence about a task. Zone profiles name tasks differently. */
 function taskSubject(listedAs: string): string {
   const found = Object.values(ORDER_TASKS).find(({ zoneTask }) => zoneTask?.listedAs === listedAs);
   return found?.zoneTask?.words ?? `“${listedAs}”`;

@@ -16,12 +16,12 @@ import {
 } from '../kit/blocks.ts';
 import { noticeView, verbatim } from '../kit/form.ts';
 
-/* What the service said, in its own words: a short form with an order, and everything behind a button. */
+/* The service's answer in its own words: a summary on the order, everything behind a button. */
 
-/** A field of an answer and its value; `owner.user` for a nested field. */
+/** Field path and value; `owner.user` is nested. */
 type AnswerField = readonly [name: string, value: string];
 
-/** All fields of some data, in its order. A field that is not documented has its own name as label. */
+/** All fields in order. Undocumented ones are labeled by name. */
 export function factsOf(data: unknown, path = ''): AnswerField[] {
   if (data === undefined || data === null || data === '') return [];
   if (Array.isArray(data)) {
@@ -39,10 +39,9 @@ function inside(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`;
 }
 
-/** The most facts of an answer that are shown with an order. *All that the service said* has the rest. */
+/** Most facts shown on an order. *All that the service said* has the rest. */
 const LISTED_FACTS = 12;
 
-/** A name of the service's data as words: `expiryDate` is `Expiry date`. */
 export function fieldWords(path: string): string {
   const words = path
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -57,37 +56,35 @@ export function isMoment(value: string): boolean {
   return ISO_MOMENT.test(value) && !Number.isNaN(Date.parse(value));
 }
 
-/** The day of expiry in the data of an answer, under the names that such services use; undefined where there is none. */
+/** Expiry date in an answer, under common field names; undefined: none. */
 export function expiryIn(data: unknown): Date | undefined {
   const [, value] = factsOf(data).find(([name, text]) => /expir/i.test(name) && isMoment(text)) ?? [];
   return value === undefined ? undefined : new Date(value);
 }
 
-/** A value as a person would write it: days and moments in words. */
 function valueWords(value: string): string {
   if (!isMoment(value)) return quote(value, 300);
   const at = new Date(value);
   return value.length === 'YYYY-MM-DD'.length ? day(at) : moment(at);
 }
 
-/** What an answer is about: `User nora, 4`; empty where it does not say. */
+/** `User nora, 4`; empty if not stated. */
 function aboutText({ object }: ItemResult): string {
   const about = [object?.type, object?.value].filter((part) => part !== undefined && part !== '').join(' ');
   const summary = object?.summary === undefined ? '' : count(object.summary, 'record');
   return quote([about, summary].filter((part) => part !== '').join(', '));
 }
 
-/** What an answer is about, where that is not the name that was asked about. */
+/** The answer's object, if it isn't the requested name. */
 export function otherObjectLines({ name, result }: OrderItem): string[] {
   const value = result?.object?.value ?? name;
   return result === undefined || value === name || value === '' ? [] : [`About: ${aboutText(result)}`];
 }
 
-/** What an answer says besides its status and messages: its object and its data. */
 function answerLines(result: ItemResult): string[] {
   const { data, hasAnswer } = result;
   const all = factsOf(data);
-  // Days and moments are what people look for first.
+  // Dates come first.
   const facts = [
     ...all.filter(([, value]) => isMoment(value)),
     ...all.filter(([, value]) => !isMoment(value)),
@@ -96,7 +93,7 @@ function answerLines(result: ItemResult): string[] {
   const head = aboutText(result);
   return present([
     head !== '' && `About: ${head}`,
-    // Data that is one value has no name.
+    // Scalar data has no name.
     ...facts
       .slice(0, LISTED_FACTS)
       .map(([name, value]) => `• ${name === '' ? '' : `${fieldWords(name)}: `}${valueWords(value)}`),
@@ -105,7 +102,7 @@ function answerLines(result: ItemResult): string[] {
   ]);
 }
 
-/** What the service's answers say besides their status and messages, each under its name where there are several. */
+/** Answers besides status and messages, under their names if several. */
 export function answersOf({ items }: Order, nameOf: (name: string) => string): string[] {
   return items.flatMap(({ name, result }) => {
     const said = result === undefined ? [] : answerLines(result);
@@ -113,7 +110,7 @@ export function answersOf({ items }: Order, nameOf: (name: string) => string): s
   });
 }
 
-/** The type of a status or a message. SUCCESS is what everybody expects, so any other type is shown. */
+/** Type of a status or message; SUCCESS is omitted as expected. */
 export function formatKind(kind: string | undefined): string | undefined {
   if (kind === undefined || kind.trim() === '') return undefined;
   return kind.toUpperCase() === 'SUCCESS' ? quote(kind, 40) : `*${quote(kind, 40)}*`;
@@ -132,17 +129,16 @@ export function messageLine({ status, code: messageCode, text, objects = [] }: R
     .join(' ');
 }
 
-/** The button that shows all that the service answered, if that is more than stands with the order. */
+/** Opens the full answer, if it has more than the order shows. */
 export function answerButtons({ id, items }: Order) {
   return items.some(({ result }) => result?.hasAnswer === true)
     ? [button('order_data', 'Full response', id)]
     : [];
 }
 
-/** The longest text that a view shows; longer answers are sent as a file. */
+/** Longest text in a view; longer answers become a file. */
 const MAX_VIEW_LENGTH = 12_000;
 
-/** Every answer as text, for a view or a file. */
 export function answersText(order: Order, answers: readonly StoredResponse[]): string {
   const shown = answers.map(({ n, at, answer }) => {
     const item = order.items.find((each) => each.n === n);
@@ -151,12 +147,10 @@ export function answersText(order: Order, answers: readonly StoredResponse[]): s
   return JSON.stringify(shown, null, 2);
 }
 
-/** Whether all answers fit into a view. */
 export function fitsView(answers: readonly StoredResponse[]): boolean {
   return JSON.stringify(answers, null, 2).length <= MAX_VIEW_LENGTH;
 }
 
-/** Everything that the service answered to an order's requests. */
 export function answersView(order: Order, title: string, answers: readonly StoredResponse[]): ModalView {
   return noticeView('Response of the service', [
     section(escapeText(title)),
@@ -170,7 +164,6 @@ export function answersView(order: Order, title: string, answers: readonly Store
 
 export const NOTHING_MORE_SAID = 'Nothing more of the response was kept.';
 
-/** How a file of all answers is named, and what goes with it. */
 export function answersFile(order: Order, title: string) {
   return {
     filename: `domain-steward-order-${order.id}.json`,

@@ -11,7 +11,7 @@ import { orderTitle, STATES } from './order.view.ts';
 import { refusalText } from './refusal.view.ts';
 import { requestIssueText } from './request-issue.view.ts';
 
-/* What a person is told who asks for something, at once: that it is asked for, or why not. */
+/* Immediate replies to a request: accepted, or why not. */
 
 /** Why nothing was asked for. @param isSeen whether the person may see the order that is open already */
 export function notAskedMessage(
@@ -38,7 +38,6 @@ export function notAskedMessage(
 
 const SHOWN_PROBLEMS = 10;
 
-/** The issues, up to a number that people still read, and that nothing was done. */
 function problemList(problems: readonly string[]): string {
   const [only, ...others] = problems;
   if (only !== undefined && others.length === 0) return `Nothing was requested. ${escapeText(only)}`;
@@ -47,7 +46,7 @@ function problemList(problems: readonly string[]): string {
   return ['Nothing was requested.', ...shown, ...(left > 0 ? [`• … and ${left} more.`] : [])].join('\n');
 }
 
-/** The refusal of a second order for the same task and name, with the way to the open one. */
+/** Refuses a duplicate order, with a link to the open one. */
 function openAlreadyText(order: Order, isSeen: boolean): string {
   return isSeen
     ? `Nothing was requested. An order for this is already open: ${code(order.id)} *${escapeText(orderTitle(order))}*, requested by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`
@@ -55,8 +54,8 @@ function openAlreadyText(order: Order, isSeen: boolean): string {
 }
 
 /**
- * The same for the field of a form that stays open, in plain text: errors at fields have no markup.
- * @param names as the form gives them, in ASCII
+ * For a form field, in plain text: field errors have no markup.
+ * @param names in ASCII, from the form
  */
 export function openAlreadyAtFieldText(order: Order, names: readonly string[], isSeen: boolean): string {
   const shared = order.items.map(({ name }) => name).filter((name) => names.includes(name));
@@ -68,7 +67,6 @@ export function openAlreadyAtFieldText(order: Order, names: readonly string[], i
     : `${which}: a private order is already open. ${out}, or ask an approver.`;
 }
 
-/** Why an account cannot do a task, and what to do instead. */
 export function incapableText(account: Account, { zoneTask }: OrderTask, issue: RequestIssue): string {
   const name = code(accountName(account));
   return account.method === 'two_factor' && zoneTask !== undefined
@@ -76,12 +74,12 @@ export function incapableText(account: Account, { zoneTask }: OrderTask, issue: 
     : `${name} can’t do this. ${escapeText(requestIssueText(issue))}`;
 }
 
-/** Said where the card alone would leave a person waiting. */
+/** Reply if the card alone would leave a person waiting. */
 export function askedForText(order: Order): string {
   return `Requested: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card shows the status.`;
 }
 
-/** @param retryInMs when Slack is asked to take the card again, if it refused it */
+/** @param retryInMs until the next attempt to post the refused card */
 export function missingCardMessage(order: Order, retryInMs: number | undefined): Message {
   const { id } = order;
   const retry =
@@ -93,7 +91,7 @@ export function missingCardMessage(order: Order, retryInMs: number | undefined):
   );
 }
 
-/** What is said to a person who retries an order, now or for a second time. */
+/** Reply to a first or repeated retry. */
 export function retriedMessage({ id, state }: Order): Message {
   return textMessage(
     isOpen(state)
@@ -102,19 +100,18 @@ export function retriedMessage({ id, state }: Order): Message {
   );
 }
 
-/** Why an order of another account cannot be retried with the person's present one. */
+/** Why another account's order can't be retried with the current one. */
 export function otherAccountText({ isTeamAccount, ...account }: Order['account']): string {
   return isTeamAccount === true
     ? 'This was requested with the team’s account, and you now have your own. Request it again with `/domain`.'
     : `This was requested with ${code(accountName(account))}, which isn’t your active account. Choose it with \`/domain use ${account.context ?? APPLICATION_SLOT}\`, then try again.`;
 }
 
-/** Said when the account has changed since a form was opened. */
 export function accountChangedText(account: Account): string {
   return `Your active account is now ${code(accountName(account))}, not the one this form opened with. Nothing was requested. Check the fields, then submit again.`;
 }
 
-/** Why a line of `renew` asks for nothing. */
+/** For a `renew` line with an unreadable last word. */
 export const LAST_WORD_UNREAD =
   'Nothing was requested. The last word isn’t a full name, such as cafe.rest, or a number of years, such as 2.';
 export const yearsLastText = (line: string) =>

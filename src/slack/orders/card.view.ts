@@ -102,36 +102,35 @@ import { commonFacts, isOverXml, showWhole } from './statement.view.ts';
 import { retryReasonText } from './summary.view.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
-/* The card of an order, which approvers read. */
+/* An order's card, for approvers. */
 
-/** The briefing, and what only the card in its channel shows. */
+/** The briefing, and extras of the main card. */
 export interface CardBriefing extends Briefing {
-  /** Shown under the card: how to have it posted in the right channel. */
+  /** Below the card: how to get it posted in the right channel. */
   readonly hint?: string | undefined;
-  /** The nameservers that can be set back. */
   readonly undo?: UndoOffer | undefined;
 }
 
-/** Until when nameservers can be set back, and to which, if that is known. */
+/** Deadline for restoring nameservers, and the old ones, if known. */
 export interface UndoOffer {
   readonly until: Date;
   readonly former: Exclude<FormerNameServers, { readonly kind: 'same' }>;
 }
 
-/** `block_id` of the card's buttons. No other message has a row with this id. */
+/** `block_id` of the card's buttons. Unique to the card. */
 export function cardBlockId(orderId: string): string {
   return `order_${orderId}`;
 }
 
-/** The order whose card has a row of buttons with this id; undefined for rows of other messages. */
+/** Order of a card's button row; undefined for other messages. */
 export function orderOfCardBlock(blockId: string): string | undefined {
   return /^order_([a-z0-9]+)$/.exec(blockId)?.[1];
 }
 
 /**
- * The order's card, as short as a phone shows it. While it waits: what, how much, who decides and until when, who asks and
- * why; then what is unusual, a line each; then what can be pressed. What is usual, and what explains, stands behind *Details*.
- * What has ended is three lines: the thread keeps the story.
+ * An order's card, sized for a phone. Pending: task, price, approvers, deadline, requester and reason; then warnings,
+ * one per line; then buttons. The usual and explanations are behind *Details*. Closed: three lines, the thread keeps
+ * the history.
  */
 export function orderCard(order: Order, briefing: CardBriefing): Message {
   const textOnlyHint = `Order ${code(order.id)}. ${buttonsHint(`/domain order ${order.id}`)}`;
@@ -141,12 +140,12 @@ export function orderCard(order: Order, briefing: CardBriefing): Message {
   return { ...shown, textOnlyHint };
 }
 
-/** Whether a card shows all that is sent. The rows of a plan stand on pages of their own, however few they are. */
+/** Whether a card shows everything sent. Plan rows are always on separate pages. */
 function isShownWhole({ bulk }: Order, { statement }: Briefing, { blocks }: Message): boolean {
   return bulk === undefined && showWhole(blocks, statement);
 }
 
-/** @param isWhole whether all that is sent stands on it; else it is looked at before it is approved */
+/** @param isWhole it shows everything sent; else it has to be opened before approval */
 function waitingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
@@ -176,7 +175,6 @@ function waitingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Me
   ]);
 }
 
-/** The card of an order about which nobody has to decide at this moment. */
 function standingCard(order: Order, briefing: CardBriefing): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
@@ -211,7 +209,7 @@ function standingCard(order: Order, briefing: CardBriefing): Message {
   ]);
 }
 
-/** `Renew cafe.rest for 2 years · about €36.00`; afterwards `Renewed cafe.rest …`. Plain text. */
+/** `Renew cafe.rest for 2 years · about €36.00`; later `Renewed cafe.rest …`. Plain text. */
 export function cardTitle(
   order: Order,
   { cost, history }: { readonly cost: Briefing['cost']; readonly history: readonly HistoryEvent[] },
@@ -224,7 +222,7 @@ export function cardTitle(
   return `${demo}${orderTitle(order, tenseOf(order))}${charge}`;
 }
 
-/** What was only accepted, or is done for some names alone, is not told as done. */
+/** Accepted or partly done orders aren't shown as done. */
 function tenseOf(order: Order): 'to do' | 'done' {
   return order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state) ? 'done' : 'to do';
 }
@@ -233,7 +231,7 @@ function chargeOf({ task, items }: Order): Charge {
   return taskNamed(task).charge(items.map(({ name }) => name));
 }
 
-/** Who may decide, and until when; where several rules ask, a line for each of them. */
+/** Approvers and deadline; one line per rule if several apply. */
 function waitingLines(order: Order, { approvers, decision, history }: Briefing): string[] {
   const until = order.expiresAt === undefined ? '' : `, until ${moment(order.expiresAt)}`;
   const ruled = decision !== undefined && isRuled(decision.demand) ? decision.demand : undefined;
@@ -247,7 +245,7 @@ function waitingLines(order: Order, { approvers, decision, history }: Briefing):
   return [`${stateIcon(order)} ${[first, ...approvals].join(' · ')}`, ...others];
 }
 
-/** The most people and groups that a card names; *Details* has all. */
+/** Most approvers named on a card; *Details* has all. */
 const SHOWN_APPROVERS = 4;
 
 /** `@Bob or @approvers`. */
@@ -257,17 +255,17 @@ function alternatives(whom: readonly string[]): string {
   return left > 0 ? `${shown.join(', ')} or ${left} more` : shown.join(' or ');
 }
 
-/** `@Alice: “client paid”`. *Details* has all of a long reason. */
+/** `@Alice: “client paid”`. *Details* has the full reason. */
 function askedLine({ requesterId, reason }: Order): string {
   return reason === undefined
     ? `${mention(requesterId)} requested it`
     : `${mention(requesterId)}: “${cutToLines(quote(reason, 1_000), QUOTED_LINES)}”`;
 }
 
-/** The most lines of a phone that somebody's own words take on a waiting card. */
+/** Most phone lines for quoted text on a pending card. */
 const QUOTED_LINES = 3;
 
-/** The system, the account and the order's id, where somebody may have to quote them. */
+/** System, account and order id, if they may have to be quoted. */
 function lastLine(order: Order, { statement, decision, history }: Briefing): string {
   const parts = [
     systemText(order),
@@ -280,23 +278,23 @@ function lastLine(order: Order, { statement, decision, history }: Briefing): str
   return parts.filter((part) => part !== undefined).join(' · ');
 }
 
-/** `LIVE · alice/4`: the system and the account. */
+/** `LIVE · alice/4`: system and account. */
 export function systemText({ account }: Order): string {
   const system = isDemoContext(account.context) ? 'DEMO' : 'LIVE';
   return present([account.context !== undefined && system, accountShort(account)]).join(' · ');
 }
 
-/** `alice/4`; an application has no name of its own. */
+/** `alice/4`; applications have no name. */
 function accountShort({ login, context: number, ...account }: Order['account']): string {
   if (account.isTeamAccount === true) return 'the team’s account';
   const name = account.method === 'trusted_application' ? 'application' : escapeText(login);
   return number === undefined ? name : `${name}/${number}`;
 }
 
-/** The text in which all that is asked for still stands on the card. */
+/** Longest content shown in full on the card. */
 const CONTENT_LENGTH = 400;
 
-/** When the name expires, the names of several, and what is asked for besides: all of it, or where it stands. */
+/** The name's expiry or the names, and all other input, or where to find it. */
 function contentLines(order: Order, briefing: Briefing): string[] {
   if (order.bulk !== undefined) {
     const { leftOut } = order.bulk;
@@ -313,7 +311,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
     .join(' · ');
   return present([
     term,
-    // A long name is cut in the title.
+    // The title cuts a long name.
     names.length === 1 && title.length > LIMITS.headerText && names[0],
     names.length > 1 &&
       (names.join(', ').length <= CONTENT_LENGTH ? names.join(', ') : firstOf(names, SHOWN_NAMES)),
@@ -323,7 +321,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
 
 const SHOWN_NAMES = 5;
 
-/** Unusual facts about a waiting order, in the sequence of the card. */
+/** Unusual facts about a pending order, in card order. */
 export const UNUSUAL_FACTS = [
   ...(['price', 'account', 'retry', 'zone', 'policy', 'stand_in', 'budget', 'price_change'] as const),
   ...(['findings', 'term', 'incidents', 'impact', 'past', 'restore'] as const),
@@ -355,8 +353,8 @@ function unusualFacts(
 }
 
 /**
- * The unusual facts that an approver must know, a line each, for every surface that shows a waiting order.
- * @param shown the facts that the surface shows in words of its own
+ * Unusual facts for approvers, one per line, for every view of a pending order.
+ * @param shown facts the view words itself
  */
 export function unusualLines(
   order: Order,
@@ -367,7 +365,7 @@ export function unusualLines(
   return UNUSUAL_FACTS.flatMap((fact) => (shown.has(fact) ? [] : present(facts[fact])));
 }
 
-/** Whether an order waits for nothing else than room in the budgets, by rules that are as strict as they were. */
+/** Whether an order is pending only because of the budgets, under unchanged rules. */
 function waitsForRoom({ decision, history }: Briefing): boolean {
   return (
     decision?.demand.outcome === 'free' || (decision?.isStricter !== true && waitsForAdminAlone(history))
@@ -376,26 +374,25 @@ function waitsForRoom({ decision, history }: Briefing): boolean {
 
 function priceLines(order: Order, { cost }: Briefing): string[] {
   const charge = chargeOf(order);
-  // The title says that a cost is not stated.
+  // The title says that a cost isn't stated.
   if (charge === 'no' || charge === 'not_stated' || cost?.unknown === 0) return [];
   if (cost === undefined || cost.sums.length === 0)
     return [`:warning: ${charge === 'yes' ? 'Costs' : 'May cost'} money, price unknown`];
   return [`:warning: Price unknown for ${count(cost.unknown, 'name')}`];
 }
 
-/** Another account than that of the person who asks. */
+/** Set if the account isn't the requester's. */
 export function accountLine(order: Order): string | undefined {
   if (order.account.isTeamAccount === true) return ':warning: Uses *the team’s account*';
   const owner = accountOwner(order);
   return owner === order.requesterId ? undefined : `:warning: Uses the account of ${mention(owner)}`;
 }
 
-/** The zone's notes on the task. */
 function notesOf({ task, items }: Order) {
   return taskNamed(task).notes(items.map(({ name }) => name));
 }
 
-/** `Renewed a week ago, for about €36.00`: what was paid for lately would be lost, or paid for twice. */
+/** `Renewed a week ago, for about €36.00`: a recent payment would be lost or repeated. */
 export function pastLine({ last, now }: DraftBriefing): string | undefined {
   const at = last?.order.closedAt;
   if (last === undefined || at === undefined) return undefined;
@@ -409,7 +406,7 @@ export function pastLine({ last, now }: DraftBriefing): string | undefined {
     : `:warning: ${taskNamed(last.order.task).words.done} ${daysAgo(days)}${price}`;
 }
 
-/** What was done to a name is unusual to meet again for as long. */
+/** Repeating a task within this time is unusual. */
 const RECENT_DAYS = 90;
 
 function daysAgo(days: number): string {
@@ -418,7 +415,7 @@ function daysAgo(days: number): string {
   return days === 7 ? 'a week ago' : `${days} days ago`;
 }
 
-/** Whether what was deleted can be brought back, and for how much. */
+/** Whether a deleted name can be restored, and the price. */
 export function restoreLines(order: Order, { restoreCost }: DraftBriefing): string[] {
   const note = notesOf(order).find((each) => each.code === 'restorable_then_free');
   if (note?.code !== 'restorable_then_free') return [];
@@ -429,7 +426,7 @@ export function restoreLines(order: Order, { restoreCost }: DraftBriefing): stri
   return [`Can be restored for ${note.restorableDays} days, ${price}`];
 }
 
-/** What was found to hang on the name, the worst first, and what has changed of it since the order was asked for. */
+/** Dependencies found, worst first, and changes since the request. */
 export function impactFindings({ impact }: Briefing): string[] {
   if (impact === 'none') return [];
   if (impact === 'unseen') return [':warning: Impact not checked yet, checking now'];
@@ -437,12 +434,11 @@ export function impactFindings({ impact }: Briefing): string[] {
   return impactWarnings(latest, compareImpacts(asked, latest));
 }
 
-/** What explains an order: money, who decides and by which rule, the account, what the document says. For *Details*. */
+/** Explanations for *Details*: money, approvers, rules, account and documented notes. */
 export function explainingFacts(order: Order, briefing: Briefing): Fact[] {
   return [
     ...moneyFacts(order, briefing),
     ...(order.state === 'PENDING' ? decisionFacts(order, briefing) : []),
-    // The rules of the policy that decided, if any did.
     ['Decided by', ruleNames(rulesOf(briefing.decision, briefing.history)) || undefined],
     ['Approved by one admin', emergencyFact(order, briefing.history)],
     ['Account', formatAccount(order)],
@@ -458,7 +454,6 @@ export function explainingFacts(order: Order, briefing: Briefing): Fact[] {
   ];
 }
 
-/** The latest question of an approver. */
 function questionLines(history: readonly HistoryEvent[]): string[] {
   const last = history.findLast((event) => event.kind === 'asked');
   return last === undefined
@@ -468,7 +463,6 @@ function questionLines(history: readonly HistoryEvent[]): string[] {
       ];
 }
 
-/** The impact on the name, and what has changed of it since the order was asked for. */
 export function impactBlocks({ impact }: Briefing): SectionBlock[] {
   if (impact === 'none') return [];
   if (impact === 'unseen') {
@@ -486,7 +480,7 @@ function formatSending(order: Order, { decision, statement }: Briefing): string 
   return `${approval} sends ${what} ${when}${over}. Everything that will be sent is shown here.`;
 }
 
-/** What it costs, for which time, and in which system. That it costs nothing is not mentioned. */
+/** Price, period and system. Free isn't mentioned. */
 export function moneyFacts(order: Order, briefing: Briefing): Fact[] {
   const charge = chargeOf(order);
   return [
@@ -499,14 +493,14 @@ export function moneyFacts(order: Order, briefing: Briefing): Fact[] {
   ];
 }
 
-/** The price: by the current list while the order waits, afterwards as it was approved or asked for. */
+/** By the current list while pending, later as approved or requested. */
 function priceText({ cost, history }: Briefing): string | undefined {
   const { asked, approved } = costsInHistory(history);
   const shown = cost ?? approved ?? asked;
   return shown && costFact(shown, asked);
 }
 
-/** What it takes out of the budgets while it waits, and afterwards the budgets that it exceeded. */
+/** While pending, the share of the budgets; later, the exceeded ones. */
 function budgetText({ state }: Order, briefing: Briefing): string | undefined {
   const { budgets, history } = briefing;
   return budgets === undefined || state !== 'PENDING'
@@ -514,7 +508,6 @@ function budgetText({ state }: Order, briefing: Briefing): string | undefined {
     : budgetFact(budgets, waitsForRoom(briefing));
 }
 
-/** Until when it can be decided, and by whom. */
 function decisionFacts({ expiresAt }: Order, { approvers, decision, history }: Briefing): Fact[] {
   const ruled = decision !== undefined && isRuled(decision.demand) ? decision.demand : undefined;
   return [
@@ -532,7 +525,7 @@ const CHARGES: Readonly<Record<Charge, string | undefined>> = {
   not_stated: 'The service’s document doesn’t say',
 };
 
-/** What the zone says about the task, without what the facts of the card say already. */
+/** The zone's notes on the task, without repeating the card's facts. */
 function noteLines(order: Order, { cost }: Briefing): string[] {
   const isPremiumNoted = cost !== undefined && hasPremiumNote(cost);
   return notesOf(order)
@@ -540,7 +533,7 @@ function noteLines(order: Order, { cost }: Briefing): string[] {
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
 }
 
-/** What the state means. It does not claim that nothing was sent where a request turned out to have left. */
+/** Doesn't claim that nothing was sent if a request turned out to have left. */
 function stateWords(order: Order): string {
   const words = stateText(order);
   return order.items.some(isKnownToBeSent) ? words.replace(', nothing was sent', '') : words;
@@ -550,7 +543,7 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
   return result?.late !== undefined;
 }
 
-/** How an order stands or ended, and through whom: `@Alice asked, @Bob approved · now until 16 Dec 2028`. */
+/** `@Alice asked, @Bob approved · now until 16 Dec 2028`. */
 function stateLine(order: Order, history: readonly HistoryEvent[]): string {
   const asked = `${mention(order.requesterId)} requested`;
   const people = [asked, ...formatApproved(order, history)].join(', ');
@@ -589,17 +582,16 @@ function partsOf(
   }
 }
 
-/** What is known of the one name of an order whose outcome is not. */
 function knownLines({ items }: Order): string[] {
   const [item, ...others] = items;
   return item === undefined || others.length > 0 ? [] : resultText(item);
 }
 
-/** Said of what was sent and has no outcome. */
+/** For sent requests without an outcome. */
 const NOT_AGAIN =
   'It won’t be sent again automatically. Check the domain service, then press what you found.';
 
-/** Why an order of one name failed. */
+/** For a single name. */
 function failureOf({ items }: Order): string[] {
   const [item, ...others] = items;
   return item?.result === undefined || others.length > 0 ? [] : [briefResult(item)];
@@ -610,13 +602,13 @@ function formatStateShort(order: Order, history: readonly HistoryEvent[]): strin
   if (paused !== undefined) return paused;
   if (order.state === 'APPROVED' && waitsUntil(order) !== undefined) return 'Waiting for a retry';
   if (order.state !== 'CANCELLED' || stopOf(history) === undefined) return stateWords(order);
-  // A request that the service refused for load was sent all the same.
+  // A request refused for load was still sent.
   return order.items.some(({ attempts }) => attempts > 0)
     ? 'Stopped, nothing was carried out'
     : 'Stopped, nothing was sent';
 }
 
-/** A person stopped the order before anything of it was carried out. */
+/** Set if a person stopped the order before anything was carried out. */
 function stopOf(history: readonly HistoryEvent[]): HistoryEvent | undefined {
   return history.findLast(({ kind, state }) => kind === 'stopped' && state === 'CANCELLED');
 }
@@ -629,7 +621,7 @@ function formatApproved(order: Order, history: readonly HistoryEvent[]): string[
   return [`${approvers.map((userId) => approverName(userId, history)).join(' and ')} approved${over}`];
 }
 
-/** When the first of the waiting items may be sent again. */
+/** Earliest retry of the waiting items. */
 function waitsUntil(order: Order): Date | undefined {
   const moments = waitingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
   return moments.length === 0 ? undefined : new Date(Math.min(...moments));
@@ -644,7 +636,7 @@ function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
   return [why === undefined ? until : `${until}: ${ownSentence(retryReasonText(why))}`];
 }
 
-/** `1 of 2 approvals (@Bob)`, and whose approvals no longer count. */
+/** `1 of 2 approvals (@Bob)`, and lapsed approvals. */
 function formatApprovals(
   order: Order,
   history: readonly HistoryEvent[],
@@ -672,12 +664,11 @@ function undoButtons(order: Order, { undo }: CardBriefing) {
   return undo?.former.kind === 'known' ? [orderButton(order, 'order_undo', 'Undo')] : [];
 }
 
-/** Approves with words for the thread. */
 export function commentButton(order: Order) {
   return orderButton(order, 'order_approve_comment', 'Approve with a comment');
 }
 
-/** Why the card of an order is in a direct message. Nobody can be invited into a direct message of others. */
+/** Why the card is in a direct message, to which others can't be invited. */
 export function noPlaceHint({ requesterId, channelId }: Order): string {
   const next = channelId.startsWith('D')
     ? 'To get the next card where you ask, use this conversation or a channel I’m in.'

@@ -10,14 +10,14 @@ import { orderButton, orderTitle } from './order.view.ts';
 import { commonFacts } from './statement.view.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
-/* The message that confirms a draft: what will happen, and what hangs on the name. */
+/* The message that confirms a draft: effect and impact. */
 
-/** @param impact undefined for a task that puts nothing at risk */
+/** @param impact undefined for a task without risk */
 export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: Impact | 'unseen'): Message {
   const title = `${isDemoContext(order.account.context) ? 'DEMO · ' : ''}${orderTitle(order)}?`;
   const { words, notes } = taskNamed(order.task);
   const restorable = restoreLines(order, briefing);
-  // What stops is said by what was found, if that is known.
+  // The findings, if known, say what stops.
   const isSeen = impact !== undefined && impact !== 'unseen';
   const noteLines = notes(order.items.map((item) => item.name))
     .filter(

@@ -20,10 +20,10 @@ import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
 import { orderFromLine, refusalOfAccount } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
-/* The tasks for domains. Each runs at once when the line is complete, and opens its form when it is not. */
+/* Domain tasks. Each runs at once with a complete line and opens its form otherwise. */
 
 const NAME: FieldLook = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isNeeded: true };
-/** Names or hosts, one or several a line. */
+/** Names or hosts, one or several per line. */
 const names = PICKED.transform(splitNames);
 
 export const NAMESERVERS: FieldLook = {
@@ -130,13 +130,12 @@ function splitNames(texts: readonly string[]): string[] {
   return texts.flatMap((text) => text.split(/[\s,;]+/)).filter((name) => name !== '');
 }
 
-/** A task for domains: its subcommand, and the form for what the line leaves out. */
 interface DomainTask {
   readonly command: Command;
   readonly form: FormFeature;
 }
 
-/** A task for one name: it runs with a name on the line, and opens its form without one. */
+/** Runs with a name on the line, opens its form without one. */
 function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
   const form = orderForm({
     task,
@@ -154,7 +153,7 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
     async run(call) {
       const names = splitNames(call.words);
       const [name] = names;
-      // More than one name is most likely a slip, so the form shows what was read.
+      // More than one name is probably a mistake, so the form shows the parsed line.
       if (names.length === 1) await orderFromLine(call, task, { name });
       else await openFromLine(call, form, name === undefined ? {} : { name }, { words: names, used: 1 });
     },
@@ -167,9 +166,9 @@ function isNumber(word: string | undefined): word is string {
 }
 
 async function runRenew(call: CommandCall): Promise<void> {
-  // A comma inside a number does not separate words: `1,5` is one period, which is refused.
+  // A comma inside a number is no separator: `1,5` is one (refused) period.
   const words = call.words.flatMap((word) => (/^[+-]?\d+,\d+$/.test(word) ? [word] : splitNames([word])));
-  // `2 years` says what `2` does.
+  // `2 years` means `2`.
   if (isNumber(words.at(-2)) && /^years?$/i.test(words.at(-1) ?? '')) words.pop();
   const last = words.at(-1);
   const hasPeriod = isNumber(last);
@@ -177,7 +176,7 @@ async function runRenew(call: CommandCall): Promise<void> {
   const period = hasPeriod ? last : '1';
   if (names.length === 0) return openFromLine(call, renewForm, { period });
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
-    // If the account cannot do it, that is said first, because no other line would help.
+    // An incapable account is reported first, because no other line would help.
     return call.respond((await refusalOfAccount(call, 'renew')) ?? LAST_WORD_UNREAD);
   }
   const years = hasPeriod ? undefined : names.find(isNumber);
@@ -188,13 +187,12 @@ async function runRenew(call: CommandCall): Promise<void> {
   await orderFromLine(call, 'renew', { names, period });
 }
 
-/** Opens the form of a task that needs more than a line can say. */
 function openForName(call: CommandCall, form: FormFeature): Promise<void> {
   const [name = ''] = call.words;
   return openFromLine(call, form, { name }, { words: call.words, used: 1 });
 }
 
-/** The same for a transfer: a word that is no name may be the auth code. */
+/** For transfers, a word that isn't a name may be the auth code. */
 function openTransfer(call: CommandCall): Promise<void> {
   const [name = ''] = call.words;
   return parseDomainName(name).ok
@@ -213,12 +211,11 @@ const restore = oneName(taskNamed('restore'));
 
 export const restoreForm = restore.form;
 
-/** A subcommand of its own, with the words of the task's row. */
 function ownCommand(task: OrderTaskName, { usage, example, run }: Omit<Command, 'summary'>): Command {
   return { usage, summary: taskNamed(task).words.summary, example, run };
 }
 
-/** The tasks that need more than one name, or whose form is opened elsewhere too. */
+/** Tasks for several names, or with forms opened elsewhere too. */
 const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   create: {
     command: ownCommand('create', {
@@ -255,7 +252,7 @@ const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   },
 };
 
-/** Every task for domains. One without a form of its own takes one name. */
+/** Every domain task. Without its own form, it takes one name. */
 const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
   .filter(({ zoneTask }) => zoneTask !== undefined)
   .map((task) => OWN_FORMS[task.name] ?? oneName(task));
@@ -265,5 +262,4 @@ export const domains = {
   forms: TASKS.map(({ form }) => form),
 } as const satisfies Feature;
 
-/** The forms that presets fill. */
 export const FORMS_WITH_PRESETS: readonly FormFeature[] = [createForm, transferForm, nameserversForm];

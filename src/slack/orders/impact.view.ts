@@ -6,9 +6,7 @@ import { displayName } from '../../zones/names.ts';
 import { count, escapeText, firstOf, moment, truncateMarkup } from '../kit/blocks.ts';
 import { briefList, FACT_LABELS, formatList, formatValue, UNSEEN_REASONS } from '../names/facts.view.ts';
 
-/*
- * The impact on a name in sentences, for those who ask and decide: the worst first, and what was not seen as not seen.
- */
+/* Impact texts for requesters and approvers: worst first; unseen data is reported as such. */
 
 const ICONS: Readonly<Record<Severity, string>> = {
   stops: ':x:',
@@ -17,10 +15,10 @@ const ICONS: Readonly<Record<Severity, string>> = {
   note: ':information_source:',
 };
 
-/** The length of an impact's worst line. */
+/** Length of an impact's worst line. */
 const WORST_LENGTH = 400;
 
-/** How much is said of an item: all of it, or what fits into two lines of a phone. */
+/** Full text, or two lines on a phone. */
 interface Wording {
   readonly list: (texts: readonly string[]) => string;
   readonly facts: (facts: readonly FactName[]) => string;
@@ -39,7 +37,7 @@ const BRIEF: Wording = {
   most: 2,
 };
 
-/** Facts that are one thing for people. */
+/** Facts that people see as one. */
 const BRIEF_LABELS: Partial<Readonly<Record<FactName, string>>> = {
   a: 'website',
   aaaa: 'website',
@@ -48,7 +46,6 @@ const BRIEF_LABELS: Partial<Readonly<Record<FactName, string>>> = {
   mx: 'mail servers',
 };
 
-/** The impact on a name, one line per item under a title. */
 export function impactLines(impact: Impact | 'unseen'): string[] {
   if (impact === 'unseen') {
     return [
@@ -66,7 +63,7 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
 
 const NOTHING_ON_IT = ':white_check_mark: No website or mail found';
 
-/** What was looked for and is well. */
+/** Checks without findings. */
 function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[] {
   const areReady = areNewNameserversReady === 'yes' && !items.some(({ code }) => code === 'records_differ');
   return present([
@@ -76,8 +73,8 @@ function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[
 }
 
 /**
- * What people have to know of an impact before they decide, a line each, the worst first. What is usual stands behind *Details*.
- * @param since what has changed since it was asked for
+ * What people must know before a decision, one line each, worst first. The usual is behind *Details*.
+ * @param since changes since the request
  */
 export function impactWarnings(impact: Impact | 'unseen', since?: ImpactDifference): string[] {
   if (impact === 'unseen') return [':warning: Impact couldn’t be checked'];
@@ -98,12 +95,12 @@ export function impactWarnings(impact: Impact | 'unseen', since?: ImpactDifferen
 
 const CHANGED = ':bell: *Changed since it was requested*';
 
-/** Whoever has the auth code can take a name away that no lock keeps. Other notes are usual. */
+/** An auth code lets its holder take a name without a lock. Other notes are usual. */
 function decides({ severity, code: item }: ImpactItem): boolean {
   return severity !== 'note' || item === 'no_transfer_lock';
 }
 
-/** The worst of an impact in one line, for lists of orders; the card has the rest. */
+/** One line for lists of orders; the card has the rest. */
 export function worstImpactLine(impact: Impact | 'unseen'): string {
   if (impact === 'unseen') return ':grey_question: Impact not checked yet.';
   const [worst, ...others] = impact.items;
@@ -112,7 +109,7 @@ export function worstImpactLine(impact: Impact | 'unseen'): string {
   return `${truncateMarkup(itemLine(worst), WORST_LENGTH)}${more}`;
 }
 
-/** What has changed of an impact since the order was asked for; empty when nothing has. */
+/** Changes since the request; empty if none. */
 export function impactChangeLines({ appeared, gone, changed }: ImpactDifference): string[] {
   const lines = [
     ...appeared.map((item) => `• New: ${formatItem(item)}`),
@@ -169,14 +166,14 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
   }
 }
 
-/** What other names need of this one, and what becomes of them. */
+/** How other names depend on this one, and the effect on them. */
 const DEPENDENTS: Readonly<Record<Dependency, readonly [one: string, several: string, stops: string]>> = {
   nameservers: ['has nameservers under this name', 'have nameservers under this name', 'will stop working'],
   mail: ['has mail servers under this name', 'have mail servers under this name', 'will lose mail'],
   redirects: ['redirects to this name', 'redirect to this name', 'will lead nowhere'],
 };
 
-/** Names that private orders redirect aren't said: everybody reads it. */
+/** Everyone reads this, so it doesn't name targets of private orders. */
 function dependentsText(item: DependentsItem, most: number): string {
   const { count: all, privateCount: hidden, severity } = item;
   const shown = { ...item, count: all - hidden };
@@ -196,7 +193,6 @@ function dependency({ by, count: all, severity }: DependentsItem): string {
   return severity === 'stops' ? `${stops}: ${all === 1 ? 'it' : 'they'} ${needs}` : needs;
 }
 
-/** The first of some names, and how many more there are. */
 export function namesOf(
   found: { readonly names: readonly string[]; readonly count: number },
   most: number,

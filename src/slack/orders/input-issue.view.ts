@@ -3,9 +3,8 @@ import { capitalized } from '../kit/mrkdwn.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 import { TIES } from './interface.view.ts';
 
-/* What is wrong with an input, in a sentence that says what to give. */
+/* Input errors with what to enter instead. */
 
-/** An error at a field of a form. */
 export interface FieldProblem {
   readonly field: string;
   readonly problem: string;
@@ -49,7 +48,7 @@ const OUT_OF_REACH = {
   xml: 'needs the service’s XML interface, and its address isn’t set. Ask your operator to set SERVICE_XML_URL.',
 };
 
-/** What is wrong and what to give, as a sentence in plain text: errors at fields have no markup. */
+/** Plain text: field errors have no markup. */
 export function issueText(issue: InputIssue): string {
   switch (issue.code) {
     case 'zone_issue':
@@ -69,7 +68,6 @@ export function issueText(issue: InputIssue): string {
   }
 }
 
-/** The sentences of several issues, each with its field. */
 export function fieldProblems(issues: readonly InputIssue[]): FieldProblem[] {
   return issues.map((issue) => ({ field: issue.field, problem: issueText(issue) }));
 }
@@ -81,7 +79,7 @@ function ordinal(place: number): string {
   return `${place}${SUFFIXES[ORDINALS.select(place)] ?? 'th'}`;
 }
 
-/** Said of the words of a line that a form has no field for, by their places. */
+/** Extra words of a line, by position. */
 export function unusedWords(first: number, last: number): string {
   const places =
     first === last
@@ -90,7 +88,7 @@ export function unusedWords(first: number, last: number): string {
   return `I didn’t use the ${places} of your command. Check the fields below.`;
 }
 
-/** Said at a field whose value its menu does not offer. */
+/** The menu doesn't offer the field's value. */
 export function notOfferedText(offered: readonly { readonly text: string }[]): string {
   return `Choose one of: ${offered.map(({ text }) => text).join(', ')}.`;
 }

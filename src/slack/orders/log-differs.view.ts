@@ -11,7 +11,7 @@ const DIFFERENCES: Readonly<Record<LogDifference, string>> = {
   ended: 'the database says it’s open, but it has ended',
 };
 
-/** To an admin: the rows of an order differ from its log. */
+/** To an admin: an order's rows differ from its log. */
 export function logDiffersNotice(order: Order, { found = 'older' }: AnyOrderLogEntry): Message {
   return textMessage(
     `:rotating_light: *${escapeText(orderTitle(order))}*: my database and the log disagree, so I sent nothing more: ${DIFFERENCES[found]}. Someone with write access to the database may have done this. Find out who has access, and what else changed. See it with ${code(`/domain order ${order.id}`)}.`,

@@ -87,14 +87,13 @@ import { briefText } from './statement.view.ts';
 import { userForm } from './users.ts';
 
 /*
- * The buttons of an order's card and of its replies. A button carries the order's id and nothing else; on a click
- * everything is read and checked again.
+ * Buttons of an order's card and replies. A button carries only the order's id; a click reads and checks everything
+ * again.
  */
 
 /**
- * A button that changes its order. The person is told why nothing changed; a change itself is shown by the card and the
- * thread.
- * @param changed what to say when the click was acknowledged before the outcome was known
+ * A button that changes its order. The person learns why nothing changed; card and thread show a change.
+ * @param changed reply if the click was acknowledged before the outcome
  */
 export function changing(
   change: (orders: OrdersContext, orderId: string, userId: string) => Promise<ChangeOutcome>,
@@ -102,13 +101,13 @@ export function changing(
 ) {
   return async (call: ActionCall): Promise<void> => {
     const outcome = await change(call.context.orders, call.value, call.person.id);
-    // What decides by now may ask for more than the card knew.
+    // Current rules may require more than the card showed.
     if (!outcome.ok && outcome.refusal.code === 'signature_needed')
       return offerSignature(call, outcome.order);
     const said = outcome.ok
       ? changed(titleWithId(outcome.order), outcome.order)
       : refusalText(outcome.refusal);
-    // A modal stands before the card and everything else that would say it.
+    // A modal covers the card and other messages.
     if (call.view !== undefined) {
       call.acknowledge();
       await updateOpenView(call.context.web, call.view.id, noticeView('Order', [section(said)]));
@@ -117,12 +116,12 @@ export function changing(
   };
 }
 
-/** No click takes the place of a signature: the person gets the link under which they sign. */
+/** A click can't replace a signature: sends the signing link. */
 function offerSignature(call: ActionCall, order: Order | undefined): Promise<void> {
   return offerLink(call, order !== undefined && isPaused(order) ? 'resume' : 'order', call.value);
 }
 
-/** The new order is confirmed and approved like any other order. */
+/** The new order is confirmed and approved like any other. */
 async function undo(call: ActionCall): Promise<void> {
   const outcome = await undoOrder(call.context.orders, {
     orderId: call.value,
@@ -139,14 +138,14 @@ async function confirm(call: ActionCall): Promise<void> {
   const { orders } = call.context;
   const order = await loadVisible(orders, viewerOf(call), call.value);
   if (order?.state === 'DRAFT' && (await mustTypeName(call, order))) {
-    // The form shows what hangs on the name now.
+    // The form shows the current impact.
     await call.context.names.impacts.atAsking(order);
     return openForm(call, confirmForm, formOrigin(call, order.id));
   }
   await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
 }
 
-/** Many names that are lost at once: a slip of the file would be found by nobody later. */
+/** Many names lost at once: no one would find a mistake in the file later. */
 function isManyLost(order: Order): boolean {
   return order.bulk !== undefined && taskNamed(order.task).risk === 'loses_name';
 }
@@ -156,7 +155,7 @@ async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Pro
   return (await waitForCard(call, outcome.order)) ?? textMessage(confirmedText(outcome.order));
 }
 
-/** Whether a name must be typed: for tasks that can lose one, and when the impact is not known. */
+/** Typing the name is required for tasks that can lose it, and if the impact is unknown. */
 async function mustTypeName({ context }: Interaction, order: Order): Promise<boolean> {
   if (isManyLost(order)) return true;
   if (order.items.length !== 1 || impactTaskOf(order.task) === undefined) return false;
@@ -215,7 +214,6 @@ const confirmForm: FormFeature<'confirm'> = {
   },
 };
 
-/** What is wrong with what was typed to confirm an order. */
 function retypingErrors(order: Order | undefined, values: FormValues): FieldErrors | undefined {
   const isMany = order !== undefined && isManyLost(order);
   const read = readForm(isMany ? retypedOfMany : retyped, values);
@@ -240,7 +238,7 @@ async function retry(call: ActionCall): Promise<void> {
   else if (outcome.kind === 'accepted') await call.respond(retriedMessage(outcome.order));
 }
 
-/** Opens the form again with everything but the secret, for the account of the order. */
+/** Reopens the form without the secret, for the order's account. */
 async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
   const account = await call.orderAccount();
   if (account?.id !== order.account.id) return call.respond(otherAccountText(order.account));
@@ -251,7 +249,7 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
   });
 }
 
-/** Makes a plan of the rows that failed. It is confirmed and approved like that of a file. */
+/** Plans the failed rows again. Confirmed and approved like a file's plan. */
 async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[]): Promise<void> {
   const task = BULK_TASKS.find((each) => each === order.task);
   if (task === undefined) throw new Error(`order ${order.id} has rows, and ${order.task} takes none`);
@@ -271,7 +269,7 @@ async function reveal(call: ActionCall): Promise<void> {
   await call.open(view, { undo: outcome.giveBack });
 }
 
-/** Shows all answers of the service to an order: in a view, or as a file when they are too long. */
+/** In a view, or as a file if too long. */
 async function showAnswers(call: ActionCall): Promise<void> {
   const { orders } = call.context;
   const order = await loadVisible(orders, viewerOf(call), call.value);
@@ -285,7 +283,7 @@ async function showAnswers(call: ActionCall): Promise<void> {
   );
 }
 
-/** What stands in a form about an order: a phone shows nothing of the card behind it. */
+/** Repeats the order in its form: a phone hides the card behind it. */
 async function aboutOrder(
   call: Interaction,
   { subject = '' }: FormOrigin,
@@ -300,15 +298,14 @@ async function aboutOrder(
   };
 }
 
-/** All that an order sends, for a form that approves it. The rows of a file were looked at before. */
+/** Everything an order sends, for an approving form. File rows were opened before. */
 function sentByOrder({ context }: Interaction, order: Order): readonly KnownBlock[] {
   const statement = order.bulk === undefined ? context.statementOf(order) : undefined;
-  // Of a deletion the name is all.
+  // For a deletion, the name is everything.
   const sent = statement === undefined ? '' : briefText(statement);
   return wholeLines([sent !== '' && sent]);
 }
 
-/** A form that asks for a reason before it acts on an order. */
 function reasonForm<const Name extends string>(
   form: Omit<Form<Name>, 'fields'>,
   act: (
@@ -332,7 +329,7 @@ function reasonForm<const Name extends string>(
       const { subject = '' } = origin;
       const outcome = await act(context.orders, subject, person.id, read.value.reason);
       if (outcome.ok) return { say: undefined };
-      // A form takes no second press before it shows this.
+      // A form takes no second click before it shows this.
       await recordNotified(context.orders, subject, person.id, outcome.refusal);
       return { errors: { reason: refusalText(outcome.refusal) } };
     },
@@ -341,7 +338,6 @@ function reasonForm<const Name extends string>(
 
 const denyForm = reasonForm({ name: 'deny', title: 'Deny this order', submit: 'Deny' }, denyOrder);
 
-/** The same as the button, with a comment for the thread. */
 const approveForm = reasonForm(
   { name: 'approve', title: 'Approve this order', submit: 'Approve' },
   approveOrder,
@@ -354,7 +350,7 @@ const EMERGENCY_REASON = neededReason(
   'Why can’t it wait?',
 );
 
-/** An admin approves alone; another one reviews that afterwards. The subject is the order's id. */
+/** Emergency approval by one admin; another reviews it later. The subject is the order's id. */
 const breakGlassForm = reasonForm(
   { name: 'break_glass', title: 'Break glass', submit: 'Approve alone' },
   approveInEmergency,
@@ -388,7 +384,7 @@ const askForm: FormFeature<'ask_back'> = {
   },
 };
 
-/** The subject is the order and the finding: `<order id>:done` or `<order id>:failed`. */
+/** The subject is order and finding: `<order id>:done` or `<order id>:failed`. */
 const resolveForm = reasonForm(
   { name: 'settle', title: 'Settle this order', submit: 'Settle' },
   (context, subject, userId, reason) => {
@@ -399,8 +395,8 @@ const resolveForm = reasonForm(
 );
 
 /**
- * A button that opens a form about its order, for those who may submit it.
- * @param subjectOf what the form is about
+ * Opens a form about an order, for people who may submit it.
+ * @param subjectOf the form's subject
  */
 function openAbout(
   form: FormFeature,

@@ -6,9 +6,9 @@ import { code, context, count, escapeText, section } from '../kit/blocks.ts';
 import { noticeView, verbatim } from '../kit/form.ts';
 import { orderTitle } from './order.view.ts';
 
-/* What a person is told who presses a button of an order, where its card does not say it. */
+/* Replies to an order's buttons that the card doesn't show. */
 
-/** The order that something was done to. */
+/** With the order's id. */
 export function titleWithId(order: Order): string {
   return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}`;
 }
@@ -34,18 +34,16 @@ export const confirmedText = (order: Order) =>
   `Confirmed: ${escapeText(orderTitle(order))}. Its card follows.`;
 export const UNDO_ASKED = 'Requested. Its card follows.';
 
-/** The reason of an order that undoes another one. */
 export const undoReason = (orderId: string) => `Undo of order ${orderId}`;
 
 export const otherNameText = (name: string) =>
   `That’s a different name. Type ${displayName(name)} to confirm, or close this.`;
 
-/** Of an order of many names. */
 export const NOT_ON_LIST = 'That’s none of these names. Type one of them as in your file, or close this.';
 export const otherCountText = (names: number) =>
   `There are ${count(names, 'name')}. Check the plan again if you expected another number.`;
 
-/** A secret that the service made, to the person who asked for it. */
+/** For the requester: a secret the service generated. */
 export function secretView(order: Order, secret: string): ModalView {
   return noticeView(order.task === 'authcode' ? 'Auth code' : 'Generated password', [
     section(escapeText(orderTitle(order))),
@@ -58,6 +56,6 @@ export const BREAK_GLASS_INTRO = section(
   'You’re approving this *alone*, and it’s sent at once. Everyone who could have approved is notified, with your reason. Another admin reviews it afterwards.',
 );
 
-/** Why all that an order sends is shown to somebody who pressed something else. */
+/** Why a click opened the full order first. */
 export const ROWS_UNSEEN =
   'The button you pressed didn’t show all rows, so nothing changed. All rows are here: check them, then press again.';

@@ -26,37 +26,28 @@ import { interfaceNote, TIES } from './interface.view.ts';
 import { outcomeMessage } from './order-reply.ts';
 import { placeFromForm, refusalOfAccount, refusalOfPolicy } from './ordering.ts';
 
-/*
- * The form of a task that becomes an order. It is filled from the line and from the person's last order, and read back
- * with errors at its fields.
- */
+/* The form of a task's order. Filled from the line and the person's last order, with field errors on submission. */
 
 const BOTH: AvailableInterfaces = { json: true, xml: true };
 
 export interface OrderFormDeclaration {
   readonly task: OrderTaskName;
-  /**
-   * The fields for the interfaces that an account reaches; `reason` is added to them. They take what was typed as it is:
-   * the task says what is wrong with it.
-   */
+  /** Fields for an account's interfaces; `reason` is added. They accept any input: the task validates it. */
   readonly fields: z.ZodObject | ((reach: AvailableInterfaces) => z.ZodObject);
-  /** For tasks that both interfaces can carry out. */
   readonly interfaces?: {
-    /** What only XML has, as the beginning of a sentence. */
+    /** XML-only features, as the start of a sentence. */
     readonly xmlHas?: string;
-    /** What a person should know who chooses an interface, where no field decides. */
+    /** Hint for choosing an interface, if no field decides. */
     readonly choice?: string;
   };
-  /** The task's input, where it is not just what was typed. */
+  /** The task's input, if it differs from the typed values. */
   readonly input?: (typed: Readonly<Record<string, unknown>>) => unknown;
-  /** The values of fields that the line does not set. */
+  /** Defaults for fields the line doesn't set. */
   readonly presets?: (account: Account | undefined) => FormValues;
-  /** The values to take from the person's last order of the task. */
+  /** Values reused from the person's last order of the task. */
   readonly recalls?: (last: FormValues, given: FormValues) => FormValues;
-  /** Other tasks whose last order serves as well. */
   readonly recallsFrom?: readonly OrderTaskName[];
   readonly secretField?: SecretField;
-  /** Kinds of presets that fill its fields. */
   readonly presetKinds?: readonly PresetKind[];
 }
 
@@ -64,13 +55,13 @@ type SecretRead = { readonly secret: Secret | undefined } | { readonly problem: 
 
 export interface SecretField {
   readonly name: string;
-  /** Reads what was typed, which may be empty. Blanks around it are kept, because they may belong to a password. */
+  /** Parses the input, which may be empty. Keeps surrounding spaces: they may belong to a password. */
   readonly read: (typed: string) => SecretRead;
 }
 
 const MAX_SECRET = 1_000;
 
-/** A secret on one line, or none. */
+/** One line, or none. */
 export function readSecret(typed: string): SecretRead {
   if (typed === '') return { secret: undefined };
   if (typed.length > MAX_SECRET)
@@ -79,10 +70,10 @@ export function readSecret(typed: string): SecretRead {
   return { secret: new Secret(typed) };
 }
 
-/** What is never part of a task's input. */
+/** Never part of a task's input. */
 const REASONED = z.object({ reason: reasonField('Shown to the approvers.') });
 
-/** The interface to use, where an account reaches both and no other field decides. */
+/** Shown if the account supports both interfaces and no other field decides. */
 function interfaceField(hint: string) {
   return choiceField('Interface', { json: 'JSON', xml: 'XML' }, TYPED, {
     hint,
@@ -90,7 +81,7 @@ function interfaceField(hint: string) {
   });
 }
 
-/** The team's presets of some kinds, if there are any. The chosen one fills fields and is not part of the order. */
+/** The team's presets, if any. The choice fills fields and isn't part of the order. */
 async function presetField({ context }: Interaction, kinds: readonly PresetKind[]): Promise<Field[]> {
   if (kinds.length === 0) return [];
   const presets = (await context.presets.list()).filter(({ kind }) => kinds.includes(kind));
@@ -108,7 +99,7 @@ async function presetField({ context }: Interaction, kinds: readonly PresetKind[
   ];
 }
 
-/** The chosen interface, or all that the account reaches. */
+/** The chosen interface, or all the account supports. */
 function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValues): AvailableInterfaces {
   if (!reach.json || !reach.xml || (chosen !== 'json' && chosen !== 'xml')) return reach;
   return { json: chosen === 'json', xml: chosen === 'xml' };
@@ -146,7 +137,6 @@ function fieldsFor(
   return [...fieldsOf(declaredFor(options, reach, values)), ...fieldsOf(REASONED)];
 }
 
-/** The task's input from what was typed, without its secret. */
 function inputOf(options: OrderFormDeclaration, values: FormValues): unknown {
   const read = readForm(declaredFor(options, BOTH, {}), values);
   const typed = 'errors' in read ? {} : read.value;
@@ -194,7 +184,7 @@ async function render(
   };
 }
 
-/** The issues of the fields that the line fills. The form asks for the others. */
+/** Issues of fields the line fills. The form asks for the others. */
 function issuesOf(options: OrderFormDeclaration, given: FormValues): Record<string, string> {
   const checked = taskNamed(options.task).check(inputOf(options, given));
   if (checked.ok) return {};
@@ -205,19 +195,18 @@ async function submit(options: OrderFormDeclaration, call: SubmissionCall): Prom
   const account = await call.orderAccount();
   const { accountId } = call.origin;
   if (account !== undefined && accountId !== undefined && account.id !== accountId) {
-    // Values that were typed for one account are not sent with another.
+    // Values typed for one account aren't sent with another.
     const again = await render(options, call, call.origin, call.values);
     return { view: formView({ ...again, problems: [accountChangedText(account)] }) };
   }
   const refusal = await refusalOfAccount(call, options.task, account);
   if (refusal !== undefined) return { say: refusal };
   const fields = fieldsFor(options, reachOf(options, call, account), call.values);
-  // A field that is not among the values at all has not been touched.
+  // An absent field wasn't touched.
   const typed = { ...options.presets?.(account), ...call.values };
   return placeTyped(options, call, fields, pick(typed, ...fields.map(({ name }) => name)));
 }
 
-/** Places the order, or reports the errors of all fields at once. */
 async function placeTyped(
   options: OrderFormDeclaration,
   call: SubmissionCall,
@@ -244,7 +233,7 @@ async function placeTyped(
   return { say: message };
 }
 
-/** The issues of the fields that have no problem yet. */
+/** Issues of fields without an error so far. */
 function otherProblems(
   options: OrderFormDeclaration,
   values: FormValues,
@@ -257,7 +246,7 @@ function otherProblems(
 
 const SHOWN_AT_FIELD = 3;
 
-/** Joins the issues of each field into one text, up to a few sentences. */
+/** One text per field, up to a few sentences. */
 export function errorsByField(problems: readonly FieldProblem[]): Record<string, string> {
   const fields = [...new Set(problems.map(({ field }) => field))];
   return Object.fromEntries(
@@ -270,7 +259,7 @@ export function errorsByField(problems: readonly FieldProblem[]): Record<string,
   );
 }
 
-/** Refuses values that a menu does not offer for the account's interface. */
+/** Refuses values a menu doesn't offer for the account's interface. */
 function choiceProblems(field: Field, values: FormValues): FieldProblem[] {
   if (field.kind !== 'choice') return [];
   const chosen = values[field.name];
@@ -310,7 +299,7 @@ async function recall(
   return latest === undefined ? {} : recalls(valuesFromInput(latest.input), given);
 }
 
-/** The input of an order as its form shows it: one line per item of a list, `parent_user` for a field of an object. */
+/** An order's input as form values: lists by line, `parent_user` for a nested field. */
 export function valuesFromInput(input: unknown): FormValues {
   if (typeof input !== 'object' || input === null) return {};
   const values: Record<string, string> = {};
@@ -326,7 +315,6 @@ export function valuesFromInput(input: unknown): FormValues {
   return values;
 }
 
-/** Some of the values. */
 export function pick(values: FormValues, ...names: readonly string[]): FormValues {
   return Object.fromEntries(
     names.flatMap((name) => {

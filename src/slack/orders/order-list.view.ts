@@ -5,7 +5,7 @@ import { ordersTable } from './order.view.ts';
 
 /* Lists of orders. */
 
-/** How a list is called, and what is said when it is empty. */
+/** Title, and text when empty. */
 interface ListWords {
   readonly title: string;
   readonly none: string;
@@ -28,10 +28,9 @@ export function listOfName(name: string): ListWords {
   return { title: `Orders for ${code(name)}`, none: `No orders for ${code(name)}.` };
 }
 
-/** Orders on one page. */
 export const ORDERS_SHOWN = 20;
 
-/** @param of the word that the list was asked for with */
+/** @param of the word that requested the list */
 export function ordersMessage(title: string, page: Page<Order>, of: string): Message {
   return message(title, [
     ordersTable(plain(title), page.shown),

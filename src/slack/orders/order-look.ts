@@ -10,9 +10,9 @@ import { LOOK, lookView } from './order-look.view.ts';
 import { standingMessages } from './order-messages.ts';
 import { refusalText } from './refusal.view.ts';
 
-/* Shows all that an order sends, and lets it be approved there. */
+/* Shows everything an order sends, with buttons to approve it. */
 
-/** @param note why it is shown to somebody who pressed something else */
+/** @param note why another click opened it */
 async function look(call: ActionCall, page: number, note?: string): Promise<void> {
   const { context, person, view } = call;
   const order = await loadVisible(context.orders, viewerOf(call), call.value);
@@ -37,11 +37,11 @@ async function look(call: ActionCall, page: number, note?: string): Promise<void
   });
 }
 
-/** The file of a plan follows its card at once. Slack waits 3 seconds. */
+/** A plan's file follows its card at once. Slack waits 3 seconds. */
 const FILE_WAITS = 10;
 const FILE_WAIT_MS = 150;
 
-/** Whether every row of an order could be shown to the person who presses a button. */
+/** Whether the clicking person could see every row. */
 async function couldSeeAll(call: ActionCall): Promise<boolean> {
   const { context, person, channelId, view } = call;
   if (view?.form === LOOK) return true;
@@ -59,7 +59,7 @@ async function couldSeeAll(call: ActionCall): Promise<boolean> {
   return false;
 }
 
-/** A button that approves, or lets a paused order go on. Who could not see all that it sends is shown that first. */
+/** Approves or resumes. Shows everything first to people who couldn't see it all. */
 export function whereAllIsShown(run: Action['run']): Action['run'] {
   return async (call) => {
     if (await couldSeeAll(call)) return run(call);
@@ -67,7 +67,6 @@ export function whereAllIsShown(run: Action['run']): Action['run'] {
   };
 }
 
-/** Turns the page of the modal in which it is pressed. */
 function turning(step: 1 | -1): Action['run'] {
   return (call) => look(call, (call.view?.origin.page ?? 1) + step);
 }

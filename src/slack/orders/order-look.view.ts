@@ -33,7 +33,7 @@ import {
 import { statementPages } from './statement.view.ts';
 import { groupLines, orderHistory } from './thread.view.ts';
 
-/* A modal that shows all that an order sends, in pages, and what explains it. */
+/* Paged modal with everything an order sends, and explanations. */
 
 /** `callback_id` of the modal. */
 export const LOOK = 'order_look';
@@ -41,23 +41,20 @@ export const LOOK = 'order_look';
 export interface Look {
   readonly order: Order;
   readonly briefing: Briefing;
-  /** Whether the person who looks may decide about it. */
   readonly mayDecide: boolean;
-  /** Where it was opened. */
   readonly origin: FormOrigin;
-  /** From 1; the last page where there are fewer. */
+  /** From 1; clamped to the last page. */
   readonly page: number;
-  /** Why it is shown to somebody who pressed something else. */
+  /** Why another click opened it. */
   readonly note?: string | undefined;
 }
 
-/** The facts and the blocks below show these. */
+/** Covered by the facts and blocks below. */
 const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   ...(['price', 'account', 'retry', 'zone', 'stand_in', 'budget', 'price_change'] as const),
   ...(['findings', 'term', 'impact'] as const),
 ]);
 
-/** What whoever decides has to look at first. */
 function warnings(order: Order, briefing: Briefing): SectionBlock[] {
   return [
     ...lines(unusualLines(order, briefing, SHOWN)),
@@ -66,10 +63,10 @@ function warnings(order: Order, briefing: Briefing): SectionBlock[] {
   ];
 }
 
-/** The length of the service's words in a row. */
+/** Length of the service's words in a row. */
 const SAID_LENGTH = 80;
 
-/** The names of an order of several: what each costs while it waits, and afterwards how it ended. Those of a file stand in its file. */
+/** Several names: prices while pending, outcomes later. A file's names are in the file. */
 function namesShown(order: Order, { cost }: Briefing): SectionBlock[] {
   if (order.bulk !== undefined || order.items.length < 2) return [];
   const isWaiting = order.state === 'PENDING';
@@ -85,14 +82,14 @@ function namesShown(order: Order, { cost }: Briefing): SectionBlock[] {
 
 const SHOWN_NAMES = 5;
 
-/** What came of an order: all that the service said of one name, and when what was sent. */
+/** Outcome: the service's full answer for one name, and send times. */
 function outcomeShown(order: Order): SectionBlock[] {
   const [item, ...others] = order.items;
   const isOne = item !== undefined && others.length === 0;
   const said = [
     ...sentLines(order),
     ...(isOne ? resultText(item) : []),
-    // How each row of a file ended stands in a file.
+    // Outcomes of file rows are in a file.
     ...(order.bulk === undefined
       ? answersOf(order, (name) => itemName(order, name))
       : groupLines(order, SHOWN_NAMES)),
@@ -100,7 +97,7 @@ function outcomeShown(order: Order): SectionBlock[] {
   return said.length === 0 ? [] : lines(['*Result*', ...said]);
 }
 
-/** One page. What explains the order stands on the first one, its history on the last. */
+/** Explanations are on the first page, history on the last. */
 export function lookView({ order, briefing, mayDecide, origin, page, note }: Look): ModalView {
   const { preview } = briefing;
   const pages = statementPages(briefing.statement, preview === undefined ? [] : [coveredNamesText(preview)]);

@@ -40,7 +40,6 @@ import { CARD, metadataOf, type PlannedOrder, type PlannedThread, type Thread } 
 import { changedStatementOf, statementChangedNotice } from './statement-changed.view.ts';
 import { named, orderReply } from './thread.view.ts';
 
-/** What has to be told of an order: its card, copies of it, and what stands in their threads. */
 export function createOrderPlanner(context: SlackContext): NotificationPlanner {
   const { now } = context;
   return async (claim, send) => {
@@ -63,10 +62,10 @@ export function createOrderPlanner(context: SlackContext): NotificationPlanner {
   };
 }
 
-/** Until the message of its day stands, which has its cards shown at once. */
+/** Longest wait for the daily message, which then shows its cards at once. */
 const DAY_WAIT_MS = 5 * MINUTE_MS;
 
-/** Where the messages of a subject stand, by their purposes. */
+/** Places of a subject's messages, by purpose. */
 export function standingMessages({ notifications }: ClaimedSubject): Map<string, PostedMessage> {
   return new Map(
     notifications.flatMap(({ purpose, message }) =>
@@ -75,16 +74,16 @@ export function standingMessages({ notifications }: ClaimedSubject): Map<string,
   );
 }
 
-/** Between two updates of the messages of an order that changes all the time: Slack allows about one a second a channel. */
+/** Between updates of a busy order's messages: Slack allows about one a second per channel. */
 const BULK_UPDATE_MS = 3_000;
 
-/** When the messages of bulk orders were shown last by this process. */
+/** Last update of bulk orders' messages by this process. */
 const shownAt = new Map<string, number>();
 
-/** Until when an order's messages stay as they are; undefined when they may be shown now. Asked before its thousands of items are read. */
+/** End of the pause before an order's next update; undefined: now. Checked before reading thousands of items. */
 function pauseOf(orderId: string, now: Date): Date | undefined {
   const since = now.getTime() - (shownAt.get(orderId) ?? Number.NEGATIVE_INFINITY);
-  // A clock that was put back does not hold them up.
+  // A clock set back doesn't delay updates.
   return since >= 0 && since < BULK_UPDATE_MS ? new Date(now.getTime() + BULK_UPDATE_MS - since) : undefined;
 }
 
@@ -94,8 +93,8 @@ function noteShown({ id, bulk, state }: Order, now: Date): void {
 }
 
 /**
- * Records a card that was posted while the answer, or the bot, was lost. From now on it is updated as well. A copy for
- * those who decide counts as the one of its place, so that no other is posted there.
+ * Records a card whose posting wasn't recorded because of a lost reply or crash; it is updated from then on. A copy
+ * for approvers counts as its place's copy, so no other is posted there.
  */
 export async function adoptCard(
   {
@@ -112,16 +111,15 @@ export async function adoptCard(
 ): Promise<void> {
   const order = await orders.load(orderId, 'system');
   if (order === undefined) return;
-  // The card itself stands with the person who asked where the bot cannot post in the channel.
+  // If the bot can't post in the channel, the card itself is with the requester.
   const isCard = channelId === order.channelId || (isDirect({ channelId }) && shownTo === order.requesterId);
   const purposes = isCard ? [CARD, `${COPY}${ts}`] : [CARD, copyPurpose(channelId, shownTo), `${COPY}${ts}`];
   await notifications.adopt({ kind: 'order', id: orderId }, { channelId, ts }, purposes, now());
 }
 
-/** The purposes of copies of a card begin with it. */
 const COPY = `${CARD}:`;
 
-/** Sends all messages of an order, what stands in a thread after the message that begins it. */
+/** Sends all messages of an order; thread replies after their parent. */
 async function planOrder(context: SlackContext, planned: PlannedOrder): Promise<void> {
   const { order, history, standing, send } = planned;
   const briefing = await loadBriefing(context, order, history);
@@ -151,7 +149,7 @@ async function planOrder(context: SlackContext, planned: PlannedOrder): Promise<
   await copyCard(context, waiting, { ...wanted, approvalChannel, isOverBudget });
   const inThread = { ...planned, thread: threadOf(order, card), since: wanted.since };
   await sendProgress(context, inThread);
-  // The replies say who was reached.
+  // The replies name the people reached.
   const called = new Map([
     ...(await remindPeople(context, waiting, { approvers, isForAdmins })),
     ...(await tellOfEmergency(context, planned)),
@@ -167,7 +165,7 @@ async function planOrder(context: SlackContext, planned: PlannedOrder): Promise<
   await tellOfChangedStatement(context, inThread);
 }
 
-/** By direct message: tells everybody who could have decided, and the other admins, that one admin approved an order alone. */
+/** Direct messages to all possible approvers and other admins about an emergency approval. */
 async function tellOfEmergency(
   context: SlackContext,
   planned: PlannedOrder,
@@ -176,14 +174,14 @@ async function tellOfEmergency(
   const entry = history.findLast((each) => each.kind === 'emergency_approved');
   if (entry === undefined) return new Map();
   const people = new Set([...toldOfEmergency(entry), ...(await context.adminsToNotify())]);
-  // Who asked hears of it in the thread.
+  // The requester reads it in the thread.
   for (const told of [entry.actor, order.requesterId]) people.delete(told);
   const about = { about: `${entry.version}:${entry.kind}`, since: entry.at };
   const message = () => emergencyNotice(order, entry);
   return new Map([[entry.version, await sendOnce(context, planned, people, { ...about, message })]]);
 }
 
-/** Tells the admins that an order was not sent because it is not what was asked for any more, or not signed as it has to be. */
+/** Tells admins that an order wasn't sent: it differs from the request, or lacks valid signatures. */
 async function tellOfChangedStatement(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, send, since, thread } = planned;
   const tell = async (about: string, message: () => Message) => {
@@ -235,7 +233,7 @@ async function sendOnce(
   return calledPeople(results);
 }
 
-/** The card, in the place where it was asked for; where the bot cannot post there, with who asked. */
+/** Posted where it was requested; if the bot can't post there, sent to the requester. */
 function firstCard(
   { directory }: SlackContext,
   { order, standing }: PlannedOrder,
@@ -248,7 +246,7 @@ function firstCard(
     purpose: CARD,
     places: [async () => ({ channelId, threadTs }), directMessageTo(directory, requesterId)],
     message: (place) => {
-      // A card that replaces another one is no place to learn how to invite the bot.
+      // A replacement card isn't the place for the hint on inviting the bot.
       const isFirst = place > 0 && !standing.has(CARD);
       return orderCard(order, isFirst ? { ...briefing, hint: noPlaceHint(order) } : briefing);
     },
@@ -256,7 +254,7 @@ function firstCard(
   };
 }
 
-/** The buttons of a card, and the budget excess that a click agrees to. */
+/** A card's buttons, and the budget excess a click accepts. */
 function cardEssence(order: Order, budgets: BudgetLook | undefined): string {
   const { state } = order;
   const over = budgets?.over.map(({ tag, period, currency, leftMinor, takesMinor }) =>
@@ -266,7 +264,7 @@ function cardEssence(order: Order, budgets: BudgetLook | undefined): string {
   return [isPaused(order) ? 'paused' : phase, ...(over ?? [])].join(' · ');
 }
 
-/** An order that was asked for on a message is shown in that message's thread, not in a thread below the card. */
+/** An order requested on a message uses that message's thread, not the card's. */
 function threadOf({ channelId, threadTs }: Order, card: PostedMessage): Thread {
   return {
     channelId: card.channelId,
@@ -274,7 +272,7 @@ function threadOf({ channelId, threadTs }: Order, card: PostedMessage): Thread {
   };
 }
 
-/** Keeps what the cards say by now of budgets that the order exceeds: who presses from now on agrees to that. */
+/** Stores the budget excess that cards show: later clicks accept it. */
 async function recordExcess(
   { orders }: SlackContext,
   order: Order,
@@ -284,7 +282,7 @@ async function recordExcess(
     await orders.store.recordShownExcess(order.id, over);
 }
 
-/** Whom an order's messages name, and where they are copied. */
+/** People named in an order's messages, and places of copies. */
 async function readAudience(context: SlackContext, order: Order, briefing: Briefing) {
   const [admins, settings] = await Promise.all([context.adminsToNotify(), context.savedSettings()]);
   const { decision, history } = briefing;
@@ -300,7 +298,6 @@ function exceedsBudget({ budgets }: Briefing): boolean {
   return budgets !== undefined && budgets.over.length > 0;
 }
 
-/** When the last event happened that is to be told. */
 function lastChangeAt({ createdAt }: Order, history: readonly OrderLogEntry[]): Date {
   return history.at(-1)?.at ?? createdAt;
 }
@@ -310,9 +307,9 @@ function replyPurpose({ version, kind }: OrderLogEntry): string {
 }
 
 /**
- * Posts the replies that are missing, one after the other. If the bot was removed from the channel since the card was posted,
- * who asked is told the outcome directly.
- * @returns whether all stand
+ * Posts missing replies in order. If the bot was removed from the channel since, the requester gets the outcome
+ * directly.
+ * @returns whether all are posted
  */
 async function sendReplies(
   { directory }: SlackContext,
@@ -324,7 +321,7 @@ async function sendReplies(
     const purpose = replyPurpose(entry);
     const reply = standing.has(purpose) ? undefined : replyTo(entry);
     if (reply === undefined) continue;
-    // If the card is a direct message to whoever retries, the owner of the account would not see the reply there.
+    // In a direct message to the retrying person, the account's owner wouldn't see the reply.
     const isForOwner = entry.kind === 'requested' && thread.channelId !== order.channelId;
     const { state } = await send({
       purpose,
@@ -342,13 +339,13 @@ async function sendReplies(
   return true;
 }
 
-/** Those who decided about an order that no longer waits: the approvers of its rules, or of the settings. */
+/** Approvers of a closed order: by its rules, or by the settings. */
 function formerApprovers({ demand }: Order, general: readonly string[]): readonly string[] {
   if (!isRuled(demand)) return general;
   return [...new Set(demand.requirements.flatMap(({ approvers }) => approvers))];
 }
 
-/** Nameservers can be set back for a while, if it is known what they were before. */
+/** Nameservers can be restored for a while, if the old ones are known. */
 async function undoOffer({ names }: SlackContext, order: Order, now: Date): Promise<UndoOffer | undefined> {
   const [item, ...others] = order.items;
   const until = item && undoableUntil(order, item);
@@ -357,7 +354,7 @@ async function undoOffer({ names }: SlackContext, order: Order, now: Date): Prom
   return former.kind === 'same' ? undefined : { until, former };
 }
 
-/** Only its requester is told of a draft that was never confirmed. Anything that was sent had been confirmed. */
+/** An unconfirmed draft is reported only to its requester. Anything sent was confirmed. */
 function wasAskedFor(history: readonly OrderLogEntry[]): boolean {
   return history.some(
     ({ state, kind }) =>

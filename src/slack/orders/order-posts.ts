@@ -8,21 +8,18 @@ import type { SendNotification } from '../outbound/notify.ts';
 import type { MessageMetadata } from '../outbound/post-message.ts';
 import { missingCardMessage } from './asking.view.ts';
 
-/* What all messages about an order have in common. */
+/* Shared by all messages about an order. */
 
-/** The purpose of the card that everything about an order replies to. */
 export const CARD = 'card';
 
-/** An order whose messages are looked at. */
 export interface PlannedOrder extends OrderWithHistory {
-  /** Grows with everything that its messages have to show. */
+  /** Grows with every change its messages show. */
   readonly version: number;
-  /** Where messages of the order stand, by their purposes, those of this look too. */
+  /** Places of the order's messages by purpose, including those of this pass. */
   readonly standing: ReadonlyMap<string, PostedMessage>;
   readonly send: SendNotification;
 }
 
-/** Where the thread of an order is. */
 export interface Thread {
   readonly channelId: string;
   readonly threadTs: string;
@@ -30,7 +27,6 @@ export interface Thread {
 
 export interface PlannedThread extends PlannedOrder {
   readonly thread: Thread;
-  /** When the last event happened that is to be told. */
   readonly since: Date;
 }
 
@@ -55,7 +51,6 @@ export async function waitForCard(call: Interaction, order: Order): Promise<Mess
   }
 }
 
-/** The metadata of a message, for programs. */
 export function metadataOf(order: Order) {
   return {
     event_type: 'domain_order',
@@ -69,10 +64,10 @@ export function metadataOf(order: Order) {
   } satisfies MessageMetadata;
 }
 
-/** Slack takes about 8,000 characters of metadata. */
+/** Slack limits metadata to about 8,000 characters. */
 const MAX_METADATA_NAMES = 6_000;
 
-/** The names as far as there is room for them; `…` stands for the rest. */
+/** As many names as fit, then `…`. */
 function namesInMetadata({ items }: Order): string {
   let room = MAX_METADATA_NAMES;
   const fitting = items.filter(({ name }) => {

@@ -42,7 +42,7 @@ import { expiryIn, formatKind, messageLine } from './answer.view.ts';
 import { recordFindingText } from './record-finding.view.ts';
 import { summaryText } from './summary.view.ts';
 
-/** What follows after the service has accepted a task that it carries out later. */
+/** What follows once the service accepted an asynchronous task. */
 const NEXT_STEPS: Readonly<
   Record<NextStep, (approvedAfterDays: number | undefined, after: (days: number) => string) => string>
 > = {
@@ -54,7 +54,7 @@ const NEXT_STEPS: Readonly<
   no_public_record: () => 'both registrants are notified; when it’s done isn’t documented',
 };
 
-/** How a state is shown: its icon, words that follow "the order is", and a line of its own. */
+/** A state's icon, words after "the order is", and full line. */
 export const STATES: Readonly<
   Record<OrderState, { readonly icon: string; readonly words: string; readonly line: string }>
 > = {
@@ -78,13 +78,12 @@ export function stateIcon(order: Order): string {
   return isPaused(order) ? ':pause_button:' : STATES[order.state].icon;
 }
 
-/** Whether the service has only accepted a task that it carries out later, and nothing has shown its end. */
+/** Accepted for later by the service, with no result seen yet. */
 export function isOnlyAccepted({ task, items }: Order, state: OrderState): boolean {
   if (state !== 'SUCCEEDED' || taskNamed(task).nextStep === undefined) return false;
   return items.some(({ result }) => result?.resolvedBy === undefined);
 }
 
-/** The state of an order, as its card says it. */
 export function stateText(order: Order): string {
   if (order.task === 'mandate' && order.state === 'SUCCEEDED')
     return order.mandateEnd === undefined ? 'In force' : 'Ended';
@@ -93,7 +92,6 @@ export function stateText(order: Order): string {
     : STATES[order.state].line;
 }
 
-/** The state of an item. */
 export function itemText(order: Order, item: OrderItem): string {
   const { nextStep } = taskNamed(order.task);
   return nextStep !== undefined && item.state === 'SUCCEEDED' && item.result?.resolvedBy === undefined
@@ -101,7 +99,7 @@ export function itemText(order: Order, item: OrderItem): string {
     : ITEM_WORDS[item.state];
 }
 
-/** What follows after the service accepted an item, and by when, if the document tells. */
+/** What follows an accepted item, and by when if documented. */
 export function nextSteps(order: Order, item: OrderItem): string[] {
   if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
   const lock = taskNamed(order.task).locksTransfers(item.name);
@@ -114,19 +112,19 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
   return present([step, lock !== undefined && `no transfers until *${after(lock.days)}*`]);
 }
 
-/** Until when the service says that the one name of a renewal is paid for. */
+/** Paid-until date of a single renewed name, by the service. */
 export function saidUntil({ task, items }: Order): string[] {
   const [item, ...others] = items;
   const until = task !== 'renew' || others.length > 0 ? undefined : expiryIn(item?.result?.data);
   return until === undefined ? [] : [day(until)];
 }
 
-/** The name of an item as people read it; a name with other letters in both forms. */
+/** Display form of an item's name; IDNs in both forms. */
 export function itemName(order: Pick<Order, 'task'>, name: string): string {
   return taskNamed(order.task).zoneTask !== undefined ? displayName(name) : name;
 }
 
-/** The plan or statement of an order, as people name it. */
+/** Short id of an order's plan or statement. */
 export function shortHash({ statementHash }: Order): string {
   return statementHash.slice(0, 8);
 }
@@ -143,12 +141,11 @@ export function orderTitle(order: Order, tense: 'to do' | 'done' = 'to do'): str
   return `${tense === 'done' ? done : verb} ${what}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
 }
 
-/** Whether an order goes over the XML interface, which has no place for a client transaction id. */
+/** The XML interface has no field for a client transaction id. */
 export function goesOverXml({ task, account, input }: Order): boolean {
   return account.method === 'two_factor' || taskNamed(task).constraints(input).xml.length > 0;
 }
 
-/** The system of a context, LIVE or DEMO, in bold. */
 export function formatContext(contextNumber: number | undefined): string {
   if (contextNumber === undefined) return 'the application’s own context';
   return isDemoContext(contextNumber)
@@ -156,40 +153,37 @@ export function formatContext(contextNumber: number | undefined): string {
     : `*LIVE* (context ${contextNumber})`;
 }
 
-/** The account of an order, and whose it is. */
 export function formatAccount(order: Order): string {
   if (order.account.isTeamAccount === true)
     return `:busts_in_silhouette: *the team’s account*, ${code(accountName(order.account))}`;
   return `${code(accountName(order.account))} of ${mention(accountOwner(order))}`;
 }
 
-/** What the card and the thread need to know of an event. */
+/** The event fields that card and thread need. */
 export type HistoryEvent<Entry = OrderLogEntry> = Entry extends unknown
   ? Omit<Entry, 'at' | 'version'>
   : never;
-/** An event of a kind. */
 export type HistoryEventOf<Kind extends OrderLogEntry['kind']> = Extract<
   HistoryEvent,
   { readonly kind: Kind }
 >;
 
-/** Whether an order still waits for people after an approval; a paused one waits to go on. */
+/** Whether it is still pending after an approval; a paused order waits to resume. */
 export function isNotEnough(event: HistoryEvent): boolean {
   return event.state === 'PENDING' || (event.kind === 'approved' && event.waiting !== undefined);
 }
 
-/** Approvals that no longer counted at the last count. */
+/** Approvals that didn't count at the last count. */
 export interface LapsedApprovals {
   readonly userIds: readonly string[];
-  /** Slack did not tell the members of an approver group, so it is not certain that they no longer count. */
+  /** Slack didn't return an approver group's members, so it isn't certain. */
   readonly isUncertain: boolean;
 }
 
-/** People who get a direct message about an order. */
 export interface CalledPeople {
-  /** They have it. */
+  /** Delivered. */
   readonly reached: readonly string[];
-  /** They get it later: it is night where they are, or Slack is busy. */
+  /** Delayed: it is night for them, or Slack is busy. */
   readonly waiting: readonly string[];
 }
 
@@ -218,19 +212,18 @@ export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string 
     : `${whose} approval no longer counts`;
 }
 
-/** The reason that somebody gave with a decision, or what public records prove, quoted, with a blank in front. */
+/** The given reason or public record, quoted, with a leading space. */
 export function reasonOf({ reason, seen }: Decided): string {
   const said = reason ?? (seen && recordFindingText(seen)) ?? '';
   return said === '' ? '' : ` “${quote(said, 1_000)}”`;
 }
 
-/** What an event says of why somebody decided. */
 interface Decided {
   readonly reason?: string | null | undefined;
   readonly seen?: RecordFinding | undefined;
 }
 
-/** Mentions of those who may approve; a long list is cut. */
+/** Mentions of approvers; a long list is cut. */
 export function approverList(approvers: readonly string[]): string {
   return firstOf(approvers.map(mentionApprover), 12);
 }
@@ -243,7 +236,7 @@ const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
   UNKNOWN: 'Unknown',
 };
 
-/** ` for 2 of 3 names`, where not all names of an order share its end. */
+/** ` for 2 of 3 names` if outcomes differ. */
 export function formatPart({ state, items }: Order): string {
   const alike = items.filter((item) => item.state === state).length;
   return items.length > 1 && alike > 0 && alike < items.length
@@ -251,20 +244,20 @@ export function formatPart({ state, items }: Order): string {
     : '';
 }
 
-/** "Done" and "refused" add nothing to the state and the service's words beside them. */
+/** "Done" and "refused" add nothing to the state and the service's words. */
 function isCompleteSummary(state: OrderItem['state'], result: ItemResult, said: string): boolean {
   if (result.resolvedBy !== undefined) return false;
   return state === 'SUCCEEDED' || (state === 'FAILED' && result.errorKind === 'refused' && said !== '');
 }
 
-/** What an answer says that came after the end. */
+/** An answer that arrived after the end. */
 function formatLate(agrees: boolean, late: NonNullable<ItemResult['late']>): string {
   if (agrees) return 'The service answered later and agrees.';
   if (late === 'UNKNOWN') return 'That request got no response, so it may have been carried out.';
   return `The service answered later that it ${late === 'SUCCEEDED' ? 'was' : 'was not'} carried out.`;
 }
 
-/** The most messages of the service that are shown; an answer may hold any number. */
+/** Most service messages shown; an answer may hold any number. */
 const MAX_MESSAGES = 5;
 
 function formatSummary({
@@ -278,7 +271,7 @@ function formatSummary({
     : `${ownSentence(summaryText(summary))} Stopped by ${mention(stoppedBy)}.`;
 }
 
-/** The result of an item: the bot's own sentence where "done" is not enough, then the service's words. */
+/** The bot's own sentence if "done" isn't enough, then the service's words. */
 export function resultText({ state, attempts, result }: OrderItem): string[] {
   if (result === undefined) return [];
   const words = present([
@@ -297,10 +290,10 @@ export function resultText({ state, attempts, result }: OrderItem): string[] {
   ]);
 }
 
-/** The length of the service's words where several results stand in a few lines. */
+/** Length of the service's words when several results share a few lines. */
 const SAID_LENGTH = 80;
 
-/** The same in one short line, in the service's words or the bot's own: what several items have in common. */
+/** One short line, in the service's words or the bot's: common to several items. */
 export function briefResult(item: OrderItem): string {
   const { code: statusCode, text } = item.result ?? {};
   const said = present([
@@ -312,10 +305,7 @@ export function briefResult(item: OrderItem): string {
     : said;
 }
 
-/**
- * A button about an order. A screen reader says what the order is, too; the label begins with the text, because who speaks
- * to the machine says what stands on the button.
- */
+/** Screen readers hear the order's title too. The label starts with the visible text, for voice control. */
 export function orderButton(
   order: Order,
   actionId: string,
@@ -326,23 +316,22 @@ export function orderButton(
   return button(actionId, text, order.id, { style, label });
 }
 
-/** Asks for the proof of an order as a file. */
 export function receiptButton(order: Order): Button {
   return orderButton(order, 'order_receipt', 'Receipt');
 }
 
-/** Shows all that an order sends, and what explains it. */
+/** Opens everything an order sends, with explanations. */
 export function lookButton(order: Order, style?: 'primary'): Button {
   return orderButton(order, 'order_look', style === 'primary' ? 'Look at it' : 'Details', style);
 }
 
 /**
- * The buttons of who decides, for every place that shows a waiting order.
- * @param isWhole whether all that is sent stands in that place; elsewhere it is looked at first, and approved there
+ * Approver buttons of a pending order.
+ * @param isWhole everything sent is visible there; else it has to be opened and is approved there
  */
 export function decisionButtons(order: Order, isWhole: boolean): Button[] {
   if (needsSignatures(order.demand)) {
-    // The page on which it is signed shows all of it.
+    // The signing page shows all of it.
     return [
       orderButton(order, 'order_sign', 'Sign', 'primary'),
       orderButton(order, 'order_deny', 'Deny', 'danger'),
@@ -354,13 +343,13 @@ export function decisionButtons(order: Order, isWhole: boolean): Button[] {
   ];
 }
 
-/** Approve for those whose approval needs no signature, beside Sign. */
+/** Approve, next to Sign, for people whose approval needs no signature. */
 export function clickButton(order: Order): Button | undefined {
   const isMixed = needsSignatures(order.demand) && takesClicks(order.demand);
   return isMixed ? orderButton(order, 'order_approve', 'Approve') : undefined;
 }
 
-/** The stop button, while something waits to be sent, or sent again. */
+/** Shown while something waits to be sent or retried. */
 export function stopButtons(order: Order): Button[] {
   const isUnderWay = order.state === 'APPROVED' || order.state === 'EXECUTING';
   if (!isUnderWay || waitingItems(order).length === 0) return [];
@@ -368,8 +357,8 @@ export function stopButtons(order: Order): Button[] {
 }
 
 /**
- * The retry button, where something can be asked for again.
- * @param now when it is shown; without it, time does not matter
+ * Shown if something can be requested again.
+ * @param now display time; undefined: ignore time
  */
 export function retryButtons(order: Order, now?: Date): Button[] {
   if (order.state !== 'FAILED' || hasRowSecrets(order) || retryableItems(order).length === 0) return [];
@@ -384,10 +373,10 @@ export function resolveButtons(order: Order): Button[] {
   ];
 }
 
-/** More unknown outcomes are not read. */
+/** More unknown outcomes aren't read. */
 const SHOWN_SENT = 20;
 
-/** When what went out whose outcome nobody knows, and how the service can find it. */
+/** Send times of requests with unknown outcome, and ids for the service. */
 export function sentLines(order: Order): string[] {
   const overXml = goesOverXml(order);
   const unknown = order.items.filter(({ state }) => state === 'UNKNOWN');
@@ -404,10 +393,10 @@ export function sentLines(order: Order): string[] {
   ]);
 }
 
-/** More names than an ordinary order has. */
+/** More names than a usual order has. */
 const SHOWN_HINTS = 50;
 
-/** What public records showed of what nobody knows, for the person who settles it. */
+/** Public records about unknown outcomes, for the person who settles them. */
 export function hintLines(order: Order): string[] {
   const hints = order.items.flatMap(({ state, name, result }) => {
     const hint = state === 'UNKNOWN' ? result?.hint : undefined;
@@ -426,32 +415,29 @@ export function hintLines(order: Order): string[] {
   ]);
 }
 
-/** What public records showed, even where that is nothing. */
+/** Public records, even without findings. */
 export function seenInRecords(order: Order): string[] {
   const hints = hintLines(order);
   return hints.length > 0 ? hints : ['Public records: nothing conclusive found.'];
 }
 
-/** The state of an order in lists. */
 function listState(order: Order): string {
   if (isPaused(order)) return 'paused until someone resumes or stops it';
   if (order.task === 'mandate' && order.state === 'SUCCEEDED') return stateText(order).toLowerCase();
   return isOnlyAccepted(order, order.state) ? 'accepted' : STATES[order.state].words;
 }
 
-/** One line of a list of orders. */
 export function orderLine(order: Order): string {
   return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}, requested by ${mention(order.requesterId)} ${moment(order.createdAt)}`;
 }
 
-/** The same of a person's own orders. */
+/** For a person's own orders. */
 export function ownOrderLine(order: Order): string {
   const { state, expiresAt } = order;
   const until = state === 'PENDING' && expiresAt !== undefined ? ` · open until ${moment(expiresAt)}` : '';
   return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}${until}`;
 }
 
-/** A list of orders. */
 export function ordersTable(caption: string, orders: readonly Order[]): DataTableBlock {
   return table({
     caption,

@@ -20,7 +20,7 @@ export interface OrderInput {
   readonly input: unknown;
   readonly secret?: Secret;
   readonly reason: string | undefined;
-  /** The rows of a file; `input` is empty then. */
+  /** The rows of a file; `input` is then empty. */
   readonly bulk?: BulkRequest;
 }
 
@@ -54,7 +54,7 @@ export async function placeFromForm(
   });
 }
 
-/** Why the person's active account cannot do a task and what to do instead; undefined when it can. */
+/** Why the active account can't do a task, and the alternative; undefined if it can. */
 export async function refusalOfAccount(
   call: Interaction,
   task: OrderTaskName,
@@ -67,9 +67,9 @@ export async function refusalOfAccount(
 }
 
 /**
- * The refusal of a task by the policy, as soon as its one name is known: nobody types an auth code for what is refused
- * anyway. Of several names some may be allowed, so the form opens, and its submission is decided about.
- * @param input as typed; fields that the form asks for may be missing
+ * A policy refusal, as soon as the single name is known: spares typing an auth code. Of several names some may be
+ * allowed, so the form opens and its submission is decided.
+ * @param input as typed; form fields may be missing
  */
 export async function refusalOfPolicy(
   call: Interaction,
@@ -89,7 +89,6 @@ export async function refusalOfPolicy(
   return rules.length === 0 ? undefined : textMessage(refusalText({ code: 'policy_refuses', rules }));
 }
 
-/** Runs a command whose line is complete. */
 export async function orderFromLine(call: CommandCall, task: OrderTaskName, input: unknown): Promise<void> {
   const refusal = await refusalOfAccount(call, task);
   if (refusal !== undefined) return call.respond(refusal);

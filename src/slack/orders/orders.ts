@@ -30,7 +30,7 @@ import {
 } from './order-list.view.ts';
 import { orderHistory } from './thread.view.ts';
 
-/* Lists of orders, and a single order with its history. */
+/* Lists of orders, and single orders with history. */
 
 async function runOrders(call: CommandCall): Promise<void> {
   const [word = '', ...more] = call.words;
@@ -45,7 +45,7 @@ async function ordersPage(call: Interaction, { of, offset }: Turn): Promise<Mess
   return found.length === 0 ? none : ordersMessage(title, pageOf(found, offset, ORDERS_SHOWN), of);
 }
 
-/** More orders than anybody turns pages through. */
+/** More than anyone pages through. */
 const MAX_LISTED = 1_000;
 
 function filterFor(
@@ -68,7 +68,7 @@ function filterFor(
   }
 }
 
-/** For admins, who may not be where the card stands. */
+/** For admins, who may not see the card. */
 function emergencyButtons(
   { context, person }: CommandCall,
   order: Order,
@@ -84,7 +84,7 @@ async function runOrder(call: CommandCall): Promise<void> {
   if (order === undefined) return call.respond(noSuchOrderText(id));
   const briefing = await loadBriefing(call.context, order);
   const card = orderCard(order, briefing);
-  // The row of a card has an id by which the bot finds its cards again; this answer is none.
+  // The bot finds cards by their row's id; this reply isn't one.
   const shown = card.blocks.map((block) =>
     orderOfCardBlock(block.block_id ?? '') === undefined
       ? block
@@ -94,7 +94,7 @@ async function runOrder(call: CommandCall): Promise<void> {
     message(card.text, [
       ...shown,
       ...facts(explainingFacts(order, briefing)),
-      // Of thousands of rows the file in the thread tells.
+      // For thousands of rows, the thread's file has the answers.
       ...(order.bulk === undefined ? lines(answersOf(order, (name) => itemName(order, name))) : []),
       ...actions(
         `data_${order.id}`,

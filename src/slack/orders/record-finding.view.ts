@@ -1,11 +1,9 @@
 import type { RecordFinding } from '../../orders/record-finding.ts';
 import { day, firstOf } from '../kit/mrkdwn.ts';
 
-/*
- * What public records show of a request.
- */
+/* Public record findings about a request. */
 
-/** What was seen, in sentences that are not escaped yet. */
+/** Not escaped yet. */
 export function recordFindingText(finding: RecordFinding): string {
   const isOverHttp = 'overHttp' in finding && finding.overHttp === true;
   return `${textOf(finding)}${isOverHttp ? ' The record came over plain HTTP.' : ''}`;
@@ -61,7 +59,7 @@ const OTHER_CAUSES = {
   transfer: 'The registrar may have changed too, and a transfer moves the date.',
 } as const;
 
-/** For a registry's moment the day in UTC. */
+/** UTC day of a registry's time. */
 function dayOf(moment: string): string {
   return day(new Date(moment));
 }

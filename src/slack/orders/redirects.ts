@@ -22,10 +22,10 @@ const TARGET: FieldLook = {
   isNeeded: true,
 };
 
-/** The choice picks the interface, and with it the fields. */
+/** The choice sets the interface, and so the fields. */
 const CHOSEN = { dispatches: true, isNeeded: true };
 
-/** Every type and mode that the document shows for each interface (service API, section "Redirect"). */
+/** All documented types and modes per interface (service API, section "Redirect"). */
 function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
   const shared = z.object({
     source: SOURCE,
@@ -65,7 +65,7 @@ function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
     : shared;
 }
 
-/** Title and backup belong to one redirect, while targets are often the same. */
+/** Title and backup belong to one redirect; targets are often reused. */
 function recallRedirect(last: FormValues, given: FormValues): FormValues {
   const same = given['source'] === undefined || given['source'] === last['source'];
   return pick(last, ...(same ? ['source', 'title', 'backup'] : []), 'target', 'type', 'mode');

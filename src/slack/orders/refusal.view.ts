@@ -6,9 +6,7 @@ import { overBudgetText } from '../money/budget.view.ts';
 import { STATES } from './order.view.ts';
 import { summaryText } from './summary.view.ts';
 
-/*
- * Why something is not done for a person, and what to do instead.
- */
+/* Why a request is refused, and what to do instead. */
 
 /** Follows "It cannot be". */
 const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
@@ -43,7 +41,6 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   mandate_ended: 'ended',
 };
 
-/** What a person can do after a refusal, by the state of the order. */
 const NEXT: Readonly<Record<OrderState, string>> = {
   DRAFT: 'The requester has to confirm it first.',
   PENDING: 'It needs an approver’s decision.',
@@ -71,7 +68,7 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   end_mandate: 'Only its requester or an approver can end a mandate. Ask one of them.',
 };
 
-/** Stands before the names of those who may, where a rule of the policy names them. */
+/** Precedes the allowed people's names if a policy rule names them. */
 const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
   approve: 'You can’t approve this. The policy’s approvers:',
   ask: 'Only its approvers can ask a question here. The policy’s approvers:',
@@ -96,7 +93,6 @@ const NOT_AN_ADMIN = {
   sign_off: 'Only admins can sign this off.',
 };
 
-/** Refusals that say the same of every order. */
 const PLAIN = {
   signature_needed: 'The policy requires a signature. Press *Sign*.',
   not_signed: 'A required signature is missing or no longer valid, so nothing was sent. See its thread.',
@@ -144,7 +140,7 @@ const PLAIN = {
     'This can’t be decrypted: its key is missing, or it was changed. Your operator can restore the key within the hour. Otherwise, request it again.',
 };
 
-/** Why something is not done for a person and what to do instead, in sentences with markup. */
+/** With markup. */
 export function refusalText(refusal: Refusal): string {
   switch (refusal.code) {
     case 'wrong_state':

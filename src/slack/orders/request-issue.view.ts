@@ -1,8 +1,6 @@
 import type { PlainRequestIssue, RequestIssue } from '../../service/request-issue.ts';
 
-/*
- * Why a request cannot be sent as it is, in a sentence that says what to do. Plain text.
- */
+/* Why a request can't be sent, with a remedy. Plain text. */
 
 const PLAIN: Readonly<Record<PlainRequestIssue, string>> = {
   credential_with_control_characters:
@@ -24,7 +22,6 @@ const PLAIN: Readonly<Record<PlainRequestIssue, string>> = {
 
 const INTERFACES = { json: 'JSON', xml: 'XML' } as const;
 
-/** One issue as a sentence. */
 export function requestIssueText(issue: RequestIssue): string {
   switch (issue.code) {
     case 'fields_invalid':

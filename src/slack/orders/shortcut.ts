@@ -15,10 +15,7 @@ import {
 } from '../kit/form.ts';
 import { renderForm } from '../open-form.ts';
 
-/*
- * The shortcuts: the same forms on any message, whose names are offered and whose thread gets the order's card, and
- * anywhere else.
- */
+/* Shortcuts: the task forms on any message, with its names offered and the card in its thread, and anywhere else. */
 
 const chosen = z.object({
   task: field({ label: 'Task', kind: 'choice' }, z.string('Choose a task.')),
@@ -60,7 +57,6 @@ function menuOf(
   return { name: 'task_menu', title: 'Domain task', submit: 'Next', fields };
 }
 
-/** @param forms the forms to offer */
 export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task_menu'> {
   return {
     form: menuOf(forms, [], { channelId: '-' }),
@@ -87,8 +83,8 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
 }
 
 /**
- * The ticked names, for the field that a form has for them.
- * @returns undefined when it takes fewer
+ * Ticked names for a form's name field.
+ * @returns undefined if it takes fewer
  */
 function valuesFor({ form }: FormFeature, names: readonly string[]): FormValues | undefined {
   const [name] = names;

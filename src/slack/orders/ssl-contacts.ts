@@ -7,14 +7,12 @@ import { openFromLine } from '../open-form.ts';
 import { noContactIdText } from './asking.view.ts';
 import { orderForm } from './order-form.ts';
 
-/*
- * Contacts of SSL certificates.
- */
+/* Contacts of SSL certificates. */
 
 /** Only the JSON interface documents a person's names (service API, section "SSL contact"). */
 const PERSON = { fname: typedField('First name'), lname: typedField('Last name') };
 
-/** XML takes the address as one text. How several lines become one, and where the id goes, is not documented. */
+/** XML takes the address as one text. Line joining and the id's place aren't documented. */
 function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
   return z.object({
     id: typedField('SSL contact id', {
@@ -42,7 +40,7 @@ function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
   });
 }
 
-/** The last values are filled in for the same contact only; another id is another person. */
+/** Reuses the last values only for the same contact; another id is another person. */
 function recallContact(last: FormValues, given: FormValues): FormValues {
   return given['id'] === undefined || given['id'] === last['id'] ? last : {};
 }

@@ -13,7 +13,6 @@ const PARTS: Readonly<Record<StatementPart, string>> = {
   task: 'the task',
 };
 
-/** What of an order was found to differ from what was asked for; undefined when nothing was. */
 export function changedStatementOf({ items }: Order): readonly StatementPart[] | undefined {
   for (const { result } of items) {
     const summary = result?.summary;
@@ -22,7 +21,7 @@ export function changedStatementOf({ items }: Order): readonly StatementPart[] |
   return undefined;
 }
 
-/** To an admin: an order is not what was asked for and approved. */
+/** To an admin: an order differs from what was requested and approved. */
 export function statementChangedNotice(order: Order, parts: readonly StatementPart[]): Message {
   const what =
     parts.length === 0 ? 'I can’t tell what.' : `Different: ${parts.map((part) => PARTS[part]).join(', ')}.`;

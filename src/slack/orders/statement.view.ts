@@ -5,12 +5,9 @@ import { displayName } from '../../zones/names.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { type AnyBlock, count, escapeText, section, visibleText, wholeLines } from '../kit/blocks.ts';
 
-/*
- * What an order sends, as people read it: every value of its statement, exactly, under the name that people know it by. All that
- * is shown of an order's content comes from here.
- */
+/* An order's statement: every value exactly, with its known label. The only source of displayed order content. */
 
-/** The names of fields, by the names that lead to them. A field that is not listed is shown under its own name. */
+/** Field labels by path. Unlisted fields are shown by name. */
 const LABELS: Readonly<Record<string, string>> = {
   name: 'Name',
   source: 'Source',
@@ -64,10 +61,10 @@ const LABELS: Readonly<Record<string, string>> = {
   notice: 'Renews',
 };
 
-/** Fields that hold the item's name, which stands above them. */
+/** Fields with the item's name, which is shown above. */
 const NAME_FIELDS: ReadonlySet<string> = new Set(['name', 'source', 'id', 'user']);
 
-/** A value, and the names that lead to it; places in lists have none. */
+/** A value and its path; list positions have none. */
 type Leaf = readonly [path: string, value: string | number | boolean | { readonly secret: string }];
 
 function leavesIn(value: StatedValue, path = ''): Leaf[] {
@@ -84,7 +81,7 @@ function isList(value: readonly StatedValue[] | StatedObject): value is readonly
   return Array.isArray(value);
 }
 
-/** The values of a request. Over XML they stand in one element, whose name is that of the task. */
+/** A request's values. In XML they are inside one element named after the task. */
 function leavesOf({ request }: StatementItem): Leaf[] {
   if (request.interface === 'none') return leavesIn(request.terms);
   if (request.interface === 'json') return request.body === undefined ? [] : leavesIn(request.body);
@@ -93,7 +90,7 @@ function leavesOf({ request }: StatementItem): Leaf[] {
   );
 }
 
-/** Text in which a character that cannot be seen, or that turns the direction of others, is shown by its number. Plain text. */
+/** Shows invisible and bidi control characters by code point. Plain text. */
 function seenText(text: string): string {
   return text.replace(
     /[\p{Cf}\p{Cc}]/gu,
@@ -101,24 +98,23 @@ function seenText(text: string): string {
   );
 }
 
-/** Foreign text as mrkdwn that shows every character of it: nothing turns into an emoji or a quotation. */
+/** Foreign text as mrkdwn with every character visible: no emoji or quotes. */
 function exactText(text: string): string {
   return escapeText(seenText(text))
     .replace(/:(?=[\w'+-]+:)/g, ':\u2060')
     .replace(/^&gt;/, '\u2060&gt;');
 }
 
-/** A field of a request, with its values in plain text. */
 interface StatedField {
-  /** The names that lead to it on the wire. */
+  /** Path on the wire. */
   readonly path: string;
   readonly label: string;
   readonly values: readonly string[];
 }
 
 /**
- * What one request asks for besides its name.
- * @param given takes the place of a secret
+ * A request's fields besides its name.
+ * @param given replaces a secret
  */
 export function statedFields(item: StatementItem, given = 'given, stored encrypted'): readonly StatedField[] {
   const found = new Map<string, string[]>();
@@ -129,7 +125,7 @@ export function statedFields(item: StatementItem, given = 'given, stored encrypt
   return [...found].map(([path, values]) => ({ path, label: LABELS[path] ?? path, values }));
 }
 
-/** The same as labels and values in mrkdwn, several values on a line each. */
+/** As labels and mrkdwn values, several values one per line. */
 function itemFacts(item: StatementItem): (readonly [string, string])[] {
   return readableFields(item).map((field) => [
     exactText(field.label),
@@ -137,7 +133,7 @@ function itemFacts(item: StatementItem): (readonly [string, string])[] {
   ]);
 }
 
-/** Values that people read otherwise than they stand in a statement, by the names that lead to them. */
+/** Display conversions of values, by path. */
 const WORDS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
   span: (span) => `calendar ${span}`,
@@ -145,7 +141,6 @@ const WORDS: Readonly<Record<string, (value: string) => string>> = {
   notice: (days) => `${days} days before expiry`,
 };
 
-/** The fields of a request with their values as people read them. */
 export function readableFields(item: StatementItem): readonly StatedField[] {
   return statedFields(item).map((field) => ({
     ...field,
@@ -155,7 +150,7 @@ export function readableFields(item: StatementItem): readonly StatedField[] {
 
 const UNREADABLE = 'This can’t be shown, because it no longer matches the request. It won’t be sent.';
 
-/** What the request of an order asks for; of several, what they all ask for alike. */
+/** The request's facts; for several, those they share. */
 export function commonFacts(statement: Statement | undefined): (readonly [string, string])[] {
   if (statement === undefined) return [['What will be sent', UNREADABLE]];
   const { task, items } = statement;
@@ -168,17 +163,16 @@ export function commonFacts(statement: Statement | undefined): (readonly [string
   return isMade ? [...common, ['Password', 'generated by the service']] : common;
 }
 
-/** Whether the requests go over the XML interface. */
 export function isOverXml(statement: Pick<Statement, 'items'> | undefined): boolean {
   return statement?.items.some(({ request }) => request.interface === 'xml') ?? false;
 }
 
-/** The name of a request as people read it; a name with other letters in both forms. Plain text. */
+/** Display form of a request's name; IDNs in both forms. Plain text. */
 function statedName({ task }: Statement, { name }: StatementItem): string {
   return taskNamed(task).zoneTask !== undefined ? displayName(name) : name;
 }
 
-/** The names of an order and what is asked for all of them alike, in mrkdwn: for a place among other orders. */
+/** Names and shared facts, mrkdwn, for a list of orders. */
 export function briefText(statement: Statement): string {
   const { items } = statement;
   const names = items.map((item) => exactText(statedName(statement, item))).join(', ');
@@ -188,7 +182,7 @@ export function briefText(statement: Statement): string {
   ].join(' · ');
 }
 
-/** Whether some blocks show, uncut, every name of a statement and all that is asked for it. */
+/** Whether blocks show every name and value of a statement, uncut. */
 export function showWhole(blocks: readonly AnyBlock[], statement: Statement | undefined): boolean {
   if (statement === undefined) return false;
   const shown = visibleText(blocks);
@@ -201,7 +195,6 @@ export function showWhole(blocks: readonly AnyBlock[], statement: Statement | un
   });
 }
 
-/** One request, whole. */
 function itemText(statement: Statement, item: StatementItem): string {
   return [
     `*${item.n}. ${exactText(statedName(statement, item))}*`,
@@ -211,7 +204,7 @@ function itemText(statement: Statement, item: StatementItem): string {
   ].join('\n');
 }
 
-/** Where a request goes: its route, or its task code over XML. */
+/** A request's route, or its XML task code. */
 function addressText({ request }: StatementItem): string {
   if (request.interface === 'none') return 'Nothing will be sent for it';
   if (request.interface === 'xml') return `Task ${exactText(request.code)}`;
@@ -225,7 +218,6 @@ const METHODS: Readonly<Record<string, string>> = {
   two_factor: 'two-factor',
 };
 
-/** What holds for all requests of a statement. */
 function headText({ account, service, replyTo, ...statement }: Statement): string {
   const { method, login, context, team } = account;
   return [
@@ -236,12 +228,12 @@ function headText({ account, service, replyTo, ...statement }: Statement): strin
   ].join('\n');
 }
 
-/** Text of one page: what a person reads at once, far below what Slack takes. */
+/** One page of readable text, far below Slack's limit. */
 const PAGE_LENGTH = 12_000;
 
 /**
- * The whole statement in pages, each as blocks.
- * @param also what stands behind it, in mrkdwn
+ * The full statement, one list of blocks per page.
+ * @param also appended, mrkdwn
  */
 export function statementPages(
   statement: Statement | undefined,

@@ -3,9 +3,7 @@ import { heldText } from '../mandates/held.view.ts';
 import { issueText } from './input-issue.view.ts';
 import { requestIssueText } from './request-issue.view.ts';
 
-/*
- * What the bot itself says about an item or an event.
- */
+/* The bot's own words about an item or event. */
 
 type PlainCode = Exclude<
   PlainSummary['code'],
@@ -59,7 +57,7 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
   unclear_answer: 'The service responded, but not clearly whether it was carried out.',
 };
 
-/** What people most have to know of a result that nobody knows, in a line; undefined where it takes more. */
+/** One line about an unknown outcome; undefined if it needs more. */
 export function doubtText({ code }: ItemSummary): string | undefined {
   switch (code) {
     case 'no_answer_known':
@@ -74,7 +72,7 @@ export function doubtText({ code }: ItemSummary): string | undefined {
   }
 }
 
-/** The result of an item, or why it was stopped, in sentences that are not escaped yet. */
+/** An item's result, or why it was stopped. Not escaped yet. */
 export function summaryText(summary: ItemSummary): string {
   switch (summary.code) {
     case 'mandate_held':
@@ -121,7 +119,6 @@ const RETRY_REASONS: Readonly<Record<RetryReason, string>> = {
   token_used: 'The current one-time token is already used.',
 };
 
-/** Why a request goes out again, as a sentence that is not escaped yet. */
 export function retryReasonText({ code }: { readonly code: RetryReason }): string {
   return RETRY_REASONS[code];
 }

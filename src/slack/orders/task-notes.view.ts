@@ -1,8 +1,7 @@
 import type { TaskNote } from '../../zones/zone-tasks.ts';
 
-/* What somebody must know before they agree to a task, for cards and confirmations. Plain text. */
+/* Notes to read before agreeing to a task, for cards and confirmations. Plain text. */
 
-/** One note as a sentence. */
 export function formatTaskNote(note: TaskNote): string {
   switch (note.code) {
     case 'costs_money':

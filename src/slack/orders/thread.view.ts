@@ -67,9 +67,9 @@ import {
 import { recordFindingText } from './record-finding.view.ts';
 import { doubtText, retryReasonText, summaryText } from './summary.view.ts';
 
-/* The replies in an order's thread, and its history. */
+/* Replies in an order's thread, and its history. */
 
-/** The reply to an event in the card's thread; undefined when the card says enough. */
+/** Thread reply to an event; undefined if the card suffices. */
 export function orderReply(
   order: Order,
   event: HistoryEvent,
@@ -123,7 +123,6 @@ export function orderReply(
   }
 }
 
-/** The order ended without being sent. */
 function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' | 'expired'>): Message {
   const { requesterId } = order;
   if (event.kind === 'cancelled')
@@ -139,7 +138,7 @@ function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' |
   return reply(order, STATES.EXPIRED.icon, said, requesterId);
 }
 
-/** A lock screen shows a reply without its thread: its sentence begins with what it is about. */
+/** Lock screens show a reply without its thread, so its text starts with the order. */
 export function named(order: Order, { text, blocks }: Message): Message {
   const titles = (['to do', 'done'] as const).map((tense) => plain(escapeText(orderTitle(order, tense))));
   const isNamed = [...titles, ...order.items.map(({ name }) => itemName(order, name))].some((name) =>
@@ -149,18 +148,17 @@ export function named(order: Order, { text, blocks }: Message): Message {
 }
 
 /**
- * A sentence about an order, which begins with what it is about: a lock screen shows little more of it.
- * @param to whom it is for
+ * A sentence that starts with the order, because a lock screen shows little more.
+ * @param to recipient
  */
 function reply(order: Order, icon: string, said: string, to?: string): Message {
   const called = to === undefined ? '' : `${mention(to)}: `;
   return textMessage(`${icon} ${called}*${escapeText(orderTitle(order))}*: ${said}`);
 }
 
-/** The actor of an event that the bot itself caused. */
 const SYSTEM = 'system';
 
-/** Tells the owner of the account that somebody else has asked again. */
+/** Tells the account's owner that another person retried. */
 function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   const owner = accountOwner(order);
   if (order.retryOf === undefined || owner === order.requesterId) return undefined;
@@ -177,7 +175,7 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   );
 }
 
-/** Something of an order is no longer sent. If that ends the order, the reply to its end says so. */
+/** Part of an order is no longer sent. If that ends the order, the final reply says so. */
 function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message | undefined {
   if (ENDED_BY_ITEMS.has(event.state)) return undefined;
   const { names } = event;
@@ -197,14 +195,14 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
   );
 }
 
-/** States that follow from the items of an order: the reply to its end gives the result of each. */
+/** States derived from items: the final reply lists each result. */
 const ENDED_BY_ITEMS: ReadonlySet<Order['state']> = new Set(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
 
 function formatNames(order: Order, names: readonly string[]): string {
   return truncateMarkup(names.map((name) => `*${escapeText(itemName(order, name))}*`).join(', '), 1_000);
 }
 
-/** An approver’s question. The requester answers in the thread. */
+/** An approver's question. The requester answers in the thread. */
 function askedReply(order: Order, event: HistoryEventOf<'asked'>): Message {
   return reply(
     order,
@@ -214,7 +212,7 @@ function askedReply(order: Order, event: HistoryEventOf<'asked'>): Message {
   );
 }
 
-/** The order has waited for long, and others are called. */
+/** Escalates to others after a long wait. */
 function escalatedReply(
   order: Order,
   { to, toAdmins }: HistoryEventOf<'escalated'>,
@@ -232,7 +230,7 @@ function escalatedReply(
   );
 }
 
-/** The card says who approved, but neither their comment nor what they could not see. */
+/** The card names approvers, but not their comment or what they couldn't see. */
 function lastApprovalReply(event: HistoryEventOf<'approved'>): Message | undefined {
   const said = reasonOf(event);
   const unseen = unseenAtApproval(event);
@@ -247,7 +245,6 @@ function unseenAtApproval({ isImpactUnknown }: HistoryEventOf<'approved'>): stri
   return isImpactUnknown === true ? ' The impact wasn’t known yet at this approval.' : '';
 }
 
-/** One of several approvals was given, and more are needed. */
 function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message {
   const lapsed = lapsedApprovals([event]);
   const progress = lastProgress([event]);
@@ -286,7 +283,7 @@ function resolvedReply(
   );
 }
 
-/** What was settled, which may be some of several names only. */
+/** Possibly only some of several names. */
 function resolvedTitle(order: Order, { ctids }: HistoryEventOf<'resolved'>): string {
   const settled = order.items.filter(({ ctid }) => ctids.includes(ctid));
   const title = `*${escapeText(orderTitle(order))}*`;
@@ -298,7 +295,7 @@ function resolvedTitle(order: Order, { ctids }: HistoryEventOf<'resolved'>): str
   return `${names} (${escapeText(orderTitle(order))})`;
 }
 
-/** The registry shows the end of what the service had only accepted. */
+/** The registry shows the result of an accepted task. */
 function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>): Message {
   const shown = escapeText(itemName(order, name));
   return reply(
@@ -309,7 +306,7 @@ function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>)
   );
 }
 
-/** The registry shows that what the service accepted long ago has not happened. */
+/** The registry shows that a task accepted long ago hasn't happened. */
 function overdueReply(order: Order, about: HistoryEventOf<'overdue'>): Message {
   const name = escapeText(itemName(order, about.name));
   const since = `${count(about.days, 'day')} after the service accepted this`;
@@ -320,7 +317,6 @@ function overdueReply(order: Order, about: HistoryEventOf<'overdue'>): Message {
   return reply(order, ':warning:', said, order.requesterId);
 }
 
-/** Whether the nameservers that were set answer. */
 function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>): Message {
   const { name, delegation, hosts, hours } = event;
   const about = escapeText(itemName(order, name));
@@ -336,7 +332,7 @@ function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>)
   return textMessage(`${icon} ${mention(order.requesterId)}: ${said}`);
 }
 
-/** The service answered after the order, or its name, had ended without that answer. */
+/** The service answered after the order or its name had ended. */
 function lateReply(
   order: Order,
   { n, agrees, outcome, resolvedBy }: HistoryEventOf<'answered_late'>,
@@ -371,7 +367,7 @@ function lateReply(
   ]);
 }
 
-/** A request had left, and the order did not know about it when it ended. */
+/** A request had left without the order knowing when it ended. */
 function lostReply(
   order: Order,
   item: OrderItem,
@@ -401,17 +397,20 @@ function finishedReply(
   approvers: readonly string[],
   now: Date | undefined,
 ): Message | undefined {
-  // It has been settled since; the reply to that says more.
+  // Settled since; that reply says more.
   if (event.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
-  // The reply to the settling says it already.
+  // The settling reply says it.
   if (event.through === 'resolved') return undefined;
-  // Of several names the lines below say how many ended how.
+  // For several names, the lines below count outcomes.
   const isMixed = order.items.length > 1 && order.state === 'FAILED';
   const about = isMixed ? `*${escapeText(orderTitle(order))}*` : undefined;
   return outcomeReply(order, STATES[order.state].icon, formatOutcome(order), approvers, now, about);
 }
 
-/** `*Renewed cafe.rest for 2 years*, until 16 Dec 2028.`, `*Restore cafe.rest*: accepted by the service, not done yet.` */
+/**
+ * `*Renewed cafe.rest for 2 years*, until 16 Dec 2028.`, `*Restore cafe.rest*: accepted by the service, not done
+ * yet.`
+ */
 function formatOutcome(order: Order): string {
   const isDone = order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state);
   const title = `*${escapeText(orderTitle(order, isDone ? 'done' : 'to do'))}*`;
@@ -436,12 +435,12 @@ function revealButton(order: Order) {
   );
 }
 
-/** The most lines of a phone for what the service says, each. What the bot says itself is said whole. */
+/** Most phone lines per service text. The bot's own text isn't cut. */
 const FOLLOWING_LINES = 2;
 
 /**
- * How an order ended, and what can be done about it: as much as is read at once. *Details* and the service's answer have the rest.
- * @param about what stands first, where the lines that follow say how it ended
+ * The outcome and next steps, short enough to read at once. *Details* and the service's answer have the rest.
+ * @param about heading, if later lines give the outcome
  */
 function outcomeReply(
   order: Order,
@@ -455,7 +454,7 @@ function outcomeReply(
   const others = present([
     ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
     ...retryButtons(order, now),
-    // The bytes of an answer that can't be read help nobody here. *Details* has them.
+    // The bytes of an unreadable answer don't help here. *Details* has them.
     ...(order.items.some(({ result }) => result?.summary.code === 'no_readable_answer')
       ? []
       : answerButtons(order)),
@@ -466,9 +465,9 @@ function outcomeReply(
     const buttons = [...(secret ? [revealButton(order)] : []), ...others];
     return message(lead, [section(...said), ...actions(blockId, buttons)]);
   }
-  // That the database has lost what was done is an alarm.
+  // A database that lost a request is an alarm.
   const shown = fitLines(said, order.items.some(isLost) ? MOST_LINES.alarm : MOST_LINES.reply);
-  // Whoever asked for a secret came for its button, so that stands open.
+  // A requested secret's button stays visible.
   const first = secret ? shown.slice(0, 1) : [];
   const rest = shown.slice(first.length);
   return message(lead, [
@@ -479,12 +478,12 @@ function outcomeReply(
   ]);
 }
 
-/** The database has lost that it was sent. */
+/** The database lost that it was sent. */
 function isLost({ result }: OrderItem): boolean {
   return result?.summary.code === 'sending_lost';
 }
 
-/** What people have to know of a result, the most important first. */
+/** Key facts of a result, most important first. */
 function whatFollows(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
   if (item === undefined || others.length > 0) {
@@ -498,7 +497,7 @@ function whatFollows(order: Order, approvers: readonly string[]): string[] {
   const rest = [...more, ...otherObjectLines(item)].map((line) => cutToLines(line, FOLLOWING_LINES));
   return present([
     ...nextSteps(order, item).map(capitalized),
-    // The bot's own sentence is said whole, since it says what to do. The card has all that is known of an unknown end.
+    // The bot's own sentence stays whole, since it says what to do. The card has all facts of an unknown outcome.
     (isUnknown && item.result && doubtText(item.result.summary)) || first,
     ...(isLost(item) ? rest : []),
     isUnknown && settleText(order, approvers),
@@ -506,29 +505,28 @@ function whatFollows(order: Order, approvers: readonly string[]): string[] {
   ]);
 }
 
-/** Who settles what nobody knows, and under which number the service may know it. */
+/** Who settles an unknown outcome, and the request's id at the service. */
 function settleText(order: Order, approvers: readonly string[]): string {
   const [item, ...others] = order.items;
   const about = item === undefined || others.length > 0 || goesOverXml(order) ? 'It' : code(item.ctid);
   return `${about} won’t be sent again automatically. ${approverList(approvers)}: settle it on the card.`;
 }
 
-/** The most names of one result in a reply. */
+/** Most names of one result in a reply. */
 const SHOWN_NAMES = 3;
 
-/** What is known of one name, in a line. */
 function itemLine(order: Order, item: OrderItem): string {
   return `${ITEM_ICONS[item.state]} *${escapeText(itemName(order, item.name))}*: ${itemText(order, item).toLowerCase()} · ${briefResult(item)}`;
 }
 
 /**
- * How the names of an order ended, those that ended alike together, the most frequent first.
- * @param mostNames of those that ended alike
+ * Outcomes grouped, most frequent first.
+ * @param mostNames per group
  */
 export function groupLines(order: Order, mostNames: number): string[] {
-  // The service may repeat the name in its answer. For other names the reason is the same.
+  // The service may repeat the name in its answer; the reason is otherwise the same.
   const reasonWithoutName = (item: OrderItem) => briefResult(item).replaceAll(item.name, '');
-  // How rows of a file succeeded stands in a file.
+  // A file lists its successful rows.
   const states = (['SUCCEEDED', 'UNKNOWN', 'FAILED'] as const).slice(order.bulk === undefined ? 0 : 1);
   return states.flatMap((state) => {
     const items = order.items.filter((item) => item.state === state);
@@ -541,7 +539,7 @@ export function groupLines(order: Order, mostNames: number): string[] {
           mostNames,
         );
         if (first === undefined) return [];
-        // What went well beside what did not is not explained.
+        // Successes aren't explained next to failures.
         const why = state === 'SUCCEEDED' && order.state !== state ? '' : ` · ${briefResult(first)}`;
         return [`${ITEM_ICONS[state]} *${names}*: ${itemText(order, first).toLowerCase()}${why}`];
       });
@@ -590,7 +588,7 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   finished: 'ended:',
 };
 
-/** Used where the database had lost that a request was sent. */
+/** For requests the database had lost. */
 const LOST_EVENT_WORDS: Partial<Readonly<Record<OrderLogEntry['kind'], string>>> = {
   answered_late: 'result of a request that the database had lost',
   invalidated: 'stopped, because the database lost that it was sent',
@@ -601,10 +599,10 @@ function eventWords(entry: OrderLogEntry): string {
   return (isLost ? LOST_EVENT_WORDS[entry.kind] : undefined) ?? EVENT_WORDS[entry.kind];
 }
 
-/** The most characters of an order's history that are shown, the newest ones. */
+/** Most characters of history shown; keeps the newest. */
 const HISTORY_LENGTH = 5_000;
 
-/** What happened to an order, oldest first. */
+/** Oldest first. */
 export function orderHistory(
   { task }: Pick<Order, 'task'>,
   history: readonly OrderLogEntry[],
@@ -621,7 +619,7 @@ export function orderHistory(
   return lines(['*History*', ...(left === 0 ? [] : [`${left} earlier`]), ...newest.reverse()]);
 }
 
-/** What an entry says of how it ended. What the service has only accepted is not told as done. */
+/** The outcome in a history entry. Accepted tasks aren't shown as done. */
 function endWords(
   task: Order['task'],
   { kind, state, outcome, through }: AnyOrderLogEntry,

@@ -8,9 +8,7 @@ import { refreshing } from '../refresh-form.ts';
 import { orderForm, readSecret } from './order-form.ts';
 import { sslContactForm } from './ssl-contacts.ts';
 
-/*
- * Users and sub-users at the domain service.
- */
+/* Users and sub-users at the domain service. */
 
 const numberField = (label: string, more: Partial<FieldLook> = {}) =>
   typedField(label, { kind: 'number', ...more });
@@ -30,14 +28,14 @@ const USER = {
   parent_context: numberField('Superior user’s context'),
 };
 
-/** The JSON interface takes more fields of the superior user than XML. */
+/** JSON takes more fields of the superior user than XML. */
 const JSON_PARENT = {
   parent_defaultEmail: typedField('Superior user’s email', { kind: 'email' }),
   parent_status: numberField('Superior user’s status'),
   parent_substatus: numberField('Superior user’s substatus'),
 };
 
-/** The document only shows that it may be given, and that a notice about the user answers it. */
+/** The document shows only that it may be given, and that a notice about the user follows. */
 const MAIL_KEY = {
   user_mail_key: typedField('Mail key', {
     hint: 'The document doesn’t say what the service does with it; it answers with a notice about the user. Its position isn’t documented either: it’s sent last in the user.',
@@ -50,7 +48,6 @@ function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
 
 const PARENT = /^parent_/;
 
-/** The superior user is an object of its own. */
 function userInput(typed: Readonly<Record<string, unknown>>) {
   const entries = Object.entries(typed);
   const own = entries.filter(([name]) => !PARENT.test(name));

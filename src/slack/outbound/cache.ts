@@ -1,13 +1,12 @@
 import { SlackApiError } from './web.ts';
 
-/** Answers of one of Slack's methods, by what was asked about. */
+/** Answers of one Slack method, by argument. */
 export interface Cache<T> {
   /**
-   * The cached answer, or Slack's. Whoever asks about the same thing meanwhile waits for the same call.
-   * @throws whatever the call failed with; a failure is not cached
+   * The cached answer, or Slack's. Concurrent callers share one call.
+   * @throws the call's error; failures aren't cached
    */
   get(key: string): Promise<T>;
-  /** The answer has changed: whoever asks from now on gets a new one. */
   forget(key: string): void;
 }
 
@@ -17,29 +16,29 @@ interface Entry<T> {
   isSettled: boolean;
 }
 
-/** Slack takes no call of the method before `until`. */
+/** Slack accepts no call of the method before `until`. */
 interface Limit {
   readonly until: number;
   readonly problem: SlackApiError;
 }
 
-/** With more entries than this the cache is emptied. */
+/** Above this, the cache is emptied. */
 const MAX_ENTRIES = 5_000;
 
-/** A limit that ends within this time is waited out, once: pressing again would take the person longer. */
+/** A shorter limit is waited out once: clicking again would take longer. */
 const MAX_WAIT_MS = 2_000;
 
 interface CacheOptions<T> {
   readonly load: (key: string) => Promise<T>;
-  /** How old an answer may be, in milliseconds, from the moment the call began. */
+  /** Milliseconds since the call began. */
   readonly maxAgeMs: number;
-  /** In milliseconds, of a clock that never goes back. */
+  /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
-  /** Resolves after so many milliseconds. */
+  /** Takes milliseconds. */
   readonly sleep: (milliseconds: number) => Promise<unknown>;
 }
 
-/** Caches a method's answers, with one call at a time for each key. */
+/** One call at a time per key. */
 export function createCache<T>(options: CacheOptions<T>): Cache<T> {
   const { maxAgeMs, now } = options;
   const entries = new Map<string, Entry<T>>();
@@ -69,7 +68,7 @@ export function createCache<T>(options: CacheOptions<T>): Cache<T> {
   };
 }
 
-/** Calls a method, but not while Slack limits it. */
+/** Calls a method unless Slack limits it. */
 function respectLimit<T>({ load, now, sleep }: CacheOptions<T>): (key: string) => Promise<T> {
   let limit: Limit | undefined;
   return async (key) => {
@@ -78,12 +77,12 @@ function respectLimit<T>({ load, now, sleep }: CacheOptions<T>): (key: string) =
       const waitMs = until - now();
       if (hasWaited || waitMs > MAX_WAIT_MS) throw problem;
       hasWaited = true;
-      // A timer may fire a little early.
+      // Timers may fire early.
       await sleep(Math.ceil(waitMs) + 1);
     };
     for (;;) {
       if (limit !== undefined && limit.until > now()) await waitOut(limit);
-      // Others may have met another limit meanwhile.
+      // Another caller may have met a new limit.
       if (limit !== undefined && limit.until > now()) throw limit.problem;
       try {
         return await load(key);

@@ -6,21 +6,19 @@ import { createLimiter, createSlots } from '../kit/limiter.ts';
 import { createCache } from './cache.ts';
 import { okResponse, SlackApiError, type SlackWeb } from './web.ts';
 
-/** What the bot needs to know about a person. */
 export interface Person {
   readonly id: string;
-  /** A full member of the {@link HomeWorkspace}: neither deactivated, nor a guest, nor from elsewhere. */
+  /** A full member of the {@link HomeWorkspace}: neither deactivated, nor a guest, nor external. */
   readonly isMember: boolean;
-  /** Admin or owner of the bot's own workspace. */
   readonly isAdmin: boolean;
   /**
-   * Slack has confirmed it. While Slack does not answer, only the signed request vouches for the person. That is enough
-   * to ask and to read, and for nothing else.
+   * Confirmed by Slack. While Slack doesn't answer, only the signed request vouches for the person, which suffices
+   * for requesting and reading only.
    */
   readonly isConfirmed: boolean;
 }
 
-/** What is shown of a person. It decides nothing about orders. */
+/** For display only; decides nothing about orders. */
 export interface Profile {
   readonly isMember: boolean;
   readonly name?: string | undefined;
@@ -30,50 +28,46 @@ export interface Profile {
 
 export interface SlackDirectory extends Directory {
   /**
-   * Reads who is acting.
-   * @param homeTeamId the person's own workspace, if Slack's signed request names it
+   * Reads the acting person.
+   * @param homeTeamId the person's workspace, if Slack's signed request names it
    */
   person(userId: string, homeTeamId: string | undefined): Promise<Person>;
-  /** The members of a user group. @throws {SlackApiError} when Slack does not tell */
+  /** @throws {SlackApiError} when Slack doesn't return them */
   groupMembers(groupId: string): Promise<readonly string[]>;
-  /** Every user group of the workspace, by id. @throws {SlackApiError} when Slack does not tell */
+  /** All user groups by id. @throws {SlackApiError} when Slack doesn't return them */
   groupNames(): Promise<ReadonlyMap<string, string>>;
-  /** Forgets a person, because Slack has announced a change. */
+  /** Slack announced a change. */
   forgetPerson(userId: string): void;
-  /** Forgets the members of a group, because Slack has announced a change. */
+  /** Slack announced a change of members. */
   forgetGroup(groupId: string): void;
-  /**
-   * What is shown of a person; undefined when Slack does not tell in time. It has a share of Slack's limit of its own,
-   * so that nothing that decides waits for it.
-   */
+  /** For display; undefined on timeout. Uses its own share of Slack's limit, so decisions don't wait for it. */
   lookUp(userId: string): Promise<Profile | undefined>;
-  /** A person's display name; undefined when Slack does not tell in time. */
+  /** Display name; undefined on timeout. */
   nameOf(userId: string): Promise<string | undefined>;
-  /** How a person writes amounts, as a BCP 47 tag; English where Slack does not say. */
+  /** BCP 47 tag for amounts; English if unknown. */
   localeOf(userId: string): Promise<string>;
-  /** A person’s time zone as the IANA names it; undefined where Slack does not say. */
+  /** IANA time zone; undefined if unknown. */
   timeZoneOf(userId: string): Promise<string | undefined>;
-  /** Admins and owners of the bot's own workspace, at most 20. @throws {SlackApiError} when Slack does not tell */
+  /**
+   * Admins and owners of the bot's own workspace, at most 20. @throws {SlackApiError} when Slack doesn't return them
+   */
   workspaceAdmins(): Promise<readonly string[]>;
-  /** The channel of a direct message with a person. */
   directMessage(userId: string): Promise<string>;
 }
 
-/** Whose people are members. */
 export interface HomeWorkspace {
-  /** The bot's own workspace. */
   readonly teamId: string;
-  /** The Enterprise Grid organisation whose other workspaces are let in too; undefined for none. */
+  /** Enterprise Grid organization whose other workspaces are allowed too; undefined: none. */
   readonly orgId: string | undefined;
 }
 
-/** A person as Slack describes them, in answers and in events. */
+/** A person in Slack's answers and events. */
 export const slackUser = z.object({
   team_id: z.string().optional(),
   deleted: z.boolean().optional(),
-  /** A guest in several channels. */
+  /** Multi-channel guest. */
   is_restricted: z.boolean().optional(),
-  /** A guest in one channel. */
+  /** Single-channel guest. */
   is_ultra_restricted: z.boolean().optional(),
   is_stranger: z.boolean().optional(),
   is_admin: z.boolean().optional(),
@@ -103,25 +97,24 @@ const conversationAnswer = okResponse.extend({ channel: z.object({ id: z.string(
 
 const DEFAULT_LOCALE = 'en-GB';
 
-/** `users.info` is of Slack's Tier 4: more than 100 calls a minute. */
+/** `users.info` is Tier 4: over 100 calls a minute. */
 const PERSON_MAX_AGE_MS = 60_000;
-/** Slack announces changes, and what is shown may be a little old. */
+/** Slack announces changes, and displayed data may be slightly old. */
 const PROFILE_MAX_AGE_MS = HOUR_MS;
-/** The share of `users.info` for what is only shown. The rest is for what decides. */
+/** The display share of `users.info`. The rest is for decisions. */
 const LOOK_UPS_PER_MINUTE = 40;
 const LOOK_UPS_AT_ONCE = 4;
-/** What is not known by then is shown without a name. */
+/** On timeout, no name is shown. */
 const MAX_LOOK_UP_MS = 2_000;
 const ADMINS_MAX_AGE_MS = DAY_MS;
 const MAX_ADMINS = 20;
 const USERS_PER_PAGE = 200;
-/** `usergroups.users.list` is of Tier 2: about 20 calls a minute. */
+/** `usergroups.users.list` is Tier 2: about 20 calls a minute. */
 const GROUP_MAX_AGE_MS = 10_000;
 
-/** Codes with which Slack says that the workspace does not have this person. */
 const NO_SUCH_PERSON: ReadonlySet<string> = new Set(['user_not_found', 'user_not_visible']);
 
-/** Whether somebody is a full member of the home workspace, or of its organisation where that is let in. */
+/** Full member of the home workspace, or of its organization if allowed. */
 export function isFullMember(user: SlackUser, { teamId, orgId }: HomeWorkspace): boolean {
   const isOfOrg = orgId !== undefined && user.enterprise_user?.enterprise_id === orgId;
   const excluded = [
@@ -134,25 +127,25 @@ export function isFullMember(user: SlackUser, { teamId, orgId }: HomeWorkspace):
   return (isOfOrg || isAtHome(user.team_id, teamId)) && !excluded.includes(true);
 }
 
-/** An admin of a sibling workspace has no say in this one. */
+/** Admins of sibling workspaces have no rights here. */
 function isWorkspaceAdmin(user: SlackUser, home: HomeWorkspace): boolean {
   const isAdmin = user.is_admin === true || user.is_owner === true;
   return isAdmin && isAtHome(user.team_id, home.teamId) && isFullMember(user, home);
 }
 
-/** Slack leaves the workspace out where it is the bot's own. */
+/** Slack omits the workspace if it is the bot's own. */
 function isAtHome(userTeamId: string | undefined, teamId: string): boolean {
   return userTeamId === undefined || userTeamId === teamId;
 }
 
 export interface DirectoryOptions {
-  /** As in {@link HomeWorkspace}; none when left out. */
+  /** As in {@link HomeWorkspace}; undefined: none. */
   readonly orgId?: string | undefined;
-  /** In milliseconds; a monotonic clock when left out. */
+  /** In milliseconds; undefined: a monotonic clock. */
   readonly now?: () => number;
-  /** Waits for some milliseconds; a real timer when left out. */
+  /** In milliseconds; undefined: a real timer. */
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
-  /** Called each time that the members of an approver group could not be read. */
+  /** Called whenever an approver group's members can't be read. */
   readonly onUnreadableGroup?: (groupId: string, problem: SlackApiError) => void;
 }
 
@@ -204,7 +197,7 @@ function knownLocale(locale = DEFAULT_LOCALE): string {
   }
 }
 
-/** People and user groups, read from Slack. A person is cached for a minute, a group for ten seconds. */
+/** Caches people for a minute, groups for ten seconds. */
 export function createDirectory(
   web: SlackWeb,
   teamId: string,
@@ -297,7 +290,7 @@ async function readActor(
   try {
     return await people.get(userId);
   } catch (error) {
-    // Without a signed request of the bot's own workspace nobody is admitted.
+    // Only a signed request of the bot's own workspace admits an unconfirmed person.
     if (!(error instanceof SlackApiError) || homeTeamId === undefined || isForeign) throw error;
     return saysNoSuchPerson(error) ? stranger : { ...stranger, isMember: true, isConfirmed: false };
   }

@@ -4,27 +4,23 @@ import type { Secret } from '../../service/secret.ts';
 import { leadsTo } from './response-url.ts';
 import { rateLimited, SlackApiError, waitOutRateLimits } from './web.ts';
 
-/** Reads a file that a person gave. @throws {SlackApiError} when it cannot be read */
+/** Reads an attached file. @throws {SlackApiError} when it can't be read */
 export type ReadFile = (address: string) => Promise<Uint8Array>;
 
-/** Where Slack keeps files, in its commercial and in its government cloud. */
+/** Slack's file hosts, commercial and government cloud. */
 const FILE_HOSTS: ReadonlySet<string> = new Set(['files.slack.com', 'files.slack-gov.com']);
 const DOWNLOAD_MS = 20_000;
 
 const agent = new Agent();
 
-/**
- * Whether the bot's token may go along to an address. Signed or not, a delivery cannot have the bot show it to somebody
- * else.
- */
+/** Whether a URL may receive the bot's token. Even a signed delivery can't leak it elsewhere. */
 export function isFileAddress(address: string, apiUrl: string | undefined): boolean {
   return leadsTo(FILE_HOSTS, address, apiUrl);
 }
 
 /**
- * Reads files by their private address, with the bot's token. https://docs.slack.dev/reference/objects/file-object
- *
- * @param maxBytes of one file; a longer one is `too_large`
+ * Reads private file URLs with the bot's token. https://docs.slack.dev/reference/objects/file-object
+ * @param maxBytes per file; longer ones are `too_large`
  */
 export function createFileReader(token: Secret, apiUrl: string | undefined, maxBytes: number): ReadFile {
   return (address) => waitOutRateLimits(() => readFile(address));
@@ -60,7 +56,7 @@ export function createFileReader(token: Secret, apiUrl: string | undefined, maxB
   }
 }
 
-/** Slack leads those who may not read a file to its sign-in page, or answers with it. */
+/** Slack redirects unauthorized readers to its sign-in page, or answers with it. */
 function isSignInPage(headers: HttpResponse['headers'], body: Buffer): boolean {
   return (
     String(headers['content-type']).startsWith('text/html') ||

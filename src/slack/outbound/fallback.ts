@@ -11,23 +11,23 @@ import {
 } from '../kit/blocks.ts';
 import { mayBeBlockError, SlackApiError } from './web.ts';
 
-/** The text of some blocks, with their buttons: without buttons nobody could decide about a card. */
+/** Text of blocks, with their buttons: a card without buttons would be useless. */
 function plainWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
   const isButtons = ({ type }: AnyBlock) => type === 'actions';
   return [...lines(asText(blocks.filter((block) => !isButtons(block)))), ...blocks.filter(isButtons)];
 }
 
-/** The blocks with those that Slack refused as text; undefined when it didn't say which. */
+/** Replaces refused blocks by text; undefined if Slack didn't name them. */
 function withoutRefused(blocks: readonly AnyBlock[], refusal: unknown): AnyBlock[] | undefined {
   const refused = new Set(refusal instanceof SlackApiError ? refusal.refusedBlocks : []);
   if (refused.size === 0) return undefined;
   return blocks.flatMap((block, index) => (refused.has(index) ? lines(asText([block])) : [block]));
 }
 
-/** A plainer version of something that Slack refused; undefined when it would be the same. */
+/** A plainer version of refused content; undefined if unchanged. */
 type Plainer<Shown> = (refusal: unknown) => Shown | undefined;
 
-/** The plainer versions of some blocks that keep their buttons. A refused block costs only itself. */
+/** Plainer versions that keep the buttons. Only the refused block degrades. */
 function plainerBlocks(blocks: readonly AnyBlock[]): readonly Plainer<readonly AnyBlock[]>[] {
   return [
     (refusal) => withoutRefused(blocks, refusal),
@@ -37,9 +37,9 @@ function plainerBlocks(blocks: readonly AnyBlock[]): readonly Plainer<readonly A
 }
 
 /**
- * Sends a message. Where Slack refuses its blocks, sends it with these as text, without the newer blocks, as text with
- * buttons, and finally as text only.
- * @throws {SlackApiError} the first refusal, when Slack takes none of them
+ * Sends a message. If Slack refuses its blocks: refused ones as text, then no newer blocks, then text with buttons,
+ * then text only.
+ * @throws {SlackApiError} the first refusal, when Slack refuses all
  */
 export function withPlainFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
   const { text, blocks, textOnlyHint } = message;
@@ -58,13 +58,13 @@ export function withPlainFallback<T>(message: Message, send: (shown: Message) =>
   ]);
 }
 
-/** Within the limit of an update, which is far below that of a new message. */
+/** Fits the limit of an update, far below a new message's. */
 function textOnly(text: string, hint: string | undefined): string {
   if (hint === undefined) return truncateMarkup(text, LIMITS.messageText);
   return `${truncateMarkup(text, LIMITS.messageText - hint.length - 1)}\n${hint}`;
 }
 
-/** The same for a view that consists of blocks only. */
+/** For a view of blocks only. */
 export function withPlainView<T>(
   blocks: readonly KnownBlock[],
   send: (blocks: readonly AnyBlock[]) => Promise<T>,

@@ -8,11 +8,11 @@ const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 const agent = new Agent();
 
 /**
- * A `fetch` that posts a text and reads the answer whole. Node's own goes through streams and takes much more processor
- * time for every card, reply and update. It follows no redirect; the status shows that there was one. The time limit is a
- * timer, because the signal of a timeout would outlive the call and keep its objects in memory.
- * @param timeoutMs for the whole exchange, in milliseconds
- * @returns a function that throws {@link HttpExchangeError} where there is no complete answer
+ * A `fetch` that posts text and reads the whole answer. Node's own uses streams and much more CPU per message.
+ * Follows no redirects; the status shows them. Uses a timer, because a timeout signal would outlive the call and hold
+ * its objects.
+ * @param timeoutMs for the whole exchange
+ * @returns a function that throws {@link HttpExchangeError} without a complete answer
  */
 export function fetchWithin(timeoutMs: number): FetchFunction {
   return async (url, { method, headers: sent = {}, body } = {}) => {

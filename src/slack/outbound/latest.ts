@@ -1,27 +1,27 @@
 import type { Log } from '../../lib/log.ts';
 import { isTransient, retryDelayOf, SlackApiError } from './web.ts';
 
-/** Calls of Slack of which only the latest for each key counts. */
+/** Slack calls of which only the latest per key matters. */
 export interface Latest {
   /**
-   * Makes a call once the one under way for the same key is over. Where Slack limits it or is away, it is made again
-   * later, unless a newer one for the same key has come by then. Errors are logged.
-   * @param askedAt when it was asked for, as text that sorts; one from before the latest of the key is not made
-   * @returns when the first attempt is over
+   * Makes a call after the pending one of its key. Retries limits and outages later, unless a newer one arrived. Logs
+   * errors.
+   * @param askedAt sortable text; calls older than the key's latest are dropped
+   * @returns after the first attempt
    */
   run(key: string, call: () => Promise<void>, askedAt?: string): Promise<void>;
 }
 
-/** With the pauses of {@link retryDelayOf}, more than 10 minutes. */
+/** Over 10 minutes with the delays of {@link retryDelayOf}. */
 const MAX_ATTEMPTS = 10;
 
-/** With more keys than this, the oldest calls count as new. */
+/** Above this, the oldest keys are forgotten. */
 const MAX_ASKED = 1_000;
 
-/** @param activity what the calls do, for the log */
+/** @param activity for the log */
 export function createLatest(activity: string, log: Log): Latest {
   const latest = new Map<string, { attempt: Promise<void> }>();
-  /** When the latest call of a key was asked for, also after it is over. */
+  /** Latest request per key, kept after it ends. */
   const asked = new Map<string, string>();
   return {
     run(key, call, askedAt = '') {
@@ -32,7 +32,7 @@ export function createLatest(activity: string, log: Log): Latest {
       }
       const before = latest.get(key)?.attempt;
       const attempt = async (failures: number): Promise<void> => {
-        // A newer call says all that this one would.
+        // A newer call replaces this one.
         if (latest.get(key) !== mine) return;
         try {
           await call();
@@ -44,7 +44,7 @@ export function createLatest(activity: string, log: Log): Latest {
             const again = () => {
               mine.attempt = attempt(failures + 1);
             };
-            // A shutdown does not wait for it.
+            // Doesn't delay a shutdown.
             setTimeout(again, retryDelayOf(err, failures)).unref();
             return;
           }

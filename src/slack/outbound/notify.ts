@@ -18,68 +18,63 @@ import { type MessageMetadata, postMessage, updateMessage } from './post-message
 import { isTokenError, isTransient, retryDelayOf, SlackApiError, type SlackWeb } from './web.ts';
 
 /*
- * The one way out for every message that the bot sends by itself. Of each subject a planner says which messages there are to
- * be; what does not show its version yet is posted or updated, and recorded at once.
+ * The only sender of unsolicited messages. A planner lists each subject's messages; those not showing their version
+ * are posted or updated, and recorded at once.
  */
 
-/** A message that there is to be. */
 export interface WantedNotification {
   readonly purpose: string;
-  /** What it shows: a message that shows another version is updated. One with a constant version is posted once. */
+  /** Content version: another one triggers an update. A constant version is posted once. */
   readonly version: string;
   /**
-   * The part of the version that people must see. A message that Slack doesn't let us edit is posted again when it
-   * changes; when left out, with every version.
+   * The part of the version people must see. If Slack no longer allows edits, a change of it reposts the message;
+   * undefined: every version.
    */
   readonly essence?: string;
-  /** When the event happened that it tells. */
+  /** Time of the reported event. */
   readonly since: Date;
-  /** Where it is posted: in the first place that takes it. Without a place it is only updated, and given up where that fails. */
+  /** Posted in the first place that accepts it. Without places it is only updated, and dropped if that fails. */
   readonly places: readonly (() => Promise<MessagePlace | undefined>)[];
-  /** @param place the number of the place, from 0 */
+  /** @param place index of the place */
   readonly message: (place: number) => Message | Promise<Message>;
   readonly metadata?: MessageMetadata;
-  /** Posts it in another way. */
+  /** Custom posting. */
   readonly post?: (at: MessagePlace) => Promise<PostedMessage>;
-  /** Until when it waits. Asked for only where it is not posted yet. */
+  /** Delay of the first post. Called only until posted. */
   readonly waitsUntil?: () => Promise<Date | undefined>;
-  /** It is tried again and again while no place takes it. */
+  /** Retried while no place accepts it. */
   readonly mustArrive?: true;
-  /** Admins are told where its first place does not take it. */
+  /** Alerts admins if its first place refuses it. */
   readonly alertsAdmins?: true;
 }
 
-/** What is told once has a version that never changes. */
+/** Constant version of one-time messages. */
 export const ONCE = 'once';
 
-/** The place of a direct message with a person. */
 export function directMessageTo(directory: SlackDirectory, userId: string) {
   return async () => ({ channelId: await directory.directMessage(userId) });
 }
 
-/** What became of a message. */
 export interface SentNotification {
   /**
-   * - `current`: it stands, and shows its version.
-   * - `pending`: it is tried again later; it may stand with an older version.
-   * - `refused`: Slack takes it nowhere.
+   * - `current`: posted with its version.
+   * - `pending`: will be retried; an older version may be posted.
+   * - `refused`: no place accepts it.
    */
   readonly state: 'current' | 'pending' | 'refused';
-  /** Where it stands. */
   readonly at?: PostedMessage | undefined;
 }
 
 export type SendNotification = (wanted: WantedNotification) => Promise<SentNotification>;
 
-/** What a planner says beside the messages. */
 export interface PlanOutcome {
-  /** When there is more to do although nothing changes. */
+  /** Next pass if nothing changes. */
   readonly again?: Date | undefined;
-  /** Nothing was shown: what changes all the time waits until `again`. */
+  /** Nothing was posted: a busy subject waits until `again`. */
   readonly isDeferred?: true;
 }
 
-/** Sends all messages that a subject is to have, what depends on another one after it. */
+/** Sends a subject's messages in order of dependency. */
 export type NotificationPlanner = (
   claim: ClaimedSubject,
   send: SendNotification,
@@ -91,21 +86,21 @@ export interface NotifierDeps {
   readonly web: SlackWeb;
   readonly now: () => Date;
   readonly log: Log;
-  /** For how long a subject belongs to this process without a sign of life. */
+  /** Lease on a subject without a heartbeat. */
   readonly leaseMs: number;
 }
 
-/** For this long one process may post a subject's messages. It extends the time while it does. */
+/** Lease of one process on a subject's messages, renewed while it posts. */
 export const NOTIFICATION_LEASE_MS = 12_000;
 const HEARTBEATS = 4;
 
 /**
- * Brings the messages of a subject up to date. Safe to repeat. What one place does not take at this moment is put off alone.
- * @param isClaimed it is claimed for this process already
+ * Updates a subject's messages. Idempotent. A place that fails is delayed alone.
+ * @param isClaimed already claimed by this process
  */
 export async function notify(context: NotifierDeps, subject: Subject, isClaimed = false): Promise<void> {
   const { notifications, now, leaseMs } = context;
-  // The process with the lease shows this change too, because it looks again where a subject has moved on.
+  // The lease holder shows this change too: it checks for newer versions.
   let claim = isClaimed
     ? await notifications.read(subject)
     : await notifications.claim(subject, now(), leaseMs);
@@ -126,7 +121,7 @@ export async function notify(context: NotifierDeps, subject: Subject, isClaimed 
   }
 }
 
-/** One pass over the messages of a claimed subject. */
+/** One pass over a claimed subject's messages. */
 interface Pass extends NotifierDeps {
   readonly claim: ClaimedSubject;
   /** By purpose. */
@@ -178,13 +173,12 @@ async function update(
     shown = hash;
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    // A limit slows all updates, so it must not hold up this message when somebody acts on it.
+    // A limit slows all updates, so it must not delay this message after a person's action.
     if (error.kind === 'rate_limited')
       return pending(pass, new Date(now().getTime() + retryDelayOf(error, 0)), at);
     if (!cannotUpdate(error, since, now())) return putOff(pass, purpose, error, at);
     log.warn({ err: error, ...about(claim), purpose }, 'a message can no longer be updated');
     const isGone = error.code !== undefined && GONE.has(error.code);
-    // A message that is still there is not replaced while its essence holds: the thread says the rest.
     if (isGone || wanted.essence === undefined || essenceOf(shows) !== wanted.essence) {
       await notifications.retire(claim, purpose);
       pass.known.delete(purpose);
@@ -195,7 +189,7 @@ async function update(
   return { state: 'current', at };
 }
 
-/** Posts a message in the first place that takes it. */
+/** Posts in the first place that accepts it. */
 async function post(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
   const { claim, notifications, now, log } = pass;
   const { purpose, since, places } = wanted;
@@ -233,7 +227,7 @@ async function deliver(pass: Pass, wanted: WantedNotification, to: MessagePlace,
   return record(pass, wanted, at, hashContent(message, wanted.metadata));
 }
 
-/** If another process has posted it meanwhile, the second message is recorded under a purpose of its own. */
+/** If another process posted meanwhile, the duplicate gets its own purpose. */
 async function record(
   { claim, notifications }: Pass,
   wanted: WantedNotification,
@@ -266,7 +260,7 @@ function pending(pass: Pass, until: Date, at: PostedMessage | undefined): SentNo
   return { state: 'pending', at };
 }
 
-/** The pass is repeated at the earliest of these moments. */
+/** Repeats the pass at the earliest of these times. */
 function waitUntil(pass: Pass, moment: Date | undefined): void {
   if (moment !== undefined && (pass.again === undefined || moment < pass.again)) pass.again = moment;
 }
@@ -283,7 +277,7 @@ async function keepingLease<T>(context: NotifierDeps, subject: Subject, work: ()
     return await work();
   } finally {
     clearInterval(heartbeat);
-    // An extension under way could otherwise take the lease again after its release.
+    // A pending renewal could retake the released lease.
     await renewal;
   }
 }
@@ -292,7 +286,7 @@ function about(subject: Subject) {
   return { subject: keyOfSubject(subject) };
 }
 
-/** A message's version as it is kept: its essence is on the first line. */
+/** Stored version: essence on the first line. */
 function shownBy({ essence, version }: WantedNotification): string {
   return essence === undefined ? version : `${essence}\n${version}`;
 }
@@ -307,7 +301,7 @@ function essenceOf(shows: string | undefined): string | undefined {
   return shows?.split('\n', 1)[0];
 }
 
-/** Codes with which Slack says that a message is not there any more, or not for the bot. */
+/** Slack's codes for a message that is gone or not the bot's. */
 const GONE: ReadonlySet<string> = new Set([
   'channel_not_found',
   'is_archived',
@@ -316,16 +310,15 @@ const GONE: ReadonlySet<string> = new Set([
   'not_in_channel',
 ]);
 
-/** Codes with which Slack says that a message stays as it is. */
+/** Slack's codes for a message that can't be edited. */
 const CANNOT_EDIT: ReadonlySet<string> = new Set(['cant_update_message', 'edit_window_closed']);
 
-/** Whether a message can never be updated again. */
 function cannotUpdate(error: SlackApiError, since: Date, now: Date): boolean {
   const { code = '' } = error;
   return GONE.has(code) || CANNOT_EDIT.has(code) || cannotPost(error, since, now);
 }
 
-/** Codes with which Slack says that the bot cannot post in a channel, or to a person. */
+/** Slack's codes for a channel or person the bot can't post to. */
 const CANNOT_POST: ReadonlySet<string> = new Set([
   'channel_not_found',
   'not_in_channel',
@@ -344,13 +337,13 @@ const CANNOT_POST: ReadonlySet<string> = new Set([
   'user_not_found',
 ]);
 
-/** After this time an unknown refusal counts as permanent. */
+/** After this, an unknown refusal is permanent. */
 const MAX_BLOCKED_MS = 60_000;
 
-/** @param since when the event happened that is to be told */
+/** @param since time of the reported event */
 function cannotPost(error: SlackApiError, since: Date, now: Date): boolean {
   if (error.code === undefined || isTransient(error)) return false;
   if (CANNOT_POST.has(error.code)) return true;
-  // A refused token is refused everywhere, so the message waits for a valid one.
+  // A refused token fails everywhere, so the message waits for a valid one.
   return !isTokenError(error) && now.getTime() - since.getTime() > MAX_BLOCKED_MS;
 }

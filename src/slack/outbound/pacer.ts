@@ -1,18 +1,14 @@
 /**
- * The urgency of a call:
- *
- * - `urgent`: somebody who acted or asked.
- * - `background`: nobody. It only keeps messages fresh.
+ * - `urgent`: a person acted or was asked.
+ * - `background`: only keeps messages fresh.
  */
 export type Urgency = 'urgent' | 'background';
 
-/** Keeps calls to Slack's rate limits. One for a workspace and process. */
+/** Keeps calls within Slack's rate limits. One per workspace and process. */
 export interface Pacer {
-  /** Starts a call, if it may be made now. @returns 0, or the milliseconds to wait */
+  /** Starts a call if allowed now. @returns 0, or milliseconds to wait */
   enter(method: string, channel: string | undefined, urgency: Urgency): number;
-  /** Slack refused a call, and asks to wait. */
   refused(method: string, channel: string | undefined, retryAfterMs: number): void;
-  /** Whether a background call may be made now. */
   hasRoom(method: string): boolean;
 }
 
@@ -23,32 +19,30 @@ interface Tier {
 }
 
 /**
- * The methods that keep messages fresh, with the least that Slack takes (https://docs.slack.dev/apis/web-api/rate-limits).
- * Callers of other methods wait out their limits themselves.
+ * Methods that keep messages fresh, with Slack's guaranteed minimum
+ * (https://docs.slack.dev/apis/web-api/rate-limits). Callers of other methods wait out limits themselves.
  */
 const TIERS: Readonly<Record<string, Tier>> = {
   'chat.postMessage': { calls: 1, perMs: 1_000, isPerChannel: true },
   'chat.update': { calls: 50, perMs: 60_000 },
 };
 
-/** The part of a tier that background calls use. The rest is free for people. */
+/** Share of a tier for background calls; the rest is for people. */
 const BACKGROUND_SHARE = 0.5;
-/** After a refusal, calls are spaced out evenly for the period of their tier, and at least for this long. */
+/** After a refusal, calls are spaced evenly for their tier's period, and at least this long. */
 const MIN_RECOVERY_MS = 10_000;
-/** Background calls double their spacing with each refusal in a row, up to this many times. */
+/** Background calls double their spacing with each consecutive refusal, up to this many times. */
 const MAX_DOUBLINGS = 5;
-/** Beyond this number of channels, the oldest are forgotten. */
+/** Above this, the oldest channels are forgotten. */
 const MAX_STATES = 1_000;
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
 interface State {
   readonly tier: Tier;
-  /** When the calls of one period were made. */
   sent: readonly number[];
   blockedUntil: number;
   recoveredAt: number;
-  /** Refusals in a row. */
   refusals: number;
 }
 
@@ -58,7 +52,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
   let latest = NEVER;
   const now = () => {
     const at = clock();
-    // The clock was set back, so no moment counts.
+    // The clock was set back, so all times are void.
     if (at < latest) states.clear();
     latest = at;
     return at;
@@ -91,7 +85,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
       const at = now();
       const state = stateOf(method, channel);
       if (state === undefined) return;
-      // Calls that were under way together count once.
+      // Concurrent calls count once.
       if (at >= state.blockedUntil) state.refusals = at < state.recoveredAt ? state.refusals + 1 : 1;
       state.blockedUntil = Math.max(state.blockedUntil, at + retryAfterMs);
       state.recoveredAt = state.blockedUntil + Math.max(state.tier.perMs, MIN_RECOVERY_MS);
@@ -104,7 +98,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
   };
 }
 
-/** The delay of a call. Urgent calls go at once, and wait only after a refusal. */
+/** Delay of a call. Urgent calls wait only after a refusal. */
 function waitOf({ tier, sent, blockedUntil, recoveredAt, refusals }: State, at: number, urgency: Urgency) {
   if (at < blockedUntil) return blockedUntil - at;
   const { calls, perMs } = tier;

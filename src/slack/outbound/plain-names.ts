@@ -4,8 +4,8 @@ import { SlackApiError } from './web.ts';
 const MENTION = /<(?:@([UW][A-Z0-9]+)|!subteam\^(S[A-Z0-9]+))(?:\|[^>]*)?>/g;
 
 /**
- * Replaces mentions of people by their names, because errors at fields are plain text. A group keeps its id,
- * because its name is shown only to those whom Slack tells about it.
+ * Replaces mentions of people by names, because field errors are plain text. Groups keep their ids: not everyone may
+ * see their names.
  */
 export async function withPlainNames(
   directory: { nameOf(userId: string): Promise<string | undefined> },

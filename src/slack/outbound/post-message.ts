@@ -6,15 +6,14 @@ import type { Urgency } from './pacer.ts';
 import { TRIAL_TEXT } from './slack-error.view.ts';
 import { okResponse, postedResponse, SlackApiError, type SlackWeb } from './web.ts';
 
-/** What a message says to programs. */
 export interface MessageMetadata {
   readonly event_type: string;
   readonly event_payload: Readonly<Record<string, string>>;
 }
 
 /**
- * Posts a message, plainer where Slack refuses its blocks.
- * @returns where it stands
+ * Posts a message, plainer if Slack refuses its blocks.
+ * @returns its place
  * @throws {SlackApiError}
  */
 export async function postMessage(
@@ -41,13 +40,13 @@ export async function postMessage(
   return { channelId: channel, ts };
 }
 
-/** Slack takes messages for at most 120 days ahead. */
+/** Slack schedules at most 120 days ahead. */
 const AHEAD_DAYS = 119;
 const scheduled = okResponse.extend({ scheduled_message_id: z.string() });
 
 /**
- * Tries whether the bot may post, without a message that anybody sees: one is scheduled for months ahead and deleted again.
- * Slack describes a channel itself only with scopes that the bot does not ask for.
+ * Checks that the bot may post, without a visible message: schedules one months ahead and deletes it. Reading the
+ * channel would need scopes the bot doesn't request.
  * @throws {SlackApiError}
  */
 export async function tryPosting(web: SlackWeb, channelId: string): Promise<void> {
@@ -63,7 +62,7 @@ export async function tryPosting(web: SlackWeb, channelId: string): Promise<void
 
 const permalinkResponse = okResponse.extend({ permalink: z.url() });
 
-/** The address of a message; undefined when Slack doesn't tell. */
+/** URL of a message; undefined if Slack doesn't return it. */
 export async function permalinkOf(
   web: SlackWeb,
   { channelId, ts }: PostedMessage,
@@ -78,7 +77,7 @@ export async function permalinkOf(
 }
 
 /**
- * Replaces what a message says, plainer where Slack refuses its blocks.
+ * Updates a message, plainer if Slack refuses its blocks.
  * @throws {SlackApiError}
  */
 export async function updateMessage(

@@ -1,14 +1,11 @@
 import type { Message } from '../kit/blocks.ts';
 
-/**
- * The moments after the start at which a person is told the progress. A delivery's address takes five answers, so one
- * is left for the outcome.
- */
+/** Times of progress messages after the start. A response URL takes five answers; one is left for the outcome. */
 const PROGRESS_AT_MS: readonly number[] = [2_000, 20_000, 120_000];
 
 /**
- * Runs something that may take long and tells the person about its progress. The caller tells the outcome.
- * @param progress the progress at that moment
+ * Reports progress of slow work. The caller reports the outcome.
+ * @param progress current progress
  */
 export async function withProgress<T>(
   respond: (message: Message) => Promise<void>,
@@ -17,7 +14,7 @@ export async function withProgress<T>(
   moments = PROGRESS_AT_MS,
 ): Promise<T> {
   const timers = moments.map((ms) =>
-    // A lost message does not matter, because the outcome follows.
+    // A lost message doesn't matter: the outcome follows.
     setTimeout(() => void respond(progress()).catch(() => undefined), ms).unref(),
   );
   try {

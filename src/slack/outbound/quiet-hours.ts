@@ -1,16 +1,16 @@
 import { DAY_MS } from '../../lib/duration.ts';
 
-/* The hours in which a person is not disturbed: the night of their own time zone. Pure. */
+/* Quiet hours: night in a person's own time zone. Pure. */
 
 const QUIET_FROM_HOUR = 22;
 const QUIET_UNTIL_HOUR = 7;
-/** Every time zone’s hours begin at a whole quarter of an hour. */
+/** Every time zone's offset is a multiple of a quarter hour. */
 const STEP_MS = 15 * 60_000;
 
 /**
- * Until when a message to a person waits: 7:00 in their time zone, if it is night there.
- * @param firstExpiry when the first of its names expires; if that is by tomorrow, the message does not wait
- * @returns undefined when it does not wait, or this runtime does not know the time zone
+ * End of quiet hours: 7:00 in their time zone.
+ * @param firstExpiry earliest expiry of its names; if by tomorrow, the message doesn't wait
+ * @returns undefined if it doesn't wait, or the time zone is unknown
  */
 export function quietUntil(now: Date, timeZone: string | undefined, firstExpiry?: Date): Date | undefined {
   const clock = timeZone === undefined ? undefined : clockOf(timeZone);
@@ -26,7 +26,7 @@ function isNight(hour: number): boolean {
   return hour >= QUIET_FROM_HOUR || hour < QUIET_UNTIL_HOUR;
 }
 
-/** Returns the calendar day (YYYY-MM-DD) and the hour of a moment. */
+/** Calendar day (YYYY-MM-DD) and hour of a moment. */
 function clockOf(
   timeZone: string,
 ): ((at: Date) => { readonly day: string; readonly hour: number }) | undefined {

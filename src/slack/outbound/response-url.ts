@@ -1,16 +1,15 @@
-/** Where Slack's own addresses for answers lead, in its commercial and in its government cloud. */
+/** Hosts of Slack's response URLs, commercial and government cloud. */
 const SLACK_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
 
 /**
- * Whether an answer may be posted to a delivery's `response_url`. Not even a signed delivery may have the bot call an
- * address outside of Slack.
- * @param apiUrl `SLACK_API_URL`, whose own server may be answered too
+ * Whether a delivery's `response_url` may be used. Even a signed delivery can't make the bot call other hosts.
+ * @param apiUrl `SLACK_API_URL`, whose server is allowed too
  */
 export function isSlackAddress(address: string, apiUrl: string | undefined): boolean {
   return leadsTo(SLACK_HOSTS, address, apiUrl);
 }
 
-/** Whether an address leads to one of Slack's hosts over https, or to the server of `SLACK_API_URL`. */
+/** HTTPS on one of the hosts, or the server of `SLACK_API_URL`. */
 export function leadsTo(hosts: ReadonlySet<string>, address: string, apiUrl: string | undefined): boolean {
   if (!URL.canParse(address)) return false;
   const { origin, protocol, host, username, password } = new URL(address);

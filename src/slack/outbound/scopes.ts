@@ -1,15 +1,10 @@
-/** A scope of the bot's token. */
 export interface BotScope {
   readonly scope: string;
   readonly isOptional: boolean;
-  /** What does not work without it. */
   readonly without: string;
 }
 
-/**
- * The scopes of the bot's token. `manifest.yml` asks for the same, and the local workspace grants no others, so that a
- * call that needs more fails in the tests.
- */
+/** Same as in `manifest.yml`. The local workspace grants no others, so a call that needs more fails in the tests. */
 export const BOT_SCOPES: readonly BotScope[] = [
   { scope: 'chat:write', isOptional: false, without: 'nothing can be shown' },
   { scope: 'commands', isOptional: false, without: 'no commands work' },

@@ -1,7 +1,7 @@
 import { count } from '../kit/blocks.ts';
 import type { SlackApiError } from './web.ts';
 
-/** Codes with which Slack says that it does not know a person or a group. */
+/** Slack's codes for unknown people or groups. */
 const UNKNOWN_ID: ReadonlySet<string> = new Set([
   'no_such_subteam',
   'subteam_not_found',
@@ -10,10 +10,7 @@ const UNKNOWN_ID: ReadonlySet<string> = new Set([
   'users_not_found',
 ]);
 
-/**
- * What Slack answered to a call, and what to do about it. Plain text, because it is shown at fields as
- * well.
- */
+/** Slack's error and its remedy. Plain text, because form fields show it too. */
 export function formatSlackError(
   problem: Pick<SlackApiError, 'kind' | 'code' | 'isOfInvalidToken'> &
     Partial<Pick<SlackApiError, 'needed' | 'retryAfterMs'>>,
@@ -41,17 +38,14 @@ export function formatSlackError(
   return { said: `Slack refused this (${code}).`, todo: 'If it persists, tell your operator.' };
 }
 
-/** Why a person or a group that was named as an approver cannot be looked up; plain text. */
+/** Why a listed approver can't be looked up; plain text. */
 export function approverError(id: string, problem: SlackApiError): string {
   if (UNKNOWN_ID.has(problem.code ?? '')) return `Slack doesn’t know ${id}. Copy the id again.`;
   const { said, todo } = formatSlackError(problem);
   return `I can’t look up ${id}. ${said} ${todo}`;
 }
 
-/**
- * Codes of a channel in which the bot cannot post: the reason, to follow "cannot be posted:", and what to
- * do.
- */
+/** Reason, to follow "cannot be posted:", and remedy, for channels the bot can't post in. */
 function channelRefusal(code: string): { readonly why: string; readonly todo: string } | undefined {
   if (code === 'not_in_channel') {
     return { why: 'I’m not in this channel', todo: 'Invite me with /invite @Domain Steward' };
@@ -71,7 +65,7 @@ function channelRefusal(code: string): { readonly why: string; readonly todo: st
     : undefined;
 }
 
-/** Why reminders cannot be posted in their channel, by Slack's code, and what to do about that; plain text. */
+/** Reason and remedy by Slack's code; plain text. */
 export function reminderProblem(code: string): string {
   const refusal = channelRefusal(code);
   if (refusal !== undefined) return `${refusal.why}. ${refusal.todo}.`;
@@ -79,7 +73,7 @@ export function reminderProblem(code: string): string {
   return `${said} ${todo}`;
 }
 
-/** Why the bot cannot post in a chosen channel; plain text. */
+/** Why the bot can't post in a chosen channel; plain text. */
 export function channelError(problem: SlackApiError): string {
   const code = problem.code ?? '';
   const refusal = channelRefusal(code);
@@ -93,5 +87,5 @@ export function channelError(problem: SlackApiError): string {
     : `I can’t post there. ${said} ${todo}`;
 }
 
-/** A message that is scheduled and deleted again, to see whether the bot may post. */
+/** Scheduled and deleted again, to check posting. */
 export const TRIAL_TEXT = 'Domain Steward checked whether it can post here. You can delete this message.';

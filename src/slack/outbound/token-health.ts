@@ -2,21 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../lib/log.ts';
 import { isInvalidTokenCode } from './web.ts';
 
-/** Whether Slack takes the bot's token. */
 export interface TokenHealth {
-  /** Notes how a call with the token ended. */
   note(outcome: string): void;
-  /** Asks Slack. @returns the code with which it refuses the token; undefined while it takes it */
+  /** Asks Slack. @returns its error code for the token; undefined if accepted */
   check(): Promise<string | undefined>;
 }
 
-/** A check waits no longer for Slack. Where it takes longer, the latest call decides. */
+/** Longest wait of a check; then the latest call decides. */
 const MAX_CHECK_MS = 1_000;
 
-/** @param ask any call with the token, whose outcome is noted like that of all others */
+/** @param ask any call with the token; its outcome is recorded like all others */
 export function createTokenHealth(ask: () => Promise<unknown>, log: Log): TokenHealth {
   let refusal: string | undefined;
-  /** The question under way: however many check at a time, Slack is asked once. */
+  /** Pending check, shared by concurrent callers. */
   let asked: Promise<unknown> | undefined;
   return {
     note(outcome) {

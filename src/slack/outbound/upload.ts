@@ -16,20 +16,18 @@ const MAX_ANSWER_BYTES = 1_000_000;
 const agent = new Agent();
 
 export interface Upload {
-  /** The file on disk. It is streamed, so its size does not matter. */
+  /** On disk and streamed, so size doesn't matter. */
   readonly path: string;
-  /** How people see it. */
   readonly filename: string;
   readonly channelId: string;
-  /** The thread that it is shared in. */
   readonly threadTs?: string;
-  /** The text of the message, mrkdwn. */
+  /** Message text, mrkdwn. */
   readonly comment: string;
 }
 
 /**
- * Shares a file in a channel. https://docs.slack.dev/messaging/working-with-files#uploading_files
- * @throws {SlackApiError} when Slack does not take it
+ * https://docs.slack.dev/messaging/working-with-files#uploading_files
+ * @throws {SlackApiError} when Slack refuses it
  */
 export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
   const { size } = await stat(upload.path);
@@ -46,10 +44,7 @@ export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
   await waitOutRateLimits(() => web.call('files.completeUploadExternal', shared, okResponse));
 }
 
-/**
- * Shares a text as a file.
- * @throws {SlackApiError} when Slack does not take it
- */
+/** @throws {SlackApiError} when Slack refuses it */
 export async function uploadText(
   web: SlackWeb,
   { text, ...upload }: Omit<Upload, 'path'> & { readonly text: string },
@@ -57,7 +52,7 @@ export async function uploadText(
   await withFile([text], (path) => uploadFile(web, { ...upload, path }));
 }
 
-/** Writes a file for as long as it is used: Slack needs the length of an upload first. */
+/** Writes a temporary file: Slack needs an upload's length first. */
 export async function withFile<Result>(
   pieces: Iterable<string> | AsyncIterable<string>,
   use: (path: string) => Promise<Result>,
@@ -72,7 +67,7 @@ export async function withFile<Result>(
   }
 }
 
-/** The address itself gives the right to upload, so the bot's token is not sent. */
+/** The URL itself grants the upload, so the bot's token isn't sent. */
 async function sendBytes(url: string, path: string, size: number): Promise<void> {
   const { origin, pathname, search } = new URL(url);
   const { status, headers } = await exchange(

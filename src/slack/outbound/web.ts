@@ -7,21 +7,20 @@ import { fetchWithin } from './fetch.ts';
 import { createPacer, type Pacer, type Urgency } from './pacer.ts';
 
 /**
- * Slack did not do what was asked.
- *
- * - `rate_limited`: ask again after `retryAfterMs`.
- * - `refused`: Slack understood and said no; `code` is its error code.
- * - `unreachable`: no answer that can be read came; the call may have been carried out.
+ * A failed Slack call.
+ * - `rate_limited`: retry after `retryAfterMs`.
+ * - `refused`: `code` is Slack's error code.
+ * - `unreachable`: no readable answer; the call may have been carried out.
  */
 export class SlackApiError extends Error {
   override readonly name = 'SlackApiError';
   readonly kind: 'rate_limited' | 'refused' | 'unreachable';
   readonly method: string;
   readonly code: string | undefined;
-  /** The scope that is missing, as Slack names it. */
+  /** Slack's name of the missing scope. */
   readonly needed: string | undefined;
   readonly retryAfterMs: number | undefined;
-  /** The positions of the blocks that Slack names as invalid. */
+  /** Positions of blocks Slack calls invalid. */
   readonly refusedBlocks: readonly number[];
 
   constructor(
@@ -44,13 +43,12 @@ export class SlackApiError extends Error {
     this.refusedBlocks = details.refusedBlocks ?? [];
   }
 
-  /** Whether Slack takes the token for no call any more. */
+  /** Whether the token is no longer valid. */
   get isOfInvalidToken(): boolean {
     return this.code !== undefined && isInvalidTokenCode(this.code);
   }
 }
 
-/** Codes for a token that is not valid any more. */
 const INVALID_TOKEN_CODES: ReadonlySet<string> = new Set([
   'account_inactive',
   'invalid_auth',
@@ -61,43 +59,42 @@ const INVALID_TOKEN_CODES: ReadonlySet<string> = new Set([
   'user_removed_from_team',
 ]);
 
-/** Whether Slack says with this code that it takes the token for no call any more. */
 export function isInvalidTokenCode(code: string): boolean {
   return INVALID_TOKEN_CODES.has(code);
 }
 
-/** Codes with which Slack says that asking again with the same token is useless. */
+/** Slack's codes for which retrying with the same token is useless. */
 const TOKEN_ERROR_CODES: ReadonlySet<string> = new Set([
   ...INVALID_TOKEN_CODES,
   'missing_scope',
   'not_allowed_token_type',
 ]);
 
-/** Whether Slack will never take the token of this call. Every other refusal may pass. */
+/** Whether Slack will never accept this token for the call. Every other refusal may be transient. */
 export function isTokenError(problem: SlackApiError): boolean {
   return problem.code !== undefined && TOKEN_ERROR_CODES.has(problem.code);
 }
 
-/** Nothing waits longer for another try. Slack does not ask for more either. */
+/** Longest wait before a retry. Slack doesn't ask for more. */
 const MAX_WAIT_MS = 10 * 60_000;
 
-/** How long Slack asks to wait before the call is made again, within reason; undefined where it does not ask. */
+/** Slack's requested delay, capped; undefined if none. */
 export function retryAfterOf(error: unknown): number | undefined {
   if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) return undefined;
   return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_WAIT_MS);
 }
 
-/** An answer with status 429 of an address that is no method. */
+/** A 429 from a URL that isn't a method. */
 export function rateLimited(method: string, retryAfter: string | string[] | undefined): SlackApiError {
   return new SlackApiError('rate_limited', method, {
     retryAfterMs: readRetryAfter(retryAfter, Date.now()) ?? 1_000,
   });
 }
 
-/** A person waits for it. */
+/** Longest wait while a person waits. */
 const MAX_WAITED_MS = 5_000;
 
-/** Makes a call again where Slack limits it for a few seconds, twice at most. */
+/** Retries short rate limits, at most twice. */
 export async function waitOutRateLimits<T>(call: () => Promise<T>, attempts = 3): Promise<T> {
   try {
     return await call();
@@ -109,12 +106,12 @@ export async function waitOutRateLimits<T>(call: () => Promise<T>, attempts = 3)
   }
 }
 
-/** How long to wait before something is shown again that failed so often already. */
+/** Delay before a retry, by the number of failures. */
 export function retryDelayOf(error: unknown, failedAttempts: number): number {
   return retryAfterOf(error) ?? Math.min(1_000 * 2 ** failedAttempts, MAX_WAIT_MS);
 }
 
-/** Codes with which Slack says that it failed itself: another try may do. */
+/** Slack's codes for its own failures: a retry may work. */
 const SERVER_ERROR_CODES: ReadonlySet<string> = new Set([
   'fatal_error',
   'internal_error',
@@ -122,16 +119,16 @@ const SERVER_ERROR_CODES: ReadonlySet<string> = new Set([
   'service_unavailable',
 ]);
 
-/** Whether the same call may be taken later. */
+/** Whether a retry may succeed. */
 export function isTransient({ kind, code }: SlackApiError): boolean {
   return kind !== 'refused' || (code !== undefined && SERVER_ERROR_CODES.has(code));
 }
 
-/** Slack's Web API: every call has a time limit, none is retried here, and every answer is checked. */
+/** Slack's Web API: every call has a timeout, none is retried here, every answer is validated. */
 export interface SlackWeb {
   /**
-   * Calls a method. An argument that is undefined is not sent.
-   * @throws {SlackApiError} `rate_limited` also without a call, where Slack would refuse it or others come first
+   * Omits undefined arguments.
+   * @throws {SlackApiError} `rate_limited` also without a call, if Slack would refuse it or others come first
    */
   call<T>(
     method: string,
@@ -142,7 +139,7 @@ export interface SlackWeb {
 }
 
 const TIMEOUT_MS = 10_000;
-/** Where Slack doesn't say how long to wait. */
+/** Used if Slack doesn't state a delay. */
 const DEFAULT_RETRY_AFTER_MS = 30_000;
 
 const failure = z.object({
@@ -160,7 +157,7 @@ const failure = z.object({
     .optional(),
 });
 
-// Slack's client exports its codes as an enum of types only where enums are erased; the texts are its contract.
+// Slack's client exports its codes as a type-only enum under erasable syntax; the texts are its contract.
 const RATE_LIMITED: `${ErrorCode.RateLimitedError}` = 'slack_webapi_rate_limited_error';
 const PLATFORM: `${ErrorCode.PlatformError}` = 'slack_webapi_platform_error';
 
@@ -174,23 +171,20 @@ const SILENT: Logger = {
   setName: () => undefined,
 };
 
-/** Options shared by every Slack client: no hidden retries (they would last 30 minutes) and no queue behind one 429. */
+/** Shared by all Slack clients: no hidden retries (they would last 30 minutes), no queue behind one 429. */
 export function webClientOptions(apiUrl: string | undefined) {
   return {
     ...(apiUrl === undefined ? {} : { slackApiUrl: apiUrl }),
     fetch: jsonOnly(fetchWithin(TIMEOUT_MS)),
     retryConfig: { retries: 0 },
-    // The caller reports failures; Slack's client would write them to the console as well.
+    // The caller reports failures; Slack's client would also log them to the console.
     logger: SILENT,
     rejectRateLimitedCalls: true,
     allowAbsoluteUrls: false,
   };
 }
 
-/**
- * Fails where a body is no JSON. Slack's client would take such a body for the code of a refusal, and a proxy's page would
- * count as one.
- */
+/** Fails on non-JSON bodies: Slack's client would take them, such as a proxy's page, for a refusal code. */
 function jsonOnly(fetch: FetchFunction): FetchFunction {
   return async (url, init) => {
     const response = await fetch(url, init);
@@ -205,7 +199,7 @@ function jsonOnly(fetch: FetchFunction): FetchFunction {
   };
 }
 
-/** @param observe called with the method and how it ended: `ok`, `unreadable`, or an {@link outcomeOf} */
+/** @param observe called with the method and outcome: `ok`, `unreadable`, or an {@link outcomeOf} */
 export function createSlackWeb(
   token: Secret,
   apiUrl: string | undefined,
@@ -237,12 +231,11 @@ export function createSlackWeb(
   };
 }
 
-/** How a call failed, in one word of a closed list: a word of Slack's that is not known here is no label of a metric. */
+/** A failure as a word of a closed list: unknown Slack codes are no metric labels. */
 function outcomeOf({ kind, code }: SlackApiError): string {
   return code !== undefined && CODES_UNRELATED_TO_BLOCKS.has(code) ? code : kind;
 }
 
-/** Turns what Slack's client threw into an error of this program. */
 export function slackApiError(method: string, cause: unknown): SlackApiError {
   const parsed = failure.safeParse(cause);
   if (!parsed.success) return new SlackApiError('unreachable', method, { cause });
@@ -264,7 +257,7 @@ export function slackApiError(method: string, cause: unknown): SlackApiError {
   return new SlackApiError('unreachable', method, { cause });
 }
 
-/** Slack says where a fault is: `… [json-pointer:/blocks/3/text]`. */
+/** Slack locates errors: `… [json-pointer:/blocks/3/text]`. */
 function blocksIn(messages: readonly string[]): readonly number[] {
   return messages.flatMap((message) => {
     const found = /\[json-pointer:(?:\/view)?\/blocks\/(\d+)/.exec(message);
@@ -272,10 +265,10 @@ function blocksIn(messages: readonly string[]): readonly number[] {
   });
 }
 
-/** Refusals that have nothing to do with what a message or view looks like. */
+/** Refusals unrelated to the content of a message or view. */
 const CODES_UNRELATED_TO_BLOCKS: ReadonlySet<string> = new Set([
   ...TOKEN_ERROR_CODES,
-  // The place
+  // Place
   'cannot_reply_to_message',
   'channel_is_archived',
   'channel_not_found',
@@ -293,14 +286,14 @@ const CODES_UNRELATED_TO_BLOCKS: ReadonlySet<string> = new Set([
   'restricted_action_thread_locked',
   'restricted_action_thread_only_channel',
   'thread_not_found',
-  // The message or view that is to change
+  // Existing message or view
   'cant_update_message',
   'edit_window_closed',
   'hash_conflict',
   'message_not_found',
   'not_found',
   'update_failed',
-  // The person, or what they did
+  // Person or their action
   'cannot_dm_bot',
   'exchanged_trigger_id',
   'expired_trigger_id',
@@ -325,12 +318,12 @@ const CODES_UNRELATED_TO_BLOCKS: ReadonlySet<string> = new Set([
   'team_access_not_granted',
   'team_not_found',
   'two_factor_setup_required',
-  // Its metadata
+  // Metadata
   'invalid_metadata_format',
   'invalid_metadata_schema',
   'metadata_must_be_sent_from_app',
   'metadata_too_large',
-  // Slack itself; after some of them it may have been done all the same
+  // Slack itself; the call may still have succeeded
   'accesslimited',
   'fatal_error',
   'internal_error',
@@ -340,8 +333,8 @@ const CODES_UNRELATED_TO_BLOCKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether Slack may have refused a call for the blocks in it: a workspace need not know the newer ones, and nobody knows
- * all codes with which it says so. Every refusal counts that does not clearly mean something else.
+ * Whether a call's blocks may be the reason: workspaces may not support newer ones, and Slack's codes for that aren't
+ * fully known. Every refusal counts unless it clearly means something else.
  */
 export function mayBeBlockError(error: unknown): boolean {
   return (
@@ -352,7 +345,5 @@ export function mayBeBlockError(error: unknown): boolean {
   );
 }
 
-/** For calls whose answer says nothing more than that they were done. */
 export const okResponse = z.object({ ok: z.literal(true) });
-/** For calls that post a message. */
 export const postedResponse = z.object({ ok: z.literal(true), channel: z.string(), ts: z.string() });

@@ -36,9 +36,9 @@ import { formIssueText, policyIssueSentence, policyIssueText } from './policy-is
 import { ruleSentence } from './policy-rule.view.ts';
 import { editDraft, editedRules, pageWith, shownPolicy } from './policy-shown.ts';
 
-/* The forms of the policy: a rule, a YAML file, a policy to start from. All of them change only the draft. */
+/* Policy forms: a rule, a YAML file, a starting policy. All change only the draft. */
 
-/** What a rule's form asks for. What is wrong is found where the rules of a file are read too. */
+/** Validated together with file rules. */
 const declared = z.object({
   rule_name: typedField('Rule name', { placeholder: 'Transfers of the brand', isNeeded: true }),
   tasks: choiceField(
@@ -113,10 +113,9 @@ const FORM: Form<'policy_rule'> = {
   fields: withoutGroups(FIELDS),
 };
 
-/** Used where Slack refuses the pickers. */
+/** Used if Slack refuses the pickers. */
 export const plainRuleForm: Form = { ...FORM, fields: withTypedIds(FIELDS) };
 
-/** What was submitted, as a file would have it. */
 function ruleTextOf({ by_groups, approver_groups, escalate_groups, ...typed }: z.output<typeof declared>) {
   const by = [...typed.by, ...by_groups];
   const approvers = [...typed.approvers, ...approver_groups];
@@ -125,7 +124,6 @@ function ruleTextOf({ by_groups, approver_groups, escalate_groups, ...typed }: z
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined && value.length > 0));
 }
 
-/** The fields of a form that shows a rule. */
 function valuesOfRule(rule: PolicyRule, currency: string): FormValues {
   return {
     ...ruleToText(rule, currency),
@@ -135,7 +133,7 @@ function valuesOfRule(rule: PolicyRule, currency: string): FormValues {
   };
 }
 
-/** The subject of a rule's form: its name and its content at that moment. */
+/** Subject of a rule's form: its name and current content. */
 export function ruleSubject(rule: PolicyRule): string {
   return `${fingerprint(ruleToText(rule, ''))} ${rule.name}`;
 }
@@ -144,7 +142,7 @@ function errorsOf(issues: readonly PolicyIssue[]): FieldErrors {
   return joinErrors(issues.map((issue) => [issue.field ?? 'rule_name', formIssueText(issue)]));
 }
 
-/** The rule of a form, among the other rules of the draft. */
+/** A form's rule, among the draft's other rules. */
 function readRule(
   given: z.output<typeof declared>,
   others: readonly PolicyRule[],
@@ -200,7 +198,7 @@ export const ruleForm = formOfList({
 /** Fields of people and groups. */
 const PEOPLE: ReadonlySet<string> = new Set(['by', 'approvers', 'escalate_to'] satisfies RuleField[]);
 
-/** The values of a rule with people and groups as one text each, for {@link plainRuleForm}. */
+/** People and groups as one text each, for {@link plainRuleForm}. */
 export function plainValues(rule: PolicyRule | undefined, currency: string): FormValues {
   const values = rule === undefined ? {} : ruleToText(rule, currency);
   return Object.fromEntries(
@@ -211,10 +209,9 @@ export function plainValues(rule: PolicyRule | undefined, currency: string): For
   );
 }
 
-/** The longest error that Slack shows at a field, approximately. */
+/** Approximate maximum of Slack's field errors. */
 const ISSUES_LENGTH = 1_900;
 
-/** Replaces all the rules that a form was opened on. */
 async function replaceAll(
   call: SubmissionCall,
   rules: readonly PolicyRule[],
@@ -283,7 +280,6 @@ export const yamlForm: FormFeature<'policy_import'> = {
 
 const groupsOfRole = (role: string) => `${role}_groups`;
 
-/** Who has which role. */
 const rolesForm = (roles: readonly Role[]) =>
   z.object(
     Object.fromEntries(
@@ -306,7 +302,7 @@ function startOf({ subject }: FormOrigin): StartingPoint {
   return startingPoint(STARTING_POINTS.find((name) => name === wanted) ?? 'small_team');
 }
 
-/** The people and groups of each role, or which are missing. */
+/** People and groups per role, or the missing roles. */
 function readRoles(roles: readonly Role[], values: FormValues) {
   const read = readForm(rolesForm(roles), values);
   if ('errors' in read) return read;

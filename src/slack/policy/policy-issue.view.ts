@@ -1,16 +1,13 @@
 import type { PolicyIssue, PolicyIssueCode } from '../../policy/rule-text.ts';
 import type { YamlIssue, YamlIssueCode } from '../../policy/yaml.ts';
 
-/*
- * The sentence for an issue of a policy, which says what to write instead. What was written is quoted as it is:
- * whoever shows the sentence escapes it.
- */
+/* Policy issues, with what to write instead. They quote input verbatim; the caller escapes it. */
 
 interface Parts {
   readonly given: string;
   readonly field: string;
   readonly first: string;
-  /** All that can be written instead, as a list. */
+  /** All valid alternatives, as a list. */
   readonly all: string;
 }
 
@@ -62,9 +59,7 @@ const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: Parts)
   not_yaml: () => 'The YAML can’t be read from here on. Check the indentation, quotes and brackets.',
 };
 
-/**
- * Says what is wrong and what to write instead, for a place that names the rule already, such as a field of a form.
- */
+/** For places that name the rule, such as form fields. */
 export function policyIssueText(issue: PolicyIssue | YamlIssue): string {
   const instead = 'instead' in issue ? issue.instead : [];
   return SENTENCES[issue.code]({
@@ -75,7 +70,7 @@ export function policyIssueText(issue: PolicyIssue | YamlIssue): string {
   });
 }
 
-/** Says where something is wrong, what, and what to write instead. */
+/** Includes the place. */
 export function policyIssueSentence(issue: PolicyIssue | YamlIssue): string {
   const sentence = policyIssueText(issue);
   const places = [
@@ -87,7 +82,7 @@ export function policyIssueSentence(issue: PolicyIssue | YamlIssue): string {
   return where === '' ? sentence : `${where.charAt(0).toUpperCase()}${where.slice(1)}: ${sentence}`;
 }
 
-/** What is wrong, in the words of the form where those of a file do not fit. */
+/** In the form's words if the file's don't fit. */
 export function formIssueText(issue: PolicyIssue): string {
   switch (issue.code) {
     case 'missing':

@@ -15,21 +15,17 @@ import type { RuleField } from '../../policy/rule-text.ts';
 import { displayName } from '../../zones/names.ts';
 import { capitalized, code, count, mentionApprover, quote } from '../kit/blocks.ts';
 
-/*
- * Rules of the policy as sentences: “*Transfers* of `*.rest` asked for by *@marketing* over *€500.00* need *2 of @finance*.”
- */
+/* Rules as sentences: “*Transfers* of `*.rest` asked for by *@marketing* over *€500.00* need *2 of @finance*.” */
 
-/** Groups of tasks, in the singular. */
 const SELECTORS = {
   charge: 'paid tasks',
   risk: 'tasks that can lose a name or take it down',
   all: 'everything',
 } as const;
 
-/** The most entries of a list in a sentence. */
 const SHOWN = 8;
 
-/** The plural noun of a task; a task that this release does not know is shown by its name. */
+/** Plural noun; unknown tasks are shown by name. */
 export function taskNoun(task: string): string {
   const known = ORDER_TASK_NAMES.find((name) => name === task);
   return known === undefined ? code(task) : taskNamed(known).words.plural;
@@ -61,7 +57,7 @@ const UNITS = [
   ['second', 1_000],
 ] as const;
 
-/** A duration in the largest unit that keeps it whole: `2 days`, `36 hours`. */
+/** Largest unit without a fraction: `2 days`, `36 hours`. */
 function lengthText(ms: number): string {
   const [noun, unitMs] = UNITS.find(([, each]) => ms >= each && ms % each === 0) ?? ['second', 1_000];
   return count(Math.ceil(ms / unitMs), noun);
@@ -77,7 +73,7 @@ export function neededText(needed: number, approvers: readonly string[]): string
   return needed === 1 ? `one of ${people}` : `${needed} of ${people}`;
 }
 
-/** Whether the subject of a sentence takes a verb in the singular. */
+/** Whether the sentence needs a singular verb. */
 function isSingular({ tasks }: RuleDescription): boolean {
   return tasks.length === 1 && tasks[0]?.kind !== 'task';
 }
@@ -110,7 +106,7 @@ function waitingText(rule: RuleDescription): string {
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
 }
 
-/** A rule as one sentence, mrkdwn. @param locale how its reader writes amounts */
+/** One sentence, mrkdwn. @param locale for amounts */
 export function ruleSentence(rule: PolicyRule, locale: string): string {
   const described = describeRule(rule);
   const { tasks, names, by, over } = described;
@@ -128,7 +124,7 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
   ].join('');
 }
 
-/** The two rules that stand behind every policy and follow from the settings. */
+/** The two built-in rules that apply with every policy, from the settings. */
 export function implicitSentences({ approvalTasks, approvers, approvalsRequired }: PolicySettings): string[] {
   const listed = joined(approvalTasks.map(taskNoun));
   return present([
@@ -138,7 +134,6 @@ export function implicitSentences({ approvalTasks, approvers, approvalsRequired 
   ]);
 }
 
-/** A rule by its position and name, inside a sentence. */
 export function referenceText(reference: RuleReference): string {
   switch (reference.kind) {
     case 'rule':
@@ -156,7 +151,7 @@ export function referenceText(reference: RuleReference): string {
   }
 }
 
-/** What a file calls the parts of a rule, as people say it. */
+/** Display words for a file's rule fields. */
 const FIELD_WORDS: Readonly<Partial<Record<string, string>>> = {
   rule_name: 'name',
   tasks: 'tasks',
@@ -182,7 +177,6 @@ function valuesText(field: string, values: readonly string[]): string {
   return joined(values.map((value) => (PEOPLE.has(field) ? mentionApprover(value) : code(value))));
 }
 
-/** One difference between two versions, mrkdwn. */
 export function changeLine(change: LoggedChange, rules: readonly PolicyRule[], locale: string): string {
   const name = `“${quote(change.rule, 80)}”`;
   const rule = rules.find((each) => each.name === change.rule);

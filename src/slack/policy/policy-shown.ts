@@ -6,17 +6,14 @@ import { type Interaction, isAdmin } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import { policyMessage, RULES_ON_PAGE } from './policy.view.ts';
 
-/* Shows the policy, and changes its draft. */
+/* Shows the policy and changes its draft. */
 
-/** The part of the policy to show. */
 export interface Shown {
-  /** The number of rules before the page. */
   readonly offset?: number;
-  /** Said first: the outcome of the reader's last action. */
+  /** Outcome of the reader's last action, shown first. */
   readonly note?: string;
 }
 
-/** The policy as one person sees it at this moment. */
 export async function shownPolicy(
   { context, person }: Interaction,
   { offset = 0, note }: Shown = {},
@@ -36,27 +33,25 @@ export async function shownPolicy(
   });
 }
 
-/** Where the page of a rule begins. @param index from 0 */
+/** Offset of the page with a rule. @param index from 0 */
 export function pageWith(index: number): number {
   return Math.floor(Math.max(0, index) / RULES_ON_PAGE) * RULES_ON_PAGE;
 }
 
-/** The rules that a change starts from. */
 export async function editedRules({ context }: Interaction) {
   const [current, draft] = await Promise.all([context.policies.current(), context.policies.draft()]);
   return draftBase(current, draft);
 }
 
-/** A change is given up after this many changes by somebody else in between. */
+/** Gives up after this many concurrent edits. */
 const MAX_ATTEMPTS = 5;
 
-/** The rules after a change, or why the change is no longer possible. */
+/** The edited rules, or why the edit is impossible. */
 export type Edit<Problem> = { readonly rules: readonly PolicyRule[] } | { readonly problem: Problem };
 
 /**
- * Changes the draft, or begins one. If somebody else changes it in between, their change is kept and this
- * one is applied to it.
- * @returns why it could not be made; undefined when it is saved
+ * Edits or creates the draft. Concurrent edits are kept, and this one is applied on top.
+ * @returns the problem; undefined once saved
  */
 export async function editDraft<Problem>(
   call: Interaction,

@@ -31,19 +31,19 @@ import {
   trialMessage,
 } from './policy-trial.view.ts';
 
-/* Tries a policy before it is published: with one line, or with past orders. */
+/* Tries an unpublished policy on one line or on past orders. */
 
 const DEFAULT_DAYS = 90;
 const MAX_DAYS = 365;
-/** The number of orders that one replay holds in memory. If there are more, the newest are used. */
+/** Orders held in memory per replay. Beyond that, the newest are used. */
 const MAX_PAST_ORDERS = 20_000;
 
 type ReadLine = { readonly order: FactOrder<OrderTaskName> } | { readonly problem: string };
 
-/** An id, or a mention of a person as Slack sends it. */
+/** An id, or a mention as Slack sends it. */
 const PERSON = /^(?:<@)?([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/;
 
-/** Reads the text after `policy test`. */
+/** Text after `policy test`. */
 function readTrialLine(words: readonly string[], asker: string): ReadLine {
   const [first = '', ...rest] = words[0] === '/domain' ? words.slice(1) : words;
   const task = ORDER_TASK_NAMES.find((name) => name === first.toLowerCase());
@@ -65,7 +65,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   const hasPeriod = task === 'renew' && last !== undefined && /^\d{1,2}$/.test(last);
   const given = hasPeriod ? words.slice(0, -1) : task === 'renew' ? words : words.slice(0, 1);
   const input = task === 'renew' ? { period: hasPeriod ? Number(last) : 1 } : {};
-  // What it would go out with is not part of the line.
+  // The line has no account.
   const asked = { task, input, requesterId, usesTeamAccount: false };
   const { zoneTask, nameField, namesIn } = taskNamed(task);
   if (zoneTask === undefined) {
@@ -84,7 +84,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   return { order: factOrderOf({ ...asked, names: [...new Set(names)] }) };
 }
 
-/** The policy in force with the rules of a draft. A draft that takes effect is signed. */
+/** The policy in force with a draft's rules. A published draft is signed. */
 function inForceWith(inForce: PolicyInForce, published: Policy, rules: Policy['rules']): PolicyInForce {
   return { ...inForce, signsSettings: false, version: published.version + 1, rules };
 }

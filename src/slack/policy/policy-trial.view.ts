@@ -31,26 +31,24 @@ import { costFact } from '../money/price.view.ts';
 import { itemName } from '../orders/order.view.ts';
 import { neededText, referenceText, taskNoun } from './policy-rule.view.ts';
 
-/* What a policy would decide: for one line, and for past orders. */
+/* A policy's decisions on one line and on past orders. */
 
-/** A line that was tried. */
 export interface TriedLine {
   readonly task: OrderTaskName;
   readonly names: readonly string[];
   readonly requester: string;
-  /** The draft was tried, not the version in force. */
+  /** Tried the draft, not the version in force. */
   readonly isDraft: boolean;
   readonly version: number;
-  /** What it costs, which rules about amounts go by; undefined for a task without a price. */
+  /** Cost for rules on amounts; undefined for a task without a price. */
   readonly cost: OrderCost | undefined;
-  /** Why no signed policy counts; undefined while one does, or no key is in use. */
+  /** Why no signed policy is in force; undefined: one is, or no key is used. */
   readonly notice?: string | undefined;
 }
 
-/** The most names whose reasons are shown. */
 const SHOWN_NAMES = 5;
 const SHOWN_UNKNOWNS = 2;
-/** The most rules that did not decide, with reasons: for an only name, and for each of several. */
+/** Most skipped rules shown: for a single name, and for each of several. */
 const MAX_REASONS = 40;
 const MAX_REASONS_OF_SEVERAL = 3;
 const SHOWN_ORDERS = 12;
@@ -62,7 +60,6 @@ const MISFITS: Readonly<Record<Condition, string>> = {
   names: 'is for other names',
 };
 
-/** What an order needs, in a few words. */
 function demandText({ outcome, requirements, refusedBy }: Requirements): string {
   switch (outcome) {
     case 'free':
@@ -98,7 +95,7 @@ function skippedText({ rule, because, unknowns }: SkippedRule): string {
   return `• ${capitalized(referenceText(rule))}, ${why}.`;
 }
 
-/** The rule that decides comes first, because it was asked for and must not be cut. */
+/** The deciding rule comes first, so it isn't cut. */
 function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean): string[] {
   const shown = skipped.slice(0, isOnly ? MAX_REASONS : MAX_REASONS_OF_SEVERAL);
   const left = skipped.length - shown.length;
@@ -117,7 +114,7 @@ function subject({ task, names }: TriedLine): string {
   return `${capitalized(taskNoun(task))} of ${names.length === 0 ? 'no name' : what}`;
 }
 
-/** Which rule decides a line and why each earlier one did not. */
+/** The deciding rule of a line, and why earlier ones didn't apply. */
 export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Evaluation): Message {
   const by = tried.isDraft
     ? 'By the *draft*, not in force'
@@ -140,7 +137,6 @@ export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Eval
   ]);
 }
 
-/** A past order, as far as a replay shows it. */
 export interface ReplayedLine {
   readonly changed: ReplayedOrder;
   /** Plain text. */
@@ -155,17 +151,16 @@ const CHANGES: Readonly<Record<ReplayChange, string>> = {
   other: 'other people',
 };
 
-/** What a replay counted. */
 export interface ShownReplay {
   readonly days: number;
   readonly replay: Replay;
   readonly changed: readonly ReplayedLine[];
-  /** There were more orders than those that were replayed. */
+  /** Only the newest orders were replayed. */
   readonly isCut: boolean;
   readonly notice?: string | undefined;
 }
 
-/** What past orders would have needed under the draft. */
+/** Requirements of past orders under the draft. */
 export function replayMessage({ days, replay, changed, isCut, notice }: ShownReplay): Message {
   const { total, unchanged, counts } = replay;
   const parts = present([
@@ -197,7 +192,7 @@ export function replayMessage({ days, replay, changed, isCut, notice }: ShownRep
   ]);
 }
 
-/** Whether a message leaves orders out, so that a file is needed. */
+/** Whether the message omits orders, so a file is needed. */
 export function needsFile(changed: readonly ReplayedLine[]): boolean {
   return changed.length > SHOWN_ORDERS;
 }
@@ -212,7 +207,7 @@ export const REPLAY_COLUMNS = [
   'draft',
 ] as const;
 
-/** A past order as cells in the order of {@link REPLAY_COLUMNS}. */
+/** In the order of {@link REPLAY_COLUMNS}. */
 export function replayCells({ changed, title, requester, askedAt }: ReplayedLine): string[] {
   return [
     changed.orderId,
@@ -233,7 +228,6 @@ function demandCell({ outcome, requirements }: Requirements): string {
 
 const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by @anna`';
 
-/** Why a line cannot be tried. */
 export const TRIAL = {
   noTask: (given: string, near: string | undefined) => {
     const meant = near === undefined ? '' : ` Did you mean ${code(near)}?`;
@@ -247,7 +241,6 @@ export const TRIAL = {
   noName: `Give a name too, ${EXAMPLE}.`,
 } as const;
 
-/** What is said before a replay, or instead of one. */
 export const REPLAY = {
   forAdmins:
     'A replay lists other people’s orders, so only admins can see it. Ask a workspace admin or owner.',

@@ -21,7 +21,7 @@ import { plainRuleForm, plainValues, ruleForm, ruleSubject, startForm, yamlForm 
 import { editDraft, editedRules, pageWith, shownPolicy } from './policy-shown.ts';
 import { runReplay, runTrial } from './policy-trial.ts';
 
-/* Who decides what: everybody sees it, admins change a draft, and two of them publish it. */
+/* The policy: everyone sees it, admins edit a draft, two of them publish it. */
 
 async function runPolicy(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;
@@ -37,7 +37,7 @@ async function runPolicy(call: CommandCall): Promise<void> {
   }
 }
 
-/** The form of a rule, with text fields where Slack refuses its pickers. */
+/** Falls back to text fields if Slack refuses the pickers. */
 async function openRule(call: ActionCall, name: string | undefined): Promise<void> {
   const { rules } = await editedRules(call);
   const rule = rules.find((each) => each.name === name);

@@ -35,39 +35,33 @@ import { askedText } from '../proposals/admin-proposal.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.ts';
 
-/* The policy as people read it: the version in force, the draft with its buttons, and what publishing asks for. */
+/* Policy texts: the version in force, the draft with buttons, and publishing. */
 
-/** Rules on one page. Each takes two blocks. */
+/** Rules per page: each takes two blocks. */
 export const RULES_ON_PAGE = 10;
-/** The longest sentence of one rule, and the longest list without buttons, so that everything fits into a message. */
+/** Longest rule sentence and longest list without buttons, so the message fits. */
 const SENTENCE = 600;
 const LIST = 4_000;
 
-/** What `/domain policy` shows. */
 export interface ShownPolicy {
   /** Undefined before the first version. */
   readonly published: PublishedPolicy | undefined;
   readonly draft: PolicyDraft | undefined;
   readonly settings: PolicySettings;
   readonly reader: { readonly userId: string; readonly isAdmin: boolean; readonly locale: string };
-  /** Why no signed policy counts; undefined while one does, or no key is in use. */
+  /** Why no signed policy is in force; undefined: one is, or no key is used. */
   readonly notice?: string | undefined;
-  /** From 0. */
-  /** The number of rules before the page. */
   readonly offset: number;
-  /** Said first: the outcome of the reader's last action. */
+  /** Outcome of the reader's last action, shown first. */
   readonly note?: string | undefined;
 }
 
-/**
- * The value of a button about a rule: its position and its name, so that a click on an outdated list moves no other
- * rule.
- */
+/** Button value: position and name, so a click on an outdated list can't move another rule. */
 function ruleValue(position: number, name: string): string {
   return `${position} ${name}`;
 }
 
-/** The inverse of {@link ruleValue}. */
+/** Inverse of {@link ruleValue}. */
 export function readRuleValue(value: string): { readonly position: number; readonly name: string } {
   const [, position = '0', name = value] = /^(\d+) (.*)$/s.exec(value) ?? [];
   return { position: Number(position), name };
@@ -80,7 +74,7 @@ const START_LABELS: Readonly<Record<StartingPointName, string>> = {
   regulated: 'Regulated',
 };
 
-/** The policy in force and, for admins, the draft with its buttons. */
+/** The policy in force and, for admins, the draft with buttons. */
 export function policyMessage(shown: ShownPolicy): Message {
   const { published, draft, settings, reader } = shown;
   const inForce = published?.rules ?? [];
@@ -129,7 +123,6 @@ function numbered(rules: readonly PolicyRule[], locale: string): AnyBlock[] {
   return lines(left === 0 ? fitting : [...fitting, `… and ${count(left, 'more rule')} in the YAML file.`]);
 }
 
-/** A page of rules, each with its buttons. */
 function ruleRows(rules: readonly PolicyRule[], shown: ShownPolicy): AnyBlock[] {
   const page = pageOf(rules, shown.offset, RULES_ON_PAGE);
   return page.shown.flatMap((rule, index): AnyBlock[] => {
@@ -200,7 +193,7 @@ function confirmButton(revision: string): Button {
   return button('policy_confirm', 'Confirm', revision, { style: 'primary' });
 }
 
-/** A menu of policies to start from. Choosing one opens a form. */
+/** Choosing a starting policy opens a form. */
 function startMenu(): AnyBlock {
   return menu(
     'policy_starts',
@@ -219,7 +212,6 @@ function readerButtons({ published, draft }: ShownPolicy): AnyBlock[] {
   ]);
 }
 
-/** The differences from the version in force, one line each. */
 function differenceLines(
   before: readonly PolicyRule[],
   after: readonly PolicyRule[],
@@ -264,7 +256,7 @@ export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView
   };
 }
 
-/** What the publisher is told. */
+/** Reply to the publisher. */
 export function publishedMessage(
   { before, rules }: ProposalOf<'policy'>['payload'],
   locale: string,
@@ -277,7 +269,7 @@ export function publishedMessage(
   ]);
 }
 
-/** Said above the policy, of what was just done to its draft. */
+/** Shown above the policy after an edit of its draft. */
 export const NOTES = {
   noRule: ':information_source: This rule is gone. Here’s the current draft.',
   stale:
@@ -299,7 +291,6 @@ export function savedNote(position: number): string {
   return `:white_check_mark: Saved to the draft, as rule ${position}.`;
 }
 
-/** Why a draft was not confirmed. */
 export const NOT_PUBLISHED =
   'The draft isn’t the published one anymore: someone changed, discarded or confirmed it. Nothing was done. See `/domain policy`; a changed draft has to be published again.';
 
@@ -307,7 +298,6 @@ export function unknownWordText(word: string): string {
   return `Unknown: ${code(`/domain policy ${word}`)}. \`/domain policy\` shows who approves what, \`/domain policy test renew cafe.rest 2\` tests a line, \`/domain policy replay 90\` tests the draft on past orders.`;
 }
 
-/** What is said in the forms of the draft. */
 export const DRAFT = {
   ruleGone:
     'Someone changed or removed this rule since you opened it, so nothing was saved. Close this and check the rule again: /domain policy.',
@@ -321,7 +311,7 @@ export const DRAFT = {
   tooLong: 'The current text is too long for the field below. Attach a file to replace it.',
 } as const;
 
-/** A policy to start from, in the form that fills its roles. */
+/** A starting policy, in the form that fills its roles. */
 export function startIntro({ name, rules }: StartingPoint, replacesRules: boolean): KnownBlock[] {
   const replaced = replacesRules ? ' It replaces the draft’s rules.' : '';
   return [

@@ -50,22 +50,22 @@ import {
   XML_OUT_OF_REACH,
 } from './prereg.view.ts';
 
-/* Preregistrations: a person searches with their own account, and only they see the result. */
+/* Preregistrations: people search with their own account and only they see the result. */
 
 const PAGE = 20;
-/** Rows of a table in Slack. */
+/** Rows of a Slack table. */
 const MAX_LIMIT = 100;
-/** A search only reads, so its timeout is shorter than that of an order. */
+/** Searches only read, so their timeout is shorter than an order's. */
 const SEARCH_MS = 20_000;
-/** A view has to be opened within 3 seconds of the click. */
+/** A view has to open within 3 seconds of the click. */
 const OPEN_MS = 2_300;
 
 const BOTH: AvailableInterfaces = { json: true, xml: true };
 
-/** Fields of a record that only the XML interface returns, when they are asked for, under its names. */
+/** Record fields only XML returns, on request, with XML names. */
 const XML_KEYS = ['ownerc', 'zonec'] as const;
 
-/** Keys to sort by: the single values that a record has by default. The document lists none. */
+/** Sort keys: a record's default single values. The document lists none. */
 const ORDER_KEYS = [
   ...['name', 'created', 'updated', 'status', 'phase', 'period', 'order_reference'],
   ...['recommended', 'confirmed'],
@@ -74,7 +74,7 @@ const ORDER_KEYS = [
 const keyName = z.string().regex(/^[A-Za-z][\w.]{0,59}$/);
 const filterValue = z.string().min(1).max(253);
 
-/** The value of a paging button: the search, with another offset. It only reads. */
+/** Paging button value: the search with another offset. Read-only. */
 const query = z.object({
   filters: z.partialRecord(z.enum(PREREG_FILTERS), filterValue),
   operator: z.enum(['EQUAL', 'like']).optional(),
@@ -85,7 +85,7 @@ const query = z.object({
   limit: z.int().positive().max(MAX_LIMIT),
 });
 
-/** A part of a search that only one interface documents, and its field. */
+/** A search feature only one interface documents, and its field. */
 const tie = (field: string, what: SearchTie) => ({ field, what });
 
 function tiesOf({ operator, order, keys }: PreregQuery) {
@@ -103,10 +103,9 @@ function tiesOf({ operator, order, keys }: PreregQuery) {
 const WILDCARD = /[%*]/;
 const PART = /^[\p{L}\p{M}\p{Nd}%*-]{1,63}$/u;
 const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d)?)?$/;
-/** A moment with a UTC offset, as the service writes moments over JSON. */
+/** Time with a UTC offset, in the service's JSON format. */
 const WITH_OFFSET = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
-/** A label as it is sent. */
 function labelOf(text: string): string | undefined {
   if (!PART.test(text)) return undefined;
   if (WILDCARD.test(text)) return text.toLowerCase();
@@ -114,13 +113,13 @@ function labelOf(text: string): string | undefined {
   return host.ok ? host.value.ascii.slice(0, -'.example'.length) : undefined;
 }
 
-/** The labels of an ending. People type it with a dot in front. */
+/** Labels of a TLD, typed with a leading dot. */
 function endingOf(text: string): string | undefined {
   const labels = text.replace(/^\./, '').replace(/\.$/, '').split('.').map(labelOf);
   return labels.includes(undefined) ? undefined : labels.join('.');
 }
 
-/** A moment, or the day alone. With a UTC offset it is sent as it was typed. */
+/** Time or day. With a UTC offset it is sent as typed. */
 function momentOf(text: string): string | undefined {
   if (WITH_OFFSET.test(text)) return text;
   const [, day, time, seconds = ':00'] = MOMENT.exec(text) ?? [];
@@ -128,7 +127,7 @@ function momentOf(text: string): string | undefined {
   return WILDCARD.test(text) && /^[\d :T%*-]{1,40}$/.test(text) ? text : undefined;
 }
 
-/** The value of a filter as it is sent. @param issue said of a text that {@link read} cannot read */
+/** A filter's wire value. @param issue error if {@link read} fails */
 function filterSchema(read: (text: string) => string | undefined, issue: string) {
   return z.string().transform((text, context) => {
     const value = read(text);
@@ -138,7 +137,7 @@ function filterSchema(read: (text: string) => string | undefined, issue: string)
   });
 }
 
-/** XML for what it alone documents, and where the account does not reach JSON, unless JSON alone documents it. */
+/** XML for its own features, or if the account lacks JSON, unless only JSON documents the search. */
 function interfaceFor(wanted: PreregQuery, reach: AvailableInterfaces): Interface {
   const { json, xml } = tiesOf(wanted);
   return xml.length > 0 || (!reach.json && json.length === 0) ? 'xml' : 'json';
@@ -146,7 +145,7 @@ function interfaceFor(wanted: PreregQuery, reach: AvailableInterfaces): Interfac
 
 type ReadQuery = { readonly query: PreregQuery } | { readonly errors: FieldErrors };
 
-/** What is wrong with a search as a whole: whether one interface can carry it out. */
+/** Whether one interface supports the whole search. */
 function tieErrors(typed: PreregQuery, reach: AvailableInterfaces): FieldErrors {
   const errors: Record<string, string> = {};
   const ties = tiesOf(typed);
@@ -180,7 +179,7 @@ interface Searcher {
   readonly reach: AvailableInterfaces;
 }
 
-/** The interfaces of the person's active account; undefined when none is linked. */
+/** Interfaces of the person's active account; undefined if not linked. */
 async function searcherOf(call: Interaction): Promise<Searcher | undefined> {
   const account = await call.account();
   const client = account === undefined ? undefined : await call.context.accounts.clientFor(account.id);
@@ -207,7 +206,7 @@ async function ask(
     }),
     ...(order === undefined ? {} : { order: { key: order, mode: 'asc' as const } }),
   };
-  // The document shows no place for it in XML.
+  // XML documents no field for it.
   const ctid = via === 'json' ? randomUUID() : undefined;
   const { output } = await client.run(preregSearch, input, {
     ctid,
@@ -223,7 +222,6 @@ function isCount(text: string): boolean {
   return /^\d{1,15}$/.test(text);
 }
 
-/** Searches and renders the page, or explains why there is none. */
 async function search(call: Interaction, wanted: PreregQuery): Promise<Message> {
   const searcher = await searcherOf(call);
   if (searcher === undefined) return NOT_LINKED;
@@ -264,7 +262,7 @@ function readButton(value: string): PreregQuery | undefined {
   }
 }
 
-/** Shows all records of a name in full. They are looked up again, because a button carries no content. */
+/** Full records of a name. Looked up again, because a button carries no content. */
 async function openRecord(call: ActionCall): Promise<void> {
   const clickedAt = performance.now();
   const name = call.value;
@@ -303,7 +301,7 @@ const moment = (label: string) =>
 
 const ending = filterSchema(endingOf, 'Enter only the ending, such as rest.');
 
-/** What a search asks for, with the options that one interface has (service API, section "Preregistration search"). */
+/** Search fields, with one interface's options (service API, section "Preregistration search"). */
 const searchFields = ({ json, xml }: AvailableInterfaces) =>
   z.object({
     sld: field(
@@ -395,13 +393,12 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
   });
 
 const SEARCH = searchFields(BOTH);
-/** Fields that only the XML interface has. */
 const XML_FIELDS: ReadonlySet<string> = new Set(['order', 'order_mode', 'key']);
 
 const fieldsFor = (reach: AvailableInterfaces) =>
   fieldsOf(searchFields(reach)).filter(({ name }) => reach.xml || !XML_FIELDS.has(name));
 
-/** A search as it was typed, without the fields that cannot be read, and what is wrong with those. */
+/** A typed search without unreadable fields, and their errors. */
 function typedQuery(values: FormValues): { readonly typed: PreregQuery; readonly errors: FieldErrors } {
   const read = readForm(SEARCH, values);
   if ('errors' in read) {
@@ -433,7 +430,7 @@ const EVERYBODYS = { children: ['true'] };
 
 const preregForm: FormFeature<'prereg'> = {
   form: { name: 'prereg', title: 'Find preregistrations', submit: 'Search', fields: fieldsFor(BOTH) },
-  // A search is no order, so it never goes out with the team’s account.
+  // A search is no order, so it never uses the team's account.
   refusal: async (call) => ((await call.account()) === undefined ? NOT_LINKED : undefined),
 
   async render(call, _origin, values) {

@@ -28,19 +28,18 @@ import {
 import { factsOf, isMoment } from '../orders/answer.view.ts';
 import { requestIssueText } from '../orders/request-issue.view.ts';
 
-/* The results of a search for preregistrations: a table, and one record in full. */
+/* Preregistration search results: a table, and full records. */
 
-/** Data that a search adds to the records on request. Service API, section "Preregistration search". */
+/** Optional record data (service API, section "Preregistration search"). */
 export const PREREG_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
 
-/** A key by which a search filters. */
 export type PreregFilter = (typeof PREREG_FILTERS)[number];
 
-/** A search, and the record with which its page begins. */
+/** A search and its offset. */
 export interface PreregQuery {
   readonly filters: Readonly<Partial<Record<PreregFilter, string | undefined>>>;
   readonly operator?: 'EQUAL' | 'like' | undefined;
-  /** The key to sort by. The document shows only ascending order. */
+  /** Sort key. Only ascending order is documented. */
   readonly order?: string | undefined;
   readonly children: boolean;
   readonly keys: readonly string[];
@@ -72,21 +71,21 @@ const LABELS: Readonly<Record<string, string>> = {
   nsentry: 'Nameserver entries',
 };
 
-/** A field of a record as people read it; one that is not documented has its own name. */
+/** Undocumented fields are labeled by name. */
 export function fieldLabel(field: string): string {
   return LABELS[field] ?? field;
 }
 
-/** The columns that the service returns by default, in the sequence in which people read them. */
+/** The service's default columns, in reading order. */
 const DEFAULT_COLUMNS = [
   ...['name', 'status', 'phase', 'period', 'owner', 'created', 'updated', 'updater', 'order_reference'],
   ...['adminc', 'techc', 'nserver', 'confirmation', 'phase_period', 'recommended', 'confirmed'],
 ] as const;
 
-/** A table of Slack's has no more columns than this. */
+/** Slack's limit of table columns. */
 const MAX_COLUMNS = 20;
 
-/** The ways in which the service writes that something is so. */
+/** The service's spellings of booleans. */
 const FLAGS: ReadonlyMap<string, string> = new Map([
   ['true', 'yes'],
   ['1', 'yes'],
@@ -97,7 +96,6 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
 const NAMESERVER_MEMBER = /^(?:\d+\.?)?(?:name)?$/;
 const CONTACT_MEMBER = /^(?:id)?$/;
 
-/** A record's value of a column, as text. */
 function cellOf(record: Preregistration, column: string): string {
   const value = spellingsOf(column)
     .map((name) => record[name])
@@ -129,12 +127,12 @@ function cellOf(record: Preregistration, column: string): string {
   }
 }
 
-/** `tmch_mark` and `tmchMark`: the interfaces spell names differently. */
+/** `tmch_mark` and `tmchMark`: the interfaces differ in spelling. */
 function spellingsOf(name: string): readonly string[] {
   return [name, name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
 }
 
-/** Objects of a record, with the names of the members that its columns and phases show. The others stand by themselves. */
+/** Record objects, with the members that columns and phases show. The rest is shown separately. */
 const OBJECTS = [
   { label: 'Nameservers', names: ['nameServers'], documented: NAMESERVER_MEMBER },
   ...(['ownerc', 'adminc', 'techc', 'zonec'] as const).map((name) => ({
@@ -152,8 +150,8 @@ const OBJECTS = [
 const LOCAL_MOMENT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d)?$/;
 
 /**
- * A moment of the service in a cell, which has no reader's time zone; any other text as it is. Over XML the zone of a moment is
- * not documented, so none is said.
+ * A service time as plain cell text, without the reader's time zone; other text unchanged. XML times have no
+ * documented zone, so none is shown.
  */
 function momentCell(text: string): string {
   const [, localDay, clock] = LOCAL_MOMENT.exec(text) ?? [];
@@ -163,12 +161,12 @@ function momentCell(text: string): string {
   return text.length === 'YYYY-MM-DD'.length ? day(at) : `${day(at)}, ${at.toISOString().slice(11, 16)} UTC`;
 }
 
-/** A state or a phase as a person would write it: `ON_HOLD` is `on hold`. The document does not list them. */
+/** `ON_HOLD` becomes `on hold`. The document doesn't list the values. */
 function stateCell(text: string): string {
   return /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)*$/.test(text) ? text.toLowerCase().replaceAll('_', ' ') : text;
 }
 
-/** The values of some data whose names are like this. What is no object has no name. */
+/** Values with matching names. Non-objects have no name. */
 function partsOf(data: unknown, wanted: RegExp): string[] {
   return factsOf(data).flatMap(([name, value]) => (wanted.test(name) ? [value] : []));
 }
@@ -179,7 +177,7 @@ function configOf({ preregConfig }: Preregistration, name: string): string | und
 
 type Phase = 'confirmation' | 'period';
 
-/** The begin and end of a phase, as the service writes moments; undefined where it tells neither. */
+/** Start and end of a phase in the service's format; undefined without either. */
 function phaseOf(record: Preregistration, phase: Phase) {
   const start = configOf(record, `${phase}_start`);
   const end = configOf(record, `${phase}_end`);
@@ -191,7 +189,7 @@ function spanOf(record: Preregistration, phase: Phase): string {
   return told === undefined ? '' : `${momentCell(told.start ?? '?')} – ${momentCell(told.end ?? '?')}`;
 }
 
-/** One page of a search's results, with buttons to the pages beside it and to full records. */
+/** One page of results, with buttons for paging and full records. */
 export function preregPage(query: PreregQuery, found: Preregistrations, via: Interface): Message {
   const { records, summary } = found;
   const what = `preregistrations${formatQuery(query)}`;
@@ -223,7 +221,7 @@ export function preregPage(query: PreregQuery, found: Preregistrations, via: Int
   ]);
 }
 
-/** The columns that were asked for and have content, as many as a table takes. The name comes first. */
+/** Requested columns with content, as many as a table takes, name first. */
 function columnsOf(
   records: readonly Preregistration[],
   keys: readonly string[],
@@ -243,7 +241,7 @@ function columnsOf(
   return { columns, left: asked.filter((column) => !columns.includes(column)) };
 }
 
-/** What else a search looks for, inside a sentence. */
+/** Other search criteria, inside a sentence. */
 const SEARCHED: Readonly<Record<string, string>> = {
   'prereg_config.confirmation_start': 'whose confirmation starts on',
   'prereg_config.confirmation_end': 'whose confirmation ends on',
@@ -267,7 +265,7 @@ function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery):
   return `${name}${more.length === 0 ? '' : `, ${more.join(', ')}`}`;
 }
 
-/** What the operator means on the interface that was used. */
+/** The operator's meaning on the used interface. */
 function meaningOf({ filters }: PreregQuery, via: Interface): string {
   const over = `Searched over the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
   if (Object.keys(filters).length === 0) return `${over}, without a filter.`;
@@ -288,10 +286,10 @@ function pageButtons(query: PreregQuery, { records, summary }: Preregistrations)
   ]);
 }
 
-/** The longest value of an option. */
+/** Longest option value. */
 const MAX_OPTION = 150;
 
-/** A button for a single record, a menu for several. The record is found again by its name. */
+/** A button for one record, a menu for several. Records are found again by name. */
 function openMenu(records: readonly Preregistration[]): AnyBlock[] {
   const names = [...new Set(records.map(({ name }) => formatData(name)))].filter(
     (name) => name !== '' && name.length <= MAX_OPTION,
@@ -313,10 +311,9 @@ function openMenu(records: readonly Preregistration[]): AnyBlock[] {
   ];
 }
 
-/** The most records that a view shows in full. One name hardly has more. */
+/** Most full records in a view. One name hardly has more. */
 const MAX_RECORDS = 8;
 
-/** All records of one name, in full. */
 export function preregRecords(
   name: string,
   records: readonly Preregistration[],
@@ -369,10 +366,7 @@ function phaseLine(label: string, record: Preregistration, phase: Phase, now: Da
   return `*${label}*: from ${told(start)} until ${told(end)}${formatEnd(end, now)}`;
 }
 
-/**
- * How far away an end is, in days. Hours are left out, because the time zone of a moment over XML is not
- * documented.
- */
+/** Days until an end. No hours, because XML times have no documented zone. */
 function formatEnd(end: string | undefined, now: Date): string {
   const at =
     end === undefined
@@ -388,7 +382,7 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-/** Data whose structure is not documented: its values with their names. */
+/** Undocumented data: values with their names. */
 function formatData(value: unknown): string {
   if (!isGiven(value)) return '';
   if (typeof value !== 'object') return String(value);
@@ -397,7 +391,6 @@ function formatData(value: unknown): string {
     .join(', ');
 }
 
-/** Why a search found nothing out. */
 export function searchFailed(error: ServiceError): Message {
   return textMessage(failureText(error));
 }
@@ -427,7 +420,7 @@ function failureText(error: ServiceError): string {
   }
 }
 
-/** What only one interface documents of a search. */
+/** Search features only one interface documents. */
 export type SearchTie =
   | { readonly code: 'equal' | 'like' | 'order' }
   | { readonly code: 'key'; readonly key: string };
@@ -455,7 +448,7 @@ export const NO_WILDCARDS =
 export const NO_OFFSET =
   'This search uses XML, where times are documented without a UTC offset: 2027-03-01 12:00:00.';
 
-/** The same for a name on a line. */
+/** For a name on a line. */
 export function noWildcardsText(reachesXml: boolean): string {
   const advice = reachesXml
     ? 'Enter the full name, or open the form with `/domain prereg` and choose like.'
@@ -469,5 +462,4 @@ export const LIST_OVER = 'These pages are no longer available. Search again with
 export const preregGoneText = (name: string) =>
   `${code(name)} has no preregistration anymore. Search again with \`/domain prereg\`.`;
 
-/** What only the XML interface has for a search. */
 export const XML_HAS = 'Searches with like, an order or further keys';

@@ -18,10 +18,10 @@ import { zoneIssueText } from '../names/zone-issue.view.ts';
  */
 
 const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
-/** Presets on one page, each with its buttons. */
+/** Presets per page, each with buttons. */
 export const PRESETS_SHOWN = 15;
 
-/** The list of presets, with buttons for those who may change them. */
+/** Buttons are for people who may change them. */
 export function presetList(page: Page<Preset>, mayEdit: boolean): Message {
   const add = button('preset_add', 'Add a preset…', 'new', { style: 'primary' });
   const text =
@@ -56,7 +56,7 @@ function buttonsOf({ id, name }: Preset) {
   ];
 }
 
-/** What is wrong with a field of a preset; plain text. */
+/** Plain text. */
 export function presetIssueText(issue: PresetIssue): string {
   switch (issue) {
     case 'no_name':

@@ -46,8 +46,8 @@ import {
 } from './preset.view.ts';
 
 /*
- * Named sets of contacts and nameservers. Everybody uses them, but only approvers and admins change them, because a
- * preset decides which contacts and nameservers a name gets.
+ * Named sets of contacts and nameservers. Everyone uses them; only approvers and admins change them, because they
+ * decide a name's contacts and nameservers.
  */
 
 const contact = (label: string) => typedField(label, { kind: 'number' });
@@ -60,7 +60,6 @@ const CONTENT: Readonly<Record<PresetKind, z.ZodRawShape>> = {
   nameservers: { nameServers: field({ ...NAMESERVERS, isNeeded: true }, TYPED_LINES) },
 };
 
-/** What a preset's form asks for. What is wrong is found where presets are read. */
 const declaredFor = (kind: PresetKind) =>
   z.object({
     preset_name: typedField('Name', { placeholder: 'Our DNS', isNeeded: true }, TYPED_OR_EMPTY),
@@ -71,9 +70,7 @@ const declaredFor = (kind: PresetKind) =>
     ...CONTENT[kind],
   });
 
-/**
- * Whether a person is an admin or an approver. Only they may change what the need for approval depends on.
- */
+/** Only admins and approvers may change what approval depends on. */
 async function mayDecide({ context, person }: Interaction): Promise<boolean> {
   if (isAdmin(context, person)) return true;
   return (await waitingFor(context.orders, person.id, [])).isApprover;
@@ -107,7 +104,7 @@ async function save(
   edited: Preset | undefined,
 ): Promise<Submitted> {
   const { values, context, person } = call;
-  // Whoever was an approver when the form opened may not be one any more.
+  // Approvers may have changed since the form opened.
   if (!(await mayDecide(call))) return { errors: { preset_name: PRESETS_NOT_YOURS } };
   const kind = kindOf(values) ?? 'contacts';
   const content: Readonly<Record<string, unknown>> = typed;
@@ -151,8 +148,8 @@ async function deletePreset(call: ActionCall): Promise<void> {
 }
 
 /**
- * Fills the open form's fields from a preset. Slack keeps the value of an input whose ids stay the same, whatever the
- * new view says, so the view is first shown without those inputs.
+ * Fills the open form from a preset. Slack keeps the value of an input with the same ids, so the view is first shown
+ * without those inputs.
  */
 async function fillFromPreset(call: ActionCall): Promise<void> {
   const { view } = call;

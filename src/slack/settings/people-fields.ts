@@ -6,37 +6,36 @@ import { type Field, type FormValues, linesIn } from '../kit/form.ts';
 import { SlackApiError } from '../outbound/web.ts';
 
 /*
- * Fields of forms whose values are people and user groups. Slack has no picker of user groups, so a menu of them stands
- * behind a picker of people; both together are one value.
+ * Form fields for people and user groups. Slack has no group picker, so a group menu follows the people picker;
+ * together they are one value.
  */
 
-/** Slack's markup of a person, group or channel, as it is pasted. */
+/** Slack's markup of a person, group or channel, as pasted. */
 const MARKUP = /<(?:@|#|!subteam\^)([A-Z0-9]+)(?:\|[^>]*)?>/g;
 
-/** A text in which pasted mentions became ids. */
 export function withoutMarkup(text: string): string {
   return text.replace(MARKUP, ' $1 ').trim();
 }
 
-/** Items with blanks, commas or semicolons between them. */
+/** Separated by spaces, commas or semicolons. */
 export function itemsIn(text: string): string[] {
   return withoutMarkup(text)
     .split(/[\s,;]+/)
     .filter((item) => item !== '');
 }
 
-/** Ids and other items that were picked, or typed in one field. */
+/** Picked or typed ids and other items. */
 export const ITEMS = z
   .array(z.string())
   .default([])
   .transform((lines) => lines.flatMap(itemsIn));
 
-/** Ids as the values of a picker of people and of the menu of groups behind it. */
+/** Ids as values of the people picker and the group menu after it. */
 export function peopleValues(people: string, groups: string, ids: readonly string[]): FormValues {
   return { [people]: ids.filter((id) => !isGroup(id)), [groups]: ids.filter(isGroup) };
 }
 
-/** The fields without pickers, where Slack refuses them, for example for a person whom it no longer knows. */
+/** Text fields instead of pickers, if Slack refuses them, such as for an unknown person. */
 export function withTypedIds(fields: readonly Field[]): Field[] {
   return withoutGroups(fields).map((field) =>
     field.kind === 'people'
@@ -45,15 +44,15 @@ export function withTypedIds(fields: readonly Field[]): Field[] {
   );
 }
 
-/** The fields as long as the workspace's groups are not known: Slack refuses a menu without options. */
+/** For unknown groups: Slack refuses a menu without options. */
 export function withoutGroups(fields: readonly Field[]): Field[] {
   return fields.filter(({ kind }) => kind !== 'groups');
 }
 
-/** Opening a view cannot wait long for Slack's groups. */
+/** Opening a view can't wait long for Slack's groups. */
 const GROUPS_MS = 1_000;
 
-/** The fields with the workspace's groups in their menus, those that are chosen first. */
+/** Fills group menus, selected ones first. */
 export async function withGroups(
   context: SlackContext,
   fields: readonly Field[],
@@ -66,7 +65,7 @@ export async function withGroups(
     : fields.map((field) => (field.kind === 'groups' ? { ...field, options } : field));
 }
 
-/** The workspace's groups by name. A group that Slack does not name is shown by id. */
+/** Workspace groups by name, or by id if Slack doesn't name them. */
 async function groupOptions({ directory, log }: SlackContext, chosen: readonly string[]) {
   const names = await Promise.race([
     directory.groupNames().catch((err: unknown) => {

@@ -67,11 +67,9 @@ import {
   webhookTestText,
 } from './settings.view.ts';
 
-/*
- * The team's settings: who approves, what waits for approval, when reminders go out. For admins.
- */
+/* Team settings, for admins: approvers, approval tasks and reminder times. */
 
-/** The menus of groups behind the settings that name people. */
+/** Group menus of people settings. */
 const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly look: FieldLook }>> = {
   approvers: {
     name: 'approver_groups',
@@ -86,8 +84,8 @@ const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly look
 const LIST = ITEMS.transform((items) => items.join(','));
 
 /**
- * What was typed or picked, as the text of the setting's variable. Slack leaves out what may be empty and is; anything else
- * that is left out stays as it is. What is wrong is found where the environment is read too.
+ * Input as the text of the setting's variable. Slack omits empty optional fields; other absent ones stay unchanged.
+ * Validated together with the environment.
  */
 function textOfSetting(name: SettingName, { kind }: FieldLook): z.ZodType<string | undefined> {
   if (kind === 'people' || kind === 'picks') return LIST;
@@ -112,7 +110,7 @@ const declared = z.object(
   ),
 );
 
-/** What cards of waiting orders say. */
+/** Settings shown on cards of pending orders. */
 const CARD_SETTINGS: ReadonlySet<string> = new Set(['approvers', 'approvals_required', 'approval_tasks']);
 
 const FIELDS = fieldsOf(declared);
@@ -123,7 +121,7 @@ const form: Form<'settings'> = {
   fields: withoutGroups(FIELDS),
 };
 
-/** Used where Slack refuses the pickers. */
+/** Used if Slack refuses the pickers. */
 const plainForm: Form = {
   ...form,
   fields: withTypedIds(FIELDS).map(
@@ -134,13 +132,12 @@ const plainForm: Form = {
   ),
 };
 
-/** The same people or tasks in another order are no change. */
+/** Reordering isn't a change. */
 function keepOrder<Each extends string>(chosen: readonly Each[], before: readonly Each[]): readonly Each[] {
   const same = new Set([...chosen, ...before]).size === before.length && chosen.length === before.length;
   return same ? before : chosen;
 }
 
-/** The settings that a form asks for, or what is wrong, by field. */
 function readSettings(
   values: FormValues,
   current: TeamSettings,
@@ -171,7 +168,7 @@ function readSettings(
   };
 }
 
-/** Posts in a new channel what it is used for from now on. */
+/** Posts its new purpose in a newly chosen channel. */
 async function channelErrors(
   { web }: SlackContext,
   name: ChannelSetting,
@@ -217,7 +214,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
     const errors = await channelErrors(context, name, after[name], person.id);
     if (Object.keys(errors).length > 0) return { errors };
   }
-  // Where keys are in use, whatever decides takes effect with a signature.
+  // With keys in use, protected settings take effect by signature.
   const loosened =
     context.orders.signing.use === undefined
       ? loosenedSettings(current, read.settings)
@@ -225,7 +222,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   const atOnce = changes.filter(({ name }) => !loosened.has(name));
   const waiting = changes.filter(({ name }) => loosened.has(name));
   if (loosened.has('approvers') && changed.has('approvals_required')) {
-    // Until the new approvers are confirmed, the former ones alone have to be enough.
+    // Until the new approvers are confirmed, the old ones have to suffice.
     const [error] = Object.values(await approverErrors(context, withChanges(current, atOnce)));
     if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
   }
@@ -245,7 +242,7 @@ async function saveAtOnce(
   if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await context.refreshWaitingCards();
 }
 
-/** So many changes that wait fit into the form, with its fields. */
+/** Pending changes that fit the form next to its fields. */
 const WAITING_SHOWN = 3;
 
 const settingsForm: FormFeature<'settings'> = {
@@ -302,7 +299,7 @@ async function openSettings(call: Interaction): Promise<void> {
   }
 }
 
-/** Decides about a change that waits; the open form shows what holds then. */
+/** Decides a pending change; the open form shows the result. */
 function deciding(decide: (call: ActionCall) => Promise<void>) {
   return async (call: ActionCall): Promise<void> => {
     await decide(call);
@@ -320,10 +317,10 @@ async function testWebhooks(call: ActionCall): Promise<void> {
   await call.respond(textMessage(webhookTestText(endpoints.map(({ host }) => host))));
 }
 
-/** How often the page is shown again while settings are tried. */
+/** Update interval of the page during a check. */
 const SHOW_MS = 2_000;
 
-/** Tries every setting in a page of its own, which shows what is found as it comes. */
+/** Checks every setting in its own page, showing findings as they come. */
 async function examineSettings(call: ActionCall): Promise<void> {
   const { context } = call;
   const found: Finding[] = [];

@@ -20,7 +20,6 @@ import { type FieldLook, noticeView, optionsOf } from '../kit/form.ts';
 
 /* Settings as people read them. */
 
-/** What a channel that is left empty means. */
 const EMPTY_CHANNELS = {
   approval_channel: 'Empty: orders are shown only where they were requested.',
   alert_channel: 'Empty: the reminder channel.',
@@ -28,7 +27,6 @@ const EMPTY_CHANNELS = {
   reminder_channel: 'Empty: no reminders.',
 } satisfies Readonly<Record<ChannelSetting, string>>;
 
-/** How the form asks for each setting. */
 export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
   approvers: { label: 'Approvers', kind: 'people' },
   approvals_required: {
@@ -122,7 +120,7 @@ function formatValue(name: string, value: string): string {
   }
 }
 
-/** What each setting changes from and to, and the consequences that may not be intended; mrkdwn. */
+/** Old and new values, with possibly unintended consequences; mrkdwn. */
 export function settingLines(changes: readonly SettingChange[]): string[] {
   return [
     ...changes.map(
@@ -142,7 +140,7 @@ const DANGERS: readonly {
   { of: ({ risk }) => risk === 'takes_down', words: 'this can take a name’s web and mail down' },
 ];
 
-/** Warns of tasks that nobody approves any more. */
+/** Warns of tasks that no longer need approval. */
 function freedTasks({ before, after }: SettingChange): string[] {
   const [waited, waits] = [new Set(before.split(',')), new Set(after.split(','))];
   const freed: readonly OrderTaskName[] = ORDER_TASK_NAMES.filter(
@@ -162,12 +160,12 @@ export function noMemberText(name: string): string {
 
 export const NO_APPROVERS = 'These groups have no members, so no one could approve. Choose someone.';
 
-/** Said of more approvals than there are people. */
+/** More approvals required than people. */
 export function tooFewText(people: number, needed: number): string {
   return `There ${people === 1 ? 'is' : 'are'} ${count(people, 'approver')}: an order that needs ${needed} could never be approved.`;
 }
 
-/** What a channel is told when it is chosen, which also shows whether the bot may post there. */
+/** Posted in a chosen channel; also checks that the bot may post there. */
 const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
   approval_channel: ':ballot_box_with_check: Pending orders are shown here from now on',
   alert_channel: ':rotating_light: Alarms about names are posted here from now on',
@@ -179,14 +177,13 @@ export function chosenChannelText(name: ChannelSetting, by: string): string {
   return `${CHANNEL_PURPOSES[name]}, set by ${mention(by)}.`;
 }
 
-/** What is said about saving. */
 export const SETTINGS = {
   intro:
     'These settings override the environment. Changes are in the audit log. Invite me to each channel you choose: `/invite @Domain Steward`.',
   changedMeanwhile: 'Someone changed the settings meanwhile. Close this and open it again.',
   same: 'Nothing changed.',
   saved: ':white_check_mark: Saved. It applies from now on and overrides the environment.',
-  /** More approvals are asked for than there are approvers before the new ones are confirmed. */
+  /** More approvals required than current approvers, before the new ones are confirmed. */
   apart:
     'The new approvers need another admin’s confirmation: save them first, and raise this once they’re confirmed.',
 } as const;
@@ -195,7 +192,7 @@ export function moreWaitText(left: number): string {
   return `${count(left, 'more change')} waiting; decide about these first.`;
 }
 
-/** Where what matters is told besides Slack, with a button that tries it. @param hosts of the addresses */
+/** Webhook hosts, with a test button. @param hosts of the URLs */
 export function webhookBlocks(hosts: readonly string[]): (ActionsBlock | ContextBlock)[] {
   if (hosts.length === 0) return [context(`No webhooks: ${code('WEBHOOK_URLS')} isn’t set.`)];
   return [
@@ -204,7 +201,7 @@ export function webhookBlocks(hosts: readonly string[]): (ActionsBlock | Context
   ];
 }
 
-/** What `doctor` finds, with a button that lets it look. */
+/** `doctor` findings, with a button that runs it. */
 export function examineBlocks(): (ActionsBlock | ContextBlock)[] {
   return [
     context('Check every setting, including the environment’s, as `doctor` does.'),
@@ -220,8 +217,8 @@ const OUTCOMES: Readonly<Record<Finding['outcome'], string>> = {
 };
 
 /**
- * What was found of the settings: what is wrong first.
- * @param summary when all has been tried
+ * Findings, errors first.
+ * @param summary once complete
  */
 export function examinedView(found: readonly Finding[], summary: string | undefined): ModalView {
   const all = (outcome: Finding['outcome']) => found.filter((finding) => finding.outcome === outcome);
@@ -235,7 +232,7 @@ export function examinedView(found: readonly Finding[], summary: string | undefi
   ]);
 }
 
-/** @param hosts of the addresses that get a test */
+/** @param hosts of the tested URLs */
 export function webhookTestText(hosts: readonly string[]): string {
   return hosts.length === 0
     ? `There’s nothing to test: ${code('WEBHOOK_URLS')} isn’t set.`

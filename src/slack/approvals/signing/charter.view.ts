@@ -3,7 +3,7 @@ import type { TeamEventOf } from '../../../ledger/events.ts';
 import type { PolicyInForce } from '../../../policy/policy.ts';
 import { lines, type Message, message, section } from '../../kit/blocks.ts';
 
-/* Why no signed policy counts, and what to do. */
+/* Why no signed policy is in force, and what to do. */
 
 const PROBLEMS: Readonly<Record<CharterProblem, string>> = {
   not_signed:
@@ -17,7 +17,7 @@ const PROBLEMS: Readonly<Record<CharterProblem, string>> = {
 const UNTIL_SIGNED =
   'Until an admin signs again, the last signed version and the environment’s settings both apply, and every order needs at least one signed approval.';
 
-/** What `policy`, `settings` and `key` say while no charter counts; undefined while one does, or no key is in use. */
+/** For `policy`, `settings` and `key`; undefined while a charter is in force or no key is used. */
 export function charterNotice({ signsSettings, lapsed }: PolicyInForce): string | undefined {
   if (lapsed !== undefined)
     return `⚠ *No signed policy is valid.* ${PROBLEMS[lapsed.problem]} ${UNTIL_SIGNED} Sign it with \`/domain key\`.`;
@@ -26,7 +26,7 @@ export function charterNotice({ signsSettings, lapsed }: PolicyInForce): string 
     : undefined;
 }
 
-/** The alert when a charter stops counting or counts again; undefined for other events. */
+/** Alert when a charter lapses or is in force again; undefined for other events. */
 export function charterStatusMessage({ status }: TeamEventOf<'charter_status'>): Message {
   if (status === 'counts') {
     const title = '✅ The signed policy is valid again';

@@ -13,12 +13,10 @@ import {
 } from '../../kit/blocks.ts';
 import { pageControls, pageOf } from '../../kit/pages.ts';
 
-/* `/domain key`: the passkeys that there are, whose count and through whom. */
+/* `/domain key`: passkeys, their validity and their chain of trust. */
 
-/** A passkey as it is shown. */
 export interface ShownKey extends AddedKey {
   readonly counts: 'yes' | NotCounting;
-  /** From who vouched for it up to a root; empty for a root. */
   readonly through: readonly string[];
   readonly mayVouch: boolean;
   readonly mayRevoke: boolean;
@@ -26,12 +24,11 @@ export interface ShownKey extends AddedKey {
 
 export interface ShownKeys {
   readonly keys: readonly ShownKey[];
-  /** The number of keys before the page. */
+  /** Number of keys before the page. */
   readonly offset: number;
-  /** `SIGNING_ROOTS` is set. */
   readonly hasRoots: boolean;
   readonly maySignCharter: boolean;
-  /** Why no signed policy counts; undefined while one does. */
+  /** Why no signed policy is in force; undefined: one is. */
   readonly notice: string | undefined;
 }
 
@@ -58,13 +55,12 @@ function keyText(key: ShownKey): string {
   return `${mention(key.owner)}${label}, ${standing(key)}\n${code(key.fingerprint)}, added ${moment(key.addedAt)}`;
 }
 
-/** The passkeys, with what this person may do about them. */
 export function keysMessage({ keys, offset, hasRoots, maySignCharter, notice }: ShownKeys): Message {
   const lead =
     keys.length === 0
       ? 'No passkeys yet.'
       : `Passkeys and whether they’re valid${hasRoots ? '' : ': none, because the operator hasn’t set SIGNING_ROOTS'}`;
-  // Those that wait for the reader first, then those with a button.
+  // First those that need the reader's action, then those with a button.
   const rank = ({ mayVouch, mayRevoke }: ShownKey) => (mayVouch ? 0 : mayRevoke ? 1 : 2);
   const sorted = keys.toSorted((a, b) => rank(a) - rank(b));
   const page = pageOf(sorted, offset, KEYS_SHOWN);

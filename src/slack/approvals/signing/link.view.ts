@@ -1,7 +1,7 @@
 import type { LinkPurpose } from '../../../approvals/signing/ports.ts';
 import { context, type Message, mention, message, section } from '../../kit/blocks.ts';
 
-/* What somebody is told who presses a button that needs a signature. */
+/* Replies to buttons that need a signature. */
 
 const LEADS: Readonly<Record<LinkPurpose, string>> = {
   order: 'Check what will be sent, and sign it, here:',
@@ -17,11 +17,10 @@ const LEADS: Readonly<Record<LinkPurpose, string>> = {
   settings: 'It takes effect with your signature. Check the settings and sign them here:',
 };
 
-/** Addresses of pages, for one person. */
 export function linkMessage(links: readonly (readonly [LinkPurpose, string])[]): Message {
   const texts = links.map(([purpose, address]) => [LEADS[purpose], address] as const);
   return message(texts.map(([lead, address]) => `${lead} ${address}`).join(' '), [
-    // Slack links no address by itself in text that is shown as it is.
+    // Slack doesn't linkify preformatted text.
     ...texts.map(([lead, address]) => section(`${lead}\n<${address}>`)),
     context(
       'Only for you, once, within ten minutes. If Slack opens it in the app, open it in your browser: Safari, Chrome, Edge or Firefox.',
@@ -29,15 +28,14 @@ export function linkMessage(links: readonly (readonly [LinkPurpose, string])[]):
   ]);
 }
 
-/** Browsers sign nothing where the bot is reached. */
+/** Passkeys need HTTPS or localhost. */
 export const NO_PLACE_TO_SIGN =
   'Passkeys work only over `https` or at `localhost`. The operator has to set PUBLIC_URL to such an address.';
 
-/** To who has as many passkeys as a person can have. */
 export const tooManyKeysText = (max: number) =>
   `You have ${max} passkeys, which is the limit. Revoke one you no longer use, then add another. If none of yours is valid, ask someone with a root passkey to revoke one.`;
 
-/** To an admin who cannot sign what decides. @param owners whose passkeys count */
+/** For an admin who can't sign protected settings. @param owners people with valid passkeys */
 export function noKeyText(owners: readonly string[]): string {
   const others =
     owners.length === 0

@@ -2,9 +2,9 @@ import type { LinkPurpose } from '../../../approvals/signing/ports.ts';
 import type { Interaction } from '../../feature.ts';
 import { linkMessage, NO_PLACE_TO_SIGN, noKeyText } from './link.view.ts';
 
-/* Answers a press with an address under which this person, and nobody else, signs one thing. */
+/* Answers a click with a personal link for signing one thing. */
 
-/** @param subject the order, key, draft or change; empty for a key to be added and for the charter in force */
+/** @param subject order, key, draft or change; empty for adding a key and for the current charter */
 export async function offerLink(
   { context, person, respond }: Interaction,
   purpose: LinkPurpose,
@@ -20,7 +20,7 @@ export async function offerLink(
   await respond(linkMessage(links));
 }
 
-/** A link under which an admin signs what decides; who has no passkey that counts is told who has one. */
+/** Link for signing protected settings; names the key owners if the admin has no valid passkey. */
 export async function offerCharterLink(
   call: Interaction,
   purpose: 'charter' | 'policy' | 'settings',

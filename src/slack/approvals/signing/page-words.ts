@@ -27,10 +27,9 @@ export function pageWords(context: SlackContext) {
       changes: ({ names: changed }: FactsChange) => changed.map((change) => unmarked(changeLine(change))),
     },
     refusalText: (refusal: Parameters<typeof refusalText>[0]) => unmarkedWithNames(refusalText(refusal)),
-    /** A person's name; their id if Slack can't say. */
+    /** Falls back to the id. */
     nameOf: async (id: string) => unmarkedWithNames(`<@${id}>`),
     fileOf: (rules: readonly PolicyRule[]) => policyToYaml(rules, currency),
-    /** What an approver must know about an order. */
     async orderFacts(order: Order) {
       const shown = signingFacts(order, await loadBriefing(context, order));
       const values = await Promise.all(

@@ -8,7 +8,7 @@ import { loggedApprovers } from '../decision.view.ts';
 
 /* The briefing on the signing page. */
 
-/** Sections of the page of their own show these. */
+/** Shown in separate sections of the page. */
 const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>(['policy', 'findings', 'impact']);
 
 /** The briefing beside the statement, as mrkdwn. */
@@ -30,7 +30,6 @@ export function signingFacts(order: Order, briefing: Briefing) {
   };
 }
 
-/** Tells a signer what has happened to an order since it was asked for. */
 export function sinceAsked(history: readonly HistoryEvent[], isStricter: boolean): string[] {
   const approvers = loggedApprovers(history);
   return [
@@ -41,7 +40,7 @@ export function sinceAsked(history: readonly HistoryEvent[], isStricter: boolean
   ];
 }
 
-/** Markup as a browser shows it, without references to channels, which only Slack can show. */
+/** Plain text for a browser, without channel references, which only Slack can show. */
 export function unmarked(mrkdwn: string): string {
   return plain(mrkdwn)
     .replace(/ \(<#[^<>]*>\)/g, '')

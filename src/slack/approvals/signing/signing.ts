@@ -18,7 +18,7 @@ import { keysMessage, type ShownKey } from './keys.view.ts';
 import { tooManyKeysText } from './link.view.ts';
 import { offerCharterLink, offerLink } from './offer-link.ts';
 
-/* Passkeys, and what is signed with them. Everything that needs a signature is answered with a link. */
+/* Passkeys and signatures. Everything that needs a signature is answered with a link. */
 
 const runKey = async (call: CommandCall) => call.respond(await keysPage(call, 0));
 
@@ -48,7 +48,7 @@ async function keysPage(call: Interaction, offset: number): Promise<Message> {
   });
 }
 
-/** Who may not approve is told so; everybody else signs on the page, which looks again. */
+/** Refuses people who may not approve; the page checks again. */
 async function sign(call: ActionCall): Promise<void> {
   const { context, person, value } = call;
   const order = await loadVisible(context.orders, viewerOf(call), value);
