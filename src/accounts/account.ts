@@ -8,12 +8,12 @@ export type LinkMethod = Credential['method'];
 export interface Account {
   readonly id: string;
   readonly teamId: string;
-  /** Slack user id of the person whose credential it is; undefined for the team's account. */
+  /** Slack user id of the owner; undefined for the team's account. */
   readonly userId: string | undefined;
   /** The admin who linked the team's account; undefined for a person's. */
   readonly linkedBy?: string | undefined;
   readonly method: LinkMethod;
-  /** The context number as text, or `application`. A person has one account for each slot. */
+  /** The context number as text, or `application`. A person has one account per slot. */
   readonly slot: string;
   /** Undefined for a trusted application. */
   readonly context: number | undefined;
@@ -22,9 +22,9 @@ export interface Account {
   /** Name of the trusted application. */
   readonly application: string | undefined;
   readonly active: boolean;
-  /** When the service last accepted it; undefined while it was not used. */
+  /** When the service last accepted it; undefined if never used. */
   readonly verifiedAt: Date | undefined;
-  /** What the service told of the user when the credential was last checked; undefined where no login tells. */
+  /** The user's record from the last check of the credential; undefined without one. */
   readonly profile?: AccountProfile | undefined;
 }
 
@@ -35,41 +35,40 @@ export interface PersonAccount extends Account {
 /** The slot of a trusted application, which has no context. */
 export const APPLICATION_SLOT = 'application';
 
-/** Where accounts are kept. Implemented by the store. */
+/** Storage of accounts. Implemented by the store. */
 export interface AccountStore {
-  /** A person's accounts, by slot. */
   list(teamId: string, userId: string): Promise<readonly Account[]>;
-  /** Everybody who has an account of their own. */
+  /** Everyone with a personal account. */
   people(teamId: string): Promise<readonly string[]>;
   find(id: string): Promise<{ readonly account: Account; readonly sealed: Sealed } | undefined>;
-  /** Stores the account in its slot in place of the one that was there, and makes it the person's active one. */
+  /** Replaces the account in its slot, and makes it the person's active one. */
   save(account: PersonAccount, sealed: Sealed): Promise<void>;
   /** @returns false when the person has no account in the slot */
   activate(teamId: string, userId: string, slot: string): Promise<boolean>;
-  /** Forgets the accounts and their secrets. */
+  /** Deletes the accounts and their secrets. */
   remove(ids: readonly string[]): Promise<void>;
-  /** @param profile what the service told of the user; what is known stays when left out */
+  /** @param profile the user's record; default: unchanged */
   markVerified(id: string, at: Date, profile?: AccountProfile): Promise<void>;
-  /** Up to `limit` accounts sealed with another key than `keyId`, in the order of their ids, after `afterId`. */
+  /** Up to `limit` accounts encrypted with another key than `keyId`, by id, after `afterId`. */
   sealedWithOtherKey(
     keyId: string,
     limit: number,
     afterId?: string,
   ): Promise<readonly { readonly account: Account; readonly sealed: Sealed }[]>;
-  /** Replaces the sealed credential if it is still the one that was read. */
+  /** Replaces the encrypted credential if unchanged since it was read. */
   reseal(id: string, before: Sealed, after: Sealed): Promise<boolean>;
   readonly team: TeamAccountStore;
 }
 
 /**
- * Where the team's account is kept, beside the accounts of people. There is at most one, and every change has a line in the
- * audit log.
+ * Storage of the team's account, beside personal accounts. There is at most one, and every change is in the audit
+ * log.
  */
 export interface TeamAccountStore {
   find(teamId: string): Promise<Account | undefined>;
-  /** Stores it in place of the one that was there. One with the same login keeps its id. */
+  /** Replaces the former one. One with the same login keeps its id. */
   save(account: TeamAccount, sealed: Sealed, at: Date): Promise<void>;
-  /** Forgets it and its secrets. @returns what was forgotten */
+  /** Deletes it and its secrets. @returns the deleted account */
   remove(teamId: string, by: string, at: Date): Promise<Account | undefined>;
 }
 
@@ -81,14 +80,14 @@ export interface TeamAccount extends Account {
   readonly application: string;
 }
 
-/** Whether an account is the team's, which only approved orders may use. */
+/** Whether it is the team's account, which only approved orders may use. */
 export function isTeamAccount(account: Account): boolean {
   return account.userId === undefined;
 }
 
 export type { TokenSteps } from '../service/authenticator/token-steps.ts';
 
-/** How an account is named to people: `alice in context 4`. */
+/** The display name: `alice in context 4`. */
 export function accountName(account: {
   readonly login: string;
   readonly context: number | undefined;
@@ -105,7 +104,7 @@ export function isDemoContext(context: number | undefined): boolean {
   return context === DEMO_CONTEXT;
 }
 
-/** Binds a sealed credential to its row: it does not open in the row of another team, person or context. */
+/** Binds an encrypted credential to its row: it can't be decrypted in the row of another team, person or context. */
 export function holderOf({ teamId, userId, slot }: Account): readonly string[] {
   return userId === undefined ? ['team-account', teamId, slot] : ['account', teamId, userId, slot];
 }

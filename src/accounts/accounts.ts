@@ -12,59 +12,56 @@ import { type Sealed, UnknownKeyError, type Vault, VaultError } from './vault.ts
 
 export type LookUpOutcome =
   | { readonly kind: 'told'; readonly record: Readonly<Record<string, unknown>> }
-  /** The document shows no way to ask about such an account's user. */
+  /** The document has no task that reads such an account's user. */
   | { readonly kind: 'not_documented' }
   | { readonly kind: 'failed'; readonly refusal: LinkRefusal };
 
-/** A credential that can be the team's: one that is nobody's own. */
+/** A credential that can be the team's: not a personal one. */
 export type TeamCredential = Extract<Credential, { method: 'trusted_application' }>;
 
-/** The account of the whole team, for people who have none of their own. Only approved orders use it. */
+/** The account of the whole team, for people without their own. Only approved orders use it. */
 export interface TeamAccounts {
-  /** Undefined while nobody has linked one. */
+  /** Undefined while none is linked. */
   current(): Promise<Account | undefined>;
-  /** Keeps an application sealed as the team's account, in place of the one before. @param by the admin */
+  /** Encrypts and saves an application as the team's account, replacing the former one. @param by the admin */
   link(by: string, credential: TeamCredential): Promise<LinkOutcome>;
-  /** @returns what was forgotten, or undefined when there was nothing */
+  /** @returns the deleted account; undefined when there was none */
   unlink(by: string): Promise<Account | undefined>;
 }
 
-/** The linked credentials of the team. */
 export interface Accounts {
   readonly team: TeamAccounts;
   list(userId: string): Promise<readonly Account[]>;
-  /** Everybody who has an account of their own. */
+  /** Everyone with a personal account. */
   people(): Promise<readonly string[]>;
-  /** The account that a person's commands use. */
+  /** The account of a person's commands. */
   active(userId: string): Promise<Account | undefined>;
-  /** The account that a person's orders go out with: their own active one, or the team's where they have none. */
+  /** The account of a person's orders: their own active one, else the team's. */
   forOrders(userId: string): Promise<Account | undefined>;
   find(accountId: string): Promise<Account | undefined>;
-  /** Checks a credential at the service, and keeps it sealed when it is good. */
+  /** Checks a credential at the service; if valid, encrypts and saves it. */
   link(userId: string, credential: Credential): Promise<LinkOutcome>;
-  /** Forgets one account, or all when no slot is given, and ends their sessions. @returns what was forgotten */
+  /** Deletes one account, or all without a slot, and ends their sessions. @returns the deleted accounts */
   unlink(userId: string, slot?: string): Promise<readonly Account[]>;
-  /** @returns the account that is active now, or undefined when the person has none in the slot */
+  /** @returns the active account now; undefined when the person has none in the slot */
   use(userId: string, slot: string): Promise<Account | undefined>;
-  /** The client that carries an account's credential, or undefined when the account is gone. */
+  /** The client with an account's credential; undefined when the account is gone. */
   clientFor(accountId: string): Promise<ServiceClient | undefined>;
   /**
-   * Logs a password account in again to read all that the service says of the user: rights, profile and customer data.
-   * They are returned and not kept.
+   * Logs a password account in again to read the user's rights, profile and customer data, which aren't stored.
    * @returns undefined when the account is gone
    */
   lookUp(accountId: string): Promise<LookUpOutcome | undefined>;
-  /** The service has accepted an account's credential: an account that was not yet used counts as checked. */
+  /** Records that the service accepted an account's credential: an unused account counts as checked. */
   accepted(accountId: string): Promise<void>;
-  /** Seals credentials again that an older key has sealed. @returns how many */
+  /** Encrypts credentials again that were encrypted with an older key. @returns how many */
   reseal(): Promise<number>;
-  /** Ends all sessions. */
   close(): Promise<void>;
 }
 
 const RESEAL_BATCH = 100;
 
-/** Whether an account's credential opens with the keys of the vault. */
+/** Whether an account's credential can be decrypted with the vault's keys. */
 export function opensAccount(vault: Vault, account: Account, sealed: Sealed): boolean {
   try {
     vault.open(sealed, holderOf(account));
@@ -75,7 +72,7 @@ export function opensAccount(vault: Vault, account: Account, sealed: Sealed): bo
   }
 }
 
-/** What the functions below share. */
+/** Shared by the functions below. */
 interface Scope extends AccountsContext {
   readonly clients: HeldClients;
 }
@@ -187,7 +184,7 @@ async function unlinkPerson(
     (account) => slot === undefined || account.slot === slot,
   );
   for (const account of gone) {
-    // A session that was kept for the account ends only with a client.
+    // A stored session of the account can only be ended with a client.
     if (account.method === 'two_factor') await clients.open(account.id).catch(() => undefined);
   }
   await store.remove(gone.map((account) => account.id));
@@ -211,7 +208,7 @@ async function lookUp({ store, now, clients }: Scope, accountId: string): Promis
 
 async function reseal({ store, vault, log }: Scope): Promise<number> {
   let count = 0;
-  // Row by row: one that cannot be opened must not hold up the others.
+  // Row by row: one that can't be decrypted must not hold up the others.
   for (let afterId: string | undefined; ; ) {
     const batch = await store.sealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH, afterId);
     for (const { account, sealed } of batch) {

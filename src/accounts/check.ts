@@ -9,29 +9,29 @@ import { type AccountProfile, readProfile } from './profile.ts';
 /* Checks a credential at the service. */
 
 export type LinkOutcome =
-  /** `verified` is false where the document shows no check of the credential: its first use shows whether it is good. */
+  /** `verified` is false if the document has no check of the credential: its first use shows whether it is valid. */
   | {
       readonly kind: 'linked';
       readonly account: Account;
       readonly verified: boolean;
-      /** The account it replaced, which is deleted. */
+      /** The replaced account, which is deleted. */
       readonly replaced?: Account;
     }
-  /** The service did not accept it, or it cannot be sent. */
+  /** The service rejected it, or it can't be sent. */
   | { readonly kind: 'refused'; readonly refusal: CredentialRefusal }
-  /** The service could not be asked: nothing was stored. */
+  /** The service couldn't be reached: nothing was stored. */
   | { readonly kind: 'unreachable'; readonly refusal: CheckRefusal };
 
-/** Why a credential is not good. */
+/** Why a credential is invalid. */
 export type CredentialRefusal =
   | { readonly code: 'not_accepted'; readonly said: ServiceStatement | undefined }
-  /** It cannot be sent as it is. */
+  /** It can't be sent. */
   | { readonly code: 'not_sendable'; readonly issue: RequestIssue };
 
-/** Why a credential could not be checked. */
+/** Why a credential couldn't be checked. */
 export type CheckRefusal =
   | { readonly code: 'busy'; readonly said: ServiceStatement | undefined }
-  /** A one-time token is good once; `retryAfterMs` is the time until the next one. */
+  /** A one-time token works once; `retryAfterMs` is the time until the next one. */
   | { readonly code: 'token_used'; readonly retryAfterMs: number }
   | { readonly code: 'no_clear_answer'; readonly said: ServiceStatement | undefined };
 
@@ -41,14 +41,14 @@ export type LinkRefusal = CredentialRefusal | CheckRefusal;
 export interface ServiceStatement {
   /** Its code and text. */
   readonly words: string;
-  /** The server transaction that it names. */
+  /** The server transaction id. */
   readonly stid: string | undefined;
 }
 
-/** A credential that the service accepted, or that it offers no documented way to check. */
+/** A credential that the service accepted, or that has no documented check. */
 interface CheckedCredential {
   readonly kind: 'checked';
-  /** The credential to store: a token is replaced by the session that it opened. */
+  /** The credential to store: a token is replaced by the session it opened. */
   readonly kept: Credential;
   readonly verified: boolean;
   readonly profile: AccountProfile | undefined;
@@ -77,7 +77,7 @@ export async function checkCredential(
   }
 }
 
-/** A token is good once, so the session that it opened is kept in its place. */
+/** A token works once, so the session it opened is stored instead. */
 function withSession(
   credential: Extract<Credential, { method: 'two_factor' }>,
   sessionHash: Secret,
@@ -89,7 +89,7 @@ function withSession(
 
 export type LinkFailure = Exclude<LinkOutcome, { readonly kind: 'linked' }>;
 
-/** What a failed check says of the credential. */
+/** What a failed check means for the credential. */
 export function linkFailure(error: ServiceError): LinkFailure {
   const said = statementOf(error);
   switch (error.kind) {

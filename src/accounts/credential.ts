@@ -23,7 +23,7 @@ const stored = z.discriminatedUnion('method', [
   }),
 ]);
 
-/** The text that is sealed. A one-time token is not part of it: it is spent when the link is made. */
+/** The text to encrypt. Excludes the one-time token: linking uses it up. */
 export function credentialToText(credential: Credential): Secret {
   const opened = Object.fromEntries(
     Object.entries(credential)
@@ -33,7 +33,7 @@ export function credentialToText(credential: Credential): Secret {
   return new Secret(JSON.stringify(opened));
 }
 
-/** @throws {VaultError} when what was sealed is not a credential: the row was made by another version of this program */
+/** @throws {VaultError} when the decrypted text isn't a credential: the row is from another version */
 export function credentialFromText(text: Secret): Credential {
   const parsed = stored.safeParse(jsonOf(text));
   // The error's details would quote the credential.
@@ -41,7 +41,7 @@ export function credentialFromText(text: Secret): Credential {
   return parsed.data;
 }
 
-/** What the text says, or undefined when it is no JSON: the parser's own error would quote it. */
+/** Undefined unless it is JSON: the parser's own error would quote it. */
 function jsonOf(text: Secret): unknown {
   try {
     return JSON.parse(text.reveal());

@@ -4,13 +4,13 @@ import type { AccountsContext } from './context.ts';
 import { credentialFromText } from './credential.ts';
 import type { Sealed } from './vault.ts';
 
-/* The clients of linked accounts, which share their sessions. Each is opened when it is needed. */
+/** The clients of linked accounts, which share their sessions. Created when needed. */
 
-/** The client of one sealed credential. An account whose credential changes gets another client. */
+/** The client of one encrypted credential. An account whose credential changes gets another client. */
 interface HeldClient {
   readonly sealed: Sealed;
   readonly client: ServiceClient;
-  /** The service has accepted it, and the account's row says so. */
+  /** The service has accepted it, and the account's row is up to date. */
   readonly verified: boolean;
 }
 

@@ -1,9 +1,9 @@
 import type { Log } from '../lib/log.ts';
 
-/** What a missing key has sealed is read again and again, so the key is logged at most once in this time. */
+/** Values encrypted with a missing key are read repeatedly, so each key is logged at most once in this time. */
 const LOG_INTERVAL_MS = 60_000;
 
-/** @returns a function to call for every key that is missing; it logs the key */
+/** @returns logs a missing key */
 export function createMissingKeyLog(log: Log, now: () => Date): (keyId: string) => void {
   const loggedAt = new Map<string, number>();
   return (keyId) => {

@@ -1,35 +1,35 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { Secret } from '../service/secret.ts';
 
-/** What stands in the database in place of a secret. */
+/** An encrypted secret in the database. */
 export interface Sealed {
   readonly keyId: string;
   /** 12 bytes of nonce, the ciphertext, 16 bytes of tag. */
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Seals and opens secrets with AES-256-GCM (NIST SP 800-38D). */
+/** Encrypts and decrypts secrets with AES-256-GCM (NIST SP 800-38D). */
 export interface Vault {
-  /** Id of the key that new secrets are sealed with. */
+  /** Id of the key that encrypts new secrets. */
   readonly currentKeyId: string;
   /**
-   * @param owner what the secret belongs to (team, user, context …): bound in as associated data, so that
-   *   a row moved to another owner does not open
+   * @param owner the secret's owner (team, user, context …), bound in as associated data, so
+   * that a row moved to another owner can't be decrypted
    */
   seal(secret: Secret, owner: readonly string[]): Sealed;
   /**
-   * @throws {UnknownKeyError} when the key is not known here
+   * @throws {UnknownKeyError} when the key is unknown
    * @throws {VaultError} when the row was changed or belongs to another owner
    */
   open(sealed: Sealed, owner: readonly string[]): Secret;
 }
 
-/** A sealed secret cannot be opened. */
+/** A secret can't be decrypted. */
 export class VaultError extends Error {
   override readonly name: string = 'VaultError';
 }
 
-/** The key is not known here. Nothing is lost: another replica may know the key, or this one after its next start. */
+/** The key is unknown. Nothing is lost: another replica may know the key, or this one after its next start. */
 export class UnknownKeyError extends VaultError {
   override readonly name = 'UnknownKeyError';
 
@@ -40,12 +40,12 @@ export class UnknownKeyError extends VaultError {
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
-/** Named when sealing and when opening: without a length Node 20 accepts tags of 4 bytes. */
+/** Set when encrypting and decrypting: without a length Node 20 accepts tags of 4 bytes. */
 const TAG_BYTES = 16;
 
 /**
- * @param keys the first one seals, all of them open; each has 32 bytes
- * @param onUnknownKey called with the id of a key that is missing, whenever something sealed with it is to be opened
+ * @param keys the first one encrypts, all of them decrypt; each has 32 bytes
+ * @param onUnknownKey called with the id of a missing key, whenever a value encrypted with it is read
  */
 export function createVault(
   keys: readonly [

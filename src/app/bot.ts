@@ -26,31 +26,30 @@ import {
 } from './start.ts';
 import { startWork } from './work.ts';
 
-/** A running bot. */
 export interface Bot {
-  /** Where its HTTP server listens. */
+  /** Port of the HTTP server. */
   readonly port: number;
-  /** Where its metrics are served. */
+  /** Port of the metrics. */
   readonly metricsPort: number;
   readonly expiry: Expiry;
   readonly prices: PriceStore;
   readonly facts: ProtectedChanges;
   readonly proposals: Proposals;
-  /** Looks for due work at once, instead of at the next turn: for clocks that jump. */
+  /** Looks for due work at once, for clocks that jump. */
   catchUp(): Promise<void>;
-  /** Ends work under way, or leaves it where it can be resumed. Takes at most 10 seconds. */
+  /** Finishes running work, or leaves it where it can be resumed. Takes at most 10 seconds. */
   stop(): Promise<void>;
 }
 
 /**
  * Connects, composes and starts a bot.
- * @throws {StartError} with what the operator has to do
+ * @throws {StartError} with instructions for the operator
  */
 export async function startBot(
   config: Config,
   options: {
     readonly log?: Log;
-    /** Aborts a start that is still waiting for something. */
+    /** Aborts a start that is still waiting. */
     readonly signal?: AbortSignal;
     readonly seams?: Seams;
   } = {},
@@ -112,7 +111,7 @@ async function start(site: Site): Promise<Bot> {
   };
 }
 
-/** Marks orders that a dead process may have sent, and starts saying that this one lives. */
+/** Marks orders that a dead process may have sent, and starts the heartbeat. */
 async function guardUnsent(
   { processId, log, signal, shutdown }: Site,
   { stores }: Connected,

@@ -48,9 +48,9 @@ import { createLoop, createReconciler, type Loop, type Reconciler } from './reco
 import type { Routes } from './server.ts';
 import type { Connected, Contexts, Site } from './site.ts';
 
-/* Builds the contexts, top to bottom. Nothing runs yet. */
+/** Builds the contexts, top to bottom. Nothing runs yet. */
 
-/** The number of names that one process looks at in parallel. */
+/** Names that one process looks up in parallel. */
 const OBSERVED_AT_ONCE = 8;
 /** The `User-Agent` of requests to registries. */
 const USER_AGENT = 'domain-steward (expiry watch list)';
@@ -175,13 +175,13 @@ function createObservingLoop({ pace, metrics, log }: Site, names: Names): Loop {
   });
 }
 
-/** Builds the context of names: what registries and the DNS show, impact and incidents. */
+/** Builds the context of names: registry and DNS lookups, impact and incidents. */
 function composeNames(
   { config, pace: { spacingMs }, processId, now, log, shutdown }: Site,
   stores: Stores,
   { notifyDue }: Reconciler,
 ): NamesContext {
-  // The only client of the registries, so that none is asked more often than it allows.
+  // The only client of the registries, so that rate limits hold.
   const rdap = createRdapClient({
     bootstrapUrl: config.rdapBootstrapUrl,
     userAgent: USER_AGENT,
@@ -287,7 +287,6 @@ function composeOrders(
   };
 }
 
-/** Builds the context of features. */
 function composeSlack(
   { config, pace, log, now, shutdown }: Site,
   { slack, stores, vault, databaseUrl }: Connected,
@@ -333,7 +332,6 @@ function composeSlack(
   };
 }
 
-/** The context of offboarding. */
 function composeOffboarding(
   { log, now }: Site,
   { slack, stores }: Connected,
@@ -357,7 +355,7 @@ function composeOffboarding(
   };
 }
 
-/** The pages on which people sign; none where WebAuthn does not work at `PUBLIC_URL`. */
+/** The signing pages; undefined if WebAuthn doesn't work at `PUBLIC_URL`. */
 export function openPages(
   { config, now }: Site,
   { stores, relyingParty }: Connected,
@@ -380,8 +378,8 @@ export function openPages(
 }
 
 /**
- * What keys are measured by; undefined without `SIGNING_ROOTS`. Where `PUBLIC_URL` doesn't allow passkeys, no signature counts: a
- * mistake there must not switch signatures off.
+ * The trust anchors of keys; undefined without `SIGNING_ROOTS`. If `PUBLIC_URL` doesn't allow passkeys, no signature
+ * counts: a mistake there must not switch signatures off.
  */
 function keyUseOf(
   roots: readonly string[],

@@ -4,32 +4,32 @@ import { ORDER_STATES } from '../orders/order.ts';
 import type { OrderFigures } from '../store/probe.ts';
 import { RELEASE } from './release.ts';
 
-/** The metrics for operators. They contain no names of domains, no people and no contexts. */
+/** The metrics for operators. They contain no domain names, people or contexts. */
 export interface Metrics {
-  /** Prometheus' text format. */
+  /** In Prometheus' text format. */
   text(): Promise<string>;
   readonly contentType: string;
   /** A request to the domain service ended. */
   serviceRequest(task: string, outcome: string, seconds: number): void;
   /** A call of Slack's Web API ended. */
   slackCall(method: string, outcome: string): void;
-  /** A value could not be opened, because its key is not in `CREDENTIALS_KEYS`. */
+  /** A value couldn't be decrypted, because its key isn't in `CREDENTIALS_KEYS`. */
   unknownKey(): void;
   /** A run of a job failed, or an item of a loop. */
   /** @param times 0 makes the job known to alerts before it fails */
   jobFailed(job: string, times?: number): void;
   /** A delivery from Slack was acknowledged. */
   acknowledged(kind: string, seconds: number): void;
-  /** Asks for the figures of orders at every scrape from now on. */
+  /** Reads the figures of orders at every scrape from now on. */
   watchOrders(figures: () => Promise<OrderFigures>): void;
-  /** Asks for these values at every scrape from now on, besides those of other sources. */
+  /** Reads these values at every scrape from now on, besides those of other sources. */
   watchCondition(source: () => Promise<Condition>): void;
 }
 
-/** How the machine and what the bot does by itself are doing, as far as a source knows. */
+/** The state of the machine and of automatic work, as far as a source knows. */
 export type Condition = Readonly<Partial<Record<keyof typeof CONDITION, number | undefined>>>;
 
-/** The gauges of {@link Condition}: name and help. Moments are in seconds since 1970. */
+/** The gauges of {@link Condition}: name and help. Times are in seconds since 1970. */
 const CONDITION = {
   databaseBytes: ['domain_steward_database_bytes', 'Size of the database'],
   databaseDiskFreeBytes: [
@@ -53,7 +53,7 @@ const CONDITION = {
   overdueLooks: ['domain_steward_names_overdue', 'Names whose lookup is more than an hour overdue'],
 } as const satisfies Record<string, readonly [name: string, help: string]>;
 
-/** How long the sources may take. Prometheus waits 10 s for a scrape. */
+/** Timeout of the sources. Prometheus waits 10 s for a scrape. */
 const SOURCES_MS = 2_000;
 
 function createConditionGauges(registry: Registry): ReadonlyMap<string, Gauge> {
@@ -68,7 +68,7 @@ function createConditionGauges(registry: Registry): ReadonlyMap<string, Gauge> {
 /** The bot's own metrics; Node's are collected by the library. */
 function createInstruments(registry: Registry) {
   const registers = [registry];
-  // A commit that takes longer is acknowledged after 2 s, and Slack gives up after 3 s.
+  // A slower commit is acknowledged after 2 s, and Slack gives up after 3 s.
   const buckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 3, 5, 10, 30];
   const service = new Histogram({
     name: 'domain_steward_service_request_seconds',
@@ -139,7 +139,7 @@ export function createMetrics(): Metrics {
     createInstruments(registry);
   const gauges = createConditionGauges(registry);
   const conditions: (() => Promise<Condition>)[] = [];
-  /** What a source does not know at this scrape is left out. */
+  /** Unknown values are left out of a scrape. */
   const setConditions = async () => {
     const known = await Promise.all(conditions.map((source) => source().catch((): Condition => ({}))));
     const values = new Map(known.flatMap((condition) => Object.entries(condition)));

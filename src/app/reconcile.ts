@@ -4,50 +4,45 @@ import type { Order } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
 import { keyOfSubject, type NotificationStore, type Subject, subjectOfKey } from '../outbox/notifications.ts';
 
-/*
+/**
  * Finds due work in the rows: at start, every two seconds, and at once in the process that made a change. A lost
  * wake-up, a crash and a second replica need no code of their own.
  */
 
 export interface LoopOptions {
-  /** The name of the work, for the log. */
   readonly name: string;
-  /** How many ids are worked on at once. */
+  /** Ids processed at once. */
   readonly parallel: number;
-  /** The time between two looks, in milliseconds. */
+  /** Interval between lookups of due work, in milliseconds. */
   readonly periodMs: number;
   /** Claims up to `limit` ids that are due and unclaimed. */
   readonly claim: (limit: number) => Promise<readonly string[]>;
-  /** @param isClaimed the id comes from {@link LoopOptions.claim} and not from {@link Loop.add} */
+  /** @param isClaimed the id is from {@link LoopOptions.claim}, not from {@link Loop.add} */
   readonly work: (id: string, isClaimed: boolean) => Promise<void>;
-  /** Counts a failure. */
   readonly failed: () => void;
   readonly log: Log;
 }
 
-/** Works on what is due, several ids in parallel, so that a slow one holds up no other. */
+/** Processes due ids in parallel, so a slow one doesn't hold up the others. */
 export interface Loop {
-  /** Looks now and then periodically. */
+  /** Looks for due work now and then periodically. */
   start(): void;
-  /**
-   * Works on an id at once. An id that waits already is worked on once; one that is being worked on is worked on again
-   * afterwards.
-   */
+  /** Processes an id at once. A waiting id is processed once; a running one again afterwards. */
   add(id: string): void;
   /**
-   * Claims due ids and starts working on them.
+   * Claims due ids and starts processing them.
    * @param claim replaces the usual one
    */
   look(claim?: LoopOptions['claim']): Promise<void>;
-  /** Starts no further work. */
+  /** Starts no more work. */
   stop(): void;
-  /** Resolves when nothing is under way and nothing waits. */
+  /** Resolves when nothing is running or waiting. */
   idle(): Promise<void>;
 }
 
 export function createLoop({ name, parallel, periodMs, claim, work, failed, log }: LoopOptions): Loop {
   const running = new Map<string, Promise<void>>();
-  /** The ids that wait, and whether they are claimed. */
+  /** The waiting ids, and whether they are claimed. */
   const waiting = new Map<string, boolean>();
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -64,7 +59,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
     }
     running.delete(id);
     next();
-    // A backlog is worked off without waiting for the next turn.
+    // A backlog is processed without waiting for the next interval.
     if (mayBeMore && !isLooking && running.size + waiting.size <= parallel / 2) await look();
   }
 
@@ -87,7 +82,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
     if (isStopped) return;
     isLooking = true;
     try {
-      // At least one is claimed: a process that is busy with its own changes must still take what others left behind.
+      // At least one is claimed: a process that is busy with its own changes must still take over others' work.
       const limit = Math.max(1, parallel - running.size - waiting.size);
       const ids = await claimDue(limit);
       mayBeMore = ids.length === limit;
@@ -131,51 +126,47 @@ export interface ReconcilerDeps {
   readonly notifications: NotificationStore;
   readonly advance: (orderId: string, lane: DueLane) => Promise<void>;
   readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
-  /** Whether Slack takes background updates. */
+  /** Whether Slack accepts background updates. */
   readonly mayRefresh: () => boolean;
-  /** How long a claim holds when this process no longer extends it. */
+  /** Duration of a claim that this process no longer renews. */
   readonly leaseMs: number;
   readonly notificationLeaseMs: number;
-  /** The time between two looks, in milliseconds. */
+  /** Interval between lookups of due work, in milliseconds. */
   readonly periodMs: number;
-  /** Counts a failure of a loop. */
   readonly failed: (loop: string) => void;
   readonly now: () => Date;
   readonly log: Log;
 }
 
-/** Continues orders, and tells people of whatever there is to tell. */
+/** Advances orders, and delivers notifications. */
 export interface Reconciler {
-  /** Looks now, and every two seconds from then on. */
+  /** Looks for due work now and every two seconds. */
   start(): void;
-  /** Continues an order that this process has changed. Work that is due at once starts. */
+  /** Continues an order that this process has changed. Due work starts at once. */
   advance(order: Order): void;
-  /** Looks for notifications that are due, also when this process has changed what they tell. */
+  /** Looks for due notifications, also after this process has changed their subject. */
   notifyDue(): Promise<void>;
   /** Looks up in public records all orders that wait for them, before they are due. */
   askRecords(): Promise<void>;
-  /**
-   * Looks for everything that is due and waits until it is done. The demo and tests use it, because their clocks jump.
-   */
+  /** Finds all due work and waits until it is done. For the demo and tests, because their clocks jump. */
   catchUp(): Promise<void>;
-  /** Takes no more work. */
   stop(): void;
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is running. */
   idle(): Promise<void>;
 }
 
-/** How many orders one process works on at once. */
+/** Orders and subjects that one process works on at once. */
 const PARALLEL = { deadlines: 4, execution: 48, observation: 4, notifications: 8, refreshes: 4 } as const;
-/** Looking up an order of many names takes long. Doing it twice does no harm. */
+/** Looking up an order of many names takes long. A repeat does no harm. */
 const OBSERVATION_LEASE_MS = 10 * 60_000;
 /** Timers may fire a little early. */
 const TIMER_LEEWAY_MS = 5;
-/** Orders that wait for public records are looked up at least once an hour, so all of them are due within this time. */
+/** Orders that wait for public records are looked up at least hourly, so all of them are due within this time. */
 const LOOK_AHEAD_MS = 61 * 60_000;
 
 /**
- * Runs one loop for each lane and two for notifications, so that a slow Slack, service or registry holds up nothing else, and
- * refreshes never hold up what somebody waits for.
+ * Runs one loop per lane and two for notifications, so a slow Slack, service or registry holds up nothing else, and
+ * refreshes never hold up urgent messages.
  */
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const { store, now, log, periodMs, notificationLeaseMs } = deps;
@@ -186,7 +177,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       parallel: PARALLEL[name],
       periodMs,
       claim: async (limit) =>
-        // What Slack doesn't take now stays due.
+        // What Slack doesn't accept now stays due.
         isBackground && !deps.mayRefresh()
           ? []
           : (await deps.notifications.claimDue(now(), notificationLeaseMs, limit, isBackground)).map(
@@ -216,7 +207,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       for (const loop of loops) loop.start();
     },
     advance(order) {
-      // The first look finds it.
+      // The first lookup finds it.
       if (!isStarted) return;
       const at = now();
       const isDue = (moment: Date | undefined) => moment !== undefined && moment <= at;
@@ -290,16 +281,16 @@ function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
   };
 }
 
-/** Work that is repeated. It finds out itself what is due. */
+/** Repeated work. It finds out itself what is due. */
 export interface Repeated {
   /** Runs the work now; if it is running, once more after that. Never throws. */
   now(): Promise<void>;
   stop(): void;
-  /** Resolves when the work is not running. */
+  /** Resolves when the work isn't running. */
   idle(): Promise<void>;
 }
 
-/** Runs some work now and then periodically, never twice at once. */
+/** Runs work now and then periodically, never twice at once. */
 export function repeat({
   name,
   everyMs,
@@ -307,7 +298,7 @@ export function repeat({
   ended,
   log,
 }: {
-  /** The name of the work, for the log. */
+  /** Name for the log. */
   readonly name: string;
   readonly everyMs: number;
   readonly work: () => Promise<unknown>;

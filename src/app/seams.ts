@@ -7,18 +7,18 @@ import { NOTIFICATION_LEASE_MS } from '../slack/outbound/notify.ts';
 
 /** Durations that tests change, in milliseconds. */
 export interface Pace {
-  /** How long an order belongs to a worker without a sign of life. */
+  /** A worker's lease of an order. */
   readonly leaseMs: number;
   /** A request that has not left this long after its `sentAt` is not sent. */
   readonly sendWithinMs: number;
-  /** How long the messages of a subject belong to a process without a sign of life. */
+  /** A process's lease of a subject's messages. */
   readonly notificationLeaseMs: number;
-  /** The time between two looks for due orders, which bounds what a lost wake-up costs. */
+  /** The interval between lookups of due orders: the longest delay after a lost wake-up. */
   readonly periodMs: number;
   readonly purgeMs: number;
   /**
-   * The pause between two requests to one registry, between two messages of a digest, and between two people. When left
-   * out, each has its own default.
+   * The pause between two requests to one registry, between two messages of a digest, and between two people. Each
+   * has its own default.
    */
   readonly spacingMs?: number;
 }
@@ -31,21 +31,18 @@ export const PACE: Pace = {
   purgeMs: 10_000,
 };
 
-/** What tests and the demo put in the place of the real parts. Nothing else sets it. */
+/** Replacements of real parts for tests and the demo. Nothing else sets it. */
 export interface Seams {
-  /**
-   * The clock that orders and expiry go by. Signatures, tokens and sessions follow real time, because their other ends
-   * do.
-   */
+  /** The clock of orders and expiry. Signatures, tokens and sessions use real time, like their other ends. */
   readonly now?: () => Date;
-  /** The address that the HTTP server listens on; every address of the machine when left out. */
+  /** The address of the HTTP server; default: every address of the machine. */
   readonly host?: string;
-  /** Commands that one person may use in a minute. */
+  /** Commands that one person may use per minute. */
   readonly commandsPerMinute?: number;
   readonly pace?: Pace;
-  /** The policy that is in force. */
+  /** The policy in force. */
   readonly policy?: PolicySource;
-  /** Wraps the store of orders: tests learn here what is committed, and when. */
+  /** Wraps the store of orders, so that tests see each commit. */
   readonly wrapOrderStore?: (store: OrderStore) => OrderStore;
   /** Wraps the outbox. */
   readonly wrapNotificationStore?: (store: NotificationStore) => NotificationStore;

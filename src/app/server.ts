@@ -13,14 +13,14 @@ import type { Log } from '../lib/log.ts';
 import type { Missing } from './readiness.ts';
 
 export interface ListenOptions {
-  /** 0 takes any free port. */
+  /** 0 picks any free port. */
   readonly port: number;
-  /** Address to listen on; every address of the machine when left out. */
+  /** Address to listen on; default: every address of the machine. */
   readonly host?: string;
   readonly log: Log;
 }
 
-/** The metrics as they are served. */
+/** The response of `/metrics`. */
 export interface ServedMetrics {
   readonly contentType: string;
   text(): Promise<string>;
@@ -28,21 +28,21 @@ export interface ServedMetrics {
 
 export interface ServerOptions extends ListenOptions {
   readonly missing: () => Promise<Missing>;
-  /** What does not go as it should although the bot is ready. */
+  /** Problems of a bot that is ready. */
   readonly details: () => Promise<Missing>;
-  /** Undefined where the metrics have a port of their own. */
+  /** Undefined if the metrics have their own port. */
   readonly metrics: ServedMetrics | undefined;
 }
 
-/** What is served once the bot has started. */
+/** Routes served once the bot has started. */
 export interface Routes {
-  /** Whether Slack has signed a request. It gets the body before anything decodes it. */
+  /** Whether a request has Slack's signature, over the raw body. */
   readonly isSigned: (headers: IncomingHttpHeaders, body: Buffer) => boolean;
-  /** Handles Slack's signed requests; undefined while it cannot, and in Socket Mode. */
+  /** Handles Slack's signed requests; undefined while starting, and in Socket Mode. */
   readonly slack: () => RequestListener | undefined;
-  /** The calendar feed behind a token, in pieces; undefined when nobody has this token. */
+  /** The calendar feed of a token, in chunks; undefined for an unknown token. */
   readonly calendar: (token: string) => Promise<AsyncIterable<string> | undefined>;
-  /** Answers with one of the pages for people. @returns whether the path is one of theirs */
+  /** Serves a page for people. @returns whether it has the path */
   readonly page: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 }
 
@@ -52,29 +52,28 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** The bot's own HTTP server. */
 export interface HttpServer extends MetricsServer {
-  /** Serves these from now on. Until then Slack is told that the bot is not ready, and there is no calendar. */
+  /** Serves these from now on. Until then Slack gets "not ready", and there is no calendar. */
   serve(routes: Routes): void;
 }
 
 const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
 
-/** Slack's largest deliveries, which are forms with every field filled in, are far smaller. */
+/** Slack's largest deliveries, forms with every field filled in, are far smaller. */
 const MAX_BODY_BYTES = 1_000_000;
 
-/** A check of the certificate is `ssl_check=1` and a token, which is smaller than this. */
+/** A certificate check is `ssl_check=1` and a token: smaller than this. */
 const SSL_CHECK_BYTES = 1_000;
 const SSL_CHECK = /(?:^|&)ssl_check=1(?:&|$)/;
 
-/** Slack abandons a delivery after 3 s, so a request that takes longer than these comes from somebody else. */
+/** Slack abandons a delivery after 3 s, so a slower request isn't from Slack. */
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** How often Node looks for requests that take too long; its default is 30 s. */
+/** How often Node checks for slow requests; its default is 30 s. */
 const TIMEOUT_CHECK_MS = 1_000;
 /**
- * Longer than load balancers keep an idle connection (60 s), which would otherwise send into a connection that is being
- * closed.
+ * Longer than load balancers keep an idle connection (60 s): otherwise they would send into a connection that is
+ * being closed.
  */
 const KEEP_ALIVE_MS = 65_000;
 /** Slack sends about fifteen headers, and a load balancer adds some. */
@@ -93,9 +92,7 @@ const HEADERS = {
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/**
- * The bot's own HTTP server: `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`, and pages for people.
- */
+/** Serves `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`, and pages for people. */
 export async function startServer(options: ServerOptions): Promise<HttpServer> {
   let served: Routes | undefined;
   const server = await listen(options, (request, response) => route(options, served, request, response));
@@ -107,7 +104,7 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
   };
 }
 
-/** Serves `/metrics` alone, on a port that the internet does not reach. */
+/** Serves only `/metrics`, on a port that isn't public. */
 export function startMetricsServer(
   options: ListenOptions & { readonly metrics: ServedMetrics },
 ): Promise<MetricsServer> {
@@ -130,7 +127,7 @@ async function listen({ port, host, log }: ListenOptions, handle: Handle): Promi
     (request, response) => {
       for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
       handle(request, response).catch((err: unknown) => {
-        // The client has closed the connection during its request, or took too long to send it.
+        // The client closed the connection during its request, or sent it too slowly.
         if (!request.complete) return;
         // Only the first part of the path is logged, because the rest may be a token.
         log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request');
@@ -238,7 +235,7 @@ async function answerMetrics(metrics: ServedMetrics, response: ServerResponse): 
   response.end(text);
 }
 
-/** The whole body; undefined when it is larger than anything Slack sends. */
+/** The whole body; undefined when larger than any of Slack's. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -252,8 +249,8 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 }
 
 /**
- * Slack checks the certificate now and then with an unsigned request, and expects 200. Nothing else in that request is
- * used, and its body is read only when it is no longer than such a check.
+ * Slack occasionally checks the certificate with an unsigned request, and expects 200. Nothing else in that request
+ * is used, and its body is read only if it is short enough for such a check.
  */
 async function isSslCheck(request: IncomingMessage): Promise<boolean> {
   if (request.headers['x-slack-signature'] !== undefined) return false;
@@ -281,7 +278,7 @@ function isDelivery(mediaType: string, body: string): boolean {
   }
 }
 
-/** A body is not decoded before its signature is checked. */
+/** A body isn't decoded before its signature is checked. */
 async function takeFromSlack(
   routes: Routes | undefined,
   request: IncomingMessage,

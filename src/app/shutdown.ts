@@ -2,37 +2,35 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
 
-/** Shutdown takes at most 10 s in all. Work under way gets this long; then its requests are aborted. */
+/** Shutdown takes at most 10 s in all. Running work gets this long; then its requests are aborted. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
 const LAST_BEAT_MS = 1_000;
 
-/** What ends the parts of a bot. */
 export interface Shutdown {
   /** Aborts requests to the service. */
   readonly sending: AbortSignal;
-  /** Aborts look-ups and digests, which are resumed later where they were left. */
+  /** Aborts lookups and digests, which are resumed later. */
   readonly looking: AbortSignal;
-  /** Closes a part at the end. The parts that were added last are closed first. */
+  /** Closes a part at the end. Last added, first closed. */
   onClose(close: () => Promise<void> | void): void;
-  /** Closes what was built of a bot that does not start. */
+  /** Closes the parts of a bot that fails to start. */
   closeAll(): Promise<void>;
-  /** Ends work under way, or leaves it where it can be resumed. */
+  /** Finishes running work, or leaves it where it can be resumed. */
   stop(running: Stoppable): Promise<void>;
 }
 
-/** A running bot. */
 export interface Stoppable {
   readonly heartbeat: { stopCleanly(): Promise<void> };
   readonly work: { stop(): void; idle(): Promise<void> };
-  /** @returns false when `timeoutMs` was not enough */
+  /** @returns false when `timeoutMs` wasn't enough */
   readonly app: { stop(timeoutMs: number): Promise<boolean> };
 }
 
 export function createShutdown(log: Log): Shutdown {
   const closers: (() => Promise<void> | void)[] = [];
   const [stopSending, stopLooking] = [new AbortController(), new AbortController()];
-  // Every request under way listens to these signals.
+  // Every running request listens to these signals.
   setMaxListeners(0, stopSending.signal, stopLooking.signal);
   const closeAll = async () => {
     for (const close of closers.splice(0).reverse()) {
@@ -56,9 +54,9 @@ export function createShutdown(log: Log): Shutdown {
         app.stop(DRAIN_MS),
         Promise.race([idle, sleep(DRAIN_MS, false, { ref: false })]),
       ]);
-      // Requests that are still under way are aborted. What was sent becomes `UNKNOWN` and is settled by a person.
+      // Running requests are aborted. Sent items become `UNKNOWN` and a person settles them.
       stopSending.abort();
-      // Without a clean stop the next start doubts orders that may still have been sent.
+      // Without a clean stop the next start doubts orders that may have been sent.
       if (!drained.includes(false) || (await Promise.race([idle, sleep(FINAL_NOTIFICATIONS_MS, false)]))) {
         const lastBeat = heartbeat
           .stopCleanly()

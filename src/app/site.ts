@@ -26,7 +26,7 @@ export interface Site {
   readonly signal: AbortSignal;
   readonly seams: Seams;
   readonly pace: Pace;
-  /** Names this process among all that share the database; new at every start. */
+  /** Identifies this process among all that share the database; new at every start. */
   readonly processId: string;
   readonly now: () => Date;
   readonly metrics: Metrics;
@@ -34,7 +34,7 @@ export interface Site {
   readonly shutdown: Shutdown;
 }
 
-/** Slack, and who the bot is there. */
+/** Slack, and the bot's identity there. */
 export interface Slack {
   readonly web: SlackWeb;
   readonly pacer: Pacer;
@@ -45,14 +45,14 @@ export interface Slack {
   readonly outage: OutageWatch;
 }
 
-/** The bot, its workspace, and the Enterprise Grid organisation that this belongs to, if any. */
+/** The bot, its workspace, and the workspace's Enterprise Grid organization, if any. */
 export interface Identity {
   readonly teamId: string;
   readonly userId: string;
   readonly orgId: string | undefined;
 }
 
-/** Connections that the start has made. */
+/** Connections made at start. */
 export interface Connected {
   readonly server: HttpServer;
   readonly metricsServer: MetricsServer;
@@ -64,16 +64,16 @@ export interface Connected {
   readonly vault: Vault;
   readonly slack: Slack;
   readonly stores: Stores;
-  /** Undefined when it can't be opened: nothing is sealed then. */
+  /** Undefined when it can't be decrypted: nothing is sealed then. */
   readonly ledgerKey: LedgerKey | undefined;
 }
 
-/** Given to everything that runs. */
+/** Passed to everything that runs. */
 export interface Contexts {
   readonly slack: SlackContext;
   readonly sending: SendingContext;
   readonly offboarding: OffboardingContext;
   readonly reconciler: Reconciler;
-  /** Looks at names. */
+  /** Looks up names. */
   readonly observing: Loop;
 }

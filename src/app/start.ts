@@ -39,18 +39,18 @@ import type { Condition } from './metrics.ts';
 import { type HttpServer, type MetricsServer, startMetricsServer, startServer } from './server.ts';
 import type { Connected, Identity, Site, Slack } from './site.ts';
 
-/* The parts that a start waits for, and what the operator is told when one does not come. */
+/** The parts a start waits for, and the operator's message when one is missing. */
 
-/** The bot cannot start. The message is for the operator. */
+/** The bot can't start. The message is for the operator. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** How long the database or Slack may be away at start before the process gives up. */
+/** How long a start waits for the database or Slack. */
 const MAX_START_WAIT_MS = 120_000;
 
 /**
- * The database from the settings, or the embedded one, which is started.
+ * The configured database, or the embedded one, which is started.
  * @param onClose gets a function that stops the embedded database
  * @returns its address
  */
@@ -68,7 +68,7 @@ async function findDatabase(
   return postgres.url;
 }
 
-/** Brings the database to this release’s schema. */
+/** Migrates the database to this release's schema. */
 async function migrateDatabase(url: string, log: Log): Promise<void> {
   const { applied } = await migrate({ url, log: (sentence) => log.info(sentence) });
   if (applied.length > 0) log.info({ applied }, 'migrated the database to this release’s schema');
@@ -80,7 +80,7 @@ const identity = z.object({
   enterprise_id: z.string().optional(),
 });
 
-/** Asks Slack who the bot is, and in which workspace. */
+/** Asks Slack for the bot's identity and workspace. */
 export async function identify(web: SlackWeb): Promise<Identity> {
   const answer = await web.call('auth.test', {}, identity);
   return { teamId: answer.team_id, userId: answer.user_id, orgId: answer.enterprise_id };
@@ -95,8 +95,8 @@ export function slackMode(config: Config): SlackMode {
 }
 
 /**
- * Repeats an attempt while the database or Slack is away. A refusal ends it at once. When Slack asks to wait, it is not
- * away, so that time does not count towards the limit.
+ * Retries while the database or Slack is down. A refusal ends it at once. Waits that Slack asks for don't count
+ * towards the limit.
  */
 export async function retryAtStart<T>(
   what: string,
@@ -142,7 +142,7 @@ function refusePort(variable: string, port: number, cause: unknown): never {
   );
 }
 
-/** Opens the ports at once, so that health checks learn what is missing. */
+/** Opens the ports at once, so health checks show what is missing. */
 async function startServers({ config, log, seams, metrics, readiness, shutdown }: Site) {
   const { metricsPort } = config;
   const listen = { log, ...(seams.host === undefined ? {} : { host: seams.host }) };
@@ -171,7 +171,7 @@ async function startServers({ config, log, seams, metrics, readiness, shutdown }
   return { server, metricsServer: await open('METRICS_PORT', metricsPort, opening) };
 }
 
-/** Starts the embedded database where it is used, and brings the schema up to date. */
+/** Starts the embedded database if used, and migrates the schema. */
 async function connectDatabase(site: Site) {
   const { config, log, signal, now, metrics, readiness, shutdown } = site;
   const url = await findDatabase(config, log, shutdown.onClose);
@@ -211,7 +211,7 @@ function backupsOfDay({ config: { backupDir: folder }, now, log }: Site, url: st
   };
 }
 
-/** Opens the key of the ledger. Without it nothing is sealed or repeated; everything else works. */
+/** Decrypts the ledger's key. Without it nothing is sealed or repeated; everything else works. */
 async function openKey(
   { config, log, signal }: Site,
   database: Database,
@@ -230,7 +230,7 @@ async function openKey(
   return key;
 }
 
-/** Asks Slack who the bot is, and opens the stores of its team. */
+/** Asks Slack for the bot's identity, and opens the stores of its team. */
 async function connectSlack(site: Site, database: Database, vault: Vault, canSign: boolean) {
   const { config, log, signal, now, seams, metrics, readiness } = site;
   const token = createTokenHealth(() => identify(web), log);
@@ -299,7 +299,7 @@ function openVault({ config, log, now, metrics }: Site): Vault {
   });
 }
 
-/** Starts taking deliveries from Slack. */
+/** Starts accepting deliveries from Slack. */
 export async function startApp(
   { config, signal, metrics, seams, readiness }: Site,
   { bot, token }: Slack,
@@ -335,10 +335,10 @@ function refusedToken(code: string | undefined): string | undefined {
   return code === undefined ? undefined : `refuses SLACK_BOT_TOKEN (${code})`;
 }
 
-/** A start has more urgent things to ask Slack for. */
+/** At start, more urgent calls to Slack come first. */
 const SETTINGS_CHECK_MS = 30_000;
 
-/** Warns of what settings name in Slack that is not there. @returns gives it up */
+/** Warns of people, groups and channels in the settings that don't exist in Slack. @returns cancels it */
 export function checkSettingsLater(
   { config, log }: Pick<Site, 'config' | 'log'>,
   { web, bot, orgId }: Pick<Slack, 'web' | 'bot' | 'orgId'>,
@@ -362,7 +362,7 @@ export function checkSettingsLater(
   return () => clearTimeout(timer);
 }
 
-/** The bot works already, so a database that is slow at this moment must not end it. */
+/** The bot already works, so a slow database must not end it. */
 export function noteMissingChannel(log: Log, settings: SlackContext['savedSettings']): void {
   settings().then(
     ({ reminderChannel }) =>
@@ -371,7 +371,7 @@ export function noteMissingChannel(log: Log, settings: SlackContext['savedSettin
   );
 }
 
-/** Keys are bound to the host of `PUBLIC_URL`. After it has changed they sign nothing, and everybody adds a new one. */
+/** Keys are bound to the host of `PUBLIC_URL`. After a change they sign nothing, and everyone adds a new one. */
 export function warnOfMovedKeys({ log }: Site, { stores, relyingParty }: Connected): void {
   const host = relyingParty?.id;
   stores.keys.readRows().then(

@@ -8,17 +8,17 @@ import { openMoneyReport } from '../slack/money/money-report.ts';
 import { createLoop, repeat } from './reconcile.ts';
 import type { Connected, Contexts, Site } from './site.ts';
 
-/** Work that runs when it is due. Rows say what is due, and replicas share it. */
+/** Runs work when it is due. Rows say what is due, and replicas share it. */
 export interface Work {
-  /** Looks for due work at once, instead of at the next turn. */
+  /** Looks for due work at once. */
   catchUp(): Promise<void>;
-  /** Begins nothing more. */
+  /** Starts nothing more. */
   stop(): void;
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is running. */
   idle(): Promise<void>;
 }
 
-/** Something that runs periodically in a loop of its own. It finds out itself what is due. */
+/** A periodic job with its own loop. It finds out itself what is due. */
 export interface Job {
   /** Its name in the log, in metrics and in `/readyz`. */
   readonly name: string;
@@ -26,16 +26,16 @@ export interface Job {
   readonly run: () => Promise<unknown>;
   /** `early`: runs before the others when a clock has jumped, because they use its results. */
   readonly whenBehind?: 'early';
-  /** It may be cut off at shutdown. The next start runs it again. */
+  /** May be aborted at shutdown. The next start runs it again. */
   readonly isCutOffAtStop?: true;
 }
 
-/** How long a jump of the clock waits for the registries before it looks for due work. */
+/** After a clock jump, registries get this long before due work is looked up. */
 const CATCH_UP_MS = 10_000;
-/** The number of webhooks that one process sends to one endpoint in parallel. */
+/** Webhooks that one process sends to one endpoint in parallel. */
 const WEBHOOKS_AT_ONCE = 4;
 
-/** One loop for each endpoint, so that one that hangs holds up no other. */
+/** One loop per endpoint, so that a hanging one doesn't hold up the others. */
 function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
   return slack.webhooks.endpoints.map(({ host, claimDue, deliver }) =>
     createLoop({
@@ -50,10 +50,10 @@ function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
   );
 }
 
-/** Longer than a year, so that the last renewal of a name is in its history. */
+/** Longer than a year, so that a name's last renewal is in its history. */
 const OBSERVATIONS_KEPT_MS = 400 * DAY_MS;
 
-/** Everything that runs periodically. No job waits for another. */
+/** All periodic jobs. No job waits for another. */
 function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly Job[] {
   const { now, log, pace, shutdown } = site;
   const { stores, slack, takeBackup } = connected;
@@ -112,7 +112,7 @@ function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly 
     { name: 'seals', everyMs: periodMs, run: ledger.sealAndAnchor, whenBehind: 'early' },
     { name: 'seal_alert', everyMs: periodMs, run: ledger.alertIfStalled },
     { name: 'ledger_check', everyMs: MINUTE_MS, run: ledger.checkIfDue },
-    // People are told within a minute.
+    // People are notified within a minute.
     { name: 'charter', everyMs: 10_000, run: watchCharter },
   ];
 }
@@ -171,10 +171,10 @@ export function startWork(site: Site, connected: Connected, contexts: Contexts):
 /** A job that fails for this long is in the details of `/readyz`. */
 const LASTING_MS = 10 * MINUTE_MS;
 
-/** The jobs that fail, and since when. */
+/** Failing jobs, and since when. */
 export interface JobHealth {
   ended(job: string, outcome: 'succeeded' | 'failed'): void;
-  /** A sentence about the jobs that have failed for ten minutes; undefined when there are none. */
+  /** A sentence about jobs that have failed for ten minutes; undefined if none. */
   lastingFailures(): string | undefined;
 }
 

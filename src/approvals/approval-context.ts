@@ -21,7 +21,7 @@ import { isWaiting } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 import type { KeyRing } from './signing/key-ring.ts';
 
-/* Everything that decides about an order, read at one moment. */
+/** Everything that decides about an order, read at one moment. */
 
 /** A click of a person, with what they could know at that time. */
 export interface Click {
@@ -31,9 +31,9 @@ export interface Click {
   readonly reason: string | undefined;
   /** Undefined without a passkey. */
   readonly signed: LoggedSignature | undefined;
-  /** By how much the card said that the order exceeds budgets; undefined until the order was loaded first. */
+  /** The budget excess the card showed; undefined until the order was loaded first. */
   readonly agreedExcess: Order['shownExcess'] | undefined;
-  /** The lookup at this click; undefined before it. */
+  /** The lookup of this click; undefined before it. */
   readonly impact: ImpactAtApproval | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface ApprovalContext extends DecisionContext {
   readonly warnedAt: Date | undefined;
   /** Undefined while no incident is open. */
   readonly incidents: KnownIncidents | undefined;
-  /** Undefined for an order that waits for nobody. */
+  /** Undefined for an order that isn't waiting. */
   readonly preconditions: Preconditions | undefined;
   /** Undefined unless an admin approves alone. */
   readonly emergency: Emergency | undefined;
@@ -67,7 +67,7 @@ interface Preconditions {
 
 interface Emergency {
   readonly isAdmin: boolean;
-  /** People who could approve, stand-ins included. */
+  /** Approvers, including stand-ins. */
   readonly approvers: ListedPeople;
 }
 

@@ -8,11 +8,10 @@ import { decideClick, refusalOfEmergency } from './decide-approval.ts';
 import { isWaiting, readRequirements } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 
-/* Clicks that approve: load everything, decide, save. */
+/** Clicks that approve: load everything, decide, save. */
 
 type NewClick = Omit<Click, 'at' | 'agreedExcess' | 'impact'>;
 
-/** An approver approves. */
 export function approveOrder(
   context: OrdersContext,
   orderId: string,
@@ -52,12 +51,12 @@ export function approveInEmergency(
   return applyClick(context, orderId, { kind: 'break_glass', userId, reason, signed: undefined });
 }
 
-/** More attempts than this mean that something is wrong. */
+/** More attempts than this mean a bug. */
 const MAX_ATTEMPTS = 50;
 
 /**
- * Starts over from the load if the order changed, if the impact had to be looked up, or if a part of the order was stopped
- * because an earlier order has done it.
+ * Starts over from the load if the order changed, if the impact had to be looked up, or if a part of the order was
+ * stopped because an earlier order has done it.
  */
 async function applyClick(context: OrdersContext, orderId: string, given: NewClick): Promise<ChangeOutcome> {
   let click: Click = { ...given, at: context.now(), agreedExcess: undefined, impact: undefined };
@@ -92,8 +91,8 @@ const SHOWN_BY_CARD: ReadonlySet<Refusal['code']> = new Set([
 ]);
 
 /**
- * Records that a person was told why their click didn't count. Their next click counts; the second half of a double click,
- * which came before that, doesn't.
+ * Records that a person was shown why their click didn't count. Their next click counts; the second half of a double
+ * click, which came before, doesn't.
  */
 export async function recordNotified(
   context: OrdersContext,
@@ -127,7 +126,7 @@ export async function refusalToBreakGlass(
   return refusalOfEmergency(order, userId, isAdmin, demand);
 }
 
-/** Another admin has reviewed that an order was approved alone. */
+/** Another admin reviewed an emergency approval. */
 export function signOff(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async () =>
     (await context.isAdmin(userId))

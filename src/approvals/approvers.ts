@@ -18,24 +18,24 @@ import {
   settingsFor,
 } from './requirements.ts';
 
-/* Who may decide about an order. Read again for every decision, and only for the people concerned. */
+/** Decides who may decide about an order. Read again for each decision, and only for the people concerned. */
 
-/** The people concerned who may approve now. Read again for every decision. */
+/** The people concerned who may approve now. */
 export interface ApprovalPolicy {
-  /** Those of these people who may approve: listed, or in a group that is listed, and members of the workspace. */
+  /** Those of these people who are listed, or in a listed group, and members of the workspace. */
   readonly approvers: ReadonlySet<string>;
-  /** Those who are listed, or in a group that is, but of whom Slack does not tell whether they are still members. */
+  /** Listed people whose membership Slack can't look up. */
   readonly unconfirmed: ReadonlySet<string>;
-  /** Groups whose members Slack does not tell. Nobody counts as a member of them. */
+  /** Groups whose members Slack can't look up. They count as empty. */
   readonly unreadableGroups: readonly string[];
   readonly allowSelfApproval: boolean;
-  /** Ids of the people and groups who may, for the refusal of somebody else; left out where the settings name them. */
+  /** Ids of the approvers and groups, for the refusal of others; left out when the settings name them. */
   readonly named?: readonly string[];
 }
 
 /**
- * Why a person may not approve or deny an order, or undefined when they may.
- * @param decision an approver may deny their own order even where they may not approve it
+ * Why a person may not approve or deny an order; undefined when they may.
+ * @param decision an approver may deny their own order even if they may not approve it
  */
 export function refusalToDecide(
   order: Order,
@@ -43,7 +43,7 @@ export function refusalToDecide(
   decision: 'approve' | 'deny',
   policy: ApprovalPolicy,
 ): Refusal | undefined {
-  // The person who retries an order counts as a requester, and so does the first requester.
+  // A person who retries an order counts as a requester, like the first requester.
   if (isRequester(order, userId) && !policy.allowSelfApproval && decision === 'approve') {
     return { code: 'own_order', isApprover: policy.approvers.has(userId) };
   }
@@ -51,8 +51,8 @@ export function refusalToDecide(
 }
 
 /**
- * Why a person does not count as an approver, or undefined when they do.
- * @param wanted what only approvers may do
+ * Why a person isn't an approver of an order; undefined when they are.
+ * @param wanted an action reserved for approvers
  */
 export function refusalOfNonApprover(
   { approvers, unconfirmed, unreadableGroups, named }: ApprovalPolicy,
@@ -66,15 +66,14 @@ export function refusalOfNonApprover(
     : { code: 'groups_unreadable', groupIds: unreadableGroups };
 }
 
-/** People whom ids of people and of groups stand for. */
+/** People resolved from ids of people and groups. */
 export interface ListedPeople {
-  /** Each once. */
   readonly people: readonly string[];
-  /** Groups whose members Slack does not tell. They add nobody. */
+  /** Groups whose members Slack can't look up. They count as empty. */
   readonly unreadableGroups: readonly string[];
 }
 
-/** Replaces groups by their members of the moment. */
+/** Replaces groups with their current members. */
 export async function peopleAmong(directory: Directory, ids: readonly string[]): Promise<ListedPeople> {
   const listed = await Promise.all(
     [...new Set(ids)].map(async (id) => ({
@@ -88,27 +87,26 @@ export async function peopleAmong(directory: Directory, ids: readonly string[]):
   };
 }
 
-/** What is known of some people as approvers. */
+/** Facts about some people as approvers. */
 export interface KnownPeople {
   readonly people: People;
-  /** Groups whose members Slack does not tell. */
   readonly unreadableGroups: readonly string[];
-  /** People who may be approvers, but of whom Slack does not tell whether they are still members. */
+  /** Possible approvers whose membership Slack can't look up. */
   readonly unconfirmed: ReadonlySet<string>;
 }
 
-/** Where it is known who may approve. */
+/** Sources for deciding who may approve. */
 interface PeopleSource {
   readonly directory: Directory;
-  /** Who stands in for whom. */
+  /** Active stand-ins, by the absent person. */
   readonly away: People['standIns'];
   readonly at: Date;
 }
 
 /**
- * Reads what is needed to say whether some people may approve. Slack limits calls about groups, so it is asked only
- * where somebody is not listed themselves.
- * @param options.allGroups ask about all groups, to find those that cannot be read
+ * Reads what is needed to decide whether some people may approve. Slack limits calls about groups, so it is asked
+ * only for people who aren't listed themselves.
+ * @param options.allGroups ask about all groups, to find unreadable ones
  */
 export async function readPeople(
   { directory, away, at }: PeopleSource,
@@ -154,7 +152,7 @@ export async function readPeople(
     else unknown.add(userId);
   }
   const unconfirmed = new Set([...unknown].filter((userId) => userIds.includes(userId)));
-  // If Slack does not tell about the absent approver, their stand-in can only try again, too.
+  // If Slack can't look up the absent approver, their stand-in can only try again too.
   for (const [userId, standIn] of standing) if (unknown.has(userId)) unconfirmed.add(standIn.userId);
   return {
     people: { groups, membership, standIns: away },
@@ -163,15 +161,15 @@ export async function readPeople(
   };
 }
 
-/** A question about some people: may they decide about an order with these requirements? */
+/** The question whether some people may decide about an order with these requirements. */
 export interface ApproverQuestion {
   readonly requirements: readonly Requirement[];
-  /** Everybody who asked for the order. */
+  /** All requesters of the order. */
   readonly requesters: ReadonlySet<string>;
   readonly userIds: readonly string[];
 }
 
-/** Which of some people may decide by requirements, in their own right or in the place of somebody who is away. */
+/** Which people may decide by some requirements, as approvers or as stand-ins. */
 export function approvalPolicyOf(
   { requirements, requesters, userIds }: ApproverQuestion,
   { people, unreadableGroups, unconfirmed }: KnownPeople,
@@ -194,7 +192,7 @@ export function approvalPolicyOf(
   };
 }
 
-/** Everybody who asked for an order, or for one of the orders that it asks for again. */
+/** All requesters of an order and of the orders it retries. */
 export function requestersOf(order: Order): ReadonlySet<string> {
   return new Set([order.requesterId, ...order.earlierRequesters]);
 }
@@ -255,26 +253,26 @@ export async function approversOf(
   return rightsOf(loaded, userIds, also);
 }
 
-/** What a waiting order needs at one moment, to be shown to those who decide. */
+/** Current requirements of a waiting order, as shown to its approvers. */
 export interface WaitingDecision extends Omit<CurrentRequirements, 'settings' | 'asked'> {
-  /** Those who stand in for one of its approvers, by who is away. */
+  /** Stand-ins of its approvers, by the absent approver. */
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
-/** Reads the requirements of a waiting order, and its approvers' stand-ins. */
+/** Reads a waiting order's requirements and its approvers' stand-ins. */
 export async function waitingDecision(context: OrdersContext, order: Order): Promise<WaitingDecision> {
   const current = await currentRequirements(context, order);
   return { ...current, standIns: await standInsFor(context, order, current.demand) };
 }
 
-/** Stand-ins of an order's approvers, by the approver who is away. */
+/** Stand-ins of an order's approvers, by the absent approver. */
 export async function standInsFor(
   { standIns, directory, now }: OrdersContext,
   order: Order,
   { requirements }: Requirements,
 ): Promise<ReadonlyMap<string, StandIn>> {
   const away = await standIns.current(now());
-  // Slack is not asked about groups while nobody is away.
+  // No one is away: Slack isn't asked about groups.
   if (away.size === 0) return away;
   const { people } = await peopleAmong(
     directory,
@@ -293,22 +291,22 @@ export async function standInsFor(
   );
 }
 
-/** What waits for one person. */
+/** Orders waiting for one person. */
 export interface WaitingFor {
-  /** The settings name them, or one of the orders waits for them. */
+  /** They are named by the settings or can approve one of the orders. */
   readonly isApprover: boolean;
-  /** The orders that they can approve. */
+  /** Orders they can approve. */
   readonly toDecide: readonly Order[];
-  /** The orders of unknown outcome that they can settle. */
+  /** Orders of unknown outcome they can settle. */
   readonly toResolve: readonly Order[];
-  /** Groups whose members Slack does not tell, as far as they matter to the person. */
+  /** Unreadable groups that matter to the person. */
   readonly unreadableGroups: readonly string[];
 }
 
 /**
- * Which orders wait for a person. What they needed when they were asked for decides; a click looks at the policy anew.
- * @param orders those that wait, and those of unknown outcome
- * @param options.allGroups tell of every group that cannot be read
+ * Which orders wait for a person, by their requirements when requested; a click reads the policy again.
+ * @param orders pending ones, and those of unknown outcome
+ * @param options.allGroups report every unreadable group
  */
 export async function waitingFor(
   deps: OrdersContext,

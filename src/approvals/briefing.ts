@@ -17,52 +17,51 @@ import { readStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import { type WaitingDecision, waitingDecision } from './approvers.ts';
 
-/*
- * What an approver must know about an order, read once for every surface: the card and its copies, Details, Home, and the
- * signing page.
+/**
+ * What an approver must know about an order, read once for the card and its copies, Details, Home, and the signing
+ * page.
  */
 
 /** What a requester must know to confirm a draft. */
 export interface DraftBriefing {
-  /** When it was read. */
   readonly now: Date;
-  /** The statement; undefined if the rows give no request. */
+  /** Undefined if the rows give no request. */
   readonly statement: Statement | undefined;
-  /** The last successful order for the same name, and what it cost. */
+  /** The last successful order for the same name, with its cost. */
   readonly last: { readonly order: Order; readonly cost: OrderCost | undefined } | undefined;
-  /** The price of restoring the name that a deletion deletes. */
+  /** For a deletion: the price of restoring the name. */
   readonly restoreCost: OrderCost | undefined;
 }
 
 export interface Briefing extends DraftBriefing {
-  /** The log of the order: who approved, and what was asked and paid. */
+  /** The order's log: approvals, requests and payments. */
   readonly history: readonly OrderLogEntry[];
-  /** The approvals that a waiting order needs now. */
+  /** The current requirements of a waiting order. */
   readonly decision: WaitingDecision | undefined;
   /** The people and groups who can approve a waiting order, stand-ins included. */
   readonly approvers: readonly string[];
   /** The price of a waiting order by the current price list; undefined for a task without a price. */
   readonly cost: OrderCost | undefined;
-  /** The budgets that a waiting order, or the rest of a paused one, takes from. */
+  /** The budgets of a waiting order, or of the rest of a paused one. */
   readonly budgets: BudgetLook | undefined;
-  /** When the only name of a waiting order expires. */
+  /** The expiry of the only name of a waiting order. */
   readonly term: Term | undefined;
   /** The impact of a waiting order; `none` if the task puts nothing at risk. */
   readonly impact: OrderImpact | 'unseen' | 'none';
-  /** The open incidents of the names of a waiting order. */
+  /** Open incidents of the names of a waiting order. */
   readonly incidents: readonly ListedIncident[];
-  /** The names that a waiting mandate would cover. */
+  /** The names a pending mandate would cover. */
   readonly preview: MandatePreview | undefined;
 }
 
-/** Where a briefing is read from. */
+/** Sources of a briefing. */
 export interface BriefingContext {
   readonly orders: OrdersContext;
   readonly names: Names;
   readonly expiry: Expiry;
 }
 
-/** @param history the log, if it was read together with the order */
+/** @param history the log, if it was read with the order */
 export async function loadBriefing(
   { orders, names, expiry }: BriefingContext,
   order: Order,
@@ -90,7 +89,7 @@ export async function loadBriefing(
   };
 }
 
-/** The price of an order, or of what a paused one has not sent, by the current price list. */
+/** The price of an order, or of the unsent part of a paused one, by the current price list. */
 export function currentCost({ priceOf }: OrdersContext, order: Order): Promise<OrderCost | undefined> {
   const { task, input } = order;
   return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input });

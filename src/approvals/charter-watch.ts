@@ -11,8 +11,8 @@ export interface CharterWatchDeps {
 }
 
 /**
- * @returns looks whether a charter counts, and has people told when that changes. Each process tells of it once, also after a
- * restart: an event in the log that says that they were told could be forged
+ * @returns checks whether a charter counts, and notifies people when that changes. Each process does so once, also
+ * after a restart: a logged event about it could be forged
  */
 export function createCharterWatch({ signing, keys, noted, now, log }: CharterWatchDeps) {
   let seen: string | undefined;

@@ -4,24 +4,24 @@ import { type Assertion, type CharterChallenge, hashOf } from './signing/asserti
 import type { CharterProblem } from './signing/difference.ts';
 import { type KeyLog, keyRingOf, logAt, signingKey, type Trust } from './signing/key-ring.ts';
 
-/*
- * The charter: the policy and the protected settings, signed as one. Otherwise a row writer would change the rule instead of the
- * order. The newest charter in the log decides; rows that differ from it don't count.
+/**
+ * The charter: the policy and the protected settings, signed together. Otherwise a row writer could change the rule
+ * instead of the order. The newest charter in the log decides; rows that differ from it don't count.
  */
 
-/** The settings that decide about orders. */
+/** The protected settings. */
 export type DecidingSettings = Pick<
   TeamSettings,
   'approvers' | 'approvalsRequired' | 'approvalTasks' | 'allowSelfApproval'
 >;
 
-/** A policy and settings, as the rows have them. */
+/** A policy and settings, as in the rows. */
 export interface Rules {
   readonly policy: Policy;
   readonly settings: DecidingSettings;
 }
 
-/** A policy and settings as they are signed. @param publisher of the policy or the change of settings, if anybody is */
+/** A policy and settings as signed. @param publisher of the policy or the settings change, if any */
 export function charterOf({ policy: { version, rules }, settings }: Rules, publisher: string | undefined) {
   return {
     policy: { version, rules },
@@ -35,9 +35,8 @@ export function charterOf({ policy: { version, rules }, settings }: Rules, publi
   };
 }
 
-/** A charter in the log. */
 export interface LoggedCharter {
-  /** Its place among the events about keys and charters. */
+  /** Its index among the events about keys and charters. */
   readonly n: number;
   /** Undefined when its content can't be read. */
   readonly rules: Rules | undefined;
@@ -48,13 +47,12 @@ export interface LoggedCharter {
   readonly witness: string | undefined;
 }
 
-/** The bot's own signature. */
 export interface Witness {
   sign(text: string): string;
   verify(text: string, signature: string): boolean;
 }
 
-/** Signed by the bot if the charter's signer was an admin who did not publish it. */
+/** Signed by the bot if the charter's signer was an admin and not its publisher. */
 export function witnessText(challenge: CharterChallenge): string {
   return `charter ${hashOf(challenge)}`;
 }
@@ -64,7 +62,6 @@ export function hashOfCharter(last: LoggedCharter | undefined): { readonly previ
   return last === undefined ? {} : { previous: hashOf(last.signature.challenge) };
 }
 
-/** The charter in the log that decides, or why none does. */
 export type CharterStatus =
   | { readonly kind: 'none' }
   | { readonly kind: 'counts' }
@@ -81,7 +78,7 @@ export interface SigningLog {
   readonly charters: readonly LoggedCharter[];
 }
 
-/** Says whether the rows are what the newest charter says, and whether that one counts. @param signed {@link lastSigned} */
+/** Compares the rows with the newest charter, and checks whether it counts. @param signed {@link lastSigned} */
 export function charterStatus(
   { keys, charters }: SigningLog,
   rows: Rules,
@@ -96,7 +93,7 @@ export function charterStatus(
   return isSame ? { kind: 'counts' } : { kind: 'lapsed', problem: 'rows_differ', last };
 }
 
-/** The last charter that counts by itself. A signature stays good when its signer leaves or retires the key. */
+/** The last charter that counts by itself. A signature stays valid when its signer leaves or retires the key. */
 export async function lastSigned(
   { keys, charters }: SigningLog,
   { witness, ...trust }: Omit<Trust, 'left'> & { readonly witness: Witness | undefined },
@@ -109,7 +106,7 @@ export async function lastSigned(
     if (challenge.previous !== hashOfCharter(charters[at - 1]).previous) continue;
     if (charter.witness === undefined || witness?.verify(witnessText(challenge), charter.witness) !== true)
       continue;
-    // A missing event says nothing about what was published last.
+    // A missing event doesn't change which charter was published last.
     const log = { ...logAt(keys, charter.n), isWhole: true };
     const ring = await keyRingOf(log, { ...trust, left: new Set() });
     if (signingKey(ring.counting, charter.signature, challenge.by) === undefined) continue;
@@ -118,21 +115,18 @@ export async function lastSigned(
   return undefined;
 }
 
-/** The policy and the settings that decide at one moment. */
+/** The policy and settings in force. */
 export interface Deciding {
   readonly settings: TeamSettings;
   readonly policy: PolicyInForce;
 }
 
-/** What decides where no key is in use. */
+/** In force while no key is used. */
 export function decidingWithoutKeys(policy: Policy, settings: TeamSettings): Deciding {
   return { settings, policy: { ...policy, signsSettings: false, tags: tagsOf(policy), lapsed: undefined } };
 }
 
-/**
- * The settings and policy in force while keys are in use.
- * @param start the settings of the environment
- */
+/** In force while keys are used. @param start the settings of the environment */
 export function decidingWithKeys(
   { policy, settings }: { readonly policy: Policy; readonly settings: TeamSettings },
   start: DecidingSettings,

@@ -12,19 +12,18 @@ import type { ApprovalContext } from './approval-context.ts';
 import { type DecisionContext, requestersOf, rightsOf } from './approvers.ts';
 import { approvalProgress } from './progress.ts';
 
-/* What approvals count for. Pure. */
+/** Counts approvals. Pure. */
 
-/** A click that may decide about an order, and what it counts for. */
 interface CountedClick {
   readonly weight: ApprovalWeight;
   readonly reservation: ReturnType<typeof consentToExcess>['reservation'];
-  /** The person has approved before. */
+  /** The person approved before. */
   readonly isRepeated: boolean;
 }
 
 /**
- * @param approvals those before the click that still count
- * @param refusal why the person may not click, unless they agree to exceed a budget as an admin
+ * @param approvals earlier ones that still count
+ * @param refusal why the person may not approve, unless they accept the budget excess as an admin
  */
 export function countClick(
   loaded: ApprovalContext,
@@ -92,14 +91,13 @@ export function dropStaleApproval(
   return approvals.filter((approval) => approval !== former);
 }
 
-/** The approvals that count now. */
 interface CountedApprovals {
   readonly validApprovers: readonly string[];
   readonly progress: ApprovalsGiven;
   readonly unreadableGroups: readonly string[];
 }
 
-/** @param userId the person who clicks, among those who approved */
+/** @param userId the person who clicks, among the approvers */
 export function countApprovals(
   loaded: DecisionContext,
   approvals: readonly Omit<Approval, 'signed'>[],
@@ -118,7 +116,7 @@ export function countApprovals(
     allowSelfApproval,
     now: loaded.now,
   });
-  // While Slack can't tell about an earlier approver, no approval is dropped and none is counted.
+  // While Slack can't look up an earlier approver, no approval is dropped and none is counted.
   const doubtful = givers.find((giver) => giver !== userId && unconfirmed.has(giver));
   if (doubtful !== undefined && !isApproved)
     return { refusal: { code: 'membership_unknown', userId: doubtful } };
@@ -128,7 +126,7 @@ export function countApprovals(
     given: slots,
   }));
   return {
-    // An order that waits because it exceeded a budget needs nobody in particular.
+    // An order that waits only for its budget needs no particular approver.
     validApprovers: demand.outcome === 'free' ? givers : [...new Set(counted)],
     progress: { isApproved, policyVersion, isStricter, requirements: given },
     unreadableGroups,
@@ -136,8 +134,8 @@ export function countApprovals(
 }
 
 /**
- * Why an order can't be sent: it isn't what was requested, its account, people or the zone's permission are gone, or an
- * earlier order has done some of it. Undefined for an order that waits for nobody.
+ * Why an order can't be sent: it differs from the request, its account, people or the zone's permission are gone, or
+ * an earlier order has done some of it. Undefined for an order that isn't waiting.
  */
 export function obstacleOf(loaded: ApprovalContext): Decision | undefined {
   const { order, history, preconditions } = loaded;

@@ -9,9 +9,9 @@ import type { ApprovalContext } from './approval-context.ts';
 import { refusalOfNonApprover, refusalToDecide, requestersOf, rightsOf } from './approvers.ts';
 import { countClick, dropStaleApproval, dropUnwarnedApprovals, obstacleOf } from './count-approvals.ts';
 
-/* Decides clicks to approve. Pure: the clock, people and lookups are data. */
+/** Decides clicks to approve. Pure: the clock, people and lookups are data. */
 
-/** `needs`: the click would count, and the impact has to be looked up before it does. */
+/** `needs`: the click would count, but the impact has to be looked up first. */
 export type ClickDecision = Decision | { readonly needs: 'impact' };
 
 export function decideClick(loaded: ApprovalContext): ClickDecision {
@@ -49,7 +49,7 @@ export function decideApproval(loaded: ApprovalContext): ClickDecision {
 }
 
 /**
- * The requester or an approver resumes a paused order. What went wrong so far doesn't pause it again. An approval that isn't
+ * The requester or an approver resumes a paused order. Earlier failures don't pause it again. An approval that isn't
  * enough is kept until the others are given.
  */
 export function decideResumption(loaded: ApprovalContext): ClickDecision {
@@ -81,7 +81,7 @@ export function decideResumption(loaded: ApprovalContext): ClickDecision {
   };
 }
 
-/** An admin approves alone. Everything else that an approval checks is checked too. */
+/** An admin approves alone. All other checks of an approval apply. */
 export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision {
   const { click, order, requirements, budgets, emergency } = loaded;
   const { userId, agreedExcess, reason } = click;
@@ -132,7 +132,7 @@ function hasApproved(approvals: Order['approvals'], userId: string): boolean {
   return approvals.some((approval) => approval.userId === userId);
 }
 
-/** Findings and open incidents that a person has to see before their click counts. */
+/** Findings and open incidents a person has to see before their click counts. */
 function unseenBy(loaded: ApprovalContext): ClickDecision | undefined {
   const { click, order } = loaded;
   if (order.state === 'PENDING' && taskNamed(order.task).risk !== 'none') {

@@ -5,7 +5,6 @@ import type { Refusal } from '../orders/refusal.ts';
 import { type DecisionContext, loadDecisionContext, refusalToDecide, rightsOf } from './approvers.ts';
 import { countApprovals } from './count-approvals.ts';
 
-/** An approver denies. */
 export function denyOrder(
   context: OrdersContext,
   orderId: string,
@@ -17,7 +16,7 @@ export function denyOrder(
   );
 }
 
-/** Pure. The log says for whom and by which rules, as it does of an approval. */
+/** Pure. Logs the slots and rules, like an approval. */
 export function decideDenial(loaded: DecisionContext, userId: string, reason: string | undefined): Decision {
   const { order, now } = loaded;
   const refusal = refusalToDecide(order, userId, 'deny', rightsOf(loaded, [userId]));

@@ -32,9 +32,9 @@ import { hashOf, type Verifier } from './signing/assertion.ts';
 import type { SignatureDifference } from './signing/difference.ts';
 import { activeKeys, type KeyLog, type KeyRing, keyRingOf } from './signing/key-ring.ts';
 
-/*
- * Whose signed approvals of an order count, and whether it may leave with them. Nothing of it is believed because a row says so: it
- * is computed from `SIGNING_ROOTS` and from signatures each time.
+/**
+ * Whose signed approvals of an order count, and whether it may be sent with them. Rows aren't trusted: all of it is
+ * computed from `SIGNING_ROOTS` and signatures each time.
  */
 
 export interface OrderSigningDeps {
@@ -48,7 +48,7 @@ export interface OrderSigningDeps {
   readonly now: () => Date;
 }
 
-/** What an approval of an order is bound to besides its statement. For a paused order it is what its resumption makes of it. */
+/** What an approval is bound to besides the statement. For a paused order: the state that resuming it creates. */
 function boundOf(order: Order): BoundTo {
   const { id, requesterId, earlierRequesters, account, retryOf, demand, bulk, items } = order;
   const waves = bulk !== undefined && isPaused(order) ? resumedBulk(items, bulk) : bulk;
@@ -62,7 +62,7 @@ function boundOf(order: Order): BoundTo {
   };
 }
 
-/** What an approval of an order has to be for. */
+/** What an approval of an order must sign. */
 export function signedSubjectOf(order: Order, policyVersion: number): SignedSubject {
   return { statement: order.statementHash, policy: policyVersion, bound: boundOf(order) };
 }
@@ -220,7 +220,7 @@ async function ownersOf(directory: Directory, log: KeyLog) {
   return { left: those('left'), unknown: those('unknown') };
 }
 
-/** The approvals whose signatures count, and what differs in the others. */
+/** The approvals whose signatures count, and how the others differ. */
 async function verifyAll<Each extends SignedBy>(
   approvals: readonly Each[],
   subject: SignedSubject,

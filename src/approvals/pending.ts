@@ -6,7 +6,7 @@ import type { Refusal } from '../orders/refusal.ts';
 import { approversOf, refusalOfNonApprover } from './approvers.ts';
 import { currentRequirements } from './requirements.ts';
 
-/* What happens to an order while it waits for approval, besides its approval. */
+/** Changes of a pending order other than its approval. */
 
 /** The requester cancels a pending order. */
 export function cancelOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
@@ -17,17 +17,17 @@ export function cancelOrder(context: OrdersContext, orderId: string, userId: str
   );
 }
 
-/** Does nothing before the time is over. */
+/** Does nothing before the time limit. */
 export function expireOrder(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, () => ({ event: { type: 'expired' } }));
 }
 
-/** Reminds the approvers, once. Does nothing before it is time. */
+/** Reminds the approvers, once. Does nothing before its time. */
 export function remindApprovers(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, () => ({ event: { type: 'reminded' } }));
 }
 
-/** Calls others, once. Does nothing before it is time. For a private order only admins are called. */
+/** Escalates, once. Does nothing before its time. A private order is escalated only to admins. */
 export function escalateOrder(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async (order) => {
     if (order.isPrivate) return { event: { type: 'escalated', to: [], toAdmins: true } };
@@ -36,7 +36,7 @@ export function escalateOrder(context: OrdersContext, orderId: string): Promise<
   });
 }
 
-/** An approver asks the requester a question. The time to approve starts again. */
+/** An approver asks the requester a question. The time limit starts again. */
 export function askRequester(
   context: OrdersContext,
   orderId: string,

@@ -1,55 +1,53 @@
 import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import { isGroup } from '../policy/policy.ts';
 
-/*
- * Whether the given approvals are what an order needs. Groups, members and stand-ins are those of the moment of the
- * decision.
- *
- * A requirement has as many slots as it has approvers. One approval takes at most one slot of a requirement, and each
- * slot is taken once. An approver takes their own slot. Anybody else takes the slot of an absent approver for whom they
- * stand in, so a stand-in is never passed on.
+/**
+ * Whether the given approvals meet the requirements of an order. Groups, members and stand-ins are those at the time
+ * of the decision.
+ * A requirement has as many slots as approvers. One approval takes at most one slot of a requirement, and each slot
+ * is taken once. An approver takes their own slot. Anyone else takes the slot of an absent approver whose stand-in
+ * they are, so a stand-in is never passed on.
  */
 
-/** While somebody is away. */
+/** A stand-in of an absent person. */
 export interface StandIn {
-  /** Slack user id of who approves instead. */
+  /** Slack user id of the stand-in. */
   readonly userId: string;
   /** First moment at which it no longer holds. */
   readonly until: Date;
 }
 
-/** What is known about people at one moment. People and groups without an entry are not known. */
+/** Facts about people at one moment. People and groups without an entry are unknown. */
 export interface People {
-  /** The members of each group. */
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Whether somebody is a full member of the workspace. */
+  /** Whether a person is a full member of the workspace. */
   readonly membership: ReadonlyMap<string, 'member' | 'left'>;
-  /** Who is away, by their user id. */
+  /** By the absent person's user id. */
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
 export interface GivenApprovals {
-  /** Everybody who asked for the order, including those who asked for it first when it is a retry. */
+  /** All requesters of the order, including those of the orders it retries. */
   readonly requesters: ReadonlySet<string>;
-  /** The user ids of those who approved, in any order. */
+  /** The user ids of the approvers, in any order. */
   readonly approvals: readonly string[];
-  /** Those of them whose signature counts. Where a requirement is to be signed, nobody else does. */
+  /** Approvers whose signature counts. For a signed requirement no one else does. */
   readonly signers: ReadonlySet<string>;
   readonly people: People;
   readonly allowSelfApproval: boolean;
   readonly now: Date;
 }
 
-/** Somebody's approval. */
+/** An approval that fills a slot. */
 export interface Slot {
   readonly userId: string;
-  /** The approver who is away and whose place this person takes. */
+  /** The absent approver whose slot this person takes. */
   readonly standsInFor?: string | undefined;
 }
 
 export interface RequirementProgress {
   readonly requirement: Requirement;
-  /** The approvals that count for it, which may be more than needed. */
+  /** The approvals that count, possibly more than needed. */
   readonly counted: readonly Slot[];
 }
 
@@ -59,7 +57,7 @@ export interface Progress {
   readonly requirements: readonly RequirementProgress[];
 }
 
-/** Says whether an order has what it needs, and which approvals count for it. */
+/** Whether an order meets its requirements, and which approvals count. */
 export function approvalProgress(demand: Requirements, context: GivenApprovals): Progress {
   const requirements = demand.requirements.map((requirement) => ({
     requirement,
@@ -81,12 +79,12 @@ export function approvalProgress(demand: Requirements, context: GivenApprovals):
 }
 
 /**
- * The approvals that count for a requirement, signed or not. Who stands in for whom is said by a click, which does not take the place
- * of a signature.
+ * The approvals that count for a requirement, signed or not. A click names the stand-ins; it doesn't replace a
+ * signature.
  */
 export function countedApprovals(requirement: Requirement, context: Omit<GivenApprovals, 'signers'>): Slot[] {
   const { people, approvals, requesters, allowSelfApproval } = context;
-  // A group whose members Slack does not tell counts as empty.
+  // A group whose members Slack can't look up counts as empty.
   const listed = requirement.approvers.flatMap((id) =>
     isGroup(id) ? [...(people.groups.get(id) ?? [])] : [id],
   );
@@ -130,6 +128,6 @@ function standsIn(
 ): boolean {
   const standIn = people.standIns.get(away);
   if (standIn?.userId !== userId || standIn.until <= now) return false;
-  // A requester cannot stand in, even where people may approve what they asked for themselves.
+  // A requester can't be a stand-in, even if people may approve their own orders.
   return !requesters.has(userId) && !requesters.has(away);
 }

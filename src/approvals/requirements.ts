@@ -21,9 +21,8 @@ import { needsSignatures, type PolicyInForce, type RuleReference, versionToSign 
 import type { DecidingPolicy } from '../policy/ports.ts';
 import { type FactOrder, gatherFacts } from '../policy/rule-facts.ts';
 
-/* What an order needs by the policy and the settings, when it is asked for and at each decision about it. */
+/** Requirements of an order by the policy and the settings, when requested and at each decision. */
 
-/** What is read to say what an order needs. */
 export interface RequirementSources {
   readonly settings: () => Promise<TeamSettings>;
   readonly policy: DecidingPolicy;
@@ -31,7 +30,6 @@ export interface RequirementSources {
   readonly ruleFacts: RuleFacts;
 }
 
-/** The settings that apply behind every policy. */
 export function policySettings(settings: TeamSettings, { signsSettings }: PolicyInForce): PolicySettings {
   return {
     signed: signsSettings,
@@ -45,25 +43,24 @@ export function policySettings(settings: TeamSettings, { signsSettings }: Policy
   };
 }
 
-/** What the policy looks at in an order. */
+/** An order as input of the policy. */
 export interface DecidedOrder {
   readonly task: Order['task'];
   readonly names: readonly string[];
   readonly requesterId: string;
   readonly input: unknown;
-  /** It goes out with the team's account, which only approved orders may use. */
+  /** It uses the team's account, which only approved orders may. */
   readonly usesTeamAccount: boolean;
-  /** A mandate does not let it go, so that somebody has to. */
+  /** Its mandate doesn't send it, so a person has to approve it. */
   readonly isHeld?: boolean;
 }
 
-/** A kept order as the policy looks at it. */
+/** A saved order as input of the policy. */
 export function decidedOrder({ task, items, requesterId, input, account }: Order): DecidedOrder {
   const names = items.map(({ name }) => name);
   return { task, names, requesterId, input, usesTeamAccount: account.isTeamAccount ?? false };
 }
 
-/** What an order needs at one moment. */
 export interface EvaluatedOrder {
   readonly settings: TeamSettings;
   readonly policyVersion: number;
@@ -72,7 +69,7 @@ export interface EvaluatedOrder {
   readonly decidedBy: readonly RuleReference[];
 }
 
-/** Reads what an order needs now. Slack is asked only about groups that rules name as requesters. */
+/** Evaluates an order's current requirements. Slack is asked only about groups that rules name as requesters. */
 export async function evaluateOrder(deps: RequirementSources, order: DecidedOrder): Promise<EvaluatedOrder> {
   const [questions, saved, policy] = await Promise.all([
     questionsOf(deps, order),
@@ -97,7 +94,7 @@ export async function evaluateOrder(deps: RequirementSources, order: DecidedOrde
   };
 }
 
-/** Nobody approves their own mandate, whatever the settings allow. */
+/** Mandates can't be approved by their requester, whatever the settings allow. */
 export function settingsFor(
   { task }: { readonly task: Order['task'] },
   settings: TeamSettings,
@@ -105,7 +102,7 @@ export function settingsFor(
   return task === 'mandate' ? { ...settings, allowSelfApproval: false } : settings;
 }
 
-/** What the policy is asked about an order. A mandate is decided as the renewal of all its names, and as what it is. */
+/** The policy's questions about an order. A mandate is evaluated as the renewal of all its names, and as a mandate. */
 async function questionsOf(
   { ruleFacts }: RequirementSources,
   order: DecidedOrder,
@@ -116,7 +113,10 @@ async function questionsOf(
   return [factOrderOf(renewal), factOrderOf({ ...order, names })];
 }
 
-/** The same demand with one approval of the settings' approvers at least. A mandate is no emergency, and says its patterns. */
+/**
+ * The same requirements with at least one approval of the settings' approvers. A mandate is no emergency, and names
+ * its patterns.
+ */
 function decidedByAnother(
   demand: Requirements,
   settings: TeamSettings,
@@ -142,7 +142,7 @@ function decidedByAnother(
     : needed;
 }
 
-/** What an order needs under a policy, and under the environment's settings while no charter counts. */
+/** An order's requirements under a policy, and under the environment's settings while no charter counts. */
 export function evaluateUnder(
   policy: PolicyInForce,
   settings: TeamSettings,
@@ -153,7 +153,7 @@ export function evaluateUnder(
   return { ...evaluation, demand: withEnvironment(evaluation.demand, order, settings, policy) };
 }
 
-/** Requirements of an order while no charter counts: the environment's settings apply too, and at least one approval is signed. */
+/** Requirements while no charter counts: the environment's settings apply too, and at least one approval is signed. */
 function withEnvironment(
   demand: Requirements,
   { task, names }: FactOrder<OrderTaskName>,
@@ -175,7 +175,9 @@ function withEnvironment(
   });
 }
 
-/** Requirements of a protected change while no charter counts: those of the environment's settings for a listed task. */
+/**
+ * Requirements of a protected change while no charter counts: those of the environment's settings for a listed task.
+ */
 export function environmentRequirement(
   { lapsed }: PolicyInForce,
   names: readonly string[],
@@ -186,7 +188,6 @@ export function environmentRequirement(
   return { rule, names, approvers, needed: tasks.length > 0 ? needed : 1, signed: true };
 }
 
-/** A demand for one requirement. */
 function askingFor(
   { approvalEscalateTo: escalateTo }: TeamSettings,
   demand: Requirements,
@@ -201,7 +202,7 @@ function askingFor(
   };
 }
 
-/** The names of an order that the policy refuses at this moment, each with the rules that do. */
+/** The names of an order that the policy refuses now, each with the rules. */
 export async function refusedNames(
   deps: RequirementSources,
   order: DecidedOrder,
@@ -220,9 +221,9 @@ export async function refusedNames(
 }
 
 /**
- * The rules that refuse a task for one name, before the rest of its form is filled in. Nothing that the form asks for
- * can change their decision: a price only grows with the period. Nothing but the policy is read while it has no rule
- * that refuses the task.
+ * The rules that refuse a task for one name, before the rest of its form is filled in. The form's other fields can't
+ * change their decision: a price only grows with the period. Only the policy is read while none of its rules refuses
+ * the task.
  */
 export async function rulesRefusing(
   deps: RequirementSources,
@@ -234,7 +235,7 @@ export async function rulesRefusing(
   return mayRefuse ? (await evaluateOrder(deps, order)).demand.refusedBy : [];
 }
 
-/** What rules look at of an order. */
+/** The fields of an order that rules read. */
 export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
   const { task, names, requesterId, input, usesTeamAccount } = order;
   const { effect, risk, nameKind, charge } = taskNamed(task);
@@ -249,12 +250,12 @@ export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
   };
 }
 
-/** What `APPROVERS` and `APPROVALS_REQUIRED` ask for. */
+/** The requirement of `APPROVERS` and `APPROVALS_REQUIRED`. */
 export function defaultRequirement(settings: TeamSettings, names: readonly string[]): Requirement {
   return { rule: { kind: 'approval_tasks' }, names, ...settingsApproval({ ...settings, signed: false }) };
 }
 
-/** What an order needed when it was asked for. Requirements of the settings name the approvers of this moment. */
+/** An order's requirements when requested. Requirements of the settings name the current approvers. */
 export function askedRequirements({ demand }: Order, { approvers }: TeamSettings): Requirements {
   const requirements = demand.requirements.map((requirement) =>
     requirement.rule.kind === 'rule' || requirement.rule.kind === 'environment'
@@ -264,22 +265,22 @@ export function askedRequirements({ demand }: Order, { approvers }: TeamSettings
   return { ...demand, requirements: mergeRequirements(requirements) };
 }
 
-/** What a waiting order needs at one moment. */
+/** The current requirements of a waiting order. */
 export interface CurrentRequirements {
   readonly settings: TeamSettings;
-  /** Everything that was needed when it was asked for, and everything that is needed now. */
+  /** The requirements when requested, combined with the current ones. */
   readonly demand: Requirements;
-  /** What was needed when it was asked for. */
+  /** The requirements when requested. */
   readonly asked: Requirements;
-  /** The version of the policy that is in force. */
+  /** The version of the policy in force. */
   readonly policyVersion: number;
   /** The rules that decide now. */
   readonly decidedBy: readonly RuleReference[];
-  /** It needs more than when it was asked for. */
+  /** It needs more than when it was requested. */
   readonly isStricter: boolean;
 }
 
-/** Says what a waiting order needs: the stricter of what it needed when it was asked for and what it needs now. */
+/** The stricter of a waiting order's requirements when requested and now. */
 export async function currentRequirements(
   deps: RequirementSources,
   order: Order,
@@ -295,7 +296,7 @@ export async function currentRequirements(
   return { settings, demand, asked, policyVersion, decidedBy, isStricter };
 }
 
-/** Reads what an order needs to be decided. One that waits for nobody is not evaluated again. */
+/** Reads an order's requirements. One that isn't waiting is not evaluated again. */
 export async function readRequirements(deps: RequirementSources, order: Order): Promise<CurrentRequirements> {
   if (isWaiting(order)) return currentRequirements(deps, order);
   const settings = settingsFor(order, await deps.settings());
@@ -304,12 +305,12 @@ export async function readRequirements(deps: RequirementSources, order: Order): 
   return { settings, demand: asked, asked, policyVersion, decidedBy: [], isStricter: false };
 }
 
-/** Whether an order waits for people: to approve or to resume it. */
+/** Whether an order waits for people to approve or resume it. */
 export function isWaiting(order: Order): boolean {
   return order.state === 'PENDING' || isPaused(order);
 }
 
-/** The requirements whose approvers decide. If nobody had to approve, the settings' approvers do. */
+/** The requirements whose approvers decide. If no approval was needed, the settings' approvers decide. */
 export function deciders(
   { requirements }: Requirements,
   settings: TeamSettings,

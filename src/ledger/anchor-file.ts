@@ -6,15 +6,17 @@ import type { Log } from '../lib/log.ts';
 const remembered = z.object({ n: z.int(), hash: z.string(), at: z.string() });
 export type RememberedAnchor = Readonly<z.output<typeof remembered>>;
 
-/** The newest anchor, kept beside the database: what tells a database that was put back. */
+/** The newest anchor, kept beside the database: it detects a restored database. */
 export interface AnchorMemory {
-  /** Undefined when nothing is kept that can be read. */
+  /** Undefined when there is none, or it is unreadable. */
   recall(): Promise<RememberedAnchor | undefined>;
-  /** Never fails: without it, a database that was put back is told by others' anchors alone. */
+  /** Never fails: without it, only others' anchors detect a restored database. */
   remember(anchor: RememberedAnchor): Promise<void>;
 }
 
-/** The newest anchor that a folder remembers of a team’s ledger. @returns undefined when nothing is kept that can be read */
+/**
+ * The newest anchor of a team's ledger stored in a folder. @returns undefined when there is none, or it is unreadable
+ */
 export async function readAnchorFile(folder: string, teamId: string): Promise<RememberedAnchor | undefined> {
   try {
     return remembered.parse(JSON.parse(await readFile(fileIn(folder, teamId), 'utf8')));
@@ -27,7 +29,7 @@ function fileIn(folder: string, teamId: string): string {
   return join(folder, `ledger-anchor-${teamId.replace(/\W/g, '') || 'team'}.json`);
 }
 
-/** A file in a folder that outlives the process, at best. */
+/** @param folder should outlive the process */
 export function createAnchorFile(folder: string, teamId: string, log: Log): AnchorMemory {
   const file = fileIn(folder, teamId);
   return {

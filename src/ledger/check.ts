@@ -5,28 +5,28 @@ import type { ForgottenEvents, SealedBlock, SealedEvent, SealHash, SigningBlocks
 import { hashOfSeal, isSigned, leafOf, type Seal } from './seal.ts';
 import { hexOf, treeHead } from './tree.ts';
 
-/*
- * The bot holds its own ledger against its rows and against what has left. This finds what was changed in the database past the bot.
- * It proves nothing to others: whoever changes the program changes this too.
+/**
+ * Checks the bot's own ledger against its rows and its anchors. Detects changes made in the database without the bot.
+ * Proves nothing to others: anyone who can change the program can change this too.
  */
 
 export interface LedgerLook {
   readonly blocks: AsyncIterable<SealedBlock>;
   readonly key: LedgerKey;
-  /** Those that the database has, in their sequence. */
+  /** Those in the database, in order. */
   readonly anchors: readonly SealHash[];
-  /** The newest one that is remembered outside of the database. */
+  /** The newest one remembered outside of the database. */
   readonly remembered: SealHash | undefined;
-  /** How many events no seal covers although they do not wait for one. */
+  /** Number of events that no seal covers and that aren't waiting for one. */
   readonly strayEvents: number;
-  /** The events that events of the log say were forgotten. */
+  /** The events whose deletion is logged. */
   readonly forgotten: ForgottenEvents;
 }
 
-/** Events after which other work gets its turn. */
+/** Events between yields to other work. */
 const TURN = 500;
 
-/** Looks at the whole ledger. @returns what does not fit, a code each */
+/** Checks the whole ledger. @returns the differences, one code each */
 export async function checkLedger(look: LedgerLook): Promise<readonly LedgerDifference[]> {
   const found = new Map<LedgerDifference['code'], LedgerDifference>();
   const note = (code: LedgerDifference['code'], first?: number) => {
@@ -74,8 +74,8 @@ function checkBlock({ seal, events }: SealedBlock, { key, forgotten }: Measures,
 }
 
 /**
- * Whether the events about keys and charters are as they were sealed, and no event after the newest of them is missing or changed: it
- * could be a revocation.
+ * Whether the events about keys and charters are as sealed, and no event after the newest of them is missing or
+ * changed: it could be a revocation.
  */
 export async function areSigningEventsSealed(
   { numbers, entries, isAnyGone, blocks }: SigningBlocks,
@@ -118,10 +118,10 @@ function isInRanges(ranges: ForgottenEvents['seqs'], seq: number): boolean {
 }
 
 /**
- * What a seal that left, as this machine remembers, says of the ledger.
- * @param newest the number of its newest seal
- * @param hash of its seal with the number of the one that left
- * @returns undefined when it fits
+ * Compares the ledger with an anchor remembered on this machine.
+ * @param newest the number of the ledger's newest seal
+ * @param hash of its seal with the anchor's number
+ * @returns undefined when it matches
  */
 export function historyDifference(
   left: SealHash,

@@ -1,13 +1,13 @@
 /**
- * What the bot finds of its own ledger that does not fit.
- * - `event_changed`, `event_gone`: a row of the log is not what was sealed, or is not there.
- * - `event_unsealed`: a row of the log was written past the trigger.
- * - `event_hidden`: the content of a row was taken away, and no event that tells of forgetting names it.
- * - `seal_changed`, `seal_gone`: a seal, or the list of its events, is not what was sealed, or is not there.
- * - `other_key`: the key that signs is not the one that has signed.
- * - `anchor_differs`: a seal is not the one of which the database itself says that it left.
- * - `put_back`: a seal that left, as this machine remembers, is not in the database yet: a state from before it was put back.
- * - `other_history`: there is another seal in the place of one that left: it was put back and has gone on, or it was rewritten.
+ * Differences the bot finds in its own ledger.
+ * - `event_changed`, `event_gone`: a row of the log differs from what was sealed, or is missing.
+ * - `event_unsealed`: a row of the log bypassed the trigger.
+ * - `event_hidden`: the content of a row was removed, and no event logs its deletion.
+ * - `seal_changed`, `seal_gone`: a seal, or the list of its events, differs from what was sealed, or is missing.
+ * - `other_key`: the signing key has changed.
+ * - `anchor_differs`: a seal differs from the database's own anchor of it.
+ * - `put_back`: a seal anchored on this machine isn't in the database yet: an earlier state was restored.
+ * - `other_history`: an anchored seal was replaced by another: the database was restored and continued, or rewritten.
  */
 export const LEDGER_DIFFERENCES = [
   'event_changed',
@@ -24,8 +24,8 @@ export const LEDGER_DIFFERENCES = [
 
 export interface LedgerDifference {
   readonly code: (typeof LEDGER_DIFFERENCES)[number];
-  /** How many there are of it. */
+  /** Number of occurrences. */
   readonly count: number;
-  /** The number of the first seal or event that it concerns; left out where it has none. */
+  /** The number of the first seal or event concerned; omitted if it has none. */
   readonly first?: number;
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/* Parts of the schemas of events, which stand beside what they are about. */
+/** Shared parts of the events' schemas, which are declared beside their subjects. */
 
 export const texts = z.array(z.string()).readonly();
 export const at = z.coerce.date();
 /** Slack user id, `system`, or `evidence` for public records. */
 export const actor = z.string();
 export const amount = z.object({ currency: z.string(), minor: z.int() });
-/** The second person, where a change is confirmed. */
+/** The second person, if a change is confirmed. */
 export const confirmedBy = z.string().optional();
 const values = z.record(z.string(), z.string()).optional();
 export const changedValues = { before: values, after: values, confirmedBy };

@@ -8,9 +8,7 @@ import { policyEvents } from '../policy/policy-events.ts';
 import { LEDGER_DIFFERENCES } from './difference.ts';
 import { changedValues, event } from './event.ts';
 
-/*
- * The audit log. The schemas of its events stand beside what they are about; the store reads rows with them.
- */
+/** The audit log. The schemas of its events are declared beside their subjects; the store parses rows with them. */
 
 const ledgerDifference = z.object({
   code: z.enum(LEDGER_DIFFERENCES),
@@ -29,14 +27,14 @@ export const teamEvent = z.discriminatedUnion('kind', [
   /** Findings about the ledger itself, and deletions from the log. */
   event('ledger', ['ledger_differs'], { differences: z.array(ledgerDifference).readonly() }),
   event('ledger', ['sealing_stalled'], {}),
-  /** A backup was put back: what follows is numbered like what had followed in the ledger before. */
+  /** A backup was restored: later events reuse numbers that the ledger had already given. */
   event('ledger', ['database_restored'], { takenAt: z.iso.datetime(), seal: z.int() }),
   event('ledger', ['events_forgotten'], {
     reason: z.enum(['age', 'person']),
     count: z.int(),
     /** In the ledger, from the first to the last. */
     seqs: z.array(z.tuple([z.int(), z.int()])).readonly(),
-    /** In hex, of those that no seal covered yet. */
+    /** In hex, of those not sealed yet. */
     leaves: z.array(z.string()).readonly(),
   }),
 ]);
@@ -53,7 +51,6 @@ export const TOLD_KINDS: readonly TeamEvent['kind'][] = [
   'database_restored',
 ];
 
-/** What happened to something that is no order. */
 export type TeamEvent = Readonly<z.output<typeof teamEvent>>;
 export type TeamEventOf<Kind> = TeamEvent extends infer Event
   ? Event extends { readonly kind: infer Kinds }
@@ -79,6 +76,6 @@ export interface AuditedEvent {
 export interface EventLog {
   /** Every event from `from` until before `to`, oldest first. Drafts are left out until they are confirmed. */
   read(from: Date, to: Date): AsyncIterable<AuditedEvent | { readonly event: TeamEvent }>;
-  /** An event of something that is no order. @param seq its number in the log */
+  /** An event that isn't about an order. @param seq its number in the log */
   find(seq: string): Promise<TeamEvent | undefined>;
 }

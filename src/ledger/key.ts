@@ -19,7 +19,7 @@ export interface LedgerKey {
   verify(text: string, signature: string): boolean;
 }
 
-/** @param pkcs8 PKCS #8 in base64 @throws for what is no Ed25519 key */
+/** @param pkcs8 PKCS #8 in base64 @throws unless it is an Ed25519 key */
 export function readLedgerKey(pkcs8: Secret): LedgerKey {
   const privateKey = createPrivateKey({
     key: Buffer.from(pkcs8.reveal(), 'base64'),

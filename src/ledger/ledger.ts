@@ -10,7 +10,7 @@ import { eventLine, hashOfSeal, isSigned, leafOf, type Seal, sealAfter } from '.
 
 export interface LedgerContext {
   readonly store: LedgerStore;
-  /** Undefined when it cannot be opened: nothing is sealed then. */
+  /** Undefined when it can't be decrypted: nothing is sealed then. */
   readonly key: LedgerKey | undefined;
   readonly memory: AnchorMemory;
   readonly now: () => Date;
@@ -26,18 +26,18 @@ export interface LedgerState {
 
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** Events a seal covers at most: a receipt reads the leaves of the seals that it names. */
+/** Events per seal: a receipt reads the leaves of the seals it names. */
 const MAX_SEAL_EVENTS = 1_024;
 const CHECK_MS = 60 * 60_000;
-/** What is not sealed for longer is told. */
+/** Unsealed events older than this are alerted. */
 export const OVERDUE_SECONDS = 60;
 
-/** The seals that are there were signed by another key. */
+/** The existing seals were signed by another key. */
 class OtherLedgerKeyError extends Error {
   override readonly name = 'OtherLedgerKeyError';
 }
 
-/** Seals over the log, and what is proved with them. */
+/** Seals over the log, and proofs made with them. */
 export function createLedger({ store, key, memory, now, log }: LedgerContext) {
   let isRefused = false;
   let isForkLookedFor = false;
@@ -67,8 +67,8 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
   }
 
   /**
-   * Looks, before anything is sealed, whether its numbers were given before: the log then says so itself, in the first seal of the new
-   * history, and people are told.
+   * Detects, before anything is sealed, whether its numbers were used before: then the first seal of the new history
+   * logs it, and people are notified.
    */
   async function lookForFork(): Promise<void> {
     const left = await memory.recall();
@@ -100,7 +100,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
   }
 
   async function anchor(): Promise<void> {
-    // What this machine remembers is looked at before it is replaced.
+    // The remembered anchor is checked before it is replaced.
     if (checkedAt === undefined) return;
     const seal = await store.newestSeal();
     const at = now();
@@ -109,7 +109,10 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
   }
 
   return {
-    /** Seals what waits. Once an hour, after the first check, the newest seal leaves, even when sealing fails. */
+    /**
+     * Seals waiting events. Once an hour, after the first check, the newest seal is anchored, even when sealing
+     * fails.
+     */
     async sealAndAnchor(): Promise<void> {
       try {
         if (key !== undefined && !isForkLookedFor) await lookForFork();
@@ -119,12 +122,11 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
       }
     },
 
-    /** Alerts people when sealing doesn't keep up. */
     async alertIfStalled(): Promise<void> {
       if ((await store.waitingSeconds()) > OVERDUE_SECONDS) await store.noteStalled(now());
     },
 
-    /** At start, and once an hour: compares the ledger with the log's rows and with what has left, and reports differences. */
+    /** At start, then hourly: compares the ledger with the log's rows and the anchors, and reports differences. */
     async checkIfDue(): Promise<void> {
       const at = now();
       if (checkedAt !== undefined && Math.abs(at.getTime() - checkedAt.getTime()) < CHECK_MS) return;
@@ -132,7 +134,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
       checkedAt = at;
     },
 
-    /** Whether the events about keys and charters are as they were sealed. False without a key. */
+    /** Whether the events about keys and charters are as sealed. False without a key. */
     async areSigningEventsSealed(): Promise<boolean> {
       if (key === undefined) return false;
       const [blocks, forgotten] = await Promise.all([store.signingBlocks(), store.forgottenEvents()]);
@@ -153,11 +155,11 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
       };
     },
 
-    /** @param sealed when it was sealed; left out: all. Undefined without a key */
+    /** @param sealed time range of sealing; omitted: all. Undefined without a key */
     file: (sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined =>
       key && fileLines(store, key, sealed),
 
-    /** @param statement what the order’s rows give now. Undefined without a key */
+    /** @param statement by the order's current rows. Undefined without a key */
     receipt: async (order: ProvedOrder, statement: Statement | undefined) =>
       key && receiptLines(store, key, order, statement),
   };
@@ -180,9 +182,9 @@ function isOtherKey(error: unknown): boolean {
 }
 
 /**
- * The key that was set, else the one that this ledger has, which is made when there is none. Sealed with the credentials' keys, anew
- * where these have changed.
- * @throws {VaultError} when it cannot be opened
+ * The configured key, else this ledger's own, which is created when missing. Encrypted with the credentials' keys,
+ * again when these have changed.
+ * @throws {VaultError} when it can't be decrypted
  */
 export async function openLedgerKey(
   configured: LedgerKey | undefined,

@@ -3,10 +3,10 @@ import type { LedgerDifference } from './difference.ts';
 import type { EventLine, ForgottenLine, LoggedEvent, Seal } from './seal.ts';
 import type { Hash } from './tree.ts';
 
-/** An event that waits for a seal, or the hash that stands for it because its content was forgotten. */
+/** An unsealed event, or the hash of one whose content was deleted. */
 export type UnsealedEvent = LoggedEvent | { readonly leaf: Hash };
 
-/** What is added to the ledger: a seal, and the leaves of the events that it covers, in their sequence. */
+/** A new entry of the ledger: a seal, and the leaves of its events, in order. */
 export interface NewSeal {
   readonly seal: Seal;
   readonly leaves: readonly Hash[];
@@ -15,25 +15,25 @@ export interface NewSeal {
 export interface SealedEvent {
   readonly seq: number;
   readonly leaf: Hash;
-  /** What its row says now; undefined when the row is gone. */
+  /** Its current row; undefined when the row is gone. */
   readonly line: EventLine | ForgottenLine | undefined;
 }
 
-/** A seal with the events that it covers, as far as they are there. */
+/** A seal with its events, as far as they exist. */
 export interface SealedBlock {
   readonly seal: Seal;
   readonly events: readonly SealedEvent[];
 }
 
-/** What shows whether the events about keys and charters are as they were sealed. */
+/** For checking that the events about keys and charters are as sealed. */
 export interface SigningBlocks {
   /** Their sequence numbers in the ledger, oldest first; null while an event isn't sealed. */
   readonly numbers: readonly (number | null)[];
   /** The highest sequence number in the ledger. */
   readonly entries: number;
-  /** An event that waits for a seal is gone. */
+  /** An unsealed event is gone. */
   readonly isAnyGone: boolean;
-  /** The blocks that hold them, and every block after the newest one. */
+  /** The blocks with these events, and every block after the newest one. */
   readonly blocks: AsyncIterable<SealedBlock>;
 }
 
@@ -47,18 +47,18 @@ export interface Anchor extends SealHash {
   readonly at: Date;
 }
 
-/** Events whose content was forgotten. */
+/** Events whose content was deleted. */
 export interface ForgottenEvents {
-  /** Ranges of their sequence numbers, both ends included, disjoint and sorted. */
+  /** Ranges of their sequence numbers, both ends inclusive, disjoint and sorted. */
   readonly seqs: readonly (readonly [number, number])[];
-  /** The leaves, in hex, of those that no seal covered yet. */
+  /** In hex, of those not sealed yet. */
   readonly leaves: ReadonlySet<string>;
 }
 
 /** The ledger of a team. Implemented by the store. */
 export interface LedgerStore {
   /**
-   * Seals events that no seal covers, at most `limit`, unless another process is sealing.
+   * Seals unsealed events, at most `limit`, unless another process is sealing.
    * @param make makes the seal after the last one
    * @returns how many were sealed
    */
@@ -67,47 +67,43 @@ export interface LedgerStore {
     make: (last: Seal | undefined, events: readonly UnsealedEvent[]) => NewSeal,
   ): Promise<number>;
   newestSeal(): Promise<Seal | undefined>;
-  /** For how long the oldest event that no seal covers has waited, by the database’s clock. */
+  /** Age of the oldest unsealed event, by the database's clock. */
   waitingSeconds(): Promise<number>;
-  /** Seals in their sequence with their events. @param sealed when they were sealed; left out: all */
+  /** Seals with their events, in order. @param sealed time range of sealing; omitted: all */
   read(sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<SealedBlock>;
   signingBlocks(): Promise<SigningBlocks>;
-  /** Sealed events of an order, in the ledger’s sequence. */
   ofOrder(orderId: string): Promise<readonly SealedEvent[]>;
-  /** Sealed events by which these keys were revoked, in the ledger’s sequence. @param keys fingerprints */
+  /** Sealed events that revoked these keys, in ledger order. @param keys fingerprints */
   revocationsOf(keys: readonly string[]): Promise<readonly SealedEvent[]>;
-  /** The seals with these numbers, in their sequence. */
   seals(from: number, to: number): Promise<readonly Seal[]>;
-  /** The seal that covers an event. */
   sealOf(seq: number): Promise<Seal | undefined>;
-  /** Leaves of the events that a seal covers. */
+  /** In the order of its events. */
   leavesOf(seal: Seal): Promise<readonly Hash[]>;
-  /** How many events no seal covers although they do not wait for one: they were written past the trigger. */
+  /** Number of events that no seal covers and that aren't waiting for one: they bypassed the trigger. */
   strayEvents(): Promise<number>;
-  /** The forgetting that the log's events declare. */
+  /** Deletions declared by the log's events. */
   forgottenEvents(): Promise<ForgottenEvents>;
-  /** Lets a seal leave, once an hour: keeps its hash, and has it told. @returns whether it left now */
+  /** Anchors a seal, once an hour: saves its hash, and queues the notification. @returns whether it was anchored now */
   anchor(seal: Seal, at: Date): Promise<boolean>;
-  /** All anchors, in their sequence. */
+  /** In order. */
   anchors(): Promise<readonly Anchor[]>;
   newestAnchor(): Promise<Anchor | undefined>;
-  /** Anchors of a day, in their sequence. */
   anchorsBetween(from: Date, to: Date): Promise<readonly Anchor[]>;
-  /** The first anchor of this seal or of one after it. */
+  /** The first anchor of this seal or a later one. */
   anchorFrom(n: number): Promise<Anchor | undefined>;
-  /** Writes into the log that the ledger does not fit, and has people told, unless the last time it was the same. */
+  /** Logs differences in the ledger and notifies people, unless they are the same as last time. */
   noteDifferences(differences: readonly LedgerDifference[], at: Date): Promise<void>;
-  /** Writes into the log that a backup was put back, and has people told. @returns the newest seal that it has */
+  /** Logs that a backup was restored, and notifies people. @returns the backup's newest seal */
   noteRestored(takenAt: Date, at: Date): Promise<Seal | undefined>;
-  /** The same of events that wait too long for a seal, once until they are sealed. */
+  /** Logs and notifies that events wait too long for a seal, once until they are sealed. */
   noteStalled(at: Date): Promise<void>;
 }
 
-/** Where the key is kept that the bot has made itself. Implemented by the store. */
+/** Storage of the key that the bot created itself. Implemented by the store. */
 export interface LedgerKeyStore {
   find(): Promise<Sealed | undefined>;
-  /** Keeps a key, unless there is one. */
+  /** Adds a key, unless there is one. */
   add(sealed: Sealed): Promise<void>;
-  /** Keeps a key that was sealed anew. */
+  /** Replaces a key that was encrypted again. */
   replace(sealed: Sealed): Promise<void>;
 }

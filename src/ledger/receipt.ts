@@ -6,7 +6,7 @@ import type { Anchor, LedgerStore, SealedEvent } from './ports.ts';
 import type { EventLine, ForgottenLine, Seal } from './seal.ts';
 import { auditPath, type Hash, hexOf } from './tree.ts';
 
-/** The way of an event up to the root of its seal. */
+/** The audit path of an event to the root of its seal. */
 interface PathLine {
   readonly type: 'path';
   readonly seq: number;
@@ -32,7 +32,7 @@ export type FileLine =
       readonly order?: string;
     }
   | { readonly type: 'statement'; readonly statement: Statement }
-  /** In the place of a statement that is not there any more. */
+  /** Replaces a statement that no longer exists. */
   | { readonly type: 'statement'; readonly hash: string }
   | EventLine
   | ForgottenLine
@@ -40,13 +40,13 @@ export type FileLine =
   | PathLine
   | AnchorLine;
 
-/** The first line of a file. @param order left out: of a ledger */
+/** The first line of a file. @param order omitted: of a ledger */
 export function headerLine({ fingerprint, publicKey }: LedgerKey, order?: string): FileLine {
   const common = { version: 1, key: fingerprint, public: publicKey } as const;
   return order === undefined ? { type: 'ledger', ...common } : { type: 'receipt', ...common, order };
 }
 
-/** More seals than this between an event and the next anchor are left out: the receipt would be a ledger. */
+/** Seals between an event and the next anchor; with more, the receipt would be a ledger. */
 const MAX_SEALS_TO_ANCHOR = 2_000;
 
 export interface ProvedOrder {
@@ -54,16 +54,16 @@ export interface ProvedOrder {
   readonly statementHash: string;
 }
 
-/** The keys that a signed approval rests on: its own, and those of who vouched for it. */
+/** The keys behind a signed approval: its own, and those of its vouchers. */
 const signedData = z.object({
   signature: z.object({ key: z.string() }),
   chain: z.array(z.object({ key: z.string() })).default([]),
 });
 
 /**
- * The receipt of an order: its statement and its sealed events, what revoked keys that they are signed with, how each of them stands
- * in the ledger, and the seals up to the next anchor.
- * @param statement what the order's rows give now, which may be another one: who asked was forgotten, or the service has moved
+ * The receipt of an order: its statement and its sealed events, the revocations of the keys that signed them, their
+ * audit paths in the ledger, and the seals up to the next anchor.
+ * @param statement by the order's current rows. It may differ: the requester was forgotten, or the service has moved
  */
 export async function receiptLines(
   store: LedgerStore,
@@ -107,7 +107,7 @@ function keysOf(line: EventLine | ForgottenLine): string[] {
   return signed === undefined ? [] : [signed.signature, ...signed.chain].map(({ key }) => key);
 }
 
-/** Adds a seal and those that follow up to the next anchor, so that the anchor says something of it. */
+/** Adds a seal and its successors up to the next anchor, so that the anchor covers it. */
 async function addSeals(
   store: LedgerStore,
   seal: Seal,

@@ -2,7 +2,7 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import type { LedgerKey } from './key.ts';
 import { type Hash, hexOf, leafHash, sha256, treeHead } from './tree.ts';
 
-/* What is sealed, and a seal over it: the lines of the ledger's file. Pure. */
+/** Sealed content and its seals: the lines of the ledger's file. Pure. */
 
 export interface LoggedEvent {
   readonly at: Date;
@@ -12,7 +12,6 @@ export interface LoggedEvent {
   readonly data: unknown;
 }
 
-/** Who forgot the content of an event, and when. */
 export interface Forgotten {
   readonly at: Date;
   readonly by: string;
@@ -24,7 +23,7 @@ export interface EventLine extends Omit<LoggedEvent, 'at'> {
   readonly at: string;
 }
 
-/** In the place of an event whose content was forgotten. */
+/** Replaces an event whose content was deleted. */
 export interface ForgottenLine {
   readonly type: 'event';
   readonly seq: number;
@@ -40,7 +39,7 @@ export interface Seal {
   readonly to: number;
   /** RFC 6962's tree head over the events, in hex. */
   readonly root: string;
-  /** SHA-256 of the seal before in canonical form, in hex; of nothing for the first. */
+  /** SHA-256 of the previous seal in canonical form, in hex; of nothing for the first. */
   readonly prev: string;
   readonly at: string;
   /** Ed25519 over the canonical form without it, in base64. */
@@ -59,12 +58,12 @@ export function leafOf(line: EventLine): Hash {
   return leafHash(canonicalJson(line));
 }
 
-/** SHA-256 of a seal in canonical form, in hex: the next one’s `prev`, and what an anchor names. */
+/** SHA-256 of a seal in canonical form, in hex: the next one's `prev`, and the anchor's hash. */
 export function hashOfSeal(seal: Seal | undefined): string {
   return hexOf(seal === undefined ? sha256() : sha256(canonicalJson(seal)));
 }
 
-/** The seal that comes after another one. */
+/** The seal that follows another one. */
 export function sealAfter(last: Seal | undefined, leaves: readonly Hash[], key: LedgerKey, at: Date): Seal {
   const from = (last?.to ?? 0) + 1;
   const unsigned = {
@@ -79,7 +78,7 @@ export function sealAfter(last: Seal | undefined, leaves: readonly Hash[], key: 
   return { ...unsigned, signature: key.sign(canonicalJson(unsigned)) };
 }
 
-/** Whether a key has signed a seal as it stands. */
+/** Whether a key signed exactly this seal. */
 export function isSigned({ signature, ...unsigned }: Seal, key: LedgerKey): boolean {
   return key.verify(canonicalJson(unsigned), signature);
 }

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 
 /* The hashing of RFC 6962, section 2.1. */
 
-/** A hash: 32 bytes. */
 export type Hash = Uint8Array;
 
 const LEAF = Uint8Array.of(0);
@@ -22,7 +21,7 @@ export function leafHash(entry: string): Hash {
   return sha256(LEAF, entry);
 }
 
-/** The levels of the tree over leaves, the head last. A node without a neighbour moves up as it is. */
+/** The levels of the tree over leaves, the head last. A node without a sibling moves up unchanged. */
 function levelsOf(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
   const levels: (readonly Hash[])[] = [leaves];
   for (let level = leaves; level.length > 1; ) {
@@ -42,7 +41,7 @@ export function treeHead(leaves: readonly Hash[]): Hash {
   return levelsOf(leaves).at(-1)?.[0] ?? sha256();
 }
 
-/** The hashes beside the way from a leaf up to the head, the lowest first. */
+/** The sibling hashes from a leaf up to the head, lowest first. */
 export function auditPath(index: number, leaves: readonly Hash[]): Hash[] {
   return levelsOf(leaves).flatMap((level, height) => level[(index >> height) ^ 1] ?? []);
 }

@@ -6,47 +6,47 @@ import type { HeldCode } from './codes.ts';
 import { covers, isInForce, type Mandate } from './mandate.ts';
 import type { MandateTerms } from './terms.ts';
 
-/*
- * When a mandate acts for a name, when that goes out, and why it does not act. Pure: everything that is known comes as an
- * argument, when the order is made and again in the transaction that marks it as sent.
+/**
+ * Decides when a mandate acts for a name, when the order is sent, and why it doesn't act. Pure. Runs when the order
+ * is made and again in the transaction that marks it as sent.
  */
 
-/** Renewals by mandates that go out on one day (UTC). */
+/** Mandate renewals sent per day (UTC). */
 export const MAX_SENT_A_DAY = 200;
-/** Between the message that says so and the request: the time in which people can stop it. */
+/** Time between the announcement and the request, in which people can stop it. */
 export const ANNOUNCED_MS = DAY_MS;
 /** The requests of one day are spread over this time. */
 const SPREAD_MS = 8 * HOUR_MS;
-/** Two ends of one name lie further apart than this. Nearer together they are the same end, of which a better date came. */
+/** Two expiry dates of a name nearer than this are the same one, corrected. */
 export const SAME_END_MS = 180 * DAY_MS;
 
-/** What became of a name that needs nobody any more, so that it is not asked for when its order is stopped. */
+/** Codes of names that need no action, so no ordinary order is made when theirs is stopped. */
 const NEEDS_NOBODY: ReadonlySet<HeldCode> = new Set<HeldCode>([
   'renewed_meanwhile',
   'let_go',
   'mandate_ended',
 ]);
 
-/** Whether a name for which a mandate does not act is asked for in the ordinary way. Where the policy refuses, nobody could ask. */
+/** Whether a name its mandate doesn't act for gets an ordinary order. Not if the policy refuses: no one could request it. */
 export function isAskedFor(code: HeldCode): boolean {
   return code !== 'policy_refuses' && code !== 'earlier_unknown' && !NEEDS_NOBODY.has(code);
 }
 
-/** What is taken out of the ceilings of a mandate by its other orders: sent, waiting to be sent, or of unknown outcome. */
+/** What a mandate's other orders use of its ceilings: sent, waiting to be sent, or of unknown outcome. */
 export interface Taken {
-  /** By the day (UTC, YYYY-MM-DD) on which it is sent. */
+  /** By the day (UTC, YYYY-MM-DD) of sending. */
   readonly byDay: readonly { readonly day: string; readonly minor: bigint }[];
-  /** How many orders of any mandate are sent on a day. */
+  /** Orders of all mandates sent on a day. */
   readonly countOn: (day: string) => number;
 }
 
-/** What a span of a mandate has taken out of its sum. */
+/** What a mandate has used of its total in a budget period. */
 function takenIn(span: BudgetSpan, day: string, byDay: Taken['byDay']): bigint {
   const period = periodOf(span, day);
   return byDay.reduce((sum, each) => (periodOf(span, each.day) === period ? sum + each.minor : sum), 0n);
 }
 
-/** Why an amount does not fit under the ceilings of a mandate on a day; undefined when it does. Ceilings are included. */
+/** Why an amount exceeds a mandate's ceilings on a day; undefined if it fits. Ceilings are inclusive. */
 export function overCeiling(
   { max_price, max_total, span }: MandateTerms,
   amount: Amount | undefined,
@@ -59,21 +59,20 @@ export function overCeiling(
   return taken.countOn(day) >= MAX_SENT_A_DAY ? 'day_full' : undefined;
 }
 
-/** The end of a name by which a mandate goes. */
 export interface NameEnd {
   readonly name: string;
-  /** The date that counts. */
+  /** The effective expiry date. */
   readonly expiresAt: Date;
-  /** Last moment at which a renewal keeps it. */
+  /** Last moment at which a renewal keeps the name. */
   readonly renewableUntil: Date;
 }
 
-/** Whether a mandate has to act for a name by now. */
+/** Whether a mandate's notice period for a name has begun. */
 export function isDueFor({ terms }: Mandate, { expiresAt }: NameEnd, now: Date): boolean {
   return expiresAt.getTime() - now.getTime() <= terms.notice * DAY_MS;
 }
 
-/** Whether a mandate still sends something for an end of a name before it is over itself. */
+/** Whether a mandate can still send a renewal for this expiry before it ends. */
 export function isInTimeFor(
   { terms, endsAt }: Mandate,
   { name, expiresAt }: Omit<NameEnd, 'renewableUntil'>,
@@ -83,7 +82,7 @@ export function isInTimeFor(
   return actsAt + ANNOUNCED_MS + spreadOf(name) < endsAt.getTime();
 }
 
-/** A moment of sending, and what it takes. */
+/** The time of sending, and the amount. */
 export interface SendPlan {
   readonly sendAfter: Date;
   readonly day: string;
@@ -91,8 +90,8 @@ export interface SendPlan {
 }
 
 /**
- * Plans when a name goes out: a day from now, spread over some hours, and a day later for each day that has as many orders as
- * may go. @returns why not, where that leaves no time or a ceiling is in the way
+ * Plans when a name's renewal is sent: in a day, spread over some hours, and a day later for each day that is full.
+ * @returns the reason if there is no time left or a ceiling is exceeded
  */
 export function planSending(
   mandate: Mandate,
@@ -115,14 +114,14 @@ export function planSending(
   }
 }
 
-/** The same for a name at all times, and different for different names. */
+/** Always the same for a name, different for different names. */
 function spreadOf(name: string): number {
   let hash = 2_166_136_261;
   for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16_777_619);
   return (hash >>> 0) % SPREAD_MS;
 }
 
-/** What is known of a name besides its mandate when that is to act. */
+/** Facts about a name, besides its mandate, that decide whether the mandate acts. */
 export interface ActingFacts {
   readonly end: NameEnd;
   /** The registry shows the date, and nothing makes it doubtful. */
@@ -130,17 +129,17 @@ export interface ActingFacts {
   readonly hasOwnerLeft: boolean;
   readonly hasOpenIncident: boolean;
   readonly isAccountLinked: boolean;
-  /** Its latest registration or renewal went out with another account. */
+  /** Its latest registration or renewal used another account. */
   readonly isInOtherAccount: boolean;
-  /** An order to renew it has gone out, and nobody knows what became of it. */
+  /** A renewal was sent with unknown outcome. */
   readonly hasUnknownRenewal: boolean;
-  /** What the policy asks for the name at this moment, of what the mandate was given. */
+  /** The policy's current requirements, compared with the mandate's approvals. */
   readonly policy: 'satisfied' | 'asks_more' | 'refuses';
-  /** What one year costs; undefined when the list does not tell. */
+  /** Price of one year; undefined when not in the price list. */
   readonly amount: Amount | undefined;
 }
 
-/** Why a mandate does not act for a name, as far as the name itself tells; undefined when nothing stands in the way. */
+/** Why a mandate doesn't act for a name, by the name's own facts; undefined if it does. */
 function heldByFacts(facts: ActingFacts): HeldCode | undefined {
   if (facts.hasUnknownRenewal) return 'earlier_unknown';
   if (facts.policy === 'refuses') return 'policy_refuses';
@@ -152,7 +151,6 @@ function heldByFacts(facts: ActingFacts): HeldCode | undefined {
   return facts.policy === 'asks_more' ? 'policy_asks_more' : undefined;
 }
 
-/** Decides about a name for which a mandate is due. */
 export function decideActing(
   mandate: Mandate,
   facts: ActingFacts,
@@ -164,27 +162,27 @@ export function decideActing(
   return planSending(mandate, facts.end, facts.amount, taken, now);
 }
 
-/** What is read in the transaction that marks an order of a mandate as sent. */
+/** Read in the transaction that marks an order of a mandate as sent. */
 export interface SendingFacts {
   readonly mandate: Mandate | undefined;
-  /** The mandate's rows still give the statement that was approved. */
+  /** The mandate's rows still give the approved statement. */
   readonly isUnchanged: boolean;
   readonly name: string;
-  /** The tags that it touches at this moment. */
+  /** Tags the name touches now. */
   readonly touched: readonly string[];
-  /** The end that it was to be renewed for, and the one that it has by now; undefined when it is not watched any more. */
+  /** The expiry it was to be renewed for, and the current one; undefined when no longer watched. */
   readonly actedFor: Date;
   readonly expiresAt: Date | undefined;
-  /** Two people have decided to let the name go. */
+  /** Two people decided to let the name lapse. */
   readonly isLapsing: boolean;
-  /** When people were told; undefined while they were not. */
+  /** When people were notified; undefined while they weren't. */
   readonly announcedAt: Date | undefined;
   readonly amount: Amount | undefined;
   /** Without this order. */
   readonly taken: Taken;
 }
 
-/** Why an order of a mandate may not be marked as sent at a moment; undefined when it may. */
+/** Why an order of a mandate may not be marked as sent now; undefined if it may. */
 export function refusalToSend(facts: SendingFacts, now: Date): HeldCode | undefined {
   const { mandate, expiresAt, announcedAt } = facts;
   if (mandate === undefined || !facts.isUnchanged || !isInForce(mandate, now)) return 'mandate_ended';
@@ -196,43 +194,47 @@ export function refusalToSend(facts: SendingFacts, now: Date): HeldCode | undefi
   return overCeiling(mandate.terms, facts.amount, utcDay(now), facts.taken);
 }
 
-/** Whether two dates are of the same end of a name. */
+/** Whether two dates are the same expiry of a name. */
 export function isSameEnd(a: Date, b: Date): boolean {
   return Math.abs(a.getTime() - b.getTime()) < SAME_END_MS;
 }
 
-/** When an order of a mandate is looked at before it is sent. */
+/** The decision about an order of a mandate before it is sent. */
 export type Clearance =
   | { readonly kind: 'clear' }
-  /** Nothing is wrong, and it is not time yet. */
+  /** Nothing is wrong, but it is too early. */
   | { readonly kind: 'later'; readonly until: Date }
   | { readonly kind: 'held'; readonly code: HeldCode };
 
-/** What is known of an order of a mandate when it is due: all that an approval looks at, and what its mark will look at. */
+/**
+ * Facts about a mandate's order when it is due: those an approval checks, and those checked when it is marked as
+ * sent.
+ */
 export interface DueFacts extends ActingFacts, SendingFacts {
-  /** The budgets have what it costs. */
+  /** Its price fits the budgets. */
   readonly fitsBudgets: boolean;
   /** When the order was made, and when the registry was last asked about its name. */
   readonly madeAt: Date;
   readonly lookedAt: Date | undefined;
 }
 
-/** The registry was asked so shortly before a name goes out: names that end soon are looked at every few hours. */
+/** The registry was asked within this time before sending: names that expire soon are looked up every few hours. */
 const LOOKED_WITHIN_MS = DAY_MS;
 
-/** Between two looks at an order that waits for people to be told, or for the registry. */
+/** Interval between checks of an order that waits for its announcement or the registry. */
 const WAIT_MS = HOUR_MS / 4;
 
 /**
- * Decides about an order that is due. It waits for its message and for a look at the registry, since it was made and lately: a
- * database that was put back knows nothing of a renewal that the registry shows by then.
+ * Decides about an order that is due. It waits for its announcement and for a registry lookup that is recent and
+ * after its creation: a restored database may lack a renewal that the registry shows.
  */
 export function decideClearance(facts: DueFacts, now: Date): Clearance {
   const held = (code: HeldCode): Clearance => ({ kind: 'held', code });
   const refusal = refusalToSend(facts, now);
   if (refusal === 'not_announced') {
     const { announcedAt } = facts;
-    // Said now it could go out in a day: where that is too late, people have the rest of the time, and hear of it out of band.
+    // Announced now it could be sent in a day. If that is too late, people have the remaining time, and the
+    // out-of-band channel tells them.
     const until = new Date((announcedAt ?? now).getTime() + ANNOUNCED_MS);
     if (isTooLate(facts.end, until)) return held(refusal);
     return { kind: 'later', until: announcedAt === undefined ? new Date(now.getTime() + WAIT_MS) : until };
@@ -246,7 +248,7 @@ export function decideClearance(facts: DueFacts, now: Date): Clearance {
   const seenSince = Math.max(facts.madeAt.getTime(), now.getTime() - LOOKED_WITHIN_MS);
   if (facts.lookedAt === undefined || facts.lookedAt.getTime() < seenSince) {
     const until = new Date(now.getTime() + WAIT_MS);
-    // A day is left to people who may ask the registry themselves.
+    // A day is left for people to ask the registry themselves.
     const last = new Date(until.getTime() + DAY_MS);
     return isTooLate(facts.end, last) ? held('date_in_doubt') : { kind: 'later', until };
   }

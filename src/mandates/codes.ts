@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Why a mandate does not act for a name. */
+/** Why a mandate doesn't act for a name. */
 const HELD_CODES = [
   'price_unknown',
   'price_above',
@@ -16,15 +16,15 @@ const HELD_CODES = [
   'policy_refuses',
   'earlier_unknown',
   'too_late',
-  /** At the time of sending: nobody could be told a day before. */
+  /** When sending: not announced a day before. */
   'not_announced',
-  /** At the time of sending: its patterns do not fit the name any more. */
+  /** When sending: the mandate's patterns no longer match the name. */
   'moved_out',
-  /** At the time of sending: the name's expiry has changed. */
+  /** When sending: the name's expiry has changed. */
   'renewed_meanwhile',
-  /** At the time of sending: two people have decided to let it go. */
+  /** When sending: two people decided to let it lapse. */
   'let_go',
-  /** At the time of sending: it is over. */
+  /** When sending: the mandate has ended. */
   'mandate_ended',
 ] as const;
 
@@ -32,7 +32,7 @@ export const heldCode = z.enum(HELD_CODES);
 
 export type HeldCode = z.output<typeof heldCode>;
 
-/** Why a mandate ended before its last day, or with it. */
+/** Why a mandate ended early or on its last day. */
 const MANDATE_ENDS = [
   'person',
   'over',
@@ -49,16 +49,14 @@ const MANDATE_ENDS = [
 export const storedMandateEnd = z.object({
   at: z.coerce.date(),
   because: z.enum(MANDATE_ENDS),
-  /** Slack user id of who ended it, or who has left. */
+  /** Slack user id of the person who ended it or has left. */
   by: z.string().exactOptional(),
 });
 
 export type MandateEnd = Readonly<z.output<typeof storedMandateEnd>>;
 
-/** That an order was made by a mandate, kept with the order. */
 export interface Mandated {
-  /** The order of the mandate. */
   readonly id: string;
-  /** It is not sent before: a day after it was said at the earliest. */
+  /** Not sent before: at the earliest a day after its announcement. */
   readonly sendAfter: Date;
 }

@@ -12,37 +12,35 @@ import { zoneFor } from '../zones/rules.ts';
 import type { ActingFacts, NameEnd } from './acting.ts';
 import type { MandateName } from './ports.ts';
 
-/*
- * What a mandate has to know of a name: all that an approval looks at, read anew each time.
- */
+/** Loads what a mandate needs to know of a name: all that an approval checks, read each time. */
 
-/** The end of a name, with the last moment at which a renewal keeps it. */
+/** A name's expiry, with the last moment at which a renewal keeps it. */
 export function endOfName({ name, expiresAt }: MandateName): NameEnd {
   const graceDays = zoneFor(name).lifecycle?.autoRenewGraceDays ?? 0;
   return { name, expiresAt, renewableUntil: new Date(expiresAt.getTime() + graceDays * DAY_MS) };
 }
 
-/** The renewal of one name for one year, as the policy and the price list look at it. */
+/** The renewal of one name for one year, as input of the policy and the price list. */
 export function renewalOf({ requesterId, account }: Order, name: string) {
   const input = { names: [name], period: 1 };
   const usesTeamAccount = account.isTeamAccount ?? false;
   return { task: 'renew', names: [name], requesterId, input, usesTeamAccount } as const;
 }
 
-/** What is known of a name at this moment, with what the policy asks and what it costs. */
+/** Current facts about a name, with the policy's requirements and the price. */
 export interface KnownName {
   readonly facts: ActingFacts;
   readonly evaluated: EvaluatedOrder;
   readonly cost: OrderCost | undefined;
-  /** Somebody has asked for its renewal already. */
+  /** Its renewal is already requested. */
   readonly isAskedFor: boolean;
 }
 
 /**
- * Gathers what decides about a name.
+ * Loads the facts that decide about a name.
  * @param mandate its order
- * @param without the order that is to be sent, which is no other renewal
- * @returns undefined while Slack does not tell of somebody on whom it depends
+ * @param without the order to be sent, so that it isn't counted as another renewal
+ * @returns undefined while Slack can't look up a person it depends on
  */
 export async function knownName(
   deps: OrdersContext,
@@ -84,8 +82,8 @@ export async function knownName(
 }
 
 /**
- * Whether the approvals of a mandate are what the renewal of a name needs at this moment. This alone lets an order of a
- * mandate go: who has left, or may not approve it any more, does not count.
+ * Whether a mandate's approvals still meet the requirements of a name's renewal. Only this lets its orders be sent:
+ * approvers who left or lost the permission since don't matter.
  */
 async function policyFor(
   deps: OrdersContext,
@@ -110,7 +108,7 @@ async function policyFor(
   return known.unreadableGroups.length > 0 || known.unconfirmed.size > 0 ? 'unknown' : 'asks_more';
 }
 
-/** Those who stood in for somebody when they approved the mandate: that goes on for its renewals. */
+/** Stand-ins when the mandate was approved; they stay stand-ins for its renewals. */
 async function standInsOf(deps: OrdersContext, mandate: Order): Promise<ReadonlyMap<string, StandIn>> {
   const approved = (await deps.store.history(mandate.id, 'system')).flatMap((entry) =>
     entry.kind === 'approved' ? (entry.progress?.requirements ?? []) : [],
@@ -126,8 +124,8 @@ async function standInsOf(deps: OrdersContext, mandate: Order): Promise<Readonly
 }
 
 /**
- * What a name takes out of the budgets and ceilings on a day; undefined when a budget does not have it.
- * @param orderId its order, if there is one: what is reserved for it is reserved anew
+ * What a name's renewal reserves of the budgets and ceilings on a day; undefined when a budget is exceeded.
+ * @param orderId its order, if there is one, whose reservation is replaced
  */
 export async function reservationFor(
   deps: OrdersContext,

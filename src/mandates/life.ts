@@ -13,16 +13,14 @@ import type { MandateEnd } from './codes.ts';
 import { isInForce, type MandateInForce, mandateOf } from './mandate.ts';
 import { endOfMandate, mandateTerms } from './terms.ts';
 
-/*
- * How a mandate comes into force, and how it ends. What it makes meanwhile is in `run.ts`.
- */
+/** How a mandate starts and ends. Its orders are in `run.ts`. */
 
-/** People are told of the end of a mandate this long before it. */
+/** People are notified this long before a mandate ends. */
 const ENDING_SOON_MS = WEEK_MS;
 
 /**
- * Puts an approved mandate into force, if it is what was approved and its people are there. Nothing is sent.
- * @returns false when Slack does not tell of its people, so that it has to be tried again
+ * Starts an approved mandate, if it is unchanged since and its people are there. Sends nothing.
+ * @returns false when Slack can't look up its people: try again
  */
 export async function putInForce(deps: OrdersContext, orderId: string): Promise<boolean> {
   const outcome = await changeOrder(deps, orderId, async (order) =>
@@ -31,10 +29,9 @@ export async function putInForce(deps: OrdersContext, orderId: string): Promise<
   return outcome.ok || outcome.refusal.code !== 'membership_unknown';
 }
 
-/** Facts that decide whether a mandate comes into force. */
 interface InForceContext {
   readonly order: Order;
-  /** What differs from what was approved; undefined if nothing does. */
+  /** Parts that differ from the approved statement; undefined if none. */
   readonly changedParts: readonly StatementPart[] | undefined;
   readonly isLinked: boolean;
   readonly members: MemberCheck;
@@ -66,7 +63,7 @@ function decideInForce(context: InForceContext): Decision {
   };
 }
 
-/** Tells people that a mandate ends soon, and ends it when it is over. */
+/** Announces that a mandate ends soon, and ends it when it is over. */
 export async function advanceMandate(deps: OrdersContext, order: Order): Promise<void> {
   const now = deps.now();
   if (order.mandateEnd !== undefined) return;
@@ -75,7 +72,7 @@ export async function advanceMandate(deps: OrdersContext, order: Order): Promise
     await changeOrder(deps, order.id, () => ({ event: { type: 'mandate_ending' } }));
 }
 
-/** Who asked for a mandate, or an approver, ends it at once. What it has not sent is stopped. */
+/** The requester or an approver ends a mandate at once. Its unsent orders are stopped. */
 export async function endMandate(
   deps: OrdersContext,
   orderId: string,
@@ -90,7 +87,7 @@ export async function endMandate(
   return end(deps, orderId, { because: 'person', by: userId });
 }
 
-/** Ends a mandate of which one of the people has left. @returns whether it goes on */
+/** Ends a mandate when one of its people has left. @returns whether it stays in force */
 export async function endIfLeft(deps: OrdersContext, order: Order): Promise<boolean> {
   const { people } = await partiesOf(deps.findAccount, order);
   const [asker, owner] = people;
@@ -111,7 +108,7 @@ export async function endIfLeft(deps: OrdersContext, order: Order): Promise<bool
   return true;
 }
 
-/** Ends every mandate that is in force: what they have spent is not certain any more. */
+/** Ends every mandate in force: their spending is no longer certain. */
 export async function endAfterRestore(deps: OrdersContext): Promise<void> {
   for (const { id, mandateEnd } of await mandatesOf(deps.store, 'system'))
     if (mandateEnd === undefined)
@@ -130,12 +127,12 @@ export async function endIfContradicted(deps: OrdersContext, order: Order): Prom
 /** More mandates than a team ever has. */
 const MAX_MANDATES = 500;
 
-/** The orders of all mandates that came into force, the newest first. */
+/** The orders of all mandates that came into force, newest first. */
 export function mandatesOf(store: OrderStore, viewer: SystemViewer): Promise<readonly Order[]> {
   return store.list({ viewer, tasks: ['mandate'], states: ['SUCCEEDED'], limit: MAX_MANDATES });
 }
 
-/** The mandates that are in force, the oldest first. */
+/** Oldest first. */
 export async function mandatesInForce(
   { store, now }: { readonly store: OrderStore; readonly now: () => Date },
   viewer: SystemViewer,
@@ -161,7 +158,7 @@ async function end(
   return outcome;
 }
 
-/** Stops what an ended mandate has not sent. Its mark of sending is refused in any case; this says so at once. */
+/** Stops an ended mandate's unsent orders. Marking them as sent is refused in any case; this notifies at once. */
 export async function stopUnsent(deps: OrdersContext, mandateId: string): Promise<void> {
   const stopped = await settleEach(await deps.mandates.unsentOf(mandateId), (orderId) =>
     changeOrder(deps, orderId, () => ({

@@ -4,18 +4,18 @@ import { subjectOf } from '../policy/subject.ts';
 import type { MandateEnd } from './codes.ts';
 import { endOfMandate, type MandateTerms, mandateTerms } from './terms.ts';
 
-/*
- * A mandate: an order that sends nothing itself and is `SUCCEEDED` while it is in force. Its approvals let renewals go
- * that it makes, each an order of its own. Pure.
+/**
+ * A mandate: an order that sends nothing itself and is `SUCCEEDED` while in force. Its approvals count for the
+ * renewals it makes, each an order of its own. Pure.
  */
 
-/** A mandate that has been in force, out of its order. */
+/** A mandate that has been in force, read from its order. */
 export interface Mandate {
   readonly id: string;
   readonly since: Date;
   readonly terms: MandateTerms;
   readonly patterns: NamePatterns;
-  /** First moment at which it is over by itself. */
+  /** First moment after its last day. */
   readonly endsAt: Date;
   readonly end: MandateEnd | undefined;
 }
@@ -26,7 +26,7 @@ export interface MandateInForce {
   readonly mandate: Mandate;
 }
 
-/** @returns undefined for an order that is none, or that has not come into force */
+/** @returns undefined for another kind of order, or one that hasn't come into force */
 export function mandateOf(order: Order): Mandate | undefined {
   if (order.task !== 'mandate' || order.state !== 'SUCCEEDED' || order.closedAt === undefined)
     return undefined;
@@ -42,22 +42,20 @@ export function mandateOf(order: Order): Mandate | undefined {
   };
 }
 
-/** Whether a mandate lets something go at a moment. */
+/** Whether a mandate allows sending at a moment. */
 export function isInForce({ end, endsAt }: Mandate, at: Date): boolean {
   return end === undefined && at < endsAt;
 }
 
-/** Whether a mandate speaks of a name. @param touched the tags that the name touches */
 export function covers({ patterns }: Mandate, name: string, touched: readonly string[]): boolean {
   return fitsPatterns(patterns, subjectOf(name, 'host'), touched) === 'yes';
 }
 
-/** The sequence in which mandates come: of several that fit a name the oldest acts, whatever the others allow. */
+/** If several mandates cover a name, the oldest acts, whatever the others allow. */
 function byAge(a: Mandate, b: Mandate): number {
   return a.since.getTime() - b.since.getTime() || (a.id < b.id ? -1 : 1);
 }
 
-/** The mandate that acts for a name: the oldest in force that fits it. */
 export function mandateFor(
   mandates: readonly Mandate[],
   name: string,

@@ -15,27 +15,27 @@ import { type Mandate, type MandateInForce, mandateFor } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
 import type { MandateTerms } from './terms.ts';
 
-/* How mandates stand: what is shown of them before they are decided, and while they are in force. */
+/** Overviews of mandates, before the decision and while in force. */
 
-/** A mandate in force, with what it did and what it will do. */
+/** A mandate in force, with its past and coming renewals. */
 export interface MandateStanding extends MandateInForce {
   readonly history: readonly OrderLogEntry[];
-  /** The month or year that its sum counts in at this moment. */
+  /** The current month or year of its total. */
   readonly period: string;
-  /** In minor units of its currency: spent, and reserved for what was not answered yet. */
+  /** In minor units of its currency: spent, plus reserved for unanswered orders. */
   readonly booked: bigint;
   readonly reserved: bigint;
-  /** Names for which it acts within 30 days, the soonest first. */
+  /** Names it acts for within 30 days, soonest first. */
   readonly coming: readonly MandateName[];
-  /** What it did in the last 30 days, the latest first. */
+  /** Its acts in the last 30 days, latest first. */
   readonly acts: readonly MandateAct[];
 }
 
 const SHOWN_DAYS = 30;
-/** Names that are looked at for what is coming. */
+/** Names read for the coming renewals. */
 const MAX_COMING = 1_000;
 
-/** The mandates in force that a person may see, the oldest first, with how they stand, and how many others there are. */
+/** The mandates in force that a person may see, oldest first, and how many others there are. */
 export async function mandatesStanding(
   deps: OrdersContext,
   viewer: PersonViewer,
@@ -65,7 +65,7 @@ export async function mandatesStanding(
   return { shown, hidden };
 }
 
-/** The first day of a month or year, and the first one after it. */
+/** The first day of a month or year, and the first day after it. */
 function boundsOf(span: BudgetSpan, day: string) {
   const period = periodOf(span, day);
   const from = span === 'month' ? `${period}-01` : `${period}-01-01`;
@@ -96,13 +96,12 @@ async function comingNames(
   return found;
 }
 
-/** A name, and the end for which a mandate has to act; undefined: whichever comes. */
 interface EndingName {
   readonly name: string;
   readonly expiresAt?: Date | undefined;
 }
 
-/** The mandates in force that cover some names, and are still in force when they have to act. */
+/** The mandates in force that cover some names and don't end before they have to act. */
 async function mandatesCovering(
   deps: OrdersContext,
   names: readonly EndingName[],
@@ -124,19 +123,19 @@ async function mandatesCovering(
   );
 }
 
-/** What a mandate would cover by today's names and prices. */
+/** What a mandate would cover with today's names and prices. */
 export interface MandatePreview {
   readonly names: readonly string[];
-  /** One year of all its names, by the prices of a year ago and of today. */
+  /** One year of all its names, at the prices of a year ago and of today. */
   readonly lastYear: OrderCost | undefined;
   readonly nextYear: OrderCost | undefined;
-  /** Names for which it would not act as things are, each with why. */
+  /** Names for which it wouldn't act now, each with the reason. */
   readonly held: readonly { readonly name: string; readonly because: HeldCode }[];
   /** Names for which an older mandate acts. */
   readonly others: readonly string[];
 }
 
-/** What a mandate that waits would cover, and what it would not act on. */
+/** What a pending mandate would cover, and what it wouldn't act on. */
 export async function previewOf(
   deps: OrdersContext,
   order: Order,
@@ -171,7 +170,7 @@ export async function previewOf(
   };
 }
 
-/** Tells of names and their ends whether a mandate renews them that is in force now, and still is when it has to act. */
+/** Which of these expiries a mandate will renew that is in force now and doesn't end before. */
 export async function mandatesInTime(
   deps: OrdersContext,
 ): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
@@ -186,15 +185,15 @@ export async function mandatesInTime(
     covering.some(({ mandate, names }) => names.has(end.name) && isInTimeFor(mandate, end, now));
 }
 
-/** The mandate in force that speaks of one name. */
+/** The mandate in force that covers one name. */
 export interface CoveringMandate {
   /** Undefined when the viewer may not see it. */
   readonly given: MandateInForce | undefined;
-  /** It is over before it has to act for the name. */
+  /** It ends before it has to act for the name. */
   readonly isOverBefore: boolean;
 }
 
-/** The mandate that covers one name, of several the one that acts; undefined when none does. */
+/** The mandate that covers a name (if several, the one that acts); undefined when none does. */
 export async function mandateOfName(
   deps: OrdersContext,
   name: string,
@@ -208,7 +207,7 @@ export async function mandateOfName(
   return { given: isVisible ? covering : undefined, isOverBefore: acting === undefined };
 }
 
-/** Mandates in force that a person asked for or gave. */
+/** Mandates in force that a person requested or approved. */
 export async function mandatesOfPerson(
   deps: OrdersContext,
   userId: string,
@@ -219,15 +218,15 @@ export async function mandatesOfPerson(
   );
 }
 
-/** What becomes of names if nobody presses anything. */
+/** What happens to names if no one acts. */
 export interface Outlook {
-  /** When mandates renew names, as things stand: before they expire, and with nothing in the way. */
+  /** When mandates will renew names, assuming nothing changes: before they expire, and with nothing in the way. */
   readonly renewals: ReadonlyMap<string, Date>;
-  /** Names that are lost: nobody owns them, no mandate renews them, and no order asks for it. */
+  /** Names that will be lost: no owner, no mandate and no order to renew them. */
   readonly uncovered: readonly string[];
 }
 
-/** What becomes of some names if nobody presses anything. */
+/** What happens to some names if no one acts. */
 export async function outlookOf(
   deps: OrdersContext,
   watched: readonly (EndingName & { readonly owner?: string | undefined })[],
@@ -253,7 +252,7 @@ export async function outlookOf(
   return { renewals, uncovered: uncovered.map(({ name }) => name) };
 }
 
-/** When the orders go out that mandates have made. @param open the open order of each name */
+/** When the orders that mandates have made are sent. @param open the open order of each name */
 async function renewalsUnderWay(
   { store, now }: OrdersContext,
   open: ReadonlyMap<string, string>,
@@ -268,7 +267,7 @@ async function renewalsUnderWay(
   });
 }
 
-/** When mandates renew names for which they have not acted yet, decided as it will be then. */
+/** When mandates renew names they haven't acted for yet, by the same rules as then. */
 async function renewalsAhead(
   deps: OrdersContext,
   covering: ReadonlyMap<string, MandateInForce>,
@@ -292,7 +291,7 @@ async function renewalsAhead(
   return found;
 }
 
-/** What is taken out of ceilings once something more goes out. */
+/** Usage of the ceilings after one more order. */
 function withPlan({ byDay, countOn }: Taken, { day, amount }: SendPlan): Taken {
   return {
     byDay: [...byDay, { day, minor: BigInt(amount.minor) }],

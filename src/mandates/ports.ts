@@ -3,58 +3,57 @@ import type { OrderCreation } from '../orders/ports.ts';
 import type { Taken } from './acting.ts';
 import type { HeldCode } from './codes.ts';
 
-/** A watched name as mandates look at it. */
+/** A watched name, as mandates see it. */
 export interface MandateName {
-  /** In ASCII. */
   readonly name: string;
-  /** The date that counts: that of a renewal which the registry does not show yet, where that is later. */
+  /** The effective date: that of a renewal the registry doesn't show yet, if later. */
   readonly expiresAt: Date;
   /** The registry shows it, and nothing makes it doubtful. */
   readonly isDateCertain: boolean;
   readonly lookedAt: Date | undefined;
   /** Slack user id. */
   readonly owner: string | undefined;
-  /** Two people decided to let it go. */
+  /** Two people decided to let it lapse. */
   readonly isLapsing: boolean;
   readonly deletedAt: Date | undefined;
 }
 
-/** What a mandate did, or did not do, for one end of a name. */
+/** What a mandate did, or didn't do, for one expiry of a name. */
 export interface MandateAct {
   readonly id: string;
   /** In ASCII. */
   readonly name: string;
-  /** The end that it is about. */
+  /** The expiry it is about. */
   readonly expiresAt: Date;
   readonly mandateId: string;
   readonly at: Date;
-  /** What it costs; undefined when that is not known. */
+  /** The price; undefined when not known. */
   readonly amount: Amount | undefined;
-  /** Why it does not act; undefined while it does. */
+  /** Why it doesn't act; undefined while it does. */
   readonly held: HeldCode | undefined;
-  /** Its order; of a name that is held the ordinary one, undefined while there is none. */
+  /** Its order. For a held name the ordinary order; undefined while there is none. */
   readonly orderId: string | undefined;
-  /** When people were told of the order that is sent without asking. */
+  /** When the automatic order was announced. */
   readonly announcedAt: Date | undefined;
 }
 
-/** An act before it is kept. */
+/** An act before it is saved. */
 export type NewAct = Pick<MandateAct, 'name' | 'expiresAt' | 'mandateId' | 'at' | 'amount'>;
 
 export type ActOutcome =
   | { readonly kind: 'kept'; readonly id: string }
-  /** A mandate has acted for this end of the name. */
+  /** A mandate has already acted for this expiry. */
   | { readonly kind: 'taken' }
-  /** A ceiling or a budget does not have it by now: decide again. */
+  /** A ceiling or budget is now exceeded: decide again. */
   | { readonly kind: 'over' }
   /** An order for the same name is open. */
   | { readonly kind: 'open_already'; readonly orderId: string };
 
-/** Where mandates keep what they do. Implemented by the store. */
+/** Storage of mandates' acts. Implemented by the store. */
 export interface MandateStore {
   /**
-   * Names that end between two moments, that nobody lets go and for whose end no mandate has acted, the soonest first.
-   * @param after the name after which the next ones come
+   * Names that expire between two moments, aren't let lapse, and have no act for this expiry, soonest first.
+   * @param after the last name of the previous page
    */
   due(
     from: Date,
@@ -62,53 +61,51 @@ export interface MandateStore {
     after: Pick<MandateName, 'expiresAt' | 'name'> | undefined,
     limit: number,
   ): Promise<readonly MandateName[]>;
-  /** Those of some names that nobody lets go and for whose end no mandate has acted, the soonest first. */
+  /** Those of some names that aren't let lapse and have no act for their expiry, soonest first. */
   aheadAmong(names: readonly string[]): Promise<readonly MandateName[]>;
   find(name: string): Promise<MandateName | undefined>;
   /** Those of some names that are watched and have a date. */
   findMany(names: readonly string[]): Promise<readonly MandateName[]>;
-  /** The names of the watch list that fit some patterns and that nobody lets go, in their sequence. */
+  /** Watched names that match some patterns and aren't let lapse, sorted. */
   namesFitting(patterns: readonly string[]): Promise<readonly string[]>;
-  /** What a mandate's orders have taken out of its ceilings. @param without an order that is left out */
+  /** What a mandate's orders use of its ceilings. @param without an order to leave out */
   takenBy(mandateId: string, without?: string): Promise<Taken>;
-  /** The account with which a name was registered, transferred or renewed last. */
   latestAccount(name: string): Promise<string | undefined>;
   /**
-   * Keeps the order of a mandate, with what it takes out of the budgets and the mandate's ceilings, and has people told. All of
-   * that is checked in the same transaction.
+   * Saves the order of a mandate, reserves its amount in the budgets and the ceilings, and queues the notification.
+   * All of it is checked in the same transaction.
    */
   keepOrder(act: NewAct, creation: OrderCreation): Promise<ActOutcome>;
-  /** Keeps that a mandate does not act, and has people told. */
+  /** Saves that a mandate doesn't act, and queues the notification. */
   keepHeld(act: NewAct, held: HeldCode): Promise<ActOutcome>;
-  /** An order that a mandate has made is not sent: the name is asked for in the ordinary way. @returns false when that is known */
+  /** Holds an order of a mandate: the name gets an ordinary order instead. @returns false when already held */
   hold(orderId: string, held: HeldCode, at: Date): Promise<boolean>;
-  /** Held names whose ordinary order is due, the longest due first. */
+  /** Held names whose ordinary order is due, longest due first. */
   toAskFor(now: Date, limit: number): Promise<readonly MandateAct[]>;
-  /** Asking for a name failed: it is tried again after a pause that doubles each time. */
+  /** Retries an ordinary order that failed, with a delay that doubles each time. */
   askingFailed(actId: string, at: Date): Promise<void>;
-  /** How many names wait to be asked for again after a failure. */
+  /** Number of names waiting for a retry. */
   failingToAsk(): Promise<number>;
-  /** The name is asked for by an order; undefined: nobody can ask for it. */
+  /** Records the ordinary order of a name; undefined: none is possible. */
   askedFor(actId: string, orderId: string | undefined, at: Date): Promise<void>;
-  /** What a mandate did from a moment on, the latest first. */
+  /** A mandate's acts since a moment, latest first. */
   actsBy(mandateId: string, since: Date): Promise<readonly MandateAct[]>;
-  /** What a mandate has spent from one day until before another, and what waits to be sent or is unknown, in minor units. */
+  /** A mandate's spending from one day until before another, plus what is waiting or unknown, in minor units. */
   spentBy(
     mandateId: string,
     from: string,
     until: string,
   ): Promise<{ readonly booked: bigint; readonly reserved: bigint }>;
   findByOrder(orderId: string): Promise<MandateAct | undefined>;
-  /** What was said, or is to be said, in the message of a day. */
+  /** Acts of the message of a day, posted or not. */
   actsOf(day: string): Promise<readonly MandateAct[]>;
-  /** People were told of some acts, by a message that stands there. */
+  /** Records that some acts were announced, with their message. */
   announced(
     actIds: readonly string[],
     at: Date,
     message: { readonly channelId: string; readonly ts: string },
   ): Promise<void>;
-  /** Has the message that tells of an order brought up to date. */
+  /** Queues an update of the message that announces an order. */
   orderChanged(orderId: string, at: Date): Promise<void>;
-  /** Ids of orders of a mandate that wait to be sent. */
   unsentOf(mandateId: string): Promise<readonly string[]>;
 }

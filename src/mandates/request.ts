@@ -5,14 +5,13 @@ import { type RequestOutcome, requestOrder } from '../orders/request-order.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type MandateIssue, readTerms, type TypedTerms } from './terms.ts';
 
-/** What a person asks a mandate with. */
 export interface MandateRequest
   extends Pick<
     OrderRequest,
     'requesterId' | 'channelId' | 'threadTs' | 'isPrivate' | 'reason' | 'deliveryId'
   > {
   readonly typed: TypedTerms;
-  /** With which its renewals go out; undefined: there is none. */
+  /** The account its renewals use; undefined: none. */
   readonly account: Account | undefined;
 }
 
@@ -20,7 +19,7 @@ export type MandateRequested =
   | RequestOutcome
   | { readonly kind: 'wrong_terms'; readonly issues: readonly MandateIssue[] };
 
-/** Asks for a mandate, if its terms are good and each of its patterns fits a name today. */
+/** Requests a mandate, if its terms are valid and each of its patterns matches a name today. */
 export async function requestMandate(
   deps: OrdersContext,
   { typed, account, ...request }: MandateRequest,

@@ -15,20 +15,20 @@ import { isInForce, type MandateInForce, mandateFor, mandateOf } from './mandate
 import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
 
-/*
- * What mandates do by themselves: they make an order for each name that is due, or have it asked for in the ordinary way. Safe to
- * repeat, also on several replicas at once: of each end of a name one act is kept.
+/**
+ * What mandates do by themselves: make an order for each name that is due, or an ordinary order. Safe to repeat, also
+ * on several replicas: one act is saved per expiry of a name.
  */
 
-/** Names that are read at once. */
+/** Names read at once. */
 const PAGE = 200;
-/** After its expiry a name may be kept for so long by a renewal. */
+/** After its expiry a renewal may still keep a name for this long. */
 const LONGEST_GRACE_DAYS = 45;
-/** Held names that are asked for at once. */
+/** Held names processed at once. */
 const MAX_ASKED = 500;
 
 /**
- * Has mandates act for what is due. Each mandate and each name fails alone.
+ * Runs the mandates that are due. Each mandate and each name fails alone.
  * @throws {AggregateError} after everything was tried
  */
 export async function runMandates(deps: OrdersContext): Promise<void> {
@@ -39,7 +39,6 @@ export async function runMandates(deps: OrdersContext): Promise<void> {
   throwAny([...tended.errors, ...acted.errors, ...(await askForHeldNames(deps))]);
 }
 
-/** Has held names asked for that are due. @returns what failed; a name that waits after a failure is one of them */
 async function askForHeldNames(deps: OrdersContext): Promise<readonly unknown[]> {
   const due = await deps.mandates.toAskFor(deps.now(), MAX_ASKED);
   const { errors } = await settleEach(due, async (act) => {
@@ -56,7 +55,7 @@ async function askForHeldNames(deps: OrdersContext): Promise<readonly unknown[]>
     : errors;
 }
 
-/** Ends a mandate whose people have left, or stops what an ended one hasn't sent. @returns it if it stays in force */
+/** Ends a mandate whose people have left, or stops an ended one's unsent orders. @returns it if it stays in force */
 async function tendMandate(deps: OrdersContext, order: Order): Promise<MandateInForce | undefined> {
   const mandate = mandateOf(order);
   if (mandate === undefined || (await endIfContradicted(deps, order))) return undefined;
@@ -97,12 +96,12 @@ async function actFor(
   name: MandateName,
 ): Promise<void> {
   const known = await knownName(deps, order, name);
-  // While somebody else asks for it, or Slack does not tell of people, there is nothing to decide.
+  // Nothing to decide while another order is open or Slack can't look up people.
   if (known === undefined || known.isAskedFor) return;
   const now = deps.now();
   const taken = await deps.mandates.takenBy(mandate.id);
   const plan = decideActing(mandate, known.facts, taken, now);
-  // It ends too soon to send anything: another one may come.
+  // It ends too soon to send anything: another mandate may come.
   if (plan === 'mandate_ended') return;
   const act = {
     name: name.name,
@@ -122,7 +121,6 @@ interface PlannedAct {
   readonly plan: SendPlan;
 }
 
-/** Makes the order of a mandate for a name. @returns why the mandate does not act after all */
 async function orderFor(deps: OrdersContext, planned: PlannedAct): Promise<HeldCode | undefined> {
   const { order: mandate, name, known, plan } = planned;
   const reservation = await reservationFor(deps, name.name, known, plan.day);
@@ -133,7 +131,7 @@ async function orderFor(deps: OrdersContext, planned: PlannedAct): Promise<HeldC
     ...(await renewalRequest(deps, mandate, name.name)),
     account,
     mandated: { id: mandate.id, sendAfter: plan.sendAfter },
-    // One act is kept for each end of a name. Its order may be stopped and made again.
+    // One act is saved per expiry of a name. Its order may be stopped and made again.
     deliveryId: `mandate:${randomUUID()}`,
   };
   const checked = checkRequest(deps.interfacesOf(account), request);
@@ -154,13 +152,13 @@ async function orderFor(deps: OrdersContext, planned: PlannedAct): Promise<HeldC
   if ('issue' in created) return 'account_gone';
   const act = { name: name.name, expiresAt: name.expiresAt, mandateId: mandate.id, at, amount: plan.amount };
   await deps.mandates.keepOrder(act, { order: created.order, log: [created.entry], reservation });
-  // Where a ceiling, or somebody else, was faster, the next look decides again.
+  // If a ceiling was hit or another order came first, the next run decides again.
   return undefined;
 }
 
 /**
- * The renewal of a name for who asked for its mandate. People are told in the channel of reminders, or where the mandate was asked
- * for.
+ * A name's renewal in the name of the mandate's requester. Notifications go to the reminders channel, or where the
+ * mandate was requested.
  */
 async function renewalRequest({ settings }: OrdersContext, mandate: Order, name: string) {
   const { task, input, requesterId } = renewalOf(mandate, name);
@@ -168,7 +166,7 @@ async function renewalRequest({ settings }: OrdersContext, mandate: Order, name:
   return { task, input, requesterId, channelId, secret: undefined, reason: undefined, threadTs: undefined };
 }
 
-/** Asks for a name in the ordinary way that its mandate does not renew. */
+/** Makes an ordinary order for a name that its mandate doesn't renew. */
 async function askFor(deps: OrdersContext, act: MandateAct): Promise<void> {
   const mandate = await deps.store.load(act.mandateId, 'system');
   if (mandate === undefined) return;
@@ -180,7 +178,7 @@ async function askFor(deps: OrdersContext, act: MandateAct): Promise<void> {
     deliveryId: `mandate-held:${act.id}`,
   });
   const hasOrder = outcome.kind === 'accepted' || outcome.kind === 'open_already';
-  // The order that is not sent for it is stopped at any moment.
+  // The held order will be stopped soon.
   if (outcome.kind === 'open_already' && outcome.order.mandated !== undefined) return;
   await deps.mandates.askedFor(act.id, hasOrder ? outcome.order.id : undefined, deps.now());
 }

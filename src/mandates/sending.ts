@@ -11,17 +11,17 @@ import type { HeldCode } from './codes.ts';
 import { knownName, renewalOf, reservationFor } from './facts.ts';
 import { mandateOf } from './mandate.ts';
 
-/*
- * The last looks at an order of a mandate before it is sent: at all that an approval looks at, and once more in the transaction
- * that marks it.
+/**
+ * The last checks of a mandate's order before it is sent: all that an approval checks, and once more in the
+ * transaction that marks it as sent.
  */
 
-/** Whether an order may go out now, with what its mark is checked by. */
+/** Whether an order may be sent now, with the checks for marking it as sent. */
 export type Cleared =
   | (Extract<Clearance, { kind: 'clear' }> & { readonly sending: MandatedSending })
   | Exclude<Clearance, { kind: 'clear' }>;
 
-/** Decides whether an order of a mandate may go out now. @param order of a mandate */
+/** Decides whether a mandate's order may be sent now. */
 export async function clearForMandate(deps: OrdersContext, order: Order): Promise<Cleared> {
   const now = deps.now();
   const loaded = await loadDue(deps, order, now);
@@ -33,7 +33,7 @@ export async function clearForMandate(deps: OrdersContext, order: Order): Promis
   return { kind: 'clear', sending: { reservation, signedBy, refusal: refusalAtMark(deps, reservation.day) } };
 }
 
-/** Everything that decides about an order that is due; or what becomes of it if that can't be known. */
+/** All facts that decide about an order that is due; or its outcome if they can't be known. */
 async function loadDue(deps: OrdersContext, order: Order, now: Date) {
   const held = (code: HeldCode) => ({ kind: 'held', code }) as const;
   const [item] = order.items;
@@ -66,7 +66,10 @@ async function loadDue(deps: OrdersContext, order: Order, now: Date) {
   return { facts, reservation, signedBy: needsSignatures(known.evaluated.demand) ? kept : undefined };
 }
 
-/** Whether an order is what its mandate makes for a name. The mandate's approvals let nothing else go that says it is of it. */
+/**
+ * Whether an order is what its mandate makes for a name. The mandate's approvals count for nothing else that claims
+ * to be its order.
+ */
 function isRenewalOf(mandate: Order, order: Order, name: string): boolean {
   const { task, input, requesterId } = renewalOf(mandate, name);
   return (
@@ -78,10 +81,10 @@ function isRenewalOf(mandate: Order, order: Order, name: string): boolean {
   );
 }
 
-/** While Slack does not tell of people, the order waits for so long. */
+/** Delay while Slack can't look up people. */
 const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
 
-/** @param day for which the sum was looked at and is reserved: past midnight it is looked at again */
+/** @param day whose total was checked and is reserved: past midnight it is checked again */
 function refusalAtMark({ servicePlaces, now }: OrdersContext, day: string): MandatedSending['refusal'] {
   return (kept: Order | undefined, read: SendingRead) => {
     const mandate = kept && mandateOf(kept);

@@ -6,13 +6,11 @@ import { BUDGET_SPANS } from '../money/budget.ts';
 import { readPattern } from '../policy/name-patterns.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 
-/*
- * What a mandate allows: which names may be renewed without asking each time, and the ceilings of that. Pure.
- */
+/** A mandate's terms: the names that may be renewed without asking each time, and the ceilings. Pure. */
 
 /** Patterns of one mandate: each is a line of its card. */
 const MAX_PATTERNS = 50;
-/** A mandate ends after this at the latest. */
+/** Latest end of a mandate, in days from now. */
 const MAX_DAYS_AHEAD = 400;
 export const MIN_NOTICE_DAYS = 3;
 export const MAX_NOTICE_DAYS = 30;
@@ -20,36 +18,36 @@ export const DEFAULT_NOTICE_DAYS = 14;
 
 const ceiling = z.object({ currency: z.string(), minor: z.int().min(1) });
 
-/** The input of a mandate's order, under the names of its form's fields. */
+/** The input of a mandate's order, keyed by its form's fields. */
 export const mandateTerms = z.object({
   /** As in a rule: `*.rest`, `tag:brand`, names. */
   mandate_names: z.array(z.string()).min(1).max(MAX_PATTERNS),
-  /** For one name and one year, included. */
+  /** For one name and one year, inclusive. */
   max_price: ceiling,
-  /** For all names in one calendar month or year, included. */
+  /** For all names in one calendar month or year, inclusive. */
   max_total: ceiling,
   span: z.enum(BUDGET_SPANS),
-  /** The last day (UTC) on which it lets something go, YYYY-MM-DD. */
+  /** The last day (UTC) on which it sends orders, YYYY-MM-DD. */
   until: z.iso.date(),
-  /** So many days before the expiry of a name it acts. */
+  /** Days before a name's expiry at which it acts. */
   notice: z.int().min(MIN_NOTICE_DAYS).max(MAX_NOTICE_DAYS),
 });
 export type MandateTerms = Readonly<z.output<typeof mandateTerms>>;
 
-/** First moment at which a mandate is over. */
+/** First moment after a mandate's last day. */
 export function endOfMandate({ until }: MandateTerms): Date {
   return new Date(Date.parse(until) + DAY_MS);
 }
 
-/** The terms as they stand in a statement: amounts with all their decimals and their currency. */
+/** The terms in a statement: amounts with all their decimals and their currency. */
 export function statedTerms({ max_price, max_total, span, until, notice }: MandateTerms) {
   const stated = (amount: Amount) => `${formatDecimal(amount)} ${amount.currency}`;
   return { max_price: stated(max_price), max_total: stated(max_total), span, until, notice };
 }
 
-/** The terms as a person types them. */
+/** The terms as typed. */
 export interface TypedTerms {
-  /** With commas, blanks or new lines between the patterns. */
+  /** Patterns separated by commas, blanks or new lines. */
   readonly mandate_names: string;
   readonly max_price: string;
   readonly max_total: string;
@@ -66,22 +64,22 @@ export type MandateIssue = { readonly field: MandateField } & (
       readonly code:
         | AmountIssue
         | 'no_names'
-        /** The ceiling is zero, so nothing would ever be let go. */
+        /** With a zero ceiling nothing would ever be sent. */
         | 'zero'
-        /** Nothing could be let go under a sum below the price of one name. */
+        /** With a total below the price of one name nothing could be sent. */
         | 'below_max_price'
         | 'span_unknown'
         | 'not_a_day'
         | 'day_past'
-        /** A pattern that fits every name, of which nobody could say what it will cover. */
+        /** A pattern that matches every name; what it will cover is unknowable. */
         | 'fits_everything';
     }
   | { readonly code: 'unreadable_pattern'; readonly given: string }
-  /** None of the names on the watch list fits it. */
+  /** It matches no name on the watch list. */
   | { readonly code: 'fits_nothing'; readonly given: string }
   /** The person has no account of their own, or the team has none. */
   | { readonly code: 'no_account' }
-  /** In the demo system nothing is renewed. */
+  /** Nothing is renewed in the demo system. */
   | { readonly code: 'demo_account' }
   | { readonly code: 'other_currency'; readonly currency: string }
   | { readonly code: 'too_many_names' | 'too_far_ahead'; readonly max: number }
@@ -93,7 +91,7 @@ export type ReadTerms =
   | { readonly ok: false; readonly issues: readonly MandateIssue[] };
 
 /**
- * Reads the terms of a mandate, with every issue at its field.
+ * Parses a mandate's terms, with every issue at its field.
  * @param today in UTC, YYYY-MM-DD
  */
 export function readTerms(typed: TypedTerms, currency: string, today: string): ReadTerms {
@@ -158,7 +156,7 @@ function readUntil(text: string, today: string, note: Note): string | undefined 
   const read = parseTypedDate(text);
   const day = read.ok ? utcDay(read.value) : undefined;
   if (day === undefined) note({ field, code: 'not_a_day' });
-  // Whatever it let go today would go out tomorrow at the earliest.
+  // Orders made today would be sent tomorrow at the earliest.
   else if (day <= today) note({ field, code: 'day_past' });
   else if (Date.parse(day) - Date.parse(today) > MAX_DAYS_AHEAD * DAY_MS)
     note({ field, code: 'too_far_ahead', max: MAX_DAYS_AHEAD });

@@ -5,19 +5,19 @@ const KEPT_DAYS = 14;
 const DAY_MS = 86_400_000;
 
 const DAILY = /^domain-steward-(\d{4}-\d\d-\d\d)\.sql\.gz$/;
-/** What a process that died while it took a backup leaves. */
+/** Left by a process that died during a backup. */
 const PARTIAL = /^domain-steward-.*\.partial$/;
 
 export interface DailyBackups {
   readonly folder: string;
-  /** Takes a backup into a file, which appears when it is complete. */
+  /** Writes a backup to a file, which appears when complete. */
   readonly take: (path: string) => Promise<unknown>;
 }
 
 /**
- * Takes the backup of a day (UTC) unless it is there, and deletes those that are older than {@link KEPT_DAYS} days. Replicas
- * that share a folder may take one at the same moment: the later one takes its place.
- * @returns the path of the backup; undefined when it was there already
+ * Takes the daily backup (UTC) unless it exists, and deletes those older than {@link KEPT_DAYS} days. Replicas that
+ * share a folder may take one at the same moment: the later one replaces the other.
+ * @returns the path of the backup; undefined when it already existed
  */
 export async function takeDailyBackup(
   { folder, take }: DailyBackups,
@@ -39,7 +39,7 @@ export async function takeDailyBackup(
   return path;
 }
 
-/** When the newest backup in the folder was completed, whoever took it; undefined when there is none. */
+/** When the newest backup in the folder was completed, by any process; undefined if none. */
 export async function lastBackupAt(folder: string): Promise<Date | undefined> {
   const files = await readdir(folder).catch(() => []);
   const times = await Promise.all(

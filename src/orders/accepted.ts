@@ -6,18 +6,18 @@ import type { Order, OrderItem } from './order.ts';
 import type { NextStep } from './order-task.ts';
 import { taskNamed } from './tasks.ts';
 
-/** What the registry does not show this long after it was accepted is told, while there is time to ask the service. */
+/** Days after acceptance until a missing registry change is reported, while there is time to ask the service. */
 const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
-  // A transfer goes through five days after it was asked for.
+  // A transfer completes five days after its request.
   transfer_period: 7,
-  // Three days are a tenth of the time in which a name can be restored.
+  // Three days are a tenth of the restore period.
   manual_processing: 3,
   no_public_record: Number.POSITIVE_INFINITY,
 };
 
 /**
- * Checks whether the registry shows that a task has ended which the service had only accepted, and records that, or that
- * it is overdue, with the order, so that its thread says so. Safe to repeat, also on several replicas at once.
+ * Checks whether the registry shows the end of a task the service only accepted, and records that, or that it is
+ * overdue, so that its thread says so. Safe to repeat, also on several replicas at once.
  */
 export async function recordRegistryConfirmations(deps: SendingContext, order: Order): Promise<void> {
   const { lookAtRegistry, log, stopLooking } = deps;
@@ -35,7 +35,7 @@ export async function recordRegistryConfirmations(deps: SendingContext, order: O
   }
 }
 
-/** How many days ago it was accepted, if that is long ago. */
+/** Days since it was accepted; undefined if not overdue. */
 function daysOverdue({ task }: Order, { answeredAt }: OrderItem, now: Date): number | undefined {
   const { nextStep } = taskNamed(task);
   if (nextStep === undefined || answeredAt === undefined) return undefined;

@@ -15,10 +15,9 @@ import { sendOrder } from './send-order.ts';
 import { taskNamed } from './tasks.ts';
 
 /**
- * Does what is next for an order, as its row says. Every step is a compare-and-swap, so it is safe to repeat, also on
- * several replicas at once. It continues whatever a crash, a lost wake-up or another process left behind.
- * @param lane an order that has left it meanwhile is left to the lane where it is now: looking at slow registries must
- * not keep others from being carried out
+ * Advances an order by its row. Every step is a compare-and-swap, so it is safe to repeat, also on several replicas
+ * at once. It continues after a crash, a lost wake-up or another process.
+ * @param lane an order that has left it is left to its new lane: slow registry lookups must not delay execution
  */
 export async function advance(deps: SendingContext, orderId: string, lane: DueLane): Promise<void> {
   const found = await deps.store.loadWithHistory(orderId, 'system');
@@ -49,7 +48,7 @@ export async function advance(deps: SendingContext, orderId: string, lane: DueLa
   }
 }
 
-/** Continues an order whose worker has died. The claim of due orders has already taken it from that worker. */
+/** Continues an order whose worker has died. Claiming due orders has already taken it from that worker. */
 async function takeOver(deps: SendingContext, orderId: string): Promise<void> {
   const outcome = await changeOrder(deps, orderId, ({ claim }) =>
     claim === undefined ? { event: { type: 'released' } } : { refusal: { code: 'not_due' } },
@@ -57,7 +56,6 @@ async function takeOver(deps: SendingContext, orderId: string): Promise<void> {
   if (outcome.ok) deps.log.warn({ orderId, state: outcome.order.state }, 'took over an abandoned order');
 }
 
-/** Adds successes to the watch list. Once all are there, public records are looked at. */
 async function observe(deps: SendingContext, order: Order): Promise<void> {
   if (order.task === 'mandate') await advanceMandate(deps, order);
   const followed = new Set(unfollowedItems(order).map(({ n }) => n));

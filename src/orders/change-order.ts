@@ -5,15 +5,14 @@ import type { CommitOutcome, OrderCommit, SendingGuard } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { transition } from './state-machine.ts';
 
-/** An event that lets no request leave. */
+/** An event that sends no request. */
 export type UnguardedEvent = Exclude<OrderEvent, SendingEvent>;
 type SendingEvent = Extract<OrderEvent, { readonly type: 'sending' }>;
 type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation' | 'mandated'>;
 
-/** Changes an order and continues it. */
 export type ChangeContext = Pick<OrdersContext, 'store' | 'advance' | 'now'>;
 
-/** What a decision makes of the order as it was read. */
+/** A decision about the order as read. */
 export type Decision = EventDecision | { readonly refusal: Refusal };
 
 /** An event to commit. */
@@ -24,7 +23,7 @@ export type EventDecision =
     }
   | {
       readonly event: SendingEvent;
-      /** What has to hold for a request to leave. */
+      /** Preconditions of sending the request. */
       readonly guard: SendingGuard;
       readonly extra?: CommitExtra;
     };
@@ -38,11 +37,11 @@ export type ChangeOutcome =
     };
 
 /**
- * Reads an order, decides, commits by compare-and-swap, and continues the order. When somebody else committed first, it reads and decides
+ * Reads an order, decides, commits by compare-and-swap, and advances the order. After a conflict it reads and decides
  * again.
  * @param decide pure or asynchronous; called again on every try
- * @param known a snapshot that the caller has just read or committed. Saves one read; a refusal is always decided on a fresh
- * read.
+ * @param known a snapshot the caller has just read or committed. Saves one read; a refusal is always decided on a
+ * fresh read.
  */
 export async function changeOrder(
   context: ChangeContext,
@@ -65,8 +64,8 @@ export async function changeOrder(
 
 /**
  * Commits a decision about an order by compare-and-swap.
- * @param isFresh the order has been read for this; if not, a refusal by its state counts as outdated
- * @returns undefined if somebody else was faster: read and decide again
+ * @param isFresh the order was just read; if not, a refusal by its state counts as outdated
+ * @returns undefined after a conflict: read and decide again
  */
 export async function commitDecision(
   context: ChangeContext,
@@ -90,7 +89,7 @@ export async function commitDecision(
   return refusal && { ok: false, refusal, order: before };
 }
 
-/** Why a commit is refused; undefined when somebody else only committed first. */
+/** Why a commit is refused; undefined for a mere conflict. */
 function refusalOfConflict({
   conflictingOrderId,
   differs,

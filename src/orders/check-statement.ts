@@ -8,12 +8,12 @@ import type { OrderLogEntry } from './order-events.ts';
 import { type ServicePlaces, verifiedStatement } from './statement.ts';
 import type { StatementPart } from './summary.ts';
 
-/*
- * Whether an order still gives the statement that it was made with. Where it does not, somebody has written into the database, or
- * the service has moved: nothing is sent, and admins are told what differs, as far as the log tells.
+/**
+ * Whether an order still gives its original statement. If not, the database was tampered with, or the service has
+ * moved: nothing is sent, and admins are told what differs, as far as the log shows.
  */
 
-/** The rows of an order no longer give its statement, or what is sealed with it is not what was stated. Nothing is sent. */
+/** The rows of an order no longer give its statement, or its encrypted input differs from it. Nothing is sent. */
 export class StatementChangedError extends Error {
   override readonly name = 'StatementChangedError';
   readonly parts: readonly StatementPart[];
@@ -24,7 +24,10 @@ export class StatementChangedError extends Error {
   }
 }
 
-/** Whether the rows of an order still are those that gave its statement. Takes much less time than to state it again. */
+/**
+ * Whether the rows of an order still are those that gave its statement. Much faster than building the statement
+ * again.
+ */
 export function isSameRequest(order: Order, verified: Order): boolean {
   return isDeepStrictEqual(requestOf(order), requestOf(verified));
 }
@@ -36,7 +39,7 @@ function requestOf({ task, account, input, secretHash, statementHash, items }: O
   ];
 }
 
-/** What differs from the statement of an order; undefined if its rows still give it. */
+/** Differences from an order's statement; undefined if its rows still give it. */
 export async function findChangedParts(
   { store, servicePlaces }: OrdersContext,
   order: Order,
@@ -55,13 +58,13 @@ export async function stopContradicted(context: OrdersContext, order: Order): Pr
   return event === undefined ? { refusal: { code: 'not_due' } } : { event };
 }
 
-/** What of an order differs from what was asked for, as far as its log tells. Pure. */
+/** Differences between an order and its request, as far as its log shows. Pure. */
 export function changedParts(
   order: Order,
   history: readonly OrderLogEntry[],
   places: ServicePlaces,
 ): readonly StatementPart[] {
-  // Of the rows of a file the log has the number alone.
+  // For the rows of a file the log has only their number.
   const asked = history.find((entry) => entry.kind === 'requested');
   if (asked === undefined) return [];
   const { jsonUrl, xmlUrl } = places;

@@ -18,16 +18,16 @@ import { inputOwner, itemInputOwner, unsaltSecret } from './salted-secret.ts';
 import { verifiedStatement } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
-/** How long a worker may be silent before its order counts as abandoned. */
+/** A worker silent for longer has abandoned its order. */
 export const LEASE_MS = 20_000;
 
-/** An order that this process has claimed, with everything that its requests need. */
+/** An order this process has claimed, with all that its requests need. */
 export interface ClaimedOrder {
   readonly order: Order;
   readonly workerId: string;
   /** People who must be members when an item is sent. */
   readonly people: readonly Party[];
-  /** Checked again by the mark of an order that a mandate made. */
+  /** Checked again by the mark of a mandate's order. */
   readonly mandated: MandatedSending | undefined;
   readonly prepared: Prepared;
 }
@@ -36,7 +36,6 @@ export interface ClaimedOrder {
 export interface ReadyRequests {
   readonly kind: 'ready';
   readonly client: ServiceClient;
-  /** Everything that is sent. */
   readonly statement: Statement;
   /** Keyed by their hash in the statement. */
   readonly secrets: ReadonlyMap<string, Secret>;
@@ -49,7 +48,7 @@ type Prepared =
 
 /**
  * Claims an approved order, or postpones or stops it.
- * @param known the order as it has just been read
+ * @param known the order as just read
  * @returns undefined if nothing is sent now
  */
 export async function claimOrder(context: SendingContext, known: Order): Promise<ClaimedOrder | undefined> {
@@ -64,7 +63,7 @@ export async function claimOrder(context: SendingContext, known: Order): Promise
 const NOT_CLAIMED = 'not_claimed';
 
 /**
- * @param isFresh the order has been read for this; if not, a decision to wait counts as outdated
+ * @param isFresh the order was just read; if not, a decision to wait counts as outdated
  * @returns undefined if the order has to be read and decided again
  */
 async function tryToClaim(
@@ -98,8 +97,8 @@ async function tryToClaim(
 }
 
 /**
- * Keeps that a mandate doesn't let an order go, before the order is stopped: its mark is refused whatever happens in
- * between. What an ended mandate doesn't renew needs nobody: another mandate may act for it.
+ * Records that a mandate holds an order, before the order is stopped: marking it as sent is refused in any case. If
+ * the mandate has ended, another one may act for the name.
  */
 export async function holdForMandate(
   { mandates, now }: SendingContext,
@@ -125,7 +124,7 @@ export function warnOfMembership(log: Log, orderId: string, userId: string): voi
   log.warn({ orderId, userId }, 'Slack doesn’t confirm that the order’s people are members: not sent yet');
 }
 
-/** When a pause that begins now ends by itself. */
+/** When a pause that starts now ends by itself. */
 export async function pauseEnd({ settings, now }: SendingContext): Promise<Date> {
   return new Date(now().getTime() + (await settings()).approvalTtl);
 }
@@ -140,7 +139,7 @@ async function load(
   order: Order,
   statement: Statement,
 ): Promise<SendingFacts & Omit<ClaimedOrder, 'order'>> {
-  // A database that loses commits gives the same version twice: versions do not tell two claims apart, ids do.
+  // A database that loses commits gives the same version twice: versions don't distinguish two claims, ids do.
   const workerId = `${context.workerId}/${randomUUID()}`;
   const clearance = order.mandated === undefined ? undefined : await clearForMandate(context, order);
   const [{ people }, prepared] = await Promise.all([
@@ -158,7 +157,7 @@ async function load(
   };
 }
 
-/** Opens what the requests need. An error ends the items of the order, so it is kept and not thrown. */
+/** Decrypts what the requests need. An error ends the items of the order, so it is returned, not thrown. */
 async function prepare(context: SendingContext, order: Order, statement: Statement): Promise<Prepared> {
   try {
     const client = await context.clientFor(order.account.id);
@@ -172,7 +171,7 @@ async function prepare(context: SendingContext, order: Order, statement: Stateme
   }
 }
 
-/** @throws when one of them is not what was stated */
+/** @throws if a secret differs from the statement */
 async function secretsOf(
   { store, vault }: SendingContext,
   order: Order,
@@ -194,7 +193,9 @@ async function secretsOf(
   return secrets;
 }
 
-/** @throws {UnknownKeyError | StatementChangedError} the latter if it doesn't open or isn't what was stated */
+/**
+ * @throws {UnknownKeyError | StatementChangedError} the latter if it can't be decrypted or differs from the statement
+ */
 function open(vault: Vault, hash: string, sealed: Sealed | undefined, owner: readonly string[]): Secret {
   try {
     const secret = sealed && unsaltSecret(vault.open(sealed, owner), hash);

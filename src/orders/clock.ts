@@ -1,14 +1,11 @@
 import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-/**
- * No lease, and no wait of the bot but that for people's morning, reaches further ahead than this, in milliseconds. A later
- * moment was written by a clock that has been put back since.
- */
+/** The longest lease or wait, in milliseconds, except for night hours. A later moment was written by a wrong clock. */
 export const FARTHEST_MS = 20 * MINUTE_MS;
 
-/** People who sleep are told in the morning: 9 hours later at most, 10 where clocks are put back in that night. */
+/** Notifications wait for the morning: 9 hours at most, 10 when clocks are set back that night. */
 export const LONGEST_NIGHT_MS = 10 * HOUR_MS;
 
-/** Whether a lease or a wait is over. A moment that a wrong clock has written counts as over. */
+/** Whether a lease or wait is over. A moment written by a wrong clock counts as over. */
 export function isOver(until: Date, now: Date): boolean {
   return until <= now || until.getTime() - now.getTime() > FARTHEST_MS;
 }

@@ -25,12 +25,12 @@ import type {
 } from './ports.ts';
 import type { ServicePlaces } from './statement.ts';
 
-/** Reads and asks for everything that requests, approvals and mandates need. Built once, passed whole. */
+/** Dependencies of requests, approvals and mandates. Built once, passed whole. */
 export interface OrdersContext {
   readonly store: OrderStore;
   /**
-   * Continues an order that this process has just committed: `app/reconcile.ts` calls `orders/advance.ts`. If it is lost, the
-   * loop there finds the row.
+   * Continues an order this process has just committed: `app/reconcile.ts` calls `orders/advance.ts`. If the call is
+   * lost, the loop there finds the row.
    */
   readonly advance: (order: Order) => void;
   readonly vault: Vault;
@@ -43,7 +43,7 @@ export interface OrdersContext {
   readonly ruleFacts: RuleFacts;
   readonly standIns: StandInSource;
   readonly priceOf: PriceOrder;
-  /** What renewing names for a year costs by the prices of a day (UTC, YYYY-MM-DD). */
+  /** Price of renewing names for a year by the prices of a day (UTC, YYYY-MM-DD). */
   readonly costOn: (names: readonly string[], day: string) => Promise<OrderCost>;
   readonly lookAtBudgets: LookAtBudgets;
   /** The budgets of a day (UTC, YYYY-MM-DD). */
@@ -53,20 +53,18 @@ export interface OrdersContext {
   readonly firstExpiry: FirstExpiry;
   /** Looks up what depends on an order's name; may take a moment. */
   readonly impactAtApproval: (order: Order, pressedAt: Date) => Promise<ImpactAtApproval>;
-  /** The person was told that a lookup at their approval found something new. */
+  /** The person was warned that a lookup at their approval found something new. */
   readonly impactTold: (orderId: string) => Promise<void>;
   /** When an approval was last refused because of such a lookup; undefined if never. */
   readonly impactWarnedAt: (order: Order) => Promise<Date | undefined>;
   readonly incidents: IncidentsOfOrders;
   readonly hasOpenIncident: (name: string) => Promise<boolean>;
   readonly mandates: MandateStore;
-  /** The tags that names touch. */
   readonly tagsTouched: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
-  /** The account an order is bound to; undefined when it is no longer linked. */
+  /** Undefined when the account is no longer linked. */
   readonly findAccount: FindAccount;
-  /** The account that a person's orders use; undefined when there is none. */
+  /** The account of a person's orders; undefined when there is none. */
   readonly accountOf: (userId: string) => Promise<Account | undefined>;
-  /** The interfaces that an account reaches. */
   readonly interfacesOf: (account: Account) => AvailableInterfaces;
   /** The client with an account's credential; undefined when the account is gone. */
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
@@ -75,11 +73,11 @@ export interface OrdersContext {
   readonly log: Log;
 }
 
-/** Adds what a worker needs to send orders and to follow them up. */
+/** Adds what a worker needs to send orders and follow them up. */
 export interface SendingContext extends OrdersContext {
   /** Called when the service has accepted an account's credential. */
   readonly accepted: (accountId: string) => Promise<void>;
-  /** Names this process among all that share the database; new at every start. */
+  /** Identifies this process among all that share the database; new at every start. */
   readonly workerId: string;
   /** How long this worker may be silent before its order counts as abandoned, in milliseconds. */
   readonly leaseMs: number;
@@ -92,7 +90,7 @@ export interface SendingContext extends OrdersContext {
   readonly wallClock: () => number;
   /** Reports a request's duration to the metrics. */
   readonly observe: (task: string, outcome: string, seconds: number) => void;
-  /** Takes the success of an item into the watch list, once however often it is called. */
+  /** Updates the watch list with an item's success. Idempotent. */
   readonly follow: (order: Order, n: number) => Promise<void>;
   readonly lookForEvidence: LookForEvidence;
   readonly lookAtRegistry: LookAtRegistry;

@@ -1,28 +1,25 @@
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import type { Requirements } from '../policy/evaluate.ts';
 
-/*
- * How long an order waits: when approvers are reminded, when others are called, when it expires. Pure.
- */
+/** Deadlines of a waiting order: reminder, escalation, expiry. Pure. */
 
-/** Nobody is reminded sooner than this for a name that expires soon. */
+/** Shortest wait before a reminder for a name that expires soon. */
 const SHORTEST_WAIT_MS = 15 * MINUTE_MS;
 const SOON_MS = 7 * DAY_MS;
 const VERY_SOON_MS = 2 * DAY_MS;
 
-/** The moments of an order that begins to wait. */
 export interface WaitingMoments {
   readonly expiresAt: Date;
   readonly remindAt: Date;
   readonly escalateAt: Date;
 }
 
-/** How long an order waits by what decides about it, in milliseconds. */
+/** Waits of an order, in milliseconds. */
 export type Waits = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
 
 /**
- * The moments of an order that begins to wait now.
- * @param firstExpiry when the first of its names expires, as far as that is known
+ * The deadlines of an order that starts waiting now.
+ * @param firstExpiry earliest known expiry of its names
  */
 export function waitingMoments(waits: Waits, now: Date, firstExpiry?: Date): WaitingMoments {
   const after = (ms: number) => new Date(now.getTime() + ms);
@@ -33,7 +30,7 @@ export function waitingMoments(waits: Waits, now: Date, firstExpiry?: Date): Wai
   };
 }
 
-/** Half of a wait where the name expires within 7 days, a quarter within 2, but at least 15 minutes. */
+/** Half of a wait if the name expires within 7 days, a quarter within 2, but at least 15 minutes. */
 export function shortenedWait(waitMs: number, now: Date, expiry: Date | undefined): number {
   if (expiry === undefined) return waitMs;
   const leftMs = expiry.getTime() - now.getTime();

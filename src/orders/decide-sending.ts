@@ -18,42 +18,42 @@ export interface ClaimFacts {
   readonly now: Date;
   /** When a pause that begins now would end. */
   readonly pauseEndsAt: Date;
-  /** Differences from the statement; undefined if there are none. */
+  /** Differences from the statement; undefined if none. */
   readonly changedParts: readonly StatementPart[] | undefined;
 }
 
 /** Facts read for an order whose row allows sending. */
 export interface SendingFacts {
-  /** Names this claim: a process may lose an order and claim it again. */
+  /** Identifies this claim: a process may lose an order and claim it again. */
   readonly workerId: string;
-  /** The mandate's clearance; undefined for an order that a person asked for. */
+  /** The mandate's clearance; undefined for a person's order. */
   readonly clearance:
     | { readonly kind: 'clear' }
     | { readonly kind: 'later'; readonly until: Date }
     | { readonly kind: 'held'; readonly code: HeldCode }
     | undefined;
   readonly members: MemberCheck;
-  /** This replica doesn't know the key of the sealed credential or input. */
+  /** This replica doesn't know the key of the encrypted credential or input. */
   readonly isKeyUnknown: boolean;
 }
 
 export type SendingDecision =
   | { readonly kind: 'claim'; readonly event: ClaimedEvent }
   | { readonly kind: 'end'; readonly event: StoppedEvent | PausedEvent }
-  /** Its mandate doesn't let it go. */
+  /** Its mandate holds it. */
   | { readonly kind: 'held'; readonly because: HeldCode; readonly event: StoppedEvent }
   | { readonly kind: 'not_due' }
   | { readonly kind: 'later'; readonly until: Date }
-  /** Slack doesn't tell whether this person is still a member. */
+  /** Slack can't look up this person's membership. */
   | { readonly kind: 'put_off'; readonly userId: string }
   | { readonly kind: 'leave_to_others' };
 
-/** Whether an item waits and may be sent at a moment. */
+/** Whether an item is waiting and may be sent now. */
 export function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
   return state === 'WAITING' && (notBefore === undefined || isOver(notBefore, now));
 }
 
-/** Decides by an order's row. @returns undefined if it lets the order go */
+/** Decides by an order's row. @returns undefined if the row allows sending */
 export function decideClaim(facts: ClaimFacts): SendingDecision | undefined {
   const { order, now, changedParts } = facts;
   const next = nextItems(order);
@@ -68,7 +68,7 @@ export function decideClaim(facts: ClaimFacts): SendingDecision | undefined {
 }
 
 /**
- * Decides whether the next wave may go out, or an order without waves.
+ * Decides whether the next wave may be sent, or an order without waves.
  * @param workerId the worker that has claimed the order, if any
  * @returns undefined if it may
  */
@@ -87,13 +87,13 @@ export function decideWave(
   return changed && { kind: 'end', event: stopped(changed) };
 }
 
-/** Decides about an order that its row lets go. */
+/** Decides about an order whose row allows sending. */
 export function decideSending({ workerId, clearance, members, isKeyUnknown }: SendingFacts): SendingDecision {
   if (clearance?.kind === 'held') return heldByMandate(clearance.code);
   if (clearance?.kind === 'later') return clearance;
   if (members.kind === 'left') return { kind: 'end', event: stopped(members.summary) };
   if (members.kind === 'unknown') return { kind: 'put_off', userId: members.userId };
-  // A replica that knows the key sends it, or this one does once it knows it.
+  // Another replica that knows the key sends it, or this one once it knows it.
   if (isKeyUnknown) return { kind: 'leave_to_others' };
   return { kind: 'claim', event: { type: 'claimed', workerId } };
 }

@@ -5,13 +5,12 @@ import { delegatedItems } from './due.ts';
 import { type Order, type OrderItem, UNDO_HOURS, undoableUntil } from './order.ts';
 import type { DelegationLook, OrderStore } from './ports.ts';
 
-/** Nameservers that have just been set up get this long before they are reported as not answering. */
+/** New nameservers get this long before they are reported as not answering. */
 const SETTLING_MS = HOUR_MS;
 
 /**
- * Checks for 48 hours whether the nameservers that an order has set answer, and records each change with the order, so
- * that its thread says so. At the end the card is shown again, without the undo button. Safe to repeat, also on several
- * replicas at once.
+ * Checks for 48 hours whether the nameservers an order has set answer, and records each change, so that its thread
+ * says so. At the end the card is updated, without the undo button. Safe to repeat, also on several replicas at once.
  */
 export async function recordDelegations(deps: SendingContext, order: Order): Promise<void> {
   const { lookAtDelegation, log, stopLooking, now } = deps;
@@ -33,14 +32,14 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
     if (found.kind === 'unknown' || isEarly) continue;
     const hosts = found.kind === 'not_answering' ? found.hosts : [];
     const hours = Math.floor(ageMs / HOUR_MS);
-    // The order refuses what was reported before, and nothing is written.
+    // The order refuses a repeated report, and nothing is written.
     await changeOrder(deps, order.id, () => ({
       event: { type: 'delegation_seen', n: item.n, delegation: found.kind, hosts, hours },
     }));
   }
 }
 
-/** Whether a later order has set other nameservers for the name, such as an undo. What these answer is no news then. */
+/** Whether a later order, such as an undo, has set other nameservers for the name. Then their answers don't matter. */
 async function isReplaced(store: OrderStore, order: Order, { name }: OrderItem): Promise<boolean> {
   const [latest] = await store.list({
     viewer: 'system',

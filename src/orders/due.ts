@@ -12,9 +12,7 @@ import {
 import type { DueLane } from './ports.ts';
 import { taskNamed } from './tasks.ts';
 
-/*
- * When something has to be done about an order next. Pure: the store writes both moments with every change of an order.
- */
+/** When an order is due next. Pure: the store writes both moments with every change of an order. */
 
 /** The states of the orders in each lane. */
 export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
@@ -23,25 +21,25 @@ export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
   observation: ['SUCCEEDED', 'FAILED', 'UNKNOWN'],
 };
 
-/** Public records are asked often for this long, while people wait, and once an hour after that. */
+/** Public records are looked up often for this long, while people wait, then hourly. */
 const OFTEN_MS = 60 * MINUTE_MS;
 const OFTEN_EVERY_MS = 5 * MINUTE_MS;
 const LATER_EVERY_MS = 60 * MINUTE_MS;
-/** An unknown outcome that no record has shown by then is left to people. */
+/** After this, an unknown outcome without records is left to people. */
 const EVIDENCE_MS = 3 * DAY_MS;
-/** The end of an accepted task that no record has shown by then is no longer looked for. */
+/** After this, the end of an accepted task is no longer looked up. */
 const CONFIRMATION_MS = 30 * DAY_MS;
-/** Slack is told that an order is under way when it takes longer than this. Most outcomes are known before. */
+/** Slack shows an order as running only after this long. Most outcomes are known before. */
 const UNDER_WAY_MS = 1_000;
 /** An order in waves changes all the time. */
 const WAVES_UNDER_WAY_MS = 3_000;
-/** Slack is told that an order was approved when no worker has claimed it for this long. */
+/** Slack shows an order as approved if no worker has claimed it for this long. */
 const APPROVED_MS = 3_000;
 
 /**
- * When something has to be done about an order next: carry it out, send it again, expire it, remind of it, take it over
- * from a dead worker, add its success to the watch list, look for its outcome. Undefined: never.
- * @param at the moment of the change, or of the look, that leaves the order like this
+ * When an order is due next: to be sent, retried, expired, reminded of, taken over from a dead worker, added to the
+ * watch list, or looked up. Undefined: never.
+ * @param at the moment of the change or lookup that leaves the order like this
  */
 export function dueAt(order: Order, at: Date): Date | undefined {
   switch (order.state) {
@@ -56,7 +54,7 @@ export function dueAt(order: Order, at: Date): Date | undefined {
         earliest(nextItems(order).map(({ notBefore }) => notBefore ?? order.mandated?.sendAfter ?? at)) ?? at
       );
     case 'EXECUTING':
-      // Its lease, which goes by the database's clock, keeps others away while its worker lives.
+      // Its lease, by the database's clock, keeps others away while its worker lives.
       return at;
     default:
       if (order.task === 'mandate') return earliest([order.remindAt, order.expiresAt]);
@@ -71,7 +69,7 @@ export function dueAt(order: Order, at: Date): Date | undefined {
 }
 
 /**
- * When people have to be told how an order stands. Undefined for a draft, which only its requester sees.
+ * When people must be notified of an order's state. Undefined for a draft, which only its requester sees.
  * @param at the moment of the change that leaves the order like this
  */
 export function notificationDueAt(order: Order, at: Date): Date | undefined {
@@ -83,21 +81,21 @@ export function notificationDueAt(order: Order, at: Date): Date | undefined {
   return beginsSoon ? new Date(at.getTime() + APPROVED_MS) : at;
 }
 
-/** The successes that are not on the watch list yet. */
+/** Successes that aren't on the watch list yet. */
 export function unfollowedItems({ task, items }: Order): readonly OrderItem[] {
   return FOLLOWED_TASKS.includes(task)
     ? items.filter(({ state, isFollowed }) => state === 'SUCCEEDED' && !isFollowed)
     : [];
 }
 
-/** The items whose outcome is unknown and that public records may show. */
+/** Items of unknown outcome that public records may show. */
 export function unknownItems({ task, state, items }: Order): readonly OrderItem[] {
   return state === 'UNKNOWN' && LOOKED_UP_TASKS.has(task)
     ? items.filter((item) => item.state === 'UNKNOWN' && item.sentAt !== undefined)
     : [];
 }
 
-/** The items that the service has accepted and that the registry does not show as done yet. */
+/** Items accepted by the service that the registry doesn't show as done yet. */
 export function unconfirmedItems({ task, state, items }: Order): readonly OrderItem[] {
   return state === 'SUCCEEDED' && taskNamed(task).nextStep !== undefined
     ? items.filter(
@@ -109,14 +107,14 @@ export function unconfirmedItems({ task, state, items }: Order): readonly OrderI
     : [];
 }
 
-/** The items that have set nameservers which are still checked for answers. */
+/** Items whose new nameservers are still checked for answers. */
 export function delegatedItems(order: Order): readonly OrderItem[] {
   return order.state === 'SUCCEEDED'
     ? order.items.filter((item) => undoableUntil(order, item) !== undefined)
     : [];
 }
 
-/** The last check is at the end, when the undo button goes. */
+/** The last check is at the end, when the undo button is removed. */
 function nextDelegationLook(until: Date | undefined, at: Date): Date | undefined {
   if (until === undefined || until <= at) return undefined;
   const forMs = UNDO_HOURS * 60 * MINUTE_MS;

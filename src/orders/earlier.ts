@@ -3,9 +3,9 @@ import { type ItemState, type Order, type OrderEvent, type OrderItem, waitingIte
 import type { OrderStore } from './ports.ts';
 import type { EarlierFinding } from './refusal.ts';
 
-/*
- * What a retry has to know of the orders that it asks for again: one of them may turn out to have been carried out,
- * when its answer comes late.
+/**
+ * A retry checks the orders it retries: one of them may turn out to have been carried out, when its answer comes
+ * late.
  */
 
 /** An item of an earlier order. */
@@ -13,11 +13,11 @@ export interface EarlierItem {
   readonly orderId: string;
   readonly name: string;
   readonly state: ItemState;
-  /** What the service answered after the item had been settled. */
+  /** The service's answer after the item had been settled. */
   readonly late: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined;
 }
 
-/** Which of some names the earlier items have done, or may still do. Pure. */
+/** Names that the earlier items have done, or may still do. Pure. */
 export function findingsIn(items: readonly EarlierItem[], names: readonly string[]): EarlierFinding[] {
   const isDone = ({ state, late }: EarlierItem) => state === 'SUCCEEDED' || late === 'SUCCEEDED';
   const isOpen = ({ state, late }: EarlierItem) =>
@@ -33,8 +33,8 @@ export function findingsIn(items: readonly EarlierItem[], names: readonly string
 }
 
 /**
- * Which items of a retry have been done by the orders that it asks for again, or may still be.
- * @param asked the items to look at; those still to be sent when left out
+ * Items of a retry that the orders it retries have done, or may still do.
+ * @param asked the items to check; default: those still to be sent
  */
 export async function findEarlier(
   load: OrderStore['load'],
@@ -56,8 +56,8 @@ export async function findEarlier(
 }
 
 /**
- * The event that stops the names found in the same order as the first finding. The names of other orders get events of
- * their own.
+ * The event that stops the names found in the same order as the first finding. Names of other orders get their own
+ * events.
  */
 export function stopForEarlier(
   order: Order,

@@ -4,12 +4,9 @@ import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import type { limitIssueCode, PlainIssueCode } from './input-issue.ts';
 
-/*
- * The fields of order inputs, as people type them and as they are stored. The message of each issue is its
- * code.
- */
+/** The fields of order inputs, as typed and as stored. Each issue's message is its code. */
 
-/** A zone's issue has data beside its code, so it travels in the parameters of the schema's issue. */
+/** A zone's issue has data beside its code, so it is passed in the parameters of the schema's issue. */
 const customIssue = (issue: ZoneIssue) => ({ code: 'custom', params: { issue } }) as const;
 
 export const domainName = z.string('no_domain_name' satisfies PlainIssueCode).transform((text, context) => {
@@ -26,7 +23,7 @@ export const hostName = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** A number as it is stored or typed. `1e3`, `0x1f` and an empty text are refused. */
+/** A number as stored or typed. `1e3`, `0x1f` and an empty text are refused. */
 const wholeNumber = (message: PlainIssueCode) =>
   z
     .union(
@@ -51,7 +48,7 @@ export const contactId = wholeNumber(NO_CONTACT)
 
 export const years = wholeNumber('no_whole_years');
 
-/** Control characters and lone surrogates: neither the interfaces nor the database can carry them. */
+/** Control characters and lone surrogates: neither the interfaces nor the database can store them. */
 const UNSEEN = /[\p{Cc}\p{Cs}]/u;
 
 const TOO_LONG: z.output<typeof limitIssueCode> = 'text_too_long';
@@ -66,12 +63,12 @@ export const requiredText = (message: PlainIssueCode, max = 255) =>
     .refine((text) => !UNSEEN.test(text), UNSEEN_CHARACTER);
 
 const NO_SSL_CONTACT: PlainIssueCode = 'no_ssl_contact_id';
-/** The document gives the id of an SSL contact no type, so any text is taken. */
+/** The document gives the id of an SSL contact no type, so any text is accepted. */
 export const sslContactId = z
   .union([z.string(), z.number().transform(String)], NO_SSL_CONTACT)
   .pipe(requiredText(NO_SSL_CONTACT));
 
-/** A text that is left out when it is empty: "what is left empty is not sent". */
+/** A text that is omitted when empty: "what is left empty is not sent". */
 export const optionalText = (max = 255) =>
   z
     .string()

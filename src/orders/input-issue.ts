@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { zoneIssue } from '../zones/zone-issue.ts';
 import { INTERFACE_CONSTRAINTS } from './interface-constraint.ts';
 
-/*
- * What keeps a request from becoming an order, as codes. They are kept with orders that the rules of a zone stopped, so
- * a code stays once it is released.
+/**
+ * Why a request can't become an order, as codes. They are stored with orders that a zone's rules stopped, so a
+ * released code stays.
  */
 
 const PLAIN_CODES = [
@@ -41,11 +41,11 @@ const PLAIN_CODES = [
 export type PlainIssueCode = (typeof PLAIN_CODES)[number];
 
 export const plainIssueCode = z.enum(PLAIN_CODES);
-/** Something is longer than it may be. */
+/** Something is too long. */
 export const limitIssueCode = z.enum(['text_too_long', 'too_many_lines', 'too_many_names']);
 const interfaceConstraint = z.enum(INTERFACE_CONSTRAINTS);
 
-/** A field has its name in forms: `names` for its third line, `parent_user` for a field of an object. */
+/** A field is named as in forms: `names` for its third line, `parent_user` for a field of an object. */
 const field = z.string();
 
 export const inputIssue = z.discriminatedUnion('code', [
@@ -66,5 +66,4 @@ export const inputIssue = z.discriminatedUnion('code', [
   }),
 ]);
 
-/** Something that keeps a request from becoming an order, and the field it is about. */
 export type InputIssue = z.output<typeof inputIssue>;

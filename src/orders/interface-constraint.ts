@@ -1,6 +1,6 @@
 import type { Interface } from '../service/task.ts';
 
-/** What in an input one interface of the service documents alone. */
+/** Inputs that only one interface of the service documents. */
 export const INTERFACE_CONSTRAINTS = [
   'backup',
   'choice_json',
@@ -20,10 +20,10 @@ export const INTERFACE_CONSTRAINTS = [
 
 /** A part of an input that only one interface of the service documents. */
 export interface InterfaceConstraint {
-  /** The field that holds it. */
+  /** The field with the value. */
   readonly field: string;
   readonly what: (typeof INTERFACE_CONSTRAINTS)[number];
 }
 
-/** What ties an input to an interface. Where both lists are empty, any interface will do. */
+/** Why an input needs an interface. If both lists are empty, any interface will do. */
 export type InterfaceConstraints = Readonly<Record<Interface, readonly InterfaceConstraint[]>>;

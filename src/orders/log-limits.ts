@@ -4,26 +4,28 @@ import { isFinal, type Order, type OrderItem } from './order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from './order-events.ts';
 import type { LogDifference } from './summary.ts';
 
-/*
- * The limits of an order, read from its log. Rows are a cache: somebody with write access can set them back. They cannot change the
- * log, but can add events to it. So an event that allows a repeat counts only with the bot's witness.
+/**
+ * The limits of an order, read from its log. Rows are a cache: a person with write access can reset them. They can't
+ * change the log, but can add events to it. So an event that allows a repeat counts only with the bot's witness.
  */
 
-/** Says for the events of an order whether the bot wrote them. */
+/** Whether the bot wrote an event of an order. */
 export type IsWitnessed = (orderId: string) => (entry: AnyOrderLogEntry) => boolean;
 
-/** Whether an event says that a request was not carried out, or may be repeated. */
+/** Whether an event says that a request wasn't carried out, or may be repeated. */
 function allowsRepeat({ kind, outcome }: AnyOrderLogEntry): boolean {
   return kind === 'retry_scheduled' || outcome === 'FAILED';
 }
 
-/** The version is in it, so that a copy of an older event allows nothing more. */
+/** Includes the version, so a copy of an older event allows nothing more. */
 function witnessText(orderId: string, entry: AnyOrderLogEntry): string {
   const { kind, n, ctids, outcome, worker, version } = entry;
   return `event ${hashOf({ order: orderId, kind, n, ctids, outcome, worker, version })}`;
 }
 
-/** Adds the bot's witness to events that need one. @param witness undefined while the ledger's key can't be opened */
+/**
+ * Adds the bot's witness to events that need one. @param witness undefined while the ledger's key can't be decrypted
+ */
 export function signLog(
   witness: Witness | undefined,
   orderId: string,
@@ -39,7 +41,7 @@ export function witnessedBy(witness: Witness | undefined): IsWitnessed {
     entry.witness !== undefined && witness?.verify(witnessText(orderId, entry), entry.witness) === true;
 }
 
-/** The kinds of events that limit what an item may still send. An index covers them. */
+/** Kinds of events that limit what an item may still send. Indexed. */
 export const LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
   'sending',
   'retry_scheduled',
@@ -56,7 +58,7 @@ export const LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
   'finished',
 ];
 
-/** Events that end each item that they name. */
+/** Events that end each item they name. */
 const ENDING: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'answered',
   'answered_late',
@@ -67,7 +69,7 @@ const ENDING: ReadonlySet<OrderLogEntry['kind']> = new Set([
 ]);
 
 interface LoggedItem {
-  /** `stopping`: its request is under way, and is not repeated. */
+  /** `stopping`: its request is in flight, and isn't repeated. */
   readonly state: 'unsent' | 'sent' | 'stopping' | 'ended';
   /** Whether the service may have carried it out. */
   readonly done: 'SUCCEEDED' | 'UNKNOWN' | undefined;
@@ -83,7 +85,7 @@ export function itemInLog(
     const isListed = names?.includes(item.name) || lost?.includes(item.ctid) || ctids?.includes(item.ctid);
     return n === item.n || isListed === true;
   });
-  // A person who stops an order also stops what is under way.
+  // A person who stops an order also stops requests in flight.
   const isStopping = history.some(({ kind, actor }) => kind === 'stopped' && actor !== 'system');
   const hasEnded = history.some(endsOrder) || own.some(({ kind }) => ENDING.has(kind));
   const done = doneByLog(own, isWitnessed);
@@ -93,8 +95,8 @@ export function itemInLog(
 }
 
 /**
- * Whether the service may have carried out one item, by the item's events. A request may have been carried out until a later
- * event of its own claim, or one about every claim, says otherwise.
+ * Whether the service may have carried out an item, by the item's events. A request may have been carried out until a
+ * later event of its own claim, or one about every claim, says otherwise.
  */
 export function doneByLog(
   own: readonly AnyOrderLogEntry[],
@@ -115,19 +117,19 @@ export function doneByLog(
   return isOpen ? 'UNKNOWN' : undefined;
 }
 
-/** Whether nothing of the order is sent, and nothing is under way, after an event. */
+/** Whether nothing of the order is sent or in flight after an event. */
 function endsOrder({ kind, state }: OrderLogEntry): boolean {
   return kind === 'invalidated' || state === 'UNKNOWN' || isFinal(state);
 }
 
-/** Why the log does not let a request of an item leave; undefined when it does. @param order before the request */
+/** Why the log forbids an item's request; undefined when it doesn't. @param order before the request */
 export function limitOf(
   order: Order,
   item: OrderItem,
   history: readonly OrderLogEntry[],
   isWitnessed: IsWitnessed,
 ): LogDifference | undefined {
-  // A request with an older version would look like one that may be repeated.
+  // A request with an older version would look repeatable.
   if (history.some(({ version }) => version > order.version)) return 'older';
   const { state } = itemInLog(history, item, isWitnessed(order.id));
   const expected = item.state === 'SENT' ? 'sent' : 'unsent';
@@ -138,7 +140,7 @@ export function limitOf(
 
 /**
  * How the rows of an order differ from its log; undefined when they don't.
- * @param history may leave out what happened to single items of an order of many rows
+ * @param history may omit events of single items of an order of many rows
  */
 export function differenceFromLog(
   order: Order,
@@ -160,7 +162,7 @@ export function differenceFromLog(
   return undefined;
 }
 
-/** Events after which a mandate is not in force. Its coming into force is the end of its order. */
+/** Events after which a mandate is not in force. Coming into force is the end of its order. */
 export const MANDATE_LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
   'mandate_ended',
   ...LIMIT_KINDS.filter((kind) => kind !== 'finished'),

@@ -7,22 +7,23 @@ import type { Log } from '../lib/log.ts';
 import { type ChangeContext, changeOrder } from './change-order.ts';
 import type { Directory } from './ports.ts';
 
-/*
- * People who are no longer full members of the workspace: deactivated, made guests, or moved to another workspace.
+/**
+ * Offboarding of people who are no longer full members of the workspace: deactivated, made guests, or moved to
+ * another workspace.
  */
 
 export interface OffboardingContext extends ChangeContext {
   readonly accounts: Pick<Accounts, 'list' | 'people' | 'unlink'> & {
     readonly team: Pick<Accounts['team'], 'current'>;
   };
-  /** Has admins told that who linked the team's account has left, once. The account stays linked. */
+  /** Alerts admins, once, that the person who linked the team's account has left. The account stays linked. */
   readonly alertOfTeamAccount: (account: Account, userId: string) => Promise<void>;
-  /** Their private calendar addresses. */
+  /** Private calendar addresses. */
   readonly feeds: {
     people(): Promise<readonly string[]>;
     remove(userId: string): Promise<void>;
   };
-  /** Their passkeys. */
+  /** Passkeys. */
   readonly keys: {
     owners(): Promise<readonly string[]>;
     revoke(userId: string): Promise<unknown>;
@@ -32,14 +33,14 @@ export interface OffboardingContext extends ChangeContext {
 }
 
 /**
- * Wipes everything that is sealed for a person, revokes their passkeys, ends the sessions held with it, and stops what they asked for and
- * what uses their accounts. Safe to repeat.
+ * Deletes everything encrypted for a person, revokes their passkeys, ends the sessions, and stops their orders and
+ * those that use their accounts. Safe to repeat.
  */
 export async function offboard(deps: OffboardingContext, userId: string): Promise<void> {
   const accounts = await deps.accounts.list(userId);
   const accountIds = accounts.map(({ id }) => id);
   const orderIds = await deps.store.unfinishedOf(accountIds, userId);
-  // At the same time: a service that is slow to end a session must not hold up the rest.
+  // In parallel: a slow service must not hold up the rest.
   await Promise.all([
     deps.accounts.unlink(userId),
     deps.feeds.remove(userId),
@@ -63,7 +64,7 @@ async function stopOrder(deps: OffboardingContext, orderId: string, userId: stri
 }
 
 export interface OffboardingLook extends OffboardingContext {
-  /** The pause between two people, in milliseconds. */
+  /** Pause between two people, in milliseconds. */
   readonly pauseMs?: number;
   readonly signal: AbortSignal;
 }
@@ -72,9 +73,10 @@ export interface OffboardingLook extends OffboardingContext {
 const PAUSE_MS = 1_000;
 
 /**
- * Asks Slack about everybody for whom something is kept sealed and who linked the team's account, because Slack’s event may have been lost.
- * @returns false when it has to be repeated soon, because Slack did not tell of everybody
- * @throws {AggregateError} after everybody was looked at, if that failed for somebody
+ * Asks Slack about everyone with encrypted data and the person who linked the team's account, because Slack's event
+ * may have been lost.
+ * @returns false when it must be repeated soon, because Slack couldn't look up everyone
+ * @throws {AggregateError} after everyone was checked, if a check failed
  */
 async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
   const { pauseMs = PAUSE_MS, signal } = deps;
@@ -98,7 +100,7 @@ async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
   return !looked.results.includes(false);
 }
 
-/** Asks at once and then once a day; sooner while something failed. Every replica does so, which does no harm. */
+/** Runs at once and then daily; sooner after a failure. Every replica does so, which is harmless. */
 export function createDepartureCheck(deps: OffboardingLook): () => Promise<void> {
   let lastComplete: Date | undefined;
   return async () => {

@@ -6,28 +6,27 @@ import { isPaused } from './bulk/waves.ts';
 import type { OrdersContext } from './context.ts';
 import { type Approval, isRequester, type Order, waitingItems } from './order.ts';
 
-/*
- * What the team's budgets say about an order. An order that exceeds one needs an admin's approval, besides
- * everybody else's that it needs.
+/**
+ * Checks an order against the team's budgets. An order that exceeds one needs an admin's approval, besides all
+ * others.
  */
 
-/** What an order takes out of the budgets now. */
+/** The amounts an order reserves of the budgets now. */
 export interface BudgetUse {
   readonly price: OrderCost | undefined;
-  /** Budgets that do not have as much. */
+  /** Budgets that are exceeded. */
   readonly over: readonly Shortfall[];
-  /** Reserved when the order is approved; undefined for an order that costs nothing. */
+  /** Reserved on approval; undefined for a free order. */
   readonly reservation: Reservation | undefined;
 }
 
-/** All of an order counts, or what a paused order has not sent. */
+/** All items count, or the unsent ones of a paused order. */
 export function budgetedItems(order: Order): BudgetedItems {
   return isPaused(order)
     ? { items: waitingItems(order), resumed: order.id }
     : { items: order.items, resumed: undefined };
 }
 
-/** What an order costs now, and whether the budgets have it. */
 export function lookUpBudgets(context: OrdersContext, order: Order): Promise<BudgetUse> {
   const taken = budgetedItems(order);
   const names = taken.items.map(({ name }) => name);
@@ -35,7 +34,7 @@ export function lookUpBudgets(context: OrdersContext, order: Order): Promise<Bud
   return checkBudgets(context, order.account, taken, price);
 }
 
-/** @param cost of these items; the budgets are read meanwhile. Test systems cost nothing. */
+/** @param cost of these items; the budgets are read meanwhile. Demo systems cost nothing. */
 export async function checkBudgets(
   { lookAtBudgets }: OrdersContext,
   account: Order['account'],
@@ -47,7 +46,7 @@ export async function checkBudgets(
   return { price: await cost, over: look?.over ?? [], reservation: look?.reservation };
 }
 
-/** Who agrees that an order exceeds budgets. Requesters don't count. Pure. */
+/** Consent to exceeding budgets. Requesters don't count. Pure. */
 export function consentToExcess(
   order: Order,
   { over, reservation }: BudgetUse,
@@ -61,7 +60,7 @@ export function consentToExcess(
   const agreedExcess = agreeing[0]?.agreedExcess ?? [];
   return {
     admins: agreeing.map(({ userId }) => userId),
-    /** Admins who approved before the card said all of that. They may approve again. */
+    /** Admins who approved before the card showed the whole excess. They may approve again. */
     unaware: unaware.map(({ userId }) => userId),
     reservation: reservation && { ...reservation, agreedExcess },
   };

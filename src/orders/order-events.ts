@@ -17,7 +17,7 @@ import {
 import { recordFinding } from './record-finding.ts';
 import { itemSummary, LOG_DIFFERENCES, retryReason } from './summary.ts';
 
-/* The events of an order, as schemas: the store reads rows with them. */
+/** The events of an order, as schemas: the store parses rows with them. */
 
 /** An event of an order. `state` and `version` are those after it, `witness` is the bot's signature. */
 function orderEvent<Kind extends string, Data extends z.ZodRawShape>(kind: Kind, data: Data) {
@@ -44,9 +44,9 @@ const progress: z.ZodType<ApprovalsGiven> = z.object({
 const price = storedCost.exactOptional();
 const statement = z.string();
 const isImpactUnknown = z.literal(true).exactOptional();
-/** The budgets that the order exceeds. */
+/** The budgets the order exceeds. */
 const overBudget = z.array(storedShortfall).readonly().exactOptional();
-/** The admins who have agreed to that. */
+/** The admins who agreed to it. */
 const admins = texts.exactOptional();
 const reason = z.string().nullable();
 const item = { n: z.int(), name: z.string() };
@@ -56,19 +56,19 @@ const outcome = z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
 const worker = z.string().exactOptional();
 const answer = { ...sentItem, outcome, result: storedItemResult, worker };
 
-/** The approvals that count after somebody has approved, and those that do not any more. */
+/** The approvals that count after an approval, and those that no longer do. */
 const approvals = {
   standing: z.int(),
   lapsed: texts,
   required: z.int(),
-  /** Groups of approvers whose members Slack did not tell: it is not certain that an approval has lapsed. */
+  /** Approver groups whose members Slack couldn't look up: an approval may not have lapsed. */
   unreadableGroups: texts.exactOptional(),
   price,
   statement,
   progress: progress.exactOptional(),
   overBudget,
   admins,
-  /** Of a signed approval: the signature, what its nonce is a hash of, and who has vouched for the key, up to a root. */
+  /** Of a signed approval: the signature, the content of its nonce, and the chain of vouchers up to a root. */
   signature: approvalAssertion.exactOptional(),
   bound: boundTo.exactOptional(),
   chain: z.array(vouchAssertion).readonly().exactOptional(),
@@ -78,7 +78,7 @@ const approvals = {
 export const orderLogEntry = z.discriminatedUnion('kind', [
   orderEvent('requested', {
     task: z.enum(ORDER_TASK_NAMES),
-    /** Left out for an order made from a file, which has `rows` instead. */
+    /** Omitted for an order made from a file, which has `rows` instead. */
     names: texts.exactOptional(),
     input: z.unknown().optional(),
     rows: z.int().exactOptional(),
@@ -102,7 +102,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     ...approvals,
     reason: z.string().exactOptional(),
     isImpactUnknown,
-    /** The items that wait, for an approval of a paused order. */
+    /** The waiting items, for an approval of a paused order. */
     waiting: z.int().exactOptional(),
   }),
   orderEvent('emergency_approved', {
@@ -128,7 +128,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     ...sentItem,
     worker,
     why: retryReason.exactOptional(),
-    /** The mandate that made the order, and what the request takes out of its ceilings. */
+    /** The mandate that made the order, and what the request uses of its ceilings. */
     mandate: z.string().exactOptional(),
     amount: amount.exactOptional(),
   }),
@@ -160,26 +160,24 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     seen: recordFinding.exactOptional(),
     ctids: texts,
   }),
-  /** A mandate is in force, or ends soon: until then. */
+  /** A mandate is in force or ends soon, with its end. */
   orderEvent('in_force', { until: at }),
   orderEvent('mandate_ending', { until: at }),
-  /** `by` is who ended it, or who has left. */
+  /** `by`: the person who ended it or has left. */
   orderEvent('mandate_ended', { because: storedMandateEnd.shape.because, by: z.string().exactOptional() }),
-  /** The last item has ended, `through` the kind of event. */
+  /** The last item has ended; `through` is the kind of event. */
   orderEvent('finished', { through: z.string() }),
 ]);
 
-/** What happened to an order, as its log has it. */
 export type OrderLogEntry = Readonly<z.output<typeof orderLogEntry>>;
 
 type KeysOf<Union> = Union extends unknown ? keyof Union : never;
 type ValueOf<Union, Key> = Union extends unknown ? (Key extends keyof Union ? Union[Key] : never) : never;
-/** An event of any kind, for readers of what several kinds have in common. */
 export type AnyOrderLogEntry = {
   readonly [Key in KeysOf<OrderLogEntry>]?: ValueOf<OrderLogEntry, Key> | undefined;
 };
 
-/** Events that say what was asked for, and who let it go. */
+/** Events about the request and the decision. */
 export const DECIDING_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'requested',
   'confirmed',

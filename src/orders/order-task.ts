@@ -33,10 +33,9 @@ import type { InterfaceConstraint, InterfaceConstraints } from './interface-cons
 import type { OrderTaskName } from './order.ts';
 import type { StatedRequest, StatementItem } from './statement-shape.ts';
 
-/** What an item of an order asks for. */
+/** The input of an order's item. */
 export interface AskedItem {
   readonly input: unknown;
-  /** The item's name. */
   readonly name: string;
   readonly secret: SecretCommitment | undefined;
 }
@@ -44,7 +43,7 @@ export interface AskedItem {
 /** The call of an order. Its output is shown once to the requester and nowhere else. */
 export type OrderCall = ServiceCall<Secret | undefined>;
 
-/** One request of an order, about to go out as it is stated. */
+/** A request about to be sent, as stated. */
 export interface OutgoingRequest {
   readonly item: StatementItem;
   /** Keyed by their commitment in the statement. */
@@ -53,23 +52,23 @@ export interface OutgoingRequest {
   readonly signal: AbortSignal;
 }
 
-/** What a task can do to a name that somebody relies on. */
+/** A task's risk to a name in use. */
 export type Risk = 'none' | 'loses_name' | 'takes_down';
 
-/** What follows once the service has accepted a task that it carries out later. */
+/** What follows after the service has accepted a task it carries out later. */
 export type NextStep = 'transfer_period' | 'manual_processing' | 'no_public_record';
 
-/** The phrases for a task that cards, help, menus and confirmations are made of. */
+/** A task's phrases for cards, help, menus and confirmations. */
 export interface TaskWords {
-  /** Stands before the name, the same everywhere: `Renew`. */
+  /** Precedes the name, the same everywhere: `Renew`. */
   readonly verb: string;
-  /** The same once it is done: `Renewed`. */
+  /** In the past: `Renewed`. */
   readonly done: string;
-  /** The noun for several of its orders, inside a sentence: `renewals`. */
+  /** The plural noun inside a sentence: `renewals`. */
   readonly plural: string;
-  /** Above its form, and in menus of tasks. */
+  /** The title of its form and menu entry. */
   readonly title: string;
-  /** Its line of the help. */
+  /** Its line in the help. */
   readonly summary: string;
   /** The button of its form. */
   readonly submit: string;
@@ -77,48 +76,47 @@ export interface TaskWords {
   readonly confirm?: string;
 }
 
-/** What a task's own declaration and its row of {@link ORDER_TASKS} both say. */
+/** Fields of both a task's own declaration and its row of {@link ORDER_TASKS}. */
 interface DeclaredTask<Name extends string> {
   readonly name: Name;
   readonly words: TaskWords;
   readonly risk: Risk;
-  /** What its names are, and so what rules compare them with. */
+  /** The kind of its names, which rules compare with. */
   readonly nameKind: NameKind;
-  /** What it means in zones. Left out where its names are no domain names. */
+  /** Its meaning in zones. Omitted if its names aren't domain names. */
   readonly zoneTask?: ZoneTask | undefined;
-  /** What follows when the service has accepted it, because it is manual or slow. Left out where it ends with its answer. */
+  /** What follows after acceptance, if manual or slow. Omitted if it ends with its answer. */
   readonly nextStep?: NextStep | undefined;
   /** The note beside the name in its form. */
   readonly formNote?: TaskNote | undefined;
-  /** The secret field of the input, if it has one. */
+  /** The secret field of the input, if any. */
   readonly secretField?: 'auth' | 'password' | undefined;
 }
 
-/** What orders have to know about a task. A row of {@link ORDER_TASKS}. */
+/** Properties of a task that orders need. A row of {@link ORDER_TASKS}. */
 export interface OrderTask<Name extends string = OrderTaskName> extends DeclaredTask<Name> {
   readonly effect: Effect;
-  /** Whether its orders ask the service for something. Others take effect in the bot alone. */
+  /** Whether its orders send requests to the service. Others take effect in the bot alone. */
   readonly sends: boolean;
   readonly idempotent: boolean;
-  /** Starts as `DRAFT`: the requester confirms before anybody else sees it. */
+  /** Starts as `DRAFT`: the requester confirms before anyone else sees it. */
   readonly confirmFirst: boolean;
-  /** The field of its input that holds the names. */
   readonly nameField: string;
-  /** The answer holds a secret for the requester. */
+  /** The answer has a secret for the requester. */
   readonly secretResult: boolean;
-  /** Why this account cannot do it; undefined when it can. */
+  /** Why this account can't do it; undefined when it can. */
   unsupported(interfaces: AvailableInterfaces): RequestIssue | undefined;
-  /** The interfaces of the account that carry it. */
+  /** The interfaces of the account that support it. */
   availableInterfaces(interfaces: AvailableInterfaces): AvailableInterfaces;
   /**
-   * What in an input only one interface documents; it picks the interface.
+   * Input that only one interface documents; it picks the interface.
    * @param input as typed, or as stored
    */
   constraints(input: unknown): InterfaceConstraints;
-  /** Why an input cannot go to the interface that it asks for, at the fields that ask for it. */
+  /** Why an input's interface isn't available, at the fields that need it. */
   routeIssues(interfaces: AvailableInterfaces, input: unknown): readonly InputIssue[];
   /**
-   * Checks what a person asked for against the zone's rules, and again before it is sent.
+   * Checks an input against the zone's rules, on request and again before sending.
    * @param input as typed, or as stored
    */
   check(
@@ -126,42 +124,40 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   ):
     | { readonly ok: true; readonly input: unknown; readonly names: readonly string[] }
     | { readonly ok: false; readonly issues: readonly InputIssue[] };
-  /** The names in an input whose other fields may be missing or wrong; empty when they cannot be read. */
+  /** The names in an input whose other fields may be missing or wrong; empty when unreadable. */
   namesIn(input: unknown): readonly string[];
-  /** What an approver must know beyond the fields: what the zone and the service's document say about the task. */
+  /** Notes for approvers beyond the fields: by the zone and the service's document. */
   notes(names: readonly string[]): readonly TaskNote[];
-  /** The lock of transfers that it starts for a name; undefined when it starts none. */
+  /** The transfer lock it starts for a name, if any. */
   locksTransfers(name: string): { readonly days: number; readonly since: string } | undefined;
-  /** Whether it costs money. Where the document does not say, it is not assumed to be free. */
+  /** Whether it costs money. If undocumented, it isn't assumed to be free. */
   charge(names: readonly string[]): Charge;
-  /** The input for some of its names: what a retry asks for again. */
+  /** The input for some of its names, for a retry. */
   onlyFor(input: unknown, names: readonly string[]): unknown;
   /**
-   * What is asked of the service for one name. Pure.
+   * The request for one name. Pure.
    * @param interfaces of the account
-   * @throws {InvalidInputError} when it cannot be sent
+   * @throws {InvalidInputError} when it can't be sent
    */
   describe(
     asked: AskedItem,
     interfaces: AvailableInterfaces,
   ): RequestDescription | Extract<StatedRequest, { interface: 'none' }>;
-  /** Begins the call of a request. Nothing leaves yet. @throws {ServiceError | InvalidInputError} */
+  /** Prepares the call of a request. Nothing is sent yet. @throws {ServiceError | InvalidInputError} */
   begin(client: ServiceClient, request: OutgoingRequest): OrderCall;
 }
 
-/** What a row of {@link ORDER_TASKS} declares. */
 interface Definition<Name extends string, Input, Wire, Output> extends DeclaredTask<Name> {
   readonly service: ServiceTask<Wire, Output>;
   readonly confirmFirst?: boolean;
   readonly input: z.ZodType<Input> & Pick<z.ZodObject, 'partial'>;
-  /** The names of an input; those in the field that holds them when left out. */
+  /** The names of an input; default: the name field. */
   readonly names?: (input: Input) => readonly string[];
-  /** Field that holds the names; `name` when left out. */
+  /** Field with the names; default `name`. */
   readonly nameField?: string;
   /**
-   * Issues beyond the shape of single fields. It is called even when only some fields could be read.
-   * @param zones of the names that were given, also of those that cannot be read; the general rules where none
-   * tells
+   * Issues beyond the shape of single fields. Called even if only some fields could be read.
+   * @param zones of the given names, also of unreadable ones; the general rules if there are none
    */
   readonly issues?: (
     input: Partial<Input>,
@@ -171,9 +167,9 @@ interface Definition<Name extends string, Input, Wire, Output> extends DeclaredT
   readonly wire: (input: Input, name: string, secret: SecretCommitment | undefined) => Wire;
   readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
   readonly secretOf?: (output: Output) => Secret | undefined;
-  /** What the service's document says about the task, in any zone. */
+  /** Notes of the service's document about the task, in any zone. */
   readonly remarks?: readonly TaskNote[];
-  /** What in an input only one interface documents; nothing when left out. */
+  /** Input that only one interface documents; default: none. */
   readonly constraints?: (input: Readonly<Record<string, unknown>>) => InterfaceConstraints;
 }
 
@@ -200,12 +196,12 @@ function routeIssues(
   return [...issuesOf('xml', xml), ...issuesOf('json', json)];
 }
 
-/** The interface that an input asks for; undefined when the account's will do. */
+/** The interface an input needs; undefined when the account's will do. */
 function interfaceOf({ json, xml }: InterfaceConstraints): Interface | undefined {
   return xml.length > 0 ? 'xml' : json.length > 0 ? 'json' : undefined;
 }
 
-/** An input without the fields that issues are about. */
+/** An input without the fields that have issues. */
 function without(raw: unknown, issues: readonly z.core.$ZodIssue[]): object {
   const bad = new Set(issues.map(({ path }) => path[0]));
   return Object.fromEntries(
@@ -220,7 +216,7 @@ function textsIn(input: unknown, field: string): readonly string[] {
   return [value].flat().filter((text) => typeof text === 'string');
 }
 
-/** The zones of names as typed. The zone of a name that cannot be read is told by its ending. */
+/** The zones of names as typed. The zone of an unreadable name is taken from its ending. */
 function zonesOf(raw: unknown, nameField: string): readonly ZoneProfile[] {
   const zones = textsIn(raw, nameField).map((name) => {
     const parsed = parseDomainName(name);
@@ -229,10 +225,10 @@ function zonesOf(raw: unknown, nameField: string): readonly ZoneProfile[] {
   return zones.length === 0 ? [zoneFor('')] : [...new Set(zones)];
 }
 
-/** For an input that no field has a code for, such as one that another release kept. */
+/** For an input that has no field's code, such as one stored by another release. */
 const UNREADABLE: PlainIssueCode = 'unreadable';
 
-/** The issue in a schema's error: its message is a code, or its parameters hold the zone's issue. */
+/** The issue in a schema's error: its message is a code, or its parameters have the zone's issue. */
 function inputIssueOf(issue: z.core.$ZodIssue): InputIssue {
   // `names` for its third line, `parent_user` for a field of an object.
   const field = issue.path.filter((part) => typeof part === 'string').join('_');
@@ -282,7 +278,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       const parsed = own.input.safeParse(raw, { error: () => UNREADABLE });
       if (parsed.success) return checkInput(definition, parsed.data);
       const { issues } = parsed.error;
-      // Each of these fields was read by its own schema.
+      // Each of these fields was parsed by its own schema.
       const readable = (partialInput.safeParse(without(raw, issues)).data ?? {}) as Partial<Input>;
       const further = own.issues?.(readable, zonesOf(raw, nameField), false) ?? [];
       return { ok: false, issues: [...issues.map(inputIssueOf), ...distinct(further)] };

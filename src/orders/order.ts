@@ -13,21 +13,19 @@ import { type RecordProof, recordFinding } from './record-finding.ts';
 import { itemSummary, type LogDifference, type PlainSummary, type RetryReason } from './summary.ts';
 
 /**
- * What an order is, and what may happen to it; `state-machine.ts` says what each event makes of it.
- *
- * Words used here and everywhere else:
+ * The order and its events; `state-machine.ts` defines the transitions.
+ * Terms:
  * - **order**: one request of one person for one task, for one or several names.
  * - **item**: one name of an order; it becomes exactly one request to the domain service.
- * - **ctid**: the client transaction id that the item's request carries.
+ * - **ctid**: the client transaction id of the item's request.
  * - **claim**: a worker takes an approved order. The claim's **lease** goes by the database's clock; until it ends, a
  * silent worker counts as alive.
  * - **sentAt**: committed before the first byte of an item's request may leave. From then on the item is `SENT`. Only
- * proof that the service did not carry it out brings it back to `WAITING`, or has it sent again under a `sentAt` of its
- * own.
- * - **requester**: who asked. **Approver**: who may let a waiting order go.
+ * proof that the service did not carry it out returns it to `WAITING`, or resends it under a new `sentAt`.
+ * - **requester**: the person who requested it. **Approver**: a person who may approve a pending order.
  */
 
-/** The tasks that become orders, by their subcommands, in the sequence in which people see them. */
+/** The tasks that become orders, by their subcommands, in display order. */
 export const ORDER_TASK_NAMES = [
   'create',
   'transfer',
@@ -45,8 +43,7 @@ export const ORDER_TASK_NAMES = [
 export type OrderTaskName = (typeof ORDER_TASK_NAMES)[number];
 
 /**
- * What waits for an approver unless the settings say otherwise: what costs money, what can lose a name, and what leads all
- * its traffic and mail elsewhere.
+ * Tasks that need approval by default: those that cost money, can lose a name, or redirect all its traffic and mail.
  */
 export const DEFAULT_APPROVAL_TASKS: readonly OrderTaskName[] = [
   'create',
@@ -59,10 +56,10 @@ export const DEFAULT_APPROVAL_TASKS: readonly OrderTaskName[] = [
   'authcode',
 ];
 
-/** The tasks whose success changes what the watch list knows of a name. */
+/** Tasks whose success updates the watch list. */
 export const FOLLOWED_TASKS: readonly OrderTaskName[] = ['create', 'transfer', 'renew', 'restore', 'delete'];
 
-/** The tasks that leave something to see in public records. */
+/** Tasks whose result public records show. */
 export const LOOKED_UP_TASKS: ReadonlySet<OrderTaskName> = new Set<OrderTaskName>([
   'create',
   'renew',
@@ -88,7 +85,6 @@ export type OrderState = (typeof ORDER_STATES)[number];
 
 export type ItemState = 'WAITING' | 'SENT' | 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
 
-/** Whether the nameservers that an order has set answer for its name. */
 export const DELEGATIONS = ['answering', 'not_answering'] as const;
 export type Delegation = (typeof DELEGATIONS)[number];
 
@@ -111,20 +107,20 @@ export type ResultMessage = Readonly<z.output<typeof resultMessage>>;
 const resultObject = z.object({ type: text, value: text, summary: z.number().exactOptional() });
 export type ResultObject = Readonly<z.output<typeof resultObject>>;
 
-/** Something that was seen in public records. */
+/** A finding in public records. */
 const hint = z.object({
   seen: recordFinding,
-  /** The server that said so. */
+  /** The server that answered. */
   source: z.string(),
-  /** When it was first seen (ISO 8601). */
+  /** First seen (ISO 8601). */
   seenAt: z.string(),
 });
 export type Hint = Readonly<z.output<typeof hint>>;
 
-/** What is known of an item's outcome. Holds no secret: the codecs mask what the service echoes. */
+/** An item's outcome. Has no secret: the codecs mask what the service echoes. */
 export const storedItemResult = z.object({
   summary: itemSummary,
-  /** The service's status code and text, as it gave them. */
+  /** The service's status code and text, verbatim. */
   code: text,
   text,
   /** The service's transaction id. */
@@ -133,33 +129,33 @@ export const storedItemResult = z.object({
   /** The type of the status, such as SUCCESS or NOTICE. */
   type: text,
   messages: z.array(resultMessage).readonly().exactOptional(),
-  /** What the answer is about. */
+  /** The object of the answer. */
   object: resultObject.exactOptional(),
-  /** The data of the answer; left out where it is too long to stand with an order. */
+  /** The answer's data; omitted if too long to store with an order. */
   data: z.unknown().exactOptional(),
-  /** The answer holds more than this: all of it is kept beside the order. */
+  /** The answer has more, stored beside the order. */
   hasAnswer: flag,
   /** Kind of error, see `ServiceError`. */
   errorKind: text,
-  /** There is a secret to be shown once to the requester. */
+  /** A secret is to be shown once to the requester. */
   hasSecret: flag,
   /** Set when a person or evidence settled an unknown outcome. */
   resolvedBy: text,
-  /** What the service answered after the item had ended without it. Nothing changes for it any more. */
+  /** The service's answer after the item had ended without it. Changes nothing else. */
   late: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
-  /** For an item that goes out again: an earlier request may have been carried out all the same. */
+  /** For an item that is resent: an earlier request may have been carried out. */
   inDoubt: flag,
-  /** Who stopped it before it was sent, or sent again. */
+  /** The person who stopped it before it was sent or resent. */
   stoppedBy: text,
-  /** The earlier order that turned out to have been carried out: this one was stopped for it. */
+  /** The earlier order that turned out to be carried out, for which this one was stopped. */
   doneIn: text,
-  /** The registry shows the end of what the service had only accepted. */
+  /** The registry shows the end of a task the service only accepted. */
   confirmedByRegistry: flag,
-  /** The registry still showed long after it was accepted that it had not happened, and people were told. */
+  /** The registry didn't show it long after acceptance, and people were notified. */
   isOverdue: flag,
-  /** What its nameservers answered, as last reported. */
+  /** Last reported answers of its nameservers. */
   delegation: z.enum(DELEGATIONS).exactOptional(),
-  /** What public records showed while the outcome was unknown: a help for people, but no proof. */
+  /** What public records showed while the outcome was unknown: a hint, no proof. */
   hint: hint.exactOptional(),
 });
 export type ItemResult = Readonly<z.output<typeof storedItemResult>>;
@@ -170,28 +166,28 @@ export interface OrderItem {
   /** A domain in ASCII form, a redirect's source, an SSL contact's id or a user's name. */
   readonly name: string;
   readonly ctid: string;
-  /** What it asks of the service, where each item of the order asks for something of its own. */
+  /** The item's own input, for an order whose items differ. */
   readonly input?: unknown;
-  /** Stands in the statement for the secret part of that. */
+  /** Replaces the secret part of the input in the statement. */
   readonly secretHash?: string | undefined;
   readonly state: ItemState;
-  /** How many requests for it have left or were attempted. */
+  /** Requests sent or attempted. */
   readonly attempts: number;
   /** Not to be sent before this moment. */
   readonly notBefore: Date | undefined;
   readonly sentAt: Date | undefined;
   readonly answeredAt: Date | undefined;
   readonly result: ItemResult | undefined;
-  /** Its success was taken into the watch list. */
+  /** Its success is on the watch list. */
   readonly isFollowed: boolean;
 }
 
 export interface Approval {
   readonly userId: string;
   readonly at: Date;
-  /** By how much the card said that the order exceeds budgets when they pressed last. */
+  /** The excess the card showed at their last click. */
   readonly agreedExcess: readonly Shortfall[];
-  /** The signature, where it was signed. */
+  /** Undefined without a signature. */
   readonly signed?: ApprovalSignature | undefined;
 }
 
@@ -199,60 +195,61 @@ export interface Order {
   readonly id: string;
   readonly task: OrderTaskName;
   readonly state: OrderState;
-  /** Grows by one with every change: the compare-and-swap is on it. */
+  /** Grows by one with every change, for compare-and-swap. */
   readonly version: number;
   /** Slack user id. */
   readonly requesterId: string;
   readonly account: OrderAccount;
   readonly items: readonly OrderItem[];
-  /** What the task asks of the service, without secrets; its shape is the task's own. Where
-   * {@link bulk} is set, only the periods by name. */
+  /**
+   * The task's input, without secrets; its shape is the task's own. If {@link bulk} is set, only the periods by name.
+   */
   readonly input: unknown;
-  /** Set for an order made from a file of rows: each of its items has an input of its own. */
+  /** Set for an order made from a file of rows: each item has its own input. */
   readonly bulk?: Bulk | undefined;
-  /** Of the statement when it was asked for: what people approve. No change writes it. */
+  /** Of the statement when requested: what people approve. Never changed. */
   readonly statementHash: string;
-  /** Stands in the statement for the secret part of the input, which is kept sealed until the order closes. */
+  /** Replaces the secret part of the input in the statement; that part stays encrypted until the order closes. */
   readonly secretHash?: string | undefined;
   readonly reason: string | undefined;
-  /** Where the card goes. */
+  /** The channel of the card. */
   readonly channelId: string;
   readonly threadTs: string | undefined;
   readonly approvals: readonly Approval[];
-  /** The least number of people who have to approve. */
+  /** The least number of approvals needed. */
   readonly approvalsRequired: number;
-  /** The version of the policy that decided what it needs. */
+  /** The version of the policy that decided the requirements. */
   readonly policyVersion: number;
-  /** What it needed when it was asked for. */
+  /** The requirements when requested. */
   readonly demand: Requirements;
   /**
-   * When a DRAFT is forgotten, a PENDING order expires, the rest of a paused one is not sent any more, one of a mandate
-   * would come too late, or a mandate in force is over.
+   * When a DRAFT is deleted, a PENDING order expires, the rest of a paused one is stopped, a mandate's order would be
+   * too late, or a mandate in force ends.
    */
   readonly expiresAt: Date | undefined;
-  /** When approvers are reminded, or people of the end of a mandate; undefined when they were, or need not be. */
+  /** When approvers are reminded, or people are told that a mandate ends; undefined when done or not needed. */
   readonly remindAt: Date | undefined;
-  /** When others are called because it still waits; undefined when they were, or need not be. */
+  /** When a pending order is escalated; undefined when done or not needed. */
   readonly escalateAt: Date | undefined;
-  /** Asked for in a direct message: only who asked, approvers and admins see it. */
+  /** Requested in a direct message: only the requester, approvers and admins see it. */
   readonly isPrivate: boolean;
-  /** By how much its card says that it exceeds budgets. It changes without a change of the version. */
+  /** The budget excess its card shows. Changes without a change of the version. */
   readonly shownExcess: readonly Shortfall[];
   /** The admin who approved it alone in an emergency. */
   readonly emergencyApprovedBy?: string | undefined;
-  /** The other admin who has reviewed that; undefined while the review is open. */
+  /** The other admin who reviewed it; undefined while the review is open. */
   readonly signedOffBy?: string | undefined;
-  /** The worker that carries it out; the store keeps until when its silence is taken for life. */
+  /** The worker that carries it out; the store keeps its lease. */
   readonly claim: { readonly workerId: string } | undefined;
-  /** The order that this one asks for again, after that one failed. */
+  /** The failed order that this one retries. */
   readonly retryOf: string | undefined;
-  /** Who asked for it in the orders that it retries, the first one first; empty when it retries none. */
+  /** Requesters of the orders it retries, first one first; empty when it retries none. */
   readonly earlierRequesters: readonly string[];
-  /** The mandate that made it; undefined for what a person asked for. */
+  /** The mandate that made it; undefined for a person's order. */
   readonly mandated?: Mandated | undefined;
-  /** Of a mandate: how it ended. */
+  /** How a mandate ended. */
   readonly mandateEnd?: MandateEnd | undefined;
-  /** Names the command, form or click it was asked with. */
+  /** Identifies the command, form or click that requested it. */
   readonly deliveryId: string;
   readonly createdAt: Date;
   readonly closedAt: Date | undefined;
@@ -266,14 +263,14 @@ export interface OrderAccount {
   readonly method: string;
   /** Undefined for a trusted application. */
   readonly context: number | undefined;
-  /** It is the team's, which nothing but an approved order uses. */
+  /** It is the team's, which only an approved order uses. */
   readonly isTeamAccount?: boolean;
 }
 
-/** Takes the place of a person where public records settle an unknown outcome. */
+/** Replaces the person when public records settle an unknown outcome. */
 export const EVIDENCE = 'evidence';
 
-/** What an order needs by the policy, when it is asked for or confirmed. */
+/** Requirements of an order by the policy, when requested or confirmed. */
 export interface DecisionByPolicy {
   readonly policyVersion: number;
   readonly demand: Requirements;
@@ -281,41 +278,39 @@ export interface DecisionByPolicy {
   readonly decidedBy: readonly RuleReference[];
 }
 
-/** The approvals that an order has and needs. */
+/** The approvals an order has and needs. */
 export interface ApprovalsGiven {
   readonly isApproved: boolean;
-  /** The version of the policy at this moment. */
+  /** The policy version now. */
   readonly policyVersion: number;
-  /** It needs more than when it was asked for. */
+  /** It needs more than when it was requested. */
   readonly isStricter: boolean;
   readonly requirements: readonly (Pick<Requirement, 'rule' | 'needed' | 'approvers'> & {
     readonly given: readonly Slot[];
   })[];
 }
 
-/** What came of the request of item `n`. */
 interface ItemOutcome {
   readonly n: number;
   readonly outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
   readonly result: ItemResult;
 }
 
-/** What the press of a person counts for at its moment. */
+/** What an approver's click counts for. */
 export interface ApprovalWeight {
   readonly by: string;
-  /** The signature of who presses; undefined for a click. */
+  /** The clicker's signature; undefined for a plain click. */
   readonly signed: LoggedSignature | undefined;
-  /** By how much the card said that it exceeds budgets when they pressed. */
+  /** The excess the card showed when they clicked. */
   readonly agreedExcess: readonly Shortfall[];
-  /** Those of all who approved who may approve at this moment; with `by`, if that is an approval. */
+  /** Approvers who may approve now, including `by`, if that is an approval. */
   readonly validApprovers: readonly string[];
-  /** The progress of each requirement. */
   readonly progress: ApprovalsGiven;
-  /** Approver groups whose members Slack did not tell, so that nobody counted as a member. */
+  /** Approver groups whose members Slack couldn't look up; they count as empty. */
   readonly unreadableGroups: readonly string[];
-  /** What it, or the rest of it, costs at this moment by the team's price list. */
+  /** The current price of it, or its rest, by the team's price list. */
   readonly price: OrderCost | undefined;
-  /** The budgets that it exceeds, and the admins who agreed to that. Without an admin it goes on waiting. */
+  /** The budgets it exceeds, and the admins who agreed. Without an admin it stays pending. */
   readonly budget: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
 }
 
@@ -326,143 +321,138 @@ export type OrderEvent =
       readonly expiresAt: Date;
       readonly remindAt: Date;
       readonly escalateAt?: Date;
-      /** What it needs at this moment, and by what. */
+      /** The current requirements, with their rules. */
       readonly decision?: DecisionByPolicy;
     }
   | (ApprovalWeight & {
       readonly type: 'approved';
-      /** What the approver says to it. */
+      /** The approver's comment. */
       readonly reason?: string | undefined;
-      /** The impact on the name was not looked up yet. */
+      /** The impact on the name wasn't looked up yet. */
       readonly isImpactUnknown?: boolean;
-      /** It takes the place of an approval of theirs that was given before something about the name was known. */
+      /** Replaces an approval of theirs that was given before a new fact about the name. */
       readonly isRenewed?: boolean;
     })
-  /** An admin approves it alone where the policy allows that in an emergency. */
+  /** An admin approves it alone in an emergency, if the policy allows. */
   | {
       readonly type: 'emergency_approved';
       readonly by: string;
       readonly agreedExcess: readonly Shortfall[];
       readonly reason: string;
-      /** The people who could have approved it, who are told. */
+      /** The people who could have approved it, who are notified. */
       readonly approvers: readonly string[];
-      /** Groups who could have approved it, of which Slack did not tell who is in them. */
+      /** Approver groups whose members Slack couldn't look up. */
       readonly unreadableGroups: readonly string[];
       /** The version of the policy that allows it. */
       readonly policyVersion: number;
-      /** What it costs at this moment by the team's price list. */
+      /** The current price by the team's price list. */
       readonly price?: OrderCost | undefined;
-      /** Nobody has seen yet what hangs on the name. */
+      /** The impact on the name wasn't looked up yet. */
       readonly isImpactUnknown?: boolean;
-      /** The budgets that it exceeds. */
+      /** The budgets it exceeds. */
       readonly over: readonly Shortfall[];
     }
-  /** Another admin has reviewed that it was approved alone. */
+  /** Another admin has reviewed an emergency approval. */
   | { readonly type: 'signed_off'; readonly by: string }
-  /** An approver wants to know something first: the time that is left starts anew. */
+  /** An approver asks a question: the time limit starts again. */
   | ({ readonly type: 'asked'; readonly by: string; readonly question: string } & WaitingMoments)
   | {
       readonly type: 'denied';
       readonly by: string;
       readonly reason: string | undefined;
-      /** What the approval of this person alone would have counted for; undefined where a rule refuses the order. */
+      /** What this approval alone would have counted for; undefined if a rule refuses the order. */
       readonly progress?: ApprovalsGiven | undefined;
     }
   | { readonly type: 'cancelled'; readonly by: string }
   | { readonly type: 'expired' }
   | { readonly type: 'reminded' }
-  /** Others are called: people and groups, and the admins. */
+  /** The order is escalated to people and groups, and to the admins. */
   | { readonly type: 'escalated'; readonly to: readonly string[]; readonly toAdmins: boolean }
   | { readonly type: 'claimed'; readonly workerId: string }
-  /** The request of item `n` is about to leave. */
+  /** The request of item `n` is about to be sent. */
   | {
       readonly type: 'sending';
       readonly workerId: string;
       readonly n: number;
-      /** For a second request of the same claim: the proof that the service did not carry out the first one. */
+      /** For a second request of the same claim: the proof that the service didn't carry out the first. */
       readonly again?: RetryReason;
-      /** The amount that a mandate's order takes out of its ceilings. */
+      /** What a mandate's order uses of its ceilings. */
       readonly amount?: Amount;
     }
-  /** Item `n` may be sent again: the service provably did not carry it out, or repeating it does no harm. */
+  /** Item `n` may be resent: the service provably did not carry it out, or a repeat does no harm. */
   | {
       readonly type: 'retry_scheduled';
       readonly workerId: string;
       readonly n: number;
       readonly notBefore: Date;
       readonly why: RetryReason;
-      /** The request may have been carried out: what people are told until it has gone out again. */
+      /** The request may have been carried out: shown to people until it is resent. */
       readonly doubt?: PlainSummary;
     }
   | (ItemOutcome & {
       readonly type: 'answered';
-      /** The worker that gave the item up before its request left; absent when it left. */
+      /** The worker that gave up the item before its request was sent; undefined when sent. */
       readonly givenUpBy?: string;
     })
   /**
-   * The outcome of a request that arrived after its item had ended without it: settled, denied, or answered to another
+   * The outcome of a request, received after its item had ended without it: settled, denied, or answered to another
    * worker.
    */
   | (ItemOutcome & { readonly type: 'answered_late' })
-  /** The registry shows the end of what the service had only accepted. */
+  /** The registry shows the end of a task the service only accepted. */
   | { readonly type: 'shown'; readonly n: number }
-  /** The registry shows that it has not happened, long after the service accepted it. */
+  /** The registry doesn't show it, long after the service accepted it. */
   | {
       readonly type: 'overdue';
       readonly n: number;
-      /** Since it was accepted. */
+      /** Since acceptance. */
       readonly days: number;
     }
-  /** Whether the nameservers that were set answer. Recorded when that changes. */
+  /** Whether the new nameservers answer. Recorded when that changes. */
   | {
       readonly type: 'delegation_seen';
       readonly n: number;
       readonly delegation: Delegation;
-      /** Those that do not answer. */
+      /** Those that don't answer. */
       readonly hosts: readonly string[];
       /** Whole hours since they were set. */
       readonly hours: number;
     }
-  /**
-   * What has not been sent is not sent any more: a precondition of the order is no longer met, or a person stops it.
-   */
+  /** Unsent items are stopped: a precondition is no longer met, or a person stops the order. */
   | {
       readonly type: 'stopped';
       readonly summary: PlainSummary;
-      /** The person, if it was one. An order of which nothing was sent is then `CANCELLED`, not `FAILED`. */
+      /** The person, if any. An order with nothing sent is then `CANCELLED`, not `FAILED`. */
       readonly by?: string;
-      /** Only these items; all that wait when left out. */
+      /** Only these items; default: all waiting ones. */
       readonly only?: readonly number[];
-      /** The earlier order that turned out to have been carried out. */
+      /** The earlier order that turned out to be carried out. */
       readonly doneIn?: string;
     }
   /** A mandate comes into force. Nothing is sent for it. */
   | { readonly type: 'in_force'; readonly expiresAt: Date; readonly remindAt: Date }
-  /** A mandate ends soon, and people are told. */
+  /** A mandate ends soon, and people are notified. */
   | { readonly type: 'mandate_ending' }
   /** A mandate makes no more orders. */
   | { readonly type: 'mandate_ended'; readonly because: MandateEnd['because']; readonly by?: string }
-  /** Public records show something that proves nothing. */
+  /** Public records show a hint, no proof. */
   | { readonly type: 'hinted'; readonly n: number; readonly hint: Hint }
-  /**
-   * The database was restored, lost commits, or was without a bot for long: what it calls unsent may have been carried
-   * out.
-   */
+  /** The database was restored, lost commits, or had no bot for long: its unsent orders may have been carried out. */
   | {
       readonly type: 'invalidated';
       readonly summary: PlainSummary;
-      /** A request that left, with its outcome, of which the database knows nothing. */
+      /** A sent request, with its outcome, that the database has lost. */
       readonly known?: LostRequest;
     }
-  /** Too much went wrong: nothing more of a bulk order is sent until a person resumes it. */
+  /** Too many failures: a bulk order is paused until a person resumes it. */
   | {
       readonly type: 'paused';
       readonly reason: PauseReason;
-      /** What is left is not sent any more when nobody has let it go on by then. */
+      /** The rest is stopped if no one resumes it until then. */
       readonly expiresAt: Date;
       readonly workerId?: string;
     }
-  /** The requester or an approver lets it go on. All that an approval needs is needed again. */
+  /** The requester or an approver resumes it. All the approvals are needed again. */
   | (ApprovalWeight & { readonly type: 'resumed' })
   /** The rows differ from the log, which counts: nothing more is sent. */
   | {
@@ -473,7 +463,7 @@ export type OrderEvent =
       /** By item: whether the service carried it out, or may have. */
       readonly done: ReadonlyMap<number, 'SUCCEEDED' | 'UNKNOWN' | undefined>;
     }
-  /** The worker has fallen silent, or has nothing to do until an item's `notBefore`. */
+  /** The worker is silent, or has nothing to do until an item's `notBefore`. */
   | { readonly type: 'released' }
   | {
       readonly type: 'resolved';
@@ -481,13 +471,13 @@ export type OrderEvent =
       readonly by: string;
       readonly outcome: 'SUCCEEDED' | 'FAILED';
       readonly reason: string | undefined;
-      /** What public records prove. */
+      /** The proof in public records. */
       readonly seen?: RecordProof;
-      /** Only this item; all unknown ones when undefined. */
+      /** Only this item; default: all unknown ones. */
       readonly n?: number;
     };
 
-/** What a worker knows of a request that left and whose mark the database has lost. */
+/** A worker's record of a request that left and whose mark the database has lost. */
 export interface LostRequest extends ItemOutcome {
   /** As its item was marked. */
   readonly sentAt: Date | undefined;
@@ -502,7 +492,7 @@ const FINAL_STATES: ReadonlySet<OrderState> = new Set([
   'CANCELLED',
 ]);
 
-/** Nothing more happens to it by itself. `UNKNOWN` is not final: a person settles it. */
+/** Nothing more happens automatically. `UNKNOWN` isn't final: a person settles it. */
 export function isFinal(state: OrderState): boolean {
   return FINAL_STATES.has(state);
 }
@@ -512,7 +502,7 @@ export function isOpen(state: OrderState): boolean {
   return state !== 'DRAFT' && !isFinal(state);
 }
 
-/** The items that a retry asks for again: those that failed, unless they may have been carried out. */
+/** The items a retry repeats: the failed ones, unless they may have been carried out. */
 export function retryableItems(order: Order): readonly OrderItem[] {
   return order.items.filter(
     ({ state, result }) =>
@@ -522,40 +512,40 @@ export function retryableItems(order: Order): readonly OrderItem[] {
   );
 }
 
-/** Whether the rows of a file came with auth codes, which are wiped row by row, so that they cannot be asked for again. */
+/** Whether a file's rows had auth codes, which are deleted row by row and so can't be retried. */
 export function hasRowSecrets(order: Order): boolean {
   return order.bulk !== undefined && hasSecretInput(order);
 }
 
-/** Whether the input has a secret part (an auth code, a password), in the rows of a file too. */
+/** Whether the input has a secret part (an auth code, a password), also in a file's rows. */
 export function hasSecretInput({ secretHash, items }: Order): boolean {
   return secretHash !== undefined || items.some((item) => item.secretHash !== undefined);
 }
 
-/** How long after its end an order can be retried. */
+/** Days after its end in which an order can be retried. */
 export const RETRY_DAYS = 7;
 
-/** Whether it is too late to retry an order that has ended. */
+/** Whether it is too late to retry a closed order. */
 export function isRetryOver(order: Order, now: Date): boolean {
   return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * 86_400_000;
 }
 
-/** For this long the nameservers that were set are checked, and can be set back with one click. */
+/** New nameservers are checked, and can be undone with one click, for this long. */
 export const UNDO_HOURS = 48;
 
-/** Until when the nameservers that an item has set can be undone; undefined for everything else. */
+/** Until when an item's nameserver change can be undone; undefined for all other items. */
 export function undoableUntil(
   { task, closedAt, bulk }: Order,
   { state, answeredAt }: OrderItem,
 ): Date | undefined {
-  // Of hundreds of names each had others before: a new file sets them back.
+  // Each of hundreds of names had other nameservers before: use a new file.
   if (bulk !== undefined) return undefined;
   const since = answeredAt ?? closedAt;
   if (task !== 'nameservers' || state !== 'SUCCEEDED' || since === undefined) return undefined;
   return new Date(since.getTime() + UNDO_HOURS * 3_600_000);
 }
 
-/** Whether a person asked for this, in this order or in one that it retries. */
+/** Whether a person requested this order or one that it retries. */
 export function isRequester(
   order: Pick<Order, 'requesterId' | 'earlierRequesters'>,
   userId: string,
@@ -563,27 +553,27 @@ export function isRequester(
   return order.requesterId === userId || order.earlierRequesters.includes(userId);
 }
 
-/** The person with whose account an order is carried out: who asked first, however often it was retried. */
+/** The person whose account an order uses: the first requester, however often it was retried. */
 export function accountOwner(order: Order): string {
   return order.earlierRequesters[0] ?? order.requesterId;
 }
 
-/** Somebody approved it alone in an emergency, and no other admin has reviewed that yet. */
+/** Approved by one admin in an emergency, and not yet reviewed by another. */
 export function isReviewOpen(order: Order): boolean {
   return order.emergencyApprovedBy !== undefined && order.signedOffBy === undefined;
 }
 
-/** The items that wait to be sent, or sent again. */
+/** Items waiting to be sent or resent. */
 export function waitingItems(order: Order): readonly OrderItem[] {
   return order.items.filter((item) => item.state === 'WAITING');
 }
 
-/** What an item asks of the service, without secrets. */
+/** An item's input, without secrets. */
 export function inputOfItem(order: { readonly input: unknown }, item: { readonly input?: unknown }): unknown {
   return item.input ?? order.input;
 }
 
-/** The period that an input asks for, in years; undefined where its task has none. */
+/** The period of an input, in years; undefined if its task has none. */
 export function periodOf(input: unknown): number | undefined {
   const period = typeof input === 'object' && input !== null && 'period' in input ? input.period : undefined;
   return typeof period === 'number' && Number.isInteger(period) && period > 0 ? period : undefined;
@@ -594,7 +584,7 @@ export function ctidOf(orderId: string, n: number, count: number): string {
   return count === 1 ? orderId : `${orderId}.${n}`;
 }
 
-/** The order's state from its items' once all are settled; undefined while one is not. */
+/** The order's state from its items' once all are settled; undefined while one isn't. */
 export function outcomeOf(items: readonly OrderItem[]): 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined {
   if (items.some((item) => item.state === 'WAITING' || item.state === 'SENT')) return undefined;
   if (items.some((item) => item.state === 'UNKNOWN')) return 'UNKNOWN';

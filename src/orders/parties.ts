@@ -2,19 +2,16 @@ import type { Order } from './order.ts';
 import type { Directory, FindAccount } from './ports.ts';
 import type { PlainSummary } from './summary.ts';
 
-/*
- * The people an order depends on. Once one of them has left the workspace, nothing more of it is
- * sent.
- */
+/** The people an order depends on. If one of them leaves the workspace, nothing more of it is sent. */
 
 export interface Party {
   readonly userId: string;
-  /** What becomes of the order when this person has left. */
+  /** The result of the order if this person has left. */
   readonly summary: PlainSummary;
 }
 
 export interface Parties {
-  /** Who asked, and whose account the order uses where that is a person's. */
+  /** The requester, and the owner of a personal account. */
   readonly people: readonly Party[];
   /** Whether that account is still linked. */
   readonly isLinked: boolean;
@@ -23,7 +20,8 @@ export interface Parties {
 export async function partiesOf(findAccount: FindAccount, order: Order): Promise<Parties> {
   const account = await findAccount(order.account.id);
   const requester = { userId: order.requesterId, summary: { code: 'requester_left' } } as const;
-  // The team's account is nobody's own: who linked it may leave, and the order rests on who asked alone.
+  // The team's account has no owner: the person who linked it may leave, and the order depends on the requester
+  // alone.
   const ownerId = account?.userId;
   const isOther = ownerId !== undefined && ownerId !== order.requesterId;
   return {
@@ -32,7 +30,7 @@ export async function partiesOf(findAccount: FindAccount, order: Order): Promise
   };
 }
 
-/** What becomes of an order whose account is no longer linked. */
+/** The result of an order whose account is no longer linked. */
 export function accountGone({ account }: Order): PlainSummary {
   return { code: account.isTeamAccount === true ? 'team_account_gone' : 'account_gone' };
 }
@@ -40,7 +38,7 @@ export function accountGone({ account }: Order): PlainSummary {
 export type MemberCheck =
   | { readonly kind: 'members' }
   | ({ readonly kind: 'left' } & Party)
-  /** Slack does not tell: nothing may be sent, and the order is not given up either. */
+  /** Slack can't look them up: nothing may be sent, and the order isn't given up either. */
   | ({ readonly kind: 'unknown' } & Party);
 
 /** Whether all of an order’s people are still full members of the workspace. */

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 
-/*
- * What public records show of a request, as codes with their data. They are kept with orders, so a code stays once it is
- * released.
+/**
+ * Findings of public records about a request, as codes with their data. They are stored with orders, so a released
+ * code stays.
  */
 
 const moment = z.iso.datetime();
 const texts = z.array(z.string()).readonly();
-/** The record came over plain http, so it could have been forged on its way. */
+/** The record came over plain http, so it could be forged in transit. */
 const overHttp = z.boolean().exactOptional();
 const shownNameServers = {
   nameServers: texts,
-  /** They are those that the order asks for. */
+  /** They are the ones the order requested. */
   areAskedFor: z.boolean(),
 };
 
@@ -29,18 +29,18 @@ const HINTS = [
     code: z.literal('registrar_seen'),
     registrar: z.string().exactOptional(),
     statuses: texts,
-    /** Of a transfer since the request was sent. */
+    /** Date of a transfer since the request was sent. */
     transferredAt: moment.exactOptional(),
     overHttp,
   }),
-  /** What the record showed before is not known. */
+  /** The earlier date is unknown. */
   z.object({ code: z.literal('expiry_seen'), expiresAt: moment, overHttp }),
   z.object({ code: z.literal('expiry_unmoved'), expiresAt: moment, overHttp }),
   z.object({
     code: z.literal('expiry_moved'),
     expiresAt: moment,
     before: moment,
-    /** What else may have moved it by the years asked for. */
+    /** Another possible cause of the change by the requested years. */
     otherCause: z.enum(['expiry_passed', 'transfer']).exactOptional(),
     overHttp,
   }),
@@ -55,12 +55,11 @@ const PROOFS = [
 ] as const;
 const recordProof = z.discriminatedUnion('code', PROOFS);
 
-/** What public records show of a request. */
 export const recordFinding = z.discriminatedUnion('code', [...HINTS, ...PROOFS]);
 
-/** Something that proves nothing, but helps the person who settles the order. */
+/** Proves nothing, but helps the person who settles the order. */
 export type RecordHint = z.output<typeof recordHint>;
 export type RecordProofCode = (typeof PROOF_CODES)[number];
-/** Nothing else can have caused it than that the request was carried out. */
+/** Only the requested change can have caused it. */
 export type RecordProof = z.output<typeof recordProof>;
 export type RecordFinding = z.output<typeof recordFinding>;

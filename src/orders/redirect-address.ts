@@ -1,30 +1,33 @@
 import { isIP } from 'node:net';
 import { parseBareHost } from '../zones/names.ts';
 
-/*
- * The addresses of a redirect. A source names a host that rules decide about, so whatever could make two readers of it
+/**
+ * The addresses of a redirect. A source names a host that rules decide about, so anything that could make two parsers
  * see two hosts (a user, a port, a query, an encoded character, another scheme) is refused.
  */
 
-/** A link as Slack makes it of an address: `<http://cafe.rest|cafe.rest>`. */
+/** A link as Slack formats an address: `<http://cafe.rest|cafe.rest>`. */
 const SLACK_LINK = /^<(?:mailto:)?([^<>|]*)(?:\|([^<>|]*))?>$/i;
-/** What can be seen, in any script, without what begins a query or a fragment, encodes a character, or is read as a slash. */
+/**
+ * Visible characters of any script, except those that start a query or a fragment, encode a character, or are parsed
+ * as a slash.
+ */
 const PATH = /^(?:\/(?:[!"$&-;=@-[\]-~]|(?![\0-\x7f])[\p{L}\p{M}\p{N}\p{S}\p{P}])*)?$/u;
-/** Signs that look like a slash, a question mark, a number sign or a percent sign. */
+/** Characters that look like a slash, a question mark, a number sign or a percent sign. */
 const LOOKALIKE = /[\u2044\u2215\u29f8\uff0f\uff1f\uff03\uff05\ufe56\ufe5f\ufe6a\ufe68\uff3c\u29f5\u2216]/u;
 /** The part of an e-mail address before the @: atoms between dots (RFC 5322), without `%`, `?` and `#`. */
 const LOCAL_PART = /^[\w!$&'*+=^`{|}~-]+(?:\.[\w!$&'*+=^`{|}~-]+)*$/;
 
 /**
- * A redirect's source as it is sent: a host in ASCII, with its path if it has one, or an e-mail address.
- * @returns undefined where it has no host that can be read
+ * A redirect's source as sent: a host in ASCII, with its path if any, or an e-mail address.
+ * @returns undefined without a readable host
  */
 export function readRedirectSource(text: string): string | undefined {
   const link = SLACK_LINK.exec(text);
   if (link === null) return readBareSource(text);
   const [, target = '', label = target] = link;
   const source = readBareSource(target);
-  // A link that shows another source than it leads to says two things.
+  // A link whose text differs from its target is ambiguous.
   return source === readBareSource(label) ? source : undefined;
 }
 
@@ -37,7 +40,7 @@ function readBareSource(text: string): string | undefined {
   return scheme === '' && path === '' && LOCAL_PART.test(local) ? `${local}@${host.value.ascii}` : undefined;
 }
 
-/** Whether a text is a web address, or a host with perhaps a path, whose host can be read: `www.example.com/menu`. */
+/** Whether a text is a web address, or a host with an optional path, whose host is readable: `www.example.com/menu`. */
 export function isWebAddress(text: string): boolean {
   const [, authority = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)(.*)$/is.exec(text) ?? [];
   const [, host = ''] = /^(.*?)(?::\d{1,5})?$/s.exec(authority) ?? [];

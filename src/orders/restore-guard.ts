@@ -5,20 +5,20 @@ import { changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import type { Order } from './order.ts';
 
-/*
- * A database may hold less than was committed: a backup was restored, a standby took over, or a disk did not keep what
- * it had confirmed. Orders that it calls approved and unsent may have been carried out, and only a person can find out.
+/**
+ * Detects a database that holds less than was committed: a backup was restored, a standby took over, or a disk lost
+ * confirmed writes. Orders it shows as approved and unsent may have been carried out, and only a person can find out.
  */
 
-/** What the database says about itself, and the last heartbeat in it. */
+/** The database's identity, and its last heartbeat. */
 export interface Sighting {
   /** Identifies the database. A copy, another server and a promoted standby each have another id. */
   readonly database: string;
   /** Identifies the run of the server: each start has another id. */
   readonly server: string;
-  /** The position up to which the server’s write-ahead log is on its disk. */
+  /** The position up to which the server's write-ahead log is on its disk. */
   readonly position: number;
-  /** The server was started again since it was verified, and its log lacks commits that this process has seen. */
+  /** The server was restarted since it was verified, and its log lacks commits that this process has seen. */
   readonly isBehind: boolean;
   /** Undefined before the first beat. */
   readonly last: HeartbeatRow | undefined;
@@ -31,20 +31,20 @@ export interface HeartbeatRow {
   readonly server: string;
   /** Grows with each beat of any process. */
   readonly count: number;
-  /** The row was written by the transaction that it names. This is not so for a row that was loaded from a dump. */
+  /** The row was written by the transaction it names. Not so for a row loaded from a dump. */
   readonly isOriginal: boolean;
-  /** Processes that have not stopped cleanly: they are at work, or were killed. */
+  /** Processes that didn't stop cleanly: they are running, or were killed. */
   readonly atWork: readonly string[];
   /** Changes with each write. */
   readonly version: string;
 }
 
-/** The sign of life that the bots leave in their database. Implemented by the store. */
+/** The heartbeat of the bots in their database. Implemented by the store. */
 export interface Heartbeat {
   look(): Promise<Sighting>;
   /**
-   * Writes that a process is at work.
-   * @param beat.seen the sighting that the beat rests on
+   * Writes a heartbeat of a process.
+   * @param beat.seen the sighting it is based on
    * @param beat.isLast the process stops cleanly
    * @returns the count
    * @throws when the sighting is outdated: another beat came between, or the connection leads to another server
@@ -55,40 +55,38 @@ export interface Heartbeat {
     readonly processId: string;
     readonly isLast: boolean;
   }): Promise<number>;
-  /**
-   * Allows orders to be claimed and sent on the server that was seen. @throws when connections lead to another one now
-   */
+  /** Allows orders to be claimed and sent on this server. @throws when connections now lead to another one */
   verify(seen: Sighting): Promise<void>;
   /** No order is claimed or sent until the server is verified. */
   suspend(): void;
-  /** @param listener called when a connection leads to another server, which is suspended until it is verified */
+  /** @param listener called when a connection leads to another server, which is suspended until verified */
   onOtherServer(listener: () => void): void;
 }
 
 export interface GuardContext extends OrdersContext {
   readonly heartbeat: Heartbeat;
-  /** Names this process among all that share the database. */
+  /** Identifies this process among all that share the database. */
   readonly processId: string;
-  /** {@link BEAT_MS} when left out. */
+  /** Default {@link BEAT_MS}. */
   readonly beatMs?: number;
-  /** {@link OTHERS_MS} when left out. */
+  /** Default {@link OTHERS_MS}. */
   readonly othersMs?: number;
 }
 
-/** How often a bot writes its heartbeat and looks at the database. */
+/** Interval between heartbeats. */
 const BEAT_MS = 15_000;
 const RETRY_MS = 1_000;
 /**
- * When the server was started again, other processes may have seen later commits than this one. They notice within this
- * time, because each of them uses the database every few seconds.
+ * After a server restart, other processes may have seen later commits than this one. They notice within this time,
+ * because each uses the database every few seconds.
  */
 const OTHERS_MS = 10_000;
-/** Attempts to write that a process has stopped cleanly. */
+/** Attempts to record a clean stop. */
 const LAST_TRIES = 5;
-/** After this long without a bot, the database is not relied on about orders under way. */
+/** After this long without a bot, the database isn't trusted about running orders. */
 const ASLEEP_MS = 15 * MINUTE_MS;
 
-/** What a process knows about its database. */
+/** A process's knowledge about its database. */
 export interface Known {
   readonly database: string;
   readonly server: string;
@@ -96,8 +94,8 @@ export interface Known {
 }
 
 /**
- * Marks orders as `UNKNOWN` that the database calls approved and unsent, where it may have been put back or no bot was at
- * work for long. Runs at start, before any work is taken.
+ * Marks orders as `UNKNOWN` that the database shows as approved and unsent, if it may have been restored or no bot
+ * ran for long. Runs at start, before any work.
  * @returns what is known of the database, for {@link startHeartbeat}
  */
 export async function markUnsentUnknown(deps: GuardContext): Promise<Known> {
@@ -107,13 +105,13 @@ export async function markUnsentUnknown(deps: GuardContext): Promise<Known> {
   return verify(deps, seen, false);
 }
 
-/** Why a database may have been put back while no bot was at work, for the log. */
+/** Why a database may have been restored while no bot ran, for the log. */
 function restoreSignAtStart({ database, server, last }: Sighting, now: Date): string | undefined {
   if (last === undefined) return undefined;
   if (last.database !== database) return 'another database, or a server that was promoted';
   if (!last.isOriginal) return 'its heartbeat was loaded from a dump';
   if (now.getTime() - last.seenAt.getTime() > ASLEEP_MS) return 'no bot was running for a long time';
-  // A data folder that was restored cannot be told from a machine that lost power.
+  // A restored data folder looks the same as a machine that lost power.
   if (last.atWork.length > 0 && last.server !== server)
     return 'the server was started after a bot was killed';
   return undefined;
@@ -135,7 +133,7 @@ async function verify(deps: GuardContext, seen: Sighting, isLast: boolean): Prom
   return { database: seen.database, server: seen.server, count };
 }
 
-/** @param lastSeen up to when the database is known to hold everything; undefined: nothing tells */
+/** @param lastSeen until when the database is known to be complete; undefined: unknown */
 async function invalidateUnsent(deps: GuardContext, why: string, lastSeen: Date | undefined): Promise<void> {
   const now = deps.now();
   for (const orderId of await deps.store.unsent()) {
@@ -151,21 +149,20 @@ async function invalidateUnsent(deps: GuardContext, why: string, lastSeen: Date 
     await endAfterRestore(deps);
 }
 
-/** Whether nobody can have sent an order before this moment: a mandate has it wait for a day. */
+/** Whether an order can't have been sent before this moment: a mandate's order waits for a day. */
 function isForLater({ state, mandated }: Order, now: Date): boolean {
   return state === 'APPROVED' && mandated !== undefined && mandated.sendAfter > now;
 }
 
-/** A heartbeat that was started. */
 export interface RunningHeartbeat {
   stop(): void;
-  /** Stops, and records that this process has stopped cleanly, so that the next start need not doubt its orders. */
+  /** Stops, and records a clean stop, so the next start needn't doubt its orders. */
   stopCleanly(): Promise<void>;
 }
 
 /**
- * Writes a heartbeat periodically and checks each time whether the database still holds what this process has seen. It
- * does so at once when a connection leads to another server; until then nothing is claimed or sent there.
+ * Writes a heartbeat periodically and checks each time whether the database still has what this process has seen.
+ * Does so at once when a connection leads to another server; until then nothing is claimed or sent there.
  */
 export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbeat {
   const { heartbeat, log, processId, beatMs = BEAT_MS, othersMs = OTHERS_MS } = deps;

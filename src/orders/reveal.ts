@@ -10,13 +10,13 @@ export type RevealOutcome =
       readonly kind: 'revealed';
       readonly secret: Secret;
       readonly order: Order;
-      /** Called when the secret could not be shown: it can be asked for again until its hour is over. */
+      /** Called when the secret couldn't be shown: it can be requested again until its hour is over. */
       readonly giveBack: () => Promise<void>;
     }
   | {
       readonly kind: 'refused';
       readonly refusal: Refusal;
-      /** For the log, where the secret is kept but cannot be opened. */
+      /** For the log, if the secret can't be decrypted. */
       readonly err?: VaultError;
     };
 

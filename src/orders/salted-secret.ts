@@ -4,12 +4,12 @@ import { Secret } from '../service/secret.ts';
 import type { BulkRequest } from './bulk/request-bulk.ts';
 import type { Order, OrderItem } from './order.ts';
 
-/*
- * A secret of an order is sealed together with a salt, and the hash of both stands in the order's statement: what is sent can be
- * proved to be what was approved, and the hash tells nobody the secret, however short it is.
+/**
+ * An order's secret is encrypted together with a salt, and the hash of both is in the order's statement: it proves
+ * that what is sent was approved, and the hash doesn't reveal the secret, however short.
  */
 
-/** A secret behind its salt, as it is sealed, and the hash of that. */
+/** A salted secret, before encryption, and its hash. */
 export interface SaltedSecret {
   readonly salted: Secret;
   readonly hash: string;
@@ -23,7 +23,7 @@ export function saltSecret(secret: Secret): SaltedSecret {
   return { salted, hash: hashOf(salted) };
 }
 
-/** @returns the secret, or undefined when it is not the one that the hash was made of */
+/** @returns the secret, or undefined when it doesn't match the hash */
 export function unsaltSecret(salted: Secret, hash: string): Secret | undefined {
   return hashOf(salted) === hash ? new Secret(salted.reveal().slice(SALT_LENGTH)) : undefined;
 }

@@ -38,31 +38,31 @@ import type { RetryReason, StatementPart } from './summary.ts';
 import { taskNamed } from './tasks.ts';
 
 /**
- * A request that has not left this long after its mark is not sent, because after the lease somebody may settle the
+ * A request that hasn't left this long after its mark is not sent, because after the lease a person may settle the
  * order.
  */
 export const SEND_WITHIN_MS = LEASE_MS / 4;
-/** Extensions of the lease within one lease. */
+/** Lease renewals within one lease. */
 const HEARTBEATS = 4;
-/** Requests of one order under way at once. */
+/** Parallel requests of one order. */
 const PARALLEL_ITEMS = 4;
 /** A secret result is kept for this long. */
 const REVEAL_MS = HOUR_MS;
 
-/** A claimed order under way. */
+/** A claimed order being sent. */
 interface Sending extends ClaimedOrder {
   readonly context: SendingContext;
   readonly task: OrderTask;
-  /** The order as the last change of this worker left it. */
+  /** The order after this worker's last change. */
   latest: Order;
   /** Ends with the last change that was begun: items are sent in parallel, and committed in turn. */
   turn: Promise<unknown>;
 }
 
 /**
- * Sends an approved order: claims it, sends one request per item, and commits the outcome of each. At shutdown, requests
- * under way are aborted; what was sent becomes `UNKNOWN`.
- * @param known the order as it has just been read
+ * Sends an approved order: claims it, sends one request per item, and commits each outcome. At shutdown, requests in
+ * flight are aborted; sent items become `UNKNOWN`.
+ * @param known the order as just read
  */
 export async function sendOrder(context: SendingContext, known: Order): Promise<void> {
   const claimed = await claimOrder(context, known);
@@ -128,21 +128,19 @@ async function sendInParallel(
   await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, items.length) }, sendInTurn));
 }
 
-/**
- * Sends one wave after the other. Ends when nothing is left, when a person is needed, or when what is left has to wait.
- */
+/** Sends one wave after the other. Ends when nothing is left, when a person is needed, or when the rest has to wait. */
 async function sendWaves(sending: Sending, prepared: ReadyRequests): Promise<void> {
   while (!sending.context.stopSending.aborted) {
     const due = dueItems(sending, sending.latest);
     if (!(await mayGoOn(sending)) || due.length === 0 || !(await isStillStated(sending))) return;
     const { version } = sending.latest;
     await sendInParallel(sending, prepared, due);
-    // Nothing could be sent, such as for a person of whom Slack does not tell: left for another claim.
+    // Nothing could be sent, such as when Slack can't look up a person: left for another claim.
     if (sending.latest.version === version) return;
   }
 }
 
-/** Pauses or stops an order whose next wave may not go out. */
+/** Pauses or stops an order whose next wave may not be sent. */
 async function mayGoOn(sending: Sending): Promise<boolean> {
   const { context, workerId } = sending;
   const pauseEndsAt = await retryUntilCommitted(context, () => pauseEnd(context));
@@ -154,7 +152,7 @@ async function mayGoOn(sending: Sending): Promise<boolean> {
   return false;
 }
 
-/** Reads the rows of a file again before a wave, and stops the order if they no longer give its statement. */
+/** Reads the rows of a file again before a wave, and stops the order if they no longer match its statement. */
 async function isStillStated(sending: Sending): Promise<boolean> {
   const { context } = sending;
   const parts = await retryUntilCommitted(context, () => changedSince(sending));
@@ -163,7 +161,7 @@ async function isStillStated(sending: Sending): Promise<boolean> {
   return false;
 }
 
-/** Changes of the order's rows since it was claimed; undefined if they still give its statement. */
+/** Changes of the order's rows since it was claimed; undefined if none. */
 async function changedSince({ context, order }: Sending): Promise<readonly StatementPart[] | undefined> {
   const { store, servicePlaces } = context;
   const current = await store.load(order.id, 'system');
@@ -172,8 +170,8 @@ async function changedSince({ context, order }: Sending): Promise<readonly State
 }
 
 /**
- * Whether the people of an order are still members. Asked before each item, because an order of many names takes long.
- * If somebody has left, what has not been sent is stopped; while Slack does not tell, it is left for another claim.
+ * Whether an order's people are still members. Checked before each item, because an order of many names takes long.
+ * If a person has left, unsent items are stopped; while Slack can't look them up, they are left for another claim.
  */
 async function areMembersPresent(sending: Sending): Promise<boolean> {
   const { context, order, people } = sending;
@@ -192,7 +190,7 @@ async function sendItem(sending: Sending, item: OrderItem, prepared: ReadyReques
   if (outcome.isAccepted === true) await sending.context.accepted(sending.order.account.id);
 }
 
-/** How one request ended, with what is kept of its answer. */
+/** How one request ended, with the stored part of its answer. */
 interface Outcome extends SendOutcome {
   /** The service's answer, readable or not. */
   readonly said?: unknown;
@@ -202,8 +200,8 @@ interface Outcome extends SendOutcome {
 }
 
 /**
- * Sends the request of an item: each time it leaves, that is marked first.
- * @returns undefined if the claim was lost before it left: the item belongs to another worker now
+ * Sends an item's request; each attempt is marked first.
+ * @returns undefined if the claim was lost before it was sent: the item belongs to another worker now
  */
 async function requestItem(
   sending: Sending,
@@ -258,18 +256,18 @@ function statedItem({ items }: Statement, { n }: OrderItem): StatementItem {
   return item;
 }
 
-/** The mark of a request, committed. */
+/** The committed mark of a request. */
 interface Mark {
-  /** The item as it was marked. */
+  /** The item as marked. */
   readonly sent: OrderItem | undefined;
   readonly leaveBefore: LeaveDeadline;
 }
 
 /**
- * Commits that a request is about to leave.
- * @param again why it may leave once more within one claim
- * @returns undefined if it may not leave
- * @throws {StatementChangedError} when the rows no longer give the statement
+ * Commits that a request is about to be sent.
+ * @param again why it may be sent once more within one claim
+ * @returns undefined if it may not
+ * @throws {StatementChangedError} when the rows no longer match the statement
  */
 async function markSending(
   sending: Sending,
@@ -310,10 +308,10 @@ async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReaso
   };
 }
 
-/** Reasons that pass: the order is checked again later. */
+/** Temporary reasons: the order is checked again later. */
 const WAITS: ReadonlySet<HeldCode> = new Set<HeldCode>(['not_announced', 'day_full']);
 
-/** Stops an order whose mark was refused for good. Otherwise another worker has it, or its state has moved on. */
+/** Stops an order whose mark was refused for good. Otherwise another worker has it, or its state has changed. */
 async function stopRefused(sending: Sending, refusal: Refusal): Promise<void> {
   const { context, order } = sending;
   const orderId = order.id;
@@ -338,7 +336,7 @@ function reportOutcome(
 ): void {
   const ended = event.type === 'answered' ? event.outcome : event.type;
   context.observe(task.name, ended, seconds);
-  // The data of an answer names people and belongings. It is kept with the order, and not in the log.
+  // The answer's data names people and assets. It is stored with the order, not in the log.
   const { data: _data, ...result }: Partial<ItemResult> = event.type === 'answered' ? event.result : {};
   context.log.info(
     { orderId: order.id, ctid, task: task.name, ended, result },
@@ -400,7 +398,7 @@ async function release(sending: Sending): Promise<void> {
 
 const NOT_DUE: Decision = { refusal: { code: 'not_due' } };
 
-/** Every change renews the lease, so that a marked item has all of it to be answered in. */
+/** Every change renews the lease, so a marked item has all of it for its answer. */
 function leaseOf({ leaseMs }: SendingContext) {
   return { leaseMs };
 }
@@ -409,7 +407,7 @@ function leaseOf({ leaseMs }: SendingContext) {
 type MadeEvent = UnguardedEvent | undefined;
 type ChangeEvent = UnguardedEvent | ((current: Order) => MadeEvent | Promise<MadeEvent>);
 
-/** Commits an event. The order is read again only if somebody else has changed it. */
+/** Commits an event. The order is read again only after a conflict. */
 function change(
   sending: Sending,
   given: ChangeEvent,
@@ -437,7 +435,7 @@ function changeSurely(sending: Sending, event: ChangeEvent): Promise<ChangeOutco
 }
 
 /**
- * Repeats a commit until the database takes it, because an outcome must not be lost while the database is away. If the
+ * Repeats a commit until the database accepts it, so that no outcome is lost while the database is down. If the
  * process ends before that, the worker that takes the order over makes it `UNKNOWN`.
  */
 async function retryUntilCommitted<T>(

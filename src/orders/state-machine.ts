@@ -20,13 +20,12 @@ import type { OrderLogEntry } from './order-events.ts';
 import type { Refusal } from './refusal.ts';
 import type { ItemSummary } from './summary.ts';
 
-/*
- * The state machine of an order: which event applies in which state, and what it makes of the order. Pure; the store
- * commits the result by compare-and-swap on `version`. The table comes first, then a function for each event in the
- * table's order, then shared helpers.
+/**
+ * The state machine of an order: which event applies in which state, and the resulting order. Pure; the store commits
+ * the result by compare-and-swap on `version`. The table comes first, then a function for each event in the table's
+ * order, then shared helpers.
  */
 
-/** The order after an event, and what the audit log says of it. */
 interface Changed {
   readonly ok: true;
   readonly order: Order;
@@ -35,18 +34,18 @@ interface Changed {
 
 export type Transition =
   | Changed
-  /** The event does not apply in this state: nothing changes. */
+  /** The event doesn't apply in this state: nothing changes. */
   | { readonly ok: false; readonly refusal: Refusal };
 
 type EventOf<Type extends OrderEvent['type']> = Extract<OrderEvent, { readonly type: Type }>;
 
 interface Row<Type extends OrderEvent['type']> {
   readonly from: readonly OrderState[];
-  /** @returns undefined when the event does not apply to the order's items */
+  /** @returns undefined when the event doesn't apply to the order's items */
   readonly apply: (order: Order, event: EventOf<Type>, now: Date) => Transition | undefined;
 }
 
-/** The states in which something may still happen to an order. */
+/** States in which an order can still change. */
 const NOT_FINAL = ORDER_STATES.filter((state) => !isFinal(state));
 
 const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
@@ -81,10 +80,6 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   mandate_ended: { from: ['SUCCEEDED'], apply: mandateEnded },
 };
 
-/**
- * What an event makes of an order.
- * @param now the moment of the event
- */
 export function transition(order: Order, event: OrderEvent, now: Date): Transition {
   return applyRow(event.type, order, event, now);
 }
@@ -114,18 +109,18 @@ function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transi
   );
 }
 
-/** An approval of a paused order that is not enough for it to go on is kept until others have approved, too. */
+/** An approval of a paused order that isn't enough to resume it is kept until others have approved too. */
 function approved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
   if (order.state === 'APPROVED' && !isPaused(order)) return undefined;
   if (hasExpired(order, now)) return TIME_IS_OVER;
-  // Those who approved before may press again: somebody whose approval had lapsed may be an approver again.
+  // Earlier approvers may click again: a person whose approval had lapsed may be an approver again.
   const former = order.approvals.find((approval) => approval.userId === event.by);
   const approvals = withApproval(order, event, now);
   const { over, admins } = event.budget;
   const validCount = approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
   const isAgreed = validCount >= order.approvalsRequired && event.progress.isApproved;
   const enough = isAgreed && (over.length === 0 || admins.length > 0);
-  // An admin who presses again may agree to what they did not know before.
+  // An admin who clicks again may agree to a new excess.
   const agrees = admins.includes(event.by) && !isAgreedTo(over, former?.agreedExcess ?? []);
   if (former !== undefined && !enough && !agrees && event.isRenewed !== true) {
     return refused(isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' });
@@ -145,14 +140,14 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   );
 }
 
-/** What the log says of the approvals that count, of the price and of budgets. */
+/** Log data: the approvals that count, the price and the budgets. */
 function approvalsDetail(
   { approvalsRequired, statementHash }: Order,
   approvals: readonly Approval[],
   { validApprovers, unreadableGroups, price, progress, budget: { over, admins }, signed }: ApprovalWeight,
 ) {
   const others = approvals.map(({ userId }) => userId).filter((userId) => !validApprovers.includes(userId));
-  // Admins who agree to a budget that is exceeded need not be approvers.
+  // Admins who agree to exceeding a budget need not be approvers.
   const lapsed = others.filter((userId) => !admins.includes(userId));
   return {
     standing: approvals.length - others.length,
@@ -168,8 +163,8 @@ function approvalsDetail(
 }
 
 /**
- * Who approves again keeps their place and moment, and agrees to what the card says by now. An approval that did not count
- * any more gets the moment at which it was renewed.
+ * A repeated approval keeps its place and time, and agrees to what the card shows now. An approval that no longer
+ * counted gets the time of its renewal.
  */
 function withApproval(
   { approvals }: Order,
@@ -194,7 +189,7 @@ function withApproval(
     : [...approvals, { userId: by, at: now, agreedExcess, signed }];
 }
 
-/** Whoever asked for it never approves it alone, whatever the settings allow. */
+/** Requesters never approve alone, whatever the settings allow. */
 function emergencyApproved(
   order: Order,
   event: EventOf<'emergency_approved'>,
@@ -236,7 +231,7 @@ function expired(order: Order, event: EventOf<'expired'>, now: Date): Transition
     : changedOrder(order, now, { kind: event.type }, closedOrder('EXPIRED', now));
 }
 
-/** Nobody let it go on in time. What was sent keeps its result. */
+/** No one resumed it in time. Sent items keep their results. */
 function stopWaiting(order: Order, kind: 'expired', now: Date): Transition {
   const entry = { kind, names: waitingItems(order).map(({ name }) => name), summary: PAUSE_OVER };
   if (order.items.every(isUnsent)) return changedOrder(order, now, entry, closedOrder('CANCELLED', now));
@@ -283,10 +278,7 @@ function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition
   );
 }
 
-/**
- * The request of an item is about to leave. If one is out already, another may leave only with the proof that allows
- * it.
- */
+/** The request of an item is about to be sent. If one was sent already, another needs the proof that allows it. */
 function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition | undefined {
   const item = itemOf(order, event.n);
   const applies =
@@ -305,14 +297,12 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
   );
 }
 
-/** The amount that a request takes out of a mandate's ceilings. */
+/** What a request uses of a mandate's ceilings. */
 function takenOf({ mandated }: Order, { amount }: EventOf<'sending'>) {
   return { ...(mandated && { mandate: mandated.id }), ...(amount && { amount }) };
 }
 
-/**
- * An item’s request was proven not to have been carried out, or may be repeated without harm: it may be sent again.
- */
+/** An item's request was proven not to have been carried out, or a repeat is harmless: it may be resent. */
 function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Date): Transition | undefined {
   const item = itemOf(order, event.n);
   if (!isClaimedBy(order, event.workerId) || (item?.state !== 'SENT' && item?.state !== 'WAITING'))
@@ -331,7 +321,7 @@ function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Da
   });
 }
 
-/** Somebody stopped the order while this item’s request was under way, so it is not sent again. */
+/** A person stopped the order while this item's request was in flight, so it isn't resent. */
 function notRetried(
   order: Order,
   item: OrderItem,
@@ -351,7 +341,7 @@ function notRetried(
   return settledOrder(order, now, entry, { items });
 }
 
-/** What was sent and has no answer is unknown. What was not sent waits for another claim. */
+/** Sent items without an answer are unknown. Unsent ones wait for another claim. */
 function released(order: Order, event: EventOf<'released'>, now: Date): Transition {
   const lost = order.items.filter((item) => item.state === 'SENT');
   return settledOrder(
@@ -373,9 +363,9 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
   const { by, only, doneIn } = event;
   const isStopped = (item: OrderItem) =>
     item.state === 'WAITING' && (only === undefined || only.includes(item.n));
-  // Items are sent in parallel, and each one notices by itself that somebody has left. The first one stops all.
+  // Items are sent in parallel, and each one detects by itself that a person has left. The first one stops all.
   if (!order.items.some(isStopped)) return undefined;
-  // A person can stop only what was approved. What still waits for approval is cancelled instead.
+  // A person can stop only approved orders. A pending one is cancelled instead.
   if (order.state === 'PENDING' && by !== undefined) return undefined;
   const entry = {
     kind: event.type,
@@ -389,7 +379,7 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
   }
   const items = order.items.map((item) => {
     if (isStopped(item)) return stoppedItem(item, event);
-    // Should the service turn out not to have carried it out, it is not sent again either.
+    // If the service turns out not to have carried it out, it isn't resent either.
     return by !== undefined && item.state === 'SENT'
       ? { ...item, result: { ...(item.result ?? { summary: { code: 'stopped_under_way' } }), stoppedBy: by } }
       : item;
@@ -397,7 +387,7 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
   return settledOrder(order, now, entry, { items });
 }
 
-/** Nothing more of a bulk order is sent until a person says so. What its worker has out has ended by then. */
+/** Nothing more of a bulk order is sent until a person resumes it. Its worker's requests have ended by then. */
 function paused(order: Order, event: EventOf<'paused'>, now: Date): Transition | undefined {
   const { bulk } = order;
   const isWorkers =
@@ -414,7 +404,7 @@ function paused(order: Order, event: EventOf<'paused'>, now: Date): Transition |
   );
 }
 
-/** What went wrong before counts no more: a person has looked at it. */
+/** Earlier failures no longer count: a person has reviewed them. */
 function resumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition | undefined {
   const { bulk } = order;
   const { type, by, validApprovers, progress, budget } = event;
@@ -435,7 +425,7 @@ function resumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition
   );
 }
 
-/** Of a request that may have been carried out nobody can say that it was not. */
+/** A request that may have been carried out can't be called unsent. */
 function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'stopped'>, 'type'>): OrderItem {
   const marks = {
     ...(by === undefined ? {} : { stoppedBy: by }),
@@ -452,7 +442,7 @@ function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'sto
 
 /**
  * An answer may also come late, after the item was given up as unknown; it is the best evidence there is. A worker
- * that sent nothing may only answer for its own claim, because another worker's request may be under way by now.
+ * that sent nothing may only answer for its own claim, because another worker's request may be in flight.
  */
 function answered(order: Order, event: EventOf<'answered'>, now: Date): Transition | undefined {
   const item = itemOf(order, event.n);
@@ -483,9 +473,8 @@ function answered(order: Order, event: EventOf<'answered'>, now: Date): Transiti
 }
 
 /**
- * It is no longer known what of the order was sent. Without a request that is known to have left, only an order that
- * was about to be sent is affected. Such a request stops any order that has not ended, even one that waits for
- * approval.
+ * It is no longer known which items were sent. Without a request known to have been sent, only an order that was
+ * about to be sent is affected. Such a request stops any order that has not ended, even a pending one.
  */
 function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
   const { summary, known } = event;
@@ -515,7 +504,7 @@ function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Tr
   );
 }
 
-/** The next version follows the log's newest. An item that may have been carried out is never sent again. */
+/** The next version follows the log's newest. An item that may have been carried out is never resent. */
 function contradicted(order: Order, event: EventOf<'contradicted'>, now: Date): Transition {
   const { type: kind, found, version, done } = event;
   const before = { ...order, version: Math.max(order.version, version) };
@@ -546,7 +535,7 @@ function unknownItem(item: OrderItem, summary: ItemSummary): OrderItem {
   return item.state === 'UNKNOWN' ? item : { ...item, state: 'UNKNOWN', result: { ...item.result, summary } };
 }
 
-/** Public records show something about an item of unknown outcome. It is kept for the person who settles it. */
+/** Public records show something about an item of unknown outcome. Saved for the person who settles it. */
 function hinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition | undefined {
   const { n, hint } = event;
   const item = itemOf(order, n);
@@ -589,15 +578,15 @@ function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transiti
 }
 
 /**
- * An end stays as it is, because people and later orders rely on it. The outcome of the request is kept beside it,
- * and people are told.
+ * An ended item stays as it is, because people and later orders rely on it. The outcome of the request is stored
+ * beside it, and people are notified.
  */
 function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date): Transition | undefined {
   const item = itemOf(order, event.n);
   const hasEnded = isFinal(order.state) || item?.state === 'SUCCEEDED' || item?.state === 'FAILED';
   if (item === undefined || !hasEnded) return undefined;
   const { summary, resolvedBy, late } = item.result ?? {};
-  // Whoever settled it knew already that the outcome was unknown.
+  // The person who settled it already knew that the outcome was unknown.
   const saysNothing = event.outcome === 'UNKNOWN' && resolvedBy !== undefined;
   const wasLost = item.sentAt === undefined && resolvedBy === undefined;
   const isRepeated = late === 'SUCCEEDED' || (late === 'UNKNOWN' && event.outcome === 'UNKNOWN');
@@ -618,7 +607,7 @@ function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date):
   );
 }
 
-/** The registry shows that what the service had accepted has happened. Recorded once per item. */
+/** The registry shows that an accepted task is done. Recorded once per item. */
 function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Transition | undefined {
   const item = itemOf(order, event.n);
   const isConfirmed = item?.result?.confirmedByRegistry === true;
@@ -631,7 +620,7 @@ function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Tr
   );
 }
 
-/** The registry shows that what the service had accepted has not happened yet. Recorded once per item. */
+/** The registry doesn't show an accepted task yet. Recorded once per item. */
 function overdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition | undefined {
   const item = itemOf(order, event.n);
   if (item?.state !== 'SUCCEEDED' || item.result === undefined) return undefined;
@@ -644,7 +633,7 @@ function overdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition
   );
 }
 
-/** Whether the nameservers that were set answer. Recorded only when it differs from what was recorded last. */
+/** Whether the new nameservers answer. Recorded only when it changes. */
 function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Date): Transition | undefined {
   const { n, delegation, hosts, hours } = event;
   const item = itemOf(order, n);
@@ -658,7 +647,7 @@ function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Da
   );
 }
 
-/** The review stays open however the order ends, until another admin signs it off. */
+/** The review stays open however the order ends, until another admin signs off. */
 function signedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: Date): Transition {
   const { emergencyApprovedBy, signedOffBy } = order;
   if (emergencyApprovedBy === undefined) return refused({ code: 'nothing_to_sign_off' });
@@ -713,7 +702,7 @@ function itemOf({ items }: Order, n: number | undefined): OrderItem | undefined 
   return items.find((item) => item.n === n);
 }
 
-/** The item of an entry about its request. */
+/** The item in an entry about its request. */
 function requestOf({ n, name, ctid }: OrderItem) {
   return { n, name, ctid };
 }
@@ -726,17 +715,17 @@ function replaceItem(order: Order, n: number, changes: Partial<OrderItem>): read
   return order.items.map((item) => (item.n === n ? { ...item, ...changes } : item));
 }
 
-/** A try that failed before `sentAt` counts too; otherwise it could be repeated for ever. */
+/** An attempt that failed before `sentAt` counts too; otherwise it could be repeated forever. */
 function attemptsOf(item: OrderItem): number {
   return item.state === 'WAITING' ? item.attempts + 1 : item.attempts;
 }
 
-/** It was certainly not carried out: it was never sent, or the service refused it for load. */
+/** Certainly not carried out: never sent, or refused by a busy service. */
 function isUnsent(item: OrderItem): boolean {
   return item.state === 'WAITING' && item.result?.inDoubt !== true;
 }
 
-/** It has failed without an answer, and nobody has settled it. */
+/** Failed without an answer, and not settled by a person. */
 function wasStopped({ state, answeredAt, result }: OrderItem): boolean {
   return state === 'FAILED' && answeredAt === undefined && result?.resolvedBy === undefined;
 }
@@ -745,7 +734,7 @@ function hasOutcome({ state }: OrderItem): boolean {
   return state === 'SUCCEEDED' || state === 'FAILED';
 }
 
-/** Whether an item keeps this very answer already, because its commit went through without a confirmation. */
+/** Whether an item has this answer already, because its commit succeeded without a confirmation. */
 function isKept(item: OrderItem, result: ItemResult): boolean {
   const kept = statusTextOf(item.result);
   const isAnswer = item.answeredAt !== undefined && Object.values(kept).some((word) => word !== undefined);
@@ -768,17 +757,16 @@ const PAUSE_OVER = { code: 'pause_over' } as const;
 /** An order that no longer waits has no deadlines. */
 const NO_DEADLINES = { expiresAt: undefined, remindAt: undefined, escalateAt: undefined } as const;
 
-/** The changes that close an order. */
 function closedOrder(state: OrderState, now: Date): Partial<Order> {
   return { state, closedAt: now, ...NO_DEADLINES, claim: undefined };
 }
 
-/** What the log says of a change. The actor is the bot itself when left out. */
+/** The log entry of a change. Default actor: the bot. */
 type Entry<Logged = OrderLogEntry> = Logged extends unknown
   ? Omit<Logged, 'actor' | 'at' | 'state' | 'version'> & { readonly actor?: string }
   : never;
 
-/** The order after its changes, with the entry for the audit log. */
+/** The changed order, with its log entry. */
 function changedOrder(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Changed {
   const next: Order = { ...order, ...changes, version: order.version + 1 };
   return {
@@ -788,7 +776,6 @@ function changedOrder(order: Order, now: Date, entry: Entry, changes: Partial<Or
   };
 }
 
-/** The order after changes that may settle its last item: it ends then, and another entry says how. */
 function settledOrder(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Changed {
   const result = changedOrder(order, now, entry, changes);
   const outcome = outcomeOf(result.order.items);

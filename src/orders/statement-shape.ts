@@ -9,7 +9,7 @@ export interface StatedObject {
 }
 
 export type StatedRequest =
-  /** Nothing is sent: the item lets other orders go, under these terms. */
+  /** Nothing is sent: the item allows other orders, under these terms. */
   | { readonly interface: 'none'; readonly terms: StatedObject }
   | (Omit<Extract<RequestDescription, { interface: 'json' }>, 'body'> & { readonly body?: StatedValue })
   | (Omit<Extract<RequestDescription, { interface: 'xml' }>, 'element'> & {
@@ -23,14 +23,14 @@ export interface StatementItem {
   readonly request: StatedRequest;
 }
 
-/** Everything that leaves for the service when an order is carried out, without its secrets. */
+/** Everything an order sends to the service, without its secrets. */
 export interface Statement {
   readonly version: 1;
   readonly order: string;
   readonly task: OrderTaskName;
-  /** The address that the requests go to: that of the XML interface where all of them are XML requests. */
+  /** The address of the requests: that of the XML interface if all of them are XML requests. */
   readonly service: string;
-  /** `SERVICE_REPLY_TO`, which JSON requests carry. */
+  /** `SERVICE_REPLY_TO`, sent with JSON requests. */
   readonly replyTo?: string;
   readonly account: {
     readonly method: string;

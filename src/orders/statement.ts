@@ -15,18 +15,16 @@ import type {
 } from './statement-shape.ts';
 import { taskNamed } from './tasks.ts';
 
-/*
- * What an order sends, whole: what people are shown, what is hashed and approved, and what requests are built from. Pure.
- */
+/** All that an order sends: shown to people, hashed and approved, and the source of requests. Pure. */
 
-/** Where the service is, and what every request tells it. From the configuration. */
+/** The service's addresses, and the fields of every request. From the configuration. */
 export interface ServicePlaces {
   readonly jsonUrl: string;
   readonly xmlUrl: string | undefined;
   readonly replyTo: string | undefined;
 }
 
-/** What a statement is made of. */
+/** The input of a statement. */
 export type StatableOrder = Omit<Order, 'statementHash'>;
 
 /** SHA-256 of a statement in canonical form, in hex. */
@@ -35,8 +33,8 @@ export function hashOfStatement(statement: Statement): string {
 }
 
 /**
- * What an order sends, if that still is what it was made with.
- * @returns undefined when its rows do not give the statement that people were shown
+ * What an order sends, if unchanged since its creation.
+ * @returns undefined when its rows don't match the statement that people saw
  */
 export function verifiedStatement(order: Order, places: ServicePlaces): Statement | undefined {
   const statement = readStatement(order, places);
@@ -56,7 +54,7 @@ export function readStatement(order: StatableOrder, places: ServicePlaces): Stat
 }
 
 /**
- * Everything that leaves when an order is carried out.
+ * Everything an order sends.
  * @throws {InvalidInputError} when its rows give no request that can be sent
  */
 export function statementOf(order: StatableOrder, { jsonUrl, xmlUrl, replyTo }: ServicePlaces): Statement {
@@ -94,7 +92,7 @@ function stated(request: RequestDescription | Extract<StatedRequest, { interface
   return body === undefined ? rest : { ...rest, body: statedValue(body) };
 }
 
-/** What is not given is not sent. */
+/** Omitted values aren't sent. */
 function statedObject(values: WireObject): StatedObject {
   return Object.fromEntries(
     Object.entries(values).flatMap(([field, value]) =>

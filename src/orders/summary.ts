@@ -4,9 +4,9 @@ import { heldCode } from '../mandates/codes.ts';
 import { requestIssue } from '../service/request-issue.ts';
 import { inputIssue } from './input-issue.ts';
 
-/*
- * What the bot itself says about an item or an event, as codes with their data. They are kept with orders, so a code
- * stays once it is released.
+/**
+ * The bot's own summaries of items and events, as codes with their data. They are stored with orders, so a released
+ * code stays.
  */
 
 const PLAIN_CODES = [
@@ -41,11 +41,11 @@ const PLAIN_CODES = [
   'unclear_answer',
 ] as const;
 
-/** Parts of what an order sends, of which one is not what was asked for. */
+/** Parts of a statement that can differ from the request. */
 export const STATEMENT_PARTS = ['account', 'hash', 'input', 'names', 'secret', 'service', 'task'] as const;
 export type StatementPart = (typeof STATEMENT_PARTS)[number];
 
-/** What of an order’s approvals does not fit when it is to be sent. */
+/** How an order's approvals fail at sending. */
 export const SENDING_DIFFERENCES = [...SIGNATURE_DIFFERENCES, 'count', 'refused', 'no_keys'] as const;
 export type SendingDifference = (typeof SENDING_DIFFERENCES)[number];
 
@@ -58,18 +58,18 @@ const PLAIN = [
   z.object({
     code: z.literal('account_refused'),
     account: z.string(),
-    /** Left out for an account of one person. */
+    /** Omitted for a personal account. */
     isTeamAccount: z.boolean().exactOptional(),
   }),
   /** An earlier order has done it, or may still do it. */
   z.object({ code: z.literal('earlier_order'), orderId: z.string(), found: z.enum(['done', 'open']) }),
   z.object({ code: z.literal('request_invalid'), issue: requestIssue }),
   z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssue) }),
-  /** Its mandate does not let it go by now. */
+  /** Its mandate now holds it. */
   z.object({ code: z.literal('mandate_held'), because: heldCode }),
-  /** Its rows no longer give the statement that people were shown. */
+  /** Its rows no longer match the statement that people saw. */
   z.object({ code: z.literal('statement_changed'), parts: z.array(z.enum(STATEMENT_PARTS)) }),
-  /** The approvals are not signed as they have to be. */
+  /** The approvals aren't signed as required. */
   z.object({ code: z.literal('not_signed'), differs: z.array(z.enum(SENDING_DIFFERENCES)) }),
   z.object({ code: z.literal('settled'), outcome: z.enum(['SUCCEEDED', 'FAILED']) }),
 ] as const;
@@ -81,7 +81,7 @@ const EARLIER_UNANSWERED = z.object({
   since: plainSummary,
 });
 
-/** What became of a request. */
+/** The result of a request. */
 const requestSummary = z.discriminatedUnion('code', [...PLAIN, EARLIER_UNANSWERED]);
 
 const SENDING_LOST = z.object({

@@ -47,7 +47,7 @@ import { defineOrderTask, type OrderTask } from './order-task.ts';
 import { isWebAddress, readRedirectSource } from './redirect-address.ts';
 import type { PlainSummary } from './summary.ts';
 
-/** The most names in one order: its card and its approval must stay readable. */
+/** Names per order: its card must stay readable. */
 export const MAX_NAMES = 50;
 const TOO_MANY_NAMES: z.output<typeof limitIssueCode> = 'too_many_names';
 
@@ -319,7 +319,7 @@ const nameservers = defineOrderTask({
   wire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
 });
 
-/** The issues of a redirect's target. An e-mail redirect leads to an e-mail address. */
+/** The issues of a redirect's target. An e-mail redirect needs an e-mail address. */
 function targetIssues(
   field: 'target' | 'backup',
   target: string | undefined,
@@ -330,12 +330,12 @@ function targetIssues(
   return fits ? [] : [{ field, code: type === 'email' ? 'target_no_email' : 'target_no_web_address' }];
 }
 
-/** The constraint, if a value was given. */
+/** The constraint, if there is a value. */
 function constraint(value: unknown, field: string, what: InterfaceConstraint['what']): InterfaceConstraint[] {
   return value === undefined || value === '' ? [] : [{ field, what }];
 }
 
-/** An interface that a person chose, where no field decides between the two. */
+/** An interface chosen by a person, if no field decides. */
 const chosenInterface = z.enum(['json', 'xml'], 'interface_unknown' satisfies PlainIssueCode).optional();
 
 function chosenTie(chosen: unknown, via: Interface): InterfaceConstraint[] {
@@ -494,7 +494,7 @@ const user = defineOrderTask({
   secretOf: (output) => output.password,
 });
 
-/** A mandate sends nothing: it lets renewals go that it makes itself, each an order of its own. */
+/** A mandate sends nothing: it allows renewals, each an order of its own. */
 const mandate: OrderTask<'mandate'> = {
   name: 'mandate',
   words: {
@@ -540,8 +540,8 @@ const mandate: OrderTask<'mandate'> = {
 };
 
 /**
- * Every task that becomes an order, in the sequence in which people see them. Adding one takes a row here,
- * beside its declaration in `service/tasks`.
+ * Every task that becomes an order, in display order. Adding one takes a row here, beside its declaration in
+ * `service/tasks`.
  */
 export const ORDER_TASKS = {
   create,
@@ -558,19 +558,18 @@ export const ORDER_TASKS = {
   mandate,
 } as const satisfies Record<OrderTaskName, unknown>;
 
-/** The name of a task whose orders ask the service for something. */
+/** The name of a task whose orders send requests. */
 export type SentTaskName = Exclude<OrderTaskName, 'mandate'>;
 
 export const SENT_TASK_NAMES: readonly SentTaskName[] = ORDER_TASK_NAMES.filter((name) => name !== 'mandate');
 
-/** The row of a task. */
 export function taskNamed(name: OrderTaskName): OrderTask {
   return ORDER_TASKS[name];
 }
 
 /**
- * Why what was asked for is no longer allowed; undefined when all is well.
- * @param items those to check of an order made from a file; those that wait when left out
+ * Why an input is no longer allowed; undefined if it is.
+ * @param items those of a bulk order to check; default: waiting ones
  */
 export function rulesChanged(
   order: Order,

@@ -4,14 +4,13 @@ import { isRequester, type Order, UNDO_HOURS, undoableUntil } from './order.ts';
 import type { Refusal } from './refusal.ts';
 import { type RequestOutcome, requestOrder } from './request-order.ts';
 
-/** The nameservers that a name had before an order changed them, as far as it is known. */
+/** The nameservers a name had before an order changed them, as far as known. */
 export type FormerNameServers =
   | { readonly kind: 'known'; readonly nameServers: readonly string[] }
   | { readonly kind: 'unknown' }
-  /** They are the same that the order asked for. */
+  /** The same ones that the order set. */
   | { readonly kind: 'same' };
 
-/** Who asks for an undo, and how. */
 export interface UndoRequest {
   readonly orderId: string;
   readonly userId: string;
@@ -21,8 +20,8 @@ export interface UndoRequest {
 }
 
 /**
- * Asks for a new order with the former nameservers, with the account of the order that it undoes. It is confirmed
- * and approved like any other; whoever presses the button is its requester.
+ * Requests a new order with the former nameservers, with the account of the order it undoes. It is confirmed and
+ * approved like any other; the person who clicks is its requester.
  */
 export async function undoOrder(deps: OrdersContext, request: UndoRequest): Promise<RequestOutcome> {
   const { orderId, userId } = request;
@@ -37,7 +36,7 @@ export async function undoOrder(deps: OrdersContext, request: UndoRequest): Prom
   const until = item && undoableUntil(order, item);
   if (item === undefined || until === undefined) return refused({ code: 'nothing_to_undo' });
   if (until <= deps.now()) {
-    // The card was shown before the time was over; showing it again removes the button.
+    // The card's button has expired; updating the card removes it.
     await deps.store.requestNotification(order.id, deps.now());
     return refused({ code: 'undo_over', hours: UNDO_HOURS });
   }

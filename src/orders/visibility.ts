@@ -9,27 +9,24 @@ import type { OrdersContext } from './context.ts';
 import { isRequester, type Order } from './order.ts';
 import type { OrderFilter, OrderStore } from './ports.ts';
 
-/*
- * Who sees an order, and who is to hear of one that waits.
- */
+/** Visibility of orders, and recipients of notifications about pending ones. */
 
-/** A person whom something is shown to. */
 export interface PersonViewer {
   readonly id: string;
   readonly isAdmin: boolean;
 }
 
 /**
- * Whether somebody sees private orders of other people in lists: admins do, and approvers of the settings. Who cannot be
- * confirmed as an approver does not.
+ * Whether a person sees other people's private orders in lists: admins do, and approvers of the settings, if
+ * confirmed.
  */
 export async function seesAll(deps: OrdersContext, { id, isAdmin }: PersonViewer): Promise<boolean> {
   return isAdmin || (await waitingFor(deps, id, [])).isApprover;
 }
 
 /**
- * The orders that match a filter and that a person may see. It is checked only where it matters whether they are an
- * approver.
+ * The orders that match a filter and that a person may see. Whether they are an approver is checked only if it
+ * matters.
  */
 export async function visibleOrders(
   deps: OrdersContext,
@@ -49,7 +46,7 @@ export async function maySee(deps: OrdersContext, order: Order, viewer: PersonVi
   return (await approversOf(deps, order, [id], 'general')).approvers.has(id);
 }
 
-/** An order for a person; undefined when there is none, or they may not see it. */
+/** Undefined when there is no such order, or the person may not see it. */
 export async function loadVisible(
   deps: OrdersContext,
   viewer: PersonViewer,
@@ -59,7 +56,7 @@ export async function loadVisible(
   return order !== undefined && (await maySee(deps, order, viewer)) ? order : undefined;
 }
 
-/** Those of some orders that a person may see. Of the others nothing is shown to them but that they are. */
+/** The ids a person may see. For the others only their existence is shown. */
 export async function visibleIds(
   deps: OrdersContext,
   viewer: PersonViewer,
@@ -73,7 +70,7 @@ export async function visibleIds(
   return new Set(orders.filter((_, index) => seen[index]).map(({ id }) => id));
 }
 
-/** Those of some orders that are private, for what stands in a channel, where everybody reads it. */
+/** The private ones among some orders, for messages in a channel that everyone reads. */
 export async function privateIds(
   { store }: { readonly store: Pick<OrderStore, 'load'> },
   ids: readonly string[],
@@ -82,7 +79,7 @@ export async function privateIds(
   return new Set(orders.flatMap((order) => (order?.isPrivate === true ? order.id : [])));
 }
 
-/** The people who may approve a waiting order at this moment, including stand-ins. */
+/** The people who may approve a waiting order now, including stand-ins. */
 export async function peopleWhoMayApprove(deps: OrdersContext, order: Order): Promise<readonly string[]> {
   const { demand, standIns } = await waitingDecision(deps, order);
   const { people } = await peopleAmong(deps.directory, [

@@ -49,9 +49,9 @@ import { versionToSign } from '../policy/policy.ts';
 import type { PolicyStore } from '../policy/ports.ts';
 import { hashOfToken } from './links.ts';
 
-/*
- * What one person does under one link: looks at what is to be signed, and signs it. What is signed is computed from the rows when
- * the page is opened and again when the signature arrives. Opening changes nothing; the first signature that arrives spends the link.
+/**
+ * One person's use of one link: view and sign. The content to sign is computed from the rows when the page is opened
+ * and again when the signature arrives. Opening changes nothing; the first signature spends the link.
  */
 
 export interface CeremonyDeps {
@@ -63,12 +63,12 @@ export interface CeremonyDeps {
   readonly proposals: Proposals;
   readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
   readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => Rules['settings'];
-  /** What decides has changed. */
+  /** The policy or the settings in force have changed. */
   readonly decidingChanged: () => void;
   readonly now: () => Date;
 }
 
-/** Why nothing can be signed. Each has a sentence that says what to do. */
+/** Why nothing can be signed. Each has a sentence with what to do. */
 export type Problem =
   | {
       readonly code:
@@ -87,7 +87,7 @@ export type Problem =
   | { readonly code: 'refused'; readonly refusal: Refusal };
 type LinkProblem = 'unknown_link' | 'link_over' | 'link_spent';
 
-/** What is to be signed. */
+/** The content to sign. */
 export type ToSign = { readonly userId: string } & (
   | { readonly kind: 'order'; readonly order: Order; readonly statement: Statement }
   | { readonly kind: 'facts'; readonly proposal: FactsProposal; readonly hash: string }
@@ -95,7 +95,7 @@ export type ToSign = { readonly userId: string } & (
   | { readonly kind: 'vouch' | 'revoke' | 'revoke_compromised'; readonly key: AddedKey }
 );
 
-/** What is shown to who opens a link. */
+/** Shown when a link is opened. */
 export type Shown =
   | {
       readonly kind: 'sign';
@@ -110,7 +110,7 @@ export type Shown =
       readonly options: PublicKeyCredentialCreationOptionsJSON;
     };
 
-/** What became of a ceremony. */
+/** The result of a ceremony. */
 export type Finished =
   | { readonly kind: 'signed' | 'vouched' | 'revoked' }
   | { readonly kind: 'added'; readonly fingerprint: Fingerprint };
@@ -138,7 +138,7 @@ const registrationBody = z.object({
   }),
 });
 
-/** What is to be signed under a link, and what a signature does. */
+/** The content to sign under a link, and the effect of the signature. */
 interface Task {
   readonly what: ToSign;
   readonly challenge: Challenge;
@@ -186,7 +186,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       if (isProblem(task)) return task;
       const assertion = assertionBy(key, task.challenge, read.data);
       const counter = await verifier.verify(assertion);
-      // Whoever has the link but not the passkey does not use it up.
+      // A person with the link but without the passkey doesn't use it up.
       if (counter === undefined) return problemOf(read.data, task.challenge);
       if (!(await deps.links.spend(link.tokenHash, now()))) return { code: 'link_spent' };
       if (!(await deps.keys.raiseCounter(key.fingerprint, counter))) return { code: 'counter' };
@@ -224,7 +224,7 @@ function assertionBy<Signed extends Challenge>(
 
 const clientData = z.object({ challenge: z.string() });
 
-/** Why a signature was not taken: it is over something else, or is none. */
+/** Why a signature wasn't accepted: it is over something else, or isn't one. */
 function problemOf({ response }: z.output<typeof assertionBody>, challenge: Challenge): Problem {
   try {
     const decoded: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString());
@@ -235,7 +235,7 @@ function problemOf({ response }: z.output<typeof assertionBody>, challenge: Chal
   }
 }
 
-/** What is to be signed under a link, by the rows of this moment. */
+/** The content to sign under a link, by the current rows. */
 async function taskOf(deps: CeremonyDeps, link: SigningLink, known: KnownKeys): Promise<Task | Problem> {
   switch (link.purpose) {
     case 'order':
@@ -385,7 +385,7 @@ async function charterTask(
   if (coming === undefined) return { code: 'gone' };
   if (coming.publisher === userId) return { code: 'own_change' };
   const shown = charterOf(coming.rules, coming.publisher);
-  // Undefined members are not in what is kept.
+  // Undefined members aren't stored.
   const charter = z.json().parse(JSON.parse(JSON.stringify(shown)));
   const hash = hashOf(charter);
   const challenge = {
@@ -411,7 +411,7 @@ async function charterTask(
 interface ComingCharter {
   readonly rules: Rules;
   readonly publisher: string | undefined;
-  /** The charter goes into the log with what takes effect under it. */
+  /** Logs the charter together with the changes that take effect under it. */
   readonly confirm: (signed: SignedCharter) => Promise<Finished | Problem>;
 }
 
@@ -446,7 +446,7 @@ function savedAfter(changes: ProposalOf<'settings'>['payload']): Readonly<Record
   return Object.fromEntries(changes.map(({ name, after }) => [name, after]));
 }
 
-/** What the browser is asked to make a passkey with. Its challenge is the link's own. */
+/** The browser's options for creating a passkey. The challenge is the link's own. */
 async function addPage(
   { relyingParty }: CeremonyDeps,
   { userId, salt }: SigningLink,
@@ -498,7 +498,7 @@ async function add(
   return { kind: 'added', fingerprint };
 }
 
-/** The credential that a browser has made; undefined when it is not one for this link. */
+/** The credential the browser created; undefined if it isn't for this link. */
 async function registered(
   registration: z.output<typeof registrationBody>['registration'],
   salt: string,

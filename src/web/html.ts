@@ -1,6 +1,5 @@
-/* HTML as text. Whatever is put into it is escaped; only what was made by `html` itself stands as it is. */
+/** HTML as text. Everything inserted is escaped; only output of `html` itself is kept as is. */
 
-/** A piece of HTML. */
 export interface Html {
   readonly markup: string;
 }
@@ -26,7 +25,7 @@ function markupOf(part: Part): string {
   return escapeHtml(String(part));
 }
 
-/** A template of HTML. */
+/** A template tag. */
 export function html(markup: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { markup: markup.map((text, index) => text + markupOf(parts[index])).join('') };
 }

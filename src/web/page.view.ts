@@ -5,58 +5,58 @@ import type { Statement, StatementItem } from '../orders/statement-shape.ts';
 import type { Finished, Problem, Shown, ToSign } from './ceremony.ts';
 import { type Html, html, jsonScript } from './html.ts';
 
-/* The pages on which people sign, and every sentence of theirs. Pure: data in, HTML out. */
+/** The signing pages, with all of their texts. Pure: data in, HTML out. */
 
-/** What the page says in the words of the cards. */
+/** Texts shared with the cards. */
 export interface CardWords {
   readonly title: (order: Order) => string;
   readonly fields: (
     item: StatementItem,
   ) => readonly { readonly label: string; readonly values: readonly string[] }[];
   readonly itemName: (order: Order, name: string) => string;
-  /** Unusual about many names at once, a line each. */
+  /** Findings about many names at once, one per line. */
   readonly findings: (order: Order) => readonly string[];
-  /** A change of protected fields, a line a name. */
+  /** A change of protected fields, one name per line. */
   readonly changes: (change: FactsChange) => readonly string[];
 }
 
-/** What an approver must know about the order to be signed, as plain text. */
+/** What an approver must know about the order to sign, as plain text. */
 export interface OrderFacts {
-  /** The account that carries the order out. */
+  /** The account that the order uses. */
   readonly account: string;
   /** Price, budget and dates. */
   readonly facts: readonly { readonly label: string; readonly lines: readonly string[] }[];
   readonly unusual: readonly string[];
-  /** What has changed since the order was asked for. */
+  /** Changes since the order was requested. */
   readonly changes: readonly string[];
-  /** What a mandate would cover, a line each. */
+  /** What a mandate would cover, one per line. */
   readonly coverage: readonly string[];
 }
 
 /** People named on a page. */
 export interface PageFacts {
-  /** What people are called, by their ids. */
+  /** Display names by user id. */
   readonly names: ReadonlyMap<string, string>;
-  /** Undefined where no order is signed. */
+  /** Undefined if no order is signed. */
   readonly order: OrderFacts | undefined;
   /** The policy as a file. */
   readonly policyFile: string;
 }
 
-/** A page, as it is answered. */
+/** A page as a response. */
 export interface Page {
   readonly status: number;
   readonly html: string;
 }
 
-/** What the page's script is told. */
+/** Data for the page's script. */
 interface ScriptData {
   readonly action: 'get' | 'create';
   readonly options: unknown;
   readonly texts: typeof SCRIPT_TEXTS;
 }
 
-/** What the script says before the bot has answered. */
+/** Texts of the script before the bot has answered. */
 const SCRIPT_TEXTS = {
   waiting: 'Your browser asks for your passkey …',
   stopped:
@@ -67,7 +67,9 @@ const SCRIPT_TEXTS = {
   taken: 'This device already has a passkey of yours for the bot. Nothing was added.',
 };
 
-/** Not in the template below: there, the compiler of the tests would replace the tag by a helper that is not installed. */
+/**
+ * Not in the template below: there, the compiler of the tests would replace the tag by a helper that isn't installed.
+ */
 const SCRIPT: Html = { markup: '<script src="page.js" defer></script>' };
 
 const layout = (title: string, body: Html): string =>
@@ -111,7 +113,7 @@ ${jsonScript('data', data)}`,
   };
 }
 
-/** What is shown where nothing can be signed: a sentence. */
+/** Shown when nothing can be signed. */
 export function problemPage(code: Problem['code'], sentence: string): Page {
   const isGone = code === 'link_over' || code === 'link_spent' || code === 'gone';
   const status = code === 'unknown_link' ? 404 : isGone ? 410 : 403;
@@ -141,7 +143,7 @@ function signParts(what: ToSign, words: CardWords, facts: PageFacts): Parts {
   }
 }
 
-/** A moment, which the script shows in the reader's zone. */
+/** A time that the script shows in the reader's time zone. */
 function moment(at: Date): Html {
   return html`<time datetime="${at.toISOString()}">${at.toISOString().slice(0, 16).replace('T', ' ')} UTC</time>`;
 }
@@ -187,12 +189,12 @@ function noteOf(id: string, title: string, texts: readonly string[] = []): Html 
 <ul>${texts.map((text) => html`<li>${text}</li>`)}</ul></section>`;
 }
 
-/** Above this many rows there is a filter. */
+/** Longer tables have a filter. */
 const FILTERED_FROM = 8;
 
 /** Every request, the outliers first. */
 function rows(order: Order, { items }: Statement, words: CardWords): Html {
-  // What holds for most of the names makes none of them stand out.
+  // A finding about most of the names makes none of them an outlier.
   const findings = order.bulk?.findings.filter(({ count }) => count * 2 <= items.length);
   const outliers = new Set(findings?.flatMap(({ names }) => names));
   const first = items.filter(({ name }) => outliers.has(name));
@@ -296,7 +298,7 @@ ${isFirst ? html`<p>No passkey is valid yet. Put the first one’s fingerprint i
   };
 }
 
-/** What is said when the bot has taken a signature. */
+/** Shown after the bot has accepted a signature. */
 export function finishedText(finished: Finished): { readonly title: string; readonly text: string } {
   switch (finished.kind) {
     case 'signed':

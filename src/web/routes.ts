@@ -16,25 +16,24 @@ import {
   shownPage,
 } from './page.view.ts';
 
-/* The pages at `PUBLIC_URL` on which people sign, over HTTP. */
+/** The signing pages at `PUBLIC_URL`, over HTTP. */
 
 export interface PageDeps {
   readonly ceremonies: Ceremonies;
   readonly words: CardWords;
   readonly refusalText: (refusal: Refusal) => Promise<string>;
-  /** What somebody is called. */
+  /** A person's display name. */
   readonly nameOf: (userId: string) => Promise<string>;
   /** A policy as a file. */
   readonly fileOf: (rules: readonly PolicyRule[]) => string;
   /** What an approver must know about an order. */
   readonly orderFacts: (order: Order) => Promise<OrderFacts>;
-  /** Where the pages are: requests that sign come from there alone. */
+  /** The pages' origin: requests that sign must come from it. */
   readonly origin: string;
 }
 
-/** Answers requests for pages. */
 export interface Pages {
-  /** @returns whether the path was one of the pages’ */
+  /** @returns whether the path belongs to a page */
   handle(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean>;
 }
 
@@ -60,7 +59,6 @@ const { resolve } = createRequire(import.meta.url);
 export function createPages(deps: PageDeps): Pages {
   const { ceremonies, words, origin } = deps;
 
-  /** The sentence about a problem. */
   const sentenceOf = async (problem: Problem) =>
     problem.code === 'refused' ? deps.refusalText(problem.refusal) : problemText(problem.code);
 
@@ -106,7 +104,7 @@ export function createPages(deps: PageDeps): Pages {
   };
 }
 
-/** What a page tells besides what is signed. */
+/** A page's facts besides the content to sign. */
 async function factsOf({ nameOf, fileOf, orderFacts }: PageDeps, shown: Shown): Promise<PageFacts> {
   const what = shown.kind === 'sign' ? shown.what : undefined;
   const order = what?.kind === 'order' ? what.order : undefined;
@@ -135,7 +133,7 @@ function answer(response: ServerResponse, status: number, body: object): void {
   response.end(JSON.stringify(body));
 }
 
-/** A body as JSON; undefined when it is none, or larger than any that a page sends. */
+/** A body as JSON; undefined if it isn't JSON, or larger than any that a page sends. */
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const parts: Buffer[] = [];
   let bytes = 0;

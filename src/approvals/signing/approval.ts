@@ -11,9 +11,9 @@ import {
 import type { SignatureDifference } from './difference.ts';
 import { type KeyRing, signingKey } from './key-ring.ts';
 
-/*
- * A signed approval. The challenge has the statement's hash, the decision, the approver and the policy's version; its nonce is a
- * hash of what else the approval is for, so that none of it can be changed afterwards. Pure.
+/**
+ * A signed approval. The challenge has the statement's hash, the decision, the approver and the policy's version; its
+ * nonce is a hash of everything else the approval is for, so none of it can be changed afterwards. Pure.
  */
 
 export const boundTo = z.record(z.string(), z.json());
@@ -27,19 +27,17 @@ export const approvalSignature = z.object({
 export type ApprovalSignature = Readonly<z.output<typeof approvalSignature>>;
 
 export interface LoggedSignature extends ApprovalSignature {
-  /** From who has vouched for the key up to a root. */
+  /** From the voucher up to a root. */
   readonly chain: readonly Assertion<VouchChallenge>[];
 }
 
 export interface SignedSubject {
-  /** The statement's hash. */
   readonly statement: string;
-  /** The version of the policy that is in force. */
   readonly policy: number;
   readonly bound: BoundTo;
 }
 
-/** What an approver signs. @param salt 64 hex digits that were never used before */
+/** What an approver signs. @param salt 64 hex digits, never reused */
 export function challengeOf(approver: string, { statement, policy, bound }: SignedSubject, salt: string) {
   const salted = { ...bound, salt };
   const challenge: ApprovalChallenge = {
@@ -52,7 +50,9 @@ export function challengeOf(approver: string, { statement, policy, bound }: Sign
   return { challenge, bound: salted };
 }
 
-/** What of an approval does not fit; undefined when it is signed for exactly this, by a key of the approver that counts. */
+/**
+ * How an approval differs from what it is used for; undefined when an approver's key that counts signed exactly this.
+ */
 export async function differenceOf(
   { userId, signed }: { readonly userId: string; readonly signed?: ApprovalSignature | undefined },
   subject: SignedSubject,

@@ -7,33 +7,33 @@ import { coseOfSpki, FINGERPRINT, fingerprintOf } from './public-key.ts';
 
 export { hashOf };
 
-/*
- * Signatures of passkeys as they are kept, and whether they are what they claim to be. A signature stands beside what it signs, so
- * that it can be verified from the log alone.
+/**
+ * Stored passkey signatures and their verification. A signature is stored with its content, so it can be verified
+ * from the log alone.
  */
 
-/** Where passkeys are used. Both follow from `PUBLIC_URL`; keys are bound to the host. */
+/** The WebAuthn relying party. Both fields follow from `PUBLIC_URL`; keys are bound to the host. */
 export interface RelyingParty {
   /** The host, without a port. */
   readonly id: string;
   readonly origin: string;
 }
 
-/** The relying party of an address; undefined where WebAuthn does not work there. */
+/** @returns undefined if WebAuthn doesn't work at this address */
 export function relyingPartyOf(publicUrl: string): RelyingParty | undefined {
   const { protocol, hostname, origin } = new URL(publicUrl);
-  // An address in numbers is no host of WebAuthn's.
+  // WebAuthn doesn't accept IP addresses as hosts.
   const isHost = isIP(hostname.replace(/^\[|\]$/g, '')) === 0;
   return (protocol === 'https:' && isHost) || hostname === 'localhost' ? { id: hostname, origin } : undefined;
 }
 
-/** Unpadded base64url in its only form: a text that decodes to the same bytes is another one. */
+/** Unpadded base64url in its only form: another text that decodes to the same bytes is refused. */
 const base64url = z
   .string()
   .max(8_192)
   .refine((text) => text !== '' && Buffer.from(text, 'base64url').toString('base64url') === text);
 
-/** A fingerprint in something that is read. */
+/** A fingerprint in parsed data. */
 export const fingerprint = z
   .templateLiteral(['SHA256:', z.string()])
   .refine((text) => FINGERPRINT.test(text));
@@ -42,12 +42,12 @@ const userId = z.string().min(1);
 const nonce = z.string().regex(/^[0-9a-f]{64}$/);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** What is signed. The signature is over the SHA-256 of its canonical form. */
+/** The signature is over the SHA-256 of its canonical form. */
 export const approvalChallenge = z.strictObject({
   approver: userId,
   decision: z.literal('approve'),
   nonce,
-  /** The version of the policy that was in force. */
+  /** The version of the policy in force. */
   policy: z.int(),
   statement: hash,
 });
@@ -56,7 +56,6 @@ export const vouchChallenge = z.strictObject({
   decision: z.literal('vouch'),
   key: fingerprint,
   nonce,
-  /** Whose key it is. */
   of: userId,
 });
 export const revokeChallenge = vouchChallenge.extend({
@@ -69,7 +68,7 @@ export const charterChallenge = z.strictObject({
   charter: hash,
   decision: z.literal('publish'),
   nonce,
-  /** The hash of what was signed for the charter before; left out for the first. */
+  /** The hash of the previous charter; left out for the first. */
   previous: hash.exactOptional(),
 });
 export type ApprovalChallenge = Readonly<z.output<typeof approvalChallenge>>;
@@ -78,14 +77,13 @@ export type RevokeChallenge = Readonly<z.output<typeof revokeChallenge>>;
 export type CharterChallenge = Readonly<z.output<typeof charterChallenge>>;
 export type Challenge = ApprovalChallenge | VouchChallenge | RevokeChallenge | CharterChallenge;
 
-/** A signature as it is kept: what was signed, by which key, and what the authenticator answered. */
+/** A stored signature: the content, the key, and the authenticator's response. */
 function assertionOver<Signed extends z.ZodType<Challenge>>(challenge: Signed) {
   return z.strictObject({
     challenge,
     key: fingerprint,
     /** SPKI. */
     publicKey: base64url,
-    /** The credential's id. */
     credential: base64url,
     authenticatorData: base64url,
     clientDataJSON: base64url,
@@ -103,26 +101,26 @@ export type Assertion<Signed extends Challenge = Challenge> = Readonly<
   Omit<z.output<typeof approvalAssertion>, 'challenge'> & { readonly challenge: Signed }
 >;
 
-/** What the authenticator is given to sign, in unpadded base64url. */
+/** The challenge for the authenticator, in unpadded base64url. */
 export function challengeText(challenge: Challenge): string {
   return Buffer.from(hashOf(challenge), 'hex').toString('base64url');
 }
 
-/** Says whether signatures are what they claim to be. */
+/** Verifies signatures. */
 export interface Verifier {
   readonly relyingParty: RelyingParty;
-  /** @returns the authenticator's counter; undefined when anything at all does not fit */
+  /** @returns the authenticator's counter; undefined when anything doesn't match */
   verify(assertion: Assertion): Promise<number | undefined>;
 }
 
-/** Signatures whose result is remembered. */
+/** Signatures whose result is cached. */
 const MAX_REMEMBERED = 10_000;
 
 const NO_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: async () => undefined };
 
 /**
- * Verifies signatures made at one place; none where nobody can sign. What a signature with all that it is about amounts to never changes, so each is verified
- * once a process; whose key counts is none of it.
+ * Verifies signatures of one relying party; without one, none is valid. The result for a signature never changes, so
+ * each is verified once per process. Whether its key counts is checked elsewhere.
  */
 export function createVerifier(relyingParty: RelyingParty | undefined): Verifier {
   if (relyingParty === undefined) return NO_VERIFIER;
@@ -159,7 +157,7 @@ async function verifyAssertion(
       expectedChallenge: challengeText(challenge),
       expectedOrigin,
       expectedRPID,
-      // The counter is compared where the signature is made: later ones are higher by then.
+      // The counter was compared when the signature was made: the stored one has grown since.
       credential: { id, publicKey: coseOfSpki(publicKey), counter: 0 },
       requireUserVerification: true,
     });
@@ -175,8 +173,8 @@ function isEllipticCurve(publicKey: string): boolean {
 }
 
 /**
- * Whether bytes are one DER sequence to the last of them, as an ECDSA signature is (WebAuthn, 6.5.5). The library reads over what
- * follows it, so that one signature could be kept in many forms.
+ * Whether bytes are exactly one DER sequence, as an ECDSA signature is (WebAuthn, 6.5.5). The library ignores what
+ * follows, so one signature could be stored in many forms.
  */
 function isWholeSequence(bytes: Buffer): boolean {
   const isLong = bytes[1] === 0x81;

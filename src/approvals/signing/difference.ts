@@ -1,4 +1,4 @@
-/** What of a signed approval does not fit. */
+/** How a signed approval differs. */
 export const SIGNATURE_DIFFERENCES = [
   'unsigned',
   'statement',
@@ -13,8 +13,8 @@ export type SignatureDifference = (typeof SIGNATURE_DIFFERENCES)[number];
 /**
  * Why no charter counts although one was signed.
  * - `not_signed`: the newest one in the log lacks a signature that counts.
- * - `rows_differ`: the policy or the settings in the database are not what was signed last.
- * - `events_missing`: events about keys or charters were taken out of the log.
+ * - `rows_differ`: the policy or the settings in the database differ from the last signed ones.
+ * - `events_missing`: events about keys or charters were removed from the log.
  */
 export const CHARTER_PROBLEMS = ['not_signed', 'rows_differ', 'events_missing'] as const;
 export type CharterProblem = (typeof CHARTER_PROBLEMS)[number];

@@ -10,23 +10,22 @@ import {
 } from './assertion.ts';
 import { type Fingerprint, fingerprintOf } from './public-key.ts';
 
-/*
+/**
  * Whose keys count. Everything follows from `SIGNING_ROOTS` and from signatures in the log.
- *
- * A key counts while it is a root, or a key that counts has vouched for it with a signature that names its owner. A revocation counts
- * with a signature of the owner, the voucher or a root, or as the bot's own record that the owner has left.
+ * A key counts while it is a root, or a key that counts has vouched for it with a signature that names its owner. A
+ * revocation counts with a signature of the owner, the voucher or a root, or as the bot's own record that the owner
+ * has left.
  */
 
-/** Links the events about keys and charters: each names the hash of the one before. */
+/** Chains the events about keys and charters: each has the hash of the previous one. */
 const chained = { previous: z.string().exactOptional() };
 
-/** What an event says when a key was added. Its subject is the key, its actor the owner. */
+/** Event: a key was added. Its subject is the key, its actor the owner. */
 export const keyAdded = {
   ...chained,
   label: z.string(),
   /** SPKI in unpadded base64url. */
   publicKey: z.string(),
-  /** The credential's id. */
   credential: z.string(),
   host: z.string(),
 };
@@ -34,7 +33,7 @@ export const keyVouched = { ...chained, owner: z.string(), signature: vouchAsser
 export const keyRevoked = {
   ...chained,
   owner: z.string(),
-  /** Left out where the bot revokes it. */
+  /** Left out when the bot revokes it. */
   signature: revokeAssertion.exactOptional(),
   /** Its owner has left the workspace. */
   left: z.literal(true).exactOptional(),
@@ -54,7 +53,6 @@ interface Revocation {
   readonly key: string;
   readonly by: string;
   readonly at: Date;
-  /** Its place among the events about keys and charters. */
   readonly n: number;
   readonly signature?: Assertion<RevokeChallenge> | undefined;
   readonly left?: true | undefined;
@@ -75,7 +73,7 @@ export function activeKeys({ added, revoked }: KeyLog): readonly AddedKey[] {
   return added.filter(({ fingerprint: key }) => !gone.has(key));
 }
 
-/** Passkeys that a person can have without a revocation. */
+/** Unrevoked passkeys per person. */
 export const MAX_KEYS = 10;
 
 /** Whether a person has to revoke a passkey before adding another. */
@@ -88,26 +86,23 @@ export interface CountingKey extends AddedKey {
   readonly chain: readonly Assertion<VouchChallenge>[];
 }
 
-/** Why a key does not count. */
 export type NotCounting = 'not_vouched' | 'revoked' | 'left' | 'other_host' | 'ambiguous' | 'events_missing';
 
 export interface KeyRing {
   readonly counting: ReadonlyMap<string, CountingKey>;
-  /** All keys, with why those do not count that do not. */
+  /** All keys, with the reason if one doesn't count. */
   readonly keys: readonly (AddedKey & { readonly counts: 'yes' | NotCounting })[];
 }
 
 export interface Trust {
-  /** `SIGNING_ROOTS`. */
   readonly roots: ReadonlySet<string>;
   readonly verifier: Verifier;
-  /** Those of the owners who have left the workspace. */
+  /** Owners who have left the workspace. */
   readonly left: ReadonlySet<string>;
 }
 
 type Obstacle = (key: AddedKey) => NotCounting | undefined;
 
-/** Says whose keys count. */
 export async function keyRingOf(log: KeyLog, trust: Trust): Promise<KeyRing> {
   const known = new Map(log.added.map((key) => [key.fingerprint, key]));
   const ambiguous = ambiguousKeys(log.added);
@@ -143,7 +138,7 @@ function ambiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
   return ambiguous;
 }
 
-/** The keys that a chain of vouchings connects with a root. Each event is looked at once. */
+/** The keys that a chain of vouchings connects with a root. Each event is visited once. */
 async function reach(
   { vouched }: KeyLog,
   known: ReadonlyMap<string, AddedKey>,
@@ -174,7 +169,10 @@ async function reach(
   return reached;
 }
 
-/** The keys whose revocation is signed by somebody who may revoke them, or is the bot's record that the owner has left. */
+/**
+ * The keys whose revocation is signed by a person who may revoke them, or is the bot's record that the owner has
+ * left.
+ */
 async function provenRevocations(
   log: KeyLog,
   known: ReadonlyMap<string, AddedKey>,
@@ -195,7 +193,7 @@ async function provenRevocations(
   return revoked;
 }
 
-/** Whether a signature says that one key vouches for another, before it is verified. */
+/** Whether a signature claims that one key vouches for another. Not verified yet. */
 function isVouching(
   { challenge, key, publicKey, credential }: Assertion<VouchChallenge>,
   voucher: AddedKey,
@@ -211,7 +209,7 @@ function isVouching(
   );
 }
 
-/** The key that made a signature, if it counts and is that of a person. It does not verify the signature. */
+/** The key that made a signature, if it counts and belongs to a person. Doesn't verify the signature. */
 export function signingKey(
   counting: KeyRing['counting'],
   { key, publicKey, credential }: Assertion,
@@ -240,25 +238,25 @@ function isRevoker(
   return by.owner === owner || vouchers.get(key)?.has(by.fingerprint) === true || roots.has(by.fingerprint);
 }
 
-/** @returns whether one of a person's keys, which count, may revoke a key */
+/** @returns whether one of a person's keys that count may revoke a key */
 export function revocationRights(log: KeyLog, roots: ReadonlySet<string>) {
   const vouchers = vouchersOf(log);
   return (own: readonly CountingKey[], key: AddedKey) =>
     own.some((by) => isRevoker(vouchers, roots, by, key));
 }
 
-/** The log as a charter saw it that was signed at a moment: later revocations count only for compromised keys. */
+/** The log as of a charter's signature: later revocations count only for compromised keys. */
 export function logAt(log: KeyLog, n: number): KeyLog {
   const counts = ({ n: at, signature }: Revocation) =>
     at < n || signature?.challenge.reason === 'compromised';
   return { ...log, revoked: log.revoked.filter(counts) };
 }
 
-/** The policy and the protected settings, signed as one. */
+/** The policy and the protected settings, signed together. */
 export const charterSigned = {
   ...chained,
   charter: z.json(),
   signature: charterAssertion,
-  /** The bot's own signature: when this was signed, the signer was an admin and had not published it. */
+  /** The bot's own signature: when this was signed, the signer was an admin and not its publisher. */
   witness: z.string().exactOptional(),
 };

@@ -3,7 +3,7 @@ import type { Assertion, CharterChallenge, RevokeChallenge, VouchChallenge } fro
 import type { CharterProblem } from './difference.ts';
 import type { AddedKey } from './key-ring.ts';
 
-/** What a link is for: an order’s approval or resumption, a key, or what decides. */
+/** What a link signs: an order's approval or resumption, a key, or a charter. */
 export const LINK_PURPOSES = [
   'order',
   'resume',
@@ -18,54 +18,52 @@ export const LINK_PURPOSES = [
 ] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 
-/** An address under which one person signs one thing, once. */
+/** An address where one person signs one thing, once. */
 export interface SigningLink {
   /** SHA-256 of the token in the address, in hex. */
   readonly tokenHash: string;
-  /** Slack user id of whose link it is. */
+  /** Slack user id of the person who may use it. */
   readonly userId: string;
   readonly purpose: LinkPurpose;
-  /** The order, key, draft or change; empty for a key to be added and for the charter in force. */
+  /** The order, key, draft or change; empty for a new key and for the charter in force. */
   readonly subject: string;
-  /** 64 hex digits that are never used again: makes what is signed its own. */
+  /** 64 hex digits, never reused: makes each challenge unique. */
   readonly salt: string;
   readonly expiresAt: Date;
 }
 
-/** Where links are kept. Implemented by the store. */
+/** Storage of links. Implemented by the store. */
 export interface LinkStore {
   open(link: SigningLink): Promise<void>;
-  /** A link, spent or not. */
   find(tokenHash: string): Promise<(SigningLink & { readonly isSpent: boolean }) | undefined>;
-  /** Spends a link. Of several that try at once, exactly one does. @returns false when it was spent before, or is over */
+  /** Marks a link as spent; of concurrent calls exactly one succeeds. @returns false when already spent or expired */
   spend(tokenHash: string, now: Date): Promise<boolean>;
-  /** Deletes links that were over long ago. */
+  /** Deletes links that expired long ago. */
   purge(now: Date): Promise<number>;
 }
 
-/** A charter with the signatures under it, as it goes into the log. */
+/** A charter with its signatures, as logged. */
 export interface SignedCharter {
   readonly charter: z.core.util.JSONType;
   readonly signature: Assertion<CharterChallenge>;
   readonly witness: string;
 }
 
-/** Where keys are kept: the log. Implemented by the store. */
+/** Storage of keys: the log. Implemented by the store. */
 export interface KeyStore {
   /** @returns false at `MAX_KEYS` */
   add(key: AddedKey): Promise<boolean>;
   vouch(owner: string, signature: Assertion<VouchChallenge>, at: Date): Promise<void>;
   revoke(owner: string, signature: Assertion<RevokeChallenge>, at: Date): Promise<void>;
-  /** Revokes the keys of somebody who has left. @returns how many */
+  /** Revokes the keys of a person who has left. @returns how many */
   revokeOfLeaver(owner: string, at: Date): Promise<number>;
   /** @returns false when another charter was signed meanwhile */
   signCharter(signed: SignedCharter, at: Date): Promise<boolean>;
-  /** Who published the version of the policy that was confirmed last, by the log. */
   lastPublisher(): Promise<string | undefined>;
-  /** Has people told that no charter counts, or that one counts again. @returns whether they are told */
+  /** Queues the notification that no charter counts, or that one counts again. @returns whether people are notified */
   noteStatus(status: 'counts' | CharterProblem, at: Date): Promise<boolean>;
   /**
-   * Keeps the counter that a key has shown. One that stays at 0 counts nothing.
+   * Saves the counter of a key. One that stays at 0 is unused.
    * @returns false when it has not grown: the key may have been copied
    */
   raiseCounter(fingerprint: string, counter: number): Promise<boolean>;

@@ -1,22 +1,22 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 
-/*
- * Public keys of passkeys. They are kept as SPKI (DER), which every program can read; WebAuthn has them as COSE keys (RFC 9052).
+/**
+ * Public keys of passkeys. Stored as SPKI (DER), which every program can read; WebAuthn uses COSE keys (RFC 9052).
  * Pure.
  */
 
-/** What identifies a key to people and in signatures: `SHA256:` and the hash of its SPKI. */
+/** Identifies a key to people and in signatures: `SHA256:` and the hash of its SPKI. */
 export type Fingerprint = `SHA256:${string}`;
 
 export const FINGERPRINT = /^SHA256:[A-Za-z0-9_-]{43}$/;
 
-/** The fingerprint of a public key. @param spki in unpadded base64url */
+/** @param spki in unpadded base64url */
 export function fingerprintOf(spki: string): Fingerprint {
   return `SHA256:${createHash('sha256').update(Buffer.from(spki, 'base64url')).digest('base64url')}`;
 }
 
-/** COSE's labels and values for the keys that are taken: ES256, EdDSA with Ed25519, RS256 (RFC 9053, RFC 8230). */
+/** COSE's labels and values for the accepted keys: ES256, EdDSA with Ed25519, RS256 (RFC 9053, RFC 8230). */
 const COSE = {
   kty: 1,
   alg: 3,
@@ -25,10 +25,10 @@ const COSE = {
   rsa: { kty: 3, alg: -257 },
 } as const;
 
-/** The algorithms of the keys that can be added, by COSE's numbers. */
+/** COSE's numbers of the accepted algorithms. */
 export const ALGORITHMS: readonly number[] = [COSE.ec.alg, COSE.okp.alg, COSE.rsa.alg];
 
-/** A COSE key as SPKI in unpadded base64url. @throws when it is none of {@link ALGORITHMS} */
+/** A COSE key as SPKI in unpadded base64url. @throws unless it is one of {@link ALGORITHMS} */
 export function spkiOfCose(cose: Uint8Array): string {
   const key = isoCBOR.decodeFirst<ReadonlyMap<number, unknown>>(Uint8Array.from(cose));
   const bytes = (label: number) => {
@@ -52,7 +52,7 @@ export function spkiOfCose(cose: Uint8Array): string {
     .toString('base64url');
 }
 
-/** An SPKI as a COSE key. @throws when it is none that could be added */
+/** An SPKI as a COSE key. @throws if the key couldn't be added */
 export function coseOfSpki(spki: string): Uint8Array<ArrayBuffer> {
   const key = createPublicKey({ key: Buffer.from(spki, 'base64url'), format: 'der', type: 'spki' });
   return isoCBOR.encode(coseMapOf(key));

@@ -5,16 +5,15 @@ import { joinEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { type DatabaseSettings, type Environment, readDatabaseSettings } from '../../config/environment.ts';
 import { hasTables, withSession } from '../../store/session.ts';
 
-/** One of the operator's commands. */
 export interface Command {
-  /** What follows its name. */
+  /** Follows its name. */
   readonly usage: string;
   /** One line for the list of commands. */
   readonly summary: string;
-  /** What else there is to know before it is used. */
+  /** What to know before using it. */
   readonly details: string;
   readonly options: NonNullable<ParseArgsConfig['options']>;
-  /** @returns the exit code, where that is not 0. @throws {UsageError} for arguments that it cannot take */
+  /** @returns the exit code, if not 0. @throws {UsageError} for invalid arguments */
   run(context: CommandContext): Promise<number | undefined>;
 }
 
@@ -26,17 +25,17 @@ export interface CommandContext {
   readonly print: (line: string) => void;
 }
 
-/** The arguments are not what the command takes. */
+/** Invalid arguments. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** A command cannot do its work. The message is for the operator. */
+/** A command fails. The message is for the operator. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** The one argument of a command. @param what how the usage names it */
+/** The only argument of a command. @param what its name in the usage */
 export function onlyArgument(args: readonly string[], what: string): string {
   const [only, ...more] = args;
   if (only === undefined || only === '') throw new UsageError(`${what} is missing.`);
@@ -47,8 +46,8 @@ export function onlyArgument(args: readonly string[], what: string): string {
 export const DRY_RUN: Command['options'] = { 'dry-run': { type: 'boolean', default: false } };
 
 /**
- * Runs the work on the database of the settings. The embedded one is started for as long as that takes; one that a bot of
- * this machine runs is used with it.
+ * Runs on the configured database. An embedded one is started for that time; if a bot on this machine runs it, it is
+ * shared.
  */
 export async function withDatabase<T>(
   settings: DatabaseSettings,
@@ -65,8 +64,8 @@ export async function withDatabase<T>(
 }
 
 /**
- * The same on a database that the bot has made.
- * @throws {CommandError} where there is none: one that is made now would only hide that a setting is wrong
+ * The same on an existing database of the bot.
+ * @throws {CommandError} if there is none: creating one now would only hide a wrong setting
  */
 export async function withBotDatabase<T>(
   { env, print }: Pick<CommandContext, 'env' | 'print'>,
@@ -85,7 +84,7 @@ export async function withBotDatabase<T>(
   });
 }
 
-/** A line a table: `orders: 12 rows`. */
+/** One line per table: `orders: 12 rows`. */
 export function printChanges(
   changes: readonly { readonly table: string; readonly rows: number }[],
   print: (line: string) => void,

@@ -56,7 +56,7 @@ async function withEmptyDatabase<T>(
   }
 }
 
-/** Says what to do about a database that is not empty. */
+/** Explains what to do about a database that isn't empty. */
 async function explained<T>(work: Promise<T>, how: string): Promise<T> {
   try {
     return await work;
@@ -66,7 +66,7 @@ async function explained<T>(work: Promise<T>, how: string): Promise<T> {
   }
 }
 
-/** What the bot's promises need to be known after a restore. */
+/** What to know after a restore to keep the bot's guarantees. */
 function afterwards({ takenAt, orders, keys }: Manifest): readonly string[] {
   return [
     `The database of ${takenAt.toISOString()} is restored. Later changes are not in it.`,
@@ -85,7 +85,7 @@ function afterwards({ takenAt, orders, keys }: Manifest): readonly string[] {
   ];
 }
 
-/** @param left the newest anchor that has left, as `DATA_DIR` remembers */
+/** @param left the newest anchor, as remembered in `DATA_DIR` */
 function sentenceOfLedger({ seal }: Restored['ledgers'][number], left: RememberedAnchor | undefined): string {
   const newest =
     left === undefined || left.n <= seal

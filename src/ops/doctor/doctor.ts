@@ -15,7 +15,7 @@ import { checkSlack, type SlackNames } from './slack-checks.ts';
 
 export interface Examined {
   readonly config: Config;
-  /** Undefined where it cannot be used, which was said already. */
+  /** Undefined if unusable, which was already reported. */
   readonly database: { readonly url: string; readonly accounts: AccountStore } | undefined;
   readonly vault: Vault;
   readonly web: SlackWeb;
@@ -23,7 +23,7 @@ export interface Examined {
   readonly now: () => Date;
 }
 
-/** Tries every setting for real. Each group of checks yields its findings when it is done; none of them throws. */
+/** Tests every setting for real. Each group of checks yields its findings when done; none of them throws. */
 export async function* examine(deps: Examined): AsyncGenerator<Finding> {
   const groups: readonly (readonly [subject: string, look: () => Promise<readonly Finding[]>])[] = [
     ['Settings', async () => examineNames(deps.config)],
@@ -59,7 +59,7 @@ function slackNames({ config, settings }: Examined): SlackNames {
   return { settings, admins: config.admins, allowOrgMembers: config.allowOrgMembers };
 }
 
-/** In Socket Mode: a connection is asked for, and not opened. */
+/** In Socket Mode: requests a connection without opening it. */
 async function examineAppToken({ slack: { appToken, apiUrl } }: Config): Promise<readonly Finding[]> {
   if (appToken === undefined) return [];
   try {
@@ -97,7 +97,7 @@ async function examineDatabase({ config, database, vault, now }: Examined): Prom
   return withSession(database.url, async (client): Promise<readonly Finding[]> => {
     const facts = await readServerFacts(client);
     const opened = new Map<string, boolean>();
-    // No key has this id, so that the accounts of all keys are found.
+    // No key has this id, so the accounts of all keys are found.
     for (const { account, sealed } of await database.accounts.sealedWithOtherKey('', MAX_ACCOUNTS)) {
       if (!opened.has(sealed.keyId)) opened.set(sealed.keyId, opensAccount(vault, account, sealed));
     }
@@ -109,7 +109,7 @@ async function examineDatabase({ config, database, vault, now }: Examined): Prom
   });
 }
 
-/** One of each key is tried. */
+/** One account per key is tried. */
 const MAX_ACCOUNTS = 1_000;
 
 /** The key that the bot made, which an operator has to copy. */

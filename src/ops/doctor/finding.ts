@@ -1,11 +1,11 @@
-/** What a check has found. The sentences are for the operator. */
+/** The result of a check. The sentences are for the operator. */
 export interface Finding {
-  /** What was looked at, in a few words. */
+  /** The subject of the check, in a few words. */
   readonly subject: string;
-  /** `warning`: the bot works, but something is not as it should be. `wrong`: something does not work. */
+  /** `warning`: the bot works, but has a problem. `wrong`: something doesn't work. */
   readonly outcome: 'ok' | 'warning' | 'wrong';
   readonly found: string;
-  /** What to do, where there is something to do. */
+  /** What to do, if anything. */
   readonly action?: string;
 }
 
@@ -36,7 +36,6 @@ export function nextStep(found: readonly Finding[]): string {
   return first === undefined ? 'Ready.' : `Next: ${first.subject}: ${first.action ?? first.found}`;
 }
 
-/** `1 account`, `2 accounts` */
 export function amount(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }

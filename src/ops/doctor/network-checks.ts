@@ -10,8 +10,8 @@ const DAY_MS = 86_400_000;
 const MIN_CERTIFICATE_DAYS = 14;
 
 /**
- * Connects as a request would, and checks the certificate. Nothing is sent: the domain service's document has no request that
- * asks for nothing.
+ * Connects like a request would, and checks the certificate. Sends nothing: the domain service documents no harmless
+ * request.
  */
 export async function checkReachable(name: string, address: string, now: Date): Promise<Finding> {
   const { protocol, hostname, port, host } = new URL(address);
@@ -43,7 +43,7 @@ export async function checkReachable(name: string, address: string, now: Date): 
   }
 }
 
-/** Compares this machine's clock with that of Slack, whose signatures and the bot's go by it. */
+/** Compares this machine's clock with Slack's: signatures depend on it. */
 export async function checkSlackClock(apiUrl: string, now: () => Date): Promise<Finding> {
   const { headers } = await get(new URL('api.test', apiUrl));
   const said = new Date(String(headers['date']));
@@ -52,7 +52,7 @@ export async function checkSlackClock(apiUrl: string, now: () => Date): Promise<
     : checkClock('Slack’s clock', said, now());
 }
 
-/** No calendar has this token: who answers as the bot does is the bot. */
+/** No calendar has this token: only the bot gives the bot's answer. */
 const NO_CALENDAR = `/calendar/${'0'.repeat(40)}.ics`;
 
 /** Whether `PUBLIC_URL` leads to a bot, from this machine. */

@@ -8,7 +8,7 @@ import { okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/w
 import { amount, type Finding, ok, warning, wrong } from './finding.ts';
 
 export interface SlackNames {
-  /** What is in force: what admins saved goes before the environment. */
+  /** Settings in force: saved ones override the environment. */
   readonly settings: TeamSettings;
   readonly admins: readonly string[];
   readonly allowOrgMembers: boolean;
@@ -22,7 +22,7 @@ const identity = z.object({
   response_metadata: z.object({ scopes: z.array(z.string()).optional() }).optional(),
 });
 
-/** The token and its scopes, then everything that settings name: people, groups, channels. */
+/** Checks the token and its scopes, then all people, groups and channels in the settings. */
 export async function checkSlack(web: SlackWeb, names: SlackNames): Promise<readonly Finding[]> {
   let bot: z.output<typeof identity>;
   try {
@@ -40,7 +40,7 @@ export async function checkSlack(web: SlackWeb, names: SlackNames): Promise<read
   ];
 }
 
-/** What settings name that is not there or not as it should be. */
+/** People, groups and channels in the settings that are missing or misconfigured. */
 export async function checkNames(
   web: SlackWeb,
   { settings, admins }: SlackNames,
@@ -71,7 +71,7 @@ export async function checkNames(
 }
 
 function checkScopes(granted: readonly string[] | undefined): readonly Finding[] {
-  // Slack tells them in a header that a proxy may take away.
+  // Slack sends them in a header that a proxy may remove.
   if (granted === undefined) return [];
   const missing = BOT_SCOPES.filter(({ scope }) => !granted.includes(scope));
   if (missing.length === 0) return [ok('Scopes', 'all scopes of manifest.yml are granted.')];
@@ -120,7 +120,7 @@ async function checkChannel(web: SlackWeb, name: string, id: string): Promise<Fi
   }
 }
 
-/** Asks once more where Slack says that it is busy. */
+/** Retries once if Slack is busy. */
 async function patient<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

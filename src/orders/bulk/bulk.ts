@@ -6,31 +6,28 @@ import type { BulkTask } from './columns.ts';
 import type { BadRow, BulkRow, RowIssue } from './read-csv.ts';
 import type { PlanFinding } from './stored-bulk.ts';
 
-/*
- * The plan of a file: what of it can be asked for, what cannot and why, and what people should look at first. Pure: what is
- * known of the names is given.
- */
+/** The plan of a file: rows that can be requested, rows that can't with the reason, and findings. Pure. */
 
-/** What is known of a name beside its row. */
+/** Facts about a name beside its row. */
 export interface RowFacts {
   /** An order for the same task and name is open. */
   readonly openOrderId?: string | undefined;
-  /** An order for it is open that who asks may not see. */
+  /** An order for it is open that the requester may not see. */
   readonly hasHiddenOrder?: boolean;
-  /** A rule of the policy refuses it: the rule's name. */
+  /** The policy rule that refuses it. */
   readonly refusedBy?: string | undefined;
   readonly isWatched: boolean;
   readonly expiresAt?: Date | undefined;
   readonly deletedAt?: Date | undefined;
-  /** Somebody decided to let it go. */
+  /** A person decided to let it lapse. */
   readonly isLetGo: boolean;
-  /** Undefined where the list does not tell, or the task has no price. */
+  /** Undefined if not in the price list, or the task has no price. */
   readonly price?: Amount | undefined;
-  /** Whether anything lives on it; undefined where the task takes nothing away. */
+  /** Whether the name is in use; undefined if the task takes nothing away. */
   readonly isInUse?: 'yes' | 'no' | 'unknown' | undefined;
 }
 
-/** Why a row of a file cannot be asked for. */
+/** Why a row of a file can't be requested. */
 export type PlanIssue =
   | RowIssue
   | { readonly code: 'open_order'; readonly orderId: string }
@@ -46,26 +43,26 @@ export interface LeftOutRow {
 
 export interface BulkPlan {
   readonly task: BulkTask;
-  /** What is fine, in the sequence of the file. */
+  /** Valid rows, in file order. */
   readonly rows: readonly BulkRow[];
-  /** What is not, by line. */
+  /** Rows left out, by line. */
   readonly leftOut: readonly LeftOutRow[];
   readonly findings: readonly PlanFinding[];
 }
 
-/** Tasks for names that the team has already. */
+/** Tasks for names the team already has. */
 const FOR_OWN_NAMES: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
 const PRICED: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
 const SOON_MS = 30 * DAY_MS;
-/** A value that so small a share of the rows has may be a slip. */
+/** A value in fewer rows than this share may be a mistake. */
 const RARE_SHARE = 0.1;
 const FAR_FACTOR = 2;
 const FAR_YEARS = 2;
 const FAR_PRICE_FACTOR = 3;
-/** Names that stand with a finding. */
+/** Names listed with a finding. */
 const SHOWN_NAMES = 10;
 
-/** Checks the rows that were read against what is known. */
+/** Checks the parsed rows against the known facts. */
 export function planBulk(
   task: BulkTask,
   read: { readonly rows: readonly BulkRow[]; readonly bad: readonly BadRow[] },
@@ -99,7 +96,7 @@ function issuesOf(
   ]);
 }
 
-/** What people should look at before they ask, and before they approve. */
+/** Warnings to check before requesting and approving. */
 function findingsOf(
   task: BulkTask,
   rows: readonly BulkRow[],
@@ -132,7 +129,7 @@ function findingsOf(
   ];
 }
 
-/** Tells whether a period is far from those of the other rows, and hardly any other row has it. */
+/** Whether a period is far from those of the other rows, and rare. */
 function farPeriods(rows: readonly BulkRow[]): (input: unknown) => boolean {
   const periods = rows.flatMap(({ input }) => periodOf(input) ?? []);
   const usual = median(periods);
@@ -147,7 +144,7 @@ function farPeriods(rows: readonly BulkRow[]): (input: unknown) => boolean {
   };
 }
 
-/** Tells whether a price is far above the median of its currency. */
+/** Whether a price is far above the median of its currency. */
 function farPrices(prices: readonly Amount[]): (price: Amount) => boolean {
   const same = groupBy(prices, ({ currency }) => currency);
   const medians = new Map(
@@ -163,7 +160,7 @@ function median(values: readonly number[]): number | undefined {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
 }
 
-/** What an order of rows asks for as a whole: the periods by name, which its price goes by. */
+/** The input of the order as a whole: the periods by name, which decide its price. */
 export function bulkInput(rows: readonly { readonly name: string; readonly input?: unknown }[]): unknown {
   const periods = rows.flatMap(({ name, input }) => {
     const period = periodOf(input);

@@ -1,8 +1,5 @@
-/*
- * What a file of rows may ask for, and its columns.
- */
+/** The tasks a CSV file may request, and their columns. */
 
-/** The tasks that a file can ask for. */
 export const BULK_TASKS = ['renew', 'nameservers', 'delete', 'transfer', 'create'] as const;
 export type BulkTask = (typeof BULK_TASKS)[number];
 
@@ -10,7 +7,6 @@ const CONTACTS = ['ownerc', 'adminc', 'techc'] as const;
 const ALL_COLUMNS = ['name', 'period', 'auth', ...CONTACTS, 'nameservers'] as const;
 export type BulkColumn = (typeof ALL_COLUMNS)[number];
 
-/** The columns of each task; the first is the name. */
 export const BULK_COLUMNS: Readonly<Record<BulkTask, readonly BulkColumn[]>> = {
   renew: ['name', 'period'],
   nameservers: ['name', 'nameservers'],

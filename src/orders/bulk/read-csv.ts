@@ -13,17 +13,15 @@ import type { InputIssue } from '../input-issue.ts';
 import { taskNamed } from '../tasks.ts';
 import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './columns.ts';
 
-/*
- * A file of rows, each of which asks for one task for one name. What is wrong is told with its line, as a code.
- */
+/** Parses a file of rows, each one task for one name. Issues are codes with their line. */
 
-/** The most rows of one file. */
+/** Rows per file. */
 export const MAX_ROWS = 2_000;
 
-/** May be missing: a renewal without a period is for a year. */
+/** Optional: a renewal without a period is for one year. */
 const OPTIONAL_COLUMNS: ReadonlySet<BulkColumn> = new Set(['period']);
 
-/** What keeps a whole file from being read. */
+/** Why a whole file can't be read. */
 export type FileIssue =
   | UnreadableFile
   | CsvIssue
@@ -39,12 +37,12 @@ export type RowIssue =
   | InputIssue
   | { readonly code: 'too_many_cells' }
   | { readonly code: 'no_auth_code' | 'auth_code_too_long' | 'auth_code_unseen' }
-  /** The same as on an earlier line, which counts. */
+  /** The same as an earlier line, which counts. */
   | { readonly code: 'repeated'; readonly line: number }
-  /** The same name with something else on another line: neither counts. */
+  /** The same name with other values on another line: neither counts. */
   | { readonly code: 'contradicts'; readonly line: number };
 
-/** A row that can be carried out as far as the file alone tells. */
+/** A row that is valid as far as the file alone shows. */
 export interface BulkRow {
   readonly line: number;
   /** In ASCII. */
@@ -66,8 +64,8 @@ export type ReadFile =
   | { readonly ok: false; readonly issues: readonly FileIssue[] };
 
 /**
- * Reads a file of rows with a header. Comma, semicolon or tab may part the columns; blank, `|` or `;` the nameservers in
- * their cell.
+ * Parses rows with a header. Columns are separated by comma, semicolon or tab; nameservers in their cell by blank,
+ * `|` or `;`.
  */
 export async function readBulkFile(task: BulkTask, text: string): Promise<ReadFile> {
   const csv = await readCsv(text, { maxRows: MAX_ROWS, columnOf });
@@ -106,7 +104,7 @@ function issuesOfHeader(task: BulkTask, { line, cells }: CsvRecord, columns: rea
 type Cells = Readonly<Partial<{ [Column in BulkColumn]: string }>>;
 interface ReadRow {
   readonly row: BulkRow | BadRow;
-  /** What the row asks for, to tell rows apart. */
+  /** The row's values, for comparing rows. */
   readonly said: string;
 }
 
@@ -130,7 +128,6 @@ function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw 
   };
 }
 
-/** The input of a task as a person would type it for one name. */
 function inputOf(task: BulkTask, { name, period, ownerc, adminc, techc, nameservers }: Cells): unknown {
   const nameServers = (nameservers ?? '').split(/[\s|;,]+/).filter((server) => server !== '');
   switch (task) {
@@ -146,7 +143,7 @@ function inputOf(task: BulkTask, { name, period, ownerc, adminc, techc, nameserv
   }
 }
 
-/** As long as the form of a transfer takes. */
+/** The maximum length in a transfer's form. */
 const MAX_AUTH = 255;
 
 function readAuth(text: string): { readonly secret: Secret } | { readonly issue: RowIssue } {
@@ -157,7 +154,7 @@ function readAuth(text: string): { readonly secret: Secret } | { readonly issue:
     : { secret: new Secret(text) };
 }
 
-/** Of rows for one name that say the same the first counts; where they contradict each other, none. */
+/** Of equal rows for one name the first counts; of contradicting ones, none. */
 function withoutRepeated(read: readonly ReadRow[]): ReadFile {
   const good = read.filter(({ row }) => !('issues' in row));
   const byName = groupBy(good, ({ row }) => row.name);

@@ -5,7 +5,7 @@ import { bulkInput } from './bulk.ts';
 import type { Bulk, PlanFinding } from './stored-bulk.ts';
 import { WAVE_SIZE } from './waves.ts';
 
-/** What is asked for with a file of rows. */
+/** A request made from a file of rows. */
 export interface BulkRequest {
   readonly rows: readonly {
     /** In ASCII. */
@@ -19,7 +19,6 @@ export interface BulkRequest {
 
 type Checked = ReturnType<OrderTask['check']>;
 
-/** Checks each row as an order of its own would be. */
 export function checkRows(task: OrderTask, rows: BulkRequest['rows']): Checked {
   const issues: InputIssue[] = [];
   const names: string[] = [];
@@ -35,7 +34,7 @@ export function checkRows(task: OrderTask, rows: BulkRequest['rows']): Checked {
     : { ok: true, input: bulkInput(rows), names };
 }
 
-/** What a new order of rows keeps of its plan. */
+/** The part of the plan a new bulk order keeps. */
 export function newBulk({ findings, leftOut }: BulkRequest): Bulk {
   return { waveSize: WAVE_SIZE, judgedFrom: 1, findings: [...findings], leftOut };
 }

@@ -7,7 +7,7 @@ export const storedPauseReason = z.discriminatedUnion('code', [
 /** Why an order waits for a person to resume or stop it. */
 export type PauseReason = z.output<typeof storedPauseReason>;
 
-/** Something that people should look at before they approve many rows. */
+/** A warning to check before approving many rows. */
 export const finding = z.object({
   code: z.enum([
     'expires_soon',
@@ -20,21 +20,21 @@ export const finding = z.object({
     'unseen',
   ]),
   count: z.number(),
-  /** The first of the names. */
+  /** The first names. */
   names: z.array(z.string()),
 });
 
 export type PlanFinding = z.output<typeof finding>;
 
-/** What an order keeps that was made from a file of rows; the rows themselves are its items. */
+/** Bulk data of an order made from a file; the rows are its items. */
 export const storedBulk = z.object({
   waveSize: z.number(),
-  /** The rules look at items from this number on: what came before was looked at by a person. */
+  /** The stop rules judge items from this number on: a person has reviewed the earlier ones. */
   judgedFrom: z.number(),
-  /** Set while it waits for a person. */
+  /** Set while it is paused. */
   pause: storedPauseReason.exactOptional(),
   findings: z.array(finding),
-  /** Rows of the file that were left out because something is wrong with them. */
+  /** Rows of the file that were left out because of issues. */
   leftOut: z.number(),
 });
 

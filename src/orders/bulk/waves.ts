@@ -1,29 +1,26 @@
 import type { Order, OrderItem } from '../order.ts';
 import type { Bulk, PauseReason } from './stored-bulk.ts';
 
-/*
- * How an order of many rows goes out: in waves, one after the other, and when it stops for a person. Pure: both follow
- * from the order alone, so that a process that takes it over decides what its predecessor would have decided.
+/**
+ * Bulk orders are sent in waves, one after the other, with rules that pause them. Pure: both follow from the order
+ * alone, so another process decides the same.
  */
 
-/** Rows of one wave. */
+/** Rows per wave. */
 export const WAVE_SIZE = 20;
-/** So many names refused one after the other pause the order. */
+/** Consecutive refusals that pause an order. */
 const MAX_REFUSALS = 3;
-/** More than this share of a wave with an outcome that nobody knows pauses it. */
+/** A larger share of unknown outcomes in a wave pauses the order. */
 const MAX_UNKNOWN_SHARE = 0.1;
 
 type Waves = Order;
 
-/** The wave that a row belongs to, from 1. */
+/** The wave of a row, from 1. */
 export function waveOf(n: number, { waveSize }: { readonly waveSize: number }): number {
   return Math.ceil(n / waveSize);
 }
 
-/**
- * The items that may be sent next: of an ordinary order all that wait, of one in waves those of the first wave that has
- * not ended.
- */
+/** The items that may be sent next: all waiting ones, or, in waves, those of the first wave that hasn't ended. */
 export function nextItems({ items, bulk }: Waves): readonly OrderItem[] {
   const waiting = items.filter(({ state }) => state === 'WAITING');
   if (bulk === undefined) return waiting;
@@ -33,24 +30,24 @@ export function nextItems({ items, bulk }: Waves): readonly OrderItem[] {
   return waiting.filter(({ n }) => waveOf(n, bulk) === current);
 }
 
-/** Whether nothing more of an order is sent until a person lets it go on. */
+/** Whether nothing more is sent until a person resumes the order. */
 export function isPaused({ state, bulk }: Order): boolean {
   return state === 'APPROVED' && bulk?.pause !== undefined;
 }
 
-/** Why nothing more may be sent until a person has looked at it; undefined while all goes well. */
+/** Why a person must review the order before more is sent; undefined if none is needed. */
 export function reasonToPause({ items, bulk }: Waves): PauseReason | undefined {
   if (bulk === undefined) return undefined;
   const judged = items.filter(({ n }) => n >= bulk.judgedFrom);
   return refusalsInRow(judged) ?? unknownWave(judged, items.length, bulk);
 }
 
-/** Whether an item may be sent at this moment, as far as waves and their stop rules go. */
+/** Whether waves and stop rules allow an item to be sent now. */
 export function mayBeSentNext(order: Waves, item: OrderItem): boolean {
   return order.bulk === undefined || (nextItems(order).includes(item) && reasonToPause(order) === undefined);
 }
 
-/** Answers in the sequence in which they came. What has no answer stands in no row. */
+/** Answers in the order they came. An item without an answer breaks no streak. */
 function refusalsInRow(judged: readonly OrderItem[]): PauseReason | undefined {
   if (judged.filter(({ state }) => state === 'FAILED').length < MAX_REFUSALS) return undefined;
   const answered = judged
@@ -81,7 +78,7 @@ function unknownWave(judged: readonly OrderItem[], rows: number, bulk: Bulk): Pa
   return undefined;
 }
 
-/** What is kept of an order that goes on: the rules begin anew behind the last item that has ended. */
+/** Bulk data of a resumed order: the rules start again after the last ended item. */
 export function resumedBulk(items: readonly OrderItem[], { pause: _pause, ...bulk }: Bulk): Bulk {
   const last = items.findLast(({ state }) => state !== 'WAITING')?.n ?? 0;
   return { ...bulk, judgedFrom: last + 1 };

@@ -6,15 +6,15 @@ import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { LifePhase } from '../../zones/lifecycle.ts';
 
-/*
- * What is told besides Slack, as Standard Webhooks. A body is made of codes, names, ids and moments alone, and its sentence of
- * these: no reason that somebody wrote and no secret has a place in it.
+/**
+ * Notifications outside Slack, as Standard Webhooks. A body has only codes, names, ids and times, and a sentence made
+ * of these: never a typed reason or a secret.
  */
 
 const name = z.string();
 const values = z.array(z.string()).readonly().exactOptional();
 
-/** The phases of a name’s life in which it may get its last reminders. */
+/** Phases of a name's life with last reminders. */
 const REMINDER_CODES = [
   'registered',
   'auto_renew_grace',
@@ -25,7 +25,7 @@ const REMINDER_CODES = [
   'deleted',
 ] as const satisfies readonly LifePhase[];
 
-/** What is told of each type, without its sentence. */
+/** The data of each type, without its sentence. */
 const DATA = {
   'incident.opened': z.strictObject({
     name,
@@ -34,7 +34,7 @@ const DATA = {
     before: values,
     after: values,
   }),
-  /** Something else was noticed, or somebody has raised it. */
+  /** Another change was detected or reported. */
   'incident.changed': z.strictObject({
     name,
     incident_id: z.string(),
@@ -42,24 +42,24 @@ const DATA = {
     before: values,
     after: values,
   }),
-  /** It was the team’s doing, or all is as it was. */
+  /** The team did it, or everything is as before. */
   'incident.closed': z.strictObject({ name, incident_id: z.string(), code: z.enum(['ours', 'over']) }),
   'reminder.last': z.strictObject({ name, code: z.enum(REMINDER_CODES), expires: z.iso.date() }),
-  /** `names` is left out for an order that only some may see. */
+  /** `names` is omitted for an order that only some people may see. */
   'order.unknown': z.strictObject({
     order_id: z.string(),
     code: z.literal('unknown'),
     task: z.enum(ORDER_TASK_NAMES),
     names: values,
   }),
-  /** `order_id` is the order that waits for people instead, if there is one. */
+  /** `order_id` is the ordinary order made instead, if any. */
   'mandate.held': z.strictObject({
     name,
     order_id: z.string().exactOptional(),
     mandate: z.string(),
     code: heldCode,
   }),
-  /** `anchor` is what the verifier takes: the seal’s number and the SHA-256 of its canonical form. */
+  /** `anchor` is the verifier's input: the seal's number and the SHA-256 of its canonical form. */
   'seal.created': z.strictObject({
     code: z.literal('sealed'),
     anchor: z.string().regex(/^\d+:[0-9a-f]{64}$/),
@@ -71,7 +71,7 @@ const DATA = {
 
 export type WebhookType = keyof typeof DATA;
 
-/** Something that is told besides Slack. */
+/** An event sent as a webhook. */
 export type WebhookEvent = {
   readonly [Type in WebhookType]: {
     readonly type: Type;
@@ -150,9 +150,9 @@ const MANDATE_TEXTS: Readonly<Record<HeldCode, string>> = {
   mandate_ended: 'the mandate has ended',
 };
 
-/** `16 Dec 2026`: the day on which a name expires is the same for everybody. */
+/** `16 Dec 2026`, in UTC: a name's expiry day is the same for everyone. */
 const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'medium' });
-/** `Wed, 25 Nov 2026, 10:00 UTC`: nobody knows who reads it where. */
+/** `Wed, 25 Nov 2026, 10:00 UTC`: the reader's time zone is unknown. */
 const MOMENT = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
   weekday: 'short',
@@ -164,7 +164,6 @@ const MOMENT = new Intl.DateTimeFormat('en-GB', {
   timeZoneName: 'short',
 });
 
-/** What happened, in one sentence that begins with the name. */
 function textOf(event: WebhookEvent): string {
   switch (event.type) {
     case 'incident.opened':
@@ -194,7 +193,7 @@ function textOf(event: WebhookEvent): string {
   }
 }
 
-/** The names of a private order are not said. */
+/** A private order's names are left out. */
 function unknownText({ order_id: id, task, names }: z.output<(typeof DATA)['order.unknown']>): string {
   const settle = `outcome of order ${id} is unknown. An approver has to settle it.`;
   const [first, ...others] = names ?? [];
@@ -203,7 +202,7 @@ function unknownText({ order_id: id, task, names }: z.output<(typeof DATA)['orde
   return `${taskNamed(task).words.verb} ${first}${more}: the ${settle}`;
 }
 
-/** What keeps its sequence: webhooks of one subject go out one after the other. */
+/** Webhooks of one subject are sent in order, one after the other. */
 function subjectOf(event: WebhookEvent): string {
   if ('name' in event.data) return `name:${event.data.name}`;
   if ('order_id' in event.data) return `order:${event.data.order_id}`;
@@ -220,7 +219,7 @@ export interface Webhook {
   readonly body: string;
 }
 
-/** Makes a webhook of an event. @throws for data that a body has no place for */
+/** Builds the webhook of an event. @throws for unexpected data */
 export function webhookOf(event: WebhookEvent): Webhook {
   const { type, at, data } = event;
   const sent = webhookBody.parse({

@@ -16,17 +16,17 @@ export interface WebhookDelivery {
   readonly attempts: number;
 }
 
-/** How an attempt failed. */
+/** A failed attempt. */
 export interface WebhookFailure {
   /** `http_500`, `timeout`, … */
   readonly code: string;
-  /** Nobody tries before. */
+  /** Not retried before. */
   readonly until: Date;
-  /** When admins are told, unless the endpoint takes something before. */
+  /** When admins are notified, unless the endpoint accepts a webhook before. */
   readonly alertAt: Date;
 }
 
-/** How Slack stands: since when it is out of reach, and the code of the last failure. */
+/** A Slack outage: its start, and the code of the last failure. */
 export interface SlackOutage {
   readonly since: Date;
   readonly code: string;
@@ -57,8 +57,8 @@ export interface WebhookStore {
   release(id: string): Promise<void>;
   /** Queues a webhook that belongs to no other change. */
   queue(event: WebhookEvent): Promise<void>;
-  /** Queues the test of a month, once. */
+  /** Queues the monthly test, once. */
   testMonthly(now: Date): Promise<void>;
-  /** Notes how Slack stands. Where it has been out of reach since `before`, that is queued, once an outage. */
+  /** Records a Slack outage or its end. An outage since `before` is queued, once. */
   noteSlack(outage: SlackOutage | undefined, before: Date, now: Date): Promise<void>;
 }

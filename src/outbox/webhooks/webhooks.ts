@@ -7,29 +7,29 @@ import type { Log } from '../../lib/log.ts';
 import type { Secret } from '../../service/secret.ts';
 import type { SlackOutage, WebhookDelivery, WebhookStore } from './ports.ts';
 
-/*
- * Sends webhooks to the operator’s endpoints. Each webhook goes out until its endpoint answers 2xx, with the same id and body, for
- * three days. Of one subject one goes out after the other; another subject or endpoint waits for none of them.
+/**
+ * Sends webhooks to the operator's endpoints. Each is retried until its endpoint answers 2xx, with the same id and
+ * body, for three days. FIFO per subject and endpoint; others don't wait.
  */
 
 export interface WebhooksContext {
   readonly urls: readonly Secret[];
-  /** `whsec_…`; undefined where there are no endpoints. */
+  /** `whsec_…`; undefined without endpoints. */
   readonly secret: Secret | undefined;
   readonly store: WebhookStore;
   readonly now: () => Date;
   readonly log: Log;
-  /** Ends what is under way at shutdown. */
+  /** Aborts requests at shutdown. */
   readonly signal: AbortSignal;
-  /** The budget of one attempt. */
+  /** Timeout of one attempt. */
   readonly timeoutMs: number;
 }
 
 /** An address that gets webhooks. */
 export interface WebhookEndpoint {
-  /** Stands for its address, which may hold a secret. */
+  /** Replaces its address, which may contain a secret. */
   readonly id: string;
-  /** What people may see of its address. */
+  /** The part of its address that people may see. */
   readonly host: string;
   claimDue(limit: number): Promise<readonly string[]>;
   /** Sends a claimed delivery and those of its subject that follow, until an attempt fails. */
@@ -38,14 +38,14 @@ export interface WebhookEndpoint {
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** The budget of one attempt. */
+/** Timeout of one attempt. */
 export const WEBHOOK_TIMEOUT_MS = 10_000;
 /** Longer than an attempt may take. */
 const LEASE_MS = 3 * WEBHOOK_TIMEOUT_MS;
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = HOUR_MS;
 const KEPT_MS = 3 * DAY_MS;
-/** Admins are told of an endpoint that takes nothing for this long, and endpoints of a Slack that does not answer. */
+/** After this, admins are alerted to an endpoint that accepts nothing, and endpoints to a Slack outage. */
 const ALERT_AFTER_MS = HOUR_MS;
 
 export function createWebhooks(deps: WebhooksContext) {
@@ -57,20 +57,18 @@ export function createWebhooks(deps: WebhooksContext) {
       : urls.map((url) => createEndpoint(deps, new URL(url), new Signer(secret.reveal())));
   return {
     endpoints,
-    /** Queues what happens from now on. Runs before any work is taken, and then at least once an hour. */
+    /** Queues events from now on. Runs before any work, then at least hourly. */
     serve: (): Promise<void> =>
       store.serve(
         endpoints.map(({ id }) => id),
         now(),
         new Date(now().getTime() - KEPT_MS),
       ),
-    /** Queues a test for every endpoint. */
     test: (): Promise<void> => store.queue({ type: 'test', at: now(), data: { code: 'asked' } }),
-    /** Queues the test of the month. */
     async testMonthly(): Promise<void> {
       if (endpoints.length > 0) await store.testMonthly(now());
     },
-    /** Queues that Slack is unreachable, once an outage. */
+    /** Queues that Slack is unreachable, once per outage. */
     async noteSlack(outage: SlackOutage | undefined): Promise<void> {
       if (endpoints.length === 0) return;
       await store.noteSlack(outage, new Date(now().getTime() - ALERT_AFTER_MS), now());
@@ -123,7 +121,7 @@ async function deliver(context: EndpointContext, first: string): Promise<void> {
   }
 }
 
-/** @returns why the endpoint did not take it; undefined when it did */
+/** @returns why the endpoint refused it; undefined when accepted */
 async function attempt(
   { url, signer, signal, timeoutMs }: EndpointContext,
   webhook: WebhookDelivery,
@@ -150,7 +148,7 @@ async function attempt(
     body: webhook.body,
   } as const;
   try {
-    // Its status says all: a receiver that took the webhook may answer with any page.
+    // Only the status counts: a receiver that accepted the webhook may answer with any page.
     const limits = { timeoutMs, maxBytes: 'ignored', signal } as const;
     const answer = await exchangeOnFreshConnection(request, limits);
     if (answer.status >= 200 && answer.status < 300) return undefined;

@@ -7,16 +7,16 @@ import {
   WebAuthnError,
 } from '@simplewebauthn/browser';
 
-/* The script of the pages on which people sign: asks for the passkey, and sends what it signed. */
+/** The script of the signing pages: asks for the passkey, and sends the signature. */
 
-/** What the page was made with. */
+/** Data embedded in the page. */
 interface PageData {
   readonly action: 'get' | 'create';
   readonly options: PublicKeyCredentialRequestOptionsJSON & PublicKeyCredentialCreationOptionsJSON;
   readonly texts: Readonly<Record<'waiting' | 'stopped' | 'noWebAuthn' | 'away' | 'taken', string>>;
 }
 
-/** What the bot answers. */
+/** The bot's answer. */
 interface Said {
   readonly done: boolean;
   readonly title: string;
@@ -85,7 +85,7 @@ async function send(body: object): Promise<Said> {
   return response.json();
 }
 
-/** Puts what became of it in the place of the page. */
+/** Replaces the page with the result. */
 function show({ title, text }: Said): void {
   const heading = document.createElement('h1');
   heading.textContent = title;
@@ -97,7 +97,7 @@ function show({ title, text }: Said): void {
   heading.focus();
 }
 
-/** Moments in the reader's own zone. */
+/** Shows times in the reader's time zone. */
 function showMoments(): void {
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
   for (const element of document.querySelectorAll('time')) {
