@@ -6,7 +6,7 @@ import { newOrder } from '../orders/decide-request.ts';
 import type { Order } from '../orders/order.ts';
 import { checkRequest, newOrderId } from '../orders/request-context.ts';
 import { requestOrder } from '../orders/request-order.ts';
-import { saltSecrets } from '../orders/salted-secret.ts';
+import { NO_SECRETS } from '../orders/salted-secret.ts';
 import { decideActing, isDueFor, type SendPlan } from './acting.ts';
 import type { HeldCode } from './codes.ts';
 import { endOfName, type KnownName, knownName, renewalOf, reservationFor } from './facts.ts';
@@ -144,7 +144,7 @@ async function orderFor(deps: OrdersContext, planned: PlannedAct): Promise<HeldC
       price: known.cost,
       firstExpiry: name.expiresAt,
       budgets: { price: known.cost, over: [], reservation },
-      secrets: saltSecrets(request),
+      secrets: NO_SECRETS,
       servicePlaces: deps.servicePlaces,
     },
     { state: 'APPROVED', moments: { expiresAt: endOfName(name).renewableUntil } },

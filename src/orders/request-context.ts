@@ -12,7 +12,7 @@ import type { InputIssue } from './input-issue.ts';
 import type { Order, OrderTaskName } from './order.ts';
 import { type BudgetUse, checkBudgets } from './order-budget.ts';
 import type { OrderTask } from './order-task.ts';
-import { type SaltedSecrets, saltSecrets } from './salted-secret.ts';
+import { type SealedSecrets, sealSecrets } from './salted-secret.ts';
 import type { ServicePlaces } from './statement.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -69,7 +69,7 @@ export interface RequestContext {
   readonly firstExpiry: Date | undefined;
   /** Read only for an order that is sent at once. */
   readonly budgets: BudgetUse;
-  readonly secrets: SaltedSecrets;
+  readonly secrets: SealedSecrets;
   readonly servicePlaces: ServicePlaces;
 }
 
@@ -94,10 +94,11 @@ export async function loadRequest(
   const items = names.map((name, index) => ({ n: index + 1, name }));
   const budgeted = { items, resumed: undefined };
   const budgets = await checkBudgets(context, account, budgeted, isSentAtOnce ? price : undefined);
+  const id = newOrderId();
   return {
-    ...{ now: context.now(), id: newOrderId(), request, account, checked },
+    ...{ now: context.now(), id, request, account, checked },
     ...{ evaluated, price, firstExpiry, budgets },
-    secrets: saltSecrets(request),
+    secrets: sealSecrets(context.vault, { id, requesterId, items }, request),
     servicePlaces: context.servicePlaces,
   };
 }

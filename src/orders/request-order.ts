@@ -3,7 +3,6 @@ import { decideRequest } from './decide-request.ts';
 import { isOpen, type Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
 import { loadRequest, type OrderRequest, type RequestProblem } from './request-context.ts';
-import { sealSecrets } from './salted-secret.ts';
 
 export type RequestOutcome =
   | { readonly kind: 'accepted'; readonly order: Order }
@@ -21,8 +20,14 @@ export async function requestOrder(context: OrdersContext, request: OrderRequest
     const decision = decideRequest(loaded);
     if (decision.kind !== 'create') return decision;
     const { order, entry, reservation } = decision;
-    const sealed = sealSecrets(context.vault, order, loaded.secrets);
-    const conflict = await context.store.create({ order, log: [entry], ...sealed, reservation });
+    const { sealedInput, sealedItems } = loaded.secrets;
+    const conflict = await context.store.create({
+      order,
+      log: [entry],
+      sealedInput,
+      sealedItems,
+      reservation,
+    });
     if (conflict === undefined) {
       context.advance(order);
       return { kind: 'accepted', order };

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Sealed, Vault } from '../accounts/vault.ts';
 import { Secret } from '../service/secret.ts';
 import type { BulkRequest } from './bulk/request-bulk.ts';
-import type { Order, OrderItem } from './order.ts';
+import type { OrderItem } from './order.ts';
 
 /**
  * An order's secret is encrypted together with a salt, and the hash of both is in the order's statement: it proves
@@ -32,50 +32,48 @@ function hashOf(salted: Secret): string {
   return `sha256:${createHash('sha256').update(salted.reveal()).digest('hex')}`;
 }
 
-/** The secrets of a request: its own, and those of its rows. */
-export interface SaltedSecrets {
-  readonly own: SaltedSecret | undefined;
-  readonly rows: readonly (SaltedSecret | undefined)[];
+/** The secrets of a request, sealed for its order. Rows are keyed by item number. */
+export interface SealedSecrets {
+  readonly hash: string | undefined;
+  readonly sealedInput: Sealed | undefined;
+  readonly rowHashes: ReadonlyMap<number, string>;
+  readonly sealedItems: ReadonlyMap<number, Sealed>;
 }
 
-export function saltSecrets({
-  secret,
-  bulk,
-}: {
-  readonly secret: Secret | undefined;
-  readonly bulk?: BulkRequest;
-}): SaltedSecrets {
-  return {
-    own: secret && saltSecret(secret),
-    rows: bulk?.rows.map((row) => row.secret && saltSecret(row.secret)) ?? [],
-  };
-}
+export const NO_SECRETS: SealedSecrets = {
+  ...{ hash: undefined, sealedInput: undefined },
+  ...{ rowHashes: new Map(), sealedItems: new Map() },
+};
 
-/** Seals the secrets of a new order. Rows are keyed by item number. */
 export function sealSecrets(
   vault: Vault,
-  order: Order,
-  { own, rows }: SaltedSecrets,
-): { readonly sealedInput: Sealed | undefined; readonly sealedItems: ReadonlyMap<number, Sealed> } {
-  const items = order.items.flatMap((item, index) => {
-    const secret = rows[index];
-    if (secret === undefined) return [];
-    return [[item.n, vault.seal(secret.salted, itemInputOwner(order, item))] as const];
+  order: Sealable & { readonly items: readonly SealableItem[] },
+  { secret, bulk }: { readonly secret: Secret | undefined; readonly bulk?: BulkRequest },
+): SealedSecrets {
+  const own = secret && saltSecret(secret);
+  const rows = order.items.flatMap((item, index) => {
+    const typed = bulk?.rows[index]?.secret;
+    return typed === undefined ? [] : [{ item, ...saltSecret(typed) }];
   });
   return {
+    hash: own?.hash,
     sealedInput: own && vault.seal(own.salted, inputOwner(order)),
-    sealedItems: new Map(items),
+    rowHashes: new Map(rows.map(({ item, hash }) => [item.n, hash])),
+    sealedItems: new Map(
+      rows.map(({ item, salted }) => [item.n, vault.seal(salted, itemInputOwner(order, item))]),
+    ),
   };
 }
 
 /** Bound into every sealed value of an order. */
 type Sealable = { readonly id: string; readonly requesterId: string };
+type SealableItem = Pick<OrderItem, 'n' | 'name'>;
 
 export function inputOwner(order: Sealable): readonly string[] {
   return ['order-input', order.id, order.requesterId];
 }
 
-export function itemInputOwner(order: Sealable, item: OrderItem): readonly string[] {
+export function itemInputOwner(order: Sealable, item: SealableItem): readonly string[] {
   return ['order-item-input', order.id, String(item.n), item.name, order.requesterId];
 }
 

@@ -6,7 +6,7 @@ import {
   type OrderRequest,
   type RequestContext,
 } from '../../src/orders/request-context.ts';
-import { saltSecrets } from '../../src/orders/salted-secret.ts';
+import { NO_SECRETS, saltSecret } from '../../src/orders/salted-secret.ts';
 import { credentialInterfaces } from '../../src/service/interfaces.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { OVER } from '../approvals/decision-sample.ts';
@@ -55,7 +55,7 @@ function newRequest({ demand = NEEDED, request: changes, ...rest }: Given): Requ
     price: undefined,
     firstExpiry: undefined,
     budgets: { price: undefined, over: [], reservation: RESERVATION },
-    secrets: saltSecrets(request),
+    secrets: { ...NO_SECRETS, hash: request.secret && saltSecret(request.secret).hash },
     servicePlaces: PLACES,
     ...rest,
   };
