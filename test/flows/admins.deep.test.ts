@@ -21,7 +21,7 @@ test('an escalation reaches them, and the thread names who was reached', async (
   await t.alice.command(EXPIRY, '/domain watch waits.rest');
   const order = await ask(t.workspace, t.alice, '/domain renew waits.rest');
   const called = await t.workspace.waitFor(
-    () => order.replies().find((reply) => textOf(reply).includes('is still waiting for approval')),
+    () => order.replies().find((reply) => textOf(reply).includes('still waiting for approval')),
     { what: 'the call in the thread' },
   );
   expect(textOf(called)).toContain('I messaged <@U0ADA>');

@@ -156,7 +156,7 @@ describe('without an address of the XML interface', () => {
   test('the form offers what JSON has, and says what it takes to have more', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'reason']);
-    expect(textOf(view)).toMatch(/E-mail redirects.*need the XML interface.*SERVICE_XML_URL/);
+    expect(textOf(view)).toMatch(/Email redirects.*need the XML interface.*SERVICE_XML_URL/);
     await t.alice.close(view);
     expect(fieldsOf(await openForm(t.workspace, t.alice, '/domain user'))).not.toContain('user_mail_key');
     expect(fieldsOf(await openForm(t.workspace, t.alice, '/domain ssl-contact'))).not.toContain('interface');

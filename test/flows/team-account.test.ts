@@ -108,7 +108,7 @@ describe('before there is one', () => {
 describe('once an admin has linked it', () => {
   beforeAll(async () => {
     const said = await told(t.ada, async () => closed(await linkTeam(t.ada)));
-    expect(said).toContain('Stored as the *team’s account*');
+    expect(said).toContain('Saved as the *team’s account*');
   });
 
   test('whoami says so to everybody, with who linked it, and whose orders go out with it', async () => {
@@ -116,7 +116,7 @@ describe('once an admin has linked it', () => {
     expect(carols).toContain('You have no linked account');
     expect(carols).toContain(`*The team’s account*: \`application ${APPLICATION.uuid}\``);
     expect(carols).toContain('linked by <@U0ADA>');
-    expect(carols).toContain('Yours go out with it');
+    expect(carols).toContain('You use it, because you have no account');
     expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toContain('You use your own account.');
     expect(await answerTo(t.workspace, t.ada, '/domain whoami'), 'it is not Ada’s own').toContain(
       'You have no linked account',
@@ -126,7 +126,7 @@ describe('once an admin has linked it', () => {
   test('who has none asks, the card says whose account it is, and it goes out once approved', async () => {
     const order = await ask(t.workspace, t.carol, '/domain renew cafe.rest 2');
     expect(order.state).toBe('PENDING');
-    expect(textOf(order.card)).toContain('With *the team’s account*');
+    expect(textOf(order.card)).toContain('Uses *the team’s account*');
     expect(requestsOf(t.service, order)).toEqual([]);
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
@@ -162,7 +162,7 @@ describe('once an admin has linked it', () => {
   test('policy test knows that who asks has no account of their own', async () => {
     const said = await answerTo(t.workspace, t.carol, '/domain policy test nameservers soup.rest');
     expect(said).toContain('needs *one of <@U0BOB>');
-    expect(said).toContain('would go out with the team’s account');
+    expect(said).toContain('would use the team’s account');
     expect(said).not.toContain('needs *no approval*');
     expect(await answerTo(t.workspace, t.alice, '/domain policy test nameservers soup.rest')).toContain(
       'needs *no approval*',
@@ -185,7 +185,7 @@ describe('once an admin has linked it', () => {
   test('a search is no order, so it does not go out with it', async () => {
     const before = t.service.requests.length;
     expect(await answerTo(t.workspace, t.carol, '/domain prereg cafe')).toContain(
-      'The team’s account is for orders alone',
+      'The team’s account is only for approved orders',
     );
     expect(t.service.requests).toHaveLength(before);
   });
@@ -211,7 +211,7 @@ describe('once an admin has linked it', () => {
     await t.workspace.changePerson('U0ADA', { is_admin: true });
     const order = await ask(t.workspace, t.carol, '/domain renew bakery.rest');
     await t.workspace.changePerson('U0BOB', { is_admin: true });
-    expect(await told(t.bob, async () => closed(await linkTeam(t.bob)))).toContain('Stored as');
+    expect(await told(t.bob, async () => closed(await linkTeam(t.bob)))).toContain('Saved as');
     await t.workspace.changePerson('U0BOB', { deleted: true });
     await t.workspace.waitFor(
       () =>

@@ -47,7 +47,7 @@ export const expiring = {
   commands: [
     {
       usage: 'expiring [DAYS]',
-      summary: 'What expires within 90 days, or the days you give',
+      summary: 'Names that expire within 90 days, or the days you give',
       example: '/domain expiring 30',
       run: runExpiring,
     },

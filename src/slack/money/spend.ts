@@ -114,7 +114,7 @@ export const spend = {
   commands: [
     {
       usage: 'spend [YEAR or MONTH]',
-      summary: 'What was spent and what’s ahead, by the price list',
+      summary: 'Spending and upcoming renewals, by the price list',
       example: '/domain spend 2026-11',
       run: runSpend,
     },

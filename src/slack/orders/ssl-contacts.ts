@@ -36,7 +36,7 @@ function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
     state: typedField('State'),
     phone: typedField('Phone', { placeholder: '+49-30-5550100' }),
     fax: typedField('Fax'),
-    email: typedField('E-mail', { kind: 'email' }),
+    email: typedField('Email', { kind: 'email' }),
   });
 }
 

@@ -98,7 +98,7 @@ export function orderReply(
       return reply(
         order,
         ':bell:',
-        `is still waiting for approval. ${approverList(approvers)}: it’s on my Home tab too.`,
+        `still waiting for approval. ${approverList(approvers)}: it’s on my Home tab too.`,
       );
     case 'stopped':
       return stoppedReply(order, event);
@@ -226,7 +226,7 @@ function escalatedReply(
   return reply(
     order,
     ':mega:',
-    `is still waiting for approval.${should} ${told}Requested by ${mention(order.requesterId)}.${can}`,
+    `still waiting for approval.${should} ${told}Requested by ${mention(order.requesterId)}.${can}`,
   );
 }
 

@@ -16,7 +16,7 @@ const numberField = (label: string, more: Partial<FieldLook> = {}) =>
 const USER = {
   user: typedField('User name', { isNeeded: true }),
   context: numberField('Context', { isNeeded: true }),
-  defaultEmail: typedField('E-mail', { kind: 'email', isNeeded: true }),
+  defaultEmail: typedField('Email', { kind: 'email', isNeeded: true }),
   password: typedField('Password', {
     kind: 'secret',
     hint: 'Empty: the service generates one, shown to you once.',

@@ -135,7 +135,7 @@ export const policy = {
   commands: [
     {
       usage: 'policy [test LINE or replay DAYS]',
-      summary: 'Who approves what, and which rule decides; admins can change rules',
+      summary: 'The rules for approvals, with a test and a replay; admins can change them',
       example: '/domain policy test renew cafe.rest 2',
       run: runPolicy,
     },
