@@ -215,7 +215,7 @@ describe('once an admin has linked it', () => {
     await t.workspace.changePerson('U0BOB', { deleted: true });
     await t.workspace.waitFor(
       () =>
-        t.workspace.messages('D0ADA').find((message) => textOf(message).includes('has left the workspace')),
+        t.workspace.messages('D0ADA').find((message) => textOf(message).includes('left the workspace')),
       { what: 'the message to the admins' },
     );
     await t.workspace.changePerson('U0BOB', { deleted: false, is_admin: false });
