@@ -240,7 +240,7 @@ function inputIssueOf(issue: z.core.$ZodIssue): InputIssue {
   return { field, code: plainIssueCode.safeParse(issue.message).data ?? UNREADABLE };
 }
 
-/** Joins a task's own declaration with the behaviour that all tasks share. */
+/** Joins a task's own declaration with the behavior of all tasks. */
 export function defineOrderTask<const Name extends string, Input, Wire, Output>(
   definition: Definition<Name, Input, Wire, Output>,
 ): OrderTask<Name> {

@@ -15,11 +15,11 @@ const SLACK_LINK = /^<(?:mailto:)?([^<>|]*)(?:\|([^<>|]*))?>$/i;
 const PATH = /^(?:\/(?:[!"$&-;=@-[\]-~]|(?![\0-\x7f])[\p{L}\p{M}\p{N}\p{S}\p{P}])*)?$/u;
 /** Characters that look like a slash, a question mark, a number sign or a percent sign. */
 const LOOKALIKE = /[\u2044\u2215\u29f8\uff0f\uff1f\uff03\uff05\ufe56\ufe5f\ufe6a\ufe68\uff3c\u29f5\u2216]/u;
-/** The part of an e-mail address before the @: atoms between dots (RFC 5322), without `%`, `?` and `#`. */
+/** The part of an email address before the @: atoms between dots (RFC 5322), without `%`, `?` and `#`. */
 const LOCAL_PART = /^[\w!$&'*+=^`{|}~-]+(?:\.[\w!$&'*+=^`{|}~-]+)*$/;
 
 /**
- * A redirect's source as sent: a host in ASCII, with its path if any, or an e-mail address.
+ * A redirect's source as sent: a host in ASCII, with its path if any, or an email address.
  * @returns undefined without a readable host
  */
 export function readRedirectSource(text: string): string | undefined {

@@ -319,7 +319,7 @@ const nameservers = defineOrderTask({
   wire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
 });
 
-/** The issues of a redirect's target. An e-mail redirect needs an e-mail address. */
+/** The issues of a redirect's target. An email redirect needs an email address. */
 function targetIssues(
   field: 'target' | 'backup',
   target: string | undefined,

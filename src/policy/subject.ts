@@ -16,7 +16,7 @@ export interface Subject {
 
 /**
  * Says what a name touches.
- * @param name as a form has read it: a host, a host with a path, or an e-mail address
+ * @param name as a form has read it: a host, a host with a path, or an email address
  */
 export function subjectOf(name: string, kind: NameKind): Subject {
   if (kind === 'id') return { name, hosts: [] };
