@@ -73,7 +73,7 @@ async function main([name, ...rest]: readonly string[]): Promise<number> {
   }
 }
 
-/** What an operator is told. Only what nobody has thought of comes with its stack. */
+/** Messages for the operator. Only what nobody has thought of comes with its stack. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const known = FOR_OPERATORS.some((type) => error instanceof type) || 'syscall' in error;

@@ -89,7 +89,7 @@ function withSession(
 
 export type LinkFailure = Exclude<LinkOutcome, { readonly kind: 'linked' }>;
 
-/** What a failed check means for the credential. */
+/** The credential's state after a failed check. */
 export function linkFailure(error: ServiceError): LinkFailure {
   const said = statementOf(error);
   switch (error.kind) {

@@ -177,7 +177,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       parallel: PARALLEL[name],
       periodMs,
       claim: async (limit) =>
-        // What Slack doesn't accept now stays due.
+        // Messages that Slack refuses now stay due.
         isBackground && !deps.mayRefresh()
           ? []
           : (await deps.notifications.claimDue(now(), notificationLeaseMs, limit, isBackground)).map(

@@ -18,11 +18,10 @@ import type { Statement } from '../orders/statement-shape.ts';
 import { type WaitingDecision, waitingDecision } from './approvers.ts';
 
 /**
- * What an approver must know about an order, read once for the card and its copies, Details, Home, and the signing
- * page.
+ * Facts for approvers, read once for the card and its copies, Details, Home, and the signing page.
  */
 
-/** What a requester must know to confirm a draft. */
+/** Facts for confirming a draft. */
 export interface DraftBriefing {
   readonly now: Date;
   /** Undefined if the rows give no request. */

@@ -33,7 +33,7 @@ import type { SignatureDifference } from './signing/difference.ts';
 import { activeKeys, type KeyLog, type KeyRing, keyRingOf } from './signing/key-ring.ts';
 
 /**
- * Whose signed approvals of an order count, and whether it may be sent with them. Rows aren't trusted: all of it is
+ * Counts an order's signed approvals, and decides whether they allow sending. Rows aren't trusted: all of it is
  * computed from `SIGNING_ROOTS` and signatures each time.
  */
 
@@ -48,7 +48,7 @@ export interface OrderSigningDeps {
   readonly now: () => Date;
 }
 
-/** What an approval is bound to besides the statement. For a paused order: the state that resuming it creates. */
+/** An approval is bound to these besides the statement. For a paused order: the state that resuming it creates. */
 function boundOf(order: Order): BoundTo {
   const { id, requesterId, earlierRequesters, account, retryOf, demand, bulk, items } = order;
   const waves = bulk !== undefined && isPaused(order) ? resumedBulk(items, bulk) : bulk;
@@ -62,7 +62,7 @@ function boundOf(order: Order): BoundTo {
   };
 }
 
-/** What an approval of an order must sign. */
+/** The content of an approval's signature. */
 export function signedSubjectOf(order: Order, policyVersion: number): SignedSubject {
   return { statement: order.statementHash, policy: policyVersion, bound: boundOf(order) };
 }
@@ -211,7 +211,7 @@ async function verifySignatures(
   return { kind: 'not_signed', differs: differs.length > 0 ? differs : ['count'] };
 }
 
-/** What Slack says of the owners of keys. */
+/** Membership of key owners, from Slack. */
 async function ownersOf(directory: Directory, log: KeyLog) {
   const owners = distinct(activeKeys(log).map(({ owner }) => owner));
   const known = await Promise.all(owners.map(async (id) => [id, await directory.membership(id)] as const));

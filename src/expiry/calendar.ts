@@ -16,7 +16,7 @@ export interface CalendarFormat {
   readonly now: Date;
   /** IANA name; its calendar tells the day of an expiry. */
   readonly timeZone: string;
-  /** What an event says; injected, because sentences belong to the views. */
+  /** An event's text; injected, because sentences belong to the views. */
   readonly formatEvent: (name: CalendarName) => CalendarText;
 }
 

@@ -1,7 +1,7 @@
 import type { LifePhase } from '../zones/lifecycle.ts';
 import { type Day, daysBetween, shiftDay } from './days.ts';
 
-/** What can still be done about a name, and until when. Lists show this date and sort by it. */
+/** The remaining options for a name, with deadlines. Lists show this date and sort by it. */
 export interface Deadline {
   /** `check`: its grace is over and no deletion is known, so whether it renewed itself has to be looked up. */
   readonly action: 'renew' | 'restore' | 'check' | 'none';
@@ -41,7 +41,7 @@ export function isRenewable(phase: LifePhase): boolean {
 }
 
 /**
- * What can be asked for to keep a name. One that counts as deleted out of caution has most likely renewed itself: it
+ * Tasks that keep a name. One that counts as deleted out of caution has most likely renewed itself: it
  * can be renewed, and restoring it is a precaution.
  */
 export function waysToKeep({
@@ -73,7 +73,7 @@ export function isSavable({ phase }: Deadline): boolean {
   return ACTIONS[phase] !== 'none';
 }
 
-/** Compares two deadlines. What is lost first comes first; names that cannot be saved come last. */
+/** Compares two deadlines. Names lost soonest come first; names that can't be recovered come last. */
 export function byDeadline(a: Deadline | undefined, b: Deadline | undefined): number {
   return urgency(a) - urgency(b);
 }

@@ -19,15 +19,14 @@ import {
 import { lastScheduled } from './schedule.ts';
 
 /*
- * What a digest tells. Reminders are claimed for it in batches, each with the place where it is told, and divided among messages
- * before these are posted. So whichever process goes on with a digest tells what is left, and nothing twice.
+ * What a digest tells. Reminders are claimed in batches, each with its destination, and assigned to messages before posting. So whichever process goes on with a digest tells what is left, and nothing twice.
  */
 
 type Due = DueReminder<WatchedReminder>;
 type DuePlanned = DueReminder<PlannedReminder>;
 
 const NAMES_PER_MESSAGE = 20;
-/** Names that are read and claimed at once. What is due beyond them follows afterwards. */
+/** Names that are read and claimed at once. More follow afterwards. */
 const MAX_NAMES = 1_000;
 /** Disputed renewals in one message. */
 const MAX_DISPUTED = 20;
@@ -48,7 +47,7 @@ export async function openDigest({
   await reminders.open(scheduledFor.toISOString(), now());
 }
 
-/** What a digest has to tell next. */
+/** A digest's next message. */
 export interface DigestBatch {
   readonly planned: readonly PlannedReminder[];
   /** Even more names follow. */
@@ -61,7 +60,7 @@ export interface DigestBatch {
 const LATE_MS = 10 * MINUTE_MS;
 
 /**
- * What a digest has claimed and not told yet; where that is nothing, it claims more. Names that become due after a claim are
+ * Claimed but unsent reminders; without any, it claims more. Names that become due after a claim are
  * collected, so that they follow in one batch.
  * @returns a moment to look again; undefined when nothing is left
  */
@@ -99,7 +98,7 @@ export async function nextBatch(
       moreNames: more,
       moreDisputed: disputed.length === MAX_DISPUTED,
     };
-  // What is left was claimed for names that were let go or taken off the list since.
+  // The rest was claimed for names that lapse or were unwatched since.
   await reminders.free(digestId);
   return undefined;
 }
@@ -136,7 +135,7 @@ export interface DigestMessage {
   readonly reminders: readonly PlannedReminder[];
 }
 
-/** Divides what is told in one place among messages: those that were begun come first. */
+/** Assigns one destination's reminders to messages, started ones first. */
 export function messagesOf(
   { due, disputed }: Tellable,
   partOf: (purpose: string) => number,
@@ -167,13 +166,13 @@ function claimOf(due: Due, commonChannel: string | undefined): ReminderClaim {
     expiry,
     threshold,
     destination,
-    // Anybody may set a name's channel or owner, so neither hides a name that is about to be lost.
+    // Anyone may set a name's channel or owner, so neither hides a name that is about to be lost.
     isCopied: destination !== COMMON && isLast,
     lastIn: isLast ? phase : undefined,
   };
 }
 
-/** What is due and not claimed, most urgent first, limited to what is claimed at once, so that memory stays flat. */
+/** Due and unclaimed, most urgent first, limited to one batch to bound memory. */
 export async function collectDue(
   reminders: ReminderStore,
   options: ReminderSchedule,

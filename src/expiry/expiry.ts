@@ -100,7 +100,7 @@ async function timeZone({ settings }: ExpiryContext): Promise<string> {
   return (await settings()).reminderTimezone;
 }
 
-/** What fails is logged: the name is due to be looked at. @param timeoutMs undefined: until the bot stops */
+/** Failures are logged: the name stays due. @param timeoutMs undefined: until the bot stops */
 async function look(context: ExpiryContext, name: string, timeoutMs?: number): Promise<void> {
   const { signal, log } = context;
   const until = timeoutMs === undefined ? signal : timeLimit(signal, timeoutMs);
@@ -164,8 +164,7 @@ async function listPage(
 }
 
 /**
- * The names that a digest posted in one place, without those that cannot be renewed any more or that somebody
- * decided about.
+ * A digest's names at one destination, without those that are lost or decided.
  */
 async function renewable(
   context: ExpiryContext,
@@ -220,7 +219,7 @@ async function expiringNext(context: ExpiryContext, limit: number): Promise<read
     .slice(0, limit);
 }
 
-/** The names that expire next, however many before them are let go. */
+/** The next names to expire, without lapsing ones. */
 async function undecidedNext(
   { watchList, now: clock }: ExpiryContext,
   limit: number,

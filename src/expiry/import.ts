@@ -23,7 +23,7 @@ export interface RejectedLine {
   readonly issue: LineIssue;
 }
 
-/** What is wrong with a name that is to be watched. */
+/** Issues of a name to watch. */
 export interface NameIssue {
   readonly code: 'invalid_name';
   readonly issue: ZoneIssue;

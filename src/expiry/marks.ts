@@ -18,8 +18,7 @@ export interface Mark {
 }
 
 /**
- * Takes the place of a threshold where people are told that the registry does not show a renewal: this number, plus the
- * weeks since the renewal. It is above all thresholds, so that it silences none.
+ * Replaces a threshold for renewals that the registry doesn't show: this number plus the weeks since the renewal. It is above all thresholds, so that it silences none.
  */
 export const DISPUTED_CODE = 100_000;
 

@@ -18,7 +18,7 @@ import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
  * DueReminder.expiry}, {@link DueReminder.threshold}).
  */
 
-/** What reminders need of a name on the watch list. */
+/** A watched name, for reminders. */
 export interface WatchedName {
   /** In ASCII. */
   readonly name: string;
@@ -81,7 +81,7 @@ const URGENCY: Readonly<Record<LifePhase, number>> = {
 
 /**
  * The reminders that are due, most urgent first. A name gets at most one: the tightest threshold that it has passed,
- * unless that one or a tighter one was reminded for this expiry. Names that are let go or snoozed have none. A snooze
+ * unless that one or a tighter one was reminded for this expiry. Lapsing and snoozed names have none. A snooze
  * ends on the last safe day at the latest, and does not cover the beginning of a phase after the expiry.
  * @param watched names of the list; those that cannot be due may be left out (see `candidateRanges`)
  */

@@ -22,7 +22,7 @@ export interface WatchedDomain extends NameDates {
   /** Slack user id. */
   readonly addedBy: string;
   readonly addedAt: Date;
-  /** Who last registered, transferred or renewed it through the bot. */
+  /** The last person who registered, transferred or renewed it through the bot. */
   readonly registeredBy: string | undefined;
   /** Next lookup at its registry. */
   readonly nextRegistryAt: Date;

@@ -32,7 +32,7 @@ export function isAskedFor(code: HeldCode): boolean {
   return code !== 'policy_refuses' && code !== 'earlier_unknown' && !NEEDS_NOBODY.has(code);
 }
 
-/** What a mandate's other orders use of its ceilings: sent, waiting to be sent, or of unknown outcome. */
+/** A mandate's amounts in use by other orders: sent, unsent, or with an unknown outcome. */
 export interface Taken {
   /** By the day (UTC, YYYY-MM-DD) of sending. */
   readonly byDay: readonly { readonly day: string; readonly minor: bigint }[];
@@ -40,7 +40,7 @@ export interface Taken {
   readonly countOn: (day: string) => number;
 }
 
-/** What a mandate has used of its total in a budget period. */
+/** The used part of a mandate's total in a period. */
 function takenIn(span: BudgetSpan, day: string, byDay: Taken['byDay']): bigint {
   const period = periodOf(span, day);
   return byDay.reduce((sum, each) => (periodOf(span, each.day) === period ? sum + each.minor : sum), 0n);

@@ -124,7 +124,7 @@ async function standInsOf(deps: OrdersContext, mandate: Order): Promise<Readonly
 }
 
 /**
- * What a name's renewal reserves of the budgets and ceilings on a day; undefined when a budget is exceeded.
+ * Amounts a name's renewal reserves on a day; undefined when a budget is exceeded.
  * @param orderId its order, if there is one, whose reservation is replaced
  */
 export async function reservationFor(

@@ -123,7 +123,7 @@ async function mandatesCovering(
   );
 }
 
-/** What a mandate would cover with today's names and prices. */
+/** A mandate's coverage with today's names and prices. */
 export interface MandatePreview {
   readonly names: readonly string[];
   /** One year of all its names, at the prices of a year ago and of today. */
@@ -135,7 +135,7 @@ export interface MandatePreview {
   readonly others: readonly string[];
 }
 
-/** What a pending mandate would cover, and what it wouldn't act on. */
+/** A pending mandate's coverage, with the names it wouldn't act on. */
 export async function previewOf(
   deps: OrdersContext,
   order: Order,
@@ -218,7 +218,7 @@ export async function mandatesOfPerson(
   );
 }
 
-/** What happens to names if no one acts. */
+/** The outcome for names if no one acts. */
 export interface Outlook {
   /** When mandates will renew names, assuming nothing changes: before they expire, and with nothing in the way. */
   readonly renewals: ReadonlyMap<string, Date>;
@@ -226,7 +226,7 @@ export interface Outlook {
   readonly uncovered: readonly string[];
 }
 
-/** What happens to some names if no one acts. */
+/** The outcome for some names if no one acts. */
 export async function outlookOf(
   deps: OrdersContext,
   watched: readonly (EndingName & { readonly owner?: string | undefined })[],

@@ -18,7 +18,7 @@ export interface MandateName {
   readonly deletedAt: Date | undefined;
 }
 
-/** What a mandate did, or didn't do, for one expiry of a name. */
+/** A mandate's action, or inaction, for one expiry of a name. */
 export interface MandateAct {
   readonly id: string;
   /** In ASCII. */
@@ -68,7 +68,7 @@ export interface MandateStore {
   findMany(names: readonly string[]): Promise<readonly MandateName[]>;
   /** Watched names that match some patterns and aren't let lapse, sorted. */
   namesFitting(patterns: readonly string[]): Promise<readonly string[]>;
-  /** What a mandate's orders use of its ceilings. @param without an order to leave out */
+  /** Amounts in use by a mandate's orders. @param without an order to leave out */
   takenBy(mandateId: string, without?: string): Promise<Taken>;
   latestAccount(name: string): Promise<string | undefined>;
   /**

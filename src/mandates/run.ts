@@ -16,7 +16,7 @@ import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
 
 /**
- * What mandates do by themselves: make an order for each name that is due, or an ordinary order. Safe to repeat, also
+ * Creates an order for each due name, by mandate or as an ordinary order. Safe to repeat, also
  * on several replicas: one act is saved per expiry of a name.
  */
 

@@ -26,13 +26,13 @@ export interface ReservedItem {
   readonly tags: readonly string[];
 }
 
-/** What an order reserves from its last approval on. */
+/** Reserved from an order's last approval on. */
 export interface Reservation {
   readonly teamId: string;
   /** YYYY-MM-DD in UTC. Decides in which month and year the order counts. */
   readonly day: string;
   readonly items: readonly ReservedItem[];
-  /** What an admin agreed to exceed; nothing beyond it is reserved. */
+  /** The excess an admin approved; nothing beyond it is reserved. */
   readonly agreedExcess: readonly Shortfall[];
   /** A budget covers some of it, so budgets are compared again under a lock. */
   readonly isLimited: boolean;

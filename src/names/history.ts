@@ -15,7 +15,7 @@ import {
 } from './facts.ts';
 
 /**
- * What many lookups know about a name. Registries and resolvers return stale data at times, so a value counts after
+ * A name's state from many lookups. Registries and resolvers return stale data at times, so a value counts after
  * two lookups in a row.
  */
 

@@ -14,8 +14,7 @@ import {
 import type { NameserverCheck } from './nameserver-check.ts';
 
 /**
- * Impact of a task on a name: facts in, codes with values out, worst first. What couldn't be seen is its own item and
- * never counts as safe. Pure.
+ * Impact of a task on a name: facts in, codes with values out, worst first. A failed lookup is its own item and never counts as safe. Pure.
  */
 
 /** By effect on the name. */
@@ -193,7 +192,7 @@ export function compareImpacts(before: Impact, after: Impact): ImpactDifference 
   };
 }
 
-/** What approvers must know, as comparable keys. A failed lookup is a finding too. */
+/** Findings for approvers, as comparable keys. A failed lookup is a finding too. */
 export function findingsOf({ items }: Impact): string[] {
   return [...new Set(items.filter(({ severity }) => severity !== 'note').flatMap(findingsOfItem))];
 }
@@ -261,7 +260,7 @@ function byWorst(a: ImpactItem, b: ImpactItem): number {
   return CODES.indexOf(a.code) - CODES.indexOf(b.code);
 }
 
-/** What happens to whatever uses the name. */
+/** The effect on the name's uses. */
 function severityOfLife({ task, checks }: ImpactInput): Severity {
   if (task === 'delete' || task === 'lapse') return 'stops';
   return task === 'nameservers' && areReady(checks) === 'no' ? 'stops' : 'at_stake';

@@ -229,7 +229,7 @@ function isReversal(change: NameChange, of: IncidentChange): boolean {
   return change.kind === of.kind && isSameValue(of.fact, change.after, of.before);
 }
 
-/** What can't be seen isn't back. */
+/** An unseen fact isn't back. */
 function isBack(
   { kind, fact, before, after, firstSeenAfter }: IncidentChange,
   history: NameHistory,

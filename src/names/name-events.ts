@@ -21,7 +21,7 @@ export const nameEvents = [
       reason: z.string().optional(),
       confirmedBy,
       askedBy: z.string().optional(),
-      /** Where it is told. */
+      /** The destination of its notification. */
       origin: messagePlace.optional(),
     },
   ),

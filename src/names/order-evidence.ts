@@ -39,7 +39,7 @@ const TRANSFER_MS = 21 * DAY_MS;
 
 const NOTHING: Evidence = { kind: 'nothing' };
 
-/** What a look at the registry tells of a request whose answer was lost. */
+/** Evidence from a registry lookup about a lost answer. */
 export function evidenceOf(lost: LostAnswer, { result }: RegistryLook): Evidence {
   if (result.kind === 'unread') return NOTHING;
   const { server } = result;
@@ -159,7 +159,7 @@ function isOf(registrar: FactValue | undefined, { registrar: now }: Registration
   return mayBeSameRegistrar(was, now);
 }
 
-/** What a record shows: that it was done, or a hint for people. */
+/** Proof, or a hint for people. */
 type Finding = { readonly done: RecordProof } | { readonly hint: RecordHint } | undefined;
 
 function findingOf(record: Registration, lost: LostAnswer): Finding {

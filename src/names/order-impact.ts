@@ -61,7 +61,7 @@ export function createImpacts(context: NamesContext) {
     former: (order: Order) => former(context, order),
     delegation: (order: Order, item: OrderItem) => delegation(context, order, item),
     /**
-     * What two seconds show, for the requester. The first result is stored as the impact at the request. Undefined
+     * Lookup results within two seconds, for the requester. The first result is stored as the impact at the request. Undefined
      * for tasks without risk.
      */
     atAsking: (order: Order) => atAsking(context, order),
@@ -255,7 +255,7 @@ async function atApproval(context: NamesContext, order: Order, pressedAt: Date):
   return isSeenWhole(impact) ? 'known' : 'unknown';
 }
 
-/** A finding nobody was told. The card alone doesn't count: it may have appeared just before the click. */
+/** A finding without a notification. The card alone doesn't count: it may have appeared just before the click. */
 function hasNews(kept: OrderImpact | undefined, impact: Impact): boolean {
   // Nothing to compare before the first lookup.
   if (kept === undefined) return !isSeenWhole(impact);

@@ -4,7 +4,7 @@ import type { NameHistory } from './history.ts';
 import { dsText } from './observe.ts';
 
 /**
- * What a parent zone's servers say about a guarded name's delegation. Servers lag, fail or may be poisoned, so the
+ * A guarded name's delegation, from its parent zone's servers. Servers lag, fail or may be poisoned, so the
  * majority counts. Pure.
  */
 

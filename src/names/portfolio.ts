@@ -120,7 +120,7 @@ export type ReminderDecision =
   | ({ readonly kind: 'lapse_confirmed'; readonly reason: string; readonly askedBy: string } & Told);
 
 interface Told {
-  /** Where it is told. */
+  /** The destination of its notification. */
   readonly origin?: MessagePlace | undefined;
 }
 

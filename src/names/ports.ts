@@ -134,7 +134,7 @@ export interface ImpactStore {
   saveImpact(orderId: string, impact: Impact, look: 'asking' | 'card'): Promise<void>;
   /** An impact that refused an approval; its findings are added to earlier ones. */
   saveWarning(orderId: string, impact: Impact): Promise<void>;
-  /** Keeps that somebody has been told what a press was refused for. */
+  /** Records that the person was notified of the refusal. */
   warningTold(orderId: string, at: Date): Promise<void>;
   /** Nameservers before an order changes them. The first ones stay. */
   saveNameServers(orderId: string, nameServers: readonly string[]): Promise<void>;

@@ -71,7 +71,7 @@ export function createProtectedChanges(context: ProtectionContext) {
     /** @returns `changed`: read again */
     changeReminders: (changes: readonly ReminderChange[], by: string, origin: MessagePlace) =>
       changeReminders(context, changes, { by, origin }),
-    /** Who confirms a proposal by the current rules. */
+    /** Confirmers of a proposal, by the current rules. */
     confirmersOf: (proposal: FactsProposal) => confirmersOf(context, proposal),
   };
 }

@@ -190,7 +190,7 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
   return { unexplained, knownChanges: withoutOld(known, changes) };
 }
 
-/** The moment at which a transfer completes by itself unless somebody objects. */
+/** A transfer completes at this moment without an objection. */
 export interface TransferCountdown {
   readonly goesThroughAt: Date;
   readonly msLeft: number;
@@ -210,7 +210,7 @@ export function transferCountdown(
   return { goesThroughAt, msLeft: Math.max(0, goesThroughAt.getTime() - now.getTime()) };
 }
 
-/** The changes that people must hear of, among the changes of facts. */
+/** Changes that people must be notified of. */
 function notableChanges(changes: readonly FactChange[], history: NameHistory): NameChange[] {
   const isRegistrationChanged = changes.some(({ fact }) => fact === 'registration');
   const sorted = changes

@@ -63,7 +63,7 @@ export async function separateChanges(
   return { allowed: new Allowed(atOnce), waiting };
 }
 
-/** What all of some changes need. */
+/** Requirements of several changes together. */
 export async function requirementsOfAll(
   changes: readonly ChangedName[],
   by: string,
@@ -75,7 +75,7 @@ export async function requirementsOfAll(
     const asked = slice.flatMap((change) => requirementsOf(change, by) ?? []);
     all.splice(0, all.length, ...mergeRequirements([...all, ...asked]));
   }
-  // What weakened something when it was asked for is still confirmed by somebody else.
+  // A change that weakened something when requested still needs another person.
   return withEnvironment(
     all,
     protection,
@@ -224,7 +224,7 @@ function effectOf(protection: Protection, view: RuleView): Effect {
       requirements.push(...before.requirements.filter(({ rule }) => rule.kind === 'rule'));
     isWeaker ||= asksLess(before, after);
   }
-  // The settings behind every policy decide where no rule asks for anybody.
+  // The settings apply when no rule does.
   const ofRules = requirements.filter(({ rule }) => rule.kind === 'rule');
   return {
     isWeaker,

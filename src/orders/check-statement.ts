@@ -10,7 +10,7 @@ import type { StatementPart } from './summary.ts';
 
 /**
  * Whether an order still gives its original statement. If not, the database was tampered with, or the service has
- * moved: nothing is sent, and admins are told what differs, as far as the log shows.
+ * moved: nothing is sent, and admins are notified of the difference, as far as the log shows it.
  */
 
 /** The rows of an order no longer give its statement, or its encrypted input differs from it. Nothing is sent. */

@@ -70,7 +70,7 @@ export function failedResponse({ envelope, unread }: ServiceError): unknown {
   return envelope === undefined ? unread && { unread } : fullResponse(envelope);
 }
 
-/** What is kept of a successful answer. */
+/** Stored for a successful answer. */
 export function resultOfResponse(
   answer: CallResult<Secret | undefined>,
   { secretResult }: { readonly secretResult: boolean },
@@ -83,7 +83,7 @@ export function resultOfResponse(
   };
 }
 
-/** What is kept of a refusal, or of an answer that never came. */
+/** Stored for a refusal or a missing answer. */
 export function resultOfError(
   error: unknown,
   outcome: 'FAILED' | 'UNKNOWN',
@@ -111,7 +111,7 @@ export function resultOfError(
   };
 }
 
-/** What messages say of an order's account. */
+/** An order's account, for messages. */
 type NamedAccount = Omit<OrderAccount, 'id' | 'method'>;
 
 function summaryOf(error: ServiceError, outcome: 'FAILED' | 'UNKNOWN', account: NamedAccount): PlainSummary {

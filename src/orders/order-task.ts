@@ -55,7 +55,7 @@ export interface OutgoingRequest {
 /** A task's risk to a name in use. */
 export type Risk = 'none' | 'loses_name' | 'takes_down';
 
-/** What follows after the service has accepted a task it carries out later. */
+/** Follow-up of a task that the service carries out later. */
 export type NextStep = 'transfer_period' | 'manual_processing' | 'no_public_record';
 
 /** A task's phrases for cards, help, menus and confirmations. */
@@ -85,7 +85,7 @@ interface DeclaredTask<Name extends string> {
   readonly nameKind: NameKind;
   /** Its meaning in zones. Omitted if its names aren't domain names. */
   readonly zoneTask?: ZoneTask | undefined;
-  /** What follows after acceptance, if manual or slow. Omitted if it ends with its answer. */
+  /** Follow-up after acceptance, if manual or slow. Omitted if it ends with its answer. */
   readonly nextStep?: NextStep | undefined;
   /** The note beside the name in its form. */
   readonly formNote?: TaskNote | undefined;
@@ -317,7 +317,7 @@ function checkInput<Input>(
   return found.length > 0 ? { ok: false, issues: found } : { ok: true, input, names: given };
 }
 
-/** What zones say about a task. */
+/** A task's facts from its zone. */
 function zoneFacts(
   zoneTask: ZoneTask | undefined,
   remarks: readonly TaskNote[],

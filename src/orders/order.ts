@@ -155,7 +155,7 @@ export const storedItemResult = z.object({
   isOverdue: flag,
   /** Last reported answers of its nameservers. */
   delegation: z.enum(DELEGATIONS).exactOptional(),
-  /** What public records showed while the outcome was unknown: a hint, no proof. */
+  /** Public records while the outcome was unknown: a hint, not proof. */
   hint: hint.exactOptional(),
 });
 export type ItemResult = Readonly<z.output<typeof storedItemResult>>;
@@ -227,7 +227,7 @@ export interface Order {
    * too late, or a mandate in force ends.
    */
   readonly expiresAt: Date | undefined;
-  /** When approvers are reminded, or people are told that a mandate ends; undefined when done or not needed. */
+  /** Time of the approvers' reminder, or of the notice that a mandate ends; undefined when done or not needed. */
   readonly remindAt: Date | undefined;
   /** When a pending order is escalated; undefined when done or not needed. */
   readonly escalateAt: Date | undefined;
@@ -296,7 +296,7 @@ interface ItemOutcome {
   readonly result: ItemResult;
 }
 
-/** What an approver's click counts for. */
+/** The weight of an approver's click. */
 export interface ApprovalWeight {
   readonly by: string;
   /** The clicker's signature; undefined for a plain click. */
@@ -360,7 +360,7 @@ export type OrderEvent =
       readonly type: 'denied';
       readonly by: string;
       readonly reason: string | undefined;
-      /** What this approval alone would have counted for; undefined if a rule refuses the order. */
+      /** The weight of this approval alone; undefined if a rule refuses the order. */
       readonly progress?: ApprovalsGiven | undefined;
     }
   | { readonly type: 'cancelled'; readonly by: string }
@@ -376,7 +376,7 @@ export type OrderEvent =
       readonly n: number;
       /** For a second request of the same claim: the proof that the service didn't carry out the first. */
       readonly again?: RetryReason;
-      /** What a mandate's order uses of its ceilings. */
+      /** Amounts a mandate's order uses. */
       readonly amount?: Amount;
     }
   /** Item `n` may be resent: the service provably did not carry it out, or a repeat does no harm. */

@@ -247,7 +247,7 @@ export type SendingGuard =
   | { readonly verify: (rows: SendingRows) => Promise<SendingObstacle | undefined> };
 
 /**
- * What an approver knows of the impact on an order's name. `none`: the task puts nothing at risk. `changed`:
+ * The impact as the approver knows it. `none`: the task puts nothing at risk. `changed`:
  * something has appeared since the request, or can no longer be seen, and no one was warned at a click yet.
  */
 export type ImpactAtApproval = 'none' | 'known' | 'unknown' | 'changed';

@@ -58,7 +58,7 @@ export type Refusal =
     }
   /** A policy rule refuses the order. */
   | { readonly code: 'policy_refuses'; readonly rules: readonly RuleReference[] }
-  /** The approver they stand in for has approved, or another stand-in has. */
+  /** The absent approver has approved, or another stand-in has. */
   | { readonly code: 'stand_in_not_needed' }
   /** Only admins can break glass and review it. */
   | { readonly code: 'not_an_admin'; readonly wanted: 'break_glass' | 'sign_off' }

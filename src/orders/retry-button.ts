@@ -25,15 +25,14 @@ export type RetryOutcome =
   /** The order was made from a file: a plan of these rows is to be made again. */
   | { readonly kind: 'needs_plan'; readonly order: Order; readonly rows: readonly BulkRow[] };
 
-/** What a person typed again into the form of an order with a secret part, or the plan of rows that failed. */
+/** The re-entered secret, or the plan of failed rows. */
 export type RetryInput = Pick<
   OrderRequest,
   'input' | 'secret' | 'reason' | 'account' | 'deliveryId' | 'bulk'
 >;
 
 /**
- * Makes a new order of the names that failed, with the same account. The person who retries becomes the requester; their
- * approval does not count, nor does that of anybody who asked for it before.
+ * Makes a new order of the names that failed, with the same account. The person who retries becomes the requester. Their approval doesn't count, nor does an earlier requester's.
  */
 export async function retryOrder(
   deps: OrdersContext,

@@ -284,7 +284,7 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
   const applies =
     event.again === undefined
       ? item?.state === 'WAITING' && item.sentAt === undefined
-      : // Somebody may have stopped the order while the request whose session had ended was under way.
+      : // The order may have been stopped while the refused request was in progress.
         item?.state === 'SENT' && item.result?.stoppedBy === undefined && !order.items.some(wasStopped);
   if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return undefined;
   if (event.again === undefined && !mayBeSentNext(order, item)) return undefined;
@@ -297,7 +297,7 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
   );
 }
 
-/** What a request uses of a mandate's ceilings. */
+/** Amounts a request uses of a mandate. */
 function takenOf({ mandated }: Order, { amount }: EventOf<'sending'>) {
   return { ...(mandated && { mandate: mandated.id }), ...(amount && { amount }) };
 }

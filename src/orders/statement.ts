@@ -33,7 +33,7 @@ export function hashOfStatement(statement: Statement): string {
 }
 
 /**
- * What an order sends, if unchanged since its creation.
+ * An order's request, if unchanged since its creation.
  * @returns undefined when its rows don't match the statement that people saw
  */
 export function verifiedStatement(order: Order, places: ServicePlaces): Statement | undefined {
@@ -43,7 +43,7 @@ export function verifiedStatement(order: Order, places: ServicePlaces): Statemen
     : undefined;
 }
 
-/** What an order sends by its rows; undefined when they give no request. */
+/** The request from an order's rows; undefined when they give none. */
 export function readStatement(order: StatableOrder, places: ServicePlaces): Statement | undefined {
   try {
     return statementOf(order, places);

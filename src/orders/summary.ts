@@ -77,7 +77,7 @@ const plainSummary = z.discriminatedUnion('code', PLAIN);
 
 const EARLIER_UNANSWERED = z.object({
   code: z.literal('earlier_unanswered'),
-  /** What followed the request that may have been carried out. */
+  /** The outcome after the request that may have been carried out. */
   since: plainSummary,
 });
 

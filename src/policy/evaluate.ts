@@ -7,9 +7,8 @@ import type { storedDemand, storedRequirement } from './stored-demand.ts';
 import { type NameKind, type Subject, subjectOf, tagsTouched } from './subject.ts';
 
 /**
- * What an order needs by one version of the policy. Pure.
- * Names are evaluated one by one; the order needs everything that its names need. What can't be evaluated counts
- * against the order: a `free` rule doesn't match then, a `refuse` rule does. An `approve` rule matches too, but may
+ * An order's requirements by one policy version. Pure.
+ * Names are evaluated one by one; the order needs everything that its names need. Unknown facts count against the order: a `free` rule doesn't match then, a `refuse` rule does. An `approve` rule matches too, but may
  * not be the deciding one, so the rules below it are evaluated as well and the order needs both. An unknown price
  * counts as above any amount, so it leaves no such doubt.
  */

@@ -16,7 +16,7 @@ interface DecidingSettings {
 }
 
 const LOOSENS = {
-  // An added approver weakens, whoever is removed.
+  // An added approver weakens, regardless of removals.
   approvers: (before, after) => after.approvers.some((id) => !before.approvers.includes(id)),
   approvals_required: (before, after) => after.approvalsRequired < before.approvalsRequired,
   approval_tasks: (before, after) => before.approvalTasks.some((task) => !after.approvalTasks.includes(task)),
@@ -38,7 +38,7 @@ export function loosenedSettings(before: DecidingSettings, after: DecidingSettin
   );
 }
 
-/** What an order's price is compared with. */
+/** Limits for an order's price. */
 export interface PriceConditions {
   readonly rules: readonly PolicyRule[];
   /** Maximum price per name and year of each mandate in force. */

@@ -13,7 +13,7 @@ export interface DecidingPolicy {
   current(): Promise<PolicyInForce>;
 }
 
-/** Says who stands in for whom. */
+/** Stand-ins by absent person. */
 export interface StandInSource {
   /** The stand-ins of a moment, by the user id of who is away. */
   current(now: Date): Promise<ReadonlyMap<string, StandIn>>;
@@ -21,7 +21,7 @@ export interface StandInSource {
 
 /** Where stand-ins are kept. Implemented by the store; whatever changes them leaves a line in the audit log, of which people are told. */
 export interface StandInStore extends StandInSource {
-  /** Somebody is away. */
+  /** A person is away. */
   begin(userId: string, standIn: StandIn, at: Date): Promise<void>;
   /** Somebody is back. @returns who stood in for them; undefined when nobody did */
   end(userId: string, at: Date): Promise<StandIn | undefined>;

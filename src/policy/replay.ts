@@ -1,7 +1,7 @@
 import { type PolicyFacts, type PolicyOrder, type Requirements, requirementKey } from './evaluate.ts';
 
 /*
- * What past orders would have needed under a draft. Pure: the caller provides the orders with today's facts, or with
+ * Past orders' requirements under a draft. Pure: the caller provides the orders with today's facts, or with
  * those of their time where they were kept.
  */
 
@@ -9,7 +9,7 @@ export interface PastOrder<Asked extends PolicyOrder = PolicyOrder> {
   readonly orderId: string;
   readonly order: Asked;
   readonly facts: PolicyFacts;
-  /** What it needed when it was asked for. */
+  /** Its requirements at the request. */
   readonly demand: Requirements;
 }
 

@@ -16,7 +16,7 @@ export interface FactSources<Task extends string = string> {
   readonly ruleFacts: {
     /** Of the amount of zero for what is known to cost nothing. */
     readonly currency: string;
-    /** What the order costs for each name by the price list, as far as that is known. */
+    /** Known prices per name. */
     pricesOf(order: FactOrder<Task>): Promise<PolicyFacts['prices']>;
     /** The tags of hosts themselves, without their parents; one that is missing is one whose tags are not known. */
     tagsOf(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
@@ -26,7 +26,7 @@ export interface FactSources<Task extends string = string> {
 /** An order with everything that its facts are read by. */
 export interface FactOrder<Task extends string = string> extends PolicyOrder {
   readonly task: Task;
-  /** What the task asks of the service; its period counts. */
+  /** The task's input; its period matters. */
   readonly input: unknown;
   readonly facts: PolicyFacts['task'];
   /** Whether the task is known to cost nothing for a name. */

@@ -2,7 +2,7 @@ import { isGroup, type PolicyRule, TASK_SELECTORS, tagOfPattern } from './policy
 
 /*
  * The parts of a rule's sentence: “*Transfers* of `*.rest` asked for by *@marketing* over *€500* need *2 of @finance*”.
- * The words themselves belong to whoever shows it.
+ * Views have the words.
  */
 
 export type TaskPart =

@@ -117,7 +117,7 @@ export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ReadRu
   return issues.length === 0 ? { ok: true, rules } : { ok: false, issues };
 }
 
-/** Reads one rule and collects its issues. What cannot be read is left out of the resulting rule. */
+/** Reads one rule and collects its issues. Unreadable parts are left out of the rule. */
 class RuleReader {
   readonly #fields: Readonly<Record<string, string | readonly string[]>>;
   readonly #isReadable: boolean;

@@ -4,7 +4,7 @@ import type { RuleText } from './rule-text.ts';
  * Policies to start from. Their people are placeholders, which the admin who picks one replaces by people and groups.
  */
 
-/** The roles that stand in a starting policy until an admin picks people and groups. */
+/** Placeholders in a starting policy until an admin picks people and groups. */
 export const ROLES = ['managers', 'finance', 'legal', 'brand_owners', 'security'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -33,7 +33,7 @@ const REDIRECTS_ARE_FREE: StartingRule = {
   decision: 'free',
 };
 
-/** Whoever approves the nameservers of others sets them without asking, where no rule before it says otherwise. */
+/** Approvers of nameserver changes make their own without approval, unless an earlier rule applies. */
 const MANAGERS_SET_NAMESERVERS: StartingRule = {
   rule_name: 'Managers set nameservers without approval',
   tasks: ['nameservers'],
@@ -166,8 +166,7 @@ export function startingPoint(name: StartingPointName): StartingPoint {
 }
 
 /**
- * Replaces roles by people and groups. A role without anybody stays an empty list, which the reading of rules reports
- * as missing.
+ * Replaces roles by people and groups. An empty role stays an empty list, which the rule parser reports as missing.
  * @param people ids of people and groups by role
  * @param options.canSign keys are in use: rules that ask for signatures do
  */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/* What an order needs, as it is kept with the order. Its JSON is read here only. */
+/* An order's requirements, as stored with it. Its JSON is read here only. */
 
 const texts = z.array(z.string()).readonly();
 

@@ -3,10 +3,10 @@
  * compared with a subject and with nothing else. Pure.
  */
 
-/** What the names of a task's orders are. An id, of a contact or a user, touches no host even where it looks like one. */
+/** The kind of names in a task's orders. An id, of a contact or a user, touches no host even where it looks like one. */
 export type NameKind = 'host' | 'id';
 
-/** What an order touches under one of its names. */
+/** Hosts that an order's name touches. */
 export interface Subject {
   /** As the order has it: a domain, a redirect's source, an SSL contact's id or a user's name. */
   readonly name: string;
@@ -25,7 +25,7 @@ export function subjectOf(name: string, kind: NameKind): Subject {
     .slice(authority.lastIndexOf('@') + 1)
     .toLowerCase()
     .split('.');
-  // The last label alone is a zone, and no name of anybody.
+  // The last label alone is a zone, not a name.
   return { name, hosts: labels.slice(0, -1).map((_, index) => labels.slice(index).join('.')) };
 }
 

@@ -17,7 +17,7 @@ const MAX_FLOW_DEPTH = 4;
 const MAX_INDENT = 40;
 const MAX_INDICATORS_IN_LINE = 4;
 
-/** What is wrong with the file itself. */
+/** Issues of the file itself. */
 export type YamlIssueCode =
   | 'file_too_large'
   | 'nested_too_deep'
@@ -106,7 +106,7 @@ function findForbidden(source: string): YamlIssue | undefined {
   return undefined;
 }
 
-/** What opens a structure within a line. */
+/** Opens a structure within a line. */
 const INDICATORS: ReadonlySet<CST.TokenType | null> = new Set([
   'seq-item-ind',
   'explicit-key-ind',

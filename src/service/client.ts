@@ -84,7 +84,7 @@ export type SendResult<O> =
 
 /** Immutable; concurrent calls share its sessions. */
 export interface ServiceClient {
-  /** Whose requests they are, as the credential says. */
+  /** The credential's account. */
   readonly account: CredentialAccount;
   /**
    * Carries out one task: one request, no retry, no redirect, one deadline.

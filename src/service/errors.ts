@@ -2,7 +2,7 @@ import type { Envelope } from './envelope.ts';
 import type { RequestIssue } from './request-issue.ts';
 
 /**
- * What went wrong, in the terms that decide what may happen next.
+ * Kinds of failure, by possible next steps.
  *
  * - `auth`: the service refused the credential (401, 403, or while a session was opened).
  * - `refused`: the service answered that it did not do it (an error code, or 4xx).

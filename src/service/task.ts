@@ -59,7 +59,7 @@ export interface ServiceTask<I, O> {
   readonly successCode?: string | undefined;
   /** Its output proves that it was done, as an opened session does: any code of success but another task's will do. */
   readonly provenByOutput?: boolean;
-  /** What is going on, for errors: `renewing cafe.rest`. Never holds a secret. */
+  /** The activity, for errors: `renewing cafe.rest`. Never holds a secret. */
   activity(input: I): string;
   readonly json?: JsonShape<I>;
   readonly xml?: XmlShape<I>;
@@ -72,13 +72,13 @@ export interface ServiceTask<I, O> {
   output(answer: ServiceResponse): Reading<O>;
 }
 
-/** What sending a described request, and reading its answer, take of a task. */
+/** The part of a task needed to send a described request and read its answer. */
 export type AnsweredTask<O> = Pick<
   ServiceTask<never, O>,
   'name' | 'effect' | 'successCode' | 'provenByOutput' | 'readsSecrets' | 'output'
 >;
 
-/** What can be known of any task without its input. */
+/** Facts of a task that don't depend on its input. */
 export type TaskOutline = Pick<ServiceTask<never, unknown>, 'name' | 'effect' | 'idempotent'> & {
   readonly json?: object;
   readonly xml?: object;

@@ -146,7 +146,7 @@ export async function isAdminNow(
   }
 }
 
-/** What decides a person's visibility of data. */
+/** Inputs of a person's visibility. */
 export function viewerOf({ context, person }: Interaction): PersonViewer {
   return { id: person.id, isAdmin: isAdmin(context, person) };
 }

@@ -20,7 +20,7 @@ export interface CardWords {
   readonly changes: (change: FactsChange) => readonly string[];
 }
 
-/** What an approver must know about the order to sign, as plain text. */
+/** Facts about the order to sign, as plain text. */
 export interface OrderFacts {
   /** The account that the order uses. */
   readonly account: string;
@@ -29,7 +29,7 @@ export interface OrderFacts {
   readonly unusual: readonly string[];
   /** Changes since the order was requested. */
   readonly changes: readonly string[];
-  /** What a mandate would cover, one per line. */
+  /** A mandate's coverage, one per line. */
   readonly coverage: readonly string[];
 }
 

@@ -26,7 +26,7 @@ export interface PageDeps {
   readonly nameOf: (userId: string) => Promise<string>;
   /** A policy as a file. */
   readonly fileOf: (rules: readonly PolicyRule[]) => string;
-  /** What an approver must know about an order. */
+  /** Facts about an order for its approver. */
   readonly orderFacts: (order: Order) => Promise<OrderFacts>;
   /** The pages' origin: requests that sign must come from it. */
   readonly origin: string;

@@ -1,7 +1,7 @@
 import type { TaskProfile, ZoneProfile } from './zone.ts';
 import type { ZoneIssue } from './zone-issue.ts';
 
-/** What a domain task means in zones. A task's row holds it as data. */
+/** A domain task's meaning in zones. A task's row holds it as data. */
 export interface ZoneTask {
   /** Its name in a zone's profile; undefined when no profile lists it. */
   readonly listedAs: string | undefined;

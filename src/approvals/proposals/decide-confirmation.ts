@@ -5,7 +5,7 @@ import type { Confirmation, Obstacle, Proposal } from './proposal.ts';
 
 /* Whether a person's confirmation of a proposal counts, and whether it is the last one. Pure. */
 
-/** Who confirms a proposal: another admin, any other person, or those whom the requirements name. */
+/** The confirmer: another admin, any other person, or approvers by requirements. */
 export type Confirmers = 'another_admin' | 'another_person' | readonly Requirement[];
 
 /** Why a person can't confirm or withdraw a proposal. */

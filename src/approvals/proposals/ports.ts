@@ -22,14 +22,14 @@ export interface ProposalStore {
   ): Promise<ProposalOf<Kind> | undefined>;
   /** Open or not. */
   read(id: string, now: Date): Promise<Proposal | undefined>;
-  /** Adds a confirmation that isn't the last. @returns false when somebody changed the proposal: read it again */
+  /** Adds a confirmation that isn't the last. @returns false on a conflict: read again */
   addConfirmation(confirmed: Confirmed, at: Date): Promise<boolean>;
   /**
    * Applies a proposal with its last confirmation.
    * @param charter the charter under which it takes effect, where it needs one
-   * @returns undefined when somebody changed the proposal: read it again
+   * @returns undefined on a conflict: read again
    */
   apply(confirmed: Confirmed, at: Date, charter?: SignedCharter): Promise<Applied | undefined>;
-  /** @returns false when somebody changed the proposal: read it again */
+  /** @returns false on a conflict: read again */
   withdraw(proposal: Proposal, by: string, at: Date): Promise<boolean>;
 }

@@ -54,7 +54,7 @@ interface Common {
   readonly origin: MessagePlace | undefined;
   readonly confirmations: readonly Confirmation[];
   readonly state: ProposalState;
-  /** Who confirmed or withdrew it. */
+  /** The person who confirmed or withdrew it. */
   readonly endedBy: string | undefined;
   readonly version: number;
 }

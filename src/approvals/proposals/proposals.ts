@@ -22,7 +22,7 @@ import type { Confirmation, Proposal, ProposalKind, ProposalOf } from './proposa
 export interface ProposalsContext {
   readonly orders: OrdersContext;
   readonly store: ProposalStore;
-  /** Who confirms changes of names by the rules of this moment. */
+  /** Confirmers of changes of names, by the current rules. */
   readonly confirmersOfNames: (proposal: ProposalOf<'facts' | 'lapse'>) => Promise<Confirmers>;
 }
 
@@ -63,7 +63,7 @@ export function createProposals(context: ProposalsContext) {
     find: <Kind extends ProposalKind>(kinds: readonly Kind[], key: string) =>
       store.find(kinds, key, orders.now()),
     read: (id: string) => read(id, orders.now()),
-    /** Who confirms it, with the confirmations that count for each requirement; none where no requirement asks. */
+    /** Requirements with their confirmations; empty when there are none. */
     progressOf: (proposal: Proposal) => progressOf(context, proposal),
     /** The statement that a signed confirmation signs. */
     signedSubject: (proposal: Proposal) => signedSubject(context, proposal),

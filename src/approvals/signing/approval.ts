@@ -37,7 +37,7 @@ export interface SignedSubject {
   readonly bound: BoundTo;
 }
 
-/** What an approver signs. @param salt 64 hex digits, never reused */
+/** The signed challenge. @param salt 64 hex digits, never reused */
 export function challengeOf(approver: string, { statement, policy, bound }: SignedSubject, salt: string) {
   const salted = { ...bound, salt };
   const challenge: ApprovalChallenge = {

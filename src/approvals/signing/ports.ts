@@ -3,7 +3,7 @@ import type { Assertion, CharterChallenge, RevokeChallenge, VouchChallenge } fro
 import type { CharterProblem } from './difference.ts';
 import type { AddedKey } from './key-ring.ts';
 
-/** What a link signs: an order's approval or resumption, a key, or a charter. */
+/** The subject of a link: an order's approval or resumption, a key, or a charter. */
 export const LINK_PURPOSES = [
   'order',
   'resume',

@@ -10,7 +10,7 @@ export interface Command {
   readonly usage: string;
   /** One line for the list of commands. */
   readonly summary: string;
-  /** What to know before using it. */
+  /** Notes for operators. */
   readonly details: string;
   readonly options: NonNullable<ParseArgsConfig['options']>;
   /** @returns the exit code, if not 0. @throws {UsageError} for invalid arguments */

@@ -66,7 +66,7 @@ async function explained<T>(work: Promise<T>, how: string): Promise<T> {
   }
 }
 
-/** What to know after a restore to keep the bot's guarantees. */
+/** Steps after a restore that keep the bot's guarantees. */
 function afterwards({ takenAt, orders, keys }: Manifest): readonly string[] {
   return [
     `The database of ${takenAt.toISOString()} is restored. Later changes are not in it.`,

@@ -5,7 +5,7 @@ export interface Finding {
   /** `warning`: the bot works, but has a problem. `wrong`: something doesn't work. */
   readonly outcome: 'ok' | 'warning' | 'wrong';
   readonly found: string;
-  /** What to do, if anything. */
+  /** The next step, if any. */
   readonly action?: string;
 }
 

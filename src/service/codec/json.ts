@@ -89,7 +89,7 @@ function encodeQuery(parameters: readonly Parameter[]): string {
  */
 export function encodeSegment(segment: string): string {
   if (segment === '' || segment === '.' || segment === '..') {
-    throw new InvalidInputError(`"${segment}" cannot stand in an address`, {
+    throw new InvalidInputError(`"${segment}" can't be part of an address`, {
       code: 'not_in_address',
       text: segment,
     });

@@ -79,7 +79,7 @@ export const domainRestore = defineTask({
   output: nothing,
 });
 
-/** Starts the change-of-registrant process: both registrants are told, transfers are locked for 60 days. */
+/** Starts the change-of-registrant process: both registrants are notified, transfers are locked for 60 days. */
 export const domainOwnerChange = defineTask({
   name: 'domain.ownerChange',
   effect: 'write',
@@ -154,7 +154,7 @@ function envelopeValues({ object, data, messages }: Envelope): unknown {
 }
 
 /**
- * A code that was not found may stand in any text, so texts are masked. The status text stays, because people need it,
+ * A code that wasn't found may be in any text, so texts are masked. The status text stays, because people need it,
  * unless it is the only text.
  */
 function withoutData(envelope: Envelope, maskTexts: boolean): Envelope {

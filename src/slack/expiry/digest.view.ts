@@ -40,8 +40,7 @@ import { formatDay, formatDays, formatName } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './standing.view.ts';
 
 /*
- * The digest of expiring names: a line a name, the most urgent first, with a menu of what can be done about it. What waiting
- * costs stands there in full where it is near; else it is the price and the day.
+ * The digest of expiring names: a line a name, the most urgent first, with a menu of what can be done about it. Near deadlines are listed in full; otherwise price and day.
  */
 
 type Reminder = DueReminder<WatchedReminder>;

@@ -10,7 +10,7 @@ import { byWhom, formatName } from './expiry.view.ts';
 
 export interface KnownOfLapse {
   readonly impact: readonly string[];
-  /** What waiting costs; empty where nothing is known. */
+  /** Deadlines with costs; empty when unknown. */
   readonly waiting: string;
   /** `, about €18.00`: what would keep it. */
   readonly keep: string;

@@ -28,7 +28,7 @@ export interface Delivery {
   readonly channelId: string | undefined;
   readonly threadTs: string | undefined;
   readonly triggerId: string;
-  /** Done in a modal, on top of which another can open. */
+  /** Done in a modal; another can open on top. */
   readonly isInModal: boolean;
   /** Stays the same when Slack redelivers. */
   readonly deliveryId: string;

@@ -68,7 +68,7 @@ export interface Message {
   /** For notifications and screen readers; no markup. */
   readonly text: string;
   readonly blocks: readonly AnyBlock[];
-  /** What to do when Slack takes only the text; mrkdwn. */
+  /** Hint for text-only messages; mrkdwn. */
   readonly textOnlyHint?: string;
 }
 

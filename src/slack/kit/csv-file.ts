@@ -4,7 +4,7 @@ import { inTurns } from '../../lib/csv.ts';
 /** Excel needs it to detect UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
-/** What a spreadsheet reads as a formula, including full-width forms. */
+/** Formula starts in spreadsheets, including full-width forms. */
 const FORMULA = /^[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
 /** RFC 4180, with line end. Prefixes formula-like cells with an apostrophe, so spreadsheets read them as text. */

@@ -51,6 +51,6 @@ async function decisionMessage(context: SlackContext, event: TeamEvent): Promise
     case 'lapse_confirmed':
       return textMessage(lapseConfirmedText(event));
     default:
-      throw new Error(`nobody is told of ${event.kind}`);
+      throw new Error(`no notification for ${event.kind}`);
   }
 }

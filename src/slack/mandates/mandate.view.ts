@@ -100,7 +100,7 @@ const COVERED_ON_CARD = 4;
 export const HELD_ON_CARD = 2;
 
 /**
- * What a pending mandate would cover, one line each.
+ * A pending mandate's coverage, one line each.
  * @param mostHeld names shown per reason for skipping
  */
 export function previewLines(

@@ -76,7 +76,7 @@ export function factsView(proposal: Proposed): ProposalView {
   };
 }
 
-/** Asks for confirmation. Who confirms sees all that changes, here or in the file behind the button. */
+/** Asks for confirmation. Confirmers see every change, here or in the file behind the button. */
 function question(proposal: Proposed, { progress, isAllSeen = false }: ProposalReader): Message {
   const { id, proposer, payload } = proposal;
   const { names } = payload;
@@ -105,7 +105,7 @@ function openUntil({ expiresAt }: Proposed): string {
   return expiresAt === undefined ? '' : ` Open until ${moment(expiresAt)}.`;
 }
 
-/** Who confirms, and who has. */
+/** Confirmers, and confirmations so far. */
 export function requirementLines(progress: readonly RequirementProgress[]): string[] {
   return progress.map(requirementLine);
 }

@@ -4,9 +4,9 @@ import { quote } from '../kit/blocks.ts';
 /* How to handle an unexplained change of a name. `docs/runbook.md` has more detail. */
 
 interface Runbook {
-  /** What to ask the domain service or look up. */
+  /** Questions for the domain service, and lookups. */
   readonly ask: readonly string[];
-  /** What the bot can do while the name is at the team's registrar. */
+  /** The bot's options while the name is at the team's registrar. */
   readonly order?: string;
   readonly dont: readonly string[];
   readonly call?: string;

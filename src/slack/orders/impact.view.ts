@@ -73,7 +73,7 @@ function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[
 }
 
 /**
- * What people must know before a decision, one line each, worst first. The usual is behind *Details*.
+ * Facts before a decision, one line each, worst first. The usual is behind *Details*.
  * @param since changes since the request
  */
 export function impactWarnings(impact: Impact | 'unseen', since?: ImpactDifference): string[] {

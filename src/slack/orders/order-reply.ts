@@ -9,7 +9,7 @@ import { waitForCard } from './order-posts.ts';
 
 /* Answers a person who asked for an order. */
 
-/** What the person is told at once; undefined when the card says everything. */
+/** The immediate answer; undefined when the card says everything. */
 export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): Promise<Message | undefined> {
   if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
   if (outcome.order.state !== 'DRAFT') return waitForCard(call, outcome.order);

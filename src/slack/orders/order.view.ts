@@ -42,7 +42,7 @@ import { expiryIn, formatKind, messageLine } from './answer.view.ts';
 import { recordFindingText } from './record-finding.view.ts';
 import { summaryText } from './summary.view.ts';
 
-/** What follows once the service accepted an asynchronous task. */
+/** Follow-up of an accepted asynchronous task. */
 const NEXT_STEPS: Readonly<
   Record<NextStep, (approvedAfterDays: number | undefined, after: (days: number) => string) => string>
 > = {
@@ -99,7 +99,7 @@ export function itemText(order: Order, item: OrderItem): string {
     : ITEM_WORDS[item.state];
 }
 
-/** What follows an accepted item, and by when if documented. */
+/** Follow-up of an accepted item, with its documented deadline. */
 export function nextSteps(order: Order, item: OrderItem): string[] {
   if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
   const lock = taskNamed(order.task).locksTransfers(item.name);

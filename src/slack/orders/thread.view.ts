@@ -505,7 +505,7 @@ function whatFollows(order: Order, approvers: readonly string[]): string[] {
   ]);
 }
 
-/** Who settles an unknown outcome, and the request's id at the service. */
+/** Settlers of an unknown outcome, and the request's id at the service. */
 function settleText(order: Order, approvers: readonly string[]): string {
   const [item, ...others] = order.items;
   const about = item === undefined || others.length > 0 || goesOverXml(order) ? 'It' : code(item.ctid);

@@ -1,7 +1,7 @@
 import type { Log } from '../../lib/log.ts';
 import { isTransient, retryDelayOf, SlackApiError } from './web.ts';
 
-/** Slack calls of which only the latest per key matters. */
+/** Slack calls where only the latest per key matters. */
 export interface Latest {
   /**
    * Makes a call after the pending one of its key. Retries limits and outages later, unless a newer one arrived. Logs

@@ -8,7 +8,7 @@ import { viewOf } from './views.ts';
 /* The question to those who confirm a proposal, and how it ended. */
 
 export interface Audience {
-  /** The question stands in the first that takes it. */
+  /** The question is posted in the first channel that accepts it. */
   readonly channels: readonly MessagePlace[];
   /** Each gets it where none does. */
   readonly people: readonly string[];
@@ -63,7 +63,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
         each.message === undefined || !each.purpose.startsWith(TO) ? [] : each.purpose.slice(TO.length),
       );
       await announce();
-      // The proposer sees how it ended where the question stands in a channel.
+      // In a channel the proposer sees the outcome there.
       const isTold = endedBy === undefined || endedBy === proposer || shownTo.includes(CHANNEL);
       for (const reader of new Set([...shownTo, ...(isTold ? [] : [proposer])])) await show(reader);
       return undefined;
@@ -75,7 +75,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
   };
 }
 
-/** Who confirms a proposal, and where they are asked. */
+/** Confirmers of a proposal, and where they are asked. */
 export async function audienceOf(context: SlackContext, proposal: Proposal): Promise<Audience> {
   const { kind, proposer } = proposal;
   if (kind === 'facts' || kind === 'lapse') return approversToAsk(context, proposal);

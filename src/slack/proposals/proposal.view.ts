@@ -3,13 +3,13 @@ import type { RequirementProgress } from '../../approvals/progress.ts';
 import type { Proposal } from '../../approvals/proposals/proposal.ts';
 import { actions, type Message } from '../kit/blocks.ts';
 
-/* What every kind of proposal shows of itself. */
+/* Shown for every kind of proposal. */
 
 export interface ProposalReader {
   /** Empty in a channel. */
   readonly userId: string;
   readonly locale: string;
-  /** Who confirms it, and who has; empty where no requirement asks. */
+  /** Confirmers, and confirmations so far; empty without requirements. */
   readonly progress: readonly RequirementProgress[];
   /** The person has the file with everything that changes. */
   readonly isAllSeen?: boolean;
@@ -21,7 +21,7 @@ export interface ProposalView {
   readonly question: (reader: ProposalReader) => Message;
   /** How it ended. Takes the place of the question. */
   readonly ended: (reader: ProposalReader) => Message;
-  /** What everybody reads in the reminder channel, if the question stands elsewhere. */
+  /** The announcement in the reminder channel, if the question is elsewhere. */
   readonly announced?: () => Message;
 }
 

@@ -14,7 +14,7 @@ import { proposalMessage, proposalRefusalText } from './views.ts';
 
 type Kinds = readonly [ProposalKind, ...ProposalKind[]];
 
-/** Proposes changes of settings or prices. @returns what the proposer is told; mrkdwn */
+/** Proposes changes of settings or prices. @returns the proposer's answer; mrkdwn */
 export async function proposeToAdmins(
   { context, person, acknowledge }: Interaction,
   change: Extract<ProposedChange, { readonly kind: 'settings' | 'prices' }>,
@@ -30,7 +30,7 @@ export async function proposeToAdmins(
   return [...waitsText({ ...change, expiresAt }, await context.directory.localeOf(person.id)), asked];
 }
 
-/** Confirms a proposal, and shows what became of it. The outbox tells all others. */
+/** Confirms a proposal, and shows the result. The outbox tells all others. */
 export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<void> {
   const { context, person, value } = call;
   const problem = await problemOf(context, await context.proposals.find(kinds, value));
