@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { pino } from 'pino';
-import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
 import { createLedger, type Ledger } from '../../src/ledger/ledger.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createLedgerStore } from '../../src/store/ledger.ts';
@@ -61,7 +61,7 @@ async function withLedger<Result>(
   try {
     const ledger = createLedger({
       store: createLedgerStore(database, TEAM),
-      key: readLedgerKey(makeLedgerKey()),
+      key: readLedgerKey(createLedgerKey()),
       memory: { recall: async () => undefined, remember: async () => undefined },
       now: () => new Date(),
       log: pino({ level: 'silent' }),

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { z } from 'zod';
 import { unseen } from '../../src/names/facts.ts';
-import { createLookPlanner, nextLook } from '../../src/names/look-planner.ts';
+import { createLookupPlanner, nextLookup } from '../../src/names/lookup-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import { createDnsClient } from '../../src/registry/dns/client.ts';
 import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
@@ -116,15 +116,15 @@ async function askByHand(resolver: Resolver, name: string, questions: number): P
 function memoryOfPlanning(names: number): number {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
-  const planner = createLookPlanner(100_000);
+  const planner = createLookupPlanner(100_000);
   const now = new Date('2027-06-15T09:00:00Z');
   collect();
   const before = process.memoryUsage().heapUsed;
   let most = before;
   for (let n = 0; n < names; n += 1) {
     const endsAt = new Date(now.getTime() + (n % 700) * 86_400_000);
-    const name = { endsAt, guarded: false, inMotion: false, unsettled: false };
-    const due = nextLook('dns', name, now, (n % 1_000) / 1_000);
+    const name = { endsAt, guarded: false, isChanging: false, unsettled: false };
+    const due = nextLookup('dns', name, now, (n % 1_000) / 1_000);
     planner.reserve(`registry-${n % 100}`, false, due);
     if (n % (names / 10) === 0) {
       collect();

@@ -10,7 +10,7 @@ import { createHeldClients, type HeldClients } from './held-clients.ts';
 import { readProfile } from './profile.ts';
 import { type Sealed, UnknownKeyError, type Vault, VaultError } from './vault.ts';
 
-export type LookUpOutcome =
+export type LookupOutcome =
   | { readonly kind: 'told'; readonly record: Readonly<Record<string, unknown>> }
   /** The document has no task that reads such an account's user. */
   | { readonly kind: 'not_documented' }
@@ -51,7 +51,7 @@ export interface Accounts {
    * Logs a password account in again to read the user's rights, profile and customer data, which aren't stored.
    * @returns undefined when the account is gone
    */
-  lookUp(accountId: string): Promise<LookUpOutcome | undefined>;
+  lookUp(accountId: string): Promise<LookupOutcome | undefined>;
   /** Records that the service accepted an account's credential: an unused account counts as checked. */
   accepted(accountId: string): Promise<void>;
   /** Encrypts credentials again that were encrypted with an older key. @returns how many */
@@ -192,7 +192,7 @@ async function unlinkPerson(
   return gone;
 }
 
-async function lookUp({ store, now, clients }: Scope, accountId: string): Promise<LookUpOutcome | undefined> {
+async function lookUp({ store, now, clients }: Scope, accountId: string): Promise<LookupOutcome | undefined> {
   const client = await clients.open(accountId);
   if (client === undefined) return undefined;
   try {

@@ -10,7 +10,7 @@ import { createAnchorFile } from '../ledger/anchor-file.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { MAX_CSV_BYTES } from '../lib/csv.ts';
 import { mandatesInTime } from '../mandates/overview.ts';
-import { createBudgetLook } from '../money/budget-look.ts';
+import { createBudgetComparison } from '../money/budget-comparison.ts';
 import { amountsByName, createOrderPricer } from '../money/order-cost.ts';
 import { costOf, zoneOf } from '../money/prices.ts';
 import type { NamesContext } from '../names/context.ts';
@@ -155,9 +155,9 @@ function composeSending(
     wallClock: Date.now,
     observe: metrics.serviceRequest,
     follow: expiry.follow,
-    lookForEvidence: names.evidence,
-    lookAtRegistry: names.confirmation,
-    lookAtDelegation: names.impacts.delegation,
+    findEvidenceFor: names.evidence,
+    lookUpAtRegistry: names.confirmation,
+    lookUpDelegation: names.impacts.delegation,
     stopSending: shutdown.sending,
     stopLooking: shutdown.looking,
   };
@@ -266,8 +266,8 @@ function composeOrders(
     priceOf,
     costOn: async (names, day) =>
       costOf(await prices.listOf([...new Set(names.map(zoneOf))]), { task: 'renew', names }, day),
-    lookAtBudgets: createBudgetLook({ ...budgetLook, now }),
-    budgetsOn: (day) => createBudgetLook({ ...budgetLook, now: () => new Date(day) }),
+    compareBudgets: createBudgetComparison({ ...budgetLook, now }),
+    budgetsOn: (day) => createBudgetComparison({ ...budgetLook, now: () => new Date(day) }),
     isAdmin: (userId) => isAdminNow({ admins: config.admins, directory, log }, userId),
     firstExpiry: stores.watchList.firstExpiry,
     impactAtApproval: names.impacts.atApproval,

@@ -78,7 +78,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
     next();
   }
 
-  async function lookNow(claimDue: LoopOptions['claim']): Promise<void> {
+  async function lookUpNow(claimDue: LoopOptions['claim']): Promise<void> {
     if (isStopped) return;
     isLooking = true;
     try {
@@ -96,7 +96,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
   }
 
   function look(claimDue = claim): Promise<void> {
-    lastLook = lastLook.then(() => lookNow(claimDue));
+    lastLook = lastLook.then(() => lookUpNow(claimDue));
     return lastLook;
   }
 

@@ -8,13 +8,13 @@ import { isGroup } from '../policy/policy.ts';
 
 import { countedApprovals, type People, type StandIn } from './progress.ts';
 import {
-  askedRequirements,
   type CurrentRequirements,
   currentRequirements,
   deciders,
   decidersNow,
   defaultRequirement,
   readRequirements,
+  requestedRequirements,
   settingsFor,
 } from './requirements.ts';
 
@@ -254,13 +254,13 @@ export async function approversOf(
 }
 
 /** Current requirements of a waiting order, as shown to its approvers. */
-export interface WaitingDecision extends Omit<CurrentRequirements, 'settings' | 'asked'> {
+export interface PendingDecision extends Omit<CurrentRequirements, 'settings' | 'asked'> {
   /** Stand-ins of its approvers, by the absent approver. */
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
 /** Reads a waiting order's requirements and its approvers' stand-ins. */
-export async function waitingDecision(context: OrdersContext, order: Order): Promise<WaitingDecision> {
+export async function pendingDecision(context: OrdersContext, order: Order): Promise<PendingDecision> {
   const current = await currentRequirements(context, order);
   return { ...current, standIns: await standInsFor(context, order, current.demand) };
 }
@@ -319,7 +319,7 @@ export async function waitingFor(
   const general = [defaultRequirement(settings, [])];
   const asked = orders.map((order) => {
     const also = order.state === 'UNKNOWN' ? 'general' : undefined;
-    return { order, requirements: deciders(askedRequirements(order, settings), settings, order, also) };
+    return { order, requirements: deciders(requestedRequirements(order, settings), settings, order, also) };
   });
   const all = [...general, ...asked.flatMap(({ requirements }) => requirements)];
   const known = await readPeople({ directory: deps.directory, away, at }, all, [userId], options);

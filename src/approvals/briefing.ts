@@ -3,7 +3,7 @@ import type { Expiry } from '../expiry/expiry.ts';
 import { readTerm, type Term } from '../expiry/term.ts';
 import { type MandatePreview, previewOf } from '../mandates/overview.ts';
 import { mandateTerms } from '../mandates/terms.ts';
-import type { BudgetLook } from '../money/budget-look.ts';
+import type { BudgetComparison } from '../money/budget-comparison.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { ListedIncident } from '../names/incident.ts';
 import type { Names } from '../names/names.ts';
@@ -15,7 +15,7 @@ import { budgetedItems } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { readStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
-import { type WaitingDecision, waitingDecision } from './approvers.ts';
+import { type PendingDecision, pendingDecision } from './approvers.ts';
 
 /**
  * Facts for approvers, read once for the card and its copies, Details, Home, and the signing page.
@@ -36,13 +36,13 @@ export interface Briefing extends DraftBriefing {
   /** The order's log: approvals, requests and payments. */
   readonly history: readonly OrderLogEntry[];
   /** The current requirements of a waiting order. */
-  readonly decision: WaitingDecision | undefined;
+  readonly decision: PendingDecision | undefined;
   /** The people and groups who can approve a waiting order, stand-ins included. */
   readonly approvers: readonly string[];
   /** The price of a waiting order by the current price list; undefined for a task without a price. */
   readonly cost: OrderCost | undefined;
   /** The budgets of a waiting order, or of the rest of a paused one. */
-  readonly budgets: BudgetLook | undefined;
+  readonly budgets: BudgetComparison | undefined;
   /** The expiry of the only name of a waiting order. */
   readonly term: Term | undefined;
   /** The impact of a waiting order; `none` if the task puts nothing at risk. */
@@ -70,10 +70,10 @@ export async function loadBriefing(
   const pricing = isWaiting || isPaused(order) ? currentCost(orders, order) : undefined;
   const [log, decision, cost, budgets, term, impact, incidents, draft, preview] = await Promise.all([
     history ?? orders.store.history(order.id, 'system'),
-    isWaiting ? waitingDecision(orders, order) : undefined,
+    isWaiting ? pendingDecision(orders, order) : undefined,
     isWaiting ? pricing : undefined,
     pricing && !isDemoContext(order.account.context)
-      ? orders.lookAtBudgets(budgetedItems(order), pricing)
+      ? orders.compareBudgets(budgetedItems(order), pricing)
       : undefined,
     readTerm(expiry.findListed, order),
     isWaiting ? names.impacts.forCard(order) : ('none' as const),
@@ -94,7 +94,7 @@ export function currentCost({ priceOf }: OrdersContext, order: Order): Promise<O
   return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input });
 }
 
-function approversIn({ demand, standIns }: WaitingDecision): readonly string[] {
+function approversIn({ demand, standIns }: PendingDecision): readonly string[] {
   const listed = demand.requirements.flatMap(({ approvers }) => approvers);
   return [...new Set([...listed, ...[...standIns.values()].map(({ userId }) => userId)])];
 }

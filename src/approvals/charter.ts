@@ -10,7 +10,7 @@ import { type KeyLog, keyRingOf, logAt, signingKey, type Trust } from './signing
  */
 
 /** The protected settings. */
-export type DecidingSettings = Pick<
+export type ProtectedSettings = Pick<
   TeamSettings,
   'approvers' | 'approvalsRequired' | 'approvalTasks' | 'allowSelfApproval'
 >;
@@ -18,7 +18,7 @@ export type DecidingSettings = Pick<
 /** A policy and settings, as in the rows. */
 export interface Rules {
   readonly policy: Policy;
-  readonly settings: DecidingSettings;
+  readonly settings: ProtectedSettings;
 }
 
 /** A policy and settings as signed. @param publisher of the policy or the settings change, if any */
@@ -129,7 +129,7 @@ export function decidingWithoutKeys(policy: Policy, settings: TeamSettings): Dec
 /** In force while keys are used. @param start the settings of the environment */
 export function decidingWithKeys(
   { policy, settings }: { readonly policy: Policy; readonly settings: TeamSettings },
-  start: DecidingSettings,
+  start: ProtectedSettings,
   status: CharterStatus,
 ): Deciding {
   if (status.kind === 'counts') return decidingWithoutKeys(policy, settings);
@@ -154,7 +154,7 @@ export function decidingWithKeys(
   };
 }
 
-function decidingOf(settings: DecidingSettings): DecidingSettings {
+function decidingOf(settings: ProtectedSettings): ProtectedSettings {
   const { approvers, approvalsRequired, approvalTasks, allowSelfApproval } = settings;
   return { approvers, approvalsRequired, approvalTasks, allowSelfApproval };
 }

@@ -18,11 +18,11 @@ import { readPeople, requestersOf } from './approvers.ts';
 import {
   charterOf,
   charterStatus,
-  type DecidingSettings,
   decidingWithKeys,
   decidingWithoutKeys,
   type LoggedCharter,
   lastSigned,
+  type ProtectedSettings,
   type SigningLog,
 } from './charter.ts';
 import { approvalProgress } from './progress.ts';
@@ -43,7 +43,7 @@ export interface OrderSigningDeps {
   readonly directory: Directory;
   readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => TeamSettings;
   /** The settings of the environment. */
-  readonly start: DecidingSettings;
+  readonly start: ProtectedSettings;
   readonly ruleFacts: RequirementSources['ruleFacts'];
   readonly now: () => Date;
 }

@@ -256,7 +256,7 @@ export function defaultRequirement(settings: TeamSettings, names: readonly strin
 }
 
 /** An order's requirements when requested. Requirements of the settings name the current approvers. */
-export function askedRequirements({ demand }: Order, { approvers }: TeamSettings): Requirements {
+export function requestedRequirements({ demand }: Order, { approvers }: TeamSettings): Requirements {
   const requirements = demand.requirements.map((requirement) =>
     requirement.rule.kind === 'rule' || requirement.rule.kind === 'environment'
       ? requirement
@@ -287,7 +287,7 @@ export async function currentRequirements(
 ): Promise<CurrentRequirements> {
   const now = await evaluateOrder(deps, decidedOrder(order));
   const { settings, policyVersion, decidedBy } = now;
-  const asked = askedRequirements(order, settings);
+  const asked = requestedRequirements(order, settings);
   const demand = stricter(asked, now.demand);
   const before = new Set(asked.requirements.map(requirementKey));
   const isStricter =
@@ -300,7 +300,7 @@ export async function currentRequirements(
 export async function readRequirements(deps: RequirementSources, order: Order): Promise<CurrentRequirements> {
   if (isWaiting(order)) return currentRequirements(deps, order);
   const settings = settingsFor(order, await deps.settings());
-  const asked = askedRequirements(order, settings);
+  const asked = requestedRequirements(order, settings);
   const { policyVersion } = order;
   return { settings, demand: asked, asked, policyVersion, decidedBy: [], isStricter: false };
 }

@@ -44,7 +44,7 @@ export function isRenewable(phase: LifePhase): boolean {
  * Tasks that keep a name. One that counts as deleted out of caution has most likely renewed itself: it
  * can be renewed, and restoring it is a precaution.
  */
-export function waysToKeep({
+export function renewalOptions({
   action,
   phase,
 }: {

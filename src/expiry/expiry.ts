@@ -1,5 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
-import { lookAtRegistry } from '../names/look.ts';
+import { lookUpAtRegistry } from '../names/lookup.ts';
 import { timeLimit } from '../names/time-limit.ts';
 import type { Order } from '../orders/order.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
@@ -104,7 +104,7 @@ async function timeZone({ settings }: ExpiryContext): Promise<string> {
 async function look(context: ExpiryContext, name: string, timeoutMs?: number): Promise<void> {
   const { signal, log } = context;
   const until = timeoutMs === undefined ? signal : timeLimit(signal, timeoutMs);
-  await lookAtRegistry(context, name, until).catch((err: unknown) => {
+  await lookUpAtRegistry(context, name, until).catch((err: unknown) => {
     if (!until.aborted) log.error({ err, name }, 'looking up a name at its registry');
   });
 }

@@ -40,7 +40,7 @@ export const teamEvent = z.discriminatedUnion('kind', [
 ]);
 
 /** Kinds of events that notify people: each such event is a subject of notifications. */
-export const TOLD_KINDS: readonly TeamEvent['kind'][] = [
+export const NOTIFIED_KINDS: readonly TeamEvent['kind'][] = [
   'name_snoozed',
   'lapse_confirmed',
   'notices_rerouted',
@@ -65,7 +65,7 @@ export type WatchDecision = Omit<TeamEventOf<'name_watched'>, 'subject'>;
 /** A person's decision about an incident. */
 export type IncidentDecision = Pick<TeamEventOf<'incident_ours'>, 'kind' | 'actor' | 'reason'>;
 
-/** An event of an order, with the order as it is now and its events of {@link DECIDING_KINDS}, oldest first. */
+/** An event of an order, with the order as it is now and its events of {@link DECISION_KINDS}, oldest first. */
 export interface AuditedEvent {
   readonly order: Order;
   readonly entry: OrderLogEntry;

@@ -39,7 +39,7 @@ export function readLedgerKey(pkcs8: Secret): LedgerKey {
 }
 
 /** A new key: PKCS #8 in base64. */
-export function makeLedgerKey(): Secret {
+export function createLedgerKey(): Secret {
   const { privateKey } = generateKeyPairSync('ed25519');
   return new Secret(privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'));
 }

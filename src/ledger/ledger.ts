@@ -3,7 +3,7 @@ import type { Log } from '../lib/log.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import type { AnchorMemory } from './anchor-file.ts';
 import { areSigningEventsSealed, checkLedger, historyDifference } from './check.ts';
-import { type LedgerKey, makeLedgerKey, readLedgerKey } from './key.ts';
+import { createLedgerKey, type LedgerKey, readLedgerKey } from './key.ts';
 import type { Anchor, LedgerKeyStore, LedgerStore, UnsealedEvent } from './ports.ts';
 import { type FileLine, headerLine, type ProvedOrder, receiptLines } from './receipt.ts';
 import { eventLine, hashOfSeal, isSigned, leafOf, type Seal, sealAfter } from './seal.ts';
@@ -196,7 +196,7 @@ export async function openLedgerKey(
 ): Promise<LedgerKey> {
   if (configured !== undefined) return configured;
   const owner = ['ledger', teamId];
-  if ((await store.find()) === undefined) await store.add(vault.seal(makeLedgerKey(), owner));
+  if ((await store.find()) === undefined) await store.add(vault.seal(createLedgerKey(), owner));
   const sealed = await store.find();
   if (sealed === undefined) throw new Error('the ledger’s key was not saved');
   const secret = vault.open(sealed, owner);

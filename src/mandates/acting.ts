@@ -28,7 +28,7 @@ const NEEDS_NOBODY: ReadonlySet<HeldCode> = new Set<HeldCode>([
 ]);
 
 /** Whether a name its mandate doesn't act for gets an ordinary order. Not if the policy refuses: no one could request it. */
-export function isAskedFor(code: HeldCode): boolean {
+export function needsOrder(code: HeldCode): boolean {
   return code !== 'policy_refuses' && code !== 'earlier_unknown' && !NEEDS_NOBODY.has(code);
 }
 

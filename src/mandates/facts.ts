@@ -33,7 +33,7 @@ export interface KnownName {
   readonly evaluated: EvaluatedOrder;
   readonly cost: OrderCost | undefined;
   /** Its renewal is already requested. */
-  readonly isAskedFor: boolean;
+  readonly needsOrder: boolean;
 }
 
 /**
@@ -66,7 +66,7 @@ export async function knownName(
   return {
     evaluated,
     cost,
-    isAskedFor: other !== undefined && other.state !== 'UNKNOWN',
+    needsOrder: other !== undefined && other.state !== 'UNKNOWN',
     facts: {
       end: endOfName(name),
       isDateCertain: name.isDateCertain && name.deletedAt === undefined,

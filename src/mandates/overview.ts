@@ -18,7 +18,7 @@ import type { MandateTerms } from './terms.ts';
 /** Overviews of mandates, before the decision and while in force. */
 
 /** A mandate in force, with its past and coming renewals. */
-export interface MandateStanding extends MandateInForce {
+export interface MandateStatus extends MandateInForce {
   readonly history: readonly OrderLogEntry[];
   /** The current month or year of its total. */
   readonly period: string;
@@ -36,10 +36,10 @@ const SHOWN_DAYS = 30;
 const MAX_COMING = 1_000;
 
 /** The mandates in force that a person may see, oldest first, and how many others there are. */
-export async function mandatesStanding(
+export async function mandateStatuses(
   deps: OrdersContext,
   viewer: PersonViewer,
-): Promise<{ readonly shown: readonly MandateStanding[]; readonly hidden: number }> {
+): Promise<{ readonly shown: readonly MandateStatus[]; readonly hidden: number }> {
   const now = deps.now();
   const all = await mandatesInForce(deps, 'system');
   const ids = all.map(({ order }) => order.id);
@@ -52,7 +52,7 @@ export async function mandatesStanding(
     all.map(({ mandate }) => mandate),
   );
   const shown = await Promise.all(
-    given.map(async ({ order, mandate }): Promise<MandateStanding> => {
+    given.map(async ({ order, mandate }): Promise<MandateStatus> => {
       const { from, until, period } = boundsOf(mandate.terms.span, utcDay(now));
       const [spent, acts, history] = await Promise.all([
         deps.mandates.spentBy(mandate.id, from, until),
@@ -278,7 +278,7 @@ async function renewalsAhead(
   for (const name of await deps.mandates.aheadAmong([...covering.keys()])) {
     const given = covering.get(name.name);
     const known = given && (await knownName(deps, given.order, name));
-    if (given === undefined || known === undefined || known.isAskedFor) continue;
+    if (given === undefined || known === undefined || known.needsOrder) continue;
     const { mandate } = given;
     const before = taken.get(mandate.id) ?? (await deps.mandates.takenBy(mandate.id));
     const actsAt = Math.max(name.expiresAt.getTime() - mandate.terms.notice * DAY_MS, now);

@@ -97,7 +97,7 @@ async function actFor(
 ): Promise<void> {
   const known = await knownName(deps, order, name);
   // Nothing to decide while another order is open or Slack can't look up people.
-  if (known === undefined || known.isAskedFor) return;
+  if (known === undefined || known.needsOrder) return;
   const now = deps.now();
   const taken = await deps.mandates.takenBy(mandate.id);
   const plan = decideActing(mandate, known.facts, taken, now);

@@ -33,7 +33,7 @@ export interface Reservation {
   readonly day: string;
   readonly items: readonly ReservedItem[];
   /** The excess an admin approved; nothing beyond it is reserved. */
-  readonly agreedExcess: readonly Shortfall[];
+  readonly agreedExcess: readonly MissingAmount[];
   /** A budget covers some of it, so budgets are compared again under a lock. */
   readonly isLimited: boolean;
 }
@@ -61,7 +61,7 @@ export function takenFrom({ tag, amount: { currency } }: Budget, { items }: Rese
   }, 0n);
 }
 
-export interface BudgetStanding {
+export interface BudgetStatus {
   readonly budget: Budget;
   readonly period: string;
   /** Succeeded orders. */
@@ -70,22 +70,22 @@ export interface BudgetStanding {
   readonly reserved: bigint;
 }
 
-export interface BudgetShare extends BudgetStanding {
+export interface BudgetShare extends BudgetStatus {
   readonly takes: bigint;
 }
 
-export function sharesOf(standings: readonly BudgetStanding[], reservation: Reservation): BudgetShare[] {
+export function sharesOf(standings: readonly BudgetStatus[], reservation: Reservation): BudgetShare[] {
   return standings
     .map((standing) => ({ ...standing, takes: takenFrom(standing.budget, reservation) }))
     .filter(({ takes }) => takes > 0n);
 }
 
 /** Before the order takes its share; negative when already exceeded. */
-export function leftOf({ budget, booked, reserved }: BudgetStanding): bigint {
+export function leftOf({ budget, booked, reserved }: BudgetStatus): bigint {
   return BigInt(budget.amount.minor) - booked - reserved;
 }
 
-export const storedShortfall = z.object({
+export const storedMissingAmount = z.object({
   /** Null for the budget of all names. */
   tag: z.string().nullable(),
   period: z.string(),
@@ -95,10 +95,10 @@ export const storedShortfall = z.object({
 });
 
 /** How far an order exceeds a budget, as stored with the order. */
-export type Shortfall = Readonly<z.output<typeof storedShortfall>>;
+export type MissingAmount = Readonly<z.output<typeof storedMissingAmount>>;
 
 /** True if an admin agreed to the same budgets and amounts, or more. */
-export function isAgreedTo(over: readonly Shortfall[], agreed: readonly Shortfall[]): boolean {
+export function isAgreedTo(over: readonly MissingAmount[], agreed: readonly MissingAmount[]): boolean {
   return over.every((excess) =>
     agreed.some(
       (known) =>
@@ -110,12 +110,12 @@ export function isAgreedTo(over: readonly Shortfall[], agreed: readonly Shortfal
   );
 }
 
-function excessOf({ leftMinor, takesMinor }: Shortfall): bigint {
+function excessOf({ leftMinor, takesMinor }: MissingAmount): bigint {
   return BigInt(takesMinor) - BigInt(leftMinor);
 }
 
 /** Budgets too small for the order. */
-export function shortfallsOf(shares: readonly BudgetShare[]): Shortfall[] {
+export function missingAmounts(shares: readonly BudgetShare[]): MissingAmount[] {
   return shares
     .filter((share) => share.takes > leftOf(share))
     .map((share) => ({

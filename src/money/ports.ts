@@ -1,4 +1,4 @@
-import type { Budget, BudgetStanding } from './budget.ts';
+import type { Budget, BudgetStatus } from './budget.ts';
 import type { Price, PriceEdit } from './prices.ts';
 import type { Purchase, RenewalCount, ZoneCount } from './spend.ts';
 
@@ -23,17 +23,17 @@ export interface PriceStore {
 export interface BudgetStore {
   /** The budget of all names first, then by tag; month before year. */
   list(): Promise<readonly Budget[]>;
-  standings(day: string): Promise<readonly BudgetStanding[]>;
+  standings(day: string): Promise<readonly BudgetStatus[]>;
   /**
    * Includes the tags that names touch, read in the same statement.
    * @param without an order whose reservations for unsent items are left out
    */
-  standingsFor(
+  statusesFor(
     names: readonly string[],
     day: string,
     without?: string,
   ): Promise<{
-    readonly standings: readonly BudgetStanding[];
+    readonly standings: readonly BudgetStatus[];
     readonly tags: ReadonlyMap<string, readonly string[]>;
   }>;
   /** @returns `taken` when one with the same tag and span exists */

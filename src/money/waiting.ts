@@ -73,7 +73,7 @@ export function costOfWaiting(
  * The highest cost before the name is lost: restore plus renewal, else the renewal.
  * @returns undefined when unlisted, or in two currencies
  */
-export function stakeOf(steps: readonly WaitingStep[]): Amount | undefined {
+export function costAtRisk(steps: readonly WaitingStep[]): Amount | undefined {
   const restore = steps.findLast((step) => step.kind === 'restore');
   if (restore === undefined) return steps.find((step) => step.kind !== 'lost')?.renewal?.amount;
   const [a, b] = [restore.restore?.amount, restore.renewal?.amount];
@@ -82,7 +82,7 @@ export function stakeOf(steps: readonly WaitingStep[]): Amount | undefined {
 }
 
 /** Most expensive first, per currency; unknown last. */
-export function byStake(a: Amount | undefined, b: Amount | undefined): number {
+export function byCostAtRisk(a: Amount | undefined, b: Amount | undefined): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   if (a.currency !== b.currency) return a.currency < b.currency ? -1 : 1;
   return b.minor - a.minor;

@@ -6,7 +6,7 @@ import type { DnsClient } from '../registry/dns/client.ts';
 import type { RdapClient } from '../registry/rdap/client.ts';
 import type { Facts, Observation } from './facts.ts';
 import type { Incident } from './incident.ts';
-import type { LookPlanner } from './look-planner.ts';
+import type { LookupPlanner } from './lookup-planner.ts';
 import type { Observers } from './observers.ts';
 import type {
   ImpactStore,
@@ -39,7 +39,7 @@ export interface NamesContext extends Observers {
   readonly leases: LeaseStore;
   readonly rdap: RdapClient;
   /** Registries' budget, shared by all lookups. */
-  readonly planner: LookPlanner;
+  readonly planner: LookupPlanner;
   /**
    * @param hosts the delegation's servers at the parent zone
    * @throws only the signal's reason
@@ -50,7 +50,7 @@ export interface NamesContext extends Observers {
     readonly lapse: NameRecord['lapse'];
   }) => Promise<NameActivity>;
   /** DNS and registry in parallel. Late answers count as not seen. Stores nothing. */
-  readonly lookNow: (name: string, dns: DnsClient, ms: number) => Promise<Observation>;
+  readonly lookUpNow: (name: string, dns: DnsClient, ms: number) => Promise<Observation>;
   /** Sends the notifications that are due, at once. */
   readonly notifyDue: () => void;
   readonly processId: string;

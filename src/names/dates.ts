@@ -4,7 +4,7 @@ import type { DeletionPhase } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import type { Facts } from './facts.ts';
-import type { RecordProblem, Registration, RegistryLook } from './registry-record.ts';
+import type { RecordProblem, Registration, RegistryLookup } from './registry-record.ts';
 import { type Distrust, distrustOf, type TrustedRecord, trustAfter } from './trust.ts';
 
 /**
@@ -77,7 +77,10 @@ export const NO_DATES: NameDates = {
   lookedAt: undefined,
 };
 
-export function datesAfterLook(before: NameDates, { name, at: now, facts, result }: RegistryLook): NameDates {
+export function datesAfterLookup(
+  before: NameDates,
+  { name, at: now, facts, result }: RegistryLookup,
+): NameDates {
   const known = { ...before, lookedAt: now };
   if (result.kind === 'not_registered')
     return { ...known, deletionPhase: undefined, doubt: { code: 'not_registered' } };

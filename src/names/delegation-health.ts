@@ -53,7 +53,7 @@ const DAILY_MS = 18 * HOUR_MS;
 const KNOWN_FOR_MS = 48 * HOUR_MS;
 
 /** Whether the delegation's servers are due for a lookup. */
-export function isHealthLookDue(history: NameHistory, now: Date): boolean {
+export function isHealthLookupDue(history: NameHistory, now: Date): boolean {
   return HEALTH_FACTS.some((fact) => {
     const known = history[fact];
     if (known?.unseen !== undefined || known?.current === undefined) return true;
@@ -72,7 +72,7 @@ export function delegationHealth(history: NameHistory, now: Date): DelegationHea
 }
 
 /** The last lookup that saw anything. */
-export function lastHealthLook(history: NameHistory): Date {
+export function lastHealthLookup(history: NameHistory): Date {
   return new Date(Math.max(...HEALTH_FACTS.map((fact) => lastSeen(history[fact]))));
 }
 

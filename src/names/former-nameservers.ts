@@ -2,7 +2,7 @@ import type { Order } from '../orders/order.ts';
 import type { FormerNameServers } from '../orders/undo.ts';
 import { type FactValue, isSameSet, NAMESERVER_FACTS } from './facts.ts';
 import { type NameHistory, valuesOf } from './history.ts';
-import { askedNameServers } from './name-orders.ts';
+import { requestedNameServers } from './name-orders.ts';
 
 /** Undefined when never seen. */
 export function currentNameServers(history: NameHistory): FactValue | undefined {
@@ -16,16 +16,16 @@ function nameServersAt(history: NameHistory, at: Date): FactValue | undefined {
   ).find(isFilled);
 }
 
-/** @param atAsking when requested; undefined when unknown */
+/** @param atRequest when requested; undefined when unknown */
 export function formerNameServers(
   order: Order,
   history: NameHistory | undefined,
-  atAsking: FactValue | undefined,
+  atRequest: FactValue | undefined,
 ): FormerNameServers {
   const sentAt = order.items[0]?.sentAt ?? order.createdAt;
-  const before = (history && nameServersAt(history, sentAt)) ?? atAsking;
+  const before = (history && nameServersAt(history, sentAt)) ?? atRequest;
   if (!isFilled(before)) return { kind: 'unknown' };
-  const isSame = isSameSet(askedNameServers(order) ?? [], before);
+  const isSame = isSameSet(requestedNameServers(order) ?? [], before);
   return isSame ? { kind: 'same' } : { kind: 'known', nameServers: before };
 }
 

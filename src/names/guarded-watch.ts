@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { NamesContext } from './context.ts';
 import { type Facts, type Observation, unseen } from './facts.ts';
-import { keepParentLook, lookAtRegistry } from './look.ts';
-import { factsOfDelegation, isNews, type KnownDelegation, majorityOf } from './parent-sight.ts';
+import { lookUpAtRegistry, saveParentLookup } from './lookup.ts';
+import { factsOfDelegation, isNewSighting, type KnownDelegation, majorityOf } from './parent-delegation.ts';
 import { timeLimit } from './time-limit.ts';
 
 /**
@@ -110,7 +110,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     if (first !== undefined && !mayAsk(one.isInDoubt ? servers : [first])) return;
     const at = now();
     const askAll = (some: readonly string[]) => Promise.all(some.map((server) => ask(server, name)));
-    const isNew = (answer: Facts) => isNews(known, answer);
+    const isNew = (answer: Facts) => isNewSighting(known, answer);
     let answers = await askAll(one.isInDoubt ? servers : servers.filter((server) => server === first));
     if (!one.isInDoubt && answers.some(isNew)) {
       one.isInDoubt = !mayAsk(others);
@@ -127,9 +127,9 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   }
 
   async function keep(one: Watched, sight: Observation): Promise<void> {
-    const isConfirmed = await keepParentLook(context, sight);
+    const isConfirmed = await saveParentLookup(context, sight);
     readAt = Number.NEGATIVE_INFINITY;
-    if (isConfirmed) await lookAtRegistry(context, one.name, timeLimit(signal, REGISTRY_MS));
+    if (isConfirmed) await lookUpAtRegistry(context, one.name, timeLimit(signal, REGISTRY_MS));
   }
 
   /** Stored once. */

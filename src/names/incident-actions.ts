@@ -2,16 +2,16 @@ import type { IncidentDecision } from '../ledger/events.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import type { NamesContext } from './context.ts';
 import {
+  confirmOurs,
   type Incident,
   type IncidentDecided,
   type IncidentRefusal,
   isOpen,
   kindsOf,
+  type OursClaim,
   raise,
-  type SaidOurs,
-  sayOurs,
 } from './incident.ts';
-import { confirmTransfer } from './look.ts';
+import { confirmTransfer } from './lookup.ts';
 import { GUARDED } from './portfolio.ts';
 
 const NOT_FOUND: IncidentRefusal = { code: 'no_such_incident' };
@@ -39,17 +39,17 @@ async function change(
 }
 
 /** After a transfer the new registrar's dates are trusted. */
-export async function sayIncidentOurs(
+export async function confirmIncidentOurs(
   context: NamesContext,
   id: string,
-  said: SaidOurs,
+  said: OursClaim,
 ): Promise<IncidentDecided> {
   const name = (await context.incidents.find(id))?.name;
   const guarded = name !== undefined && (await isGuarded(context, name));
   const outcome = await change(
     context,
     id,
-    (incident) => sayOurs(incident, said, guarded),
+    (incident) => confirmOurs(incident, said, guarded),
     ({ explained }) => ({
       kind: explained === undefined ? 'incident_proposed' : 'incident_ours',
       actor: said.by,

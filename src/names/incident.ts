@@ -98,7 +98,7 @@ export function isOpen({ state }: Incident): boolean {
  * @param history after the lookup
  * @returns undefined when nothing changes
  */
-export function afterLook(
+export function afterLookup(
   incidents: readonly Incident[],
   look: {
     readonly name: string;
@@ -138,16 +138,16 @@ export function incidentHash({ id, changes, proposed }: Incident): string {
 }
 
 /** `shown` is the {@link incidentHash} of the form. */
-export interface SaidOurs {
+export interface OursClaim {
   readonly by: string;
   readonly reason: string;
   readonly shown: string;
 }
 
 /** A guarded name needs two people. */
-export function sayOurs(
+export function confirmOurs(
   incident: Incident,
-  { shown, ...said }: SaidOurs,
+  { shown, ...said }: OursClaim,
   isGuarded: boolean,
 ): IncidentDecided {
   const ended = refusalOfEnded(incident);

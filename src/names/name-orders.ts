@@ -14,10 +14,10 @@ export function impactTaskOf(task: OrderTaskName): ImpactTask | undefined {
   return IMPACT_TASKS.find((each) => each === task);
 }
 
-export type AskedTask = Pick<Order, 'task' | 'input'>;
+export type RequestedTask = Pick<Order, 'task' | 'input'>;
 
 /** In ASCII and lower case. */
-export function askedNameServers({ task, input }: AskedTask): readonly string[] | undefined {
+export function requestedNameServers({ task, input }: RequestedTask): readonly string[] | undefined {
   if (task !== 'nameservers' && task !== 'create' && task !== 'transfer') return undefined;
   return moveInput.safeParse(input).data?.nameServers;
 }
@@ -28,7 +28,7 @@ export function ordersOfName(name: string, orders: readonly Order[], lapse: Laps
     const task = NAME_TASKS.find((each) => each === order.task);
     const item = order.items.find((each) => each.name === name);
     if (task === undefined || item?.sentAt === undefined) return [];
-    const nameServers = askedNameServers({ task: order.task, input: inputOfItem(order, item) });
+    const nameServers = requestedNameServers({ task: order.task, input: inputOfItem(order, item) });
     return [
       {
         id: order.id,

@@ -1,16 +1,16 @@
 import { setMaxListeners } from 'node:events';
 import { MINUTE_MS } from '../lib/duration.ts';
 import { isOpen, type Order, type OrderItem } from '../orders/order.ts';
-import type { Evidence, LookAtRegistry } from '../orders/ports.ts';
+import type { Evidence, LookUpAtRegistry } from '../orders/ports.ts';
 import type { NameActivity, NamesContext } from './context.ts';
 import { DNS_FACTS, FACT_NAMES, type Observation, REGISTRY_FACTS } from './facts.ts';
 import { createGuardedWatch } from './guarded-watch.ts';
 import { mergeObservation, type NameHistory, wasLookedFor } from './history.ts';
-import type { ListedIncident, SaidOurs } from './incident.ts';
-import { isGuarded, raiseIncident, sayIncidentOurs } from './incident-actions.ts';
-import { fetchLook, lookAtName, lookAtRegistry } from './look.ts';
-import { lookNow } from './look-now.ts';
-import { createLookPlanner } from './look-planner.ts';
+import type { ListedIncident, OursClaim } from './incident.ts';
+import { confirmIncidentOurs, isGuarded, raiseIncident } from './incident-actions.ts';
+import { fetchRegistryLookup, lookUpAtRegistry, lookUpName } from './lookup.ts';
+import { lookUpNow } from './lookup-now.ts';
+import { createLookupPlanner } from './lookup-planner.ts';
 import { expectedTransfers, ordersOfName } from './name-orders.ts';
 import { createDelegationObserver } from './observe-delegation.ts';
 import { confirmationOf, evidenceOf, sentToRegistry } from './order-evidence.ts';
@@ -40,16 +40,16 @@ const QUICK_MS = 1_800;
 const EVIDENCE_MS = 30_000;
 
 export function completeNames(
-  parts: Omit<NamesContext, 'planner' | 'observeDelegation' | 'activityOf' | 'lookNow'>,
+  parts: Omit<NamesContext, 'planner' | 'observeDelegation' | 'activityOf' | 'lookUpNow'>,
 ): NamesContext {
   setMaxListeners(0, parts.signal);
-  const planner = createLookPlanner(LOOKS_PER_HOUR);
+  const planner = createLookupPlanner(LOOKS_PER_HOUR);
   const context: NamesContext = {
     ...parts,
     planner,
     observeDelegation: createDelegationObserver(parts.dns, parts.rdap, planner, parts.now),
     activityOf: (record) => activityOf(context, record),
-    lookNow: (name, dns, ms) => lookNow(context, name, dns, ms),
+    lookUpNow: (name, dns, ms) => lookUpNow(context, name, dns, ms),
   };
   return context;
 }
@@ -75,7 +75,7 @@ export function createNames(context: NamesContext) {
       openOf: (names: readonly string[]): Promise<readonly ListedIncident[]> => incidents.openOf(names),
       /** Latest first. */
       allOpen: (limit: number): Promise<readonly ListedIncident[]> => incidents.allOpen(limit),
-      sayOurs: (id: string, said: SaidOurs) => sayIncidentOurs(context, id, said),
+      confirmOurs: (id: string, said: OursClaim) => confirmIncidentOurs(context, id, said),
       raise: (id: string, by: string) => raiseIncident(context, id, by),
     },
     /** The outcome of an order whose answer was lost. */
@@ -89,7 +89,7 @@ export function createNames(context: NamesContext) {
 
 async function lookAtClaimed(context: NamesContext, name: string): Promise<void> {
   try {
-    await lookAtName(context, name, context.signal);
+    await lookUpName(context, name, context.signal);
   } catch (error) {
     // Due again when its claim ends.
     if (!context.signal.aborted) throw error;
@@ -142,7 +142,7 @@ async function completeHistory(
     wasLookedFor(history, DNS_FACTS) ? undefined : inTime(quickObserver.observe(name, limit)),
     wasLookedFor(history, REGISTRY_FACTS)
       ? undefined
-      : inTime(fetchLook(context, quickObserver, name, limit)),
+      : inTime(fetchRegistryLookup(context, quickObserver, name, limit)),
   ]);
   return looks.reduce<NameHistory>(
     (merged, look) => (look === undefined ? merged : mergeObservation(merged, look).history),
@@ -155,7 +155,7 @@ async function findEvidence(context: NamesContext, order: Order, item: OrderItem
   const { name } = item;
   const sentAt = sentToRegistry(order, item);
   if (sentAt === undefined) return { kind: 'nothing' };
-  const look = await lookAtRegistry(context, name, timeLimit(signal, EVIDENCE_MS));
+  const look = await lookUpAtRegistry(context, name, timeLimit(signal, EVIDENCE_MS));
   const [record, seen] = await Promise.all([records.find(name), records.seenAtRegistry(name)]);
   const { orders } = await context.activityOf(record ?? { name, lapse: undefined });
   return evidenceOf({ order, sentAt, history: record?.history ?? {}, seen, orders, now: now() }, look);
@@ -165,10 +165,10 @@ async function findConfirmation(
   context: NamesContext,
   order: Order,
   item: OrderItem,
-): ReturnType<LookAtRegistry> {
+): ReturnType<LookUpAtRegistry> {
   const since = item.sentAt ?? item.answeredAt;
   const isShown = order.task === 'restore' || order.task === 'transfer';
   if (since === undefined || !isShown) return 'unknown';
-  const look = await lookAtRegistry(context, item.name, timeLimit(context.signal, EVIDENCE_MS));
+  const look = await lookUpAtRegistry(context, item.name, timeLimit(context.signal, EVIDENCE_MS));
   return confirmationOf(order, since, look);
 }

@@ -10,7 +10,7 @@ import {
   isSameValue,
   unseen,
 } from './facts.ts';
-import { addressesOf, type Client, factOf, lookAtUse } from './observe.ts';
+import { addressesOf, type Client, factOf, lookUpUse } from './observe.ts';
 
 export interface NameserverCheck {
   readonly host: string;
@@ -160,7 +160,7 @@ async function recordsAt(
     }
     return unseen('alias_loop');
   };
-  return lookAtUse(name, look);
+  return lookUpUse(name, look);
 }
 
 /** Without a matching key, validating resolvers can't reach the name. */

@@ -5,7 +5,7 @@ import type { RdapClient } from '../registry/rdap/client.ts';
 import type { NamesContext } from './context.ts';
 import { HEALTH_FACTS } from './delegation-health.ts';
 import { ABSENT, type Fact, type Facts, seen, unseen } from './facts.ts';
-import type { LookPlanner } from './look-planner.ts';
+import type { LookupPlanner } from './lookup-planner.ts';
 import { askServer } from './nameserver-check.ts';
 import { registryOf } from './registry-of.ts';
 import { readRegistryAnswer } from './registry-record.ts';
@@ -30,7 +30,7 @@ const ENDING_MS = 30 * DAY_MS;
 export function createDelegationObserver(
   dns: DnsClient,
   rdap: RdapClient,
-  planner: LookPlanner,
+  planner: LookupPlanner,
   now: () => Date,
 ): NamesContext['observeDelegation'] {
   const domains = new Map<string, { readonly state: Promise<DomainState>; readonly until: number }>();

@@ -105,7 +105,7 @@ async function observeRecords(dns: Client, name: string, signal: AbortSignal | u
 async function lookForImpact(name: string, look: Look): Promise<Facts> {
   const [nameservers, used, ds] = await Promise.all([
     look(name, 'NS', (records) => records),
-    lookAtUse(name, look),
+    lookUpUse(name, look),
     look(name, 'DS', (records) => records.map(dsText)),
   ]);
   return { nameservers, ...used, ds };
@@ -134,7 +134,7 @@ export type Look = <Type extends RecordType>(
 ) => Promise<Fact>;
 
 /** Addresses, mail and CAA. */
-export async function lookAtUse(name: string, look: Look) {
+export async function lookUpUse(name: string, look: Look) {
   const same = (records: readonly string[]) => records;
   const [a, aaaa, wwwA, wwwAaaa, mx, caa, spf, dmarc] = await Promise.all([
     look(name, 'A', same),

@@ -1,16 +1,16 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { type Order, periodOf } from '../orders/order.ts';
-import type { RegistryLook as Confirmation, Evidence } from '../orders/ports.ts';
+import type { RegistryLookup as Confirmation, Evidence } from '../orders/ports.ts';
 import type { RecordHint, RecordProof, RecordProofCode } from '../orders/record-finding.ts';
 import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
 import { isDeleted } from '../registry/rdap/status.ts';
 import { addYears } from './dates.ts';
 import { type FactName, type FactValue, isSameSet, registrarName } from './facts.ts';
 import { type KnownValue, type NameHistory, valuesOf } from './history.ts';
-import { type AskedTask, askedNameServers } from './name-orders.ts';
+import { type RequestedTask, requestedNameServers } from './name-orders.ts';
 import type { SeenAtRegistry } from './ports.ts';
-import type { Registration, RegistryLook } from './registry-record.ts';
+import type { Registration, RegistryLookup } from './registry-record.ts';
 import type { NameOrder } from './unexplained-changes.ts';
 
 /**
@@ -21,7 +21,7 @@ import type { NameOrder } from './unexplained-changes.ts';
 
 /** A sent item with what is known of its name. */
 export interface LostAnswer {
-  readonly order: AskedTask & { readonly id: string };
+  readonly order: RequestedTask & { readonly id: string };
   readonly sentAt: Date;
   readonly history: NameHistory;
   /** Latest first. */
@@ -40,7 +40,7 @@ const TRANSFER_MS = 21 * DAY_MS;
 const NOTHING: Evidence = { kind: 'nothing' };
 
 /** Evidence from a registry lookup about a lost answer. */
-export function evidenceOf(lost: LostAnswer, { result }: RegistryLook): Evidence {
+export function evidenceOf(lost: LostAnswer, { result }: RegistryLookup): Evidence {
   if (result.kind === 'unread') return NOTHING;
   const { server } = result;
   if (result.kind === 'not_registered')
@@ -62,7 +62,7 @@ export function evidenceOf(lost: LostAnswer, { result }: RegistryLook): Evidence
 export function confirmationOf(
   { task }: { readonly task: Order['task'] },
   since: Date,
-  { result }: RegistryLook,
+  { result }: RegistryLookup,
 ): Confirmation {
   if (result.kind !== 'registered') return 'unknown';
   const { transferredAt, statuses } = result.registration;
@@ -92,7 +92,7 @@ function proofOf(
   switch (order.task) {
     case 'nameservers': {
       const was = before('registry_nameservers');
-      const asked = askedNameServers(order) ?? [];
+      const asked = requestedNameServers(order) ?? [];
       if (was === undefined || asked.length === 0 || hasOtherCause(was.lastSeen)) return undefined;
       return !isSameSet(was.value, asked) && isSameSet(record.nameServers, asked)
         ? 'nameservers_set'
@@ -104,10 +104,10 @@ function proofOf(
       const was = before('statuses');
       const at = record.deletedAt?.getTime() ?? Number.NaN;
       // A name past its end is deleted automatically.
-      const isOfThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + HOUR_MS;
+      const isFromThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + HOUR_MS;
       const isEarly = (record.expiresAt?.getTime() ?? Number.NaN) > sentAt.getTime() + HOUR_MS;
       if (was === undefined || isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
-      return isOfThen && isEarly && isDeleted(record.statuses) ? 'deleted' : undefined;
+      return isFromThen && isEarly && isDeleted(record.statuses) ? 'deleted' : undefined;
     }
     case 'restore': {
       const was = before('statuses');
@@ -127,18 +127,18 @@ function proofOf(
 
 /** A foreign transfer wouldn't set the requested nameservers. */
 function isTransferred(
-  order: AskedTask,
+  order: RequestedTask,
   sentAt: Date,
   record: Registration,
   registrar: KnownValue | undefined,
 ): boolean {
-  const asked = askedNameServers(order) ?? [];
+  const asked = requestedNameServers(order) ?? [];
   const at = record.transferredAt?.getTime() ?? Number.NaN;
-  const isOfThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + TRANSFER_MS;
+  const isFromThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + TRANSFER_MS;
   return (
     registrar !== undefined &&
     !isOf(registrar.value, record) &&
-    isOfThen &&
+    isFromThen &&
     asked.length > 0 &&
     isSameSet(record.nameServers, asked)
   );
@@ -184,9 +184,9 @@ function findingOf(record: Registration, lost: LostAnswer): Finding {
 function creationFinding(record: Registration, { order, sentAt }: LostAnswer): Finding {
   const { registeredAt } = record;
   const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
-  const isOfThen = after >= -SKEW_MS && after <= HOUR_MS;
+  const isFromThen = after >= -SKEW_MS && after <= HOUR_MS;
   const shown = shownNameServers(record, order);
-  if (record.isSecure && record.hasExactDates && isOfThen && shown.areAskedFor)
+  if (record.isSecure && record.hasExactDates && isFromThen && shown.areAskedFor)
     return { done: { code: 'registered' } };
   return {
     hint: {
@@ -253,8 +253,8 @@ function transferFinding(record: Registration, { sentAt }: LostAnswer): Finding 
   };
 }
 
-function shownNameServers({ nameServers }: Registration, order: AskedTask) {
-  const asked = askedNameServers(order) ?? [];
+function shownNameServers({ nameServers }: Registration, order: RequestedTask) {
+  const asked = requestedNameServers(order) ?? [];
   return { nameServers, areAskedFor: asked.length > 0 && isSameSet(nameServers, asked) };
 }
 

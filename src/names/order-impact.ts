@@ -1,7 +1,7 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
-import type { DelegationLook, ImpactAtApproval } from '../orders/ports.ts';
+import type { DelegationLookup, ImpactAtApproval } from '../orders/ports.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import type { FormerNameServers } from '../orders/undo.ts';
 import { subjectOf } from '../policy/subject.ts';
@@ -20,7 +20,7 @@ import {
   isSeenWhole,
   KNOWN_FOR_MS,
 } from './impact.ts';
-import { askedNameServers, impactTaskOf } from './name-orders.ts';
+import { impactTaskOf, requestedNameServers } from './name-orders.ts';
 import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { OrderImpact } from './ports.ts';
 import { timeLimit } from './time-limit.ts';
@@ -64,7 +64,7 @@ export function createImpacts(context: NamesContext) {
      * Lookup results within two seconds, for the requester. The first result is stored as the impact at the request. Undefined
      * for tasks without risk.
      */
-    atAsking: (order: Order) => atAsking(context, order),
+    atRequest: (order: Order) => atRequest(context, order),
     /** For decisions without an order. */
     ofName: (name: string, task: ImpactTask) =>
       find(context, { name, task, newNameServers: undefined }, context.quickDns, QUICK_MS),
@@ -113,7 +113,7 @@ async function findWithHistory(
   dns: DnsClient,
   ms: number,
 ): Promise<{ readonly impact: Impact; readonly history: NameHistory }> {
-  const looking = context.lookNow(name, dns, ms);
+  const looking = context.lookUpNow(name, dns, ms);
   const current = looking.then(({ facts }) => facts);
   const [look, known, dependents, checks] = await Promise.all([
     looking,
@@ -176,15 +176,19 @@ function isFresh(found: OrderImpact | undefined, now: Date): boolean {
 }
 
 async function former(context: NamesContext, order: Order): Promise<FormerNameServers> {
-  const [history, atAsking] = await Promise.all([
+  const [history, atRequest] = await Promise.all([
     watchedHistory(context, order.items[0]?.name ?? ''),
     context.impacts.nameServersOf(order.id),
   ]);
-  return formerNameServers(order, history, atAsking);
+  return formerNameServers(order, history, atRequest);
 }
 
-async function delegation(context: NamesContext, order: Order, { name }: OrderItem): Promise<DelegationLook> {
-  const hosts = askedNameServers(order);
+async function delegation(
+  context: NamesContext,
+  order: Order,
+  { name }: OrderItem,
+): Promise<DelegationLookup> {
+  const hosts = requestedNameServers(order);
   // Demo names aren't in DNS.
   if (hosts === undefined || isDemoContext(order.account.context)) return { kind: 'unknown' };
   const checks = await within(context, THOROUGH_MS, (signal) =>
@@ -193,7 +197,7 @@ async function delegation(context: NamesContext, order: Order, { name }: OrderIt
   return delegationOf(checks);
 }
 
-async function atAsking(context: NamesContext, order: Order): Promise<Impact | 'unseen' | undefined> {
+async function atRequest(context: NamesContext, order: Order): Promise<Impact | 'unseen' | undefined> {
   const question = questionOf(order);
   if (question === undefined) return undefined;
   try {
@@ -263,7 +267,7 @@ function hasNews(kept: OrderImpact | undefined, impact: Impact): boolean {
   return findingsOf(impact).some((finding) => !told.has(finding));
 }
 
-function delegationOf(checks: readonly NameserverCheck[] | undefined): DelegationLook {
+function delegationOf(checks: readonly NameserverCheck[] | undefined): DelegationLookup {
   if (checks === undefined || checks.length === 0) return { kind: 'unknown' };
   const hosts = checks
     .filter(({ state }) => state !== 'authoritative' && state !== 'unseen')
@@ -278,5 +282,5 @@ function questionOf(order: Order): Question | undefined {
   if (task === undefined || item === undefined || others.length > 0 || order.bulk !== undefined)
     return undefined;
   const [name] = subjectOf(item.name, taskNamed(order.task).nameKind).hosts;
-  return name === undefined ? undefined : { name, task, newNameServers: askedNameServers(order) };
+  return name === undefined ? undefined : { name, task, newNameServers: requestedNameServers(order) };
 }

@@ -8,7 +8,7 @@ import type { NameFilter } from './filter.ts';
 import type { NameHistory, SeenValues } from './history.ts';
 import type { Impact } from './impact.ts';
 import type { Incident, IncidentUpdate } from './incident.ts';
-import type { KnownDelegation } from './parent-sight.ts';
+import type { KnownDelegation } from './parent-delegation.ts';
 import type { EditedName, NameDetails, NameLimit } from './portfolio.ts';
 import type { Preset, PresetContent } from './presets.ts';
 import type { KnownChange } from './unexplained-changes.ts';
@@ -46,7 +46,7 @@ export type NameObservation =
   /** A date by a person; without one, a confirmed transfer. */
   | { readonly origin: 'person'; readonly at: Date; readonly expiresAt: Date | undefined };
 
-export interface LookResult {
+export interface LookupResult {
   readonly after: NameRecord;
   readonly observations: readonly NameObservation[];
   readonly incident: IncidentUpdate | undefined;
@@ -75,7 +75,7 @@ export interface NameRecordStore {
    * Stores a lookup with its effect on the incident in one transaction, and ends the claim.
    * @returns false on a conflict: nothing is stored
    */
-  save(before: NameRecord, result: LookResult): Promise<boolean>;
+  save(before: NameRecord, result: LookupResult): Promise<boolean>;
   /** Watched names that mention a name, and redirects by live orders: a superset of its dependents. */
   mentioning(name: string): Promise<readonly DependentName[]>;
   /** @returns how many were deleted */

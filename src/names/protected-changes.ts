@@ -15,7 +15,7 @@ import {
   type ReminderChange,
 } from './portfolio.ts';
 import type { Progress } from './ports.ts';
-import { type Protection, requirementsOfAll, separateChanges, weighChanges } from './weakening.ts';
+import { classifyChanges, type Protection, requirementsOfAll, separateChanges } from './weakening.ts';
 
 /**
  * Gate for changes of who is notified about a name and which rule applies. `weakening.ts` decides what needs
@@ -218,5 +218,5 @@ async function confirmersOf(
   if (kind === 'facts') return requirementsOfAll(names, proposer, protection);
   // Nothing protects a name whose lapse weakens nothing.
   const [lapse] = names;
-  return (lapse && weighChanges(protection)(lapse, proposer)) ?? 'another_person';
+  return (lapse && classifyChanges(protection)(lapse, proposer)) ?? 'another_person';
 }

@@ -91,7 +91,7 @@ export interface Registration {
   readonly isSecure: boolean;
 }
 
-export interface RegistryLook {
+export interface RegistryLookup {
   /** In ASCII. */
   readonly name: string;
   readonly at: Date;
@@ -108,14 +108,14 @@ export function readRegistryAnswer(
   name: string,
   at: Date,
   delegation?: Fact,
-): RegistryLook {
-  if (answer.kind === 'unavailable') return unreadLook(name, at, answer.problem, answer.retryAfterMs);
+): RegistryLookup {
+  if (answer.kind === 'unavailable') return emptyLookup(name, at, answer.problem, answer.retryAfterMs);
   const { server } = answer;
   if (answer.kind === 'not_found') return lookWithoutRecord(name, at, server, delegation);
   const record = domainObject.safeParse(answer.body).data;
-  if (record === undefined) return unreadLook(name, at, { code: 'not_a_domain' });
+  if (record === undefined) return emptyLookup(name, at, { code: 'not_a_domain' });
   if (asciiName(record.ldhName ?? record.unicodeName ?? '') !== name)
-    return unreadLook(name, at, { code: 'other_name' });
+    return emptyLookup(name, at, { code: 'other_name' });
   const facts = { ...factsOf(record), transport: seen([answer.secure ? 'https' : 'http']) };
   const hasExactDates = each(event, record.events).every(
     ({ eventDate }) => readRecordDate(eventDate)?.isExact !== false,
@@ -134,9 +134,9 @@ function lookWithoutRecord(
   at: Date,
   server: string,
   delegation: Fact = unseen('stale'),
-): RegistryLook {
+): RegistryLookup {
   if (delegation.state === 'seen') {
-    const look = unreadLook(name, at, { code: 'delegated_without_record' });
+    const look = emptyLookup(name, at, { code: 'delegated_without_record' });
     return { ...look, facts: everyFact(unseen('delegated_without_record')) };
   }
   const fact = delegation.state === 'absent' ? ABSENT : unseen('registry_unavailable');
@@ -144,12 +144,12 @@ function lookWithoutRecord(
 }
 
 /** A lookup that shows nothing. */
-export function unreadLook(
+export function emptyLookup(
   name: string,
   at: Date,
   problem: RecordProblem,
   retryAfterMs?: number,
-): RegistryLook {
+): RegistryLookup {
   const facts = everyFact(unseen('registry_unavailable'));
   return {
     name,

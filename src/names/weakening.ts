@@ -56,7 +56,7 @@ export async function separateChanges(
   by: string,
   protection: Protection,
 ): Promise<{ readonly allowed: Allowed; readonly waiting: readonly ChangedName[] }> {
-  const requirementsOf = weighChanges(protection);
+  const requirementsOf = classifyChanges(protection);
   const [atOnce, waiting]: [ChangedName[], ChangedName[]] = [[], []];
   for await (const slice of slicesOf(changes))
     for (const change of slice) (requirementsOf(change, by) === undefined ? atOnce : waiting).push(change);
@@ -69,7 +69,7 @@ export async function requirementsOfAll(
   by: string,
   protection: Protection,
 ): Promise<readonly Requirement[]> {
-  const requirementsOf = weighChanges(protection);
+  const requirementsOf = classifyChanges(protection);
   const all: Requirement[] = [];
   for await (const slice of slicesOf(changes)) {
     const asked = slice.flatMap((change) => requirementsOf(change, by) ?? []);
@@ -87,7 +87,7 @@ export async function requirementsOfAll(
 export type RequirementsOf = (change: ChangedName, by: string) => readonly Requirement[] | undefined;
 
 /** Prepares {@link RequirementsOf} for many changes under the same protection. */
-export function weighChanges(protection: Protection): RequirementsOf {
+export function classifyChanges(protection: Protection): RequirementsOf {
   const { policy, budgetTags, mandates } = protection;
   const ruleTags = new Set(policy.tags);
   const effectOf = createEffects(protection, ruleTags);

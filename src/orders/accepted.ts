@@ -20,10 +20,10 @@ const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
  * overdue, so that its thread says so. Safe to repeat, also on several replicas at once.
  */
 export async function recordRegistryConfirmations(deps: SendingContext, order: Order): Promise<void> {
-  const { lookAtRegistry, log, stopLooking } = deps;
+  const { lookUpAtRegistry, log, stopLooking } = deps;
   for (const item of unconfirmedItems(order)) {
     if (stopLooking.aborted) return;
-    const seen = await lookAtRegistry(order, item).catch((err: unknown) => {
+    const seen = await lookUpAtRegistry(order, item).catch((err: unknown) => {
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking whether the registry shows a result');
       return 'unknown';
     });

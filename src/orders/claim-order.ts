@@ -11,7 +11,7 @@ import { commitDecision } from './change-order.ts';
 import { changedParts, StatementChangedError } from './check-statement.ts';
 import type { SendingContext } from './context.ts';
 import { decideClaim, decideSending, type SendingDecision, type SendingFacts } from './decide-sending.ts';
-import { type Order, waitingItems } from './order.ts';
+import { type Order, pendingItems } from './order.ts';
 import { checkMembers, type Party, partiesOf } from './parties.ts';
 import type { MandatedSending } from './ports.ts';
 import { inputOwner, itemInputOwner, unsaltSecret } from './salted-secret.ts';
@@ -181,7 +181,7 @@ async function secretsOf(
     const sealed = await store.sealedInput(order.id);
     secrets.set(order.secretHash, open(vault, order.secretHash, sealed, inputOwner(order)));
   }
-  const items = waitingItems(order).filter(({ secretHash }) => secretHash !== undefined);
+  const items = pendingItems(order).filter(({ secretHash }) => secretHash !== undefined);
   if (items.length === 0) return secrets;
   const sealed = await store.sealedItemInputs(order.id);
   for (const item of items)

@@ -1,7 +1,7 @@
 import { decidedOrder, type EvaluatedOrder, evaluateOrder } from '../approvals/requirements.ts';
 import { changeOrder, type Decision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
-import { waitingMoments } from './deadlines.ts';
+import { pendingDeadlines } from './deadlines.ts';
 import { decisionOf } from './decide-request.ts';
 import type { Order } from './order.ts';
 import { type BudgetUse, budgetedItems, checkBudgets } from './order-budget.ts';
@@ -69,7 +69,7 @@ function decideConfirmation({ evaluated, budgets, firstExpiry }: DraftTerms, now
     event: {
       type: 'confirmed',
       needsApproval: demand.outcome !== 'free' || isOver,
-      ...waitingMoments(demand, now, firstExpiry),
+      ...pendingDeadlines(demand, now, firstExpiry),
       decision: isOver ? { ...decision, approvalsRequired: 0 } : decision,
     },
   };

@@ -3,7 +3,7 @@ import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import type { Log } from '../lib/log.ts';
 import type { MandateStore } from '../mandates/ports.ts';
-import type { LookAtBudgets } from '../money/budget-look.ts';
+import type { CompareBudgets } from '../money/budget-comparison.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { DecidingPolicy, StandInSource } from '../policy/ports.ts';
@@ -13,12 +13,12 @@ import type { Order } from './order.ts';
 import type {
   Directory,
   FindAccount,
+  FindEvidence,
   FirstExpiry,
   ImpactAtApproval,
   IncidentsOfOrders,
-  LookAtDelegation,
-  LookAtRegistry,
-  LookForEvidence,
+  LookUpAtRegistry,
+  LookUpDelegation,
   OrderSigning,
   OrderStore,
   RuleFacts,
@@ -45,9 +45,9 @@ export interface OrdersContext {
   readonly priceOf: PriceOrder;
   /** Price of renewing names for a year by the prices of a day (UTC, YYYY-MM-DD). */
   readonly costOn: (names: readonly string[], day: string) => Promise<OrderCost>;
-  readonly lookAtBudgets: LookAtBudgets;
+  readonly compareBudgets: CompareBudgets;
   /** The budgets of a day (UTC, YYYY-MM-DD). */
-  readonly budgetsOn: (day: string) => LookAtBudgets;
+  readonly budgetsOn: (day: string) => CompareBudgets;
   /** Whether a person is an admin now; false if Slack can't say. */
   readonly isAdmin: (userId: string) => Promise<boolean>;
   readonly firstExpiry: FirstExpiry;
@@ -92,9 +92,9 @@ export interface SendingContext extends OrdersContext {
   readonly observe: (task: string, outcome: string, seconds: number) => void;
   /** Updates the watch list with an item's success. Idempotent. */
   readonly follow: (order: Order, n: number) => Promise<void>;
-  readonly lookForEvidence: LookForEvidence;
-  readonly lookAtRegistry: LookAtRegistry;
-  readonly lookAtDelegation: LookAtDelegation;
+  readonly findEvidenceFor: FindEvidence;
+  readonly lookUpAtRegistry: LookUpAtRegistry;
+  readonly lookUpDelegation: LookUpDelegation;
   /** Aborts requests to the service at shutdown. */
   readonly stopSending: AbortSignal;
   /** Aborts lookups at shutdown. */

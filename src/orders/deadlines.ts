@@ -8,7 +8,7 @@ const SHORTEST_WAIT_MS = 15 * MINUTE_MS;
 const SOON_MS = 7 * DAY_MS;
 const VERY_SOON_MS = 2 * DAY_MS;
 
-export interface WaitingMoments {
+export interface PendingDeadlines {
   readonly expiresAt: Date;
   readonly remindAt: Date;
   readonly escalateAt: Date;
@@ -21,7 +21,7 @@ export type Waits = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfte
  * The deadlines of an order that starts waiting now.
  * @param firstExpiry earliest known expiry of its names
  */
-export function waitingMoments(waits: Waits, now: Date, firstExpiry?: Date): WaitingMoments {
+export function pendingDeadlines(waits: Waits, now: Date, firstExpiry?: Date): PendingDeadlines {
   const after = (ms: number) => new Date(now.getTime() + ms);
   return {
     expiresAt: after(waits.ttlMs),

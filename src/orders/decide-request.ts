@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../lib/duration.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import { newBulk } from './bulk/request-bulk.ts';
-import { type WaitingMoments, waitingMoments } from './deadlines.ts';
+import { type PendingDeadlines, pendingDeadlines } from './deadlines.ts';
 import { accountOwner, ctidOf, type DecisionByPolicy, type Order, type OrderAccount } from './order.ts';
 import type { BudgetUse } from './order-budget.ts';
 import type { OrderLogEntry } from './order-events.ts';
@@ -46,7 +46,7 @@ export function decideRequest(context: RequestContext): RequestDecision {
 export interface Start {
   readonly state: 'DRAFT' | 'PENDING' | 'APPROVED';
   /** When it expires, is reminded of and escalated; undefined for an order that is sent at once. */
-  readonly moments: Partial<WaitingMoments> | undefined;
+  readonly moments: Partial<PendingDeadlines> | undefined;
 }
 
 function startOf({ now, request, checked, evaluated, budgets, firstExpiry }: RequestContext): Start {
@@ -55,7 +55,7 @@ function startOf({ now, request, checked, evaluated, budgets, firstExpiry }: Req
     return { state: 'DRAFT', moments: { expiresAt: new Date(now.getTime() + DRAFT_LIFE_MS) } };
   if (demand.outcome === 'free' && budgets.over.length === 0)
     return { state: 'APPROVED', moments: undefined };
-  return { state: 'PENDING', moments: waitingMoments(demand, now, firstExpiry) };
+  return { state: 'PENDING', moments: pendingDeadlines(demand, now, firstExpiry) };
 }
 
 /** @returns the issue if the request can't be sent as it is */

@@ -1,7 +1,7 @@
 import type { HeldCode } from '../mandates/codes.ts';
 import { nextItems, reasonToPause } from './bulk/waves.ts';
 import { isOver } from './clock.ts';
-import { type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
+import { type Order, type OrderEvent, type OrderItem, pendingItems } from './order.ts';
 import type { MemberCheck } from './parties.ts';
 import type { StatementPart } from './summary.ts';
 import { rulesChanged } from './tasks.ts';
@@ -78,7 +78,7 @@ export function decideWave(
   workerId?: string,
 ): Extract<SendingDecision, { kind: 'end' | 'not_due' }> | undefined {
   if (order.bulk?.pause !== undefined) return { kind: 'not_due' };
-  const reason = waitingItems(order).length === 0 ? undefined : reasonToPause(order);
+  const reason = pendingItems(order).length === 0 ? undefined : reasonToPause(order);
   if (reason !== undefined) {
     const claim = workerId === undefined ? {} : { workerId };
     return { kind: 'end', event: { type: 'paused', reason, expiresAt: pauseEndsAt, ...claim } };

@@ -3,7 +3,7 @@ import { changeOrder } from './change-order.ts';
 import type { SendingContext } from './context.ts';
 import { delegatedItems } from './due.ts';
 import { type Order, type OrderItem, UNDO_HOURS, undoableUntil } from './order.ts';
-import type { DelegationLook, OrderStore } from './ports.ts';
+import type { DelegationLookup, OrderStore } from './ports.ts';
 
 /** New nameservers get this long before they are reported as not answering. */
 const SETTLING_MS = HOUR_MS;
@@ -13,7 +13,7 @@ const SETTLING_MS = HOUR_MS;
  * says so. At the end the card is updated, without the undo button. Safe to repeat, also on several replicas at once.
  */
 export async function recordDelegations(deps: SendingContext, order: Order): Promise<void> {
-  const { lookAtDelegation, log, stopLooking, now } = deps;
+  const { lookUpDelegation, log, stopLooking, now } = deps;
   for (const item of delegatedItems(order)) {
     if (stopLooking.aborted) return;
     const until = undoableUntil(order, item);
@@ -23,7 +23,7 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
       continue;
     }
     if (await isReplaced(deps.store, order, item)) continue;
-    const found = await lookAtDelegation(order, item).catch((err: unknown): DelegationLook => {
+    const found = await lookUpDelegation(order, item).catch((err: unknown): DelegationLookup => {
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking the new nameservers');
       return { kind: 'unknown' };
     });

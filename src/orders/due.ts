@@ -61,8 +61,8 @@ export function dueAt(order: Order, at: Date): Date | undefined {
       return unfollowedItems(order).length > 0
         ? at
         : earliest([
-            ...unknownItems(order).map(({ sentAt }) => nextLook(sentAt, EVIDENCE_MS, at)),
-            ...unconfirmedItems(order).map(({ answeredAt }) => nextLook(answeredAt, CONFIRMATION_MS, at)),
+            ...unknownItems(order).map(({ sentAt }) => nextLookup(sentAt, EVIDENCE_MS, at)),
+            ...unconfirmedItems(order).map(({ answeredAt }) => nextLookup(answeredAt, CONFIRMATION_MS, at)),
             ...delegatedItems(order).map((item) => nextDelegationLook(undoableUntil(order, item), at)),
           ]);
   }
@@ -118,10 +118,10 @@ export function delegatedItems(order: Order): readonly OrderItem[] {
 function nextDelegationLook(until: Date | undefined, at: Date): Date | undefined {
   if (until === undefined || until <= at) return undefined;
   const forMs = UNDO_HOURS * 60 * MINUTE_MS;
-  return earliest([nextLook(new Date(until.getTime() - forMs), forMs, at), until]);
+  return earliest([nextLookup(new Date(until.getTime() - forMs), forMs, at), until]);
 }
 
-function nextLook(since: Date | undefined, forMs: number, at: Date): Date | undefined {
+function nextLookup(since: Date | undefined, forMs: number, at: Date): Date | undefined {
   if (since === undefined) return undefined;
   const ageMs = at.getTime() - since.getTime();
   if (ageMs > forMs) return undefined;

@@ -1,5 +1,5 @@
 import { groupBy } from '../lib/collections.ts';
-import { type ItemState, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
+import { type ItemState, type Order, type OrderEvent, type OrderItem, pendingItems } from './order.ts';
 import type { OrderStore } from './ports.ts';
 import type { EarlierFinding } from './refusal.ts';
 
@@ -39,7 +39,7 @@ export function findingsIn(items: readonly EarlierItem[], names: readonly string
 export async function findEarlier(
   load: OrderStore['load'],
   order: Order,
-  asked: readonly OrderItem[] = waitingItems(order),
+  asked: readonly OrderItem[] = pendingItems(order),
 ): Promise<EarlierFinding[]> {
   const items: EarlierItem[] = [];
   for (let id = order.retryOf; id !== undefined; ) {
@@ -71,7 +71,7 @@ export function stopForEarlier(
   return {
     type: 'stopped',
     summary: { code: 'earlier_order', orderId: first.orderId, found: first.found },
-    only: waitingItems(order)
+    only: pendingItems(order)
       .filter(({ name }) => names.includes(name))
       .map(({ n }) => n),
     ...(first.found === 'done' ? { doneIn: first.orderId } : {}),

@@ -11,10 +11,10 @@ import type { RecordHint, RecordProof } from './record-finding.ts';
  * once.
  */
 export async function resolveByEvidence(deps: SendingContext, order: Order): Promise<void> {
-  const { lookForEvidence, log, stopLooking } = deps;
+  const { findEvidenceFor, log, stopLooking } = deps;
   for (const item of unknownItems(order)) {
     if (stopLooking.aborted) return;
-    const found = await lookForEvidence({ ...order, input: inputOfItem(order, item) }, item).catch(
+    const found = await findEvidenceFor({ ...order, input: inputOfItem(order, item) }, item).catch(
       (err: unknown): Evidence => {
         log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking for evidence of a request’s outcome');
         return { kind: 'nothing' };

@@ -1,10 +1,10 @@
 import { isDemoContext } from '../accounts/account.ts';
-import { isAgreedTo, type Reservation, type Shortfall } from '../money/budget.ts';
-import type { BudgetedItems } from '../money/budget-look.ts';
+import { isAgreedTo, type MissingAmount, type Reservation } from '../money/budget.ts';
+import type { BudgetedItems } from '../money/budget-comparison.ts';
 import type { OrderCost } from '../money/prices.ts';
 import { isPaused } from './bulk/waves.ts';
 import type { OrdersContext } from './context.ts';
-import { type Approval, isRequester, type Order, waitingItems } from './order.ts';
+import { type Approval, isRequester, type Order, pendingItems } from './order.ts';
 
 /**
  * Checks an order against the team's budgets. An order that exceeds one needs an admin's approval, besides all
@@ -15,7 +15,7 @@ import { type Approval, isRequester, type Order, waitingItems } from './order.ts
 export interface BudgetUse {
   readonly price: OrderCost | undefined;
   /** Budgets that are exceeded. */
-  readonly over: readonly Shortfall[];
+  readonly over: readonly MissingAmount[];
   /** Reserved on approval; undefined for a free order. */
   readonly reservation: Reservation | undefined;
 }
@@ -23,7 +23,7 @@ export interface BudgetUse {
 /** All items count, or the unsent ones of a paused order. */
 export function budgetedItems(order: Order): BudgetedItems {
   return isPaused(order)
-    ? { items: waitingItems(order), resumed: order.id }
+    ? { items: pendingItems(order), resumed: order.id }
     : { items: order.items, resumed: undefined };
 }
 
@@ -36,13 +36,13 @@ export function lookUpBudgets(context: OrdersContext, order: Order): Promise<Bud
 
 /** @param cost of these items; the budgets are read meanwhile. Demo systems cost nothing. */
 export async function checkBudgets(
-  { lookAtBudgets }: OrdersContext,
+  { compareBudgets }: OrdersContext,
   account: Order['account'],
   taken: BudgetedItems,
   cost: OrderCost | undefined | Promise<OrderCost | undefined>,
 ): Promise<BudgetUse> {
   const look =
-    cost === undefined || isDemoContext(account.context) ? undefined : await lookAtBudgets(taken, cost);
+    cost === undefined || isDemoContext(account.context) ? undefined : await compareBudgets(taken, cost);
   return { price: await cost, over: look?.over ?? [], reservation: look?.reservation };
 }
 

@@ -3,9 +3,9 @@ import { boundTo } from '../approvals/signing/approval.ts';
 import { approvalAssertion, vouchAssertion } from '../approvals/signing/assertion.ts';
 import { actor, amount, at, texts } from '../ledger/event.ts';
 import { storedMandateEnd } from '../mandates/codes.ts';
-import { storedShortfall } from '../money/budget.ts';
+import { storedMissingAmount } from '../money/budget.ts';
 import { storedCost } from '../money/prices.ts';
-import { storedRule } from '../policy/stored-demand.ts';
+import { storedRule } from '../policy/stored-requirements.ts';
 import { storedPauseReason } from './bulk/stored-bulk.ts';
 import {
   type ApprovalsGiven,
@@ -45,7 +45,7 @@ const price = storedCost.exactOptional();
 const statement = z.string();
 const isImpactUnknown = z.literal(true).exactOptional();
 /** The budgets the order exceeds. */
-const overBudget = z.array(storedShortfall).readonly().exactOptional();
+const overBudget = z.array(storedMissingAmount).readonly().exactOptional();
 /** The admins who agreed to it. */
 const admins = texts.exactOptional();
 const reason = z.string().nullable();
@@ -178,7 +178,7 @@ export type AnyOrderLogEntry = {
 };
 
 /** Events about the request and the decision. */
-export const DECIDING_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
+export const DECISION_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'requested',
   'confirmed',
   'approved',

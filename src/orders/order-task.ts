@@ -34,7 +34,7 @@ import type { OrderTaskName } from './order.ts';
 import type { StatedRequest, StatementItem } from './statement-shape.ts';
 
 /** The input of an order's item. */
-export interface AskedItem {
+export interface RequestedItem {
   readonly input: unknown;
   readonly name: string;
   readonly secret: SecretCommitment | undefined;
@@ -140,7 +140,7 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
    * @throws {InvalidInputError} when it can't be sent
    */
   describe(
-    asked: AskedItem,
+    asked: RequestedItem,
     interfaces: AvailableInterfaces,
   ): RequestDescription | Extract<StatedRequest, { interface: 'none' }>;
   /** Prepares the call of a request. Nothing is sent yet. @throws {ServiceError | InvalidInputError} */
@@ -343,7 +343,7 @@ function describe<Input, Wire, Output>(
     service,
     wire,
   }: Pick<Definition<string, Input, Wire, Output>, 'input' | 'service' | 'wire'>,
-  { input, name, secret }: AskedItem,
+  { input, name, secret }: RequestedItem,
   interfaces: AvailableInterfaces,
   constraints: InterfaceConstraints,
 ): RequestDescription {

@@ -3,12 +3,12 @@ import type { Slot } from '../approvals/progress.ts';
 import type { ApprovalSignature, LoggedSignature } from '../approvals/signing/approval.ts';
 import type { Mandated, MandateEnd } from '../mandates/codes.ts';
 import type { Amount } from '../money/amount.ts';
-import type { Shortfall } from '../money/budget.ts';
+import type { MissingAmount } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { Bulk, PauseReason } from './bulk/stored-bulk.ts';
-import type { WaitingMoments } from './deadlines.ts';
+import type { PendingDeadlines } from './deadlines.ts';
 import { type RecordProof, recordFinding } from './record-finding.ts';
 import { itemSummary, type LogDifference, type PlainSummary, type RetryReason } from './summary.ts';
 
@@ -186,7 +186,7 @@ export interface Approval {
   readonly userId: string;
   readonly at: Date;
   /** The excess the card showed at their last click. */
-  readonly agreedExcess: readonly Shortfall[];
+  readonly agreedExcess: readonly MissingAmount[];
   /** Undefined without a signature. */
   readonly signed?: ApprovalSignature | undefined;
 }
@@ -234,7 +234,7 @@ export interface Order {
   /** Requested in a direct message: only the requester, approvers and admins see it. */
   readonly isPrivate: boolean;
   /** The budget excess its card shows. Changes without a change of the version. */
-  readonly shownExcess: readonly Shortfall[];
+  readonly shownExcess: readonly MissingAmount[];
   /** The admin who approved it alone in an emergency. */
   readonly emergencyApprovedBy?: string | undefined;
   /** The other admin who reviewed it; undefined while the review is open. */
@@ -302,7 +302,7 @@ export interface ApprovalWeight {
   /** The clicker's signature; undefined for a plain click. */
   readonly signed: LoggedSignature | undefined;
   /** The excess the card showed when they clicked. */
-  readonly agreedExcess: readonly Shortfall[];
+  readonly agreedExcess: readonly MissingAmount[];
   /** Approvers who may approve now, including `by`, if that is an approval. */
   readonly validApprovers: readonly string[];
   readonly progress: ApprovalsGiven;
@@ -311,7 +311,7 @@ export interface ApprovalWeight {
   /** The current price of it, or its rest, by the team's price list. */
   readonly price: OrderCost | undefined;
   /** The budgets it exceeds, and the admins who agreed. Without an admin it stays pending. */
-  readonly budget: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
+  readonly budget: { readonly over: readonly MissingAmount[]; readonly admins: readonly string[] };
 }
 
 export type OrderEvent =
@@ -337,7 +337,7 @@ export type OrderEvent =
   | {
       readonly type: 'emergency_approved';
       readonly by: string;
-      readonly agreedExcess: readonly Shortfall[];
+      readonly agreedExcess: readonly MissingAmount[];
       readonly reason: string;
       /** The people who could have approved it, who are notified. */
       readonly approvers: readonly string[];
@@ -350,12 +350,12 @@ export type OrderEvent =
       /** The impact on the name wasn't looked up yet. */
       readonly isImpactUnknown?: boolean;
       /** The budgets it exceeds. */
-      readonly over: readonly Shortfall[];
+      readonly over: readonly MissingAmount[];
     }
   /** Another admin has reviewed an emergency approval. */
   | { readonly type: 'signed_off'; readonly by: string }
   /** An approver asks a question: the time limit starts again. */
-  | ({ readonly type: 'asked'; readonly by: string; readonly question: string } & WaitingMoments)
+  | ({ readonly type: 'asked'; readonly by: string; readonly question: string } & PendingDeadlines)
   | {
       readonly type: 'denied';
       readonly by: string;
@@ -526,7 +526,7 @@ export function hasSecretInput({ secretHash, items }: Order): boolean {
 export const RETRY_DAYS = 7;
 
 /** Whether it is too late to retry a closed order. */
-export function isRetryOver(order: Order, now: Date): boolean {
+export function isRetryExpired(order: Order, now: Date): boolean {
   return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * 86_400_000;
 }
 
@@ -564,7 +564,7 @@ export function isReviewOpen(order: Order): boolean {
 }
 
 /** Items waiting to be sent or resent. */
-export function waitingItems(order: Order): readonly OrderItem[] {
+export function pendingItems(order: Order): readonly OrderItem[] {
   return order.items.filter((item) => item.state === 'WAITING');
 }
 

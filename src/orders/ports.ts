@@ -8,7 +8,7 @@ import type { KeyLog, KeyRing } from '../approvals/signing/key-ring.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import type { SendingFacts } from '../mandates/acting.ts';
 import type { HeldCode } from '../mandates/codes.ts';
-import type { Reservation, Shortfall } from '../money/budget.ts';
+import type { MissingAmount, Reservation } from '../money/budget.ts';
 import type { PricedOrder } from '../money/order-cost.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { Policy } from '../policy/policy.ts';
@@ -191,7 +191,7 @@ export interface OrderStore {
   /** Queues updates of all pending orders' notifications, after the urgent ones. */
   refreshPending(now: Date): Promise<void>;
   /** Saves the budget excess that every card of an order now shows. */
-  recordShownExcess(id: string, excess: readonly Shortfall[]): Promise<void>;
+  recordShownExcess(id: string, excess: readonly MissingAmount[]): Promise<void>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
   unsent(): Promise<readonly string[]>;
   /** Ids of unfinished orders that use one of the accounts or that a person requested. */
@@ -317,23 +317,23 @@ export interface OrderSigning {
 export type FindAccount = (accountId: string) => Promise<Account | undefined>;
 
 /** Looks up an item in public records. Implemented by expiry. */
-export type LookForEvidence = (order: Order, item: OrderItem) => Promise<Evidence>;
+export type FindEvidence = (order: Order, item: OrderItem) => Promise<Evidence>;
 
 /** Looks up whether an accepted task is done. Implemented by expiry. */
-export type LookAtRegistry = (order: Order, item: OrderItem) => Promise<RegistryLook>;
+export type LookUpAtRegistry = (order: Order, item: OrderItem) => Promise<RegistryLookup>;
 
 /** Answers of an order's new nameservers for its name. Implemented by names. */
-export type DelegationLook =
+export type DelegationLookup =
   | { readonly kind: 'answering' }
   /** These nameservers don't know the name, or don't answer. */
   | { readonly kind: 'not_answering'; readonly hosts: readonly string[] }
   /** The lookup failed. */
   | { readonly kind: 'unknown' };
 
-export type LookAtDelegation = (order: Order, item: OrderItem) => Promise<DelegationLook>;
+export type LookUpDelegation = (order: Order, item: OrderItem) => Promise<DelegationLookup>;
 
 /** Whether the registry shows the result of an accepted task; `not_shown`: not yet. */
-export type RegistryLook = 'shown' | 'not_shown' | 'unknown';
+export type RegistryLookup = 'shown' | 'not_shown' | 'unknown';
 
 /** Public records about a request whose answer was lost. */
 export type Evidence =

@@ -1,5 +1,5 @@
 import type { HeldCode } from '../mandates/codes.ts';
-import type { Shortfall } from '../money/budget.ts';
+import type { MissingAmount } from '../money/budget.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { ApprovalsGiven, OrderEvent, OrderState } from './order.ts';
 import type { SendingDifference } from './summary.ts';
@@ -46,9 +46,9 @@ export type Refusal =
   /** Requesters can't ask themselves. */
   | { readonly code: 'own_question' }
   /** All others have approved; an admin has to agree to exceeding the budgets. */
-  | { readonly code: 'over_budget'; readonly over: readonly Shortfall[] }
+  | { readonly code: 'over_budget'; readonly over: readonly MissingAmount[] }
   /** An admin approved before the card showed the excess. */
-  | { readonly code: 'excess_unseen'; readonly over: readonly Shortfall[] }
+  | { readonly code: 'excess_unseen'; readonly over: readonly MissingAmount[] }
   | { readonly code: 'own_order'; readonly isApprover: boolean }
   | {
       readonly code: 'not_an_approver';

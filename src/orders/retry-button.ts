@@ -8,7 +8,7 @@ import {
   hasSecretInput,
   inputOfItem,
   isRequester,
-  isRetryOver,
+  isRetryExpired,
   type Order,
   RETRY_DAYS,
   retryableItems,
@@ -96,7 +96,7 @@ async function refusalOfPerson(
 async function refusalOfOrder(deps: OrdersContext, order: Order): Promise<Refusal | undefined> {
   if (hasRowSecrets(order)) return { code: 'retry_bulk' };
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
-  if (!isRetryOver(order, deps.now())) return undefined;
+  if (!isRetryExpired(order, deps.now())) return undefined;
   // The card still has its button from before the time was over; showing it again removes the button.
   await deps.store.requestNotification(order.id, deps.now());
   return { code: 'retry_over', days: RETRY_DAYS };

@@ -25,7 +25,7 @@ import {
 import type { SendingContext } from './context.ts';
 import { decideWave, heldByMandate, isDue } from './decide-sending.ts';
 import { failedResponse, fullResponse, RetryRefusedError, resultOfResponse } from './item-result.ts';
-import { type ItemResult, type Order, type OrderItem, waitingItems } from './order.ts';
+import { type ItemResult, type Order, type OrderItem, pendingItems } from './order.ts';
 import type { OrderCall, OrderTask } from './order-task.ts';
 import { eventOfOutcome, lostRequest, outcomeOfError, type SendOutcome } from './outcome-event.ts';
 import { accountGone, checkMembers } from './parties.ts';
@@ -388,9 +388,9 @@ async function recommitOutcome({ context, latest }: Sending, outcome: SendOutcom
 /** Releases an order whose items wait for their `notBefore`. Another claim sends them then. */
 async function release(sending: Sending): Promise<void> {
   // Only this worker schedules retries for items of its claim, so its own snapshot is enough.
-  if (waitingItems(sending.latest).length === 0) return;
+  if (pendingItems(sending.latest).length === 0) return;
   await change(sending, (order) =>
-    order.claim?.workerId === sending.workerId && waitingItems(order).length > 0
+    order.claim?.workerId === sending.workerId && pendingItems(order).length > 0
       ? { type: 'released' }
       : undefined,
   );

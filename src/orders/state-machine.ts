@@ -14,7 +14,7 @@ import {
   type OrderItem,
   type OrderState,
   outcomeOf,
-  waitingItems,
+  pendingItems,
 } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import type { Refusal } from './refusal.ts';
@@ -130,7 +130,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     ...approvalsDetail(order, approvals, event),
     ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...(event.isImpactUnknown === true ? { isImpactUnknown: true as const } : {}),
-    ...(isPaused(order) ? { waiting: waitingItems(order).length } : {}),
+    ...(isPaused(order) ? { waiting: pendingItems(order).length } : {}),
   };
   return changedOrder(
     order,
@@ -233,7 +233,7 @@ function expired(order: Order, event: EventOf<'expired'>, now: Date): Transition
 
 /** No one resumed it in time. Sent items keep their results. */
 function stopWaiting(order: Order, kind: 'expired', now: Date): Transition {
-  const entry = { kind, names: waitingItems(order).map(({ name }) => name), summary: PAUSE_OVER };
+  const entry = { kind, names: pendingItems(order).map(({ name }) => name), summary: PAUSE_OVER };
   if (order.items.every(isUnsent)) return changedOrder(order, now, entry, closedOrder('CANCELLED', now));
   const items = order.items.map((item) =>
     item.state === 'WAITING' ? stoppedItem(item, { summary: PAUSE_OVER }) : item,
@@ -394,12 +394,12 @@ function paused(order: Order, event: EventOf<'paused'>, now: Date): Transition |
     order.state === 'APPROVED' ? event.workerId === undefined : isClaimedBy(order, event.workerId);
   if (!isWorkers || bulk === undefined || bulk.pause !== undefined) return undefined;
   const isQuiet = order.items.every(({ state }) => state !== 'SENT');
-  if (!isQuiet || waitingItems(order).length === 0) return undefined;
+  if (!isQuiet || pendingItems(order).length === 0) return undefined;
   const { reason, expiresAt } = event;
   return changedOrder(
     order,
     now,
-    { kind: event.type, pause: reason, waiting: waitingItems(order).length },
+    { kind: event.type, pause: reason, waiting: pendingItems(order).length },
     { state: 'APPROVED', claim: undefined, expiresAt, bulk: { ...bulk, pause: reason } },
   );
 }
@@ -416,7 +416,7 @@ function resumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition
     return refused({ code: 'over_budget', over: budget.over });
   const isApproval = validApprovers.includes(by) || budget.admins.includes(by);
   const approvals = isApproval ? withApproval(order, event, now) : order.approvals;
-  const detail = { waiting: waitingItems(order).length, ...approvalsDetail(order, approvals, event) };
+  const detail = { waiting: pendingItems(order).length, ...approvalsDetail(order, approvals, event) };
   return changedOrder(
     order,
     now,
@@ -637,8 +637,8 @@ function overdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition
 function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Date): Transition | undefined {
   const { n, delegation, hosts, hours } = event;
   const item = itemOf(order, n);
-  const isNews = item?.result?.delegation !== delegation;
-  if (item?.state !== 'SUCCEEDED' || item.result === undefined || !isNews) return undefined;
+  const isNewSighting = item?.result?.delegation !== delegation;
+  if (item?.state !== 'SUCCEEDED' || item.result === undefined || !isNewSighting) return undefined;
   return changedOrder(
     order,
     now,

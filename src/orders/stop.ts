@@ -2,7 +2,7 @@ import { type ApprovalPolicy, approversOf, refusalOfNonApprover } from '../appro
 import { type ChangeContext, type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
-import { isFinal, type Order, waitingItems } from './order.ts';
+import { isFinal, type Order, pendingItems } from './order.ts';
 
 /** The requester or an approver stops unsent items. A request in flight continues, and its answer is kept. */
 export function stopOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
@@ -19,7 +19,7 @@ function decideStop(order: Order, rights: ApprovalPolicy | undefined, userId: st
   if (mayNot !== undefined) return { refusal: mayNot };
   if (state === 'DRAFT' || state === 'PENDING') return { refusal: { code: 'stop_unapproved' } };
   if (isFinal(state) || state === 'UNKNOWN') return { refusal: { code: 'nothing_waits', state } };
-  if (waitingItems(order).length === 0) return { refusal: { code: 'sent_already' } };
+  if (pendingItems(order).length === 0) return { refusal: { code: 'sent_already' } };
   return { event: { type: 'stopped', by: userId, summary: { code: 'stopped' } } };
 }
 

@@ -41,7 +41,7 @@ import {
   type Order,
   type OrderItem,
   type OrderTaskName,
-  waitingItems,
+  pendingItems,
 } from './order.ts';
 import { defineOrderTask, type OrderTask } from './order-task.ts';
 import { isWebAddress, readRedirectSource } from './redirect-address.ts';
@@ -573,7 +573,7 @@ export function taskNamed(name: OrderTaskName): OrderTask {
  */
 export function rulesChanged(
   order: Order,
-  items: readonly OrderItem[] = waitingItems(order),
+  items: readonly OrderItem[] = pendingItems(order),
 ): PlainSummary | undefined {
   const task = taskNamed(order.task);
   const inputs = order.bulk === undefined ? [order.input] : items.map((item) => inputOfItem(order, item));

@@ -1,8 +1,8 @@
 import {
   approversOf,
+  pendingDecision,
   peopleAmong,
   refusalToDecide,
-  waitingDecision,
   waitingFor,
 } from '../approvals/approvers.ts';
 import type { OrdersContext } from './context.ts';
@@ -81,7 +81,7 @@ export async function privateIds(
 
 /** The people who may approve a waiting order now, including stand-ins. */
 export async function peopleWhoMayApprove(deps: OrdersContext, order: Order): Promise<readonly string[]> {
-  const { demand, standIns } = await waitingDecision(deps, order);
+  const { demand, standIns } = await pendingDecision(deps, order);
   const { people } = await peopleAmong(deps.directory, [
     ...demand.requirements.flatMap(({ approvers }) => approvers),
     ...[...standIns.values()].map(({ userId }) => userId),

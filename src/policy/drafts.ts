@@ -30,7 +30,7 @@ export function movedUp(
 }
 
 /** @returns undefined when there is no such rule */
-export function withoutRule(rules: readonly PolicyRule[], name: string): readonly PolicyRule[] | undefined {
+export function removeRule(rules: readonly PolicyRule[], name: string): readonly PolicyRule[] | undefined {
   const kept = rules.filter((rule) => rule.name !== name);
   return kept.length === rules.length ? undefined : kept;
 }

@@ -3,7 +3,7 @@ import { distinct } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
 import { fitsPatterns, type NamePatterns, sortPatterns } from './name-patterns.ts';
 import { isGroup, type Policy, type PolicyRule, type RuleReference } from './policy.ts';
-import type { storedDemand, storedRequirement } from './stored-demand.ts';
+import type { storedRequirement, storedRequirements } from './stored-requirements.ts';
 import { type NameKind, type Subject, subjectOf, tagsTouched } from './subject.ts';
 
 /**
@@ -84,7 +84,7 @@ export interface NameEvaluation {
   readonly skipped: readonly SkippedRule[];
 }
 
-export type Requirements = Readonly<z.output<typeof storedDemand>>;
+export type Requirements = Readonly<z.output<typeof storedRequirements>>;
 /** `needed` approvals of these people. All requirements of an order must be met. */
 export type Requirement = Readonly<z.output<typeof storedRequirement>>;
 

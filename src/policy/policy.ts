@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { CharterProblem } from '../approvals/signing/difference.ts';
 import type { Amount } from '../money/amount.ts';
-import type { storedRule } from './stored-demand.ts';
+import type { storedRule } from './stored-requirements.ts';
 
 /**
  * A policy is an ordered list of rules. `evaluate.ts` evaluates it; `rule-text.ts` reads and writes rules with

@@ -1,9 +1,15 @@
 import { z } from 'zod';
 import { decodeFile, MAX_CSV_BYTES } from '../lib/csv.ts';
 import type { SubmissionCall } from './feature.ts';
-import { FILE_DELETED, FILE_UNREADABLE, FILES_NOT_GRANTED, GIVEN_TWICE, NO_CSV_GIVEN } from './files.view.ts';
+import {
+  FILE_AND_TEXT,
+  FILE_DELETED,
+  FILE_UNREADABLE,
+  FILES_NOT_GRANTED,
+  NO_CSV_GIVEN,
+} from './files.view.ts';
 import { unreadableFileText } from './kit/csv-issue.view.ts';
-import { type FieldErrors, type FieldLook, field, linesIn } from './kit/form.ts';
+import { type FieldDisplay, type FieldErrors, field, linesIn } from './kit/form.ts';
 import { SlackApiError } from './outbound/web.ts';
 
 /* Text attached as a file, or pasted where Slack has no file input. */
@@ -14,7 +20,7 @@ const ROWS = 'rows';
 export function attachedFields<Name extends string>(
   look: { readonly label: string; readonly fileTypes: readonly string[]; readonly hint: string },
   name: Name,
-  pasted: Omit<FieldLook, 'kind'>,
+  pasted: Omit<FieldDisplay, 'kind'>,
 ) {
   return {
     [FILE]: field({ ...look, kind: 'file' }, z.string().optional()),
@@ -22,7 +28,7 @@ export function attachedFields<Name extends string>(
   };
 }
 
-export function csvFields(hint: string, pasted: Omit<FieldLook, 'kind'>) {
+export function csvFields(hint: string, pasted: Omit<FieldDisplay, 'kind'>) {
   return attachedFields({ label: 'CSV file', fileTypes: ['csv', 'txt', 'tsv'], hint }, ROWS, pasted);
 }
 
@@ -52,7 +58,7 @@ export async function attachedText(
   // Keep inner whitespace: it matters in YAML.
   const pasted = [values[field] ?? []].flat().join('\n').trimEnd();
   const [address] = linesIn(values[FILE]);
-  if (address !== undefined && pasted !== '' && !isPrefilled) return { errors: { [field]: GIVEN_TWICE } };
+  if (address !== undefined && pasted !== '' && !isPrefilled) return { errors: { [field]: FILE_AND_TEXT } };
   if (address === undefined)
     return pasted === '' ? { errors: { [field]: missing } } : { text: pasted, field };
   try {

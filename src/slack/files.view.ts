@@ -1,15 +1,15 @@
 /* Texts about uploaded and shared files. */
 
 export const NO_CSV_GIVEN = 'Attach a CSV file, or paste its rows here.';
-export const GIVEN_TWICE = 'Use the file or the text, not both.';
+export const FILE_AND_TEXT = 'Use the file or the text, not both.';
 export const FILES_NOT_GRANTED =
   'Slack doesn’t let me read files here: a workspace admin can grant files:read. Paste the text instead.';
 export const FILE_DELETED = 'The file was deleted from Slack. Attach it again, or paste the text instead.';
 export const FILE_UNREADABLE =
   'I can’t read the file right now. Try again in a minute, or paste the text instead.';
 
-export const handedOverText = (what: string) => `I sent you ${what} as a direct message.`;
+export const fileSentText = (what: string) => `I sent you ${what} as a direct message.`;
 
 /** @param error Slack's error */
-export const notHandedOverText = ({ said, todo }: { readonly said: string; readonly todo: string }) =>
+export const fileNotSentText = ({ said, todo }: { readonly said: string; readonly todo: string }) =>
   `I can’t send you the file. ${said} ${todo}`;

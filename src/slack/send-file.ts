@@ -1,5 +1,5 @@
 import type { Interaction } from './feature.ts';
-import { handedOverText, notHandedOverText } from './files.view.ts';
+import { fileNotSentText, fileSentText } from './files.view.ts';
 import { escapeText, type Message, textMessage } from './kit/blocks.ts';
 import { formatSlackError } from './outbound/slack-error.view.ts';
 import { uploadFile, uploadText } from './outbound/upload.ts';
@@ -24,12 +24,12 @@ export async function sendFile(
   call: Interaction,
   file: TextFile & { readonly told?: string },
 ): Promise<Message> {
-  const { what, told = handedOverText(what) } = file;
-  return (await handOver(call, file)) ?? textMessage(told);
+  const { what, told = fileSentText(what) } = file;
+  return (await deliverFile(call, file)) ?? textMessage(told);
 }
 
 /** Sends text or a file on disk. @returns why it failed; undefined on success */
-export async function handOver(
+export async function deliverFile(
   { context, person }: Interaction,
   { filename, what, ...file }: TextFile | (FileForPerson & { readonly path: string }),
 ): Promise<Message | undefined> {
@@ -42,7 +42,7 @@ export async function handOver(
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     context.log.warn({ err: error, by: person.id, filename }, 'sending a file');
-    return textMessage(escapeText(notHandedOverText(formatSlackError(error))));
+    return textMessage(escapeText(fileNotSentText(formatSlackError(error))));
   }
   return undefined;
 }

@@ -8,7 +8,7 @@ import { subjectOf, tagsByName } from '../policy/subject.ts';
 import { batch } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, isUniqueViolation, storeOf, type Transaction } from './database.ts';
-import { readStandings } from './reservations.ts';
+import { readBudgetStatuses } from './reservations.ts';
 
 const keptBudget = z
   .object({
@@ -46,19 +46,19 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
     async (asked: readonly { readonly day: string; readonly hosts: readonly string[] }[]) => {
       const days = [...groupBy(asked, ({ day }) => day)].map(async ([day, same]) => {
         const hosts = distinct(same.flatMap((each) => each.hosts));
-        return [day, await readStandings(run, teamId, { day, hosts })] as const;
+        return [day, await readBudgetStatuses(run, teamId, { day, hosts })] as const;
       });
       const read = new Map(await Promise.all(days));
       return asked.flatMap(({ day }) => read.get(day) ?? []);
     },
   );
-  const standingsFor: BudgetStore['standingsFor'] = async (names, day, without) => {
+  const statusesFor: BudgetStore['statusesFor'] = async (names, day, without) => {
     const subjects = names.map((name) => subjectOf(name, 'host'));
     const hosts = subjects.flatMap((subject) => subject.hosts);
     const { standings, tags } =
       without === undefined
         ? await standingsOn({ day, hosts })
-        : await readStandings(run, teamId, { day, hosts, without });
+        : await readBudgetStatuses(run, teamId, { day, hosts, without });
     return { standings, tags: tagsByName(subjects, tags) };
   };
 
@@ -71,8 +71,8 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
       return rows.map((row) => keptBudget.parse(row));
     },
 
-    standings: async (day) => (await standingsFor([], day)).standings,
-    standingsFor,
+    standings: async (day) => (await statusesFor([], day)).standings,
+    statusesFor,
 
     add: async ({ tag, span, amount }, by, at) => {
       const budget: Budget = { id: randomUUID(), tag, span, amount };

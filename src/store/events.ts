@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type EventLog, type TeamEvent, TOLD_KINDS, teamEvent } from '../ledger/events.ts';
+import { type EventLog, NOTIFIED_KINDS, type TeamEvent, teamEvent } from '../ledger/events.ts';
 import { LIMIT_KINDS } from '../orders/log-limits.ts';
-import { DECIDING_KINDS, type OrderLogEntry, orderLogEntry } from '../orders/order-events.ts';
+import { DECISION_KINDS, type OrderLogEntry, orderLogEntry } from '../orders/order-events.ts';
 import { insertRows, storableJson } from './columns.ts';
 import { type Database, Prisma, type RunStatement, type Statement, withStoreError } from './database.ts';
 import { ORDER_COLUMNS, orderColumns, orderOf, orderRows, selectOrders } from './rows.ts';
@@ -31,7 +31,7 @@ export function eventsOf(orderId: string, log: readonly OrderLogEntry[]): NewOrd
 }
 
 /** Events as a row keeps them until they are written. */
-export function keptEvents(events: readonly NewOrderEvent[]): string {
+export function storedEvents(events: readonly NewOrderEvent[]): string {
   return storableJson(events.map(eventRow));
 }
 
@@ -61,7 +61,7 @@ export async function announceEvents(
   teamId?: string,
 ): Promise<void> {
   const inserted = insertedRows.parse(await insertEvents(run, events, teamId));
-  const announced = inserted.filter(({ kind }) => TOLD_KINDS.some((each) => each === kind));
+  const announced = inserted.filter(({ kind }) => NOTIFIED_KINDS.some((each) => each === kind));
   await insertRows(
     run,
     'notifications',
@@ -191,7 +191,7 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
       const decisions = new Map(
         orderHistories.parse(
           await run(Prisma.sql`
-            SELECT o.id, ${historyOf(Prisma.sql`e.kind = ANY(${[...DECIDING_KINDS]})`)} FROM orders o
+            SELECT o.id, ${historyOf(Prisma.sql`e.kind = ANY(${[...DECISION_KINDS]})`)} FROM orders o
             WHERE o.id = ANY(${ids})`),
         ),
       );

@@ -4,7 +4,7 @@ import { FARTHEST_MS } from '../orders/clock.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 
 /** Whether a lease is over by the database's clock. One from a clock that was set back since counts as over. */
-export const isLeaseOver = (
+export const isLeaseExpired = (
   column: Prisma.Sql,
 ): Prisma.Sql => Prisma.sql`(${column} IS NULL OR ${column} <= now()
   OR ${column} > now() + ${FARTHEST_MS}::float8 * interval '1 ms')`;
@@ -21,7 +21,7 @@ export function createLeaseStore({ run }: Database): LeaseStore {
       const taken = await run(Prisma.sql`
         INSERT INTO leases AS l (work, holder, until) VALUES (${work}, ${holder}, ${leaseOf(leaseMs)})
         ON CONFLICT (work) DO UPDATE SET holder = excluded.holder, until = excluded.until
-          WHERE l.holder = excluded.holder OR ${isLeaseOver(Prisma.sql`l.until`)}
+          WHERE l.holder = excluded.holder OR ${isLeaseExpired(Prisma.sql`l.until`)}
         RETURNING holder`);
       return holders.parse(taken).length === 1;
     },

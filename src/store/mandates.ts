@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Witness } from '../approvals/charter.ts';
 import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { isAskedFor, overCeiling, SAME_END_MS } from '../mandates/acting.ts';
+import { needsOrder, overCeiling, SAME_END_MS } from '../mandates/acting.ts';
 import type { HeldCode } from '../mandates/codes.ts';
 import { isInForce, mandateOf } from '../mandates/mandate.ts';
 import type { ActOutcome, MandateStore, NewAct } from '../mandates/ports.ts';
@@ -153,7 +153,7 @@ export function createMandateStore(
       database.transaction(async (tx) => {
         const [act] = actRows.parse(
           await tx(Prisma.sql`
-            UPDATE mandate_acts a SET held = ${held}, order_id = NULL, ask_at = ${isAskedFor(held) ? at : null}::timestamptz,
+            UPDATE mandate_acts a SET held = ${held}, order_id = NULL, ask_at = ${needsOrder(held) ? at : null}::timestamptz,
               day = (${at}::timestamptz AT TIME ZONE 'UTC')::date
             WHERE order_id = ${orderId} AND held IS NULL RETURNING ${ACT_COLUMNS}`),
         );
@@ -262,7 +262,7 @@ async function insertAct(
     INSERT INTO mandate_acts (id, team_id, name, expires_at, mandate_id, at, day, amount_minor, currency, held, order_id, ask_at)
     VALUES (${id}, ${teamId}, ${name}, ${expiresAt}, ${mandateId}, ${at}, (${at}::timestamptz AT TIME ZONE 'UTC')::date,
       ${amount?.minor ?? null}, ${amount?.currency ?? null}, ${held ?? null}, ${orderId ?? null},
-      ${held !== undefined && isAskedFor(held) ? at : null})`);
+      ${held !== undefined && needsOrder(held) ? at : null})`);
   if (held === undefined) await run(requestDay(teamId, id, at));
   else await tellHeld(run, teamId, { ...act, id }, held, undefined);
   return id;

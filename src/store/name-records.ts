@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { hasNewEnd } from '../names/dates.ts';
-import { DELEGATION_FAULTS, faultsOf, lastHealthLook } from '../names/delegation-health.ts';
+import { DELEGATION_FAULTS, faultsOf, lastHealthLookup } from '../names/delegation-health.ts';
 import { type DependentName, hostOfTarget, isUnder } from '../names/dependents.ts';
 import { registrarName, type UnseenReason } from '../names/facts.ts';
 import { findingsOf, type Impact } from '../names/impact.ts';
@@ -14,7 +14,7 @@ import { type Database, Prisma, type Statement, storeOf } from './database.ts';
 import { dateColumns, datesFromRow, lapseFromRow, recordRow } from './domain-rows.ts';
 import { insertObservations, statementsAfter } from './domain-statements.ts';
 import { saveIncident } from './incidents.ts';
-import { isLeaseOver, leaseOf } from './leases.ts';
+import { isLeaseExpired, leaseOf } from './leases.ts';
 
 /** A name that appears in the records of more others than this is not searched any further. */
 const MAX_MENTIONING = 2_000;
@@ -106,7 +106,7 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
       const claimed = await run(Prisma.sql`
         WITH due AS (
           SELECT name AS due_name, urgent AS was_urgent, ${DUE} AS due_at FROM domains
-          WHERE ${DUE} <= ${now}::timestamptz AND ${isLeaseOver(Prisma.sql`lease_until`)}
+          WHERE ${DUE} <= ${now}::timestamptz AND ${isLeaseExpired(Prisma.sql`lease_until`)}
           ORDER BY urgent DESC, ${DUE} LIMIT ${limit} FOR UPDATE SKIP LOCKED
         ), claimed AS (
           UPDATE domains SET lease_until = ${leaseOf(leaseMs)} FROM due WHERE name = due_name
@@ -162,7 +162,7 @@ function faultColumns(before: NameRecord, after: NameRecord): Readonly<Record<st
   return {
     delegationFaults: is ?? [],
     ...(is?.length === 0 && { faultySince: null }),
-    ...(isNew && { faultySince: lastHealthLook(after.history) }),
+    ...(isNew && { faultySince: lastHealthLookup(after.history) }),
   };
 }
 

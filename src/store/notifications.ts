@@ -11,7 +11,7 @@ import {
 } from '../outbox/notifications.ts';
 import { optional, optionalText } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
-import { isLeaseOver, leaseOf } from './leases.ts';
+import { isLeaseExpired, leaseOf } from './leases.ts';
 
 const subjectColumns = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
 const subjectRows = z.array(subjectColumns);
@@ -183,7 +183,7 @@ function claimDuePlans(teamId: string, due: Prisma.Sql, leaseMs: number, limit: 
       WITH due AS (
         SELECT n.subject_kind AS kind, n.subject_id AS id, n.due_at AS since FROM notifications n
         WHERE n.team_id = ${teamId} AND n.purpose = 'plan' AND n.due_at IS NOT NULL AND ${due}
-          AND ${isLeaseOver(Prisma.sql`n.lease_until`)}
+          AND ${isLeaseExpired(Prisma.sql`n.lease_until`)}
         ORDER BY n.due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (
         UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)} FROM due
@@ -198,7 +198,7 @@ function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs:
   return Prisma.sql`
       UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)}
       WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
-        AND ${isLeaseOver(Prisma.sql`n.lease_until`)} AND (n.due_at IS NULL OR ${isDue(now)})
+        AND ${isLeaseExpired(Prisma.sql`n.lease_until`)} AND (n.due_at IS NULL OR ${isDue(now)})
       RETURNING ${CLAIM_COLUMNS}`;
 }
 

@@ -6,7 +6,7 @@ import type { OrderCommit, OrderCreation } from '../orders/ports.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { assignments, byteaText, columnOf, insertRows, recordset } from './columns.ts';
 import { Prisma, type RunStatement, type Statement } from './database.ts';
-import { eventsOf, insertEvents, keptEvents, publishDraftEvents } from './events.ts';
+import { eventsOf, insertEvents, publishDraftEvents, storedEvents } from './events.ts';
 import { leaseOf } from './leases.ts';
 import { insertPlans } from './notifications.ts';
 import { LOG_POSITION } from './session-settings.ts';
@@ -33,7 +33,7 @@ export async function insertOrder(run: RunStatement, creation: OrderCreation): P
   const at = log.at(-1)?.at ?? order.createdAt;
   const events = eventsOf(order.id, log);
   const isDraft = order.state === 'DRAFT';
-  await run(insertOrderRow(creation, at, isDraft ? keptEvents(events) : null));
+  await run(insertOrderRow(creation, at, isDraft ? storedEvents(events) : null));
   await insertItems(run, creation);
   // An abandoned draft leaves nothing in the log.
   if (!isDraft) await insertEvents(run, events);

@@ -3,7 +3,7 @@ import { DUE_LANES } from '../orders/due.ts';
 import type { OrderState } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
 import { type Database, Prisma, type Statement, storeOf } from './database.ts';
-import { isLeaseOver, leaseOf } from './leases.ts';
+import { isLeaseExpired, leaseOf } from './leases.ts';
 import { idRows } from './rows.ts';
 
 /** How long a process stays away from an order that it left to others. */
@@ -86,7 +86,7 @@ function claimDueOrders(
         SELECT id AS due_id, due_at AS since FROM orders
         WHERE due_at IS NOT NULL AND state IN (${Prisma.raw(DUE_LANES[lane].map((state) => `'${state}'`).join(', '))})
           AND (due_at <= ${until} OR (due_at > ${farthest} AND expires_at IS NULL))
-          AND ${isLeaseOver(Prisma.sql`lease_until`)} AND id <> ALL(${except})
+          AND ${isLeaseExpired(Prisma.sql`lease_until`)} AND id <> ALL(${except})
         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (
         UPDATE orders SET lease_until = ${leaseOf(leaseMs)}, worker_id = NULL FROM due WHERE id = due_id

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import {
   BUDGET_SPANS,
   type Budget,
-  type BudgetStanding,
+  type BudgetStatus,
   isAgreedTo,
+  missingAmounts,
   periodOf,
   type Reservation,
   sharesOf,
-  shortfallsOf,
 } from '../money/budget.ts';
 import { Prisma, type RunStatement } from './database.ts';
 
@@ -85,12 +85,12 @@ interface StandingsQuery {
 }
 
 /** How the budgets of a team stand in the month and year of a day, and the tags of hosts. */
-export async function readStandings(
+export async function readBudgetStatuses(
   run: RunStatement,
   teamId: string,
   query: StandingsQuery,
 ): Promise<{
-  readonly standings: readonly BudgetStanding[];
+  readonly standings: readonly BudgetStatus[];
   readonly tags: ReadonlyMap<string, readonly string[]>;
 }> {
   const { hosts = [], day } = query;
@@ -118,7 +118,7 @@ export async function fitsBudgets(
   const { teamId, day } = reservation;
   await run(Prisma.sql`SELECT id FROM budgets WHERE team_id = ${teamId} ORDER BY id FOR NO KEY UPDATE`);
   // A statement of its own: its snapshot is taken after the locks are held.
-  const { standings } = await readStandings(run, teamId, { day, without });
+  const { standings } = await readBudgetStatuses(run, teamId, { day, without });
   const shares = sharesOf(standings, reservation);
-  return isAgreedTo(shortfallsOf(shares), reservation.agreedExcess);
+  return isAgreedTo(missingAmounts(shares), reservation.agreedExcess);
 }

@@ -3,13 +3,13 @@ import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { approvalSignature } from '../approvals/signing/approval.ts';
 import { present } from '../lib/collections.ts';
 import { storedMandateEnd } from '../mandates/codes.ts';
-import { storedShortfall } from '../money/budget.ts';
+import { storedMissingAmount } from '../money/budget.ts';
 import { bulkInput } from '../orders/bulk/bulk.ts';
 import { storedBulk } from '../orders/bulk/stored-bulk.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
 import { ORDER_STATES, ORDER_TASK_NAMES, type Order, storedItemResult } from '../orders/order.ts';
 import type { OrderFilter } from '../orders/ports.ts';
-import { storedDemand } from '../policy/stored-demand.ts';
+import { storedRequirements } from '../policy/stored-requirements.ts';
 import { optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 
@@ -65,7 +65,7 @@ export const orderColumns = z.object({
   thread_ts: optionalText,
   approvals_required: z.number(),
   policy_version: z.number(),
-  demand: storedDemand,
+  demand: storedRequirements,
   retry_of: optionalText,
   earlier_requesters: z.array(z.string()),
   mandate_id: optionalText,
@@ -76,7 +76,7 @@ export const orderColumns = z.object({
   remind_at: optionalMoment,
   escalate_at: optionalMoment,
   is_private: z.boolean(),
-  shown_excess: z.array(storedShortfall),
+  shown_excess: z.array(storedMissingAmount),
   emergency_approved_by: optionalText,
   signed_off_by: optionalText,
   worker_id: z.string().nullable(),
@@ -87,7 +87,7 @@ export const orderColumns = z.object({
     z.object({
       userId: z.string(),
       at: moment,
-      agreedExcess: z.array(storedShortfall),
+      agreedExcess: z.array(storedMissingAmount),
       // What cannot be read is no signature.
       signed: optional(approvalSignature).catch(undefined),
     }),

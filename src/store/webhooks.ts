@@ -4,7 +4,7 @@ import { type WebhookEvent, webhookBody, webhookOf } from '../outbox/webhooks/me
 import type { WebhookDelivery, WebhookStore } from '../outbox/webhooks/ports.ts';
 import { recordset } from './columns.ts';
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
-import { isLeaseOver, leaseOf } from './leases.ts';
+import { isLeaseExpired, leaseOf } from './leases.ts';
 
 /**
  * Queues webhooks for every endpoint, in the transaction of the change they report.
@@ -144,11 +144,11 @@ function claimHeads(
     WITH due AS (
       SELECT d.seq FROM webhook_deliveries d
       WHERE d.team_id = ${teamId} AND d.endpoint_id = ${endpoint} ${which}
-        AND (d.due_at <= ${now} OR d.due_at > ${farthest}) AND ${isLeaseOver(Prisma.sql`d.lease_until`)}
+        AND (d.due_at <= ${now} OR d.due_at > ${farthest}) AND ${isLeaseExpired(Prisma.sql`d.lease_until`)}
         AND NOT EXISTS (
           SELECT FROM webhook_deliveries o
           WHERE o.team_id = d.team_id AND o.endpoint_id = d.endpoint_id AND o.subject = d.subject
-            AND (o.seq < d.seq OR NOT ${isLeaseOver(Prisma.sql`o.lease_until`)}))
+            AND (o.seq < d.seq OR NOT ${isLeaseExpired(Prisma.sql`o.lease_until`)}))
       ORDER BY d.due_at, d.seq LIMIT ${limit} FOR UPDATE SKIP LOCKED
     ), claimed AS (
       UPDATE webhook_deliveries d SET lease_until = ${leaseOf(leaseMs)} FROM due WHERE d.seq = due.seq

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
 import { createOrderSigning } from '../../src/approvals/order-signing.ts';
-import { createBudgetLook } from '../../src/money/budget-look.ts';
+import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
 import { createOrderIncidents } from '../../src/names/order-incidents.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
@@ -43,7 +43,7 @@ beforeAll(async () => {
     ruleFacts: rig.orders.ruleFacts,
     now: () => rig.now,
   });
-  const lookAtBudgets = createBudgetLook({
+  const compareBudgets = createBudgetComparison({
     teamId: TEAM_ID,
     budgets: m.budgets,
     now: () => rig.now,
@@ -64,7 +64,7 @@ beforeAll(async () => {
         signing,
         settings: signing.settings,
         policy: signing.policy,
-        lookAtBudgets,
+        compareBudgets,
         standIns: signing.standIns,
         findAccount: async (id) => (await accounts.find(id))?.account,
         incidents: createOrderIncidents(namesContextWith({ incidents, now: () => rig.now })),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { approvalPolicyOf, peopleAmong, readPeople, refusalToDecide } from '../../src/approvals/approvers.ts';
-import { askedRequirements, defaultRequirement } from '../../src/approvals/requirements.ts';
+import { defaultRequirement, requestedRequirements } from '../../src/approvals/requirements.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
@@ -83,7 +83,7 @@ describe('the policy of the moment', () => {
   ) => {
     const now = new Date();
     const requirement = defaultRequirement(await settings(), ['cafe.rest']);
-    const { requirements } = askedRequirements(order, await settings());
+    const { requirements } = requestedRequirements(order, await settings());
     const known = await readPeople({ directory, away: new Map(), at: now }, [requirement], userIds);
     return approvalPolicyOf({ requirements, requesters: new Set(), userIds }, known, await settings(), now);
   };

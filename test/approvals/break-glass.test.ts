@@ -174,7 +174,7 @@ describe('approving alone', () => {
     rig.setBeforeCommit(async (change) => void reserved.push(change.reservation));
     const budgets = {
       priceOf: async () => costOf([], { task: 'renew', names: ['cafe.rest'] }, '2026-03-01'),
-      lookAtBudgets: async () => ({ shares: [], over, reservation }),
+      compareBudgets: async () => ({ shares: [], over, reservation }),
     };
     const press = () => approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');
     expect(codeOf(await press()), 'before the card says so').toBe('excess_unseen');

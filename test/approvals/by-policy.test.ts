@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { approveOrder, recordNotified } from '../../src/approvals/approve.ts';
-import { waitingDecision } from '../../src/approvals/approvers.ts';
+import { pendingDecision } from '../../src/approvals/approvers.ts';
 import { denyOrder } from '../../src/approvals/deny.ts';
 import { refusalToAsk } from '../../src/approvals/pending.ts';
 import { refusedNames, rulesRefusing } from '../../src/approvals/requirements.ts';
@@ -437,7 +437,7 @@ test.each([
   await rig.sql(`UPDATE orders SET demand = jsonb_set(demand, '{requirements,0,rule,${field}}', '${value}')`);
   const order = await rig.read(id);
   const history = await rig.store.history(id, 'system');
-  const rules = rulesOf(await waitingDecision(rig.orders, order), history);
+  const rules = rulesOf(await pendingDecision(rig.orders, order), history);
   expect(ruleNames(rules)).toBe('rule “large renewals” of policy version 1');
   expect(await approve(id, 'U0FAY')).toMatchObject({ refusal: { code: 'log_differs' } });
   expect(await rig.store.history(id, 'system')).toEqual(history);

@@ -5,7 +5,7 @@ import { challengeOf, type LoggedSignature } from '../../src/approvals/signing/a
 import { createVerifier, hashOf, type Verifier } from '../../src/approvals/signing/assertion.ts';
 import { readConfig } from '../../src/config/environment.ts';
 import { withSaved } from '../../src/config/settings.ts';
-import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
 import { createLedger } from '../../src/ledger/ledger.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Order } from '../../src/orders/order.ts';
@@ -57,7 +57,7 @@ export async function startSigningRig() {
   };
   const at = new Date('2026-03-01T08:00:00Z');
   const start = withSaved(START, {});
-  const witness = readLedgerKey(makeLedgerKey());
+  const witness = readLedgerKey(createLedgerKey());
   const ledger = createLedger({
     store: createLedgerStore(database, TEAM_ID),
     key: witness,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { byDeadline, deadlineOf, waysToKeep } from '../../src/expiry/deadline.ts';
+import { byDeadline, deadlineOf, renewalOptions } from '../../src/expiry/deadline.ts';
 import type { LifePhase } from '../../src/zones/lifecycle.ts';
 
 function deadline(phase: LifePhase, daysLeft: number, lastSafeDay?: string, isDeletionAssumed = false) {
@@ -33,7 +33,7 @@ describe('the deadline of a name', () => {
   ] as const)('%s, %s days before expiry, without a known deletion', (phase, days, safe, expected, ways) => {
     const assumed = deadline(phase, days, safe, true);
     expect(assumed).toMatchObject({ action: 'check', ...expected });
-    expect(waysToKeep(assumed)).toEqual(ways);
+    expect(renewalOptions(assumed)).toEqual(ways);
   });
 
   test('sorts what is lost first before what comes, and what cannot be helped last', () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { afterSuccess, followOrder } from '../../src/expiry/follow.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
-import { addYears, datesAfterLook } from '../../src/names/dates.ts';
+import { addYears, datesAfterLookup } from '../../src/names/dates.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { Prisma } from '../../src/store/database.ts';
 import { importNames } from '../../src/store/domain-statements.ts';
@@ -59,7 +59,7 @@ describe('the watch list after a success', () => {
     const sentAt = new Date('2027-06-14T11:59:50Z');
     const shown = (until: string, at: Date, before = known): WatchedDomain => ({
       ...before,
-      ...datesAfterLook(before, lookThatShows('cafe.rest', at, registrationUntil(new Date(until)))),
+      ...datesAfterLookup(before, lookThatShows('cafe.rest', at, registrationUntil(new Date(until)))),
     });
     const followed = (before: WatchedDomain, years = 2) => {
       const order = newOrder(['cafe.rest'], {
@@ -207,7 +207,7 @@ describe('on the real store', () => {
     const record = await records.find('cafe.rest');
     if (record === undefined) throw new Error('the name is gone');
     const renewed = registrationUntil(new Date('2028-06-20T12:00:00Z'));
-    const after = { ...record, ...datesAfterLook(record, lookThatShows('cafe.rest', NOW, renewed)) };
+    const after = { ...record, ...datesAfterLookup(record, lookThatShows('cafe.rest', NOW, renewed)) };
     expect(await records.save(record, { after, observations: [], incident: undefined })).toBe(true);
     await followOrder(follower(), order, 1);
     expect(await rig.store.find('cafe.rest')).toMatchObject({

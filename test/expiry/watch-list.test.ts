@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { datesAfterLook } from '../../src/names/dates.ts';
+import { datesAfterLookup } from '../../src/names/dates.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
 import { confirmLapse, importNames, requestLapse, snoozeName, watchName } from '../support/unprotected.ts';
@@ -32,7 +32,7 @@ async function look(name: string): Promise<void> {
   if (end === undefined) return;
   const known = await rig.store.find(name);
   if (known === undefined) return;
-  const dates = datesAfterLook(known, lookThatShows(name, rig.now, registrationUntil(end)));
+  const dates = datesAfterLookup(known, lookThatShows(name, rig.now, registrationUntil(end)));
   expect(await rig.store.change(known, { ...known, ...dates })).toBe(true);
 }
 

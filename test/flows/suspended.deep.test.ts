@@ -49,9 +49,9 @@ async function suspendedRenewal(
 
 const requestsFor = (names: string) => site.requests().filter(({ name }) => name === names);
 
-async function stateOf(id: string): Promise<{ readonly state: string; readonly isLeaseOver: boolean }> {
-  const { rows } = await db.query<{ state: string; isLeaseOver: boolean }>(
-    `SELECT state, coalesce(lease_until < now(), true) AS "isLeaseOver" FROM orders WHERE id = $1`,
+async function stateOf(id: string): Promise<{ readonly state: string; readonly isLeaseExpired: boolean }> {
+  const { rows } = await db.query<{ state: string; isLeaseExpired: boolean }>(
+    `SELECT state, coalesce(lease_until < now(), true) AS "isLeaseExpired" FROM orders WHERE id = $1`,
     [id],
   );
   const [row] = rows;
@@ -64,7 +64,7 @@ test.each(POINTS)(
   async (point) => {
     const names = site.names(`alone-${POINTS.indexOf(point)}`);
     const order = await suspendedRenewal(names, site.bot, point);
-    await until('its lease is over', async () => (await stateOf(order.id)).isLeaseOver);
+    await until('its lease is over', async () => (await stateOf(order.id)).isLeaseExpired);
     process.kill(site.bot.child.pid, 'SIGCONT');
     await order.ends('UNKNOWN');
     expect(requestsFor(names)).toEqual([]);

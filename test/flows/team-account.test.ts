@@ -214,8 +214,7 @@ describe('once an admin has linked it', () => {
     expect(await told(t.bob, async () => closed(await linkTeam(t.bob)))).toContain('Saved as');
     await t.workspace.changePerson('U0BOB', { deleted: true });
     await t.workspace.waitFor(
-      () =>
-        t.workspace.messages('D0ADA').find((message) => textOf(message).includes('left the workspace')),
+      () => t.workspace.messages('D0ADA').find((message) => textOf(message).includes('left the workspace')),
       { what: 'the message to the admins' },
     );
     await t.workspace.changePerson('U0BOB', { deleted: false, is_admin: false });

@@ -3,7 +3,7 @@ import { approveOrder } from '../../src/approvals/approve.ts';
 import { denyOrder } from '../../src/approvals/deny.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
-import { mandateOfName, mandatesInTime, mandatesStanding, outlookOf } from '../../src/mandates/overview.ts';
+import { mandateOfName, mandateStatuses, mandatesInTime, outlookOf } from '../../src/mandates/overview.ts';
 import { runMandates } from '../../src/mandates/run.ts';
 import { clearForMandate } from '../../src/mandates/sending.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
@@ -246,7 +246,7 @@ describe('acting', () => {
       given: { order: { id: soon.id } },
       isOverBefore: true,
     });
-    expect((await mandatesStanding(rig.mandates, ADA)).shown.map(({ coming }) => coming)).toEqual([[]]);
+    expect((await mandateStatuses(rig.mandates, ADA)).shown.map(({ coming }) => coming)).toEqual([[]]);
     expect((await outlookOf(rig.mandates, [end], 'system')).uncovered).toEqual(['cafe.rest']);
     rig.pass(1_000);
     const long = await on.inForce();
@@ -256,7 +256,7 @@ describe('acting', () => {
       isOverBefore: false,
     });
     expect((await outlookOf(rig.mandates, [end], 'system')).uncovered).toEqual([]);
-    const coming = (await mandatesStanding(rig.mandates, ADA)).shown.map(({ order, coming: names }) => [
+    const coming = (await mandateStatuses(rig.mandates, ADA)).shown.map(({ order, coming: names }) => [
       order.id,
       names.length,
     ]);

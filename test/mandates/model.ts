@@ -4,9 +4,9 @@ import {
   ANNOUNCED_MS,
   decideActing,
   decideClearance,
-  isAskedFor,
   isDueFor,
   isSameEnd,
+  needsOrder,
   refusalToSend,
   type Taken,
 } from '../../src/mandates/acting.ts';
@@ -324,7 +324,7 @@ export function simulateYear(random: Random): Year {
       (act) => act.name === name.name && isSameEnd(new Date(act.end), new Date(name.trueEnd)),
     );
     const told = acts.find(
-      ({ held: code }) => code !== undefined && (isAskedFor(code) || code === 'earlier_unknown'),
+      ({ held: code }) => code !== undefined && (needsOrder(code) || code === 'earlier_unknown'),
     );
     if (told?.held !== undefined) return told.held;
     const order = orderOf(name);
@@ -416,7 +416,7 @@ export function simulateYear(random: Random): Year {
   for (const act of db.acts)
     if (
       act.held !== undefined &&
-      !isAskedFor(act.held) &&
+      !needsOrder(act.held) &&
       act.held !== 'earlier_unknown' &&
       act.held !== 'renewed_meanwhile'
     )

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { cancelOrder } from '../../src/approvals/pending.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
-import { mandatesStanding } from '../../src/mandates/overview.ts';
-import { sinceAsked } from '../../src/slack/approvals/signing/page-words.view.ts';
+import { mandateStatuses } from '../../src/mandates/overview.ts';
+import { sinceRequested } from '../../src/slack/approvals/signing/page-words.view.ts';
 import { mandatesMessage } from '../../src/slack/mandates/mandate.view.ts';
 import { purge } from '../../src/store/purge.ts';
 import { withSession } from '../../src/store/session.ts';
@@ -109,12 +109,12 @@ test('a mandate that somebody wrote into the rows makes nothing', async () => {
 test('a mandate is shown with those who approved it by the log', async () => {
   const order = await on.inForce();
   await rig.sql(`UPDATE approvals SET user_id = 'U0EVE'`);
-  const { shown } = await mandatesStanding(rig.mandates, { id: 'U0ADA', isAdmin: true });
+  const { shown } = await mandateStatuses(rig.mandates, { id: 'U0ADA', isAdmin: true });
   const text = JSON.stringify(mandatesMessage({ shown, total: 1, offset: 0 }, []));
   expect(text).toContain('<@U0BOB> approved');
   expect(text).not.toContain('U0EVE');
   const history = await rig.store.history(order.id, 'system');
-  expect(sinceAsked(history, false)).toEqual(['1 approval so far: <@U0BOB>.']);
+  expect(sinceRequested(history, false)).toEqual(['1 approval so far: <@U0BOB>.']);
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { approveOrder } from '../../src/approvals/approve.ts';
-import { createBudgetLook } from '../../src/money/budget-look.ts';
+import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -37,7 +37,7 @@ test('500 approvals at once on three replicas never overspend a budget by a cent
       ...m.orders,
       store: createOrderStore(database, WITNESS),
       priceOf: createOrderPricer({ prices: createPriceStore(database, TEAM_ID), now }),
-      lookAtBudgets: createBudgetLook({ teamId: TEAM_ID, budgets, now }),
+      compareBudgets: createBudgetComparison({ teamId: TEAM_ID, budgets, now }),
     };
   });
   const outcomes = await Promise.all(

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import {
   type Budget,
-  type BudgetStanding,
+  type BudgetStatus,
   exactNumber,
   leftOf,
+  missingAmounts,
   periodOf,
   type Reservation,
   reservationOf,
   sharesOf,
-  shortfallsOf,
   takenFrom,
 } from '../../src/money/budget.ts';
 import { costOf, type Price } from '../../src/money/prices.ts';
@@ -21,7 +21,7 @@ const budget = (given: Partial<Budget> = {}): Budget => ({
   amount: { currency: 'EUR', minor: 10_000 },
   ...given,
 });
-const standing = (given: Partial<BudgetStanding> = {}): BudgetStanding => ({
+const standing = (given: Partial<BudgetStatus> = {}): BudgetStatus => ({
   budget: budget(),
   period: '2026-11',
   booked: 0n,
@@ -121,8 +121,8 @@ describe('a budget', () => {
         const shares = sharesOf([one], reservation);
         const takes = takenFrom(one.budget, reservation);
         const isOver = takes > 0n && booked + reserved + takes > BigInt(has);
-        expect(shortfallsOf(shares)).toHaveLength(isOver ? 1 : 0);
-        for (const { leftMinor, takesMinor } of shortfallsOf(shares)) {
+        expect(missingAmounts(shares)).toHaveLength(isOver ? 1 : 0);
+        for (const { leftMinor, takesMinor } of missingAmounts(shares)) {
           expect(BigInt(leftMinor)).toBe(leftOf(one));
           expect(BigInt(takesMinor)).toBe(takes);
         }
@@ -139,8 +139,8 @@ describe('a budget', () => {
       items: [{ n: 1, amount: { currency: 'EUR', minor }, tags: [] }],
     });
     const one = standing({ booked: 4_000n, reserved: 5_999n });
-    expect(shortfallsOf(sharesOf([one], takes(1)))).toEqual([]);
-    expect(shortfallsOf(sharesOf([one], takes(2)))).toMatchObject([{ leftMinor: 1, takesMinor: 2 }]);
+    expect(missingAmounts(sharesOf([one], takes(1)))).toEqual([]);
+    expect(missingAmounts(sharesOf([one], takes(2)))).toMatchObject([{ leftMinor: 1, takesMinor: 2 }]);
   });
 
   test('counts by the month or the year of the day', () => {

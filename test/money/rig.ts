@@ -1,6 +1,6 @@
 import type { Amount } from '../../src/money/amount.ts';
 import type { BudgetSpan } from '../../src/money/budget.ts';
-import { createBudgetLook } from '../../src/money/budget-look.ts';
+import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { priceEdits } from '../../src/money/prices.ts';
 import { budgetedItems } from '../../src/orders/order-budget.ts';
@@ -47,7 +47,11 @@ export async function startRig() {
   );
   const money = {
     priceOf: createOrderPricer({ prices, now }),
-    lookAtBudgets: createBudgetLook({ teamId: TEAM_ID, budgets: withTags(budgets, async () => tags), now }),
+    compareBudgets: createBudgetComparison({
+      teamId: TEAM_ID,
+      budgets: withTags(budgets, async () => tags),
+      now,
+    }),
     isAdmin: async (userId: string) => ADMINS.has(userId),
   };
   const orders = { ...rig.orders, ...money };
@@ -96,7 +100,7 @@ export async function startRig() {
       const { task, input } = order;
       const takes = budgetedItems(order);
       const names = takes.items.map(({ name }) => name);
-      const look = await money.lookAtBudgets(takes, money.priceOf({ task, names, input }));
+      const look = await money.compareBudgets(takes, money.priceOf({ task, names, input }));
       await rig.messages.recordShownExcess(orderId, look?.over ?? []);
     },
     /** How the budgets stand today: booked and reserved, in minor units. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Price } from '../../src/money/prices.ts';
-import { byStake, costOfWaiting, stakeOf } from '../../src/money/waiting.ts';
+import { byCostAtRisk, costAtRisk, costOfWaiting } from '../../src/money/waiting.ts';
 import fc from '../support/properties.ts';
 
 const price = (task: Price['task'], minor: number, validFrom = '2026-11-01'): Price => ({
@@ -101,9 +101,9 @@ describe('what is at stake', () => {
     costOfWaiting(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
 
   test('is the restore with its renewal, as far as the list tells', () => {
-    expect(stakeOf(steps(LIST))).toEqual(eur(9_800));
-    expect(stakeOf(steps([price('renew', 1_800)]))).toEqual(eur(1_800));
-    expect(stakeOf(steps([]))).toBeUndefined();
+    expect(costAtRisk(steps(LIST))).toEqual(eur(9_800));
+    expect(costAtRisk(steps([price('renew', 1_800)]))).toEqual(eur(1_800));
+    expect(costAtRisk(steps([]))).toBeUndefined();
   });
 
   test('is sorted the dearest first, currencies apart, what is not known last, whatever comes in', () => {
@@ -114,7 +114,7 @@ describe('what is at stake', () => {
     );
     fc.assert(
       fc.property(amounts, (given) => {
-        const sorted = given.toSorted(byStake);
+        const sorted = given.toSorted(byCostAtRisk);
         for (const [index, b] of sorted.entries()) {
           const a = sorted[index - 1];
           if (index === 0 || b === undefined) continue;

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import {
   addYears,
   type DateDoubt,
-  datesAfterLook,
+  datesAfterLookup,
   hasNewEnd,
   type NameDates,
   NO_DATES,
 } from '../../src/names/dates.ts';
-import type { Registration, RegistryLook } from '../../src/names/registry-record.ts';
+import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 import { lifecycleAt } from '../../src/zones/lifecycle.ts';
 import { zoneFor } from '../../src/zones/rules.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
@@ -18,16 +18,16 @@ const inDays = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
 
 const known: NameDates = { ...NO_DATES, expiry: { at: inDays(20), source: 'rdap' } };
 
-function afterLook(
+function afterLookup(
   dates: NameDates,
   expiresAt: Date,
   { at = NOW, zone = 'rest', ...more }: Partial<Registration> & { at?: Date; zone?: string } = {},
 ): NameDates {
-  return datesAfterLook(dates, lookThatShows(`cafe.${zone}`, at, registrationUntil(expiresAt, more)));
+  return datesAfterLookup(dates, lookThatShows(`cafe.${zone}`, at, registrationUntil(expiresAt, more)));
 }
 
-function failed(doubt: RegistryLook['result']): NameDates {
-  return datesAfterLook(known, { name: 'cafe.rest', at: NOW, facts: {}, result: doubt });
+function failed(doubt: RegistryLookup['result']): NameDates {
+  return datesAfterLookup(known, { name: 'cafe.rest', at: NOW, facts: {}, result: doubt });
 }
 
 describe('adding years', () => {
@@ -41,15 +41,15 @@ describe('adding years', () => {
 describe('after a look at the registry', () => {
   test('its date counts, whoever gave the one before', () => {
     for (const source of ['person', 'order', 'rdap'] as const) {
-      const looked = afterLook({ ...known, expiry: { at: inDays(5), source } }, inDays(9));
+      const looked = afterLookup({ ...known, expiry: { at: inDays(5), source } }, inDays(9));
       expect(looked).toMatchObject({ expiry: { at: inDays(9), source: 'rdap' }, lookedAt: NOW });
     }
-    expect(afterLook(NO_DATES, inDays(9)).expiry).toEqual({ at: inDays(9), source: 'rdap' });
+    expect(afterLookup(NO_DATES, inDays(9)).expiry).toEqual({ at: inDays(9), source: 'rdap' });
   });
 
   test('a year later is a new end, a day later a better date for the same one', () => {
-    expect(hasNewEnd(known, afterLook(known, inDays(385)))).toBe(true);
-    expect(hasNewEnd(known, afterLook(known, inDays(22)))).toBe(false);
+    expect(hasNewEnd(known, afterLookup(known, inDays(385)))).toBe(true);
+    expect(hasNewEnd(known, afterLookup(known, inDays(22)))).toBe(false);
   });
 
   test('a renewal stands until it is shown; weeks later the contradiction is a doubt', () => {
@@ -60,15 +60,15 @@ describe('after a look at the registry', () => {
       renewed: { until, at: NOW },
     };
     for (const shown of [inDays(20), inDays(382)]) {
-      const stale = afterLook(renewed, shown, { at: inDays(3) });
+      const stale = afterLookup(renewed, shown, { at: inDays(3) });
       expect(stale).toMatchObject({ expiry: renewed.expiry, renewed: renewed.renewed, doubt: undefined });
     }
-    expect(afterLook(renewed, inDays(20), { at: inDays(15) })).toMatchObject({
+    expect(afterLookup(renewed, inDays(20), { at: inDays(15) })).toMatchObject({
       expiry: renewed.expiry,
       doubt: { code: 'renewal_not_shown', shown: inDays(20) },
     });
     for (const shown of [inDays(383.5), inDays(385.2), inDays(750)]) {
-      expect(afterLook(renewed, shown, { at: inDays(3) })).toMatchObject({
+      expect(afterLookup(renewed, shown, { at: inDays(3) })).toMatchObject({
         renewed: undefined,
         expiry: { at: shown, source: 'rdap' },
       });
@@ -78,7 +78,7 @@ describe('after a look at the registry', () => {
   test.each(['rest', 'example'])('a year that the registry of .%s adds by itself is not paid for', (zone) => {
     const grace = { zone, statuses: ['active', 'auto renew period'] };
     const end = (dates: NameDates, expiresAt: Date, more = {}) =>
-      afterLook(dates, expiresAt, more).expiry?.at;
+      afterLookup(dates, expiresAt, more).expiry?.at;
     const ended = new Date('2027-06-01T10:00:00Z');
     expect(end(known, addYears(ended, 1), grace)).toEqual(ended);
     expect(end(known, addYears(ended, 1), { zone }), 'without the status').toEqual(addYears(ended, 1));
@@ -91,7 +91,8 @@ describe('after a look at the registry', () => {
 
   test('a deletion stands for an hour until it is shown; after that the record counts', () => {
     const deleted = { ...known, deletedAt: NOW };
-    const looked = (days: number, more = {}) => afterLook(deleted, inDays(20), { at: inDays(days), ...more });
+    const looked = (days: number, more = {}) =>
+      afterLookup(deleted, inDays(20), { at: inDays(days), ...more });
     expect(looked(0.5 / 24).deletedAt).toEqual(NOW);
     expect(looked(1.5 / 24).deletedAt).toBeUndefined();
     expect(looked(0.5 / 24, { deletedAt: inDays(0.01) }).deletedAt).toEqual(inDays(0.01));
@@ -100,22 +101,24 @@ describe('after a look at the registry', () => {
   test('a deletion without its moment counts from the look before, so that a restore is not put off too long', () => {
     const gone = { zone: 'example', statuses: ['pending delete'] };
     const before = { ...known, lookedAt: inDays(-3) };
-    expect(afterLook(before, inDays(20), gone).deletedAt).toEqual(inDays(-3));
-    const again = afterLook(afterLook(before, inDays(20), gone), inDays(20), { at: inDays(2), ...gone });
+    expect(afterLookup(before, inDays(20), gone).deletedAt).toEqual(inDays(-3));
+    const again = afterLookup(afterLookup(before, inDays(20), gone), inDays(20), { at: inDays(2), ...gone });
     expect(again.deletedAt).toEqual(inDays(-3));
-    const silent = afterLook(again, inDays(20), { at: inDays(30), statuses: undefined });
+    const silent = afterLookup(again, inDays(20), { at: inDays(30), statuses: undefined });
     expect(silent, 'a record without statuses').toMatchObject({
       deletedAt: inDays(-3),
       deletionPhase: 'pending_delete',
     });
-    expect(afterLook(again, inDays(20), { at: inDays(30), statuses: ['active'] }).deletedAt).toBeUndefined();
+    expect(
+      afterLookup(again, inDays(20), { at: inDays(30), statuses: ['active'] }).deletedAt,
+    ).toBeUndefined();
   });
 
   // Siblings: a first look, a look before that gave no record, a record without a date.
   test('a restore is promised until no day where the deletion may be as old as its phase can last', () => {
     const gone = { zone: 'rest', statuses: ['redemption period'] };
     const stage = (before: NameDates, name = 'cafe.rest') => {
-      const { deletedAt, deletionPhase } = afterLook(before, inDays(20), gone);
+      const { deletedAt, deletionPhase } = afterLookup(before, inDays(20), gone);
       return lifecycleAt(zoneFor(name), { expiresAt: inDays(20), deletedAt, deletionPhase }, NOW).current;
     };
     const unread = { code: 'undated', problem: { code: 'busy', detail: '429' } } as const;
@@ -124,7 +127,7 @@ describe('after a look at the registry', () => {
     const dateless = { code: 'undated', problem: { code: 'no_expiration' } } as const;
     for (const doubt of [undefined, dateless])
       expect(stage({ ...known, lookedAt: inDays(-1), doubt })).toMatchObject({ until: inDays(29) });
-    const ending = afterLook(known, inDays(20), { zone: 'rest', statuses: ['pending delete'] });
+    const ending = afterLookup(known, inDays(20), { zone: 'rest', statuses: ['pending delete'] });
     const dates = { expiresAt: inDays(20), ...ending };
     expect(lifecycleAt(zoneFor('cafe.rest'), dates, NOW).current).toMatchObject({
       phase: 'pending_delete',
@@ -132,7 +135,7 @@ describe('after a look at the registry', () => {
     });
   });
 
-  test.each<[RegistryLook['result'], DateDoubt]>([
+  test.each<[RegistryLookup['result'], DateDoubt]>([
     [{ kind: 'not_registered', server: 'rdap.example' }, { code: 'not_registered' }],
     [
       { kind: 'unread', problem: { code: 'busy', detail: '429' } },
@@ -140,6 +143,6 @@ describe('after a look at the registry', () => {
     ],
   ])('%o gives a doubt and leaves the date', (result, doubt) => {
     expect(failed(result)).toEqual({ ...known, doubt, lookedAt: NOW });
-    expect(afterLook(failed(result), inDays(20)).doubt).toBeUndefined();
+    expect(afterLookup(failed(result), inDays(20)).doubt).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { delegationHealth, findDangers, isHealthLookDue } from '../../src/names/delegation-health.ts';
+import { delegationHealth, findDangers, isHealthLookupDue } from '../../src/names/delegation-health.ts';
 import { ABSENT, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
@@ -65,11 +65,11 @@ describe('a delegation', () => {
   });
 
   test('is looked at once a day, and again while a part was not seen', () => {
-    expect(isHealthLookDue({}, at(0))).toBe(true);
+    expect(isHealthLookupDue({}, at(0))).toBe(true);
     const history = historyAfter([0, {}]);
-    expect(isHealthLookDue(history, at(4))).toBe(false);
-    expect(isHealthLookDue(history, at(19))).toBe(true);
-    expect(isHealthLookDue(historyAfter([0, { unfit_ds: unseen('not_told') }]), at(4))).toBe(true);
+    expect(isHealthLookupDue(history, at(4))).toBe(false);
+    expect(isHealthLookupDue(history, at(19))).toBe(true);
+    expect(isHealthLookupDue(historyAfter([0, { unfit_ds: unseen('not_told') }]), at(4))).toBe(true);
   });
 });
 

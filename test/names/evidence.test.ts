@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { confirmationOf, evidenceOf, sentToRegistry } from '../../src/names/order-evidence.ts';
 import type { SeenAtRegistry } from '../../src/names/ports.ts';
-import type { Registration, RegistryLook } from '../../src/names/registry-record.ts';
+import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import { recordFindingText } from '../../src/slack/orders/record-finding.view.ts';
 import { registrationUntil } from '../support/registry-look.ts';
@@ -28,7 +28,7 @@ const NONE = { kind: 'not_registered', server: 'rdap.example' } as const;
 
 interface Look {
   readonly task: OrderTaskName;
-  readonly result: Registration | RegistryLook['result'];
+  readonly result: Registration | RegistryLookup['result'];
   readonly seen?: readonly SeenAtRegistry[];
   /** When it is looked, in days after the request. */
   readonly days?: number;

@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { type FactName, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { afterLook, type Incident, incidentHash, isOpen, raise, sayOurs } from '../../src/names/incident.ts';
+import {
+  afterLookup,
+  confirmOurs,
+  type Incident,
+  incidentHash,
+  isOpen,
+  raise,
+} from '../../src/names/incident.ts';
 import { expectedTransfers } from '../../src/names/name-orders.ts';
 import {
   explainChanges,
@@ -43,7 +50,7 @@ function sayShown(
   said: { readonly by: string; readonly reason: string },
   guarded: boolean,
 ) {
-  return sayOurs(incident, { ...said, shown: incidentHash(incident) }, guarded);
+  return confirmOurs(incident, { ...said, shown: incidentHash(incident) }, guarded);
 }
 
 /** What the looks of several hours make of a name. */
@@ -53,7 +60,7 @@ function look(
   hours: number,
   history: NameHistory = historyOf({ parent_nameservers: THIEF, statuses: ['active'] }),
 ) {
-  return afterLook(latest === undefined ? [] : [latest], {
+  return afterLookup(latest === undefined ? [] : [latest], {
     name: NAME,
     unexplained: found,
     history,
@@ -192,7 +199,7 @@ describe('an incident is over', () => {
     const latest = look(older, [lock('client transfer prohibited', 80)], 80)?.after;
     if (latest === undefined || latest.id === older.id) throw new Error('there is one');
     const look2 = (found: readonly UnexplainedChange[], hours: number, history: NameHistory) =>
-      afterLook([latest, older], { name: NAME, unexplained: found, history, at: at(hours) });
+      afterLookup([latest, older], { name: NAME, unexplained: found, history, at: at(hours) });
     const half = historyOf({ parent_nameservers: OURS, statuses: ['active'] });
     expect(look2([movedBack('parent_nameservers', 90)], 90, half)).toMatchObject({
       before: { id: older.id },
@@ -249,7 +256,7 @@ describe('that it was ours', () => {
     const proposed = sayShown(shown, bob, true);
     if (joined === undefined || !proposed.ok) throw new Error('nothing joined it');
     for (const later of [joined, proposed.incident])
-      expect(sayOurs(later, { by: 'U0ADA', reason: 'x', shown: incidentHash(shown) }, false)).toEqual({
+      expect(confirmOurs(later, { by: 'U0ADA', reason: 'x', shown: incidentHash(shown) }, false)).toEqual({
         ok: false,
         refusal: { code: 'changed' },
       });

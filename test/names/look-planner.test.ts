@@ -2,26 +2,26 @@ import { describe, expect, test } from 'vitest';
 import { seen } from '../../src/names/facts.ts';
 import { mergeObservation } from '../../src/names/history.ts';
 import {
-  createLookPlanner,
+  createLookupPlanner,
   isUrgent,
-  type LookKind,
-  motionOf,
-  nextLook,
+  type LookupKind,
+  nextLookup,
+  pendingStatusOf,
   type ScheduledName,
-} from '../../src/names/look-planner.ts';
+} from '../../src/names/lookup-planner.ts';
 import fc from '../support/properties.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const NOW = new Date('2026-11-22T00:00:00Z');
-const QUIET: ScheduledName = { endsAt: undefined, guarded: false, inMotion: false, unsettled: false };
+const QUIET: ScheduledName = { endsAt: undefined, guarded: false, isChanging: false, unsettled: false };
 
 function inDays(days: number): Date {
   return new Date(NOW.getTime() + days * DAY);
 }
 
-function hoursTo(kind: LookKind, more: Partial<ScheduledName>, random = 0): number {
-  return (nextLook(kind, { ...QUIET, ...more }, NOW, random).getTime() - NOW.getTime()) / HOUR;
+function hoursTo(kind: LookupKind, more: Partial<ScheduledName>, random = 0): number {
+  return (nextLookup(kind, { ...QUIET, ...more }, NOW, random).getTime() - NOW.getTime()) / HOUR;
 }
 
 describe('the next look', () => {
@@ -32,7 +32,7 @@ describe('the next look', () => {
     ['shortly after its end', { endsAt: inDays(-30) }, 4, 4],
     ['long after its end', { endsAt: inDays(-200) }, 24, 168],
     ['of a guarded name', { endsAt: inDays(300), guarded: true }, 4, 4],
-    ['of a name in motion', { endsAt: inDays(300), inMotion: true }, 4, 4],
+    ['of a name in motion', { endsAt: inDays(300), isChanging: true }, 4, 4],
     ['of what was seen once', { endsAt: inDays(300), unsettled: true }, 0.5, 0.5],
     ['of what was seen once of a guarded name', { guarded: true, unsettled: true }, 0.5, 76 / 3_600],
     ['of a name that comes near its end sooner', { endsAt: inDays(62) }, 24, 48],
@@ -60,12 +60,12 @@ test('a name is in motion by its statuses, also by those that were seen once', (
     facts: { statuses: seen(['active', status]) },
   });
   const quiet = mergeObservation({}, look(0, 'client transfer prohibited')).history;
-  expect(motionOf(quiet)).toEqual({ inMotion: false, unsettled: false });
+  expect(pendingStatusOf(quiet)).toEqual({ isChanging: false, unsettled: false });
   const once = mergeObservation(quiet, look(1, 'pending transfer')).history;
-  expect(motionOf(once)).toEqual({ inMotion: true, unsettled: true });
+  expect(pendingStatusOf(once)).toEqual({ isChanging: true, unsettled: true });
   const twice = mergeObservation(once, look(2, 'pending transfer')).history;
-  expect(motionOf(twice)).toEqual({ inMotion: true, unsettled: false });
-  expect(isUrgent({ ...QUIET, ...motionOf(twice) }, NOW)).toBe(true);
+  expect(pendingStatusOf(twice)).toEqual({ isChanging: true, unsettled: false });
+  expect(isUrgent({ ...QUIET, ...pendingStatusOf(twice) }, NOW)).toBe(true);
   expect(isUrgent(QUIET, NOW)).toBe(false);
 });
 
@@ -76,7 +76,7 @@ describe('the planner', () => {
     });
     fc.assert(
       fc.property(looks, fc.integer({ min: 2, max: 60 }), (due, perHour) => {
-        const planner = createLookPlanner(perHour);
+        const planner = createLookupPlanner(perHour);
         const planned = due.map(({ host, urgent }) => ({
           host,
           at: planner.reserve(host, urgent, NOW).getTime(),
@@ -94,7 +94,7 @@ describe('the planner', () => {
   });
 
   test('looks at once while the budget lasts, and catches up with the clock', () => {
-    const planner = createLookPlanner(2);
+    const planner = createLookupPlanner(2);
     expect(planner.reserve('a', true, NOW)).toEqual(NOW);
     expect(planner.reserve('a', true, NOW)).toEqual(new Date(NOW.getTime() + HOUR - 30_000));
     expect(planner.reserve('b', true, NOW)).toEqual(NOW);
@@ -102,14 +102,14 @@ describe('the planner', () => {
   });
 
   test('has urgent looks wait for no routine ones', () => {
-    const planner = createLookPlanner(3_600);
+    const planner = createLookupPlanner(3_600);
     for (let n = 0; n < 100_000; n += 1) planner.reserve('registry', false, NOW);
     expect(planner.reserve('registry', true, NOW)).toEqual(NOW);
     expect(planner.reserve('registry', false, NOW).getTime() - NOW.getTime()).toBe(100_000 * 2_000 - 30_000);
   });
 
   test('reads a short list at once after a pause, and a longer one at the rate of the budget', () => {
-    const planner = createLookPlanner(3_600);
+    const planner = createLookupPlanner(3_600);
     const waits = Array.from({ length: 20 }, () => planner.reserve('registry', false, NOW).getTime());
     expect(waits.filter((at) => at === NOW.getTime())).toHaveLength(16);
     expect(waits.slice(16).map((at) => at - NOW.getTime())).toEqual([2_000, 4_000, 6_000, 8_000]);
@@ -117,7 +117,7 @@ describe('the planner', () => {
 
   test('plans a million names in flat memory', () => {
     const hosts = Array.from({ length: 50 }, (_, n) => `registry${n}`);
-    const planner = createLookPlanner(3_600);
+    const planner = createLookupPlanner(3_600);
     const plan = (names: number) => {
       let latest = 0;
       for (let n = 0; n < names; n += 1) {

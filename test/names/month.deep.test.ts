@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { type Facts, seen, unseen } from '../../src/names/facts.ts';
 import { mergeMajority, mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { afterLook, type Incident } from '../../src/names/incident.ts';
-import { isNews, majorityOf } from '../../src/names/parent-sight.ts';
+import { afterLookup, type Incident } from '../../src/names/incident.ts';
+import { isNewSighting, majorityOf } from '../../src/names/parent-delegation.ts';
 import { explainChanges, type KnownChange } from '../../src/names/unexplained-changes.ts';
 import { seeded } from '../support/seeded.ts';
 
@@ -42,7 +42,7 @@ class Name {
     this.history = history;
     this.known = done.knownChanges;
     const { unexplained } = done;
-    const update = afterLook(this.incident === undefined ? [] : [this.incident], {
+    const update = afterLookup(this.incident === undefined ? [] : [this.incident], {
       name: 'x.rest',
       unexplained,
       history,
@@ -81,9 +81,9 @@ test('finds 50 thefts in a month, by the minute and by the day, and nothing else
       const answers = ms < stolenAt && minute > 0 && random() < 0.001 ? disturbed(truth) : truth;
       asked += 1;
       const first = answers[minute % SERVERS] ?? OURS;
-      if (!isNews(name.history, first)) continue;
+      if (!isNewSighting(name.history, first)) continue;
       const facts = majorityOf(answers);
-      if (isNews(name.history, facts)) name.keep(facts, ms, mergeMajority);
+      if (isNewSighting(name.history, facts)) name.keep(facts, ms, mergeMajority);
       if (name.foundAt !== undefined) break;
     }
     if (name.foundAt === undefined) continue;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { seen, unseen } from '../../src/names/facts.ts';
-import { createLookPlanner } from '../../src/names/look-planner.ts';
+import { createLookupPlanner } from '../../src/names/lookup-planner.ts';
 import { createDelegationObserver, NO_DELEGATION } from '../../src/names/observe-delegation.ts';
 import type { RdapAnswer } from '../../src/registry/rdap/client.ts';
 import { clientFor, serveName, startDns } from '../registry/dns/sandbox-dns.ts';
@@ -35,7 +35,7 @@ async function arrange(
       },
       close: async () => undefined,
     },
-    createLookPlanner(3_600),
+    createLookupPlanner(3_600),
     () => NOW,
   );
   return { dns, asked, look: () => observe('cafe.rest', hosts, never) };

@@ -5,8 +5,8 @@ import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { findDependents } from '../../src/names/dependents.ts';
 import { type Facts, seen, unseen } from '../../src/names/facts.ts';
-import { confirmTransfer, keepParentLook, lookAtName } from '../../src/names/look.ts';
-import { createLookPlanner } from '../../src/names/look-planner.ts';
+import { confirmTransfer, lookUpName, saveParentLookup } from '../../src/names/lookup.ts';
+import { createLookupPlanner } from '../../src/names/lookup-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
 import type { NameRecord, NameRecordStore } from '../../src/names/ports.ts';
@@ -189,7 +189,7 @@ async function arrange(
     rdap,
     observer: createDnsObserver(client, createParentZones(client, now), async () => unseen('no_tls'), now),
     observeDelegation: async () => ({}),
-    planner: createLookPlanner(3_600),
+    planner: createLookupPlanner(3_600),
     activityOf: async () => ({
       orders: options.orders ?? [],
       hasOpenOrder: false,
@@ -211,7 +211,7 @@ async function arrange(
     scene,
     deps,
     known,
-    look: () => lookAtName(deps, NAME, never),
+    look: () => lookUpName(deps, NAME, never),
     hoursTo: (at: Date) => (at.getTime() - nowMs) / HOUR_MS,
     rdapRequests: () => service.requestsFor({ task: 'rdap.domain' }).length,
     async close() {
@@ -263,7 +263,7 @@ describe('a look', () => {
         return seen;
       },
     };
-    await lookAtName(namesContextWith({ ...t.deps, observer }), NAME, never);
+    await lookUpName(namesContextWith({ ...t.deps, observer }), NAME, never);
     const { nextDnsAt, nextRegistryAt } = await t.known();
     expect([nextDnsAt, nextRegistryAt].map(t.hoursTo)).toEqual([0, 0]);
     expect(await store.claimDue(now(), LEASE_MS, 1)).toEqual([NAME]);
@@ -282,7 +282,7 @@ describe('a look', () => {
         return answer;
       },
     };
-    await lookAtName(namesContextWith({ ...t.deps, rdap }), NAME, never);
+    await lookUpName(namesContextWith({ ...t.deps, rdap }), NAME, never);
     expect(t.hoursTo((await t.known()).nextRegistryAt)).toBe(0);
     await t.close();
   });
@@ -290,7 +290,7 @@ describe('a look', () => {
   test('tells of a new fault in the delegation, though a part of it can never be seen', async () => {
     const t = await arrange();
     const looksAt = (facts: Facts) =>
-      lookAtName(namesContextWith({ ...t.deps, observeDelegation: async () => facts }), NAME, never);
+      lookUpName(namesContextWith({ ...t.deps, observeDelegation: async () => facts }), NAME, never);
     const neverSeen = { registrable_domains: unseen('registry_unavailable'), unfit_ds: unseen('not_told') };
     await looksAt({ ...NO_DELEGATION, ...neverSeen });
     const before = now();
@@ -310,7 +310,7 @@ describe('a look', () => {
     const t = await arrange({ isGuarded: true });
     await t.look();
     const sight = () =>
-      keepParentLook(t.deps, {
+      saveParentLookup(t.deps, {
         name: NAME,
         at: now(),
         facts: { parent_nameservers: seen(['ns1.thief.example']), ds: seen([]) },
@@ -330,7 +330,7 @@ describe('a look', () => {
     const sight = async (...hosts: readonly string[]) => {
       nowMs += 60_000;
       const facts = { parent_nameservers: seen(hosts), ds: seen([]) };
-      return keepParentLook(t.deps, { name: NAME, at: now(), facts });
+      return saveParentLookup(t.deps, { name: NAME, at: now(), facts });
     };
     const ours = (await t.known()).history.parent_nameservers?.current?.value ?? [];
     for (let times = 0; times < 3; times += 1) {

@@ -62,7 +62,7 @@ function impactsWith(watched?: NameHistory) {
       },
       dns,
       quickDns: dns,
-      lookNow: async (name) => {
+      lookUpNow: async (name) => {
         state.looks += 1;
         const at = now();
         await state.until;

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { ABSENT, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import { mergeMajority } from '../../src/names/history.ts';
-import { factsOfDelegation, isChanged, isNews, majorityOf } from '../../src/names/parent-sight.ts';
+import {
+  factsOfDelegation,
+  isChanged,
+  isNewSighting,
+  majorityOf,
+} from '../../src/names/parent-delegation.ts';
 
 const OURS = ['ns1.host.example', 'ns2.host.example'];
 const THIEF = ['ns1.thief.example'];
@@ -36,21 +41,21 @@ describe('news', () => {
   const { history } = mergeMajority({}, look(0, said(OURS)));
 
   test('is what differs from what counts, and what nobody has seen yet', () => {
-    expect(isNews(history, said([...OURS].reverse()))).toBe(false);
-    expect(isNews(history, said(THIEF))).toBe(true);
-    expect(isNews(history, said(OURS, ['1 13 2 ab']))).toBe(true);
-    expect(isNews({}, said(OURS))).toBe(true);
+    expect(isNewSighting(history, said([...OURS].reverse()))).toBe(false);
+    expect(isNewSighting(history, said(THIEF))).toBe(true);
+    expect(isNewSighting(history, said(OURS, ['1 13 2 ab']))).toBe(true);
+    expect(isNewSighting({}, said(OURS))).toBe(true);
   });
 
   test('is no failure', () => {
-    expect(isNews(history, SILENT)).toBe(false);
+    expect(isNewSighting(history, SILENT)).toBe(false);
   });
 
   test('is what ends a doubt: a flap is forgotten at the next look', () => {
     const flapping = mergeMajority(history, look(1, said(THIEF))).history;
-    expect(isNews(flapping, said(OURS))).toBe(true);
+    expect(isNewSighting(flapping, said(OURS))).toBe(true);
     const settled = mergeMajority(flapping, look(2, said(OURS))).history;
-    expect(isNews(settled, said(OURS))).toBe(false);
+    expect(isNewSighting(settled, said(OURS))).toBe(false);
     expect(isChanged(history, settled)).toBe(false);
   });
 

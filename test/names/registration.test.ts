@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type RegistryLook, readRegistryAnswer } from '../../src/names/registry-record.ts';
+import { type RegistryLookup, readRegistryAnswer } from '../../src/names/registry-record.ts';
 import fc from '../support/properties.ts';
 
 const full = {
@@ -38,7 +38,7 @@ const full = {
 
 const AT = new Date('2026-11-22T00:00:00Z');
 
-function resultOf(body: unknown, name: string): RegistryLook['result'] {
+function resultOf(body: unknown, name: string): RegistryLookup['result'] {
   const answer = { kind: 'answered', body, server: 'rdap.example', secure: true } as const;
   return readRegistryAnswer(answer, name, AT).result;
 }

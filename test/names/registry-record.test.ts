@@ -8,7 +8,7 @@ import {
   unseen as notSeen,
   seen,
 } from '../../src/names/facts.ts';
-import { readRegistryAnswer, unreadLook } from '../../src/names/registry-record.ts';
+import { emptyLookup, readRegistryAnswer } from '../../src/names/registry-record.ts';
 import fc from '../support/properties.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');
@@ -135,7 +135,7 @@ describe('a record', () => {
   });
 
   test('that cannot be read says nothing', () => {
-    const unavailable = unreadLook('cafe.rest', AT, { code: 'busy' }).facts;
+    const unavailable = emptyLookup('cafe.rest', AT, { code: 'busy' }).facts;
     expect(factsOf({ ...RECORD, ldhName: 'other.rest' })).toEqual(unavailable);
     expect(factsOf({ errorCode: 500 })).toEqual(unavailable);
     expect(unavailable.registration).toEqual({ state: 'unseen', reason: 'registry_unavailable' });

@@ -4,8 +4,8 @@ import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { type Facts, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { afterLook, type Incident } from '../../src/names/incident.ts';
-import { lookAtName } from '../../src/names/look.ts';
+import { afterLookup, type Incident } from '../../src/names/incident.ts';
+import { lookUpName } from '../../src/names/lookup.ts';
 import { explainChanges, type KnownChange, type NameOrder } from '../../src/names/unexplained-changes.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createIncidentStore } from '../../src/store/incidents.ts';
@@ -98,14 +98,14 @@ async function arrange() {
     /** Two processes look at once; one look is kept. */
     async look(afterMs: number) {
       nowMs += afterMs;
-      await Promise.all([lookAtName(deps, name, never), lookAtName(deps, name, never)]);
+      await Promise.all([lookUpName(deps, name, never), lookUpName(deps, name, never)]);
       const merged = mergeObservation(pure.history, { name, at: now(), facts });
       const { changes, history } = merged;
       const done = explainChanges({ changes, history, orders, knownChanges: pure.knownChanges });
       pure.history = history;
       pure.knownChanges = done.knownChanges;
       const { unexplained } = done;
-      const update = afterLook(pure.incidents, { name, unexplained, history, at: now() });
+      const update = afterLookup(pure.incidents, { name, unexplained, history, at: now() });
       if (update !== undefined)
         pure.incidents = [
           update.after,

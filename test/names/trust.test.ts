@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { afterSuccess } from '../../src/expiry/follow.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
-import { datesAfterLook } from '../../src/names/dates.ts';
+import { datesAfterLookup } from '../../src/names/dates.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
 import { isAtAnotherRegistrar } from '../../src/names/trust.ts';
 import { formatDoubt } from '../../src/slack/names/doubt.view.ts';
@@ -41,7 +41,7 @@ function lookedUp(...records: readonly Registration[]): WatchedDomain {
 function then(known: WatchedDomain, day: number, next: Registration): WatchedDomain {
   const { name } = known;
   const result = { kind: 'registered', registration: next, server: 'rdap.example' } as const;
-  return { ...known, ...datesAfterLook(known, { name, at: inDays(day), facts: {}, result }) };
+  return { ...known, ...datesAfterLookup(known, { name, at: inDays(day), facts: {}, result }) };
 }
 
 describe('a date that moves forward', () => {

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { MandateInForce } from '../../src/mandates/mandate.ts';
 import type { ChangedName } from '../../src/names/portfolio.ts';
 import {
+  classifyChanges,
   type Protection,
   requirementsOfAll,
   separateChanges,
-  weighChanges,
 } from '../../src/names/weakening.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { rule } from '../policy/sample.ts';
@@ -54,7 +54,7 @@ const tags = (before: readonly string[], after: readonly string[]): ChangedName 
 const unwatch = (before: readonly string[] = []): ChangedName => ({ ...tags(before, []), after: undefined });
 /** `2 of U0LEGAL,U0CFO signed` for each requirement; undefined where the change takes effect at once. */
 const needs = (change: ChangedName, given: Protection, by = 'U0ALICE') =>
-  weighChanges(given)(change, by)?.map(
+  classifyChanges(given)(change, by)?.map(
     ({ needed, approvers, signed }) => `${needed} of ${approvers}${signed ? ' signed' : ''}`,
   );
 const LEGAL = ['2 of U0LEGAL,U0CFO signed'];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { approveOrder } from '../../src/approvals/approve.ts';
 import type { Order } from '../../src/orders/order.ts';
-import type { RegistryLook } from '../../src/orders/ports.ts';
+import type { RegistryLookup } from '../../src/orders/ports.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { textOf } from '../support/demo.ts';
@@ -41,9 +41,9 @@ async function accepted(task: 'restore' | 'transfer'): Promise<Order> {
 }
 
 /** Some days go by, and the registry is asked. */
-async function lookAfter(days: number, order: Order, seen: RegistryLook): Promise<void> {
+async function lookAfter(days: number, order: Order, seen: RegistryLookup): Promise<void> {
   rig.pass(days * DAY_MS);
-  await rig.startProcess({ lookAtRegistry: async () => seen }).advance(order.id, 'observation');
+  await rig.startProcess({ lookUpAtRegistry: async () => seen }).advance(order.id, 'observation');
 }
 
 const told = async (order: Order) =>

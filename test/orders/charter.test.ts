@@ -3,11 +3,11 @@ import {
   type CharterStatus,
   charterOf,
   charterStatus,
-  type DecidingSettings,
   decidingWithKeys,
   hashOfCharter,
   type LoggedCharter,
   lastSigned,
+  type ProtectedSettings,
   type Rules,
   type Witness,
   witnessText,
@@ -33,13 +33,13 @@ const witness: Witness = {
   sign: (text) => `bot ${text}`,
   verify: (text, signature) => signature === `bot ${text}`,
 };
-const SETTINGS: DecidingSettings = {
+const SETTINGS: ProtectedSettings = {
   approvers: ['U0BOB'],
   approvalsRequired: 1,
   approvalTasks: ['renew'],
   allowSelfApproval: false,
 };
-const rulesOf = (version: number, settings: Partial<DecidingSettings> = {}, tag = 'brand'): Rules => ({
+const rulesOf = (version: number, settings: Partial<ProtectedSettings> = {}, tag = 'brand'): Rules => ({
   policy: { version, rules: [rule({ names: [`tag:${tag}`] })] },
   settings: { ...SETTINGS, ...settings },
 });
@@ -131,7 +131,7 @@ describe('the status', () => {
         { approvalsRequired: 2 },
         { approvalTasks: [] },
         { allowSelfApproval: true },
-      ] satisfies Partial<DecidingSettings>[]
+      ] satisfies Partial<ProtectedSettings>[]
     ).map((changed): [string, readonly LoggedCharter[], typeof log, Rules, LoggedCharter, Lapsed] => [
       `the rows have other ${Object.keys(changed)}`,
       ...([[first], log, rulesOf(1, changed), first, ['rows_differ', 1]] as const),
@@ -145,7 +145,7 @@ describe('the status', () => {
 });
 
 describe('what decides', () => {
-  const environment: DecidingSettings = {
+  const environment: ProtectedSettings = {
     approvers: ['U0ENV'],
     approvalsRequired: 2,
     approvalTasks: ['delete'],

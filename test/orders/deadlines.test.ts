@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { shortenedWait, waitingMoments } from '../../src/orders/deadlines.ts';
+import { pendingDeadlines, shortenedWait } from '../../src/orders/deadlines.ts';
 
 const NOW = new Date('2026-11-22T09:00:00Z');
 const MINUTE_MS = 60_000;
@@ -28,12 +28,12 @@ test('a name that expires soon shortens the way to the reminder and to the call,
     remindAfterMs: 4 * HOUR_MS,
     escalateAfterMs: 24 * HOUR_MS,
   };
-  expect(waitingMoments(waits, NOW)).toEqual({
+  expect(pendingDeadlines(waits, NOW)).toEqual({
     expiresAt: later(72 * HOUR_MS),
     remindAt: later(4 * HOUR_MS),
     escalateAt: later(24 * HOUR_MS),
   });
-  expect(waitingMoments(waits, NOW, later(DAY_MS))).toEqual({
+  expect(pendingDeadlines(waits, NOW, later(DAY_MS))).toEqual({
     expiresAt: later(72 * HOUR_MS),
     remindAt: later(HOUR_MS),
     escalateAt: later(6 * HOUR_MS),

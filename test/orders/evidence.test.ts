@@ -43,7 +43,7 @@ const look = async (orderId: string, found: (name: string) => Evidence) =>
   resolveByEvidence(
     contextWith({
       ...rig.orders,
-      lookForEvidence: async (_order, { name }) => found(name),
+      findEvidenceFor: async (_order, { name }) => found(name),
       stopLooking: new AbortController().signal,
     }),
     await rig.read(orderId),
@@ -151,7 +151,7 @@ test('a registry that cannot be asked changes nothing', async () => {
   const asked = contextWith({
     ...rig.orders,
     stopLooking: new AbortController().signal,
-    lookForEvidence: async (): Promise<Evidence> => {
+    findEvidenceFor: async (): Promise<Evidence> => {
       throw new Error('it is away');
     },
   });

@@ -11,7 +11,7 @@ import { expireOrder, remindApprovers } from '../../src/approvals/pending.ts';
 import type { TeamSettings } from '../../src/config/environment.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { sumByCurrency } from '../../src/money/amount.ts';
-import { createBudgetLook } from '../../src/money/budget-look.ts';
+import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
 import type { OrderCost } from '../../src/money/prices.ts';
 import { advance } from '../../src/orders/advance.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
@@ -250,7 +250,7 @@ export async function startRig(
     mandates: mandateStore,
     costOn: async (names) => costOfNames(names, prices),
     budgetsOn: (day) =>
-      createBudgetLook({
+      createBudgetComparison({
         teamId: '',
         budgets: withTags(budgets, ruleFacts.tagsOf),
         now: () => new Date(day),
@@ -280,9 +280,9 @@ export async function startRig(
       wallClock: Date.now,
       observe: () => undefined,
       follow: async () => undefined,
-      lookForEvidence: async () => ({ kind: 'nothing' }),
-      lookAtRegistry: async () => 'unknown',
-      lookAtDelegation: async () => ({ kind: 'unknown' }),
+      findEvidenceFor: async () => ({ kind: 'nothing' }),
+      lookUpAtRegistry: async () => 'unknown',
+      lookUpDelegation: async () => ({ kind: 'unknown' }),
       stopSending: shutdown.signal,
       stopLooking: shutdown.signal,
       ...overrides,

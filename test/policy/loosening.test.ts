@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Amount } from '../../src/money/amount.ts';
 import type { Price, PriceEdit } from '../../src/money/prices.ts';
 import { taskNamed } from '../../src/orders/tasks.ts';
-import { loosenedPrices, loosenedSettings } from '../../src/policy/loosening.ts';
+import { weakenedPrices, weakenedSettings } from '../../src/policy/weakening.ts';
 import { rule } from './sample.ts';
 
 describe('a changed setting', () => {
@@ -31,12 +31,12 @@ describe('a changed setting', () => {
       ['allow_self_approval'],
     ],
   ])('%s', (_, change, loosened) => {
-    expect([...loosenedSettings(before, { ...before, ...change })]).toEqual(loosened);
+    expect([...weakenedSettings(before, { ...before, ...change })]).toEqual(loosened);
   });
 
   test('who asks may no longer approve: that tightens', () => {
     const allowed = { ...before, allowSelfApproval: true };
-    expect(loosenedSettings(allowed, before).size).toBe(0);
+    expect(weakenedSettings(allowed, before).size).toBe(0);
   });
 });
 
@@ -62,7 +62,7 @@ describe('a changed price, with a rule on what is over 100.00', () => {
     today: '2026-11-23',
   };
   const loosens = (list: readonly Price[], edit: PriceEdit, given: Partial<typeof conditions> = {}) =>
-    loosenedPrices(list, [edit], { ...conditions, ...given }).length === 1;
+    weakenedPrices(list, [edit], { ...conditions, ...given }).length === 1;
   const edit = (before: Price | undefined, after: Price) => ({ before, after });
   const cheap = price({ minor: 5_000 });
 

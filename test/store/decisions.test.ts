@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { afterLook, incidentHash } from '../../src/names/incident.ts';
-import { raiseIncident, sayIncidentOurs } from '../../src/names/incident-actions.ts';
+import { afterLookup, incidentHash } from '../../src/names/incident.ts';
+import { confirmIncidentOurs, raiseIncident } from '../../src/names/incident-actions.ts';
 import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
 import { createIncidentStore, saveIncident } from '../../src/store/incidents.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
@@ -101,7 +101,7 @@ test('what people say of an incident leaves a line, once, and is told besides Sl
     ...seen,
   } as const;
   const unexplained = [{ change, orders: [] }];
-  const update = afterLook([], { name: 'cafe.rest', unexplained, history: {}, at: rig.now });
+  const update = afterLookup([], { name: 'cafe.rest', unexplained, history: {}, at: rig.now });
   if (update === undefined) throw new Error('nothing was opened');
   const { id } = update.after;
   expect(await rig.database.transaction((run) => saveIncident(run, TEAM, update))).toBe(true);
@@ -117,7 +117,7 @@ test('what people say of an incident leaves a line, once, and is told besides Sl
   const say = async (by: string, reason: string) => {
     const incident = await store.find(id);
     if (incident === undefined) throw new Error('it is gone');
-    return sayIncidentOurs(context, id, { by, reason, shown: incidentHash(incident) });
+    return confirmIncidentOurs(context, id, { by, reason, shown: incidentHash(incident) });
   };
   await say('U0ALICE', 'we moved it');
   await say('U0ALICE', 'once more');

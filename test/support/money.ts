@@ -3,17 +3,17 @@ import type { BudgetStore } from '../../src/money/ports.ts';
 /** A team without prices and budgets. */
 export const NO_MONEY = {
   priceOf: async () => undefined,
-  lookAtBudgets: async () => undefined,
+  compareBudgets: async () => undefined,
 };
 
 /** Budgets with tags of names that are no rows. */
 export function withTags(
-  { standingsFor }: BudgetStore,
+  { statusesFor }: BudgetStore,
   tagsOf: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>,
-): Pick<BudgetStore, 'standingsFor'> {
+): Pick<BudgetStore, 'statusesFor'> {
   return {
-    standingsFor: async (names, day, without) => ({
-      ...(await standingsFor(names, day, without)),
+    statusesFor: async (names, day, without) => ({
+      ...(await statusesFor(names, day, without)),
       tags: await tagsOf(names),
     }),
   };

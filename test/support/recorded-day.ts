@@ -4,11 +4,11 @@ import { approveInEmergency, approveOrder, resumeOrder, signOff } from '../../sr
 import { denyOrder } from '../../src/approvals/deny.ts';
 import { askRequester, cancelOrder } from '../../src/approvals/pending.ts';
 import type { ProposedChange } from '../../src/approvals/proposals/proposal.ts';
-import { createBudgetLook } from '../../src/money/budget-look.ts';
+import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { type Price, priceEdits } from '../../src/money/prices.ts';
-import { afterLook, incidentHash } from '../../src/names/incident.ts';
-import { raiseIncident, sayIncidentOurs } from '../../src/names/incident-actions.ts';
+import { afterLookup, incidentHash } from '../../src/names/incident.ts';
+import { confirmIncidentOurs, raiseIncident } from '../../src/names/incident-actions.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import { requestOrder } from '../../src/orders/request-order.ts';
@@ -70,7 +70,7 @@ export async function recordDay(url: string): Promise<Generated> {
     const deps = {
       ...rig.orders,
       priceOf: createOrderPricer({ prices, now: () => rig.now }),
-      lookAtBudgets: createBudgetLook({
+      compareBudgets: createBudgetComparison({
         teamId: TEAM,
         budgets,
         now: () => rig.now,
@@ -425,7 +425,7 @@ export async function recordDay(url: string): Promise<Generated> {
       after: ['name:Theirs'],
       ...seen,
     } as const;
-    const incident = afterLook([], {
+    const incident = afterLookup([], {
       name: 'b.rest',
       unexplained: [{ change: registrar, orders: [] }],
       history: observed.history,
@@ -445,7 +445,7 @@ export async function recordDay(url: string): Promise<Generated> {
     const say = async (by: string, reason: string) => {
       const shown = await incidentStore.find(id);
       if (shown === undefined) throw new Error('the incident is gone');
-      await step(sayIncidentOurs(context, id, { by, reason, shown: incidentHash(shown) }));
+      await step(confirmIncidentOurs(context, id, { by, reason, shown: incidentHash(shown) }));
     };
     await say('U0ALICE', 'we moved it');
     await say('U0BOB', 'I know of it');

@@ -1,4 +1,4 @@
-import type { Registration, RegistryLook } from '../../src/names/registry-record.ts';
+import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 
 /** A registration of which a record tells no more than its end. */
 export function registrationUntil(expiresAt: Date, more: Partial<Registration> = {}): Registration {
@@ -17,6 +17,6 @@ export function registrationUntil(expiresAt: Date, more: Partial<Registration> =
 }
 
 /** A look at a registry that showed a registration. */
-export function lookThatShows(name: string, at: Date, registration: Registration): RegistryLook {
+export function lookThatShows(name: string, at: Date, registration: Registration): RegistryLookup {
   return { name, at, facts: {}, result: { kind: 'registered', registration, server: 'rdap.example' } };
 }

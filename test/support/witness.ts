@@ -1,4 +1,4 @@
-import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
 
 /** The ledger's key of every process of a test. */
-export const WITNESS = readLedgerKey(makeLedgerKey());
+export const WITNESS = readLedgerKey(createLedgerKey());

@@ -20,8 +20,8 @@ import { actions, lines, message, section, textMessage } from '../kit/blocks.ts'
 import {
   choiceField,
   type Field,
+  type FieldDisplay,
   type FieldErrors,
-  type FieldLook,
   type FormValues,
   field,
   fieldsOf,
@@ -61,7 +61,7 @@ export function limitLinkTries(): Limiter {
 }
 
 const method = z.enum(['password', 'trusted_application', 'two_factor']);
-const METHOD: FieldLook = {
+const METHOD: FieldDisplay = {
   label: 'Sign-in method',
   kind: 'choice',
   options: optionsOf({

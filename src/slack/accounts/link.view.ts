@@ -1,6 +1,6 @@
 import type { Button } from '@slack/types';
 import { type Account, accountName } from '../../accounts/account.ts';
-import type { LookUpOutcome } from '../../accounts/accounts.ts';
+import type { LookupOutcome } from '../../accounts/accounts.ts';
 import type { LinkOutcome, LinkRefusal, ServiceStatement } from '../../accounts/check.ts';
 import { present } from '../../lib/collections.ts';
 import {
@@ -196,7 +196,7 @@ const NO_DETAILS = 'The service has no documented login that returns more about 
 /** A list of rights can be long. */
 const MAX_FACTS = 60;
 
-export function detailsMessage(account: Account, outcome: LookUpOutcome): Message {
+export function detailsMessage(account: Account, outcome: LookupOutcome): Message {
   switch (outcome.kind) {
     case 'failed':
       return textMessage(escapeText(formatLinkRefusal(outcome.refusal)));

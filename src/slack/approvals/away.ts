@@ -2,7 +2,7 @@ import type { StandIn } from '../../approvals/progress.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { firstMomentOf, isCalendarDay } from '../../zones/calendar-day.ts';
 import type { CommandCall, Feature } from '../feature.ts';
-import { backText } from '../ledger/told-event.view.ts';
+import { backText } from '../ledger/event-notification.view.ts';
 import { AWAY, awayText, NOT_AWAY } from './away.view.ts';
 
 /* Absences: stand-ins and their end. */

@@ -1,4 +1,4 @@
-import type { WaitingDecision } from '../../approvals/approvers.ts';
+import type { PendingDecision } from '../../approvals/approvers.ts';
 import type { Slot } from '../../approvals/progress.ts';
 import type { ApprovalsGiven, Order } from '../../orders/order.ts';
 import type { Requirement, Requirements } from '../../policy/evaluate.ts';
@@ -103,7 +103,7 @@ export function requirementLines(demand: Requirements, history: readonly History
 
 /** Includes the rules from when it was requested. */
 export function rulesOf(
-  decision: WaitingDecision | undefined,
+  decision: PendingDecision | undefined,
   history: readonly HistoryEvent[],
 ): RuleReference[] {
   const logged = loggedRules(history);
@@ -119,11 +119,11 @@ export function rulesOf(
 }
 
 /** Undefined unless the requirements grew or it is now refused. */
-export function changedDemandLine({
+export function changedRequirementsLine({
   demand,
   isStricter,
   policyVersion,
-}: WaitingDecision): string | undefined {
+}: PendingDecision): string | undefined {
   if (!isStricter) return undefined;
   if (demand.outcome === 'refuse')
     return `:warning: The policy changed and no longer allows this: ${ruleNames(demand.refusedBy)}. It can’t be approved.`;
@@ -132,7 +132,7 @@ export function changedDemandLine({
 }
 
 /** Undefined when several requirements each need some. */
-export function approvalsNeeded(order: Order, decision: WaitingDecision | undefined): number | undefined {
+export function approvalsNeeded(order: Order, decision: PendingDecision | undefined): number | undefined {
   const requirements = decision?.demand.requirements ?? [];
   const [only, ...others] = requirements;
   if (others.length > 0) return undefined;
@@ -156,7 +156,7 @@ export function missingLines({
 }
 
 /** `@Carol for @Bob until 24 Dec` per stand-in. */
-export function standInLines({ standIns }: WaitingDecision): string[] {
+export function standInLines({ standIns }: PendingDecision): string[] {
   return [...standIns].map(
     ([away, { userId, until }]) => `${mention(userId)} for ${mention(away)} until ${moment(until)}`,
   );

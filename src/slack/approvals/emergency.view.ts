@@ -1,5 +1,5 @@
 import type { Button } from '@slack/types';
-import type { WaitingDecision } from '../../approvals/approvers.ts';
+import type { PendingDecision } from '../../approvals/approvers.ts';
 import { isReviewOpen, type Order } from '../../orders/order.ts';
 import {
   button,
@@ -27,7 +27,7 @@ type EmergencyEvent = HistoryEventOf<'emergency_approved'>;
 /** The thread mentions the rest. */
 const MAX_TOLD = 20;
 
-export function toldOfEmergency({ approvers }: EmergencyEvent): readonly string[] {
+export function emergencyRecipients({ approvers }: EmergencyEvent): readonly string[] {
   return approvers.slice(0, MAX_TOLD);
 }
 
@@ -78,7 +78,7 @@ export function emergencyNotice(order: Order, event: EmergencyEvent): Message {
 }
 
 /** Shown while pending, if the policy allows emergency approval. */
-export function breakGlassButtons(order: Order, decision: WaitingDecision | undefined): Button[] {
+export function breakGlassButtons(order: Order, decision: PendingDecision | undefined): Button[] {
   if (order.state !== 'PENDING' || decision?.demand.breakGlass !== true) return [];
   return [
     button('order_break_glass', 'Break glass', order.id, {

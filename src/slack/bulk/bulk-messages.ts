@@ -1,5 +1,5 @@
 import type { Order } from '../../orders/order.ts';
-import { DECIDING_KINDS, type OrderLogEntry } from '../../orders/order-events.ts';
+import { DECISION_KINDS, type OrderLogEntry } from '../../orders/order-events.ts';
 import type { SlackContext } from '../context.ts';
 import { textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
@@ -94,7 +94,7 @@ async function resultCsv({ orders, directory }: SlackContext, order: Order): Pro
   const nameOf = createNamer(directory);
   const lastOf = new Map<number, readonly string[]>();
   const history = await orders.store.history(order.id, 'system');
-  const decisions = history.filter(({ kind }) => DECIDING_KINDS.has(kind));
+  const decisions = history.filter(({ kind }) => DECISION_KINDS.has(kind));
   for (const entry of history) {
     if (BESIDE_THE_POINT.has(entry.kind)) continue;
     for (const { n, cells } of await orderLines({ order, entry, decisions }, nameOf))

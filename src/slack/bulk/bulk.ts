@@ -11,7 +11,7 @@ import { nearest } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
 import { changing } from '../orders/order-buttons.ts';
 import { resumedText } from '../orders/order-buttons.view.ts';
-import { whereAllIsShown } from '../orders/order-look.ts';
+import { whereAllIsShown } from '../orders/order-details.ts';
 import { refusalOfAccount } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { AUTH_CODES_NOTE, bulkTasksText, DROPPED, fileIssues } from './bulk.view.ts';

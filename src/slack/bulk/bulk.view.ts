@@ -6,7 +6,7 @@ import type { FileIssue, RowIssue } from '../../orders/bulk/read-csv.ts';
 import type { PauseReason, PlanFinding } from '../../orders/bulk/stored-bulk.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import { inputIssue } from '../../orders/input-issue.ts';
-import { type ItemState, type Order, waitingItems } from '../../orders/order.ts';
+import { type ItemState, type Order, pendingItems } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement-shape.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
@@ -268,7 +268,7 @@ export function pauseButtons(order: Order) {
     ? [
         button('order_resume', 'Continue', order.id, {
           style: 'primary',
-          label: `Continue with ${count(waitingItems(order).length, 'name')}`,
+          label: `Continue with ${count(pendingItems(order).length, 'name')}`,
         }),
       ]
     : [];
@@ -313,7 +313,7 @@ export function progressMessage(order: Order, since: Date | undefined, now: Date
 }
 
 function timeLeft(order: Order, ended: number, since: Date | undefined, now: Date): string {
-  const left = waitingItems(order).length;
+  const left = pendingItems(order).length;
   if (order.state !== 'EXECUTING') {
     if (left > 0) return isPaused(order) ? 'Paused.' : 'It resumes in a moment.';
     return 'Ended.';

@@ -11,7 +11,7 @@ import type {
   WatchedReminder,
 } from '../../expiry/ports.ts';
 import { present } from '../../lib/collections.ts';
-import { byStake, stakeOf, type WaitingStep } from '../../money/waiting.ts';
+import { byCostAtRisk, costAtRisk, type WaitingStep } from '../../money/waiting.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -34,10 +34,10 @@ import { uncoveredText } from '../mandates/mandate.view.ts';
 import { laterText } from '../money/price.view.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
 import { channelMention } from '../names/portfolio.view.ts';
-import { keepButtons, keepText, lineWithMenu, priceText, todayOf, whenText } from './due.view.ts';
+import { deadlineText, keepButtons, lineWithMenu, priceText, todayOf, whenText } from './due.view.ts';
 import { type CostOf, LOOKED_THROUGH, listedLines } from './expiring.view.ts';
 import { formatDay, formatDays, formatName } from './expiry.view.ts';
-import { NO_DELETION_KNOWN } from './standing.view.ts';
+import { NO_DELETION_KNOWN } from './phase.view.ts';
 
 /*
  * The digest of expiring names: a line a name, the most urgent first, with a menu of what can be done about it. Near deadlines are listed in full; otherwise price and day.
@@ -144,16 +144,16 @@ function byAtStake(reminders: readonly Reminder[], renewals: RenewalDays, waitin
       reminder,
       rank: isDecided(reminder, renewals) ? 1 : 0,
       deadline: deadlineOf(reminder),
-      stake: stakeOf(waitingOf(reminder.watched)),
+      stake: costAtRisk(waitingOf(reminder.watched)),
     }))
-    .sort((a, b) => a.rank - b.rank || byDeadline(a.deadline, b.deadline) || byStake(a.stake, b.stake))
+    .sort((a, b) => a.rank - b.rank || byDeadline(a.deadline, b.deadline) || byCostAtRisk(a.stake, b.stake))
     .map(({ reminder }) => reminder);
 }
 
 /** Suffix of a single name's title: `, about €18.00`, `, a mandate renews it on 3 Dec, about €18.00`. */
 function keptBy(reminder: Reminder, renewals: RenewalDays, waiting: readonly WaitingStep[]): string {
   return isDecided(reminder, renewals)
-    ? `, ${keepText(reminder, waiting, renewals.get(reminder.name))}`
+    ? `, ${deadlineText(reminder, waiting, renewals.get(reminder.name))}`
     : priceText(reminder, waiting);
 }
 
@@ -214,7 +214,7 @@ function reminderLines(
     [
       formatName(reminder.name),
       whenText(reminder),
-      keepText(reminder, waiting, renewals.get(reminder.name)),
+      deadlineText(reminder, waiting, renewals.get(reminder.name)),
       ...(owner === undefined || lastThreshold ? [] : [mention(owner)]),
     ].join(' · '),
     isNear && !isDecided(reminder, renewals) && laterText(waiting, todayOf(reminder)),

@@ -1,6 +1,6 @@
 import type { Button, SectionBlock } from '@slack/types';
 import { type Day, shiftDay } from '../../expiry/days.ts';
-import { type Deadline, waysToKeep } from '../../expiry/deadline.ts';
+import { type Deadline, renewalOptions } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
 import { present } from '../../lib/collections.ts';
@@ -9,7 +9,7 @@ import { displayName } from '../../zones/names.ts';
 import { type AnyBlock, actions, button, fitsMenu, moreMenu, withMenu } from '../kit/blocks.ts';
 import { quoteText, restoreText } from '../money/price.view.ts';
 import { formatDay, formatDays } from './expiry.view.ts';
-import { NO_DELETION_KNOWN } from './standing.view.ts';
+import { NO_DELETION_KNOWN } from './phase.view.ts';
 
 /* Action, deadline and price for a name, in one line with a menu. */
 
@@ -50,7 +50,11 @@ export function todayOf({ expiryDay, daysLeft }: DueFacts): string {
  * `renew until 1 Dec, about €18.00`.
  * @param renewal the day a mandate renews it; undefined: none does
  */
-export function keepText(due: DueFacts, waiting: readonly WaitingStep[], renewal: Day | undefined): string {
+export function deadlineText(
+  due: DueFacts,
+  waiting: readonly WaitingStep[],
+  renewal: Day | undefined,
+): string {
   const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = due;
   const until = (day: string | undefined) =>
     day === undefined ? 'now' : `by ${formatDay(day, todayOf(due))}`;
@@ -88,7 +92,7 @@ export function keepButtons(name: string, deadline: Deadline | undefined): Butto
   const make = (actionId: string, text: string) =>
     button(actionId, text, name, { label: `${text}: ${displayName(name)}` });
   const { renews, restores } =
-    deadline === undefined ? { renews: false, restores: false } : waysToKeep(deadline);
+    deadline === undefined ? { renews: false, restores: false } : renewalOptions(deadline);
   if (!renews && !restores) return [];
   return present([
     renews && make('reminder_renew', 'Renew'),

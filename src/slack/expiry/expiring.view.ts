@@ -21,7 +21,7 @@ import {
 } from '../kit/blocks.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
 import { DATELESS_STATE } from './dateless.view.ts';
-import { dueFactsOf, keepButtons, keepText, lineWithMenu, priceText, whenText } from './due.view.ts';
+import { deadlineText, dueFactsOf, keepButtons, lineWithMenu, priceText, whenText } from './due.view.ts';
 import { formatDay, formatName } from './expiry.view.ts';
 
 /* Lists of expiring names: one line per name, with an action menu. */
@@ -100,7 +100,7 @@ export function listedLines(
           deletedAt === undefined || (due.phase === 'redemption' && due.lastSafeDay === undefined)
             ? whenText(due)
             : `deleted ${day(deletedAt, now)}`,
-          keepText(due, waiting, renewals.get(name)),
+          deadlineText(due, waiting, renewals.get(name)),
         ];
   return present([
     present([

@@ -1,6 +1,6 @@
 import type { KnownBlock } from '@slack/types';
 import type { Day } from '../../expiry/days.ts';
-import { waysToKeep } from '../../expiry/deadline.ts';
+import { renewalOptions } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { LineIssue } from '../../expiry/import.ts';
 import type { Term } from '../../expiry/term.ts';
@@ -87,7 +87,7 @@ export function termWarnings(term: Term): string[] {
 const DELETED = 'It was deleted, so a renewal won’t recover it';
 
 function isDeleted({ deadline }: ListedName): boolean {
-  return deadline !== undefined && !waysToKeep(deadline).renews;
+  return deadline !== undefined && !renewalOptions(deadline).renews;
 }
 
 /** `3 Mar 2027 (registry)`. */

@@ -3,7 +3,7 @@ import { readName, registrableName } from '../../expiry/import.ts';
 import type { KnownName } from '../../names/names.ts';
 import { type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { escapeText } from '../kit/blocks.ts';
-import { askSecondPerson, gateOf } from '../names/fact-changes.ts';
+import { gateOf, requestConfirmation } from '../names/fact-changes.ts';
 import {
   isUndated,
   notWatchedMessage,
@@ -22,7 +22,7 @@ async function runWatch(call: Interaction, words: readonly string[]): Promise<vo
   const outcome = await call.context.expiry.watch({ text: name, date }, gateOf(call));
   if (!outcome.ok) return call.respond(notWatchedMessage(outcome.refusal, date));
   const { domain, known, dateNotTaken, waiting } = outcome;
-  if (waiting !== undefined) return call.respond(await askSecondPerson(call, waiting));
+  if (waiting !== undefined) return call.respond(await requestConfirmation(call, waiting));
   const { reminderTimezone, reminderChannel } = await call.context.savedSettings();
   const { expiry } = domain;
   await call.respond(
@@ -52,7 +52,7 @@ async function runUnwatch(call: CommandCall): Promise<void> {
   if (!read.ok) return call.respond(escapeText(formatWatchRefusal(read.issue)));
   const { ascii, unicode } = read.value;
   const outcome = await call.context.facts.unwatch(ascii, call.person.id, formOrigin(call));
-  if (outcome.kind === 'waiting') return call.respond(await askSecondPerson(call, outcome.pending));
+  if (outcome.kind === 'waiting') return call.respond(await requestConfirmation(call, outcome.pending));
   const registrable = registrableName(name);
   if (outcome.kind === 'not_watched' && !registrable.ok)
     return call.respond(escapeText(formatWatchRefusal(registrable.issue)));

@@ -10,7 +10,7 @@ import {
   section,
   textMessage,
 } from '../kit/blocks.ts';
-import { NOT_TOLD } from '../names/rules.view.ts';
+import { NOT_STATED } from '../names/rules.view.ts';
 
 /* Help, and the answer to an unknown subcommand. */
 
@@ -101,7 +101,7 @@ export function helpOverview(commands: readonly Described[], reader: HelpReader)
     context(
       'A reason for the approvers goes after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
       'An example for each: `/domain help renew`.',
-      NOT_TOLD,
+      NOT_STATED,
     ),
   ]);
 }
@@ -121,7 +121,7 @@ export function helpForAll(commands: readonly Described[], reader: HelpReader): 
     ...groups.flatMap(({ title, commands: listed }) =>
       listed.length === 0 ? [] : lines([`*${title}*`, ...listed.map(usageLine)]),
     ),
-    context('An example for each: `/domain help renew`.', NOT_TOLD),
+    context('An example for each: `/domain help renew`.', NOT_STATED),
   ]);
 }
 

@@ -10,7 +10,7 @@ import { renewalDaysOf } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import { isAdmin } from '../feature.ts';
 import { MAX_LISTED } from '../names/incident.view.ts';
-import { withPlainView } from '../outbound/fallback.ts';
+import { toPlainView } from '../outbound/fallback.ts';
 import { okResponse } from '../outbound/web.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from './home.view.ts';
 
@@ -29,7 +29,7 @@ async function publish(context: SlackContext, userId: string): Promise<void> {
     context.log.error({ err, reference }, 'reading what the Home tab shows');
     return unavailableBlocks(reference);
   });
-  await withPlainView(blocks, (shown) =>
+  await toPlainView(blocks, (shown) =>
     context.web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, okResponse),
   );
 }

@@ -8,7 +8,7 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { RenewalDays } from '../../expiry/ports.ts';
 import { present } from '../../lib/collections.ts';
 import type { MandateInForce } from '../../mandates/mandate.ts';
-import type { BudgetStanding } from '../../money/budget.ts';
+import type { BudgetStatus } from '../../money/budget.ts';
 import type { SpendSum } from '../../money/spend.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import type { ListedIncident } from '../../names/incident.ts';
@@ -55,11 +55,11 @@ import {
   clickButton,
   decisionButtons,
   formatContext,
-  lookButton,
   orderLine,
   orderTitle,
   ownOrderLine,
   resolveButtons,
+  reviewButton,
 } from '../orders/order.view.ts';
 import { briefText, showWhole } from '../orders/statement.view.ts';
 
@@ -102,7 +102,7 @@ export interface HomeMoney {
   /** YYYY-MM */
   readonly month: string;
   readonly spent: SpendSum;
-  readonly budgets: readonly BudgetStanding[];
+  readonly budgets: readonly BudgetStatus[];
   /** BCP 47 tag of the reader. */
   readonly locale: string;
 }
@@ -179,7 +179,7 @@ function openPart(orders: readonly Order[], length: number): KnownBlock[] {
     {
       title: 'Your open orders',
       entries: orders.map((order) => [
-        { ...section(ownOrderLine(order)), block_id: `open_${order.id}`, accessory: lookButton(order) },
+        { ...section(ownOrderLine(order)), block_id: `open_${order.id}`, accessory: reviewButton(order) },
       ]),
       none: 'None. `/domain help` shows what you can do.',
       more: '/domain orders mine',
@@ -280,7 +280,7 @@ function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[
     ...actions(`home_${order.id}`, [
       ...decisionButtons(order, isWhole),
       isWhole && clickButton(order),
-      (isWhole || needsSignatures(order.demand)) && lookButton(order),
+      (isWhole || needsSignatures(order.demand)) && reviewButton(order),
     ]),
   ];
 }
@@ -291,7 +291,7 @@ function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] 
       title: 'Outcome unknown',
       entries: orders.map((order) => [
         section(`${orderLine(order)}\nCheck at the domain service whether it was carried out.`),
-        ...actions(`settle_${order.id}`, [...resolveButtons(order), lookButton(order)]),
+        ...actions(`settle_${order.id}`, [...resolveButtons(order), reviewButton(order)]),
       ]),
       more: '/domain orders',
     },
@@ -319,7 +319,7 @@ function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] 
       title: 'To sign off',
       entries: orders.map(({ order, canSignOff }) => [
         section(`${reviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign it off.'}`),
-        ...actions(`review_${order.id}`, [...(canSignOff ? signOffButtons(order) : []), lookButton(order)]),
+        ...actions(`review_${order.id}`, [...(canSignOff ? signOffButtons(order) : []), reviewButton(order)]),
       ]),
       more: '/domain orders review',
     },

@@ -5,9 +5,9 @@ import { escapeText, type Message } from '../kit/blocks.ts';
 import { formatSlackError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import {
-  KEEPS_NOTHING,
+  checkOrdersFirst,
+  DATABASE_FULL,
   KEY_MISSING,
-  lookFirst,
   NO_DATABASE,
   SEAL_BROKEN,
   SOMETHING_WRONG,
@@ -26,7 +26,7 @@ function formatCause(error: unknown): string {
   }
   const database = databaseError.safeParse(error).data;
   if (database === undefined) return SOMETHING_WRONG;
-  return KEEPS_NOTHING[database.code ?? ''] ?? NO_DATABASE;
+  return DATABASE_FULL[database.code ?? ''] ?? NO_DATABASE;
 }
 
 export function errorMessage(log: Log, error: unknown, activity: string): Message {
@@ -34,5 +34,5 @@ export function errorMessage(log: Log, error: unknown, activity: string): Messag
   log.error({ err: error, reference, activity }, 'reported an error to a person');
   if (error instanceof UnknownKeyError) return withReference(KEY_MISSING, reference);
   if (error instanceof VaultError) return withReference(SEAL_BROKEN, reference);
-  return withReference(lookFirst(formatCause(error)), reference);
+  return withReference(checkOrdersFirst(formatCause(error)), reference);
 }

@@ -3,7 +3,7 @@ import { code, type Message, textMessage } from '../kit/blocks.ts';
 /* Texts for unexpected errors. */
 
 /** By SQLSTATE (PostgreSQL, appendix A): the database answers but can't write. */
-export const KEEPS_NOTHING: Readonly<Record<string, string>> = {
+export const DATABASE_FULL: Readonly<Record<string, string>> = {
   53100: 'My database is full, so nothing new can be saved. Tell your operator.',
   25006: 'My database can’t save changes right now. Try again in a minute.',
 };
@@ -16,7 +16,7 @@ export const SEAL_BROKEN =
   'I can’t decrypt the data for this anymore: its key is gone, or it was changed. Link your account again with `/domain link`, then request it again.';
 
 /** Most actions only read, but an order may have been stored before the error. */
-export const lookFirst = (cause: string) =>
+export const checkOrdersFirst = (cause: string) =>
   `${cause} If you requested an order, check \`/domain orders mine\` first, so it isn’t requested twice.`;
 
 /** @param reference also in the log */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SlackContext } from '../context.ts';
-import { hasNewBlocks, type Message, withoutNewBlocks } from '../kit/blocks.ts';
+import { dropNewBlocks, hasNewBlocks, type Message } from '../kit/blocks.ts';
 import type { Person } from '../outbound/directory.ts';
 import { withPlainFallback } from '../outbound/fallback.ts';
 import { fetchWithin } from '../outbound/fetch.ts';
@@ -118,7 +118,7 @@ export async function respondWithRetries(
 async function tryResponseUrl(url: string, message: Message, replace: boolean): Promise<boolean> {
   if (await postToResponseUrl(url, message, replace)) return true;
   if (!hasNewBlocks(message.blocks)) return false;
-  return postToResponseUrl(url, { ...message, blocks: withoutNewBlocks(message.blocks) }, replace);
+  return postToResponseUrl(url, { ...message, blocks: dropNewBlocks(message.blocks) }, replace);
 }
 
 async function postToResponseUrl(url: string, message: Message, replace: boolean): Promise<boolean> {

@@ -341,7 +341,7 @@ export function monthChart(
  * Replaces tables and charts, which some workspaces don't support, by text. For a retry after Slack refused the
  * blocks.
  */
-export function withoutNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
+export function dropNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
   return withinLimit(
     blocks.flatMap((block): AnyBlock[] => {
       if (block.type === 'data_table') {
@@ -380,13 +380,13 @@ function cellAsText(cell: DataTableBlock['rows'][number][number]): string {
 
 /** Blocks as mrkdwn lines, without buttons. For the last retry after Slack refused the blocks. */
 export function asText(blocks: readonly AnyBlock[]): string[] {
-  return withoutNewBlocks(blocks).flatMap((block) => {
+  return dropNewBlocks(blocks).flatMap((block) => {
     if (block.type === 'header') return [`*${escapeText(block.text.text)}*`];
     return block.type === 'actions' ? [] : textsOf(block);
   });
 }
 
-/** Whether {@link withoutNewBlocks} would change a message. */
+/** Whether {@link dropNewBlocks} would change a message. */
 export function hasNewBlocks(blocks: readonly AnyBlock[]): boolean {
   return blocks.some((block) => block.type === 'data_table' || block.type === 'data_visualization');
 }

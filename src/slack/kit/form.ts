@@ -53,18 +53,18 @@ export interface Field {
 }
 
 /** A field's presentation. Its schema decides whether it is optional. */
-export interface FieldLook extends Omit<Field, 'name' | 'optional'> {
+export interface FieldDisplay extends Omit<Field, 'name' | 'optional'> {
   /** Required, although the schema accepts nothing: checked elsewhere. */
   readonly isNeeded?: boolean;
 }
 
-const LOOKS = new WeakMap<z.core.$ZodType, FieldLook>();
+const LOOKS = new WeakMap<z.core.$ZodType, FieldDisplay>();
 
 /**
  * Attaches a field's presentation to its schema. The schema gets the trimmed text, or a list of picks or lines;
  * undefined when empty. Its issues appear at the field.
  */
-export function field<Schema extends z.ZodType>(look: FieldLook, schema: Schema): Schema {
+export function field<Schema extends z.ZodType>(look: FieldDisplay, schema: Schema): Schema {
   // Several fields may share a schema.
   const own = schema.clone();
   LOOKS.set(own, look);
@@ -80,13 +80,13 @@ export const TYPED_LINES = z.array(z.string()).optional();
 export const PICKED = z.array(z.string()).default([]);
 
 /** Text field; without a schema it is checked elsewhere. */
-export function typedField(label: string, more?: Partial<FieldLook>): typeof TYPED;
+export function typedField(label: string, more?: Partial<FieldDisplay>): typeof TYPED;
 export function typedField<Schema extends z.ZodType>(
   label: string,
-  more: Partial<FieldLook>,
+  more: Partial<FieldDisplay>,
   schema: Schema,
 ): Schema;
-export function typedField(label: string, more: Partial<FieldLook> = {}, schema: z.ZodType = TYPED) {
+export function typedField(label: string, more: Partial<FieldDisplay> = {}, schema: z.ZodType = TYPED) {
   return field({ label, kind: 'text', ...more }, schema);
 }
 
@@ -104,14 +104,14 @@ export function choiceField<Schema extends z.ZodType>(
   label: string,
   options: Options,
   schema: Schema,
-  more: Partial<FieldLook> = {},
+  more: Partial<FieldDisplay> = {},
 ): Schema {
   return field({ label, kind: 'choice', options: optionsOf(options), ...more }, schema);
 }
 
 export const GIVEN = z.string('Fill this in.');
 
-const REASON: FieldLook = { label: 'Reason', kind: 'text' };
+const REASON: FieldDisplay = { label: 'Reason', kind: 'text' };
 /** On one line. */
 const reason = z.string().transform(cleanReason).optional();
 const givenReason = z

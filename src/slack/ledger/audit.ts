@@ -5,7 +5,7 @@ import { type Message, textMessage } from '../kit/blocks.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../kit/csv-file.ts';
 import { withProgress } from '../outbound/progress.ts';
 import { withFile } from '../outbound/upload.ts';
-import { handOver } from '../send-file.ts';
+import { deliverFile } from '../send-file.ts';
 import { createNamer } from './actor-names.ts';
 import { AUDIT_COLUMNS, orderLines, teamEventRow } from './audit.view.ts';
 import {
@@ -63,7 +63,7 @@ async function exported(call: CommandCall, span: Span, progress: ExportProgress)
     const { rows } = progress;
     if (rows === 0) return textMessage(nothingHappenedText(span));
     const filename = `domain-steward-audit-${span.first}-to-${span.last}.csv`;
-    const problem = await handOver(call, { path, filename, what: auditFileText(span, rows) });
+    const problem = await deliverFile(call, { path, filename, what: auditFileText(span, rows) });
     if (problem !== undefined) return problem;
     context.log.info({ by: person.id, ...span, rows }, 'audit log exported');
     return textMessage(auditSentText(span, rows));

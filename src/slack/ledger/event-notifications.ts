@@ -3,8 +3,8 @@ import { charterStatusMessage } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { lapseConfirmedText, reroutedText, snoozedText, standInTexts } from './event-notification.view.ts';
 import { alertOfLedger, ledgerMessage } from './ledger-notifications.ts';
-import { lapseConfirmedText, reroutedText, snoozedText, standInTexts } from './told-event.view.ts';
 
 /* One-time notifications of events. */
 

@@ -4,7 +4,7 @@ import { loadVisible } from '../../orders/visibility.ts';
 import { type ActionCall, type CommandCall, type Feature, type Interaction, viewerOf } from '../feature.ts';
 import { noSuchOrderText } from '../orders/order-list.view.ts';
 import { withFile } from '../outbound/upload.ts';
-import { handOver, sendFile } from '../send-file.ts';
+import { deliverFile, sendFile } from '../send-file.ts';
 import {
   ledgerFileText,
   ledgerMessage,
@@ -44,7 +44,7 @@ async function runLedger(call: CommandCall): Promise<void> {
     if (written === 1) return NOTHING_SEALED;
     const days = span === undefined ? '' : `-${span.first}-to-${span.last}`;
     const filename = `domain-steward-ledger${days}.jsonl`;
-    const problem = await handOver(call, { path, filename, what: ledgerFileText(span) });
+    const problem = await deliverFile(call, { path, filename, what: ledgerFileText(span) });
     if (problem === undefined) context.log.info({ by: person.id, ...span }, 'ledger exported');
     const waiting = state.waitingSeconds > OVERDUE_SECONDS ? Math.round(state.waitingSeconds) : 0;
     return problem ?? ledgerMessage({ ...state, fingerprint, waiting });

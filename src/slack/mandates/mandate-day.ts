@@ -3,7 +3,7 @@ import type { OrdersContext } from '../../orders/context.ts';
 import type { Order } from '../../orders/order.ts';
 import type { SlackContext } from '../context.ts';
 import type { NotificationPlanner, WantedNotification } from '../outbound/notify.ts';
-import { ACTS_PER_MESSAGE, dayMessage, type ToldAct } from './mandate.view.ts';
+import { ACTS_PER_MESSAGE, dayMessage, type NotifiedAct } from './mandate.view.ts';
 
 /*
  * A day's mandate actions are one message in the reminder channel; overflow goes into its thread. Content is recorded
@@ -32,7 +32,7 @@ export function createMandateDayPlanner(context: SlackContext): NotificationPlan
 async function wantedPart(
   context: SlackContext,
   day: string,
-  acts: readonly ToldAct[],
+  acts: readonly NotifiedAct[],
   {
     part,
     isLast,
@@ -59,7 +59,7 @@ async function wantedPart(
   };
 }
 
-async function toldActs({ mandates, store }: OrdersContext, day: string): Promise<readonly ToldAct[]> {
+async function toldActs({ mandates, store }: OrdersContext, day: string): Promise<readonly NotifiedAct[]> {
   const acts = await mandates.actsOf(day);
   return Promise.all(
     acts.map(async (act) => ({

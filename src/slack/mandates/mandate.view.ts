@@ -1,7 +1,7 @@
 import type { KnownBlock } from '@slack/types';
 import { groupBy } from '../../lib/collections.ts';
 import type { MandateInForce } from '../../mandates/mandate.ts';
-import type { CoveringMandate, MandatePreview, MandateStanding } from '../../mandates/overview.ts';
+import type { CoveringMandate, MandatePreview, MandateStatus } from '../../mandates/overview.ts';
 import type { MandateAct } from '../../mandates/ports.ts';
 import type { MandateIssue, MandateTerms } from '../../mandates/terms.ts';
 import type { Amount } from '../../money/amount.ts';
@@ -144,7 +144,7 @@ function standingBlocks({
   reserved,
   coming,
   acts,
-}: MandateStanding): AnyBlock[] {
+}: MandateStatus): AnyBlock[] {
   const { terms } = mandate;
   const left = BigInt(terms.max_total.minor) - booked - reserved;
   const held = acts.filter((act) => act.held !== undefined);
@@ -174,7 +174,7 @@ function standingBlocks({
 export const MANDATES_SHOWN = 6;
 
 /** Active mandates. @param hidden private ones the reader can't see */
-export function mandatesMessage(page: Page<MandateStanding>, waiting: readonly Order[], hidden = 0): Message {
+export function mandatesMessage(page: Page<MandateStatus>, waiting: readonly Order[], hidden = 0): Message {
   const inForce = page.total + hidden;
   const text =
     inForce === 0
@@ -205,7 +205,7 @@ function heldLine({ name, held, orderId }: MandateAct): string {
   return `${names([name])}: ${held === undefined ? '' : heldText(held)}; ${asked}`;
 }
 
-export interface ToldAct {
+export interface NotifiedAct {
   readonly act: MandateAct;
   /** The order sent without asking; undefined for a skipped name. */
   readonly order: Order | undefined;
@@ -216,7 +216,7 @@ export const ACTS_PER_MESSAGE = 20;
 
 export function dayMessage(
   day: string,
-  told: readonly ToldAct[],
+  told: readonly NotifiedAct[],
   { part, isLast }: { readonly part: number; readonly isLast: boolean },
 ): Message {
   const renewed = told.filter(({ act }) => act.held === undefined);
@@ -326,7 +326,7 @@ export function mandateReply(
 }
 
 /** Whether the activation message already covers an event. */
-export function isSaidInForce(
+export function isAnnouncedInForce(
   { task, state }: Pick<Order, 'task' | 'state'>,
   { kind }: { readonly kind: string },
 ): boolean {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { endMandate } from '../../mandates/life.ts';
-import { mandatesStanding } from '../../mandates/overview.ts';
+import { mandateStatuses } from '../../mandates/overview.ts';
 import { requestMandate } from '../../mandates/request.ts';
 import { DEFAULT_NOTICE_DAYS, MAX_NOTICE_DAYS, MIN_NOTICE_DAYS, mandateTerms } from '../../mandates/terms.ts';
 import { formatDecimal } from '../../money/amount.ts';
@@ -130,7 +130,7 @@ async function mandatesPage(call: Interaction, offset: number): Promise<Message>
   const { orders } = call.context;
   const viewer = viewerOf(call);
   const [{ shown, hidden }, waiting] = await Promise.all([
-    mandatesStanding(orders, viewer),
+    mandateStatuses(orders, viewer),
     visibleOrders(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
   ]);
   return mandatesMessage(pageOf(shown, offset, MANDATES_SHOWN), waiting, hidden);

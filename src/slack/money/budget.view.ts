@@ -3,12 +3,12 @@ import type { Amount } from '../../money/amount.ts';
 import {
   type Budget,
   type BudgetShare,
-  type BudgetStanding,
+  type BudgetStatus,
   exactNumber,
   leftOf,
-  type Shortfall,
+  type MissingAmount,
 } from '../../money/budget.ts';
-import type { BudgetLook } from '../../money/budget-look.ts';
+import type { BudgetComparison } from '../../money/budget-comparison.ts';
 import {
   type AnyBlock,
   actions,
@@ -53,12 +53,12 @@ function budgetName(tag: string | null | undefined, period: string): string {
 }
 
 /** `It exceeds the budget of all names for November 2026 by €16.00` */
-function excessText({ tag, period, currency, leftMinor, takesMinor }: Shortfall): string {
+function excessText({ tag, period, currency, leftMinor, takesMinor }: MissingAmount): string {
   const by = minorText(currency, BigInt(takesMinor) - BigInt(leftMinor));
   return `It exceeds ${budgetName(tag, period)} by ${by}`;
 }
 
-export function overBudgetText(over: readonly Shortfall[]): string {
+export function overBudgetText(over: readonly MissingAmount[]): string {
   return over
     .map((shortfall) => {
       const { currency, leftMinor, takesMinor } = shortfall;
@@ -69,7 +69,7 @@ export function overBudgetText(over: readonly Shortfall[]): string {
 }
 
 /** Exceeded budgets of a pending order and the required approval. */
-export function overBudgetFact(over: readonly Shortfall[]): string {
+export function overBudgetFact(over: readonly MissingAmount[]): string {
   return `:warning: *${overBudgetText(over)}* An admin, other than the requester, has to approve it too.`;
 }
 
@@ -78,7 +78,7 @@ export function overBudgetFact(over: readonly Shortfall[]): string {
  * @param waitedForRoom it is pending only because of the budgets
  */
 export function budgetFact(
-  { shares, over, reservation }: BudgetLook,
+  { shares, over, reservation }: BudgetComparison,
   waitedForRoom: boolean,
 ): string | undefined {
   const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
@@ -97,7 +97,7 @@ export function budgetFact(
  * Shown beside *Details*: only if a budget is exceeded, or an admin is no longer needed.
  * @param waitedForRoom it is pending only because of the budgets
  */
-export function budgetWarning({ over }: BudgetLook, waitedForRoom: boolean): string | undefined {
+export function budgetWarning({ over }: BudgetComparison, waitedForRoom: boolean): string | undefined {
   if (over.length > 0)
     return over.map((each) => `:warning: *${excessText(each)}.* An admin has to approve it too.`).join('\n');
   return waitedForRoom ? FITS_BY_NOW : undefined;
@@ -164,7 +164,7 @@ const BUDGETS_SHOWN = 50;
 
 /** Empty if there are none and the reader can't add one. */
 export function budgetBlocks(
-  all: readonly BudgetStanding[],
+  all: readonly BudgetStatus[],
   { of, offset }: Turn,
   reader: BudgetReader,
 ): AnyBlock[] {
@@ -193,7 +193,7 @@ export function budgetBlocks(
 }
 
 /** `████░░░░░░ 40%`: spent or approved share. */
-function budgetBar({ budget, booked, reserved }: BudgetStanding): string {
+function budgetBar({ budget, booked, reserved }: BudgetStatus): string {
   const total = BigInt(budget.amount.minor);
   const used = booked + reserved;
   const percent = total === 0n ? (used === 0n ? 0n : 100n) : (used * 100n) / total;
@@ -202,7 +202,7 @@ function budgetBar({ budget, booked, reserved }: BudgetStanding): string {
 }
 
 /** Phones show only the first columns, so the remaining amount follows the name. */
-function standingCells(standing: BudgetStanding, locale: string): readonly Cell[] {
+function standingCells(standing: BudgetStatus, locale: string): readonly Cell[] {
   const { budget, booked, reserved, period } = standing;
   const { currency } = budget.amount;
   return [
@@ -231,7 +231,7 @@ export function budgetLine({ tag, span, amount }: Omit<Budget, 'id' | 'tag'> & P
 }
 
 /** One line per budget, for a report: `all names, November 2026: …`. */
-export function budgetLines(standings: readonly BudgetStanding[], locale?: string): string[] {
+export function budgetLines(standings: readonly BudgetStatus[], locale?: string): string[] {
   return standings.map((standing) => {
     const { budget, period, booked, reserved } = standing;
     const { currency } = budget.amount;

@@ -4,7 +4,7 @@ import { BUDGET_SPANS, type Budget } from '../../money/budget.ts';
 import type { Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { context as contextBlock, textMessage } from '../kit/blocks.ts';
 import { formOfList } from '../kit/edited-list.ts';
-import { choiceField, type FieldLook, field } from '../kit/form.ts';
+import { choiceField, type FieldDisplay, field } from '../kit/form.ts';
 import { opening } from '../open-form.ts';
 import { BUDGET, budgetIntro } from './budget.view.ts';
 import { PRICE_ISSUES } from './price.view.ts';
@@ -24,7 +24,7 @@ function amountIn(currency: string) {
   });
 }
 
-const AMOUNT: FieldLook = { label: 'Amount', kind: 'text', placeholder: '1000.00' };
+const AMOUNT: FieldDisplay = { label: 'Amount', kind: 'text', placeholder: '1000.00' };
 
 /** An empty amount removes an existing budget. */
 function amountField(budget: Budget | undefined, currency: string): z.ZodType<Amount | undefined> {

@@ -1,4 +1,4 @@
-import type { BudgetStanding } from '../../money/budget.ts';
+import type { BudgetStatus } from '../../money/budget.ts';
 import type { Decision } from '../../money/ports.ts';
 import type { SpendLine, SpendSum } from '../../money/spend.ts';
 import { code, context, count, header, lines, type Message, mention, message } from '../kit/blocks.ts';
@@ -21,7 +21,7 @@ export interface MoneyReport {
   readonly ahead: readonly SpendLine[];
   readonly aheadTotal: SpendSum;
   /** Balance on the month's last day. */
-  readonly budgets: readonly BudgetStanding[];
+  readonly budgets: readonly BudgetStatus[];
   readonly decisions: readonly Decision[];
 }
 

@@ -5,7 +5,7 @@ import type { ListedPrice } from '../../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type PriceEdit, priceEdits, priceKey } from '../../money/prices.ts';
 import { PRICE_COLUMNS, PRICE_FIELDS, priceCells, readPrice, readPrices } from '../../money/read-prices.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import { loosenedPrices, type PriceConditions } from '../../policy/loosening.ts';
+import { type PriceConditions, weakenedPrices } from '../../policy/weakening.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import {
@@ -117,7 +117,7 @@ async function save(
   field: string,
 ): Promise<Submitted> {
   const { prices, log, now } = call.context;
-  const waiting = loosenedPrices(list, edits, await priceConditions(call));
+  const waiting = weakenedPrices(list, edits, await priceConditions(call));
   if (waiting.length > MAX_WAITING_PRICES)
     return { errors: { [field]: PRICES.tooManyWait(MAX_WAITING_PRICES) } };
   const atOnce = edits.filter((edit) => !waiting.includes(edit));

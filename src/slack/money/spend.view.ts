@@ -1,6 +1,6 @@
 import { shortMonth } from '../../expiry/chart.ts';
 import { wholeUnits } from '../../money/amount.ts';
-import type { BudgetStanding } from '../../money/budget.ts';
+import type { BudgetStatus } from '../../money/budget.ts';
 import { CONCEALED, type Spend, type SpendLine, type SpendSum } from '../../money/spend.ts';
 import {
   type AnyBlock,
@@ -33,7 +33,7 @@ export interface SpendShown {
   /** Next renewals of names without known use, by today's list. */
   readonly unused: SpendSum;
   /** Budget balances in it. */
-  readonly budgets: readonly BudgetStanding[];
+  readonly budgets: readonly BudgetStatus[];
   readonly isAdmin: boolean;
   /** ISO 4217 code of the chart. */
   readonly currency: string;

@@ -10,7 +10,7 @@ import { csvFile } from '../kit/csv-file.ts';
 import { audienceOf } from '../proposals/proposal-notifications.ts';
 import { confirmProposal, withdrawProposal } from '../proposals/proposals.ts';
 import { proposalMessage, proposalRefusalText } from '../proposals/views.ts';
-import { handOver, type TextFile } from '../send-file.ts';
+import { deliverFile, type TextFile } from '../send-file.ts';
 import { limitText, waitingText } from './fact-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
 
@@ -42,11 +42,11 @@ export async function editedText(
       if (tags.includes(GUARDED)) await names.requestLook(name);
   log.info({ by: call.person.id, names: changed.length }, 'names changed');
   const saved = waiting !== undefined && changed.length === 0 ? [] : [savedText(changed, isOfOne)];
-  return [...saved, ...(waiting === undefined ? [] : [await askSecondPerson(call, waiting)])].join(' ');
+  return [...saved, ...(waiting === undefined ? [] : [await requestConfirmation(call, waiting)])].join(' ');
 }
 
 /** Has the question to the second person posted. @returns what to tell the proposer */
-export async function askSecondPerson(
+export async function requestConfirmation(
   { context }: Interaction,
   proposal: ProposalOf<'facts'>,
 ): Promise<string> {
@@ -62,7 +62,7 @@ async function lookAtFacts(call: ActionCall): Promise<void> {
   const { context, person, value } = call;
   const proposal = await context.proposals.find(['facts'], value);
   if (proposal === undefined) return call.respond(proposalRefusalText('facts', { code: 'gone' }));
-  const problem = await handOver(call, await changesFile(proposal.payload.names));
+  const problem = await deliverFile(call, await changesFile(proposal.payload.names));
   await call.respond(problem ?? (await proposalMessage(context, proposal, person.id, true)));
 }
 

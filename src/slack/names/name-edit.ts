@@ -13,7 +13,7 @@ import {
   type Submitted,
 } from '../feature.ts';
 import { ownSentence, section, textMessage } from '../kit/blocks.ts';
-import { type FieldLook, type Form, field, fieldsOf, linesIn, optionsOf, readForm } from '../kit/form.ts';
+import { type FieldDisplay, type Form, field, fieldsOf, linesIn, optionsOf, readForm } from '../kit/form.ts';
 import { cleanReason } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
 import { tryPosting } from '../outbound/post-message.ts';
@@ -26,23 +26,23 @@ import { zoneIssueText } from './zone-issue.view.ts';
 
 /* Owner, tags, channel and note, for one name or several ticked ones. */
 
-const OWNER: FieldLook = {
+const OWNER: FieldDisplay = {
   label: 'Owner',
   kind: 'person',
   hint: 'Mentioned in its reminders, or messaged directly if no channel is set.',
 };
-const TAGS: FieldLook = {
+const TAGS: FieldDisplay = {
   label: 'Tags',
   kind: 'text',
   placeholder: 'brand, client-acme',
   hint: 'Used by rules, budgets and filters. Names tagged guarded are checked every minute.',
 };
-const CHANNEL: FieldLook = {
+const CHANNEL: FieldDisplay = {
   label: 'Channel',
   kind: 'channel',
   hint: 'Its reminders go here instead of the reminder channel; its alarms go to both. Invite me there first.',
 };
-const NOTE: FieldLook = { label: 'Note', kind: 'text' };
+const NOTE: FieldDisplay = { label: 'Note', kind: 'text' };
 
 const id = z.string().optional();
 const note = z
@@ -105,7 +105,7 @@ function withClear(
 ): z.ZodObject {
   const { owner, channel } = details;
   if (owner === undefined && channel === undefined) return declared;
-  const look: FieldLook = {
+  const look: FieldDisplay = {
     label: 'Remove',
     kind: 'choices',
     options: optionsOf({

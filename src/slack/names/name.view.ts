@@ -1,4 +1,4 @@
-import { waysToKeep } from '../../expiry/deadline.ts';
+import { renewalOptions } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import { groupBy, present } from '../../lib/collections.ts';
 import type { CoveringMandate } from '../../mandates/overview.ts';
@@ -24,7 +24,7 @@ import { displayName } from '../../zones/names.ts';
 import { datelessSentences } from '../expiry/dateless.view.ts';
 import { dueFactsOf, priceText } from '../expiry/due.view.ts';
 import { formatDay, formatDays } from '../expiry/expiry.view.ts';
-import { formatStanding } from '../expiry/standing.view.ts';
+import { phaseText } from '../expiry/phase.view.ts';
 import {
   type AnyBlock,
   actions,
@@ -140,7 +140,7 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
     const { phase, until } = listed.deadline;
     const restore =
       until === undefined ? unknownRestore(phase) : ` A restore is possible until ${formatDay(until)}.`;
-    sentences.push(`:warning: ${formatStanding(phase, false)}${restore}`);
+    sentences.push(`:warning: ${phaseText(phase, false)}${restore}`);
   } else if (listed?.day !== undefined && listed.daysLeft !== undefined) {
     sentences.push(
       watchedStanding(listed, listed.day, listed.daysLeft, incidents.length > 0, earliestText(known)),
@@ -198,7 +198,7 @@ function watchedStanding(
   const { source: from } = domain.expiry ?? {};
   const source = from === undefined ? '' : from === 'rdap' ? earliest : SOURCES[from];
   const when = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${source}.`;
-  const standing = deadline && formatStanding(deadline.phase, deadline.action === 'check');
+  const standing = deadline && phaseText(deadline.phase, deadline.action === 'check');
   const period = `Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
   switch (deadline?.action) {
     case 'none':
@@ -368,7 +368,7 @@ function buttons({ name, listed, renewWithinDays, incidents }: NameScreen) {
   const title = displayName(name);
   const { deadline, daysLeft } = listed;
   const isNear = daysLeft !== undefined && daysLeft <= renewWithinDays;
-  const ways = deadline && waysToKeep(deadline);
+  const ways = deadline && renewalOptions(deadline);
   return present([
     ways?.renews &&
       isNear &&

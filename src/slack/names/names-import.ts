@@ -45,7 +45,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
     );
     if (owners !== undefined) return { errors: { [given.field]: ownersIssueText(owners) } };
     const { portfolio, now } = call.context;
-    const plan = await tellingProgress(call.respond, 'Compared', (progress) =>
+    const plan = await reportProgress(call.respond, 'Compared', (progress) =>
       portfolio.planImport(read.rows, call.person.id, now(), progress),
     );
     const channels = plan.changed.flatMap(({ before, after }) =>
@@ -59,7 +59,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
   },
 };
 
-export function tellingProgress<T>(
+export function reportProgress<T>(
   respond: Interaction['respond'],
   activity: 'Compared' | 'Changed',
   run: (progress: Progress) => Promise<T>,
@@ -78,7 +78,7 @@ export function tellingProgress<T>(
 /** Applies exactly the shown plan, identified by its hash, or nothing. */
 async function applyImport(call: ActionCall): Promise<void> {
   const { facts } = call.context;
-  const outcome = await tellingProgress(call.respond, 'Changed', (progress) =>
+  const outcome = await reportProgress(call.respond, 'Changed', (progress) =>
     facts.applyImport(call.value, call.person.id, formOrigin(call), progress),
   );
   if (outcome === 'gone') return call.respond(PLAN_GONE);

@@ -6,7 +6,7 @@ import { MAX_IMPORTED_NAMES, MAX_TAGS, type NameDetails, type TagIssue } from '.
 import type { FoundName } from '../../names/ports.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatDays } from '../expiry/expiry.view.ts';
-import { handedOverText } from '../files.view.ts';
+import { fileSentText } from '../files.view.ts';
 import {
   actions,
   button,
@@ -77,7 +77,7 @@ export function exportedWords(names: number) {
   const what = `The portfolio with ${count(names, 'name')}`;
   const limit = MAX_IMPORTED_NAMES.toLocaleString('en');
   const note = `\`/domain names import\` takes at most ${limit} of them at a time: export with a filter, such as \`zone:rest\`.`;
-  return { what, told: `${handedOverText(what)}${names > MAX_IMPORTED_NAMES ? ` ${note}` : ''}` };
+  return { what, told: `${fileSentText(what)}${names > MAX_IMPORTED_NAMES ? ` ${note}` : ''}` };
 }
 
 /**

@@ -6,7 +6,7 @@ import { ORDER_TASKS } from '../../orders/tasks.ts';
 import { type DeletionPhase, isDeletionAssumed, type Lifecycle, lifecycleAt } from '../../zones/lifecycle.ts';
 import type { ZoneProfile } from '../../zones/zone.ts';
 import type { ZoneIssue } from '../../zones/zone-issue.ts';
-import { formatStanding } from '../expiry/standing.view.ts';
+import { phaseText } from '../expiry/phase.view.ts';
 import {
   type AnyBlock,
   code,
@@ -100,11 +100,11 @@ export function rulesMessage(
       section(
         `*Error codes*\nThe document lists these for .${escapeText(zoneName)} without explaining them: ${zone.errorCodes.map(code).join(' ')}`,
       ),
-    context(NOT_TOLD),
+    context(NOT_STATED),
   ]);
 }
 
-export const NOT_TOLD =
+export const NOT_STATED =
   'The service also has single sign-on, domain contacts and their management, and tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. Its document doesn’t show how to request them, so I can’t.';
 
 export function zonesMessage(zones: readonly ZoneProfile[]): Message {
@@ -152,7 +152,7 @@ function nameBlocks(
   return [
     section(
       `*${escapeText(name)}*`,
-      formatStanding(life.current.phase, isAssumed),
+      phaseText(life.current.phase, isAssumed),
       ...(isAssumed ? ['To be safe, the dates below assume it was deleted.'] : []),
       expiry,
       ...deadlines(life),

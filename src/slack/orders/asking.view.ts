@@ -14,7 +14,7 @@ import { requestIssueText } from './request-issue.view.ts';
 /* Immediate replies to a request: accepted, or why not. */
 
 /** Why nothing was asked for. @param isSeen whether the person may see the order that is open already */
-export function notAskedMessage(
+export function notRequestedMessage(
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
   isSeen: boolean,
 ): Message {
@@ -75,7 +75,7 @@ export function incapableText(account: Account, { zoneTask }: OrderTask, issue: 
 }
 
 /** Reply if the card alone would leave a person waiting. */
-export function askedForText(order: Order): string {
+export function requestedMessage(order: Order): string {
   return `Requested: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card shows the status.`;
 }
 
@@ -112,7 +112,7 @@ export function accountChangedText(account: Account): string {
 }
 
 /** For a `renew` line with an unreadable last word. */
-export const LAST_WORD_UNREAD =
+export const UNREADABLE_LAST_WORD =
   'Nothing was requested. The last word isn’t a full name, such as cafe.rest, or a number of years, such as 2.';
 export const yearsLastText = (line: string) =>
   `Nothing was requested. Put the number of years last: ${code(line)}.`;

@@ -1,12 +1,12 @@
 import type { SectionBlock } from '@slack/types';
 import { isDemoContext } from '../../accounts/account.ts';
-import type { WaitingDecision } from '../../approvals/approvers.ts';
+import type { PendingDecision } from '../../approvals/approvers.ts';
 import type { Briefing, DraftBriefing } from '../../approvals/briefing.ts';
 import { present } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
-import { accountOwner, isFinal, type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
+import { accountOwner, isFinal, type Order, type OrderItem, pendingItems } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
 import { needsSignatures, takesClicks } from '../../policy/policy.ts';
@@ -14,7 +14,7 @@ import type { Charge } from '../../zones/zone-tasks.ts';
 import {
   approvalsNeeded,
   approverName,
-  changedDemandLine,
+  changedRequirementsLine,
   countedApprovers,
   isRuled,
   lastProgress,
@@ -82,7 +82,6 @@ import {
   isOnlyAccepted,
   itemName,
   lapsedApprovals,
-  lookButton,
   nextSteps,
   orderButton,
   orderTitle,
@@ -91,6 +90,7 @@ import {
   resolveButtons,
   resultText,
   retryButtons,
+  reviewButton,
   saidUntil,
   sentLines,
   shortHash,
@@ -162,7 +162,7 @@ function waitingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Me
     ...actions(cardBlockId(order.id), [
       ...decisionButtons(order, isWhole),
       moreMenu('order_more', [
-        (isWhole || needsSignatures(order.demand)) && lookButton(order),
+        (isWhole || needsSignatures(order.demand)) && reviewButton(order),
         isWhole && clickButton(order),
         isWhole && takesClicks(order.demand) && commentButton(order),
         orderButton(order, 'order_ask', 'Ask a question'),
@@ -183,7 +183,7 @@ function standingCard(order: Order, briefing: CardBriefing): Message {
   const isUnknown = order.state === 'UNKNOWN';
   const open = isUnknown ? resolveButtons(order) : pauseButtons(order);
   const menuOfCard = moreMenu('order_more', [
-    lookButton(order),
+    reviewButton(order),
     ...stopButtons(order),
     ...retryButtons(order, briefing.now),
     ...undoButtons(order, briefing),
@@ -339,7 +339,7 @@ function unusualFacts(
     account: [accountLine(order)],
     retry: [order.retryOf && `:warning: Retry of order ${code(order.retryOf)}, which failed`],
     zone: isZoneUnknown ? [':warning: No rules known for its zone: the service decides'] : [],
-    policy: [decision && changedDemandLine(decision)],
+    policy: [decision && changedRequirementsLine(decision)],
     stand_in: decision === undefined ? [] : standInLines(decision).map((line) => `:warning: ${line}`),
     budget: [budgets && budgetWarning(budgets, waitsForRoom(briefing))],
     price_change: [cost && priceChangeLine(cost, costsInHistory(history).asked)],
@@ -623,7 +623,7 @@ function formatApproved(order: Order, history: readonly HistoryEvent[]): string[
 
 /** Earliest retry of the waiting items. */
 function waitsUntil(order: Order): Date | undefined {
-  const moments = waitingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
+  const moments = pendingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
   return moments.length === 0 ? undefined : new Date(Math.min(...moments));
 }
 
@@ -640,7 +640,7 @@ function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
 function formatApprovals(
   order: Order,
   history: readonly HistoryEvent[],
-  decision: WaitingDecision | undefined,
+  decision: PendingDecision | undefined,
 ): string[] {
   const needed = approvalsNeeded(order, decision);
   const lapsed = lapsedApprovals(history);

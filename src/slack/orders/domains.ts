@@ -6,7 +6,7 @@ import { parseDomainName } from '../../zones/names.ts';
 import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
 import {
   choiceField,
-  type FieldLook,
+  type FieldDisplay,
   type FormValues,
   field,
   PICKED,
@@ -14,7 +14,7 @@ import {
   typedField,
 } from '../kit/form.ts';
 import { openFromLine } from '../open-form.ts';
-import { LAST_WORD_UNREAD, yearsLastText } from './asking.view.ts';
+import { UNREADABLE_LAST_WORD, yearsLastText } from './asking.view.ts';
 import { NO_AUTH_CODE } from './input-issue.view.ts';
 import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
 import { orderFromLine, refusalOfAccount } from './ordering.ts';
@@ -22,11 +22,11 @@ import { formatTaskNote } from './task-notes.view.ts';
 
 /* Domain tasks. Each runs at once with a complete line and opens its form otherwise. */
 
-const NAME: FieldLook = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isNeeded: true };
+const NAME: FieldDisplay = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isNeeded: true };
 /** Names or hosts, one or several per line. */
 const names = PICKED.transform(splitNames);
 
-export const NAMESERVERS: FieldLook = {
+export const NAMESERVERS: FieldDisplay = {
   label: 'Nameservers',
   kind: 'lines',
   placeholder: 'ns1.example.net\nns2.example.net',
@@ -35,7 +35,7 @@ export const NAMESERVERS: FieldLook = {
 const nameServers = field({ ...NAMESERVERS, isNeeded: true }, names);
 
 const NAMED = { name: field(NAME, TYPED_OR_EMPTY) };
-const contactField = (label: string, more: Partial<FieldLook> = {}) =>
+const contactField = (label: string, more: Partial<FieldDisplay> = {}) =>
   typedField(label, { kind: 'number', isNeeded: true, ...more });
 
 const DELEGATION = {
@@ -177,7 +177,7 @@ async function runRenew(call: CommandCall): Promise<void> {
   if (names.length === 0) return openFromLine(call, renewForm, { period });
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
     // An incapable account is reported first, because no other line would help.
-    return call.respond((await refusalOfAccount(call, 'renew')) ?? LAST_WORD_UNREAD);
+    return call.respond((await refusalOfAccount(call, 'renew')) ?? UNREADABLE_LAST_WORD);
   }
   const years = hasPeriod ? undefined : names.find(isNumber);
   if (years !== undefined) {

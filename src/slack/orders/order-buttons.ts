@@ -75,11 +75,11 @@ import {
   signedOffText,
   stoppedText,
   titleWithId,
-  UNDO_ASKED,
+  UNDO_REQUESTED,
   undoReason,
 } from './order-buttons.view.ts';
+import { detailsActions, whereAllIsShown } from './order-details.ts';
 import { valuesFromInput } from './order-form.ts';
-import { lookActions, whereAllIsShown } from './order-look.ts';
 import { waitForCard } from './order-posts.ts';
 import { notPlacedMessage, outcomeMessage } from './order-reply.ts';
 import { refusalText } from './refusal.view.ts';
@@ -131,7 +131,7 @@ async function undo(call: ActionCall): Promise<void> {
     formerNameServers: call.context.names.impacts.former,
   });
   const said = await outcomeMessage(call, outcome);
-  await (said === undefined ? call.respondIfLate(UNDO_ASKED) : call.respond(said));
+  await (said === undefined ? call.respondIfLate(UNDO_REQUESTED) : call.respond(said));
 }
 
 async function confirm(call: ActionCall): Promise<void> {
@@ -139,7 +139,7 @@ async function confirm(call: ActionCall): Promise<void> {
   const order = await loadVisible(orders, viewerOf(call), call.value);
   if (order?.state === 'DRAFT' && (await mustTypeName(call, order))) {
     // The form shows the current impact.
-    await call.context.names.impacts.atAsking(order);
+    await call.context.names.impacts.atRequest(order);
     return openForm(call, confirmForm, formOrigin(call, order.id));
   }
   await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
@@ -419,7 +419,7 @@ function openResolve(found: 'done' | 'failed') {
 export const orderButtons = {
   forms: [confirmForm, approveForm, breakGlassForm, askForm, denyForm, resolveForm],
   actions: [
-    ...lookActions,
+    ...detailsActions,
     { id: 'order_approve', run: whereAllIsShown(changing(approveOrder, approvedText)) },
     {
       id: 'order_approve_comment',

@@ -32,7 +32,7 @@ export const cancelledText = (title: string) => `Cancelled: ${title}. Nothing wa
 export const stoppedText = (title: string) => `Stopped: ${title}. Pending names won’t be sent.`;
 export const confirmedText = (order: Order) =>
   `Confirmed: ${escapeText(orderTitle(order))}. Its card follows.`;
-export const UNDO_ASKED = 'Requested. Its card follows.';
+export const UNDO_REQUESTED = 'Requested. Its card follows.';
 
 export const undoReason = (orderId: string) => `Undo of order ${orderId}`;
 

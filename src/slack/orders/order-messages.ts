@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Briefing, loadBriefing } from '../../approvals/briefing.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
-import type { Shortfall } from '../../money/budget.ts';
-import type { BudgetLook } from '../../money/budget-look.ts';
+import type { MissingAmount } from '../../money/budget.ts';
+import type { BudgetComparison } from '../../money/budget-comparison.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import { accountOwner, isFinal, isRequester, type Order, undoableUntil } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';
 import { isRuled } from '../approvals/decision.view.ts';
-import { emergencyNotice, toldOfEmergency } from '../approvals/emergency.view.ts';
+import { emergencyNotice, emergencyRecipients } from '../approvals/emergency.view.ts';
 import { notSignedNotice, unsignedPartsOf } from '../approvals/not-signed.view.ts';
 import {
   type CalledPerson,
@@ -22,7 +22,7 @@ import {
 import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
 import type { ShownCard, SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
-import { isSaidInForce, mandateReply } from '../mandates/mandate.view.ts';
+import { isAnnouncedInForce, mandateReply } from '../mandates/mandate.view.ts';
 import { waitsForItsDay } from '../mandates/mandate-day.ts';
 import { overBudgetReply, waitsForAdminAlone } from '../money/budget.view.ts';
 import { repricedReply } from '../money/price.view.ts';
@@ -50,7 +50,7 @@ export function createOrderPlanner(context: SlackContext): NotificationPlanner {
     if (waitsForItsDay(found.order))
       return { again: new Date(now().getTime() + DAY_WAIT_MS), isDeferred: true };
     noteShown(found.order, now());
-    const standing = standingMessages(claim);
+    const standing = currentMessages(claim);
     const noted: SendNotification = async (wanted) => {
       const sent = await send(wanted);
       if (sent.at !== undefined) standing.set(wanted.purpose, sent.at);
@@ -66,7 +66,7 @@ export function createOrderPlanner(context: SlackContext): NotificationPlanner {
 const DAY_WAIT_MS = 5 * MINUTE_MS;
 
 /** Places of a subject's messages, by purpose. */
-export function standingMessages({ notifications }: ClaimedSubject): Map<string, PostedMessage> {
+export function currentMessages({ notifications }: ClaimedSubject): Map<string, PostedMessage> {
   return new Map(
     notifications.flatMap(({ purpose, message }) =>
       message === undefined ? [] : [[purpose, message] as const],
@@ -157,7 +157,7 @@ async function planOrder(context: SlackContext, planned: PlannedOrder): Promise<
   const replyTo = (entry: OrderLogEntry) =>
     overBudgetReply(entry, otherAdmins) ??
     mandateReply(order, entry) ??
-    (isSaidInForce(order, entry)
+    (isAnnouncedInForce(order, entry)
       ? undefined
       : orderReply(order, entry, approvers, briefing.now, called.get(entry.version))) ??
     repricedReply(entry, history);
@@ -173,7 +173,7 @@ async function tellOfEmergency(
   const { order, history } = planned;
   const entry = history.findLast((each) => each.kind === 'emergency_approved');
   if (entry === undefined) return new Map();
-  const people = new Set([...toldOfEmergency(entry), ...(await context.adminsToNotify())]);
+  const people = new Set([...emergencyRecipients(entry), ...(await context.adminsToNotify())]);
   // The requester reads it in the thread.
   for (const told of [entry.actor, order.requesterId]) people.delete(told);
   const about = { about: `${entry.version}:${entry.kind}`, since: entry.at };
@@ -255,7 +255,7 @@ function firstCard(
 }
 
 /** A card's buttons, and the budget excess a click accepts. */
-function cardEssence(order: Order, budgets: BudgetLook | undefined): string {
+function cardEssence(order: Order, budgets: BudgetComparison | undefined): string {
   const { state } = order;
   const over = budgets?.over.map(({ tag, period, currency, leftMinor, takesMinor }) =>
     [tag, period, currency, leftMinor, takesMinor].join(' '),
@@ -276,7 +276,7 @@ function threadOf({ channelId, threadTs }: Order, card: PostedMessage): Thread {
 async function recordExcess(
   { orders }: SlackContext,
   order: Order,
-  over: readonly Shortfall[] | undefined,
+  over: readonly MissingAmount[] | undefined,
 ): Promise<void> {
   if (over !== undefined && !isDeepStrictEqual(over, order.shownExcess))
     await orders.store.recordShownExcess(order.id, over);

@@ -3,7 +3,7 @@ import type { RetryOutcome } from '../../orders/retry-button.ts';
 import { maySee } from '../../orders/visibility.ts';
 import { type Interaction, viewerOf } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
-import { notAskedMessage } from './asking.view.ts';
+import { notRequestedMessage } from './asking.view.ts';
 import { confirmMessage } from './confirm.view.ts';
 import { waitForCard } from './order-posts.ts';
 
@@ -14,7 +14,7 @@ export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): 
   if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
   if (outcome.order.state !== 'DRAFT') return waitForCard(call, outcome.order);
   const [impact, briefing] = await Promise.all([
-    call.context.names.impacts.atAsking(outcome.order),
+    call.context.names.impacts.atRequest(outcome.order),
     loadDraftBriefing(call.context.orders, outcome.order),
   ]);
   return confirmMessage(outcome.order, briefing, impact);
@@ -27,5 +27,5 @@ export async function notPlacedMessage(
 ): Promise<Message> {
   const isSeen =
     outcome.kind === 'open_already' && (await maySee(call.context.orders, outcome.order, viewerOf(call)));
-  return notAskedMessage(outcome, isSeen);
+  return notRequestedMessage(outcome, isSeen);
 }

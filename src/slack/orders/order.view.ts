@@ -7,13 +7,13 @@ import {
   accountOwner,
   hasRowSecrets,
   type ItemResult,
-  isRetryOver,
+  isRetryExpired,
   type Order,
   type OrderItem,
   type OrderState,
+  pendingItems,
   periodOf,
   retryableItems,
-  waitingItems,
 } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { NextStep } from '../../orders/order-task.ts';
@@ -321,7 +321,7 @@ export function receiptButton(order: Order): Button {
 }
 
 /** Opens everything an order sends, with explanations. */
-export function lookButton(order: Order, style?: 'primary'): Button {
+export function reviewButton(order: Order, style?: 'primary'): Button {
   return orderButton(order, 'order_look', style === 'primary' ? 'Look at it' : 'Details', style);
 }
 
@@ -338,7 +338,7 @@ export function decisionButtons(order: Order, isWhole: boolean): Button[] {
     ];
   }
   return [
-    isWhole ? orderButton(order, 'order_approve', 'Approve', 'primary') : lookButton(order, 'primary'),
+    isWhole ? orderButton(order, 'order_approve', 'Approve', 'primary') : reviewButton(order, 'primary'),
     orderButton(order, 'order_deny', 'Deny', 'danger'),
   ];
 }
@@ -352,7 +352,7 @@ export function clickButton(order: Order): Button | undefined {
 /** Shown while something waits to be sent or retried. */
 export function stopButtons(order: Order): Button[] {
   const isUnderWay = order.state === 'APPROVED' || order.state === 'EXECUTING';
-  if (!isUnderWay || waitingItems(order).length === 0) return [];
+  if (!isUnderWay || pendingItems(order).length === 0) return [];
   return [orderButton(order, 'order_stop', 'Stop', 'danger')];
 }
 
@@ -362,7 +362,7 @@ export function stopButtons(order: Order): Button[] {
  */
 export function retryButtons(order: Order, now?: Date): Button[] {
   if (order.state !== 'FAILED' || hasRowSecrets(order) || retryableItems(order).length === 0) return [];
-  if (now !== undefined && isRetryOver(order, now)) return [];
+  if (now !== undefined && isRetryExpired(order, now)) return [];
   return [orderButton(order, 'order_retry', 'Retry')];
 }
 

@@ -9,7 +9,7 @@ import type { Secret } from '../../service/secret.ts';
 import type { CommandCall, Interaction } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import type { FormOrigin } from '../kit/form.ts';
-import { askedForText, incapableText } from './asking.view.ts';
+import { incapableText, requestedMessage } from './asking.view.ts';
 import { outcomeMessage } from './order-reply.ts';
 import { refusalText } from './refusal.view.ts';
 
@@ -96,5 +96,5 @@ export async function orderFromLine(call: CommandCall, task: OrderTaskName, inpu
   const outcome = await placeOrder(call, { channelId }, { task, input, reason });
   const message = await outcomeMessage(call, outcome);
   if (message !== undefined) await call.respond(message);
-  else if (outcome.kind === 'accepted') await call.respondIfLate(askedForText(outcome.order));
+  else if (outcome.kind === 'accepted') await call.respondIfLate(requestedMessage(outcome.order));
 }

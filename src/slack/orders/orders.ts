@@ -1,4 +1,4 @@
-import type { WaitingDecision } from '../../approvals/approvers.ts';
+import type { PendingDecision } from '../../approvals/approvers.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { present } from '../../lib/collections.ts';
 import type { Order } from '../../orders/order.ts';
@@ -72,7 +72,7 @@ function filterFor(
 function emergencyButtons(
   { context, person }: CommandCall,
   order: Order,
-  decision: WaitingDecision | undefined,
+  decision: PendingDecision | undefined,
 ) {
   return isAdmin(context, person) ? [...breakGlassButtons(order, decision), ...signOffButtons(order)] : [];
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
-import { choiceField, type FieldLook, type FormValues, field, TYPED, typedField } from '../kit/form.ts';
+import { choiceField, type FieldDisplay, type FormValues, field, TYPED, typedField } from '../kit/form.ts';
 import { openFromLine } from '../open-form.ts';
 import { refreshing } from '../refresh-form.ts';
 import { orderForm, pick } from './order-form.ts';
@@ -14,7 +14,7 @@ const SOURCE = typedField('Source', {
   hint: 'An existing redirect; its source and type stay. A leading http:// is removed; a path is sent unchanged.',
   isNeeded: true,
 });
-const TARGET: FieldLook = {
+const TARGET: FieldDisplay = {
   label: 'Target',
   kind: 'text',
   placeholder: 'https://www.example.com/menu',

@@ -36,7 +36,7 @@ import {
   withMenu,
 } from '../kit/blocks.ts';
 import { cutToLines, fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
-import { isSaidInForce } from '../mandates/mandate.view.ts';
+import { isAnnouncedInForce } from '../mandates/mandate.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
 import {
@@ -608,7 +608,7 @@ export function orderHistory(
   history: readonly OrderLogEntry[],
 ): SectionBlock[] {
   const all = history
-    .filter((entry) => !isSaidInForce({ task, state: entry.state }, entry))
+    .filter((entry) => !isAnnouncedInForce({ task, state: entry.state }, entry))
     .map((entry) => historyLine(task, entry));
   let room = HISTORY_LENGTH;
   const newest = all.reverse().filter((line) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
-import { type FieldLook, typedField } from '../kit/form.ts';
+import { type FieldDisplay, typedField } from '../kit/form.ts';
 import { openFromLine } from '../open-form.ts';
 import { refreshing } from '../refresh-form.ts';
 import { orderForm, readSecret } from './order-form.ts';
@@ -10,7 +10,7 @@ import { sslContactForm } from './ssl-contacts.ts';
 
 /* Users and sub-users at the domain service. */
 
-const numberField = (label: string, more: Partial<FieldLook> = {}) =>
+const numberField = (label: string, more: Partial<FieldDisplay> = {}) =>
   typedField(label, { kind: 'number', ...more });
 
 const USER = {

@@ -2,12 +2,12 @@ import type { KnownBlock } from '@slack/types';
 import {
   type AnyBlock,
   asText,
+  dropNewBlocks,
   hasNewBlocks,
   LIMITS,
   lines,
   type Message,
   truncateMarkup,
-  withoutNewBlocks,
 } from '../kit/blocks.ts';
 import { mayBeBlockError, SlackApiError } from './web.ts';
 
@@ -31,7 +31,7 @@ type Plainer<Shown> = (refusal: unknown) => Shown | undefined;
 function plainerBlocks(blocks: readonly AnyBlock[]): readonly Plainer<readonly AnyBlock[]>[] {
   return [
     (refusal) => withoutRefused(blocks, refusal),
-    () => (hasNewBlocks(blocks) ? withoutNewBlocks(blocks) : undefined),
+    () => (hasNewBlocks(blocks) ? dropNewBlocks(blocks) : undefined),
     () => (blocks.some(({ type }) => type === 'actions') ? plainWithButtons(blocks) : undefined),
   ];
 }
@@ -65,7 +65,7 @@ function textOnly(text: string, hint: string | undefined): string {
 }
 
 /** For a view of blocks only. */
-export function withPlainView<T>(
+export function toPlainView<T>(
   blocks: readonly KnownBlock[],
   send: (blocks: readonly AnyBlock[]) => Promise<T>,
 ): Promise<T> {

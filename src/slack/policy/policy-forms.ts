@@ -30,7 +30,7 @@ import {
   TYPED,
   typedField,
 } from '../kit/form.ts';
-import { ITEMS, peopleValues, withGroups, withoutGroups, withTypedIds } from '../settings/people-fields.ts';
+import { ITEMS, peopleValues, removeGroups, withGroups, withTypedIds } from '../settings/people-fields.ts';
 import { DRAFT, NOTES, ROLE_LABELS, savedNote, startIntro } from './policy.view.ts';
 import { formIssueText, policyIssueSentence, policyIssueText } from './policy-issue.view.ts';
 import { ruleSentence } from './policy-rule.view.ts';
@@ -110,7 +110,7 @@ const FORM: Form<'policy_rule'> = {
   name: 'policy_rule',
   title: 'Rule',
   submit: 'Save to the draft',
-  fields: withoutGroups(FIELDS),
+  fields: removeGroups(FIELDS),
 };
 
 /** Used if Slack refuses the pickers. */
@@ -294,7 +294,7 @@ const START_FORM: Form<'policy_start'> = {
   name: 'policy_start',
   title: 'Start from',
   submit: 'Use as draft',
-  fields: withoutGroups(fieldsOf(rolesForm(ROLES))),
+  fields: removeGroups(fieldsOf(rolesForm(ROLES))),
 };
 
 function startOf({ subject }: FormOrigin): StartingPoint {

@@ -1,4 +1,4 @@
-import { draftBase, movedUp, withoutRule } from '../../policy/drafts.ts';
+import { draftBase, movedUp, removeRule } from '../../policy/drafts.ts';
 import { STARTING_POINTS } from '../../policy/starting-points.ts';
 import { policyToYaml } from '../../policy/yaml.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin } from '../feature.ts';
@@ -68,7 +68,7 @@ async function moveUp(call: ActionCall): Promise<void> {
 async function remove(call: ActionCall): Promise<void> {
   const { position, name } = readRuleValue(call.value);
   const problem = await editDraft(call, (rules) => {
-    const kept = withoutRule(rules, name);
+    const kept = removeRule(rules, name);
     return kept === undefined ? { problem: NOTES.noRule } : { rules: kept };
   });
   await showAgain(call, pageWith(position - 1), problem);

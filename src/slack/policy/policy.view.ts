@@ -31,7 +31,7 @@ import {
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { pageControls, pageOf } from '../kit/pages.ts';
-import { askedText } from '../proposals/admin-proposal.view.ts';
+import { requestedText } from '../proposals/admin-proposal.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.ts';
 
@@ -265,7 +265,7 @@ export function publishedMessage(
   return message('Published: another admin has to confirm', [
     section(':outbox_tray: *Published.* It takes effect when another admin confirms this draft. Changes:'),
     ...differenceLines(before, rules, locale),
-    section(askedText(asked, '/domain policy')),
+    section(requestedText(asked, '/domain policy')),
   ]);
 }
 

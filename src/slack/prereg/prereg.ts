@@ -34,7 +34,7 @@ import {
   equalAndXmlText,
   fieldLabel,
   GIVE_ONE_NAME,
-  LIST_OVER,
+  LIST_EXPIRED,
   NO_OFFSET,
   NO_WILDCARDS,
   noWildcardsText,
@@ -250,7 +250,7 @@ async function runPrereg(call: CommandCall): Promise<void> {
 
 async function turnPage(call: ActionCall): Promise<void> {
   const wanted = readButton(call.value);
-  if (wanted === undefined) return call.respond(LIST_OVER);
+  if (wanted === undefined) return call.respond(LIST_EXPIRED);
   await call.respond(await search(call, wanted), { replace: true });
 }
 

@@ -458,7 +458,7 @@ export function noWildcardsText(reachesXml: boolean): string {
 
 export const GIVE_ONE_NAME =
   'Give one name, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.';
-export const LIST_OVER = 'These pages are no longer available. Search again with `/domain prereg`.';
+export const LIST_EXPIRED = 'These pages are no longer available. Search again with `/domain prereg`.';
 export const preregGoneText = (name: string) =>
   `${code(name)} has no preregistration anymore. Search again with \`/domain prereg\`.`;
 

@@ -118,7 +118,7 @@ export function waitsText(change: AdminChange & { readonly expiresAt: Date }, lo
 }
 
 /** Says who is asked to confirm, and what to do where nobody is. @param command shows the button, too */
-export function askedText(asked: readonly string[], command: string): string {
+export function requestedText(asked: readonly string[], command: string): string {
   return asked.length === 0
     ? `:warning: *I know no other admin to ask*, and no one can confirm their own change. A workspace admin or owner can use ${code(command)} and press Confirm. If you’re the only one, make someone an admin of the workspace, or add their id to \`ADMINS\` where I run.`
     : `Waiting for ${asked.map(mention).join(' or ')} to confirm.`;

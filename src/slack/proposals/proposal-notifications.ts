@@ -78,12 +78,12 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
 /** Confirmers of a proposal, and where they are asked. */
 export async function audienceOf(context: SlackContext, proposal: Proposal): Promise<Audience> {
   const { kind, proposer } = proposal;
-  if (kind === 'facts' || kind === 'lapse') return approversToAsk(context, proposal);
+  if (kind === 'facts' || kind === 'lapse') return confirmersToNotify(context, proposal);
   return { channels: [], people: await otherAdmins(context, proposer) };
 }
 
 /** Where it was proposed, else in the approvers' channel. */
-async function approversToAsk(
+async function confirmersToNotify(
   { proposals, savedSettings, directory }: SlackContext,
   proposal: Proposal,
 ): Promise<Audience> {

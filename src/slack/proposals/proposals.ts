@@ -5,7 +5,7 @@ import { approverErrors, withChanges } from '../approvals/approver-errors.ts';
 import { offerCharterLink, offerLink } from '../approvals/signing/offer-link.ts';
 import type { SlackContext } from '../context.ts';
 import type { ActionCall, Interaction } from '../feature.ts';
-import { askedText, NOT_CONFIRMED, waitsText } from './admin-proposal.view.ts';
+import { NOT_CONFIRMED, requestedText, waitsText } from './admin-proposal.view.ts';
 import { shownHash } from './proposal.view.ts';
 import { otherAdmins } from './proposal-notifications.ts';
 import { proposalMessage, proposalRefusalText } from './views.ts';
@@ -26,7 +26,7 @@ export async function proposeToAdmins(
   acknowledge();
   context.log.info({ by: person.id, change: change.payload }, 'a change needs an admin’s confirmation');
   context.notifyDue();
-  const asked = askedText(await otherAdmins(context, person.id), '/domain settings');
+  const asked = requestedText(await otherAdmins(context, person.id), '/domain settings');
   return [...waitsText({ ...change, expiresAt }, await context.directory.localeOf(person.id)), asked];
 }
 

@@ -13,13 +13,13 @@ import { SlackApiError } from '../outbound/web.ts';
 /** Slack's markup of a person, group or channel, as pasted. */
 const MARKUP = /<(?:@|#|!subteam\^)([A-Z0-9]+)(?:\|[^>]*)?>/g;
 
-export function withoutMarkup(text: string): string {
+export function stripMarkup(text: string): string {
   return text.replace(MARKUP, ' $1 ').trim();
 }
 
 /** Separated by spaces, commas or semicolons. */
 export function itemsIn(text: string): string[] {
-  return withoutMarkup(text)
+  return stripMarkup(text)
     .split(/[\s,;]+/)
     .filter((item) => item !== '');
 }
@@ -37,7 +37,7 @@ export function peopleValues(people: string, groups: string, ids: readonly strin
 
 /** Text fields instead of pickers, if Slack refuses them, such as for an unknown person. */
 export function withTypedIds(fields: readonly Field[]): Field[] {
-  return withoutGroups(fields).map((field) =>
+  return removeGroups(fields).map((field) =>
     field.kind === 'people'
       ? { ...field, kind: 'lines', hint: 'Ids of people (U…) and user groups (S…), separated by commas.' }
       : field,
@@ -45,7 +45,7 @@ export function withTypedIds(fields: readonly Field[]): Field[] {
 }
 
 /** For unknown groups: Slack refuses a menu without options. */
-export function withoutGroups(fields: readonly Field[]): Field[] {
+export function removeGroups(fields: readonly Field[]): Field[] {
   return fields.filter(({ kind }) => kind !== 'groups');
 }
 
@@ -61,7 +61,7 @@ export async function withGroups(
   const chosen = fields.filter(({ kind }) => kind === 'groups').flatMap(({ name }) => linesIn(values[name]));
   const options = await groupOptions(context, [...new Set(chosen)]);
   return options.length === 0
-    ? withoutGroups(fields)
+    ? removeGroups(fields)
     : fields.map((field) => (field.kind === 'groups' ? { ...field, options } : field));
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../../config/settings.ts';
 import { present } from '../../lib/collections.ts';
 import { type Finding, summaryOf } from '../../ops/doctor/finding.ts';
-import { DECIDING_SETTINGS, loosenedSettings } from '../../policy/loosening.ts';
+import { PROTECTED_SETTINGS, weakenedSettings } from '../../policy/weakening.ts';
 import { approverErrors, lookUpPeople, withChanges } from '../approvals/approver-errors.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
@@ -28,8 +28,8 @@ import {
 import { context as contextBlock, mentionApprover, section, textMessage } from '../kit/blocks.ts';
 import {
   type Field,
+  type FieldDisplay,
   type FieldErrors,
-  type FieldLook,
   type Form,
   type FormValues,
   field,
@@ -50,9 +50,9 @@ import {
   ITEMS,
   itemsIn,
   peopleValues,
+  removeGroups,
+  stripMarkup,
   withGroups,
-  withoutGroups,
-  withoutMarkup,
   withTypedIds,
 } from './people-fields.ts';
 import {
@@ -60,7 +60,7 @@ import {
   examineBlocks,
   examinedView,
   moreWaitText,
-  SETTING_LOOKS,
+  SETTING_FIELDS,
   SETTINGS,
   settingLines,
   webhookBlocks,
@@ -70,7 +70,7 @@ import {
 /* Team settings, for admins: approvers, approval tasks and reminder times. */
 
 /** Group menus of people settings. */
-const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly look: FieldLook }>> = {
+const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly look: FieldDisplay }>> = {
   approvers: {
     name: 'approver_groups',
     look: { label: 'Approver groups', kind: 'groups' },
@@ -87,19 +87,19 @@ const LIST = ITEMS.transform((items) => items.join(','));
  * Input as the text of the setting's variable. Slack omits empty optional fields; other absent ones stay unchanged.
  * Validated together with the environment.
  */
-function textOfSetting(name: SettingName, { kind }: FieldLook): z.ZodType<string | undefined> {
+function textOfSetting(name: SettingName, { kind }: FieldDisplay): z.ZodType<string | undefined> {
   if (kind === 'people' || kind === 'picks') return LIST;
-  if (kind === 'channel') return z.string().default('').transform(withoutMarkup);
+  if (kind === 'channel') return z.string().default('').transform(stripMarkup);
   return z
     .string()
-    .transform((text) => (name === 'reminder_days' ? itemsIn(text).join(',') : withoutMarkup(text)))
+    .transform((text) => (name === 'reminder_days' ? itemsIn(text).join(',') : stripMarkup(text)))
     .optional();
 }
 
 const declared = z.object(
   Object.fromEntries(
     SETTING_NAMES.flatMap((name): [string, z.ZodType<string | undefined>][] => {
-      const [look, groups] = [SETTING_LOOKS[name], GROUPS[name]];
+      const [look, groups] = [SETTING_FIELDS[name], GROUPS[name]];
       const schema = textOfSetting(name, look);
       const isNeeded = schema.parse(undefined) === undefined;
       return [
@@ -118,7 +118,7 @@ const form: Form<'settings'> = {
   name: 'settings',
   title: 'Settings',
   submit: 'Save',
-  fields: withoutGroups(FIELDS),
+  fields: removeGroups(FIELDS),
 };
 
 /** Used if Slack refuses the pickers. */
@@ -217,8 +217,8 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   // With keys in use, protected settings take effect by signature.
   const loosened =
     context.orders.signing.use === undefined
-      ? loosenedSettings(current, read.settings)
-      : new Set(DECIDING_SETTINGS.filter((name) => changed.has(name)));
+      ? weakenedSettings(current, read.settings)
+      : new Set(PROTECTED_SETTINGS.filter((name) => changed.has(name)));
   const atOnce = changes.filter(({ name }) => !loosened.has(name));
   const waiting = changes.filter(({ name }) => loosened.has(name));
   if (loosened.has('approvers') && changed.has('approvals_required')) {

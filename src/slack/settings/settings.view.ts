@@ -16,7 +16,7 @@ import {
   mentionApprover,
   section,
 } from '../kit/blocks.ts';
-import { type FieldLook, noticeView, optionsOf } from '../kit/form.ts';
+import { type FieldDisplay, noticeView, optionsOf } from '../kit/form.ts';
 
 /* Settings as people read them. */
 
@@ -27,7 +27,7 @@ const EMPTY_CHANNELS = {
   reminder_channel: 'Empty: no reminders.',
 } satisfies Readonly<Record<ChannelSetting, string>>;
 
-export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
+export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
   approvers: { label: 'Approvers', kind: 'people' },
   approvals_required: {
     label: 'Approvals needed per order',
@@ -106,7 +106,7 @@ export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
   reminder_timezone: { label: 'Time zone', kind: 'text', placeholder: 'Europe/Berlin' },
 };
 
-const LOOKS: ReadonlyMap<string, FieldLook> = new Map(Object.entries(SETTING_LOOKS));
+const LOOKS: ReadonlyMap<string, FieldDisplay> = new Map(Object.entries(SETTING_FIELDS));
 
 function formatValue(name: string, value: string): string {
   if (value === '') return 'empty';

@@ -1,13 +1,13 @@
 import { afterSuccess } from '../../../src/expiry/follow.ts';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
-import { type DateDoubt, datesAfterLook, datesAfterTransferConfirmed } from '../../../src/names/dates.ts';
+import { type DateDoubt, datesAfterLookup, datesAfterTransferConfirmed } from '../../../src/names/dates.ts';
 import { ABSENT, type Observation, seen, unseen } from '../../../src/names/facts.ts';
 import { mergeObservation, type NameHistory, newlySeen } from '../../../src/names/history.ts';
-import { afterLook, type Incident } from '../../../src/names/incident.ts';
+import { afterLookup, type Incident } from '../../../src/names/incident.ts';
 import { evidenceOf } from '../../../src/names/order-evidence.ts';
 import type { SeenAtRegistry } from '../../../src/names/ports.ts';
-import { isUnanswered, type RegistryLook, readRegistryAnswer } from '../../../src/names/registry-record.ts';
+import { isUnanswered, type RegistryLookup, readRegistryAnswer } from '../../../src/names/registry-record.ts';
 import { explainChanges, type KnownChange, type NameOrder } from '../../../src/names/unexplained-changes.ts';
 import type { Order, OrderItem } from '../../../src/orders/order.ts';
 import type { Evidence } from '../../../src/orders/ports.ts';
@@ -48,7 +48,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   const known: Known[] = [];
   let lost: { readonly order: Order; readonly item: OrderItem } | undefined;
   const shown: SeenAtRegistry[] = [];
-  let last: RegistryLook | undefined;
+  let last: RegistryLookup | undefined;
 
   const observe = (observation: Observation, at: Date) => {
     const merged = mergeObservation(history, observation);
@@ -60,7 +60,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
       knownChanges,
     });
     ({ knownChanges } = after);
-    const update = afterLook(incident === undefined ? [] : [incident], { name, unexplained, history, at });
+    const update = afterLookup(incident === undefined ? [] : [incident], { name, unexplained, history, at });
     if (update === undefined) return [];
     incident = update.after;
     const added = update.added.map(
@@ -74,7 +74,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
       case 'registry':
         // A name without a record is out of the zone above as well.
         last = readRegistryAnswer(step.answer, name, at, ABSENT);
-        watched = { ...watched, ...datesAfterLook(watched, last) };
+        watched = { ...watched, ...datesAfterLookup(watched, last) };
         shown.unshift({ at, seen: newlySeen(history, last) });
         return observe(last, at);
       case 'dns': {

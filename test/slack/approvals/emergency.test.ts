@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import type { Order } from '../../../src/orders/order.ts';
 import {
   emergencyNotice,
+  emergencyRecipients,
   emergencyReply,
   signedOffReply,
-  toldOfEmergency,
 } from '../../../src/slack/approvals/emergency.view.ts';
 import { NOBODY_CALLED } from '../../../src/slack/orders/order.view.ts';
 import { refusalText } from '../../../src/slack/orders/refusal.view.ts';
@@ -18,7 +18,7 @@ const people = Array.from({ length: 23 }, (_, n) => `U0P${n + 1}`);
 
 test('twenty are told by direct message, and the thread calls the others and groups that cannot be read', () => {
   const many = event({ approvers: people, unreadableGroups: ['S0LEGAL'] });
-  expect(toldOfEmergency(many)).toEqual(people.slice(0, 20));
+  expect(emergencyRecipients(many)).toEqual(people.slice(0, 20));
   const { text } = emergencyReply(order, many, { reached: ['U0P1'], waiting: ['U0P2'] });
   expect(text).toContain('<@U0P21>, <@U0P22>, <@U0P23>, <!subteam^S0LEGAL>: you could have approved it too.');
   expect(text).not.toContain('<@U0P20>');

@@ -156,7 +156,7 @@ test('an order over a budget is brought to the admins, and calls no admin who as
   const look = { shares: [], over: [OVER], reservation: { ...RESERVED, isLimited: true } };
   const changes = {
     adminsToNotify: async () => ['U0ADA', 'U0ALICE', 'U0DAVE'],
-    orders: { lookAtBudgets: async () => look },
+    orders: { compareBudgets: async () => look },
   };
   const order = await waiting();
   await rig.apply(
@@ -200,7 +200,7 @@ test('an order over a budget is brought to the admins, and calls no admin who as
   const fitting = await waiting();
   await notify(fitting, NIGHT_IN_LONDON, {
     ...changes,
-    orders: { lookAtBudgets: async () => ({ ...look, over: [] }) },
+    orders: { compareBudgets: async () => ({ ...look, over: [] }) },
   });
   expect(about(fitting, 'D0ADA')).toEqual([]);
 });

@@ -3,7 +3,7 @@ import type { Briefing } from '../../../src/approvals/briefing.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
 import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact } from '../../../src/names/impact.ts';
-import { afterLook } from '../../../src/names/incident.ts';
+import { afterLookup } from '../../../src/names/incident.ts';
 import type { OrderImpact } from '../../../src/names/ports.ts';
 import type { Order } from '../../../src/orders/order.ts';
 import type { Requirements } from '../../../src/policy/evaluate.ts';
@@ -98,7 +98,7 @@ it.each([
 });
 
 it('shows first what has happened to names and nobody has explained, in few lines', () => {
-  const update = afterLook([], {
+  const update = afterLookup([], {
     name: 'cafe.rest',
     unexplained: [
       {

@@ -3,6 +3,7 @@ import {
   actions,
   button,
   context,
+  dropNewBlocks,
   facts,
   hasNewBlocks,
   header,
@@ -13,7 +14,6 @@ import {
   table,
   textMessage,
   watchCuts,
-  withoutNewBlocks,
 } from '../../../src/slack/kit/blocks.ts';
 import { failOnCut } from '../../setup.ts';
 import fc from '../../support/properties.ts';
@@ -74,7 +74,7 @@ describe('a table', () => {
     });
     expect(JSON.stringify(block)).toContain('{"type":"user","user_id":"U0ALICE"}');
     expectBlocks([block], 'message');
-    const [fallback] = withoutNewBlocks([block]);
+    const [fallback] = dropNewBlocks([block]);
     expect(fallback).toEqual(
       section(
         '*Orders*\nWhat  ·  Who  ·  When\nRenew &lt;!channel&gt;  ·  <@U0ALICE>  ·  <!date^0^{date_short_pretty} {time}|1970-01-01 00:00 UTC>',
@@ -85,7 +85,7 @@ describe('a table', () => {
 
   it('goes on with later rows in the text that takes its place', () => {
     const rows = Array.from({ length: 60 }, (_, n) => [`name-${n}.rest`, 'x'.repeat(80)]);
-    const plain = JSON.stringify(withoutNewBlocks([table({ caption: 'c', columns: ['a', 'b'], rows })]));
+    const plain = JSON.stringify(dropNewBlocks([table({ caption: 'c', columns: ['a', 'b'], rows })]));
     expect(rows.filter(([name]) => !plain.includes(`${name}`))).toEqual([]);
   });
 });
@@ -98,7 +98,7 @@ describe('a chart', () => {
     ]);
     expectBlocks([chart], 'message');
     expect(hasNewBlocks([chart])).toBe(true);
-    expect(withoutNewBlocks([chart])).toEqual([
+    expect(dropNewBlocks([chart])).toEqual([
       section('*Names that expire*\n████████████ Jan 2027: 4\n· Feb 2027: 0'),
     ]);
   });

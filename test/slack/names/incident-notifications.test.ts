@@ -1,7 +1,7 @@
 import { type Message, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
-import { afterLook, type Incident, incidentHash, raise, sayOurs } from '../../../src/names/incident.ts';
+import { afterLookup, confirmOurs, type Incident, incidentHash, raise } from '../../../src/names/incident.ts';
 import type { IncidentStore, NameRecordStore } from '../../../src/names/ports.ts';
 import type { OrderStore } from '../../../src/orders/ports.ts';
 import type { NotificationStore, Subject } from '../../../src/outbox/notifications.ts';
@@ -127,7 +127,7 @@ async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'
     firstSeenAfter: new Date(nowMs - HOUR_MS),
     ...(isRegistrar ? { expiry: { before: '2027-07-01', after: '2028-07-01' } } : {}),
   };
-  const incident = afterLook(await incidents.ofName(name, 1), {
+  const incident = afterLookup(await incidents.ofName(name, 1), {
     name,
     unexplained: [{ change, orders: [{ id: orderId, task: 'renew', why: 'other_task' }] }],
     history: known.history,
@@ -190,7 +190,7 @@ test('a look and a person at one moment lose nothing of each other', async () =>
   await incidents.change(incident, pressed.incident, { kind: 'incident_raised', actor: 'U0ALICE' }, now());
   const change = { kind: 'registrar', fact: 'registrar', before: ['a'], after: ['b'] } as const;
   const moments = { lastSeenBefore: now(), firstSeenAfter: now() };
-  const stale = afterLook([incident], {
+  const stale = afterLookup([incident], {
     name: 'cafe.rest',
     unexplained: [{ change: { ...change, ...moments }, orders: [] }],
     history: {},
@@ -329,7 +329,7 @@ test('the countdown of a transfer goes on until somebody says whose it is', asyn
   expect(textOf(headsOf(incident)[0] ?? { blocks: [] })).toMatch(/3 days and 16 hours left/);
   const standing = await incidents.find(incident.id);
   const said =
-    standing && sayOurs(standing, { by: 'U0BOB', reason: 'ours', shown: incidentHash(standing) }, false);
+    standing && confirmOurs(standing, { by: 'U0BOB', reason: 'ours', shown: incidentHash(standing) }, false);
   if (standing === undefined || !said?.ok) throw new Error('it was refused');
   await incidents.change(
     standing,

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { WaitingDecision } from '../../../src/approvals/approvers.ts';
+import type { PendingDecision } from '../../../src/approvals/approvers.ts';
 import type { Briefing } from '../../../src/approvals/briefing.ts';
 import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
 import type { Order } from '../../../src/orders/order.ts';
 import { taskNamed } from '../../../src/orders/tasks.ts';
-import { lookView } from '../../../src/slack/orders/order-look.view.ts';
+import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
 import { newBulk, newDemand } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
 import { approvedBy, orderEvent } from '../../support/log.ts';
@@ -20,7 +20,7 @@ import { ASKED_AT, cardOf, SAMPLE_INPUTS, sampleOrder, statedBy } from './sample
  */
 
 const NAMES = ['cafe.rest'];
-const DECISION: WaitingDecision = {
+const DECISION: PendingDecision = {
   demand: newDemand(NAMES),
   isStricter: false,
   policyVersion: 3,
@@ -317,7 +317,7 @@ describe('the facts of a card', () => {
     const history = [orderEvent('requested', 'PENDING', { price: costOf(3_600) })];
     const briefing = newBriefing({ ...USUAL, statement: statedBy(waiting), history });
     const origin = { channelId: 'C1' };
-    const view = lookView({ order: waiting, briefing, mayDecide: true, origin, page: 1 });
+    const view = orderDetailsView({ order: waiting, briefing, mayDecide: true, origin, page: 1 });
     const shown = textOfBlocks(view.blocks);
     for (const text of [
       'about €36.00 (price list of 1 Nov 2026)',
@@ -343,7 +343,13 @@ describe('the facts of a card', () => {
     }));
     const ended = { ...order, items };
     const briefing = newBriefing({ ...USUAL, statement: statedBy(waiting), history });
-    const view = lookView({ order: ended, briefing, mayDecide: false, origin: { channelId: 'C1' }, page: 1 });
+    const view = orderDetailsView({
+      order: ended,
+      briefing,
+      mayDecide: false,
+      origin: { channelId: 'C1' },
+      page: 1,
+    });
     const shown = textOfBlocks(view.blocks);
     for (const text of [
       why.trim(),

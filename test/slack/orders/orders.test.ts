@@ -13,7 +13,7 @@ import { type Message, message } from '../../../src/slack/kit/blocks.ts';
 import { answersOf } from '../../../src/slack/orders/answer.view.ts';
 import { confirmMessage } from '../../../src/slack/orders/confirm.view.ts';
 import { type HistoryEvent, orderLine, ordersTable } from '../../../src/slack/orders/order.view.ts';
-import { lookView } from '../../../src/slack/orders/order-look.view.ts';
+import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
 import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';
 import { newBriefing } from '../../support/briefing.ts';
 import { approvedBy, orderEvent } from '../../support/log.ts';
@@ -353,7 +353,7 @@ describe('whatever people and the service say', () => {
         const origin = { channelId: 'C0DOMAINS' };
         const history = historyOf(order, KINDS, reason);
         const briefing = newBriefing({ statement, approvers: APPROVERS, history });
-        expectView(lookView({ order, briefing, mayDecide: true, origin, page: 1 }), 'modal');
+        expectView(orderDetailsView({ order, briefing, mayDecide: true, origin, page: 1 }), 'modal');
       }),
       { numRuns: 60 },
     );

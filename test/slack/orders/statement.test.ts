@@ -7,7 +7,7 @@ import { taskNamed } from '../../../src/orders/tasks.ts';
 import { planCells } from '../../../src/slack/bulk/bulk.view.ts';
 import { type HomeData, homeBlocks } from '../../../src/slack/home/home.view.ts';
 import type { AnyBlock } from '../../../src/slack/kit/blocks.ts';
-import { lookView } from '../../../src/slack/orders/order-look.view.ts';
+import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
 import { commonFacts, statementPages } from '../../../src/slack/orders/statement.view.ts';
 import { newBulk } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
@@ -175,7 +175,13 @@ function missing(values: readonly string[], blocks: readonly object[]): string[]
 function lookedAt(order: Order, statement: Statement): ModalView['blocks'] {
   const briefing = newBriefing({ statement, approvers: ['U0BOB'] });
   return statementPages(statement, []).flatMap((_, index) => {
-    const view = lookView({ order, briefing, mayDecide: true, origin: { channelId: 'C1' }, page: index + 1 });
+    const view = orderDetailsView({
+      order,
+      briefing,
+      mayDecide: true,
+      origin: { channelId: 'C1' },
+      page: index + 1,
+    });
     expectView(view, 'modal');
     return view.blocks;
   });

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import type { WaitingDecision } from '../../../src/approvals/approvers.ts';
+import type { PendingDecision } from '../../../src/approvals/approvers.ts';
 import type { Briefing } from '../../../src/approvals/briefing.ts';
 import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
-import { afterLook } from '../../../src/names/incident.ts';
+import { afterLookup } from '../../../src/names/incident.ts';
 import type { Order } from '../../../src/orders/order.ts';
 import { signingFacts, unmarked } from '../../../src/slack/approvals/signing/page-words.view.ts';
 import { findingLines } from '../../../src/slack/bulk/bulk.view.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { orderCard, UNUSUAL_FACTS, type UnusualFact } from '../../../src/slack/orders/card.view.ts';
 import { itemName, orderTitle } from '../../../src/slack/orders/order.view.ts';
-import { lookView } from '../../../src/slack/orders/order-look.view.ts';
+import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
 import { createOrderPlanner } from '../../../src/slack/orders/order-messages.ts';
 import { readableFields } from '../../../src/slack/orders/statement.view.ts';
 import type { WantedNotification } from '../../../src/slack/outbound/notify.ts';
@@ -32,7 +32,7 @@ import { ASKED_AT, SAMPLE_INPUTS, sampleOrder, statedBy } from './samples.ts';
 
 const NAMES = ['cafe.rest'];
 const DAY_MS = 86_400_000;
-const DECISION: WaitingDecision = {
+const DECISION: PendingDecision = {
   demand: newDemand(NAMES),
   isStricter: false,
   policyVersion: 3,
@@ -74,7 +74,7 @@ function openIncident() {
     ...{ lastSeenBefore: ASKED_AT, firstSeenAfter: ASKED_AT },
   };
   const unexplained = [{ change, orders: [] }];
-  const update = afterLook([], { name: 'cafe.rest', unexplained, history: {}, at: ASKED_AT });
+  const update = afterLookup([], { name: 'cafe.rest', unexplained, history: {}, at: ASKED_AT });
   if (update === undefined) throw new Error('nothing was opened');
   return { ...update.after, channelId: 'C0ALERTS' };
 }
@@ -205,7 +205,9 @@ function signingPage(order: Order, briefing: Briefing): Surface {
 const SURFACES: Readonly<Record<string, (order: Order, briefing: Briefing) => Surface>> = {
   'the card': (order, briefing) => inSlack(orderCard(order, briefing).blocks),
   Details: (order, briefing) =>
-    inSlack(lookView({ order, briefing, mayDecide: true, origin: { channelId: 'C1' }, page: 1 }).blocks),
+    inSlack(
+      orderDetailsView({ order, briefing, mayDecide: true, origin: { channelId: 'C1' }, page: 1 }).blocks,
+    ),
   Home: (order, briefing) =>
     inSlack(
       homeBlocks({
@@ -262,7 +264,7 @@ test('copies in the approval channel and in direct messages are the card', async
           },
           ...{ directory, settings, ...NO_POLICY, servicePlaces: PLACES, now: () => ASKED_AT },
           priceOf: async () => costOf(0),
-          lookAtBudgets: async () => EXCEEDED,
+          compareBudgets: async () => EXCEEDED,
         }),
         names: {
           impacts: { forCard: async () => looked(impactOf(), impactOf(website)) },

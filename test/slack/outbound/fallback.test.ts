@@ -8,7 +8,7 @@ import {
   section,
   table,
 } from '../../../src/slack/kit/blocks.ts';
-import { withPlainFallback, withPlainView } from '../../../src/slack/outbound/fallback.ts';
+import { toPlainView, withPlainFallback } from '../../../src/slack/outbound/fallback.ts';
 import { SlackApiError } from '../../../src/slack/outbound/web.ts';
 
 const withTable = message('Two names expire', [
@@ -121,7 +121,7 @@ describe('what Slack may have refused for its blocks', () => {
 
   test('a Home tab goes without its table, then without all but text and buttons', async () => {
     const published: string[][] = [];
-    const publish = withPlainView(HOME, async (blocks) => {
+    const publish = toPlainView(HOME, async (blocks) => {
       published.push(blocks.map(({ type }) => type));
       if (published.length < 3) throw refusal('unheard_of');
     });

@@ -22,7 +22,7 @@ export function signingFacts(order: Order, briefing: Briefing) {
       value === undefined || (label === 'Costs money' && briefing.cost) ? [] : [{ label, value }],
     ),
     unusual: isWaiting ? unusualLines(order, briefing, SHOWN) : [],
-    changes: isWaiting ? [...sinceAsked(history, decision?.isStricter === true), ...impact] : [],
+    changes: isWaiting ? [...sinceRequested(history, decision?.isStricter === true), ...impact] : [],
     coverage:
       preview === undefined
         ? []
@@ -30,7 +30,7 @@ export function signingFacts(order: Order, briefing: Briefing) {
   };
 }
 
-export function sinceAsked(history: readonly HistoryEvent[], isStricter: boolean): string[] {
+export function sinceRequested(history: readonly HistoryEvent[], isStricter: boolean): string[] {
   const approvers = loggedApprovers(history);
   return [
     ...(isStricter ? ['It needs more than when it was requested: the policy or the settings changed.'] : []),

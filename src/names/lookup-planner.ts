@@ -13,12 +13,12 @@ export interface ScheduledName {
   /** Tagged `guarded`. */
   readonly guarded: boolean;
   /** It has an open order or a pending change. */
-  readonly inMotion: boolean;
+  readonly isChanging: boolean;
   /** A change needs a second lookup. */
   readonly unsettled: boolean;
 }
 
-export type LookKind = 'dns' | 'registry';
+export type LookupKind = 'dns' | 'registry';
 
 /** Before and after the end of a registration. */
 const NEAR_MS = 60 * DAY_MS;
@@ -27,7 +27,7 @@ const UNSETTLED_MS = 30 * MINUTE_MS;
 /** For a guarded name's registry: more than a minute between two sightings, after spreading. */
 const UNSETTLED_GUARDED_MS = 76 * SECOND_MS;
 const URGENT_MS = 4 * HOUR_MS;
-const ROUTINE_MS: Readonly<Record<LookKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
+const ROUTINE_MS: Readonly<Record<LookupKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
 /** Lookups are up to this part earlier, so names of a list aren't due together. */
 const SPREAD = 0.2;
 /** Statuses of pending changes. */
@@ -35,11 +35,11 @@ const MOVING_STATUS = /^pending |^redemption period$/;
 
 /** Looked up before others. */
 export function isUrgent(name: ScheduledName, now: Date): boolean {
-  return name.guarded || name.inMotion || name.unsettled || isNearEnd(name, now);
+  return name.guarded || name.isChanging || name.unsettled || isNearEnd(name, now);
 }
 
 /** @param random in [0, 1). */
-export function nextLook(kind: LookKind, name: ScheduledName, now: Date, random: number): Date {
+export function nextLookup(kind: LookupKind, name: ScheduledName, now: Date, random: number): Date {
   if (name.unsettled) {
     const isByTheMinute = name.guarded && kind === 'registry';
     return later(now, isByTheMinute ? UNSETTLED_GUARDED_MS : UNSETTLED_MS, random);
@@ -51,11 +51,11 @@ export function nextLook(kind: LookKind, name: ScheduledName, now: Date, random:
 }
 
 /** A status or an unconfirmed value says that something is changing. */
-export function motionOf(history: NameHistory) {
+export function pendingStatusOf(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
   return {
-    inMotion: statuses.some((status) => MOVING_STATUS.test(status)),
+    isChanging: statuses.some((status) => MOVING_STATUS.test(status)),
     unsettled: isUnsettled(history),
   };
 }
@@ -71,7 +71,7 @@ function later(now: Date, ms: number, random: number): Date {
 }
 
 /** Assigns times to lookups. */
-export interface LookPlanner {
+export interface LookupPlanner {
   /**
    * Now, or as soon as the host's budget allows.
    * @param host the registry's server, or the resolvers
@@ -88,7 +88,7 @@ const AHEAD_MS = 30_000;
  * Two moments per host, nothing per name. Reserve lookups in the order they are due.
  * @param perHour per host, all kinds
  */
-export function createLookPlanner(perHour: number): LookPlanner {
+export function createLookupPlanner(perHour: number): LookupPlanner {
   const lanes = new Map<string, { urgent: number; routine: number }>();
   return {
     reserve(host, urgent, now) {

@@ -32,7 +32,7 @@ export const storedRequirement = z.object({
   signed: z.boolean(),
 });
 
-export const storedDemand = z.object({
+export const storedRequirements = z.object({
   outcome: z.enum(['free', 'approve', 'refuse']),
   /** Empty unless the outcome is `approve`. */
   requirements: z.array(storedRequirement).readonly(),

@@ -6,8 +6,8 @@ import { pagesOpened, rowsShownTo } from '../bulk/plan-rows.ts';
 import { type Action, type ActionCall, formOrigin, isAdmin, viewerOf } from '../feature.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { ROWS_UNSEEN } from './order-buttons.view.ts';
-import { LOOK, lookView } from './order-look.view.ts';
-import { standingMessages } from './order-messages.ts';
+import { LOOK, orderDetailsView } from './order-details.view.ts';
+import { currentMessages } from './order-messages.ts';
 import { refusalText } from './refusal.view.ts';
 
 /* Shows everything an order sends, with buttons to approve it. */
@@ -24,7 +24,7 @@ async function look(call: ActionCall, page: number, note?: string): Promise<void
   // An admin may have to agree to a budget.
   const mayDecide = refusal === undefined || isAdmin(context, person);
   const origin = view?.origin ?? formOrigin(call);
-  const shown = lookView({ order, briefing, mayDecide, origin, page, note });
+  const shown = orderDetailsView({ order, briefing, mayDecide, origin, page, note });
   if (view?.form === LOOK) return updateOpenView(context.web, view.id, shown);
   await call.open(shown, {
     done: async () => {
@@ -52,7 +52,7 @@ async function couldSeeAll(call: ActionCall): Promise<boolean> {
   for (let waits = 0; waits < FILE_WAITS; waits += 1) {
     const known = await context.notifications.read({ kind: 'order', id: order.id });
     const shown =
-      known === undefined ? 'yes' : rowsShownTo(order, standingMessages(known), person.id, channelId);
+      known === undefined ? 'yes' : rowsShownTo(order, currentMessages(known), person.id, channelId);
     if (shown !== 'soon') return shown === 'yes';
     await sleep(FILE_WAIT_MS);
   }
@@ -71,7 +71,7 @@ function turning(step: 1 | -1): Action['run'] {
   return (call) => look(call, (call.view?.origin.page ?? 1) + step);
 }
 
-export const lookActions = [
+export const detailsActions = [
   { id: 'order_look', run: (call) => look(call, 1) },
   { id: 'order_look_next', run: turning(1) },
   { id: 'order_look_previous', run: turning(-1) },

@@ -19,7 +19,7 @@ export const NO_DELETION_KNOWN = 'past its grace, no known deletion';
  * One or two sentences, mrkdwn.
  * @param isAssumed treated as deleted, as a precaution
  */
-export function formatStanding(phase: LifePhase, isAssumed: boolean): string {
+export function phaseText(phase: LifePhase, isAssumed: boolean): string {
   return isAssumed
     ? '*Its grace is over, with no known deletion.* By the document it renewed automatically: check the domain service.'
     : PHASES[phase];

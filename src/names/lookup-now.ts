@@ -1,13 +1,13 @@
 import type { DnsClient } from '../registry/dns/client.ts';
 import type { NamesContext } from './context.ts';
 import type { Observation } from './facts.ts';
-import { fetchLook } from './look.ts';
+import { fetchRegistryLookup } from './lookup.ts';
 import { observeImpact } from './observe.ts';
-import { unreadLook } from './registry-record.ts';
+import { emptyLookup } from './registry-record.ts';
 import { timeLimit } from './time-limit.ts';
 
 /** For a person who decides now. Late answers count as not seen; nothing is stored. */
-export async function lookNow(
+export async function lookUpNow(
   context: NamesContext,
   name: string,
   dns: DnsClient,
@@ -17,9 +17,9 @@ export async function lookNow(
   const limit = timeLimit(context.signal, ms);
   const [records, registry] = await Promise.all([
     observeImpact(dns, name, limit),
-    fetchLook(context, context.quickObserver, name, limit).catch((error: unknown) => {
+    fetchRegistryLookup(context, context.quickObserver, name, limit).catch((error: unknown) => {
       if (!limit.aborted) throw error;
-      return unreadLook(name, at, { code: 'timeout', detail: String(ms / 1_000) });
+      return emptyLookup(name, at, { code: 'timeout', detail: String(ms / 1_000) });
     }),
   ]);
   return { name, at, facts: { ...registry.facts, ...records } };

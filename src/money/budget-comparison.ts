@@ -1,19 +1,19 @@
 import { utcDay } from '../zones/calendar-day.ts';
 import {
   type BudgetShare,
+  type MissingAmount,
+  missingAmounts,
   type Reservation,
   reservationOf,
-  type Shortfall,
   sharesOf,
-  shortfallsOf,
 } from './budget.ts';
 import type { BudgetStore } from './ports.ts';
 import type { OrderCost } from './prices.ts';
 
-export interface BudgetLook {
+export interface BudgetComparison {
   readonly reservation: Reservation;
   readonly shares: readonly BudgetShare[];
-  readonly over: readonly Shortfall[];
+  readonly over: readonly MissingAmount[];
 }
 
 export interface BudgetedItems {
@@ -28,24 +28,24 @@ export interface BudgetedItems {
  * @param cost may be a promise: budgets are read meanwhile
  * @returns undefined for an order without a price
  */
-export type LookAtBudgets = (
+export type CompareBudgets = (
   order: BudgetedItems,
   cost: OrderCost | undefined | Promise<OrderCost | undefined>,
-) => Promise<BudgetLook | undefined>;
+) => Promise<BudgetComparison | undefined>;
 
 /** Reserves nothing; the store compares again when it does. */
-export function createBudgetLook(deps: {
+export function createBudgetComparison(deps: {
   readonly teamId: string;
-  readonly budgets: Pick<BudgetStore, 'standingsFor'>;
+  readonly budgets: Pick<BudgetStore, 'statusesFor'>;
   readonly now: () => Date;
-}): LookAtBudgets {
+}): CompareBudgets {
   return async ({ items, resumed }, pricing) => {
     const { teamId } = deps;
     const day = utcDay(deps.now());
     const names = items.map(({ name }) => name);
     const [cost, { standings, tags }] = await Promise.all([
       pricing,
-      deps.budgets.standingsFor(names, day, resumed),
+      deps.budgets.statusesFor(names, day, resumed),
     ]);
     if (cost === undefined) return undefined;
     const reservation = reservationOf(cost, items, { teamId, day }, (name) => tags.get(name) ?? []);
@@ -53,7 +53,7 @@ export function createBudgetLook(deps: {
     return {
       reservation: { ...reservation, isLimited: shares.length > 0 },
       shares,
-      over: shortfallsOf(shares),
+      over: missingAmounts(shares),
     };
   };
 }

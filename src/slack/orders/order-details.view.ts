@@ -98,7 +98,7 @@ function outcomeShown(order: Order): SectionBlock[] {
 }
 
 /** Explanations are on the first page, history on the last. */
-export function lookView({ order, briefing, mayDecide, origin, page, note }: Look): ModalView {
+export function orderDetailsView({ order, briefing, mayDecide, origin, page, note }: Look): ModalView {
   const { preview } = briefing;
   const pages = statementPages(briefing.statement, preview === undefined ? [] : [coveredNamesText(preview)]);
   const shown = Math.min(Math.max(page, 1), pages.length);

@@ -8,7 +8,7 @@ import { subjectOf } from './subject.ts';
 /** Changes that weaken approval. These wait for a second person; all others apply at once. */
 
 /** By the names they are saved under. */
-interface DecidingSettings {
+interface ProtectedSettings {
   readonly approvers: readonly string[];
   readonly approvalsRequired: number;
   readonly approvalTasks: readonly string[];
@@ -21,16 +21,16 @@ const LOOSENS = {
   approvals_required: (before, after) => after.approvalsRequired < before.approvalsRequired,
   approval_tasks: (before, after) => before.approvalTasks.some((task) => !after.approvalTasks.includes(task)),
   allow_self_approval: (before, after) => after.allowSelfApproval && !before.allowSelfApproval,
-} satisfies Record<string, (before: DecidingSettings, after: DecidingSettings) => boolean>;
+} satisfies Record<string, (before: ProtectedSettings, after: ProtectedSettings) => boolean>;
 
-export const DECIDING_SETTINGS = [
+export const PROTECTED_SETTINGS = [
   'approvers',
   'approvals_required',
   'approval_tasks',
   'allow_self_approval',
 ] as const;
 
-export function loosenedSettings(before: DecidingSettings, after: DecidingSettings): ReadonlySet<string> {
+export function weakenedSettings(before: ProtectedSettings, after: ProtectedSettings): ReadonlySet<string> {
   return new Set(
     Object.entries(LOOSENS)
       .filter(([, loosens]) => loosens(before, after))
@@ -54,7 +54,7 @@ export interface PriceConditions {
  * Price edits that weaken a rule's `over`, a mandate's ceiling or a budget. A missing price counts as over every
  * amount.
  */
-export function loosenedPrices(
+export function weakenedPrices(
   list: readonly Price[],
   edits: readonly PriceEdit[],
   conditions: PriceConditions,

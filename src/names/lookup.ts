@@ -1,18 +1,24 @@
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
 import type { NameActivity, NamesContext } from './context.ts';
-import { datesAfterLook, datesAfterTransferConfirmed } from './dates.ts';
-import { findDangers, isHealthLookDue } from './delegation-health.ts';
+import { datesAfterLookup, datesAfterTransferConfirmed } from './dates.ts';
+import { findDangers, isHealthLookupDue } from './delegation-health.ts';
 import { factValue, type Observation } from './facts.ts';
 import { mergeMajority, mergeObservation, newlySeen } from './history.ts';
-import { afterLook, type Incident, isOpen } from './incident.ts';
-import { isUrgent, type LookPlanner, motionOf, nextLook, type ScheduledName } from './look-planner.ts';
+import { afterLookup, type Incident, isOpen } from './incident.ts';
+import {
+  isUrgent,
+  type LookupPlanner,
+  nextLookup,
+  pendingStatusOf,
+  type ScheduledName,
+} from './lookup-planner.ts';
 import type { DnsObserver } from './observe.ts';
 import { NO_DELEGATION } from './observe-delegation.ts';
-import { isChanged } from './parent-sight.ts';
-import type { LookResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
+import { isChanged } from './parent-delegation.ts';
+import type { LookupResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
 import { registryOf } from './registry-of.ts';
-import { isUnanswered, type RegistryLook, readRegistryAnswer } from './registry-record.ts';
+import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registry-record.ts';
 import { explainChanges } from './unexplained-changes.ts';
 
 /** Results of one moment, and when the registry may be asked if it wasn't. */
@@ -20,7 +26,7 @@ interface Looks {
   readonly dns: Observation | undefined;
   /** From the parent zone, which is asked more often. */
   readonly parent: Observation | undefined;
-  readonly registry: RegistryLook | undefined;
+  readonly registry: RegistryLookup | undefined;
   readonly registryTurn: Date | undefined;
 }
 
@@ -30,14 +36,14 @@ const NO_LOOKS: Looks = { dns: undefined, parent: undefined, registry: undefined
  * When a lookup is due. Names of one registry share its budget; without budget, a time is reserved.
  * @throws the signal's reason and the store's errors; the name is due again when its claim ends
  */
-export async function lookAtName(context: NamesContext, name: string, signal: AbortSignal): Promise<void> {
+export async function lookUpName(context: NamesContext, name: string, signal: AbortSignal): Promise<void> {
   const known = await context.records.find(name);
   if (known === undefined) return;
   const now = context.now();
   const registryTurn = turnOf(context.planner, known, now);
   const [dns, registry] = await Promise.all([
     known.nextDnsAt <= now ? lookAtDns(context, known, now, signal) : undefined,
-    registryTurn <= now ? fetchLook(context, context.observer, name, signal) : undefined,
+    registryTurn <= now ? fetchRegistryLookup(context, context.observer, name, signal) : undefined,
   ]);
   await keepLooks(context, known, { ...NO_LOOKS, dns, registry, registryTurn });
 }
@@ -52,38 +58,38 @@ async function lookAtDns(
   const look = await observer.observe(name, signal);
   const hosts = factValue(look.facts.parent_nameservers);
   // Without the delegation there is no server to ask: its health gets stale.
-  if (hosts === undefined || !isHealthLookDue(history, now)) return look;
+  if (hosts === undefined || !isHealthLookupDue(history, now)) return look;
   const health = hosts.length === 0 ? NO_DELEGATION : await observeDelegation(name, hosts, signal);
   return { ...look, facts: { ...look.facts, ...health } };
 }
 
 /** @returns whether it confirmed a change */
-export async function keepParentLook(context: NamesContext, parent: Observation): Promise<boolean> {
+export async function saveParentLookup(context: NamesContext, parent: Observation): Promise<boolean> {
   const known = await context.records.find(parent.name);
   if (known === undefined) return false;
   const kept = await keepLooks(context, known, { ...NO_LOOKS, parent });
   return kept !== undefined && isChanged(known.history, kept.after.history);
 }
 
-/** Stored if the name is watched. @throws as {@link lookAtName} */
-export async function lookAtRegistry(
+/** Stored if the name is watched. @throws as {@link lookUpName} */
+export async function lookUpAtRegistry(
   context: NamesContext,
   name: string,
   signal: AbortSignal,
-): Promise<RegistryLook> {
+): Promise<RegistryLookup> {
   const known = await context.records.find(name);
-  const registry = await fetchLook(context, context.observer, name, signal);
+  const registry = await fetchRegistryLookup(context, context.observer, name, signal);
   if (known !== undefined) await keepLooks(context, known, { ...NO_LOOKS, registry });
   return registry;
 }
 
 /** The parent zone is asked when the registry has no record. */
-export async function fetchLook(
+export async function fetchRegistryLookup(
   { rdap, now }: NamesContext,
   observer: DnsObserver,
   name: string,
   signal: AbortSignal,
-): Promise<RegistryLook> {
+): Promise<RegistryLookup> {
   const answer = await rdap.fetchRecord(name, signal);
   const at = now();
   if (answer.kind !== 'not_found') return readRegistryAnswer(answer, name, at);
@@ -104,7 +110,7 @@ async function keepLooks(
   context: NamesContext,
   found: NameRecord,
   looks: Looks,
-): Promise<LookResult | undefined> {
+): Promise<LookupResult | undefined> {
   const kept = await changeRecord(context.records, found.name, found, async (known) =>
     withNewRequests(
       found,
@@ -127,8 +133,8 @@ async function changeRecord(
   records: NameRecordStore,
   name: string,
   found: NameRecord | undefined,
-  change: (known: NameRecord) => Promise<LookResult>,
-): Promise<LookResult | undefined> {
+  change: (known: NameRecord) => Promise<LookupResult>,
+): Promise<LookupResult | undefined> {
   const { kept } = await compareAndSwap(
     `saving what was seen of ${name}`,
     async (tries) => (tries === 0 ? found : records.find(name)),
@@ -147,7 +153,7 @@ function afterLooks(
   activity: NameActivity,
   now: Date,
   random: () => number,
-): LookResult {
+): LookupResult {
   let { history } = known;
   const observations: NameObservation[] = [];
   // If this process dies now, another one still asks the registry.
@@ -176,11 +182,11 @@ function afterLooks(
   const { found, knownChanges } = findDangers(history, explained.knownChanges);
   const unexplained = [...explained.unexplained, ...found];
   const { name } = known;
-  const incident = afterLook(activity.incidents, { name, unexplained, history, at: now });
-  const dates = registry === undefined ? known : datesAfterLook(known, registry);
+  const incident = afterLookup(activity.incidents, { name, unexplained, history, at: now });
+  const dates = registry === undefined ? known : datesAfterLookup(known, registry);
   const record = { ...known, ...dates, history, knownChanges };
   const scheduled = scheduleOf(record, activity, incident?.after ?? activity.incidents[0], now);
-  const next = (kind: 'dns' | 'registry') => nextLook(kind, scheduled, now, random());
+  const next = (kind: 'dns' | 'registry') => nextLookup(kind, scheduled, now, random());
   const isDeferred =
     registry === undefined && registryTurn !== undefined && registryTurn > known.nextRegistryAt;
   const after = {
@@ -204,7 +210,7 @@ function afterLooks(
  * Requests during a lookup aren't answered by it: it may have started before the change.
  * @param found the name when the lookup began
  */
-function withNewRequests(found: NameRecord, known: NameRecord, result: LookResult): LookResult {
+function withNewRequests(found: NameRecord, known: NameRecord, result: LookupResult): LookupResult {
   const { after } = result;
   const isDnsAsked = known.nextDnsAt.getTime() !== found.nextDnsAt.getTime();
   const isRegistryAsked = known.nextRegistryAt.getTime() !== found.nextRegistryAt.getTime();
@@ -229,11 +235,11 @@ function scheduleOf(
   incident: Incident | undefined,
   now: Date,
 ): ScheduledName {
-  const { inMotion, unsettled } = motionOf(record.history);
+  const { isChanging, unsettled } = pendingStatusOf(record.history);
   return {
     endsAt: record.expiry?.at,
     guarded: isGuarded,
-    inMotion: inMotion || hasOpenOrder || mayGoOn(incident, now) || record.renewed !== undefined,
+    isChanging: isChanging || hasOpenOrder || mayGoOn(incident, now) || record.renewed !== undefined,
     unsettled,
   };
 }
@@ -247,13 +253,13 @@ function mayGoOn(incident: Incident | undefined, now: Date): boolean {
 }
 
 /** In the future when not due, or when others go first. */
-function turnOf(planner: LookPlanner, known: NameRecord, now: Date): Date {
+function turnOf(planner: LookupPlanner, known: NameRecord, now: Date): Date {
   if (known.nextRegistryAt > now || known.isRegistryReserved) return known.nextRegistryAt;
   return planner.reserve(registryOf(known.name), known.isUrgent, now);
 }
 
 /** After an hour, or as the registry asks. */
-function afterRegistry({ result }: RegistryLook, next: Date, now: Date): Date {
+function afterRegistry({ result }: RegistryLookup, next: Date, now: Date): Date {
   if (result.kind !== 'unread' || !isUnanswered(result.problem)) return next;
   return new Date(now.getTime() + Math.max(result.retryAfterMs ?? 0, HOUR_MS));
 }

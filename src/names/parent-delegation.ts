@@ -30,7 +30,7 @@ export function factsOfDelegation(answer: DelegationAnswer): Pick<Facts, ParentF
 }
 
 /** Differs from the known value, or resolves a doubt: a single sighting, or a time without answers. */
-export function isNews(known: KnownDelegation, looked: Facts): boolean {
+export function isNewSighting(known: KnownDelegation, looked: Facts): boolean {
   return PARENT_FACTS.some((fact) => {
     const value = factValue(looked[fact]);
     if (value === undefined) return false;
