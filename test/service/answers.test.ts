@@ -635,7 +635,7 @@ describe('what cannot be sent', () => {
     [
       'a folder for a name',
       () => client.run(domainRenew, { name: '..', period: 1 }),
-      /cannot stand in an address/,
+      /can't be part of an address/,
     ],
     ['no name', () => client.run(domainRenew, { name: '', period: 1 }), /"name"/],
     ['half a period', () => client.run(domainRenew, { name: 'a.rest', period: 1.5 }), /"period"/],
