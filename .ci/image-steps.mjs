@@ -35,7 +35,7 @@ try {
     const { status, stderr } = run(['node', 'dist/cli.js', '--help'], app);
     if (status !== 0) throw new Error(`its commands do not run: ${stderr}`);
     const started = run(['node', 'dist/main.js'], app, { PATH: process.env.PATH });
-    if (started.status !== 1 || !started.stderr.startsWith('The settings cannot be used'))
+    if (started.status !== 1 || !started.stderr.startsWith('Invalid settings'))
       throw new Error(`its program does not run: ${started.stderr}`);
   }
 } finally {

@@ -10,19 +10,20 @@ import {
   type SandboxService,
   startSandboxService,
 } from '@domain-steward/sandbox-service';
-import { type Seed, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { defaultSeed, type Seed, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
 import { type Bot, startBot } from '#src/app/bot.ts';
 import { PACE, type Seams } from '#src/app/seams.ts';
 import { readConfig } from '#src/config/environment.ts';
 import { createLog, type Log } from '#src/lib/log.ts';
+import type { CertificateEnd } from '#src/registry/certificate.ts';
 import { COMMANDS } from '#src/slack/index.ts';
 import { BOT_SCOPES } from '#src/slack/outbound/scopes.ts';
 import { type DemoDns, startDemoDns } from './dns.ts';
-import { addHolidayNames, goOn, HISTORY_DAYS, liveHistory } from './history.ts';
+import { addHolidayNames, goOn, HISTORY_DAYS, liveHistory, RESTAURANTS, welcome } from './history.ts';
 import { passOn } from './pass-on.ts';
 import { openRoot, pageAddress, pressWith } from './root-key.ts';
-import { passDays, playTheft } from './story.ts';
+import { passDays, playTheft, showRecord } from './story.ts';
 import { createReceiver } from './webhook-receiver.ts';
 
 export interface DemoOptions {
@@ -92,6 +93,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   });
   service.clock.setOffset(aheadMs);
   if (isNew) addHolidayNames(service);
+  if (lived) showRecord(service, STOLEN);
   const dns = await startDemoDns(service, [SANDBOX_ACCOUNTS.alice.context], options.rude);
   let demo: Demo | undefined;
   let ceremonies: readonly string[] = [];
@@ -122,7 +124,12 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     // What was said in the past stands there; what the clock moves on from now on does not.
     now: () => Date.now() + Math.min(aheadMs, 0),
     bot: { scopes: BOT_SCOPES.map(({ scope }) => scope), escapeEntities: true },
-    seed: { teamName: 'Steward & Co', appName: 'Domain Steward', ...options.seed },
+    seed: {
+      teamName: 'Steward & Co',
+      appName: 'Domain Steward',
+      ...(lived ? livedSeed() : {}),
+      ...options.seed,
+    },
     stateFile,
     commands: [...COMMANDS.values()].map(({ usage, summary }) => ({
       command: '/domain',
@@ -196,6 +203,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     if (isNew) await tried(liveHistory(parts));
     setClock(0);
     await tried(goOn(parts));
+    if (isNew) welcome(workspace);
     workspace.forgetEphemerals();
     shownFrom = service.requests.at(-1)?.n ?? 0;
   };
@@ -237,6 +245,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       seams: {
         now,
         host: '127.0.0.1',
+        readCertificate: async (name) => certificateOf(name, service.clock.real()),
         ...options.seams,
         pace: { ...(options.seams?.pace ?? PACE), spacingMs: 10 },
       },
@@ -286,6 +295,23 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     await service.close();
     throw error;
   }
+}
+
+/** The usual people and places, and the channel of the history. */
+function livedSeed(): Partial<Seed> {
+  const { channels } = defaultSeed();
+  const [first, ...rest] = channels;
+  if (first === undefined) throw new Error('the workspace has no channel');
+  const history = { ...first, id: RESTAURANTS, name: 'restaurants', topic: 'Domains of our restaurants' };
+  return { channels: [first, history, ...rest] };
+}
+
+const CERTIFICATE_DAYS = 68;
+
+/** The sandbox has no websites. The name of the guide has a certificate, and others answer without TLS. */
+function certificateOf(name: string, now: number): CertificateEnd {
+  if (name !== STOLEN) return { state: 'unseen', reason: 'no_tls' };
+  return { state: 'seen', value: [new Date(now + CERTIFICATE_DAYS * DAY_MS).toISOString()] };
 }
 
 /** The demo's key for credentials. It is kept with the demo's data, so that links survive a restart. */

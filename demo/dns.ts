@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type SandboxDns, type SandboxService, startSandboxDns } from '@domain-steward/sandbox-service';
 
 /** The DNS of the demo: the delegations of the sandbox's names, and their records. */
@@ -20,10 +21,15 @@ const RECORDS: Readonly<Record<string, readonly string[]>> = {
     'mail A 198.51.100.25',
     '@ TXT "v=spf1 mx -all"',
     '_dmarc TXT "v=DMARC1; p=reject"',
+    '@ CAA 0 issue "letsencrypt.org"',
   ],
   'bar.rest': ['@ A 198.51.100.8', 'www A 198.51.100.8', '@ MX 10 mail.cafe.rest'],
   'menu.example': ['@ A 198.51.100.9', '@ MX 10 mail.cafe.rest'],
   'deli.rest': ['@ A 198.51.100.10'],
+};
+/** DS records of signed names, in their registry's zone. */
+const SIGNED: Readonly<Record<string, readonly string[]>> = {
+  'cafe.rest': [`2371 13 2 ${createHash('sha256').update('cafe.rest').digest('hex')}`],
 };
 /** Nothing listens there. */
 const NOBODY = '127.0.0.1:9';
@@ -59,7 +65,7 @@ export async function startDemoDns(
     const now = domains();
     delegated = new Map(now.map(({ name, nameServers }) => [name, nameServers.join()]));
     for (const { name, nameServers } of now)
-      if (before.get(name) !== delegated.get(name)) sandbox.world.delegate(name, nameServers);
+      if (before.get(name) !== delegated.get(name)) sandbox.world.delegate(name, nameServers, SIGNED[name]);
     for (const name of before.keys()) if (!delegated.has(name)) sandbox.world.undelegate(name);
   };
   follow();

@@ -29,6 +29,8 @@ export interface HistoryParts {
   readonly moveTo: (daysAgo: number) => void;
 }
 
+/** The history has a channel of its own, so that a new visitor's channel is empty. */
+export const RESTAURANTS = 'C0RESTAURANTS';
 const DAY_MS = 86_400_000;
 /** How long ago the history begins. */
 export const HISTORY_DAYS = 30;
@@ -79,7 +81,10 @@ export function addHolidayNames({ state, clock }: SandboxService): void {
 /** Lives the thirty days, and leaves the clock at their end. */
 export async function liveHistory(parts: HistoryParts): Promise<void> {
   const { workspace, bot, moveTo } = parts;
-  const [bob, carol] = [new Doing(workspace, 'U0BOB'), new Doing(workspace, 'U0CAROL')];
+  const [bob, carol] = [
+    new Doing(workspace, 'U0BOB', RESTAURANTS),
+    new Doing(workspace, 'U0CAROL', RESTAURANTS),
+  ];
   const given = (asking: Promise<() => Message>, by: Doing) => carriedOut(workspace, asking, by);
   const renew = (who: Doing, names: string, reason: string, years = 1) =>
     who.asks(names.split(' '), () => who.command(`/domain renew ${names} ${years} -- ${reason}`));
@@ -106,7 +111,7 @@ export async function liveHistory(parts: HistoryParts): Promise<void> {
   moveTo(24);
   await Promise.all([
     given(renew(carol, 'lunch.rest', 'the second kitchen'), bob),
-    setBudget(new Doing(workspace, 'U0ADA')),
+    setBudget(new Doing(workspace, 'U0ADA', RESTAURANTS)),
   ]);
   moveTo(19);
   await given(renew(bob, 'ladle.rest', 'as every year'), carol);
@@ -132,14 +137,24 @@ export async function liveHistory(parts: HistoryParts): Promise<void> {
   moveTo(0);
 }
 
+/** The first message that a visitor sees. */
+export function welcome(workspace: Workspace): void {
+  workspace
+    .as('U0ADA')
+    .say(
+      'C0DOMAINS',
+      'Hi <@U0ALICE>, welcome! Request domains here. Start with `/domain link`: everyone uses their own account. The guide at the top shows what comes next. The team’s other requests are in <#C0RESTAURANTS|restaurants>.',
+    );
+}
+
 /** Puts right what a start at another port, or days without the bot, have ended. */
 export async function goOn(parts: HistoryParts): Promise<void> {
   const { workspace } = parts;
-  const bob = new Doing(workspace, 'U0BOB');
+  const bob = new Doing(workspace, 'U0BOB', RESTAURANTS);
   await signWhatDecides(parts);
   const { blocks } = await bob.answerTo('/domain mandates');
   if (JSON.stringify(blocks).includes('mandate_end')) return;
-  await carriedOut(workspace, askForMandate(bob), new Doing(workspace, 'U0CAROL'));
+  await carriedOut(workspace, askForMandate(bob), new Doing(workspace, 'U0CAROL', RESTAURANTS));
 }
 
 /** That an order is approved by somebody else, and carried out. */
@@ -160,7 +175,7 @@ function linked(who: Doing, { user, context, password }: Account): Promise<void>
 
 /** Ada adds the first passkey, Bob publishes the policy, and Ada signs it with the settings that decide. */
 async function publishPolicy({ workspace, bot, root }: HistoryParts): Promise<void> {
-  const [ada, bob] = [new Doing(workspace, 'U0ADA'), new Doing(workspace, 'U0BOB')];
+  const [ada, bob] = [new Doing(workspace, 'U0ADA', RESTAURANTS), new Doing(workspace, 'U0BOB', RESTAURANTS)];
   const press = async (message: Message, action: string) =>
     pressWith(root, addressIn(await ada.pressed(message, action)), `http://127.0.0.1:${bot.port}`);
   await press(await ada.answerTo('/domain key'), 'key_add');
@@ -173,7 +188,7 @@ async function publishPolicy({ workspace, bot, root }: HistoryParts): Promise<vo
 
 /** Has Ada sign what decides, where her signature does not count any more: the demo was started at another port. */
 async function signWhatDecides({ workspace, bot, root }: HistoryParts): Promise<void> {
-  const ada = new Doing(workspace, 'U0ADA');
+  const ada = new Doing(workspace, 'U0ADA', RESTAURANTS);
   const keys = await ada.answerTo('/domain key');
   if (!JSON.stringify(keys.blocks).includes('charter_sign')) return;
   await pressWith(root, addressIn(await ada.pressed(keys, 'charter_sign')), `http://127.0.0.1:${bot.port}`);

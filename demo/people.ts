@@ -50,10 +50,12 @@ type Values = Record<string, InputValue>;
 export class Doing {
   readonly #workspace: Workspace;
   readonly #actor: Actor;
+  readonly #channel: string;
 
-  constructor(workspace: Workspace, userId: string) {
+  constructor(workspace: Workspace, userId: string, channel = DOMAINS) {
     this.#workspace = workspace;
     this.#actor = workspace.as(userId);
+    this.#channel = channel;
   }
 
   /** Types a command, and gets the answer that only they see. */
@@ -72,7 +74,7 @@ export class Doing {
   }
 
   command(text: string): Promise<unknown> {
-    return this.#actor.command(DOMAINS, text);
+    return this.#actor.command(this.#channel, text);
   }
 
   click(message: Message, action: string): Promise<unknown> {
@@ -109,7 +111,7 @@ export class Doing {
   async asks(names: readonly string[], act: () => Promise<unknown>): Promise<() => Message> {
     const cards = () =>
       this.#workspace
-        .messages(DOMAINS)
+        .messages(this.#channel)
         .filter(
           ({ metadata, thread_ts }) =>
             thread_ts === undefined && metadata?.event_payload['names'] === names.join(','),

@@ -25,14 +25,20 @@ const MAX_MINUTES = 12;
 /** What shows that it is stolen. */
 const TOLD = ['nameservers', 'registrar'];
 
-/** Plays the theft of a name: its locks go, it is transferred, its date moves as after a renewal, and it has other nameservers. */
-export async function playTheft({ service, dns, name, moveTime, told }: StoryParts): Promise<void> {
-  await dns.addNameserver('ns1.thief.example');
-  service.registry.show(name, {
+/** Shows a complete public record of a name. */
+export function showRecord({ registry }: SandboxService, name: string): void {
+  registry.show(name, {
     registrar: { ianaId: '9998', name: 'Sandbox Registrar Ltd' },
     owner: { name: 'Anna Example', organization: 'Example GmbH' },
     statuses: ['active', 'client transfer prohibited', 'client delete prohibited'],
+    isSigned: true,
   });
+}
+
+/** Plays the theft of a name: its locks go, it is transferred, its date moves as after a renewal, and it leads elsewhere. */
+export async function playTheft({ service, dns, name, moveTime, told }: StoryParts): Promise<void> {
+  await dns.addNameserver('ns1.thief.example');
+  showRecord(service, name);
   for (let looks = 0; looks < 3; looks += 1) await moveTime(BETWEEN_LOOKS_MS);
   for (const step of theft({ service, dns, name } satisfies Scene)) step.run();
   const isTold = () => TOLD.every((kind) => told().includes(kind));

@@ -177,7 +177,7 @@ function createObservingLoop({ pace, metrics, log }: Site, names: Names): Loop {
 
 /** Builds the context of names: registry and DNS lookups, impact and incidents. */
 function composeNames(
-  { config, pace: { spacingMs }, processId, now, log, shutdown }: Site,
+  { config, seams, pace: { spacingMs }, processId, now, log, shutdown }: Site,
   stores: Stores,
   { notifyDue }: Reconciler,
 ): NamesContext {
@@ -201,7 +201,7 @@ function composeNames(
     leases: stores.leases,
     processId,
     rdap,
-    ...createObservers(config.dnsServers, now),
+    ...createObservers(config.dnsServers, now, seams.readCertificate),
     now,
     log,
     signal: shutdown.looking,

@@ -1,3 +1,4 @@
+import type { ReadCertificate } from '../names/observe.ts';
 import { LEASE_MS } from '../orders/claim-order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import { SEND_WITHIN_MS } from '../orders/send-order.ts';
@@ -40,6 +41,8 @@ export interface Seams {
   /** Commands that one person may use per minute. */
   readonly commandsPerMinute?: number;
   readonly pace?: Pace;
+  /** The demo's names have no websites. */
+  readonly readCertificate?: ReadCertificate;
   /** The policy in force. */
   readonly policy?: PolicySource;
   /** Wraps the store of orders, so that tests see each commit. */

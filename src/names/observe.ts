@@ -18,7 +18,7 @@ const KEY_DIGEST_LENGTH = 16;
 /** Asks resolvers and nameservers. */
 export type Client = Pick<DnsClient, 'query' | 'queryNameserver'>;
 
-type ReadCertificate = (
+export type ReadCertificate = (
   name: string,
   addresses: readonly string[],
   signal: AbortSignal | undefined,

@@ -3,7 +3,7 @@ import { createDnsClient, type DnsClient } from '../registry/dns/client.ts';
 import { createParentZones, type ParentZones } from '../registry/dns/parent-zones.ts';
 import { type DnsServer, systemDnsServers } from '../registry/dns/servers.ts';
 import { unseen } from './facts.ts';
-import { createDnsObserver, type DnsObserver } from './observe.ts';
+import { createDnsObserver, type DnsObserver, type ReadCertificate } from './observe.ts';
 import { createReachability, isSandbox } from './reachability.ts';
 
 export interface Observers {
@@ -20,8 +20,15 @@ export interface Observers {
 const QUICK_TIMEOUT_MS = 500;
 const PARENT_TIMEOUT_MS = 1_500;
 
-/** @param configured undefined: the operating system's resolvers */
-export function createObservers(configured: readonly DnsServer[] | undefined, now: () => Date): Observers {
+/**
+ * @param configured undefined: the operating system's resolvers
+ * @param read default: connects to the website
+ */
+export function createObservers(
+  configured: readonly DnsServer[] | undefined,
+  now: () => Date,
+  read?: ReadCertificate,
+): Observers {
   const mayConnect = createReachability(configured !== undefined && isSandbox(configured));
   const options = { servers: configured ?? systemDnsServers(), mayConnect };
   const dns = createDnsClient(options);
@@ -35,7 +42,7 @@ export function createObservers(configured: readonly DnsServer[] | undefined, no
     observer: createDnsObserver(
       dns,
       parents,
-      (name, addresses, signal) => readCertificate(name, addresses, { mayConnect }, signal),
+      read ?? ((name, addresses, signal) => readCertificate(name, addresses, { mayConnect }, signal)),
       now,
     ),
     quickObserver: createDnsObserver(

@@ -5,6 +5,7 @@ import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
+import { RESTAURANTS } from '../../demo/history.ts';
 import { Doing } from '../../demo/people.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -49,7 +50,7 @@ const person = (id: string) => demo.workspace.as(id);
 const answer = (who: Actor, command: string) => answerTo(demo.workspace, who, command);
 const cards = () =>
   demo.workspace
-    .messages('C0DOMAINS')
+    .messages(RESTAURANTS)
     .filter(({ thread_ts }) => thread_ts === undefined)
     .flatMap((message) => orderOf(message) ?? []);
 
@@ -61,7 +62,7 @@ test('nothing of it is missing', () => {
 });
 
 test('it lies in the thirty days before now', () => {
-  const times = demo.workspace.messages('C0DOMAINS').map(({ ts }) => Number(ts) * 1_000);
+  const times = demo.workspace.messages(RESTAURANTS).map(({ ts }) => Number(ts) * 1_000);
   expect(Math.min(...times)).toBeGreaterThan(Date.now() - 31 * DAY_MS);
   expect(Math.min(...times)).toBeLessThan(Date.now() - 27 * DAY_MS);
   expect(Math.max(...times)).toBeLessThan(Date.now());

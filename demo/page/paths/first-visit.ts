@@ -29,7 +29,10 @@ const renewal = ({ snapshot }: Situation) => latestOrder(snapshot, 'renew', NAME
 function latestDigest(snapshot: Snapshot): Message | undefined {
   return newest(
     messagesOf(snapshot).filter(
-      (message) => message.thread_ts === undefined && hasAction(message, 'reminder_'),
+      (message) =>
+        message.thread_ts === undefined &&
+        message.ephemeral_to === undefined &&
+        hasAction(message, 'reminder_'),
     ),
   );
 }
