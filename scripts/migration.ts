@@ -7,7 +7,7 @@ import { diffSchemas } from './schema-engine.ts';
 
 // npm run migration -- NAME
 //
-// Writes the prisma command started the prisma command started the prisma command started the prisma command started the prisma command started the prisma command started the migration that leads from the last one to prisma/schema.prisma. Each migration keeps the schema
+// Writes the migration that leads from the last one to prisma/schema.prisma. Each migration keeps the schema
 // that it leads to beside its SQL, so the next one needs no database to start from, and what was written by
 // hand into a migration (a trigger, a partial index) is left alone by the next.
 
@@ -17,7 +17,7 @@ const migrations = join(prisma, 'migrations');
 const name = process.argv[2];
 if (name === undefined || !/^[a-z][a-z0-9_]*$/.test(name)) {
   process.stderr.write(
-    'Give the prisma command started the prisma command started the prisma command started the prisma command started the prisma command started the prisma command started the migration a name of small letters, digits and _: npm run migration -- add_owner\n',
+    'Give the migration a name of small letters, digits and _: npm run migration -- add_owner\n',
   );
   process.exit(1);
 }
@@ -34,9 +34,7 @@ const before =
 
 const sql = await withScratchServer((url) => diffSchemas(before, schema, url));
 if (sql === '') {
-  process.stdout.write(
-    'prisma/schema.prisma has nothing that the prisma command started the prisma command started the prisma command started the prisma command started the prisma command started the migrations lack.\n',
-  );
+  process.stdout.write('prisma/schema.prisma has nothing that the migrations lack.\n');
 } else {
   const timestamp = new Date().toISOString().replace(/\D/g, '').slice(0, 14);
   const folder = join(migrations, `${last === undefined ? '00000000000000' : timestamp}_${name}`);

@@ -10,7 +10,7 @@ const t = useTestDemo({ speedup: 8 });
 test('a name that is in use asks for its name before it is deleted', async () => {
   // The first look waits for DNS no longer than the command may take.
   await until('what hangs on the name has been seen', async () =>
-    /Mail stops/.test(await answerTo(t.workspace, t.alice, '/domain delete cafe.rest')),
+    /Mail will stop working/.test(await answerTo(t.workspace, t.alice, '/domain delete cafe.rest')),
   );
   const draft = t.alice.ephemerals().at(-1);
   if (draft === undefined) throw new Error('nothing was asked');

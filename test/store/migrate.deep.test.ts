@@ -209,9 +209,7 @@ describe('npm run migrate', () => {
     const first = startChild(CLI, { args: ['migrate'], env, cwd: folder });
     expect(await first.ended, first.output()).toBe(0);
     for (const name of await ownMigrations())
-      expect(first.output()).toContain(
-        `Applied the prisma command started the prisma command started the prisma command started the prisma command started the prisma command started the prisma command started the migration ${name}.`,
-      );
+      expect(first.output()).toContain(`Applied the migration ${name}.`);
 
     const second = startChild(CLI, { args: ['migrate'], env, cwd: folder });
     expect(await second.ended, second.output()).toBe(0);
