@@ -1,7 +1,7 @@
 import type { ExpirySource } from '../names/dates.ts';
 import { expiryDay, shiftDay } from './days.ts';
 
-/** A name as the feed shows it. */
+/** A name in the feed. */
 export interface CalendarName {
   /** In ASCII. */
   readonly name: string;
@@ -11,16 +11,14 @@ export interface CalendarName {
   readonly isMandated?: boolean | undefined;
 }
 
-/** Settings of a feed. */
 export interface CalendarFormat {
   readonly now: Date;
-  /** IANA name; its calendar tells the day of an expiry. */
+  /** IANA name; its calendar decides the day of an expiry. */
   readonly timeZone: string;
   /** An event's text; injected, because sentences belong to the views. */
   readonly formatEvent: (name: CalendarName) => CalendarText;
 }
 
-/** The words of an event. */
 export interface CalendarText {
   readonly summary: string;
   readonly description: string;
@@ -29,9 +27,9 @@ export interface CalendarText {
 const MAX_OCTETS = 75;
 
 /**
- * Writes the watch list as an iCalendar feed (RFC 5545): one all-day event per name on the day of its expiry,
- * without alarms and without secrets. An event keeps its UID, so that a renewal moves it.
- * @returns the feed in pieces, the head first, so that a long list needs no memory
+ * Writes the watch list as an iCalendar feed (RFC 5545): one all-day event per name on its expiry day, without alarms
+ * or secrets. An event keeps its UID, so a renewal moves it.
+ * @returns the feed in chunks, the head first, so that a long list needs no memory
  */
 export async function* calendarFeed(
   names: Iterable<CalendarName> | AsyncIterable<CalendarName>,
@@ -69,7 +67,7 @@ function calendarEvent(listed: CalendarName, options: CalendarFormat): string {
   ]);
 }
 
-/** Escapes what has a meaning in a text value (RFC 5545, section 3.3.11). */
+/** Escapes special characters of a text value (RFC 5545, section 3.3.11). */
 function escapeText(text: string): string {
   return text.replace(/[\\;,]/g, '\\$&').replace(/\r\n|\r|\n/g, '\\n');
 }
@@ -78,7 +76,7 @@ function contentLines(lines: readonly string[]): string {
   return lines.map((line) => `${fold(line)}\r\n`).join('');
 }
 
-/** Folds a line so that none has more than 75 octets, never inside a character (RFC 5545, section 3.1). */
+/** Folds a line to at most 75 octets, never inside a character (RFC 5545, section 3.1). */
 function fold(line: string): string {
   if (Buffer.byteLength(line) <= MAX_OCTETS) return line;
   const folded: string[] = [];

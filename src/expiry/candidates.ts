@@ -9,24 +9,21 @@ import type { ReminderSchedule } from './plan.ts';
 /** A range of expiries in which names can be due for one threshold. */
 export interface CandidateRange {
   readonly threshold: number;
-  /** First moment of the expiry. */
+  /** Earliest expiry. */
   readonly from: Date;
-  /** First moment that is no longer in the range. */
+  /** Exclusive. */
   readonly until: Date;
 }
 
-/**
- * Ranges are moments, while the plan counts calendar days of any time zone. This many days may lie between the two.
- */
+/** Ranges are moments, while the plan counts calendar days of any time zone. This many days may lie between the two. */
 const PAD_DAYS = 2;
-/** The days of any time zone begin at most this far from those of UTC, daylight saving included. */
+/** Days of any time zone start at most this far from those of UTC, daylight saving included. */
 const MAX_OFFSET_HOURS = 16;
 
 /**
- * The ranges of expiries in which names can be due, so that a list of a million names need not be read. Per
- * threshold they find names whose expiry lies in the range and that have not been reminded for that threshold and
- * expiry. The ranges are a little wider than needed; `planReminders` decides. Names with a known deletion are found
- * separately.
+ * The ranges of expiries in which names can be due, so a list of a million names need not be read. Each finds the
+ * names that expire in it and weren't reminded for its threshold and expiry. The ranges are a little wider than
+ * needed; `planReminders` decides. Names with a known deletion are found separately.
  */
 export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
@@ -50,8 +47,8 @@ export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
 }
 
 /**
- * The first moment of an expiry that people no longer see on a day. It is exact because one day of a long list has
- * many names, which would be read in vain each time.
+ * First moment of an expiry that people see on a later day. It is exact because one day of a long list has many
+ * names, which would be read in vain each time.
  */
 function endOfExpiries(day: Day, timeZone: string): Date {
   const next = shiftDay(day, 1);
@@ -63,7 +60,7 @@ function endOfExpiries(day: Day, timeZone: string): Date {
     if (calendarDay(new Date(middle), timeZone) < next) early = middle;
     else late = middle;
   }
-  // A day that a person gave is stored as midnight UTC and is the same day in every zone.
+  // A typed day is stored as midnight UTC and is the same day in every zone.
   return new Date(Math.max(late, Date.parse(day) + 1));
 }
 

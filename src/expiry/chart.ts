@@ -1,10 +1,10 @@
 import { calendarDay } from '../zones/calendar-day.ts';
 
-/** Renewals that fall in one month. */
+/** Renewals in one month. */
 export interface MonthCount {
   /** YYYY-MM */
   readonly month: string;
-  /** For people, such as `Mar 2027`. */
+  /** Display text, such as `Mar 2027`. */
   readonly label: string;
   readonly count: number;
 }
@@ -12,14 +12,14 @@ export interface MonthCount {
 const MONTHS = 12;
 const monthLabel = new Intl.DateTimeFormat('en-US', { month: 'short', year: 'numeric', timeZone: 'UTC' });
 
-/** `Nov 2026`, of YYYY-MM. */
+/** `Nov 2026`, from YYYY-MM. */
 export function shortMonth(month: string): string {
   return monthLabel.format(new Date(`${month}-01T00:00:00Z`));
 }
 
 /**
- * The present month and the eleven after it.
- * @param timeZone IANA name; its calendar tells the present month.
+ * The current month and the eleven after it.
+ * @param timeZone IANA name; its calendar decides the current month.
  * @returns as YYYY-MM, in order.
  */
 export function nextTwelveMonths(now: Date, timeZone: string): string[] {
@@ -31,8 +31,8 @@ export function nextTwelveMonths(now: Date, timeZone: string): string[] {
 
 /**
  * The chart of renewals by month for the next twelve months.
- * @param counts how many names expire by month (YYYY-MM); months outside of the chart are passed over.
- * @returns twelve months, those without a renewal included.
+ * @param counts names that expire, by month (YYYY-MM); months outside of the chart are ignored.
+ * @returns twelve months, including those without a renewal.
  */
 export function renewalsByMonth(
   counts: Iterable<readonly [month: string, count: number]>,

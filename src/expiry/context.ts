@@ -11,11 +11,11 @@ export interface ExpiryContext extends NamesContext {
   readonly feeds: FeedStore;
   readonly vault: Vault;
   readonly teamId: string;
-  /** Where the bot's own HTTP server is reached, without a slash at the end. */
+  /** The public address of the bot's HTTP server, without a trailing slash. */
   readonly publicUrl: string;
   /** The words of the calendar's events. */
   readonly formatEvent: CalendarFormat['formatEvent'];
-  /** Tells of names and their ends whether a mandate renews them. */
+  /** Whether a mandate renews a name at its expiry. */
   readonly mandated: () => Promise<(name: CalendarName) => boolean>;
   readonly settings: () => Promise<TeamSettings>;
   /** Looks up names that have just been added. */

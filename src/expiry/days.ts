@@ -4,22 +4,19 @@ import { calendarDay, dayNumber, numberedDay, utcDay } from '../zones/calendar-d
 /** A calendar day as YYYY-MM-DD; such days compare as text. */
 export type Day = string;
 
-/**
- * Whole calendar days from one day to another; negative when `to` is earlier. Daylight saving does not
- * matter.
- */
+/** Calendar days between two days; negative when `to` is earlier. Daylight saving doesn't matter. */
 export function daysBetween(from: Day, to: Day): number {
   return dayNumber(to) - dayNumber(from);
 }
 
-/** The day that lies some days after another, or before it. */
+/** A day plus some days, possibly negative. */
 export function shiftDay(day: Day, days: number): Day {
   return numberedDay(dayNumber(day) + days);
 }
 
 /**
- * The calendar day on which people see a name expire.
- * @param expiresAt the moment; midnight UTC when a person gave only a day, which then stands as it was given.
+ * The displayed calendar day of an expiry.
+ * @param expiresAt the moment; midnight UTC if only a day was typed, which is shown unchanged.
  * @param timeZone IANA name.
  */
 export function expiryDay(expiresAt: Date, source: ExpirySource, timeZone: string): Day {

@@ -3,12 +3,12 @@ import { type Day, daysBetween, shiftDay } from './days.ts';
 
 /** The remaining options for a name, with deadlines. Lists show this date and sort by it. */
 export interface Deadline {
-  /** `check`: its grace is over and no deletion is known, so whether it renewed itself has to be looked up. */
+  /** `check`: its grace period is over and no deletion is known, so whether it auto-renewed has to be looked up. */
   readonly action: 'renew' | 'restore' | 'check' | 'none';
   readonly phase: LifePhase;
   /**
-   * The day of the expiry for a registered name, the last safe day after that; undefined where nothing can be done or
-   * no period is documented.
+   * The expiry day of a registered name, the last safe day after that; undefined if nothing can be done or no period
+   * is documented.
    */
   readonly until: Day | undefined;
   /** Calendar days to {@link Deadline.until}. */
@@ -17,7 +17,7 @@ export interface Deadline {
 
 export interface DeadlineFacts {
   readonly phase: LifePhase;
-  /** It counts as deleted out of caution: no deletion is known. */
+  /** Assumed deleted as a precaution: no deletion is known. */
   readonly isDeletionAssumed: boolean;
   readonly expiryDay: Day;
   /** Calendar days to the expiry; negative after it. */
@@ -35,7 +35,7 @@ const ACTIONS: Readonly<Record<LifePhase, Deadline['action']>> = {
   released: 'none',
 };
 
-/** Whether a renewal keeps a name that is in this phase. */
+/** Whether a renewal keeps a name in this phase. */
 export function isRenewable(phase: LifePhase): boolean {
   return ACTIONS[phase] === 'renew';
 }
@@ -57,7 +57,7 @@ export function renewalOptions({
   return { renews: action === 'renew' || action === 'check', restores: ACTIONS[phase] === 'restore' };
 }
 
-/** The deadline of a name in a phase of its life. */
+/** The deadline of a name in its phase. */
 export function deadlineOf(facts: DeadlineFacts): Deadline {
   const { phase, isDeletionAssumed, expiryDay, daysLeft, lastSafeDay } = facts;
   const action = isDeletionAssumed ? 'check' : ACTIONS[phase];

@@ -31,7 +31,7 @@ const MAX_NAMES = 1_000;
 /** Disputed renewals in one message. */
 const MAX_DISPUTED = 20;
 
-/** Makes the digest of the latest time of the schedule due. By any process, at any time. */
+/** Makes the latest scheduled digest due. Idempotent in any process. */
 export async function openDigest({
   settings,
   reminders,
@@ -50,13 +50,13 @@ export async function openDigest({
 /** A digest's next message. */
 export interface DigestBatch {
   readonly planned: readonly PlannedReminder[];
-  /** Even more names follow. */
+  /** More names follow. */
   readonly moreNames: boolean;
-  /** Even more renewals that the registry does not show follow. */
+  /** More renewals that the registry doesn't show follow. */
   readonly moreDisputed: boolean;
 }
 
-/** A digest takes late names for this long after it has collected them. */
+/** A digest accepts late names for this long after collecting them. */
 const LATE_MS = 10 * MINUTE_MS;
 
 /**
@@ -82,7 +82,7 @@ export async function nextBatch(
   const collectedAt = new Date((claimedAt ?? new Date(0)).getTime() + options.collectMs);
   // A claim in the future was made by a clock that has been set back since.
   if (claimedAt !== undefined && claimedAt <= now && now < collectedAt) return collectedAt;
-  // After a longer pause, such as a restart, the next digest tells what is due: nobody reads yesterday's thread.
+  // After a longer pause, such as a restart, the next digest has the due names: yesterday's thread isn't read.
   const isLate = claimedAt !== undefined && now.getTime() - collectedAt.getTime() > LATE_MS;
   if (isLate) {
     await reminders.free(digestId);
@@ -103,15 +103,15 @@ export async function nextBatch(
   return undefined;
 }
 
-/** What some messages tell. */
+/** Reminders for some messages. */
 export interface Tellable {
   /** Most urgent first. */
   readonly due: readonly DuePlanned[];
-  /** Renewals that the registry does not show. */
+  /** Renewals that the registry doesn't show. */
   readonly disputed: readonly PlannedReminder[];
 }
 
-/** Leaves out and frees names that were renewed, snoozed or decided since they were claimed. */
+/** Drops and frees names that were renewed, snoozed or decided since they were claimed. */
 export async function stillDue(
   reminders: ReminderStore,
   digestId: string,
@@ -130,7 +130,7 @@ export async function stillDue(
 }
 
 export interface DigestMessage {
-  /** Its number in its place; undefined while its reminders are not assigned to it. */
+  /** Its number at its destination; undefined before its reminders are assigned. */
   readonly part: number | undefined;
   readonly reminders: readonly PlannedReminder[];
 }
@@ -194,7 +194,7 @@ export async function collectDue(
   return finish(false);
 }
 
-/** Names that can be saved come first, names that cannot come last. */
+/** Names that can be saved come first. */
 function byRescuability(a: CandidateRange, b: CandidateRange): number {
   return urgency(a) - urgency(b);
 }
@@ -219,7 +219,7 @@ function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Da
   };
 }
 
-/** A name as the reminder plan needs it; undefined while neither a date nor a deletion is known. */
+/** A name as input of the reminder plan; undefined while neither a date nor a deletion is known. */
 export function asReminder(domain: WatchedDomain, said: readonly number[]): WatchedReminder | undefined {
   const expiresAt = domain.expiry?.at ?? domain.deletedAt;
   if (expiresAt === undefined) return undefined;
@@ -241,7 +241,7 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
   };
 }
 
-/** The chart of the coming months, where it has enough to show. */
+/** The chart of the coming months, if it has enough to show. */
 export async function monthsIfHelpful(
   countByMonth: WatchListStore['countByMonth'],
   { now, timeZone }: ReminderSchedule,

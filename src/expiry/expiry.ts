@@ -18,11 +18,11 @@ import * as list from './watch-list.ts';
 
 export interface ListedName {
   readonly domain: WatchedDomain;
-  /** The day of its expiry as people see it; undefined while no date is known. */
+  /** The displayed expiry day; undefined while no date is known. */
   readonly day: Day | undefined;
   /** Calendar days to {@link ListedName.day}; negative after it. */
   readonly daysLeft: number | undefined;
-  /** The next action and its last day; undefined if neither a date nor a deletion is known. */
+  /** Undefined if neither a date nor a deletion is known. */
   readonly deadline: Deadline | undefined;
 }
 
@@ -30,13 +30,13 @@ export interface ListPage extends ListCounts {
   readonly names: readonly ListedName[];
 }
 
-/** How long an expired name stays on the list: through its auto-renew grace and redemption. */
+/** An expired name stays on the list this long: through its auto-renew grace and redemption. */
 const SHOWN_AFTER_EXPIRY_DAYS = 80;
-/** How long a name that was deleted before its expiry is on the list: while it can be restored, and until it is released. */
+/** A name deleted before its expiry stays on the list this long: while it can be restored, and until it is released. */
 const SHOWN_AFTER_DELETION_DAYS = 35;
-/** More names than ever expired or were deleted lately and can still be saved. */
+/** More than ever expired or were deleted lately and can still be saved. */
 const MAX_ENDED = 500;
-/** Names that are read at once where many may be left out. */
+/** Names read at once if many may be filtered out. */
 const PAGE = 100;
 
 export type Expiry = ReturnType<typeof createExpiry>;
@@ -47,7 +47,7 @@ export function createExpiry(context: ExpiryContext) {
   return {
     watch: (given: Parameters<typeof list.watchName>[2], gate: list.Gate) =>
       list.watchName(context, (name, timeoutMs) => look(context, name, timeoutMs), given, gate),
-    /** @param names as they were read, or a text that is known to be readable */
+    /** @param names parsed, or a text known to be readable */
     async importNames(
       names: ImportReport | string,
       gate: list.Gate,
@@ -63,7 +63,7 @@ export function createExpiry(context: ExpiryContext) {
     /** @param name in ASCII */
     find: (name: string) => watchList.find(name),
     findMany: (names: readonly string[]) => watchList.findMany(names),
-    /** The same as lists show it. */
+    /** The same as a list entry. */
     async findListed(name: string): Promise<ListedName | undefined> {
       const [domain, zone] = await Promise.all([watchList.find(name), timeZone(context)]);
       return domain && listed(domain, context.now(), zone);
@@ -71,23 +71,23 @@ export function createExpiry(context: ExpiryContext) {
     list: (days: number, offset: number, limit: number) => listPage(context, days, offset, limit),
     renewable: (digestId: string, destination: Destination = COMMON) =>
       renewable(context, digestId, destination),
-    /** Those of some names that can be renewed and that nobody decided about, the most urgent first. */
+    /** Names that can be renewed and aren't decided, most urgent first. */
     renewableAmong: (names: readonly string[]) => renewableAmong(context, names),
     listedIn: (digestId: string, destination: Destination = COMMON) =>
       listedIn(context, digestId, destination),
     expiringNext: (limit: number) => expiringNext(context, limit),
-    /** Renewals of the present month and the eleven after it. */
+    /** Renewals of the current month and the eleven after it. */
     async countsByMonth(): Promise<readonly MonthCount[]> {
       const [zone, now] = [await timeZone(context), context.now()];
       return renewalsByMonth(await watchList.countByMonth(now, daysAfter(now, 366), zone), now, zone);
     },
     feedAddress: (userId: string, reset: boolean) => feedAddress(context, userId, reset),
-    /** @returns undefined when nobody has this token */
+    /** @returns undefined for an unknown token */
     openFeed: (token: string) => openFeed(context, token),
-    /** Takes the success of an order into the list. */
+    /** Applies an order's success to the list. */
     async follow(order: Order, n: number): Promise<void> {
       const name = await followOrder(context, order, n);
-      // At once, not behind the many that a list may have had imported before.
+      // At once, not behind the many names of an earlier import.
       if (name !== undefined) await look(context, name);
     },
   };
@@ -143,8 +143,8 @@ function rangeOf(now: Date, until: Date): ListRange {
 }
 
 /**
- * Names that expire within some days and those that expired lately, soonest first, then names that were deleted lately,
- * whenever they would expire; those without a date last.
+ * Names that expire within some days or expired lately, soonest first, then names deleted lately, whatever their
+ * expiry; those without a date last.
  */
 async function listPage(
   context: ExpiryContext,
@@ -159,7 +159,7 @@ async function listPage(
     context.watchList.count(range),
     timeZone(context),
   ]);
-  // Pages are sorted by the day of the expiry, but a deleted name's deadline is another day.
+  // Pages are sorted by expiry day, but a deleted name's deadline is another day.
   return { names: byUrgency(domains, now, zone), ...counts };
 }
 
@@ -172,7 +172,7 @@ async function renewable(
   destination: Destination,
 ): Promise<readonly ListedName[]> {
   const said = await context.reminders.remindersOf(digestId, destination);
-  // A renewal that the registry does not show yet must not be paid for twice.
+  // A renewal that the registry doesn't show yet must not be paid for twice.
   const due = said.filter(({ threshold }) => threshold < DISPUTED_CODE);
   const days = new Map(due.map(({ name, expiry }) => [name, expiry]));
   const renewable = await renewableAmong(context, [...days.keys()]);
@@ -191,7 +191,7 @@ async function renewableAmong(
     .map((domain) => listed(domain, now, zone));
 }
 
-/** The current state of the names in one message of a digest, the most urgent first. */
+/** The current state of the names in one message of a digest, most urgent first. */
 async function listedIn(
   context: ExpiryContext,
   digestId: string,
@@ -239,20 +239,20 @@ function isUndecided(domain: WatchedDomain): boolean {
   return lifeDatesOf(domain) !== undefined && domain.lapse?.confirmed === undefined;
 }
 
-/** Before its expiry and in the auto-renew grace a renewal keeps a name; after that only a restore brings it back. */
+/** Before its expiry and in the auto-renew grace a renewal keeps a name; after that only a restore does. */
 function canBeRenewed(domain: WatchedDomain, now: Date): boolean {
   const dates = lifeDatesOf(domain);
   if (dates === undefined || !isUndecided(domain)) return false;
   return isRenewable(lifecycleAt(zoneFor(domain.name), dates, now).current.phase);
 }
 
-/** A deleted name whose expiry nobody knows has come to its end with the deletion. */
+/** The deletion of a name with unknown expiry counts as its expiry. */
 function lifeDatesOf({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifeDates | undefined {
   const expiresAt = expiry?.at ?? deletedAt;
   return expiresAt && { expiresAt, deletedAt, deletionPhase };
 }
 
-/** The name has not been renewed since the digest. */
+/** The name hasn't been renewed since the digest. */
 function hasSameExpiry({ expiry }: WatchedDomain, said: Day | undefined): boolean {
   return (
     expiry !== undefined &&

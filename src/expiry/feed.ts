@@ -11,8 +11,8 @@ const TOKEN_BYTES = 32;
 
 /**
  * The private address of a person's feed, created at the first call.
- * @param reset create a new one, and the former stops working
- * @throws {UnknownKeyError} when this process lacks the key of the address, which goes on working
+ * @param reset create a new one; the old one stops working
+ * @throws {UnknownKeyError} when this process lacks the address's key; the address keeps working
  */
 export async function feedAddress(context: ExpiryContext, userId: string, reset: boolean): Promise<Secret> {
   const fresh = () => newRecord(context, userId);
@@ -22,7 +22,7 @@ export async function feedAddress(context: ExpiryContext, userId: string, reset:
     try {
       return addressOf(context, context.vault.open(record.sealed, owner(context, userId)));
     } catch (error) {
-      // If its key is missing, the address goes on working elsewhere.
+      // If its key is missing, the address keeps working elsewhere.
       if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;
     }
   }
@@ -31,7 +31,7 @@ export async function feedAddress(context: ExpiryContext, userId: string, reset:
   return addressOf(context, token);
 }
 
-/** The feed behind a token, in pieces; undefined when nobody has this token. */
+/** The feed of a token, in chunks; undefined for an unknown token. */
 export async function openFeed(
   context: ExpiryContext,
   token: string,

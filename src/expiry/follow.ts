@@ -8,10 +8,10 @@ import type { FollowedName, WatchedDomain } from './ports.ts';
 const DATED_TASKS: readonly DatedOrder['task'][] = ['create', 'renew', 'transfer', 'delete', 'restore'];
 
 /**
- * Adds the success of an order to the watch list: a registered, transferred or renewed name is watched, a renewal ends
+ * Applies an order's success to the watch list: a registered, transferred or renewed name is watched, a renewal ends
  * its reminders, a deletion starts the name's last periods. Safe to repeat.
  * @param n the item of the order, from 1
- * @returns the name, whose date the registry's record should confirm; undefined when there was nothing to do
+ * @returns the name, whose date the registry should confirm; undefined if nothing changed
  */
 export async function followOrder(
   { watchList, now: clock }: ExpiryContext,
@@ -26,9 +26,9 @@ export async function followOrder(
 }
 
 /**
- * The entry of the list after an order for its name succeeded.
- * @returns undefined when nothing changes: names of the demo system are not on the list, and a name that is deleted or
- * restored is watched only if it was before
+ * The list entry after an order for its name succeeded.
+ * @returns undefined if nothing changes: names of the demo system aren't listed, and a deleted or restored name is
+ * watched only if it was before
  */
 export function afterSuccess(
   order: Order,

@@ -6,15 +6,15 @@ import { type DomainName, parseDomainName } from '../zones/names.ts';
 import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 
-/** A name taken from a pasted list. */
+/** A name from a pasted list. */
 export interface ImportedName {
   /** In ASCII. */
   readonly name: string;
-  /** Midnight UTC of the day that was given, or the moment. */
+  /** Midnight UTC of the typed day, or the moment. */
   readonly expiresAt?: Date;
 }
 
-/** A line that was not taken. */
+/** A rejected line. */
 export interface RejectedLine {
   /** From 1. */
   readonly line: number;
@@ -29,45 +29,44 @@ export interface NameIssue {
   readonly issue: ZoneIssue;
 }
 
-/** Why a line was not taken. */
+/** Why a line was rejected. */
 export type LineIssue =
   | NameIssue
   | DateIssue
   | { readonly code: 'open_quote' | 'too_many_cells' }
-  /** The name stands further up with another date. */
+  /** An earlier line has the name with another date. */
   | { readonly code: 'other_date' }
-  /** Only this many lines of a list are read. */
+  /** Maximum lines of a list. */
   | { readonly code: 'too_many_lines'; readonly limit: number };
 
-/** The result of reading a text: its value, or what is wrong with it. */
+/** A parsed value, or its issue. */
 type Read<T, Issue> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issue: Issue };
 
-/** Why nothing of a list was taken. */
+/** Why a whole list was rejected. */
 export type ListIssue =
   | CsvIssue
   | { readonly line: number; readonly code: 'unknown_headings'; readonly headings: readonly string[] }
   | { readonly line: number; readonly code: 'no_name_column' };
 
-/** The result of reading a list, in the order of its lines. */
+/** In the order of the list's lines. */
 export interface ImportReport {
   readonly accepted: readonly ImportedName[];
   readonly rejected: readonly RejectedLine[];
   /** Lines that repeat a name; one of them may add its date. */
   readonly duplicates: readonly { readonly line: number; readonly name: string }[];
-  /** Headings of columns that an import has no use for. */
+  /** Ignored column headings. */
   readonly unusedHeadings: readonly string[];
-  /** There are headings, and none of them means the expiry. */
+  /** There are headings, and none is for the expiry. */
   readonly lacksExpiry: boolean;
 }
 
 export const MAX_IMPORT_LINES = 50_000;
 
-/** As much of a line is searched for headings. */
+/** Characters of a line searched for headings. */
 const MAX_HEADER = 10_000;
 
-/** A row or line with the cells that an import takes. */
 interface ImportLine {
   readonly line: number;
   readonly text: string;
@@ -75,9 +74,9 @@ interface ImportLine {
 }
 
 /**
- * Reads a CSV file with a header, or a list without: one name a line, with an optional date after a comma, semicolon, tab
- * or blank. Empty lines are ignored, in a list and above a header lines that start with `#` too.
- * @param text with any line ends
+ * Parses a CSV file with a header, or a list without: one name per line, with an optional date after a comma,
+ * semicolon, tab or blank. Empty lines are ignored; in a list and above a header also lines that start with `#`.
+ * @param text with any line endings
  */
 export async function parseImport(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
@@ -105,7 +104,7 @@ export async function parseImport(text: string): Promise<ImportReport | { readon
   return { ...report, rejected: [...report.rejected, { line: MAX_IMPORT_LINES + 1, text: '', issue }] };
 }
 
-/** Reads rows below a header. */
+/** Parses rows below a header. */
 async function readTable(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {
   const csv = await readCsv(text, { maxRows: MAX_IMPORT_LINES, columnOf });
   if (!csv.ok) return { issue: csv.issue };
@@ -149,7 +148,7 @@ function reportOf(lines: readonly ImportLine[]): ImportReport {
   return { accepted: [...accepted.values()], rejected, duplicates, unusedHeadings: [], lacksExpiry: false };
 }
 
-/** The cells of a line, whatever separates them, to tell a header from a row. */
+/** The cells of a line with any separator, to distinguish a header from a row. */
 function roughCells(line: string): string[] {
   const cells = line.slice(0, MAX_HEADER).split(/[,;|\t]/);
   return cells.map((cell) => cleanText(cell).replaceAll('"', '').trim()).filter((cell) => cell !== '');
@@ -189,7 +188,7 @@ function readCells({
   return date.ok ? { ok: true, value: { name: name.value.ascii, expiresAt: date.value } } : date;
 }
 
-/** Reads a name that can be registered and therefore watched. The issue is what its zone has against it. */
+/** Parses a name that can be registered and so watched. The issue is its zone's. */
 export function registrableName(text: string): Read<DomainName, NameIssue> {
   const name = readName(text);
   if (!name.ok) return name;
@@ -197,7 +196,7 @@ export function registrableName(text: string): Read<DomainName, NameIssue> {
   return first === undefined ? name : { ok: false, issue: { code: 'invalid_name', issue: first } };
 }
 
-/** Reads a domain name without asking its zone. */
+/** Parses a domain name without its zone's rules. */
 export function readName(text: string): Read<DomainName, NameIssue> {
   const name = parseDomainName(text);
   return name.ok ? name : { ok: false, issue: { code: 'invalid_name', issue: name.issue } };

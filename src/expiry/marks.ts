@@ -1,19 +1,16 @@
 import type { LifePhase } from '../zones/lifecycle.ts';
 
-/**
- * Nothing more is said about a name that expired longer ago: every documented period is over by
- * then.
- */
+/** Names that expired longer ago get no reminders: every documented period is over. */
 export const LOOK_BACK_DAYS = 120;
 
-/** A moment after the expiry at which the digest speaks. */
+/** A moment after the expiry with a reminder. */
 export interface Mark {
-  /** Takes the place of a threshold. Each later moment has a smaller code. */
+  /** Replaces a threshold. Each later moment has a smaller code. */
   readonly threshold: number;
   readonly phase: LifePhase;
-  /** How many days before the phase's last safe day; undefined: when the phase begins. */
+  /** Days before the phase's last safe day; undefined: when the phase begins. */
   readonly daysToSafeDay?: number;
-  /** How many days after the expiry; undefined: when the phase begins. */
+  /** Days after the expiry; undefined: when the phase begins. */
   readonly daysAfterExpiry?: number;
 }
 
@@ -22,7 +19,7 @@ export interface Mark {
  */
 export const DISPUTED_CODE = 100_000;
 
-/** One mark when each phase begins, and more of them where the name can still be saved. */
+/** One mark when each phase begins, and more if the name can still be saved. */
 export const AFTER_EXPIRY: readonly Mark[] = [
   { threshold: -1, phase: 'auto_renew_grace' },
   { threshold: -2, phase: 'auto_renew_grace', daysToSafeDay: 7 },

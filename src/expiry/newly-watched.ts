@@ -1,7 +1,6 @@
 import { NO_DATES } from '../names/dates.ts';
 import type { WatchedDomain } from './ports.ts';
 
-/** A new entry of the watch list. Nothing is known about it yet. */
 export function newlyWatched(name: string, addedBy: string, now: Date): WatchedDomain {
   return {
     name,

@@ -13,9 +13,9 @@ import { type Day, daysBetween, expiryDay, shiftDay } from './days.ts';
 import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
 
 /**
- * The reminders that are due at a moment, computed from the data alone. It does not matter how often or by how many
- * replicas this is called, as long as given reminders are recorded by ({@link DueReminder.name}, {@link
- * DueReminder.expiry}, {@link DueReminder.threshold}).
+ * The reminders that are due at a moment, computed from the data alone. Repeated or concurrent calls are harmless, as
+ * long as sent reminders are recorded by ({@link DueReminder.name}, {@link DueReminder.expiry}, {@link
+ * DueReminder.threshold}).
  */
 
 /** A watched name, for reminders. */
@@ -24,14 +24,14 @@ export interface WatchedName {
   readonly name: string;
   readonly expiresAt: Date;
   readonly source: ExpirySource;
-  /** A renewal was carried out: the name is paid for until then, even if `expiresAt` is earlier. */
+  /** After a renewal: the name is paid for until then, even if `expiresAt` is earlier. */
   readonly renewedUntil?: Date | undefined;
   readonly deletedAt?: Date | undefined;
   readonly deletionPhase?: DeletionPhase | undefined;
   readonly snoozedUntil?: Date | undefined;
-  /** Two people decided to let it go. */
+  /** Two people decided to let it lapse. */
   readonly lapsing?: boolean | undefined;
-  /** The thresholds of this expiry that were reminded already. */
+  /** The thresholds already reminded for this expiry. */
   readonly remindedThresholds: readonly number[];
 }
 
@@ -47,22 +47,22 @@ export interface ReminderSchedule {
 export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly watched: Watched;
   readonly name: string;
-  /** The day of the expiry in UTC. It is part of the reminder's identity, so it does not depend on settings. */
+  /** The expiry day in UTC. Part of the reminder's identity, so it doesn't depend on settings. */
   readonly expiry: Day;
   /** Days before the expiry, or a code below zero for a moment after it ({@link AFTER_EXPIRY}). */
   readonly threshold: number;
-  /** The day of the expiry as people see it. */
+  /** The displayed expiry day. */
   readonly expiryDay: Day;
   /** Calendar days to {@link expiryDay}; negative after it. */
   readonly daysLeft: number;
-  /** The tightest threshold before the expiry: the digest then also names who registered the name. */
+  /** The tightest threshold before the expiry: the digest then also shows who registered the name. */
   readonly lastThreshold: boolean;
   readonly phase: LifePhase;
-  /** It counts as deleted out of caution: its grace is over and no deletion is known. */
+  /** Assumed deleted as a precaution: its grace period is over and no deletion is known. */
   readonly isDeletionAssumed: boolean;
-  /** The last whole day on which the action of this phase is still possible: yesterday on the day of the expiry. */
+  /** The last whole day on which this phase's action is still possible: yesterday on the expiry day. */
   readonly lastSafeDay: Day | undefined;
-  /** From the redemption on, and in the grace before it. */
+  /** Set from the redemption on, and in the grace period before it. */
   readonly restoreUntil: Day | undefined;
   /** Estimated from one of the bot's orders. */
   readonly estimated: boolean;

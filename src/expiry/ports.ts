@@ -193,7 +193,7 @@ export interface DigestHead extends DigestPart {
   readonly total: number;
   /** More names or disputed renewals follow. */
   readonly more: boolean;
-  /** Names without an owner, a mandate or an order: they are lost if nobody acts. */
+  /** Names without an owner, a mandate or an order: they are lost if no one acts. */
   readonly uncovered: readonly string[];
   /** Watched names without a date: they get no reminders. */
   readonly undated: number;

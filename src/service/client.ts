@@ -63,7 +63,7 @@ export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
   readonly about: string;
 }
 
-/** One call of a task in steps: sign, send, and once more if the session had ended. Under one deadline. */
+/** One call of a task in steps: sign, send, and once more if the session had ended. With one deadline. */
 export interface ServiceCall<O> {
   /** Opens a session or gets a token if needed. */
   sign(): Promise<void>;
@@ -88,14 +88,13 @@ export interface ServiceClient {
   readonly account: CredentialAccount;
   /**
    * Carries out one task: one request, no retry, no redirect, one deadline.
-   *
-   * A request that was refused because its session had ended (401, 403; for tasks that charge nothing also an error
-   * that speaks of the session) goes out once more with a new session: a refusal proves that it was not carried out.
+   * A request refused because its session had ended (401, 403; for tasks that charge nothing also an error about the
+   * session) is sent once more with a new session: a refusal proves that it was not carried out.
    * @throws {ServiceError}
    */
   run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
   /**
-   * Begins a call that sends a request exactly as it is described, and reads the answer as the task declares. Sends
+   * Prepares a call that sends a request exactly as described, and reads the answer as the task declares. Sends
    * nothing yet.
    * @throws {ServiceError}
    */
@@ -103,8 +102,8 @@ export interface ServiceClient {
   /** Checks the credential at the service: a password by login and logout, two-factor by an XML session. */
   verify(call?: CallOptions & LoginExtras): Promise<Verification>;
   /**
-   * Waits for the calls under way, then ends the sessions that the client opened, and its connections. A two-factor
-   * session that was handed in or out outlives the client, unless `all` is asked for (on unlinking).
+   * Waits for running calls, then ends the sessions the client opened, and its connections. A two-factor session that
+   * was handed in or out outlives the client, unless `all` is passed (on unlinking).
    */
   close(sessions?: 'own' | 'all'): Promise<void>;
 }
@@ -122,7 +121,7 @@ interface ClientParts {
   readonly calls: CallCounter;
 }
 
-/** @throws ServiceError `invalid_input` when an address cannot be used. */
+/** @throws ServiceError `invalid_input` when an address can't be used. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { credential } = options;
   const agent = new Agent({
@@ -153,13 +152,13 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       if (parts.calls.isClosed) return;
       await parts.calls.close();
       await parts.authenticator.logout(sessions);
-      // `close` would wait for connections that calls have given up already.
+      // `close` would wait for the connections of calls that were given up.
       await agent.destroy();
     },
   };
 }
 
-/** The calls under way are only counted: a set of their promises would keep large results in memory. */
+/** Running calls are only counted: a set of their promises would keep large results in memory. */
 class CallCounter {
   isClosed = false;
   #underWay = 0;
@@ -182,7 +181,7 @@ class CallCounter {
     };
   }
 
-  /** Takes no more calls, and waits for those under way. */
+  /** Refuses new calls, and waits for running ones. */
   close(): Promise<void> {
     this.isClosed = true;
     return new Promise((resolve) => {
@@ -295,8 +294,8 @@ async function verify(
 }
 
 /**
- * Whether a refusal may mean that the session has ended, and sending the task once more is safe. It is safe when the
- * answer proves that the task was not carried out; for a task that charges, only 401 and 403 prove that.
+ * Whether a refusal may mean that the session has ended, and a second request is safe. It is safe when the answer
+ * proves that the task was not carried out; for a task that charges, only 401 and 403 prove that.
  */
 function mayHaveEnded(effect: Effect, error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;

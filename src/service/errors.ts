@@ -69,7 +69,7 @@ export class SuspendedError extends Error {
 
 /**
  * The client throws only this and {@link SuspendedError}. Its message is for the log: it names the activity and never
- * holds a secret. People see the kind, the issue and the service's words.
+ * contains a secret. People see the kind, the issue and the service's words.
  */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';

@@ -34,16 +34,14 @@ const WORDS_OF_ANSWERS: ReadonlySet<string> = new Set(
 export type Mask = (text: string, place?: 'value' | 'name') => string;
 
 /**
- * A function that replaces the secrets by `[secret]`.
- *
- * A text that is nothing but a secret is always masked. In a longer one it depends on what the secret looks like, because
- * people have passwords such as `password`, and “the [secret] is wrong” tells of them what “the password is wrong” does
- * not:
- *
- * - at least 6 characters, and no word of which answers are made: masked wherever it stands;
- * - 4 or 5 characters, with a digit or a sign among them: masked where it stands as a word of its own;
- * - common words, and what is shorter: masked where it is marked as a value, in quotation marks or right behind `=` or
- *   `:`. In a sentence such a word tells nobody that it is a secret.
+ * A function that replaces the secrets with `[secret]`.
+ * A text that is only a secret is always masked. In a longer text it depends on the secret, because people have
+ * passwords such as `password`, and “the [secret] is wrong” reveals the password where “the password is wrong”
+ * doesn't:
+ * - at least 6 characters, and not a common word of answers: masked everywhere;
+ * - 4 or 5 characters, including a digit or sign: masked as a whole word;
+ * - common words and shorter secrets: masked when marked as a value, in quotation marks or right after `=` or `:`.
+ * In a sentence such a word doesn't look like a secret.
  */
 export function createMask(secrets: readonly string[]): Mask {
   const given = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length);

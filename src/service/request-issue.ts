@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * Why a request can't be sent, as codes with data. Stored with orders, so released codes stay. No data holds a
+ * Why a request can't be sent, as codes with data. Stored with orders, so released codes stay. No data contains a
  * secret: only the kind of fault of a credential.
  */
 

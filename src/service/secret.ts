@@ -7,7 +7,7 @@ export const MASK = '[secret]';
 /**
  * A password, token, shared secret or auth code.
  * Conversions to text (`String`, template literals, `JSON.stringify`, `util.inspect`, loggers) give `[secret]`. Only
- * {@link Secret.reveal} opens it; only codecs, the vault and the view for its owner call that.
+ * {@link Secret.reveal} returns it; only codecs, the vault and the view for its owner call that.
  */
 export class Secret {
   readonly #value: string;

@@ -57,7 +57,7 @@ export interface ServiceTask<I, O> {
   readonly idempotent: boolean;
   /** Documented success code; undefined: any success code. */
   readonly successCode?: string | undefined;
-  /** Its output proves that it was done, as an opened session does: any code of success but another task's will do. */
+  /** Its output proves success, like an opened session: any success code except another task's is accepted. */
   readonly provenByOutput?: boolean;
   /** The activity, for errors: `renewing cafe.rest`. Never holds a secret. */
   activity(input: I): string;
@@ -65,8 +65,8 @@ export interface ServiceTask<I, O> {
   readonly xml?: XmlShape<I>;
   readonly input: z.ZodType<I>;
   /**
-   * Whether the output is made of secrets in the answer. Such a task reads the answer as it came, so that no mask
-   * damages a secret; it must hand on nothing of it in the clear. Other tasks read it masked.
+   * Whether the output consists of secrets in the answer. Such a task reads the raw answer, so that no mask damages a
+   * secret; it must return none of it in the clear. Other tasks read it masked.
    */
   readonly readsSecrets?: boolean;
   output(answer: ServiceResponse): Reading<O>;
@@ -85,8 +85,8 @@ export type TaskOutline = Pick<ServiceTask<never, unknown>, 'name' | 'effect' | 
 };
 
 /**
- * Declares a task. Reads are idempotent; anything else is not unless it says so. Success codes are `S` and the task
- * code (service API, section "Errors"), so that a task with an XML shape has its own.
+ * Declares a task. Reads are idempotent; other tasks only if declared. Success codes are `S` and the task code
+ * (service API, section "Errors"), so a task with an XML shape has its own.
  */
 export function defineTask<I, O>(
   task: Omit<ServiceTask<I, O>, 'idempotent'> & { readonly idempotent?: boolean },
@@ -100,7 +100,7 @@ export type RequestDescription =
   | {
       readonly interface: 'json';
       readonly method: JsonShape<never>['method'];
-      /** Behind `{base_url}`, percent-encoded. */
+      /** After `{base_url}`, percent-encoded. */
       readonly path: string;
       /** Of this route, in order. */
       readonly query?: readonly (readonly [name: string, value: string])[];

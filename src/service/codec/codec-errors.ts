@@ -1,6 +1,6 @@
 import { NOT_SENDABLE, type RequestIssue } from '../request-issue.ts';
 
-/** Input that an interface cannot carry. The client turns it into `invalid_input` with the activity's name. */
+/** Input that an interface can't carry. The client turns it into `invalid_input` with the activity's name. */
 export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
   readonly issue: RequestIssue;

@@ -111,7 +111,7 @@ function wellFormed(name: string, text: string): string {
 
 type PlainJson = string | number | boolean | readonly PlainJson[] | { readonly [name: string]: PlainJson };
 
-/** Opens secrets and drops undefined values. */
+/** Reveals secrets and drops undefined values. */
 function reveal(value: WireValue, name: string): PlainJson {
   if (value instanceof Secret) return wellFormed(name, value.reveal());
   if (typeof value === 'string') return wellFormed(name, value);

@@ -2,7 +2,7 @@ import type { Secret } from '../secret.ts';
 
 /**
  * A value of a JSON body or XML element; over XML a list repeats its element. Undefined values aren't sent. Only
- * codecs open secrets.
+ * codecs reveal secrets.
  */
 export type WireValue = string | number | boolean | Secret | readonly WireValue[] | WireObject;
 

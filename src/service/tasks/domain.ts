@@ -5,9 +5,9 @@ import { findText } from '../redact.ts';
 import { MASK, Secret, secretField } from '../secret.ts';
 import { defineTask, nothing, type Reading } from '../task.ts';
 
-/*
- * Domain operations. Service API, section "Domain": they go over JSON alone. Their answers are not shown, so the
- * envelope is all that is made of them. Contacts are ids, `period` is in years, and `name` is the domain's ASCII form.
+/**
+ * Domain operations. Service API, section "Domain": JSON only. Their answers aren't documented, so only the envelope
+ * is read. Contacts are ids, `period` is in years, and `name` is the domain's ASCII form.
  */
 
 const name = z.string().min(1).max(255);
@@ -16,7 +16,7 @@ const nameServers = z.array(z.strictObject({ name: z.string().min(1).max(255) })
 const contacts = { ownerc: contact, adminc: contact, techc: contact };
 const domain = z.strictObject({ name });
 
-/** Registers a domain. `confirmOrder` states that a person who may do so has agreed to the charge. */
+/** `confirmOrder` states that an authorized person has agreed to the charge. */
 export const domainCreate = defineTask({
   name: 'domain.create',
   effect: 'charge',
@@ -30,7 +30,7 @@ export const domainCreate = defineTask({
   output: nothing,
 });
 
-/** Transfers a domain in. `auth` is the authorization code of the losing registrar. */
+/** `auth` is the authorization code of the losing registrar. */
 export const domainTransfer = defineTask({
   name: 'domain.transfer',
   effect: 'charge',
@@ -39,13 +39,12 @@ export const domainTransfer = defineTask({
   json: {
     method: 'POST',
     path: () => ['domain', '_transfer'],
-    // In the order in which cards show the fields.
+    // In the order cards show the fields.
     body: ({ name, auth, ...delegation }): WireValue => ({ name, auth, ...delegation }),
   },
   output: nothing,
 });
 
-/** Renews a domain by `period` years. */
 export const domainRenew = defineTask({
   name: 'domain.renew',
   effect: 'charge',
@@ -59,7 +58,7 @@ export const domainRenew = defineTask({
   output: nothing,
 });
 
-/** Deletes a domain; it can be restored for 30 days. */
+/** A deleted domain can be restored for 30 days. */
 export const domainDelete = defineTask({
   name: 'domain.delete',
   effect: 'write',
@@ -69,7 +68,7 @@ export const domainDelete = defineTask({
   output: nothing,
 });
 
-/** Restores a deleted domain within its redemption period. No body is shown, so none is sent. */
+/** Only within the redemption period. No body is documented, so none is sent. */
 export const domainRestore = defineTask({
   name: 'domain.restore',
   effect: 'charge',
@@ -89,7 +88,7 @@ export const domainOwnerChange = defineTask({
   output: nothing,
 });
 
-/** Replaces the nameservers. The body is not shown: the create payload's `nameServers` alone is sent. */
+/** The body isn't documented: only the create payload's `nameServers` is sent. */
 export const domainUpdateNameservers = defineTask({
   name: 'domain.updateNameservers',
   effect: 'write',
@@ -104,24 +103,22 @@ export const domainUpdateNameservers = defineTask({
   output: nothing,
 });
 
-/** Exactly one of the two is given. */
+/** Exactly one of the two is set. */
 export interface AuthInfo {
-  /** The authorization code. */
   readonly auth?: Secret;
-  /** Everything the answer says, as JSON text, when no code was found in it: it may hold the code. */
+  /** The whole answer as JSON text, if no code was found in it: it may contain the code. */
   readonly answer?: Secret;
 }
 
 const AUTH_NAMES = new Set(['authinfo', 'auth', 'authcode']);
-/** Under these names the code may stand in an object of one of those names, as `pw` does in EPP (RFC 5731). */
+/** Names of the code within an object of one of those names, like `pw` in EPP (RFC 5731). */
 const CODE_NAMES = new Set(['code', 'value', 'pw', 'password']);
 
 /**
- * Fetches the authorization code. `write`, because it is an order and nothing says that asking changes nothing; not
- * idempotent, because a second request may make a new code and void the first.
- *
- * Where the answer has the code is not shown: it is looked for under the names that such services use. The envelope
- * that is handed on never holds the answer's data, found or not.
+ * Fetches the authorization code. `write`, because it is an order and isn't documented as read-only; not idempotent,
+ * because a second request may make a new code and void the first.
+ * The code's place in the answer isn't documented: it is searched under the names such services use. The returned
+ * envelope never contains the answer's data, found or not.
  */
 export const domainAuthInfo = defineTask({
   name: 'domain.authInfo',
@@ -141,7 +138,7 @@ export const domainAuthInfo = defineTask({
   },
 });
 
-/** Objects `{type, value}` count as a field called like their type. */
+/** Objects `{type, value}` count as a field named by their type. */
 function envelopeValues({ object, data, messages }: Envelope): unknown {
   const references = messages.flatMap((message) => message.objects);
   return [

@@ -4,16 +4,16 @@ import { RECORD_NAMES } from '../codec/object-fields.ts';
 import { isRecord } from '../record.ts';
 import { defineTask, type Interface, type Reading } from '../task.ts';
 
-/** A domain preregistration as the service gives it, under the JSON names whichever interface answered. */
+/** A domain preregistration as the service gives it, under the JSON names for both interfaces. */
 export type Preregistration = Readonly<Record<string, unknown>>;
 
 export interface Preregistrations {
-  /** How many records match in all. */
+  /** Number of matching records in total. */
   readonly summary?: number;
   readonly records: readonly Preregistration[];
 }
 
-/** The filters of a search, in the document's sequence. */
+/** The filters of a search, in the document's order. */
 export const PREREG_FILTERS = [
   'sld',
   'tld',
@@ -28,11 +28,10 @@ export const PREREG_FILTERS = [
 const OPERATOR: Readonly<Record<Interface, string>> = { json: 'EQUAL', xml: 'like' };
 
 /**
- * Searches domain preregistrations. Service API, section "Preregistration search".
- *
- * Several filters all have to match, by the operator that the interface documents. `view` pages: `offset` from 0,
- * `limit` records. `order` is documented for XML alone. The call's `keys` (`tmch_mark`, `extension`, `nsentry`) add
- * their data to the records.
+ * Service API, section "Preregistration search".
+ * All filters must match, by the interface's documented operator. `view` pages: `offset` from 0, `limit` records.
+ * `order` is documented for XML only. The call's `keys` (`tmch_mark`, `extension`, `nsentry`) add their data to the
+ * records.
  */
 export const preregSearch = defineTask({
   name: 'prereg.search',

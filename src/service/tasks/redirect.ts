@@ -3,11 +3,10 @@ import { REDIRECT_FIELDS, wireFields } from '../codec/object-fields.ts';
 import { defineTask, nothing } from '../task.ts';
 
 /**
- * Updates a redirect. Service API, section "Redirect update".
- *
- * `source` identifies the redirect; `source` and `type` must be those it has. Types and modes are those the document
- * shows: over JSON `DOMAIN` and `HTTP`, over XML `domain`, `email` and `frame`, `single`. `title` and `backup` are
- * documented for XML alone.
+ * Service API, section "Redirect update".
+ * `source` identifies the redirect; `source` and `type` must be its current ones. Types and modes are the documented
+ * ones: over JSON `DOMAIN` and `HTTP`, over XML `domain`, `email` and `frame`, `single`. `title` and `backup` are
+ * documented for XML only.
  */
 export const redirectUpdate = defineTask({
   name: 'redirect.update',

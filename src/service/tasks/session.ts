@@ -7,22 +7,22 @@ import { createMask, findText, maskEnvelope } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import { defineTask, nothing, type Reading } from '../task.ts';
 
-/*
- * Sessions. Service API, sections "Session" and "Authentication". The client opens and ends its sessions by itself with
- * these tasks.
+/**
+ * Sessions. Service API, sections "Session" and "Authentication". The client opens and ends its sessions with these
+ * tasks.
  */
 
 export interface OpenedSession {
   readonly sessionId: Secret;
-  /** Lifetime that the cookie states. */
+  /** The cookie's lifetime. */
   readonly maxAgeSeconds?: number;
-  /** The user's record: user, context, defaultEmail, status, substatus, owner, language; with the asked-for extras. */
+  /** The user's record: user, context, defaultEmail, status, substatus, owner, language; with the requested extras. */
   readonly user?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Opens a JSON session. `acl`, `profile` and `customer` add that data to the record; `timeout` is in minutes, 10
- * when left out.
+ * Opens a JSON session. `acl`, `profile` and `customer` add that data to the record; `timeout` is in minutes, default
+ * 10.
  */
 export const sessionLogin = defineTask({
   name: 'session.login',
@@ -63,7 +63,7 @@ export const sessionLogin = defineTask({
   },
 });
 
-/** Ends a JSON session. `place` is where the request carries its id, the header when left out. */
+/** Ends a JSON session. `place` is where the request carries its id; default: the header. */
 export const sessionLogout = defineTask({
   name: 'session.logout',
   effect: 'write',
@@ -88,9 +88,8 @@ const HASH_NAMES = new Set(['hash', 'authsession', 'sessionid', 'session']);
 
 /**
  * Opens an XML session with the account's user, context and password, and the token of a two-factor account.
- *
- * Where the answer holds the session's hash is not shown: an element `hash` is taken wherever it stands, else the
- * object's value, if it is a UUID.
+ * The place of the session's hash isn't documented: a `hash` element anywhere, else the object's value, if it
+ * is a UUID.
  */
 export const authSessionCreate = defineTask({
   name: 'authSession.create',

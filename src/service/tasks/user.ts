@@ -9,7 +9,7 @@ const status = z.int().nonnegative();
 const user = z.string().min(1);
 
 export interface CreatedUser {
-  /** The password that the service made, when none was given. */
+  /** The password the service generated, when none was given. */
   readonly password?: Secret;
 }
 
@@ -18,11 +18,10 @@ const PASSWORD_GENERATED = 'MSG13004';
 
 /**
  * Creates a user; with `parent`, a sub-user of a sub-user. Service API, sections "User" and "Task codes".
- *
- * Without `password` the service makes one and tells it in message MSG13004; the envelope that is handed on has it
- * masked. `status` has the example values 1 and 2, `substatus` 0, 1 and 2, `language` two letters. Over XML the
- * parent goes out as `owner`, which has a user and a context only. `userMailKey` is documented for XML alone, its
- * place is not: it goes last in the `user` element.
+ * Without `password` the service generates one and returns it in message MSG13004; it is masked in the returned
+ * envelope. `status` has the example values 1 and 2, `substatus` 0, 1 and 2, `language` two letters. Over XML the
+ * parent is sent as `owner`, which has only a user and a context. `userMailKey` is documented for XML only, its place
+ * isn't: it goes last in the `user` element.
  */
 export const userCreate = defineTask({
   name: 'user.create',
@@ -63,8 +62,8 @@ export const userCreate = defineTask({
 });
 
 /**
- * A notice that names its password by no object of type `password` is taken as a whole: a password told in its text
- * must be neither lost nor seen.
+ * A notice without an object of type `password` is taken as a whole: a password in its text must be neither lost nor
+ * seen.
  */
 function generatedPassword(messages: readonly Message[]): string | undefined {
   const objects = messages.flatMap((message) => message.objects);
