@@ -29,7 +29,6 @@ import { startWork } from './work.ts';
 export interface Bot {
   /** Port of the HTTP server. */
   readonly port: number;
-  /** Port of the metrics. */
   readonly metricsPort: number;
   readonly expiry: Expiry;
   readonly prices: PriceStore;

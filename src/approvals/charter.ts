@@ -9,7 +9,6 @@ import { type KeyLog, keyRingOf, logAt, signingKey, type Trust } from './signing
  * instead of the order. The newest charter in the log decides; rows that differ from it don't count.
  */
 
-/** The protected settings. */
 export type ProtectedSettings = Pick<
   TeamSettings,
   'approvers' | 'approvalsRequired' | 'approvalTasks' | 'allowSelfApproval'

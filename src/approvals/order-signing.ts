@@ -151,7 +151,6 @@ interface SigningFacts {
   readonly use: KeyUse;
   readonly deciding: Awaited<ReturnType<typeof readDeciding>>;
   readonly demand: Awaited<ReturnType<typeof currentRequirements>>['demand'];
-  /** Those that need signatures. */
   readonly requirements: SigningFacts['demand']['requirements'];
   readonly people: Awaited<ReturnType<typeof readPeople>>['people'];
   /** Key owners who have left. */

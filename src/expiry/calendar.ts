@@ -1,7 +1,6 @@
 import type { ExpirySource } from '../names/dates.ts';
 import { expiryDay, shiftDay } from './days.ts';
 
-/** A name in the feed. */
 export interface CalendarName {
   /** In ASCII. */
   readonly name: string;

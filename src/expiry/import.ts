@@ -14,7 +14,6 @@ export interface ImportedName {
   readonly expiresAt?: Date;
 }
 
-/** A rejected line. */
 export interface RejectedLine {
   /** From 1. */
   readonly line: number;

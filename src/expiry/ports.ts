@@ -213,7 +213,6 @@ export interface FeedStore {
   /** Keeps an existing record. @returns the current one */
   keepFirst(record: FeedRecord, now: Date): Promise<FeedRecord>;
   hasToken(tokenHash: string): Promise<boolean>;
-  /** People with a feed. */
   people(): Promise<readonly string[]>;
   /** The address stops working. */
   remove(userId: string): Promise<void>;

@@ -60,7 +60,6 @@ export type TeamEventOf<Kind> = TeamEvent extends infer Event
     : never
   : never;
 
-/** A decision about a watched name, without the name. */
 export type WatchDecision = Omit<TeamEventOf<'name_watched'>, 'subject'>;
 /** A person's decision about an incident. */
 export type IncidentDecision = Pick<TeamEventOf<'incident_ours'>, 'kind' | 'actor' | 'reason'>;

@@ -23,7 +23,6 @@ export interface MandateAct {
   readonly id: string;
   /** In ASCII. */
   readonly name: string;
-  /** The expiry it is about. */
   readonly expiresAt: Date;
   readonly mandateId: string;
   readonly at: Date;

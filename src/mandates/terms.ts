@@ -45,7 +45,6 @@ export function statedTerms({ max_price, max_total, span, until, notice }: Manda
   return { max_price: stated(max_price), max_total: stated(max_total), span, until, notice };
 }
 
-/** The terms as typed. */
 export interface TypedTerms {
   /** Patterns separated by commas, blanks or new lines. */
   readonly mandate_names: string;

@@ -69,7 +69,6 @@ export interface IncidentUpdate {
 
 export type IncidentRefusal =
   | { readonly code: 'no_such_incident' }
-  /** Already explained. */
   | { readonly code: 'explained_already'; readonly by: string }
   | { readonly code: 'raised_already'; readonly by: string }
   /** Back to normal. */

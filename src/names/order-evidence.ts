@@ -39,7 +39,6 @@ const TRANSFER_MS = 21 * DAY_MS;
 
 const NOTHING: Evidence = { kind: 'nothing' };
 
-/** Evidence from a registry lookup about a lost answer. */
 export function evidenceOf(lost: LostAnswer, { result }: RegistryLookup): Evidence {
   if (result.kind === 'unread') return NOTHING;
   const { server } = result;

@@ -43,7 +43,6 @@ export const MAX_NOTE = 500;
 export const MAX_GUARDED = 1_000;
 /** Lookups share the registries' budgets. */
 export const MAX_WATCHED = 25_000;
-/** Per import. */
 export const MAX_IMPORTED_NAMES = 20_000;
 /** Letters and digits of any script, and word joiners. */
 const TAG = /^[\p{L}\p{M}\p{Nd}][\p{L}\p{M}\p{Nd}_.-]*$/u;

@@ -162,7 +162,6 @@ export interface IncidentStore {
 export interface IncidentWarning {
   readonly incidentId: string;
   readonly userId: string;
-  /** Number of changes then. */
   readonly changes: number;
   readonly at: Date;
 }

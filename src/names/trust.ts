@@ -58,7 +58,6 @@ export function isAtAnotherRegistrar(
   return !mayBeSameRegistrar(trusted.registrar, shown);
 }
 
-/** After a trusted record. */
 export function trustAfter(trusted: TrustedRecord | undefined, record: Seen, now: Date): TrustedRecord {
   const { registrar = trusted?.registrar } = record;
   const known = trusted?.transferKnownAt;

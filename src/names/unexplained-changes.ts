@@ -89,7 +89,6 @@ export interface UnexplainedChange {
 export const RULED_OUT_REASONS = [
   /** Refused by the service. */
   'refused',
-  /** Its task doesn't change this. */
   'other_task',
   /** Sent after the change was seen. */
   'sent_later',

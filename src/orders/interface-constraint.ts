@@ -20,7 +20,6 @@ export const INTERFACE_CONSTRAINTS = [
 
 /** A part of an input that only one interface of the service documents. */
 export interface InterfaceConstraint {
-  /** The field with the value. */
   readonly field: string;
   readonly what: (typeof INTERFACE_CONSTRAINTS)[number];
 }

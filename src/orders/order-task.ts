@@ -52,7 +52,6 @@ export interface OutgoingRequest {
   readonly signal: AbortSignal;
 }
 
-/** A task's risk to a name in use. */
 export type Risk = 'none' | 'loses_name' | 'takes_down';
 
 /** Follow-up of a task that the service carries out later. */
@@ -209,7 +208,6 @@ function without(raw: unknown, issues: readonly z.core.$ZodIssue[]): object {
   );
 }
 
-/** The text in a field of an input, or the texts of its list. */
 function textsIn(input: unknown, field: string): readonly string[] {
   const given = Object.entries(typeof input === 'object' && input !== null ? input : {});
   const value: unknown = given.find(([name]) => name === field)?.[1];
@@ -317,7 +315,6 @@ function checkInput<Input>(
   return found.length > 0 ? { ok: false, issues: found } : { ok: true, input, names: given };
 }
 
-/** A task's facts from its zone. */
 function zoneFacts(
   zoneTask: ZoneTask | undefined,
   remarks: readonly TaskNote[],

@@ -6,7 +6,6 @@ import type { SendingDifference } from './summary.ts';
 
 export interface ShownIncident {
   readonly id: string;
-  /** Its number of changes. */
   readonly changes: number;
 }
 

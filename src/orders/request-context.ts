@@ -35,7 +35,6 @@ export interface OrderRequest {
   readonly isPrivate?: boolean;
   /** A mandate holds it, so it always waits for approval. */
   readonly isHeld?: boolean;
-  /** The mandate that requests it. */
   readonly mandated?: Mandated;
   /** The retried order. */
   readonly retries?: Order;

@@ -330,7 +330,6 @@ function targetIssues(
   return fits ? [] : [{ field, code: type === 'email' ? 'target_no_email' : 'target_no_web_address' }];
 }
 
-/** The constraint, if there is a value. */
 function constraint(value: unknown, field: string, what: InterfaceConstraint['what']): InterfaceConstraint[] {
   return value === undefined || value === '' ? [] : [{ field, what }];
 }

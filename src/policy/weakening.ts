@@ -94,7 +94,6 @@ function isReplaced(price: Price, { before, after }: PriceEdit): boolean {
   return priceKey(price) === priceKey(after) || (before !== undefined && isSamePrice(price, before));
 }
 
-/** Between these days no price changes. */
 function daysOfChange(list: readonly Price[], today: string): readonly string[] {
   return [...new Set([today, ...list.map(({ validFrom }) => validFrom).filter((day) => day > today)])];
 }

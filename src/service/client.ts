@@ -84,7 +84,6 @@ export type SendResult<O> =
 
 /** Immutable; concurrent calls share its sessions. */
 export interface ServiceClient {
-  /** The credential's account. */
   readonly account: CredentialAccount;
   /**
    * Carries out one task: one request, no retry, no redirect, one deadline.
@@ -112,7 +111,6 @@ function unsupported(task: string, issue: RequestIssue, ctid: string | undefined
   return serviceError('unsupported', { task, name: task, ctid }, issue.code, { issue });
 }
 
-/** The parts of one client. */
 interface ClientParts {
   readonly options: ServiceClientOptions;
   readonly context: ClientContext;

@@ -86,7 +86,6 @@ interface RequestPlan<O> {
   readonly activity: Activity;
   readonly description: RequestDescription;
   readonly general?: GeneralQuery | undefined;
-  /** The task's own signature. */
   readonly signature?: TaskSignature | undefined;
 }
 

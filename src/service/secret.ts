@@ -37,5 +37,4 @@ export class Secret {
 export const secretCommitment = z.strictObject({ secret: z.string().regex(/^sha256:[0-9a-f]{64}$/) });
 export type SecretCommitment = z.output<typeof secretCommitment>;
 
-/** A secret, or its commitment. */
 export const secretField = z.union([z.instanceof(Secret), secretCommitment]);

@@ -33,8 +33,8 @@ export function csvFields(hint: string, pasted: Omit<FieldDisplay, 'kind'>) {
 }
 
 export type AttachedText =
-  /** The text, and the field for its errors. */
-  { readonly text: string; readonly field: string } | { readonly errors: FieldErrors };
+  | { readonly text: string; readonly field: string }
+  | { readonly errors: FieldErrors };
 
 /** Reads the CSV file of a form that also has a field for its rows. */
 export function attachedCsv(call: SubmissionCall): Promise<AttachedText> {

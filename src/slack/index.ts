@@ -49,7 +49,6 @@ type CommandName<Usage extends string> = Usage extends `${infer Name} ${string}`
 /** Preconditions by name. Generated tasks share one row. */
 type Row<Name extends string> = string extends Name ? Needs : { readonly [Each in Name]: Needs };
 
-/** A row for each declaration of a feature, and no other. */
 type Rows<Declared extends Feature> = {
   readonly [Part in keyof Declared]: Declared[Part] extends readonly (infer Each)[]
     ? Row<NameOf<Each>>

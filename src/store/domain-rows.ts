@@ -123,7 +123,6 @@ export function domainFromRow(row: z.output<typeof domainRow>): WatchedDomain {
   };
 }
 
-/** The values of the columns of a name's dates. */
 export function dateColumns(dates: NameDates) {
   return {
     expiresAt: dates.expiry?.at ?? null,

@@ -66,7 +66,6 @@ export async function readProposal(row: ProposalRow, now: Date): Promise<Proposa
   return { ...read, hash, state: isExpired ? 'expired' : state, ...(await changed.parseAsync(row)) };
 }
 
-/** Which proposals are open. */
 export function openProposals(teamId: string, kinds: readonly ProposalKind[], now: Date) {
   const isOpen = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
   return { teamId, kind: { in: [...kinds] }, state: 'proposed', ...isOpen };

@@ -121,7 +121,6 @@ function storableConfirmations({ confirmations }: Proposal) {
 }
 
 interface Who {
-  /** The proposer. */
   readonly by: string;
   readonly confirmedBy: string;
   readonly at: Date;

@@ -42,7 +42,6 @@ export const proposedSettings = z.array(
   z.object({ name: z.string(), before: z.string(), after: z.string() }),
 );
 
-/** The same changes of the settings as they are. */
 async function rebased(tx: Transaction, textsOf: SettingTexts, changes: readonly SettingChange[]) {
   const rows = await tx.setting.findMany({ where: { key: { in: changes.map(({ name }) => name) } } });
   const now = textsOf(Object.fromEntries(rows.map(({ key, value }) => [key, value])));

@@ -39,7 +39,6 @@ export interface PageFacts {
   readonly names: ReadonlyMap<string, string>;
   /** Undefined if no order is signed. */
   readonly order: OrderFacts | undefined;
-  /** The policy as a file. */
   readonly policyFile: string;
 }
 
@@ -49,7 +48,6 @@ export interface Page {
   readonly html: string;
 }
 
-/** Data for the page's script. */
 interface ScriptData {
   readonly action: 'get' | 'create';
   readonly options: unknown;

@@ -24,7 +24,6 @@ export interface PageDeps {
   readonly refusalText: (refusal: Refusal) => Promise<string>;
   /** A person's display name. */
   readonly nameOf: (userId: string) => Promise<string>;
-  /** A policy as a file. */
   readonly fileOf: (rules: readonly PolicyRule[]) => string;
   /** Facts about an order for its approver. */
   readonly orderFacts: (order: Order) => Promise<OrderFacts>;

@@ -127,7 +127,6 @@ interface TypedName {
   readonly name: string;
 }
 
-/** Issues of the name as typed. */
 function shapeIssue({ text, shown, name }: TypedName): NameIssue | undefined {
   if (name === '') return { code: 'name_missing' };
   if (text.includes('@')) return { code: 'email_address', text: shown };

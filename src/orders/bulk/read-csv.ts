@@ -32,7 +32,6 @@ export type FileIssue =
   | { readonly code: 'column_of_other_task'; readonly line: number; readonly column: BulkColumn }
   | { readonly code: 'missing_column'; readonly line: number; readonly column: BulkColumn };
 
-/** Issues of one row. */
 export type RowIssue =
   | InputIssue
   | { readonly code: 'too_many_cells' }

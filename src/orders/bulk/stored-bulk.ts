@@ -31,7 +31,6 @@ export const storedBulk = z.object({
   waveSize: z.number(),
   /** The stop rules judge items from this number on: a person has reviewed the earlier ones. */
   judgedFrom: z.number(),
-  /** Set while it is paused. */
   pause: storedPauseReason.exactOptional(),
   findings: z.array(finding),
   /** Rows of the file that were left out because of issues. */

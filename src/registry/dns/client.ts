@@ -8,9 +8,7 @@ import { createUdpSockets, type UdpSockets } from './udp-sockets.ts';
 /** Says nothing about the name. */
 export const DNS_FAILURES = [
   ...EXCHANGE_FAILURES,
-  /** SERVFAIL. */
   'server_failure',
-  /** REFUSED. */
   'refused',
   /** The server named other servers instead. */
   'referral',

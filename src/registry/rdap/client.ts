@@ -148,7 +148,6 @@ interface RdapContext
   extends Required<Pick<RdapClientOptions, 'userAgent' | 'now' | 'spacingMs' | 'deadlineMs'>> {
   readonly guard: AddressGuard;
   readonly agent: Agent;
-  /** By host. */
   readonly limiters: Map<string, HostRateLimiter>;
 }
 

@@ -26,7 +26,6 @@ export interface SessionCalls {
   endXml(hash: Secret): Promise<unknown>;
 }
 
-/** Per logout. */
 const LOGOUT_TIMEOUT_MS = 5_000;
 
 export function deadlineAfter(milliseconds: number): Deadline {

@@ -172,7 +172,6 @@ function whoDecides({ demand }: Order): string {
 
 /** Skipped rows shown in a message; the file has all. */
 const SHOWN_ROWS = 5;
-/** Beside a plan. */
 const SHOWN_BESIDE_A_PLAN = 3;
 /** Characters per row in a message: two lines on a phone. */
 const ROW_LENGTH = 78;

@@ -73,7 +73,6 @@ export function field<Schema extends z.ZodType>(look: FieldDisplay, schema: Sche
 
 /** Text checked elsewhere, together with files or lines. */
 export const TYPED = z.string().optional();
-/** Empty by default. */
 export const TYPED_OR_EMPTY = z.string().default('');
 /** Lines checked elsewhere. */
 export const TYPED_LINES = z.array(z.string()).optional();

@@ -54,7 +54,6 @@ async function keepsBooks({ prices, budgets, now }: SlackContext): Promise<boole
   return list.length + standings.length > 0;
 }
 
-/** The month before a day's month. */
 function monthBefore(day: string): SpendSpan | undefined {
   const first = new Date(`${day.slice(0, 7)}-01T00:00:00Z`);
   return readSpan(utcDay(new Date(first.getTime() - 1)).slice(0, 7));

@@ -125,7 +125,6 @@ export interface NamesPage {
   /** Names before the page. */
   readonly offset: number;
   readonly names: readonly (FoundName & {
-    /** Day and days left. */
     readonly expires: { readonly day: string; readonly daysLeft: number } | undefined;
     readonly renewal: Amount | undefined;
   })[];

@@ -106,7 +106,6 @@ export async function waitOutRateLimits<T>(call: () => Promise<T>, attempts = 3)
   }
 }
 
-/** Delay before a retry, by the number of failures. */
 export function retryDelayOf(error: unknown, failedAttempts: number): number {
   return retryAfterOf(error) ?? Math.min(1_000 * 2 ** failedAttempts, MAX_WAIT_MS);
 }

@@ -49,7 +49,6 @@ export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<v
     if (after?.tags.includes(GUARDED)) await context.names.requestLook(name);
 }
 
-/** Withdraws a proposal. */
 export async function withdrawProposal(call: ActionCall, kinds: Kinds): Promise<void> {
   const { context, person } = call;
   const outcome = await context.proposals.withdraw(kinds, call.value, person.id);
