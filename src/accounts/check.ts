@@ -14,7 +14,6 @@ export type LinkOutcome =
       readonly kind: 'linked';
       readonly account: Account;
       readonly verified: boolean;
-      /** The replaced account, which is deleted. */
       readonly replaced?: Account;
     }
   /** The service rejected it, or it can't be sent. */
@@ -25,7 +24,6 @@ export type LinkOutcome =
 /** Why a credential is invalid. */
 export type CredentialRefusal =
   | { readonly code: 'not_accepted'; readonly said: ServiceStatement | undefined }
-  /** It can't be sent. */
   | { readonly code: 'not_sendable'; readonly issue: RequestIssue };
 
 /** Why a credential couldn't be checked. */

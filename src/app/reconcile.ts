@@ -298,7 +298,6 @@ export function repeat({
   ended,
   log,
 }: {
-  /** Name for the log. */
   readonly name: string;
   readonly everyMs: number;
   readonly work: () => Promise<unknown>;

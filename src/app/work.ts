@@ -171,7 +171,6 @@ export function startWork(site: Site, connected: Connected, contexts: Contexts):
 /** A job that fails for this long is in the details of `/readyz`. */
 const LASTING_MS = 10 * MINUTE_MS;
 
-/** Failing jobs, and since when. */
 export interface JobHealth {
   ended(job: string, outcome: 'succeeded' | 'failed'): void;
   /** A sentence about jobs that have failed for ten minutes; undefined if none. */

@@ -87,7 +87,6 @@ export async function peopleAmong(directory: Directory, ids: readonly string[]):
   };
 }
 
-/** Facts about some people as approvers. */
 export interface KnownPeople {
   readonly people: People;
   readonly unreadableGroups: readonly string[];
@@ -255,7 +254,6 @@ export async function approversOf(
 
 /** Current requirements of a waiting order, as shown to its approvers. */
 export interface PendingDecision extends Omit<CurrentRequirements, 'settings' | 'asked'> {
-  /** Stand-ins of its approvers, by the absent approver. */
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 

@@ -53,7 +53,6 @@ export interface Briefing extends DraftBriefing {
   readonly preview: MandatePreview | undefined;
 }
 
-/** Sources of a briefing. */
 export interface BriefingContext {
   readonly orders: OrdersContext;
   readonly names: Names;

@@ -120,7 +120,6 @@ export interface Deciding {
   readonly policy: PolicyInForce;
 }
 
-/** In force while no key is used. */
 export function decidingWithoutKeys(policy: Policy, settings: TeamSettings): Deciding {
   return { settings, policy: { ...policy, signsSettings: false, tags: tagsOf(policy), lapsed: undefined } };
 }

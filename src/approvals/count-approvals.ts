@@ -17,7 +17,6 @@ import { approvalProgress } from './progress.ts';
 interface CountedClick {
   readonly weight: ApprovalWeight;
   readonly reservation: ReturnType<typeof consentToExcess>['reservation'];
-  /** The person approved before. */
   readonly isRepeated: boolean;
 }
 

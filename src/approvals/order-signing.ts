@@ -42,7 +42,6 @@ export interface OrderSigningDeps {
   readonly readRows: () => Promise<SigningRows>;
   readonly directory: Directory;
   readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => TeamSettings;
-  /** The settings of the environment. */
   readonly start: ProtectedSettings;
   readonly ruleFacts: RequirementSources['ruleFacts'];
   readonly now: () => Date;

@@ -65,7 +65,6 @@ export interface EvaluatedOrder {
   readonly settings: TeamSettings;
   readonly policyVersion: number;
   readonly demand: Requirements;
-  /** The rules that decided, each once. */
   readonly decidedBy: readonly RuleReference[];
 }
 
@@ -270,11 +269,8 @@ export interface CurrentRequirements {
   readonly settings: TeamSettings;
   /** The requirements when requested, combined with the current ones. */
   readonly demand: Requirements;
-  /** The requirements when requested. */
   readonly asked: Requirements;
-  /** The version of the policy in force. */
   readonly policyVersion: number;
-  /** The rules that decide now. */
   readonly decidedBy: readonly RuleReference[];
   /** It needs more than when it was requested. */
   readonly isStricter: boolean;

@@ -622,7 +622,6 @@ export function readDatabaseSettings(env: Environment): DatabaseSettings {
   return { databaseUrl: parsed.data.DATABASE_URL, dataDir: parsed.data.DATA_DIR };
 }
 
-/** Names of variables that list a person. */
 export function variablesWith(env: Environment, person: string): readonly string[] {
   return VARIABLE_NAMES.filter((name) => list(env[name] ?? '').includes(person));
 }

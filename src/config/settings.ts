@@ -16,7 +16,6 @@ export type ChannelSetting = (typeof CHANNEL_SETTINGS)[number];
 /** In the order of the form. */
 export const SETTING_NAMES: readonly SettingName[] = namedSettings.keyof().options;
 
-/** Texts before and after. */
 export interface SettingChange {
   readonly name: string;
   readonly before: string;

@@ -1,6 +1,5 @@
 import { calendarDay } from '../zones/calendar-day.ts';
 
-/** Renewals in one month. */
 export interface MonthCount {
   /** YYYY-MM */
   readonly month: string;

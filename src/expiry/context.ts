@@ -13,7 +13,6 @@ export interface ExpiryContext extends NamesContext {
   readonly teamId: string;
   /** The public address of the bot's HTTP server, without a trailing slash. */
   readonly publicUrl: string;
-  /** The words of the calendar's events. */
   readonly formatEvent: CalendarFormat['formatEvent'];
   /** Whether a mandate renews a name at its expiry. */
   readonly mandated: () => Promise<(name: CalendarName) => boolean>;

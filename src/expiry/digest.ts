@@ -50,7 +50,6 @@ export async function openDigest({
 /** A digest's next message. */
 export interface DigestBatch {
   readonly planned: readonly PlannedReminder[];
-  /** More names follow. */
   readonly moreNames: boolean;
   /** More renewals that the registry doesn't show follow. */
   readonly moreDisputed: boolean;

@@ -63,7 +63,6 @@ export function createExpiry(context: ExpiryContext) {
     /** @param name in ASCII */
     find: (name: string) => watchList.find(name),
     findMany: (names: readonly string[]) => watchList.findMany(names),
-    /** The same as a list entry. */
     async findListed(name: string): Promise<ListedName | undefined> {
       const [domain, zone] = await Promise.all([watchList.find(name), timeZone(context)]);
       return domain && listed(domain, context.now(), zone);

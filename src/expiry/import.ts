@@ -6,7 +6,6 @@ import { type DomainName, parseDomainName } from '../zones/names.ts';
 import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 
-/** A name from a pasted list. */
 export interface ImportedName {
   /** In ASCII. */
   readonly name: string;
@@ -22,7 +21,6 @@ export interface RejectedLine {
   readonly issue: LineIssue;
 }
 
-/** Issues of a name to watch. */
 export interface NameIssue {
   readonly code: 'invalid_name';
   readonly issue: ZoneIssue;
@@ -38,7 +36,6 @@ export type LineIssue =
   /** Maximum lines of a list. */
   | { readonly code: 'too_many_lines'; readonly limit: number };
 
-/** A parsed value, or its issue. */
 type Read<T, Issue> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issue: Issue };

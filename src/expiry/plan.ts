@@ -18,7 +18,6 @@ import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
  * DueReminder.threshold}).
  */
 
-/** A watched name, for reminders. */
 export interface WatchedName {
   /** In ASCII. */
   readonly name: string;
@@ -51,7 +50,6 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly expiry: Day;
   /** Days before the expiry, or a code below zero for a moment after it ({@link AFTER_EXPIRY}). */
   readonly threshold: number;
-  /** The displayed expiry day. */
   readonly expiryDay: Day;
   /** Calendar days to {@link expiryDay}; negative after it. */
   readonly daysLeft: number;

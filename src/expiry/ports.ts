@@ -24,7 +24,6 @@ export interface WatchedDomain extends NameDates {
   readonly addedAt: Date;
   /** The last person who registered, transferred or renewed it through the bot. */
   readonly registeredBy: string | undefined;
-  /** Next lookup at its registry. */
   readonly nextRegistryAt: Date;
   readonly snooze: Snooze | undefined;
   readonly lapse: Lapse | undefined;
@@ -112,7 +111,6 @@ export const COMMON: Destination = '';
 /** Purpose of the monthly chart in a digest's thread. */
 export const MONTHS = 'months';
 
-/** A reminder claimed by a digest. */
 export interface ReminderClaim extends ReminderKey {
   readonly destination: Destination;
   /** Also posted in the reminder channel. */
@@ -151,11 +149,9 @@ export interface ReminderStore {
    * @returns how many were free
    */
   claim(digestId: string, claims: readonly ReminderClaim[], now: Date): Promise<number>;
-  /** Of claims that were not released. */
   lastClaimedAt(digestId: string): Promise<Date | undefined>;
   /** Claimed but not sent. @param purpose of one message only */
   planned(digestId: string, purpose?: string): Promise<readonly PlannedReminder[]>;
-  /** Assigns reminders to a message. */
   assign(digestId: string, purpose: string, reminders: readonly PlannedReminder[]): Promise<void>;
   /** Undeliverable reminders go to the reminder channel. */
   redirect(digestId: string, destination: Destination): Promise<void>;

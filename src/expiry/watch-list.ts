@@ -15,7 +15,6 @@ export type WatchRefusal =
   | NameIssue
   | DateIssue
   | { readonly code: 'not_watched'; readonly name: string }
-  /** Removed from the list concurrently. */
   | { readonly code: 'removed_meanwhile' }
   /** No registry registers a name for longer than ten years. */
   | { readonly code: 'date_too_far_ahead'; readonly text: string }

@@ -61,7 +61,6 @@ export type TeamEventOf<Kind> = TeamEvent extends infer Event
   : never;
 
 export type WatchDecision = Omit<TeamEventOf<'name_watched'>, 'subject'>;
-/** A person's decision about an incident. */
 export type IncidentDecision = Pick<TeamEventOf<'incident_ours'>, 'kind' | 'actor' | 'reason'>;
 
 /** An event of an order, with the order as it is now and its events of {@link DECISION_KINDS}, oldest first. */

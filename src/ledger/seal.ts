@@ -78,7 +78,6 @@ export function sealAfter(last: Seal | undefined, leaves: readonly Hash[], key: 
   return { ...unsigned, signature: key.sign(canonicalJson(unsigned)) };
 }
 
-/** Whether a key signed exactly this seal. */
 export function isSigned({ signature, ...unsigned }: Seal, key: LedgerKey): boolean {
   return key.verify(canonicalJson(unsigned), signature);
 }

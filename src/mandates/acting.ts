@@ -61,7 +61,6 @@ export function overCeiling(
 
 export interface NameEnd {
   readonly name: string;
-  /** The effective expiry date. */
   readonly expiresAt: Date;
   /** Last moment at which a renewal keeps the name. */
   readonly renewableUntil: Date;
@@ -211,7 +210,6 @@ export type Clearance =
  * sent.
  */
 export interface DueFacts extends ActingFacts, SendingFacts {
-  /** Its price fits the budgets. */
   readonly fitsBudgets: boolean;
   /** When the order was made, and when the registry was last asked about its name. */
   readonly madeAt: Date;

@@ -41,7 +41,6 @@ const MANDATE_ENDS = [
   'approver_left',
   /** Its spending is uncertain: the database may lack more than a day. */
   'database_restored',
-  /** Its rows differ from its log. */
   'log_differs',
 ] as const;
 

@@ -3,7 +3,6 @@ import type { OrderCreation } from '../orders/ports.ts';
 import type { Taken } from './acting.ts';
 import type { HeldCode } from './codes.ts';
 
-/** A watched name, as mandates see it. */
 export interface MandateName {
   readonly name: string;
   /** The effective date: that of a renewal the registry doesn't show yet, if later. */
@@ -36,7 +35,6 @@ export interface MandateAct {
   readonly announcedAt: Date | undefined;
 }
 
-/** An act before it is saved. */
 export type NewAct = Pick<MandateAct, 'name' | 'expiresAt' | 'mandateId' | 'at' | 'amount'>;
 
 export type ActOutcome =

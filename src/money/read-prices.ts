@@ -78,7 +78,6 @@ export type LineIssue =
     }
   | { readonly line: number; readonly kind: 'csv'; readonly issue: CsvIssue }
   | { readonly line: number; readonly kind: 'missing_column' | 'unknown_column'; readonly column: string }
-  /** Same price as on another line. */
   | { readonly line: number; readonly kind: 'repeated'; readonly firstLine: number }
   | { readonly line: number; readonly kind: 'empty' | 'too_many_cells' };
 

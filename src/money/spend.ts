@@ -27,7 +27,6 @@ export interface SpendSum {
   readonly names: number;
   /** Names without a known price; in no sum. */
   readonly unknown: number;
-  /** One amount per currency. */
   readonly sums: readonly Amount[];
 }
 

@@ -35,7 +35,6 @@ export interface DelegationHealth {
   readonly seenAt: Date | undefined;
 }
 
-/** The fault of each fact. */
 const FAULT_OF = {
   registrable_domains: 'registrable',
   unfit_ds: 'unfit_ds',
@@ -52,7 +51,6 @@ const DAILY_MS = 18 * HOUR_MS;
 /** Older lookups say nothing about today. */
 const KNOWN_FOR_MS = 48 * HOUR_MS;
 
-/** Whether the delegation's servers are due for a lookup. */
 export function isHealthLookupDue(history: NameHistory, now: Date): boolean {
   return HEALTH_FACTS.some((fact) => {
     const known = history[fact];

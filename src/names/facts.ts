@@ -4,7 +4,6 @@ import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
 
 /** Facts about a name. Values are normalized lists of texts (lower case, sorted, unique), so lookups are comparable. */
 
-/** Dates in a registry's record. */
 export const REGISTRY_DATES = [
   'registered_at',
   'expires_at',
@@ -202,7 +201,6 @@ function isSameRegistrar(one: FactValue, other: FactValue): boolean {
   return ['name', 'handle'].every((label) => mayBeSameRegistrar(partOf(one, label), partOf(other, label)));
 }
 
-/** Name, or handle when there is no name. */
 export function registrarName(value: FactValue): string | undefined {
   return partOf(value, 'name') ?? partOf(value, 'handle');
 }

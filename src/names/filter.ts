@@ -144,7 +144,6 @@ function readSort(filter: NameFilter, value: string): ReturnType<typeof readWord
   return sort === undefined ? { issue: { code: 'unknown_sort', value } } : { filter: { ...filter, sort } };
 }
 
-/** The filter for names without a value. */
 export function isNone(value: string): boolean {
   return value.toLowerCase() === NONE;
 }

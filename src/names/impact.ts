@@ -111,7 +111,6 @@ export interface ImpactInput {
   readonly checks?: readonly NameserverCheck[] | undefined;
 }
 
-/** Facts that show use. */
 const LIFE: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'];
 export const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
 /** Null MX (RFC 7505). */
@@ -348,7 +347,6 @@ function checkItems(checks: readonly NameserverCheck[] | undefined): ImpactItem[
   ];
 }
 
-/** Nameservers with the same record share an item. */
 function recordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
   const differing = new Map<string, Extract<ImpactItem, { readonly code: 'records_differ' }>>();
   for (const { host, differences } of checks) {

@@ -75,7 +75,6 @@ export type IncidentRefusal =
   | { readonly code: 'over' }
   /** A guarded name needs a second person. */
   | { readonly code: 'needs_another_person' }
-  /** It changed since it was shown. */
   | { readonly code: 'changed' };
 
 export type IncidentDecided =

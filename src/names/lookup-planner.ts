@@ -6,7 +6,6 @@ import { isUnsettled, type NameHistory } from './history.ts';
  * each registry's budget.
  */
 
-/** Input of the schedule. */
 export interface ScheduledName {
   /** Undefined when unknown. */
   readonly endsAt: Date | undefined;
@@ -30,7 +29,6 @@ const URGENT_MS = 4 * HOUR_MS;
 const ROUTINE_MS: Readonly<Record<LookupKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
 /** Lookups are up to this part earlier, so names of a list aren't due together. */
 const SPREAD = 0.2;
-/** Statuses of pending changes. */
 const MOVING_STATUS = /^pending |^redemption period$/;
 
 /** Looked up before others. */

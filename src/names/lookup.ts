@@ -228,7 +228,6 @@ function withNewRequests(found: NameRecord, known: NameRecord, result: LookupRes
   };
 }
 
-/** Input of the schedule. */
 function scheduleOf(
   record: NameRecord,
   { hasOpenOrder, isGuarded }: NameActivity,

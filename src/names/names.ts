@@ -56,7 +56,6 @@ export function completeNames(
 
 export type Names = ReturnType<typeof createNames>;
 
-/** Use cases of names. */
 export function createNames(context: NamesContext) {
   const { records, incidents, now } = context;
   return {

@@ -22,13 +22,11 @@ export interface NameserverCheck {
     | /** Could not be asked from here. */ 'unseen';
   /** Compared with the current DNS. */
   readonly differences: readonly RecordDifference[];
-  /** Not comparable. */
   readonly unseen: readonly FactName[];
   /** Compared with the DS at the parent zone. */
   readonly ds: DsMatch | 'unsigned';
 }
 
-/** The new nameserver has another value. */
 export interface RecordDifference {
   readonly fact: FactName;
   readonly now: FactValue;
@@ -42,7 +40,6 @@ type Compared = (typeof COMPARED)[number];
 const MAX_ADDRESSES = 2;
 const MAX_ALIASES = 4;
 
-/** With its current facts. */
 export interface CheckedName {
   readonly name: string;
   readonly current: Facts | Promise<Facts>;
@@ -136,7 +133,6 @@ async function findAddress(
   return { state };
 }
 
-/** The server responds and doesn't have the name. */
 const SAYS_NO: ReadonlySet<DnsFailure> = new Set(['refused', 'server_failure', 'unexpected_code']);
 
 async function recordsAt(

@@ -101,7 +101,6 @@ async function observeRecords(dns: Client, name: string, signal: AbortSignal | u
   return { soa, cname, www_cname: wwwCname, ...impact, dnskey };
 }
 
-/** Use and delegation. */
 async function lookForImpact(name: string, look: Look): Promise<Facts> {
   const [nameservers, used, ds] = await Promise.all([
     look(name, 'NS', (records) => records),

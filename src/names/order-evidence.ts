@@ -158,7 +158,6 @@ function isOf(registrar: FactValue | undefined, { registrar: now }: Registration
   return mayBeSameRegistrar(was, now);
 }
 
-/** Proof, or a hint for people. */
 type Finding = { readonly done: RecordProof } | { readonly hint: RecordHint } | undefined;
 
 function findingOf(record: Registration, lost: LostAnswer): Finding {
@@ -257,7 +256,6 @@ function shownNameServers({ nameServers }: Registration, order: RequestedTask) {
   return { nameServers, areAskedFor: asked.length > 0 && isSameSet(nameServers, asked) };
 }
 
-/** Dates of one registry. */
 function isSameDay(one: Date, other: Date): boolean {
   return Math.abs(one.getTime() - other.getTime()) <= DAY_MS;
 }

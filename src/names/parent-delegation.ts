@@ -8,7 +8,6 @@ import { dsText } from './observe.ts';
  * majority counts. Pure.
  */
 
-/** Facts of the parent zone. */
 const PARENT_FACTS = ['parent_nameservers', 'ds'] as const;
 type ParentFact = (typeof PARENT_FACTS)[number];
 

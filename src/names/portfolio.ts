@@ -2,7 +2,6 @@ import type { MessagePlace } from '../outbox/notifications.ts';
 
 /** Owner, tags, channel and note: set by people. */
 
-/** Set by people. */
 export interface NameDetails {
   /** Slack user id. */
   readonly owner: string | undefined;

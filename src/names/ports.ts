@@ -116,7 +116,6 @@ export interface SeenAtRegistry {
 export interface OrderImpact {
   /** When the order was requested. */
   readonly asked: Impact;
-  /** Now. */
   readonly latest: Impact;
   /** The last impact that refused an approval. */
   readonly warned: Impact | undefined;
@@ -202,11 +201,9 @@ export interface ImportPlan {
   readonly hash: string;
   readonly changed: readonly EditedName[];
   readonly same: number;
-  /** Not on the watch list. */
   readonly unwatched: readonly string[];
 }
 
-/** A search in the portfolio. */
 export interface NameQuery {
   readonly filter: NameFilter;
   /** User ids, or `none`. */

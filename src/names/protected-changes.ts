@@ -71,7 +71,6 @@ export function createProtectedChanges(context: ProtectionContext) {
     /** @returns `changed`: read again */
     changeReminders: (changes: readonly ReminderChange[], by: string, origin: MessagePlace) =>
       changeReminders(context, changes, { by, origin }),
-    /** Confirmers of a proposal, by the current rules. */
     confirmersOf: (proposal: FactsProposal) => confirmersOf(context, proposal),
   };
 }

@@ -76,7 +76,6 @@ export function isUnanswered({ code }: RecordProblem): boolean {
 export interface Registration {
   readonly expiresAt: Date | undefined;
   readonly registeredAt: Date | undefined;
-  /** Last transfer. */
   readonly transferredAt: Date | undefined;
   /** Known when the name is in redemption or pending release. */
   readonly deletedAt: Date | undefined;

@@ -87,10 +87,8 @@ export interface UnexplainedChange {
 
 /** Why an order does not explain a change. */
 export const RULED_OUT_REASONS = [
-  /** Refused by the service. */
   'refused',
   'other_task',
-  /** Sent after the change was seen. */
   'sent_later',
   /** Sent so long ago that its effects had ended. */
   'too_old',

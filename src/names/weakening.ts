@@ -199,7 +199,6 @@ function createEffects(
   };
 }
 
-/** A change as rules see it. */
 interface RuleView {
   readonly name: string;
   readonly was: readonly string[];

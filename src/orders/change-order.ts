@@ -5,7 +5,6 @@ import type { CommitOutcome, OrderCommit, SendingGuard } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { transition } from './state-machine.ts';
 
-/** An event that sends no request. */
 export type UnguardedEvent = Exclude<OrderEvent, SendingEvent>;
 type SendingEvent = Extract<OrderEvent, { readonly type: 'sending' }>;
 type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation' | 'mandated'>;
@@ -15,7 +14,6 @@ export type ChangeContext = Pick<OrdersContext, 'store' | 'advance' | 'now'>;
 /** A decision about the order as read. */
 export type Decision = EventDecision | { readonly refusal: Refusal };
 
-/** An event to commit. */
 export type EventDecision =
   | {
       readonly event: UnguardedEvent;

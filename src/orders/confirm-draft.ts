@@ -30,7 +30,6 @@ export type ConfirmOutcome =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'open_already'; readonly order: Order };
 
-/** Read at the confirmation. */
 interface DraftTerms {
   readonly evaluated: EvaluatedOrder;
   /** Read only for an order that is sent at once. */

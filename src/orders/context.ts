@@ -34,10 +34,8 @@ export interface OrdersContext {
    */
   readonly advance: (order: Order) => void;
   readonly vault: Vault;
-  /** The settings in force. */
   readonly settings: () => Promise<TeamSettings>;
   readonly signing: OrderSigning;
-  /** The policy in force. */
   readonly policy: DecidingPolicy;
   readonly directory: Directory;
   readonly ruleFacts: RuleFacts;

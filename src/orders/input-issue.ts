@@ -41,7 +41,6 @@ const PLAIN_CODES = [
 export type PlainIssueCode = (typeof PLAIN_CODES)[number];
 
 export const plainIssueCode = z.enum(PLAIN_CODES);
-/** Something is too long. */
 export const limitIssueCode = z.enum(['text_too_long', 'too_many_lines', 'too_many_names']);
 const interfaceConstraint = z.enum(INTERFACE_CONSTRAINTS);
 

@@ -12,7 +12,6 @@ import type { PlainSummary } from './summary.ts';
 /** The service refused a request because its session had ended, and the order no longer allows to send it again. */
 export class RetryRefusedError extends Error {
   override readonly name = 'RetryRefusedError';
-  /** The refusal of the request. */
   readonly refusal: ServiceError;
 
   constructor(refusal: ServiceError) {

@@ -23,7 +23,6 @@ export interface OffboardingContext extends ChangeContext {
     people(): Promise<readonly string[]>;
     remove(userId: string): Promise<void>;
   };
-  /** Passkeys. */
   readonly keys: {
     owners(): Promise<readonly string[]>;
     revoke(userId: string): Promise<unknown>;

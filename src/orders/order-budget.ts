@@ -14,7 +14,6 @@ import { type Approval, isRequester, type Order, pendingItems } from './order.ts
 /** The amounts an order reserves of the budgets now. */
 export interface BudgetUse {
   readonly price: OrderCost | undefined;
-  /** Budgets that are exceeded. */
   readonly over: readonly MissingAmount[];
   /** Reserved on approval; undefined for a free order. */
   readonly reservation: Reservation | undefined;

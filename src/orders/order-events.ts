@@ -177,7 +177,6 @@ export type AnyOrderLogEntry = {
   readonly [Key in KeysOf<OrderLogEntry>]?: ValueOf<OrderLogEntry, Key> | undefined;
 };
 
-/** Events about the request and the decision. */
 export const DECISION_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'requested',
   'confirmed',

@@ -88,7 +88,6 @@ interface DeclaredTask<Name extends string> {
   readonly nextStep?: NextStep | undefined;
   /** The note beside the name in its form. */
   readonly formNote?: TaskNote | undefined;
-  /** The secret field of the input, if any. */
   readonly secretField?: 'auth' | 'password' | undefined;
 }
 

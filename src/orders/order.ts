@@ -129,7 +129,6 @@ export const storedItemResult = z.object({
   /** The type of the status, such as SUCCESS or NOTICE. */
   type: text,
   messages: z.array(resultMessage).readonly().exactOptional(),
-  /** The object of the answer. */
   object: resultObject.exactOptional(),
   /** The answer's data; omitted if too long to store with an order. */
   data: z.unknown().exactOptional(),
@@ -212,7 +211,6 @@ export interface Order {
   /** Replaces the secret part of the input in the statement; that part stays encrypted until the order closes. */
   readonly secretHash?: string | undefined;
   readonly reason: string | undefined;
-  /** The channel of the card. */
   readonly channelId: string;
   readonly threadTs: string | undefined;
   readonly approvals: readonly Approval[];
@@ -220,7 +218,6 @@ export interface Order {
   readonly approvalsRequired: number;
   /** The version of the policy that decided the requirements. */
   readonly policyVersion: number;
-  /** The requirements when requested. */
   readonly demand: Requirements;
   /**
    * When a DRAFT is deleted, a PENDING order expires, the rest of a paused one is stopped, a mandate's order would be
@@ -281,7 +278,6 @@ export interface DecisionByPolicy {
 /** The approvals an order has and needs. */
 export interface ApprovalsGiven {
   readonly isApproved: boolean;
-  /** The policy version now. */
   readonly policyVersion: number;
   /** It needs more than when it was requested. */
   readonly isStricter: boolean;
@@ -296,7 +292,6 @@ interface ItemOutcome {
   readonly result: ItemResult;
 }
 
-/** The weight of an approver's click. */
 export interface ApprovalWeight {
   readonly by: string;
   /** The clicker's signature; undefined for a plain click. */
@@ -343,9 +338,7 @@ export type OrderEvent =
       readonly approvers: readonly string[];
       /** Approver groups whose members Slack couldn't look up. */
       readonly unreadableGroups: readonly string[];
-      /** The version of the policy that allows it. */
       readonly policyVersion: number;
-      /** The current price by the team's price list. */
       readonly price?: OrderCost | undefined;
       /** The impact on the name wasn't looked up yet. */
       readonly isImpactUnknown?: boolean;
@@ -413,7 +406,6 @@ export type OrderEvent =
       readonly type: 'delegation_seen';
       readonly n: number;
       readonly delegation: Delegation;
-      /** Those that don't answer. */
       readonly hosts: readonly string[];
       /** Whole hours since they were set. */
       readonly hours: number;
@@ -471,7 +463,6 @@ export type OrderEvent =
       readonly by: string;
       readonly outcome: 'SUCCEEDED' | 'FAILED';
       readonly reason: string | undefined;
-      /** The proof in public records. */
       readonly seen?: RecordProof;
       /** Only this item; default: all unknown ones. */
       readonly n?: number;
@@ -568,7 +559,6 @@ export function pendingItems(order: Order): readonly OrderItem[] {
   return order.items.filter((item) => item.state === 'WAITING');
 }
 
-/** An item's input, without secrets. */
 export function inputOfItem(order: { readonly input: unknown }, item: { readonly input?: unknown }): unknown {
   return item.input ?? order.input;
 }

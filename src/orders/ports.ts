@@ -275,7 +275,6 @@ export interface KeyUse {
   readonly witness: Witness | undefined;
 }
 
-/** An approval, signed or not. */
 export interface SignedBy {
   readonly userId: string;
   readonly signed?: ApprovalSignature | undefined;

@@ -107,7 +107,6 @@ export type Refusal =
   | { readonly code: 'retry_bulk' }
   | { readonly code: 'nothing_waits'; readonly state: OrderState }
   | { readonly code: 'sent_already' }
-  /** The mandate is not in force. */
   | { readonly code: 'not_in_force' }
   /** Its mandate holds an order now. Not shown. */
   | { readonly code: 'mandate_held'; readonly because: HeldCode }

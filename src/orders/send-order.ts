@@ -258,7 +258,6 @@ function statedItem({ items }: Statement, { n }: OrderItem): StatementItem {
 
 /** The committed mark of a request. */
 interface Mark {
-  /** The item as marked. */
   readonly sent: OrderItem | undefined;
   readonly leaveBefore: LeaveDeadline;
 }

@@ -297,7 +297,6 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
   );
 }
 
-/** Amounts a request uses of a mandate. */
 function takenOf({ mandated }: Order, { amount }: EventOf<'sending'>) {
   return { ...(mandated && { mandate: mandated.id }), ...(amount && { amount }) };
 }
@@ -702,7 +701,6 @@ function itemOf({ items }: Order, n: number | undefined): OrderItem | undefined 
   return items.find((item) => item.n === n);
 }
 
-/** The item in an entry about its request. */
 function requestOf({ n, name, ctid }: OrderItem) {
   return { n, name, ctid };
 }

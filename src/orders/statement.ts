@@ -24,7 +24,6 @@ export interface ServicePlaces {
   readonly replyTo: string | undefined;
 }
 
-/** The input of a statement. */
 export type StatableOrder = Omit<Order, 'statementHash'>;
 
 /** SHA-256 of a statement in canonical form, in hex. */

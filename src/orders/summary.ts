@@ -81,7 +81,6 @@ const EARLIER_UNANSWERED = z.object({
   since: plainSummary,
 });
 
-/** The result of a request. */
 const requestSummary = z.discriminatedUnion('code', [...PLAIN, EARLIER_UNANSWERED]);
 
 const SENDING_LOST = z.object({

@@ -44,17 +44,14 @@ export function subjectOfKey(key: string): Subject {
   return { kind, id: key.slice(end + 1) };
 }
 
-/** A conversation, or a thread of it. */
 export const messagePlace = z.object({ channelId: z.string(), threadTs: z.string().optional() });
 export type MessagePlace = Readonly<z.output<typeof messagePlace>>;
 
-/** The message in Slack. */
 export interface PostedMessage {
   readonly channelId: string;
   readonly ts: string;
 }
 
-/** Content of a message. */
 export interface ShownContent {
   readonly purpose: string;
   /** The version shown or refused. */
@@ -66,7 +63,6 @@ export interface ShownContent {
 export interface Notification extends ShownContent {
   /** Undefined while it isn't posted. */
   readonly message: PostedMessage | undefined;
-  /** Not tried before. */
   readonly dueAt: Date | undefined;
   /** Failures since the last success. */
   readonly attempts: number;

@@ -24,7 +24,6 @@ export interface PolicySettings {
   readonly escalateAfterMs: number;
   /** Ids of people and groups; empty: the admins. */
   readonly escalateTo: readonly string[];
-  /** Their approvals must be signed. */
   readonly signed: boolean;
 }
 

@@ -16,7 +16,6 @@ export const policyEvents = [
     'policy',
     ['policy_draft_changed', 'policy_draft_discarded', 'policy_published', 'policy_confirmed'],
     {
-      /** The new version in force. */
       version: z.int().optional(),
       changes: z.array(loggedChange).readonly(),
     },

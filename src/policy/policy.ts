@@ -28,7 +28,6 @@ export interface PolicyRule {
   readonly decision: Decision;
   /** People and groups; empty unless the decision is `approve`. */
   readonly approvers: readonly string[];
-  /** Approvals needed. */
   readonly needed: number;
   /** Undefined: the setting, as for the next three. */
   readonly ttlMs: number | undefined;

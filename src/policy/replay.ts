@@ -9,7 +9,6 @@ export interface PastOrder<Asked extends PolicyOrder = PolicyOrder> {
   readonly orderId: string;
   readonly order: Asked;
   readonly facts: PolicyFacts;
-  /** Its requirements at the request. */
   readonly demand: Requirements;
 }
 

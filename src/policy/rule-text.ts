@@ -74,7 +74,6 @@ export interface PolicyIssue {
   readonly code: PolicyIssueCode;
   /** Where it is: the rule's index, the field, the item of a list. Empty: the policy as a whole. */
   readonly path: readonly (string | number)[];
-  /** The rule's name, as far as it has one. */
   readonly ruleName: string | undefined;
   readonly field: string | undefined;
   /** What was written. */
@@ -221,7 +220,6 @@ class RuleReader {
     return [...new Set(found)];
   }
 
-  /** A list that must have something in it. */
   #needs(field: RuleField, example: string, read: (text: string) => string | PolicyIssueCode): string[] {
     const before = this.#issues.length;
     const items = this.#list(field, read);

@@ -51,7 +51,6 @@ export function readTagsTouched(
   };
 }
 
-/** The tags that each subject touches, by its name. */
 export function tagsByName(subjects: readonly Subject[], tags: TagsByHost): TagsByHost {
   return new Map(subjects.map((subject) => [subject.name, tagsTouched(subject, tags) ?? []]));
 }

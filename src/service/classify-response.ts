@@ -22,7 +22,6 @@ export type ResponseClass =
     };
 
 interface ReceivedResponse {
-  /** HTTP status. */
   readonly status: number;
   /** Undefined when the body was unreadable; see `unreadable`. */
   readonly envelope: Envelope | undefined;

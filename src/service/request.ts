@@ -99,7 +99,6 @@ export interface PreparedRequest<O> extends Omit<RequestPlan<O>, 'general'> {
   readonly unsigned: UnsignedRequest;
 }
 
-/** A request without its signature. */
 type UnsignedRequest =
   | { readonly via: 'json'; sign(signature: JsonSignature): HttpRequest }
   | { readonly via: 'xml'; sign(signature: XmlSignature): HttpRequest };

@@ -12,7 +12,6 @@ import { SlackApiError } from './outbound/web.ts';
 
 /* Opens forms: from a button, a menu or a command's line. */
 
-/** A form as it is shown for these values. */
 export async function renderForm(
   feature: FormFeature,
   call: Interaction,

@@ -45,7 +45,6 @@ const standingsRead = z.tuple([
 
 /** What came of a request after its item had ended without it: money may have gone all the same. */
 const LATE = Prisma.sql`COALESCE(i.result->>'late', '')`;
-/** It was carried out. */
 export const IS_BOOKED = Prisma.sql`(i.state = 'SUCCEEDED' OR ${LATE} = 'SUCCEEDED')`;
 /** Nothing of it is spent, nor will be. Its order is read only where the item does not tell. */
 export const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.state <> 'SUCCEEDED' AND (i.state = 'FAILED'

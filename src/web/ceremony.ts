@@ -87,7 +87,6 @@ export type Problem =
   | { readonly code: 'refused'; readonly refusal: Refusal };
 type LinkProblem = 'unknown_link' | 'link_over' | 'link_spent';
 
-/** The content to sign. */
 export type ToSign = { readonly userId: string } & (
   | { readonly kind: 'order'; readonly order: Order; readonly statement: Statement }
   | { readonly kind: 'facts'; readonly proposal: FactsProposal; readonly hash: string }
@@ -110,7 +109,6 @@ export type Shown =
       readonly options: PublicKeyCredentialCreationOptionsJSON;
     };
 
-/** The result of a ceremony. */
 export type Finished =
   | { readonly kind: 'signed' | 'vouched' | 'revoked' }
   | { readonly kind: 'added'; readonly fingerprint: Fingerprint };

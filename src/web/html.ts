@@ -25,7 +25,6 @@ function markupOf(part: Part): string {
   return escapeHtml(String(part));
 }
 
-/** A template tag. */
 export function html(markup: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { markup: markup.map((text, index) => text + markupOf(parts[index])).join('') };
 }

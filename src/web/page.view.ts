@@ -42,7 +42,6 @@ export interface PageFacts {
   readonly policyFile: string;
 }
 
-/** A page as a response. */
 export interface Page {
   readonly status: number;
   readonly html: string;
@@ -88,7 +87,6 @@ ${body}
 </html>
 `.markup;
 
-/** The page of a link. */
 export function shownPage(shown: Shown, words: CardWords, facts: PageFacts): Page {
   const { title, body, button } =
     shown.kind === 'add' ? addParts(shown, facts) : signParts(shown.what, words, facts);

@@ -32,7 +32,6 @@ export interface LifeStage {
 }
 
 export interface Lifecycle {
-  /** At the given moment. */
   readonly current: LifeStage;
   /** In order. */
   readonly stages: readonly LifeStage[];

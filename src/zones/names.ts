@@ -7,7 +7,6 @@ import type { NameIssue } from './zone-issue.ts';
 export interface DomainName {
   /** Lower case, `xn--…` where needed, no trailing dot: sent and compared. */
   readonly ascii: string;
-  /** The name as people read it. */
   readonly unicode: string;
   /** The last label in ASCII, for example `rest`. */
   readonly zone: string;

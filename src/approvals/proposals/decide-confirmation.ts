@@ -40,7 +40,6 @@ class CountedConfirmation {
 
 export type { CountedConfirmation as Confirmed };
 
-/** Everything that decides about a confirmation. */
 export interface ConfirmationContext {
   /** Undefined: it isn't open. */
   readonly proposal: Proposal | undefined;
@@ -51,7 +50,6 @@ export interface ConfirmationContext {
   readonly isAdmin: boolean;
   /** Why the person isn't an approver; undefined where they are, or no requirement asks. */
   readonly refusal: Refusal | undefined;
-  /** The requirements, with this confirmation counted. */
   readonly progress: readonly RequirementProgress[];
   /** Only a signature of this person counts. */
   readonly needsSignature: boolean;

@@ -20,7 +20,6 @@ export interface ProposalStore {
     key: string,
     now: Date,
   ): Promise<ProposalOf<Kind> | undefined>;
-  /** Open or not. */
   read(id: string, now: Date): Promise<Proposal | undefined>;
   /** Adds a confirmation that isn't the last. @returns false on a conflict: read again */
   addConfirmation(confirmed: Confirmed, at: Date): Promise<boolean>;

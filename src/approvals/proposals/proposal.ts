@@ -7,7 +7,6 @@ import type { ApprovalSignature } from '../signing/approval.ts';
 
 /* A proposal: a change that one person asks for and another confirms. */
 
-/** The next version of the policy. */
 export interface NextPolicy {
   readonly version: number;
   readonly before: readonly PolicyRule[];
@@ -33,7 +32,6 @@ export type ProposalKind = keyof Payloads;
 export const PROPOSAL_STATES = ['proposed', 'confirmed', 'withdrawn', 'superseded'] as const;
 export type ProposalState = (typeof PROPOSAL_STATES)[number] | 'expired';
 
-/** A person's confirmation. */
 export interface Confirmation {
   readonly userId: string;
   readonly signed?: ApprovalSignature | undefined;

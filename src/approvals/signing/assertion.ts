@@ -96,7 +96,6 @@ export const vouchAssertion = assertionOver(vouchChallenge);
 export const revokeAssertion = assertionOver(revokeChallenge);
 export const charterAssertion = assertionOver(charterChallenge);
 
-/** A signature over a challenge. */
 export type Assertion<Signed extends Challenge = Challenge> = Readonly<
   Omit<z.output<typeof approvalAssertion>, 'challenge'> & { readonly challenge: Signed }
 >;

@@ -90,7 +90,6 @@ export type NotCounting = 'not_vouched' | 'revoked' | 'left' | 'other_host' | 'a
 
 export interface KeyRing {
   readonly counting: ReadonlyMap<string, CountingKey>;
-  /** All keys, with the reason if one doesn't count. */
   readonly keys: readonly (AddedKey & { readonly counts: 'yes' | NotCounting })[];
 }
 

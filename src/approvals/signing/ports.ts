@@ -42,7 +42,6 @@ export interface LinkStore {
   purge(now: Date): Promise<number>;
 }
 
-/** A charter with its signatures, as logged. */
 export interface SignedCharter {
   readonly charter: z.core.util.JSONType;
   readonly signature: Assertion<CharterChallenge>;

@@ -8,7 +8,6 @@ import { hasTables, withSession } from '../../store/session.ts';
 export interface Command {
   /** Follows its name. */
   readonly usage: string;
-  /** One line for the list of commands. */
   readonly summary: string;
   /** Notes for operators. */
   readonly details: string;

@@ -45,7 +45,6 @@ export interface BulkPlan {
   readonly task: BulkTask;
   /** Valid rows, in file order. */
   readonly rows: readonly BulkRow[];
-  /** Rows left out, by line. */
   readonly leftOut: readonly LeftOutRow[];
   readonly findings: readonly PlanFinding[];
 }

@@ -25,7 +25,6 @@ const REMINDER_CODES = [
   'deleted',
 ] as const satisfies readonly LifePhase[];
 
-/** The data of each type, without its sentence. */
 const DATA = {
   'incident.opened': z.strictObject({
     name,
@@ -71,7 +70,6 @@ const DATA = {
 
 export type WebhookType = keyof typeof DATA;
 
-/** An event sent as a webhook. */
 export type WebhookEvent = {
   readonly [Type in WebhookType]: {
     readonly type: Type;

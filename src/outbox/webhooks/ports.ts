@@ -10,17 +10,14 @@ export interface WebhookDelivery {
   readonly type: WebhookType;
   /** When it happened. */
   readonly at: Date;
-  /** The request's body. */
   readonly body: string;
   /** How often it has failed. */
   readonly attempts: number;
 }
 
-/** A failed attempt. */
 export interface WebhookFailure {
   /** `http_500`, `timeout`, … */
   readonly code: string;
-  /** Not retried before. */
   readonly until: Date;
   /** When admins are notified, unless the endpoint accepts a webhook before. */
   readonly alertAt: Date;

@@ -25,7 +25,6 @@ export interface WebhooksContext {
   readonly timeoutMs: number;
 }
 
-/** An address that gets webhooks. */
 export interface WebhookEndpoint {
   /** Replaces its address, which may contain a secret. */
   readonly id: string;

@@ -43,7 +43,6 @@ interface Referral {
   readonly nameServers: readonly string[];
 }
 
-/** The response of one nameserver. */
 export type NameserverAnswer<Data> =
   | DnsAnswer<Data>
   | Referral
@@ -295,7 +294,6 @@ function readDs(response: Response, name: string): readonly RecordData['DS'][] |
   return (read.kind === 'no_data' || read.kind === 'no_such_name') && read.authoritative ? [] : undefined;
 }
 
-/** The shortest TTL. */
 function ttlOf(records: readonly Answer[]): number {
   return Math.min(...records.flatMap((record) => ('ttl' in record ? (record.ttl ?? 0) : [])));
 }

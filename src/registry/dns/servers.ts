@@ -27,7 +27,6 @@ export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1';
 }
 
-/** The operating system's. */
 export function systemDnsServers(): readonly DnsServer[] {
   return getServers().flatMap((entry) => parseServer(entry) ?? []);
 }

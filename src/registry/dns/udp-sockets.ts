@@ -19,7 +19,6 @@ export interface UdpSockets {
 }
 
 const IDS = 65_536;
-/** Then a new port is used. */
 const QUESTIONS_PER_SOCKET = 64;
 
 interface SharedSocket {

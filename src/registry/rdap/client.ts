@@ -47,7 +47,6 @@ export interface RdapProblem {
 }
 
 export interface RdapOrigin {
-  /** The server's host. */
   readonly server: string;
   /** Every exchange used https, the bootstrap file included. */
   readonly secure: boolean;

@@ -2,7 +2,6 @@ import { orInvalidInput, type PreparedRequest, type Signed } from '../request.ts
 import type { Session } from './shared-session.ts';
 import type { Credential } from './signature.ts';
 export interface SignedRequest extends Signed {
-  /** The shared session used for signing, if any. */
   readonly session?: Session | undefined;
 }
 

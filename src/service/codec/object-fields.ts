@@ -14,7 +14,6 @@ interface WireField {
   readonly as?: string;
   /** Documented values, from input to wire. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Separator for joining a list into a string. */
   readonly join?: string;
   readonly inside?: readonly WireField[];
   /** Always sent, whatever the input says. */

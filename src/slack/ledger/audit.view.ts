@@ -64,7 +64,6 @@ const DECISIONS: ReadonlySet<OrderLogEntry['kind']> = new Set([
 
 export interface OrderLine {
   readonly cells: string[];
-  /** Its item, if any. */
   readonly n: number | undefined;
 }
 

@@ -68,7 +68,6 @@ export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE):
   return joined(amounts.map((amount) => formatAmount(amount, locale)));
 }
 
-/** Whether a premium name may cost more. */
 export function hasPremiumNote({ sums, mayCostMore }: OrderCost): boolean {
   return sums.length > 0 && mayCostMore;
 }

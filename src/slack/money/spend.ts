@@ -87,7 +87,6 @@ async function concealedFrom(
   return seen ? () => false : ofOthers;
 }
 
-/** The span's last day, at most today. */
 function dayWithin({ from, to }: SpendSpan, today: string): string {
   const last = utcDay(new Date(to.getTime() - 1));
   return [utcDay(from), today, last].sort()[1] ?? today;

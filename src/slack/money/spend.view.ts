@@ -32,7 +32,6 @@ export interface SpendShown {
   readonly ahead: readonly SpendLine[];
   /** Next renewals of names without known use, by today's list. */
   readonly unused: SpendSum;
-  /** Budget balances in it. */
   readonly budgets: readonly BudgetStatus[];
   readonly isAdmin: boolean;
   /** ISO 4217 code of the chart. */

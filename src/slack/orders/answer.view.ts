@@ -75,7 +75,6 @@ function aboutText({ object }: ItemResult): string {
   return quote([about, summary].filter((part) => part !== '').join(', '));
 }
 
-/** The answer's object, if it isn't the requested name. */
 export function otherObjectLines({ name, result }: OrderItem): string[] {
   const value = result?.object?.value ?? name;
   return result === undefined || value === name || value === '' ? [] : [`About: ${aboutText(result)}`];

@@ -381,7 +381,6 @@ function priceLines(order: Order, { cost }: Briefing): string[] {
   return [`:warning: Price unknown for ${count(cost.unknown, 'name')}`];
 }
 
-/** Set if the account isn't the requester's. */
 export function accountLine(order: Order): string | undefined {
   if (order.account.isTeamAccount === true) return ':warning: Uses *the team’s account*';
   const owner = accountOwner(order);

@@ -37,7 +37,6 @@ const BRIEF: Wording = {
   most: 2,
 };
 
-/** Facts that people see as one. */
 const BRIEF_LABELS: Partial<Readonly<Record<FactName, string>>> = {
   a: 'website',
   aaaa: 'website',

@@ -106,7 +106,6 @@ function exactText(text: string): string {
 }
 
 interface StatedField {
-  /** Path on the wire. */
   readonly path: string;
   readonly label: string;
   readonly values: readonly string[];

@@ -38,7 +38,6 @@ export interface WantedNotification {
   /** @param place index of the place */
   readonly message: (place: number) => Message | Promise<Message>;
   readonly metadata?: MessageMetadata;
-  /** Custom posting. */
   readonly post?: (at: MessagePlace) => Promise<PostedMessage>;
   /** Delay of the first post. Called only until posted. */
   readonly waitsUntil?: () => Promise<Date | undefined>;

@@ -195,7 +195,6 @@ export const ruleForm = formOfList({
   },
 });
 
-/** Fields of people and groups. */
 const PEOPLE: ReadonlySet<string> = new Set(['by', 'approvers', 'escalate_to'] satisfies RuleField[]);
 
 /** People and groups as one text each, for {@link plainRuleForm}. */

@@ -256,7 +256,6 @@ export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView
   };
 }
 
-/** Reply to the publisher. */
 export function publishedMessage(
   { before, rules }: ProposalOf<'policy'>['payload'],
   locale: string,

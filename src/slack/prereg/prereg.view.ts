@@ -265,7 +265,6 @@ function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery):
   return `${name}${more.length === 0 ? '' : `, ${more.join(', ')}`}`;
 }
 
-/** The operator's meaning on the used interface. */
 function meaningOf({ filters }: PreregQuery, via: Interface): string {
   const over = `Searched over the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
   if (Object.keys(filters).length === 0) return `${over}, without a filter.`;

@@ -9,7 +9,6 @@ import {
 
 /** The script of the signing pages: asks for the passkey, and sends the signature. */
 
-/** Data embedded in the page. */
 interface PageData {
   readonly action: 'get' | 'create';
   readonly options: PublicKeyCredentialRequestOptionsJSON & PublicKeyCredentialCreationOptionsJSON;
