@@ -1,5 +1,4 @@
-// Takes the pictures of the README: `npm run build && npm run screenshots`. Needs Debian's `chromium`, and
-// `fonts-noto-color-emoji` for the emoji.
+// Takes the pictures of the documents: `npm run screenshots`. Needs Debian's `chromium`. All have one theme and one width.
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +8,13 @@ import { startDemo } from '../dist/demo/demo.js';
 import { pageDir } from '../dist/demo/page-files.js';
 import { smallPng } from './small-png.mjs';
 
-const LARGEST_BYTES = 150_000;
+const LARGEST_BYTES = 200_000;
+/** Of a message. Text can be read when the picture is shown at 600 px. */
+const WIDTH = 680;
+/** The page has as much room for messages beside its list of channels. */
+const WIDE = { width: WIDTH + 220, height: 900 };
+const NARROW = { width: WIDTH, height: 900 };
+const SCALE = 2;
 const images = fileURLToPath(new URL('../docs/images', import.meta.url));
 const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-screenshots-'));
 await mkdir(images, { recursive: true });
@@ -20,8 +25,9 @@ const browser = await chromium.launch({
   args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
 });
 const problems = [];
+const shot = { deviceScaleFactor: SCALE, colorScheme: 'light', reducedMotion: 'reduce' };
 try {
-  const page = await browser.newPage({ viewport: { width: 1_280, height: 800 }, reducedMotion: 'reduce' });
+  const page = await browser.newPage({ ...shot, viewport: WIDE });
   const composer = page.getByRole('textbox', { name: /^Message to/ });
   const be = async (person) => {
     await page.getByLabel('You are').selectOption(person);
@@ -32,61 +38,67 @@ try {
     await composer.fill(text);
     await composer.press('Enter');
   };
+  const article = (hasText) => page.locator('.channel').getByRole('article').filter({ hasText }).last();
+  const fillInAsAlice = async () => {
+    await page.getByRole('button', { name: 'alice, context 4' }).click();
+    await page.getByRole('button', { name: 'Link', exact: true }).click();
+    await page.getByText('Linked:').waitFor();
+  };
 
   await page.goto(`${demo.url}#as=U0ALICE`);
-  await page.getByRole('button', { name: 'Domain Steward' }).click();
-  await page.getByRole('heading', { name: 'First steps' }).waitFor();
-  await take(page, 'first-steps');
-  await page.getByRole('button', { name: /^domains/ }).click();
-  await be('U0ADA');
-  await type('/domain settings');
-  await page.getByRole('dialog').waitFor();
-  await take(page, 'settings');
-  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
-  await be('U0ALICE');
-
+  await page.getByRole('button', { name: 'Close the guided path' }).click();
   await type('/domain link');
-  await page.getByRole('button', { name: 'alice, context 4' }).click();
-  await page.getByRole('button', { name: 'Link', exact: true }).click();
-  await page.getByText('Linked:').waitFor();
+  await fillInAsAlice();
   await type('/domain renew cafe.rest 2 -- client paid');
-  const card = page.getByRole('article').filter({ hasText: 'Renew cafe.rest for 2 years' });
+  const card = article('Renew cafe.rest for 2 years');
   await card.waitFor();
   await be('U0BOB');
   await card.getByRole('button', { name: /^Approve: / }).waitFor();
-  await take(page, 'approve');
+  const pending = await crop(page, card);
+  await take('approval', [pending]);
 
   await card.getByRole('button', { name: /^Approve: / }).click();
-  await page
-    .getByRole('article')
-    .filter({ hasText: 'Renewed cafe.rest for 2 years' })
-    .getByRole('button', { name: /^1 reply/ })
-    .click();
-  await page.getByRole('button', { name: /^Requests/ }).click();
-  await page.getByText('_renew').click();
-  await page.getByRole('button', { name: 'Close the guided path' }).click();
-  await take(page, 'result');
+  const done = article('Renewed cafe.rest for 2 years');
+  await done.getByRole('button', { name: /^1 reply/ }).click();
+  const thread = page.locator('[aria-labelledby=thread-title]').getByRole('article').last();
+  // Here the thread takes the whole page.
+  await page.setViewportSize(NARROW);
+  await thread.waitFor();
+  const result = await crop(page, thread);
+  await take('result', [result]);
+  await take('renewal', [pending, result]);
+  await page.getByRole('button', { name: 'Close the thread' }).click();
+  await page.setViewportSize(WIDE);
 
-  await page.getByRole('button', { name: 'Close the requests' }).click();
-  await page.getByRole('button', { name: 'Guide' }).click();
-  await page.getByRole('button', { name: '+7 days' }).click();
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await page.getByRole('button', { name: 'domain-expiry' }).click();
-  await page.getByRole('heading', { name: /to decide about/ }).waitFor();
-  await take(page, 'digest');
-
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.getByRole('button', { name: 'Close the guided path' }).click();
   await be('U0ALICE');
   await page.getByRole('button', { name: 'general', exact: true }).click();
   await type('/domain help');
   await page.getByRole('button', { name: 'All commands' }).waitFor();
-  await take(page, 'help');
+  await take('help', [await crop(page, article('All commands'))]);
+
+  await page.getByRole('button', { name: '+7 days' }).click();
+  await page.getByRole('button', { name: 'domain-expiry' }).click();
+  const digest = article('Renew several');
+  await digest.waitFor();
+  await take('digest', [await crop(page, digest)]);
+
+  await page.getByRole('button', { name: 'Guide' }).click();
+  await page.getByLabel('Choose a path').selectOption('Lose a domain');
+  await page.request.post(`${demo.url}local/theft`, {
+    data: {},
+    headers: { origin: new URL(demo.url).origin },
+  });
+  await page.getByRole('button', { name: 'Close the guided path' }).click();
+  const incident = article('cafe.rest').and(page.locator(':has(button)'));
+  await incident.waitFor();
+  await take('incident', [await crop(page, incident)]);
 } finally {
   await browser.close();
   await demo.stop();
   // Started by root, the database lies elsewhere and is linked from here.
-  await rm(await realpath(join(dataDir, 'postgres')), { recursive: true, force: true });
+  await rm(await realpath(join(dataDir, 'postgres')), { recursive: true, force: true }).catch(
+    () => undefined,
+  );
   await rm(dataDir, { recursive: true, force: true });
 }
 if (problems.length > 0) {
@@ -94,13 +106,32 @@ if (problems.length > 0) {
   process.exit(1);
 }
 
-async function take(page, name) {
-  const path = join(images, `${name}.png`);
+/** The pixels of a message. */
+async function crop(page, message) {
   // What is under the pointer or has the focus is drawn in another way.
   await page.mouse.move(0, 0);
   await page.evaluate('document.activeElement.blur()');
-  const picture = smallPng(await page.screenshot());
-  const size = picture.length;
+  await message.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = await message.boundingBox();
+  // The edge of the list of channels is left out.
+  const clip = { x: x + 1, y, width: Math.min(width - 1, WIDTH), height };
+  return { png: await page.screenshot({ clip }), width: clip.width };
+}
+
+/** One picture of one width: parts below each other on a quiet ground. */
+async function take(name, parts) {
+  const page = await browser.newPage({ ...shot, viewport: { width: WIDTH + 48, height: 200 } });
+  const shown = parts.map(
+    ({ png, width }) =>
+      `<img width="${width}" src="data:image/png;base64,${png.toString('base64')}" style="display:block;margin:16px auto;border-radius:8px;border:1px solid #d8dbdf">`,
+  );
+  await page.setContent(
+    `<body style="margin:0;background:#eef1f2"><div style="padding:8px 24px">${shown.join('')}</div></body>`,
+  );
+  const picture = smallPng(await page.locator('body').screenshot());
+  await page.close();
+  const path = join(images, `${name}.png`);
   await writeFile(path, picture);
-  if (size > LARGEST_BYTES) problems.push(`${path} has ${size} bytes, more than ${LARGEST_BYTES}`);
+  if (picture.length > LARGEST_BYTES)
+    problems.push(`${path} has ${picture.length} bytes, more than ${LARGEST_BYTES}`);
 }
