@@ -1,7 +1,7 @@
 import { isGroup, type PolicyRule, TASK_SELECTORS, tagOfPattern } from './policy.ts';
 
 /*
- * The parts of a rule's sentence: “*Transfers* of `*.rest` asked for by *@marketing* over *€500* need *2 of @finance*”.
+ * The parts of a rule's sentence: “*Transfers* of `*.rest` requested by *@marketing* over *€500* need *2 of @finance*”.
  * Views have the words.
  */
 

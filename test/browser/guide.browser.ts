@@ -48,7 +48,7 @@ test('the guided path leads from the first command to the expiry digest', async 
   await window.checkAccess('the form to link an account');
   await clickNext('Link');
 
-  await stepIs('Ask for a renewal');
+  await stepIs('Request a renewal');
   await clickNext('/domain renew cafe.rest 2');
   await clickNext('Send');
 
@@ -71,7 +71,7 @@ test('the guided path leads from the first command to the expiry digest', async 
   await clickNext('+7 days');
   await clickNext('domain-expiry');
   await window.message(/names? to decide about/).waitFor();
-  await page.getByText('That is the whole path.').waitFor();
+  await page.getByText('That’s the whole path.').waitFor();
   await window.checkAccess('the digest');
   expect(await page.locator('.next').count(), 'nothing is left to click').toBe(0);
   await page.getByRole('button', { name: 'Next: lose a domain' }).click();
@@ -100,11 +100,11 @@ test('the second path leads from a deletion that is stopped to the alarm of a th
   await stepIs('Let it be stolen');
   await window.checkAccess('the second path');
   await clickNext('Let cafe.rest be stolen');
-  await page.locator('[aria-current=step]').filter({ hasText: 'Hear of it' }).waitFor({ timeout: 60_000 });
+  await page.locator('[aria-current=step]').filter({ hasText: 'See the alarm' }).waitFor({ timeout: 60_000 });
   await clickNext('domain-expiry');
   await clickNext(/\d+ repl(?:y|ies)/);
   await window.message(/What not to do/, 'thread').waitFor();
-  await stepIs('Hear of it elsewhere');
+  await stepIs('See the webhooks');
   await clickNext(/^Webhooks/);
   const webhooks = page.getByRole('region', { name: 'Webhooks', exact: true });
   const opened = webhooks.getByRole('group').filter({ hasText: /^incident\.opened.*cafe\.rest/ });
@@ -113,7 +113,7 @@ test('the second path leads from a deletion that is stopped to the alarm of a th
   await opened.getByText('incident.opened').first().click();
   await webhooks.locator('[open]').getByText('"name": "cafe.rest"').waitFor();
   await window.checkAccess('the webhooks beside the chat');
-  await page.getByText('That is how a theft is heard of.').waitFor();
+  await page.getByText('That’s how a theft is reported.').waitFor();
   await window
     .message(/Elsewhere Registrar/)
     .first()
@@ -148,7 +148,7 @@ test('the third path leads from a passkey to a signature and a revocation', asyn
   await clickNext('Vouch for it');
   await clickNext('Use Ada’s passkey');
 
-  await stepIs('Ask for it');
+  await stepIs('Request a renewal');
   await be('U0CAROL');
   await clickNext('/domain renew menu.example');
   await clickNext('Send');
@@ -160,7 +160,7 @@ test('the third path leads from a passkey to a signature and a revocation', asyn
   const page390 = await desk.press(await linkIn('Look at what is sent'), 'Sign', 'Signed');
   expect(page390).toContain('Signed');
 
-  await stepIs('See it follow');
+  await stepIs('See the result');
   await clickNext(/\d+ repl(?:y|ies)/);
   expect(sent()).toHaveLength(1);
 
@@ -169,7 +169,7 @@ test('the third path leads from a passkey to a signature and a revocation', asyn
   await clickNext('Send');
   await clickNext('Revoke it');
   await desk.press(await linkIn('Retire it here'), 'Revoke', 'Revoked');
-  await page.getByText('That is a signed approval.').waitFor();
+  await page.getByText('That’s a signed approval.').waitFor();
   await page.setViewportSize({ width: 390, height: 800 });
   await window.checkAccess('the end of the third path, on a phone');
   expect(desk.problems).toEqual([]);
@@ -184,22 +184,22 @@ test('the fourth path leads through three weeks in which a mandate renews', asyn
   await clickNext('/domain mandates');
   await clickNext('Send');
 
-  await stepIs('Let him go');
-  await clickNext('Let the weeks go by');
+  await stepIs('Let time pass');
+  await clickNext('Let three weeks pass');
   await page.locator('[aria-current=step]').filter({ hasText: 'Stop one' }).waitFor({ timeout: 90_000 });
   await clickNext('domain-expiry');
   const day = window.message(/3 names will be renewed by mandate/);
-  await day.getByText(/garden\.example: its price is above the maximum.*asks for it/).waitFor();
+  await day.getByText(/garden\.example: its price is above the maximum.*was created for it/).waitFor();
   await clickNext(/^Stop$/);
 
   await stepIs('Let them be renewed');
-  await clickNext('Let two days go by');
+  await clickNext('Let two days pass');
   await page
     .locator('[aria-current=step]')
     .filter({ hasText: 'Read what it did' })
     .waitFor({ timeout: 60_000 });
   await clickNext(/\d+ repl(?:y|ies)/);
-  await page.getByText('That is a mandate.').waitFor();
+  await page.getByText('That’s a mandate.').waitFor();
   await window.checkAccess('the end of the fourth path');
   const renewed = ['garden.rest', 'terrace.rest', 'summer.rest', 'garden.example'].filter(
     (name) => demo.service.requestsFor({ task: 'domain.renew', name }).length > 0,
@@ -218,11 +218,11 @@ test('several names are renewed at once from the digest', async () => {
   const names = dialog.getByRole('group', { name: 'Names' });
   await names.getByLabel(/^bakery\.rest/).check();
   await names.getByLabel(/^brunch\.rest/).check();
-  await dialog.getByRole('button', { name: 'Ask' }).click();
+  await dialog.getByRole('button', { name: 'Request' }).click();
 
   const card = window.message(/Renew 2 names for 1 year/);
   await card
-    .getByText(/Waits for/)
+    .getByText(/Waiting for/)
     .first()
     .waitFor();
   await page.getByLabel('You are').selectOption('U0CAROL');

@@ -169,7 +169,7 @@ test('an outage of the service is shown as not known, and settled by an approver
     .waitFor();
   await bob.page.getByRole('button', { name: /^Requests/ }).click();
   await bob.page.getByText('no answer', { exact: true }).waitFor();
-  await card.getByRole('button', { name: /^It was done: / }).click();
+  await card.getByRole('button', { name: /^Mark as done: / }).click();
   await bob.dialog.getByLabel('Reason').fill('The service lists it');
   await bob.dialog.getByRole('button', { name: 'Settle' }).click();
 
@@ -209,5 +209,5 @@ test('somebody new finds the first steps where the app opens, and links from the
   await carol.page.getByRole('button', { name: 'Link your account' }).click();
   await carol.dialog.getByRole('button', { name: 'bob, context 4' }).click();
   await carol.dialog.getByRole('button', { name: 'Link', exact: true }).click();
-  await carol.page.getByText('You work as').waitFor();
+  await carol.page.getByText('Your account').waitFor();
 });

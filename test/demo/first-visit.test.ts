@@ -55,7 +55,7 @@ test('begins with Alice, who writes the command to link', () => {
 });
 
 test('goes on when the service took a login, and not when it refused', () => {
-  expect(next('U0ALICE', [], { requests: [LOGIN] })[0]).toBe('Ask for a renewal');
+  expect(next('U0ALICE', [], { requests: [LOGIN] })[0]).toBe('Request a renewal');
   expect(next('U0ALICE', [], { requests: [{ ...LOGIN, status: 401 }] })[0]).toBe('Link an account');
   expect(next('U0ALICE', [], { requests: [{ ...LOGIN, carriedOut: false }] })[0]).toBe('Link an account');
 });
@@ -68,7 +68,7 @@ test('wants Bob for the approval, on the card', () => {
 });
 
 test('asks again after a denial, and goes by the latest order of its name', () => {
-  expect(next('U0ALICE', [cardOf('DENIED')], { requests: [LOGIN] })[0]).toBe('Ask for a renewal');
+  expect(next('U0ALICE', [cardOf('DENIED')], { requests: [LOGIN] })[0]).toBe('Request a renewal');
   expect(next('U0BOB', [cardOf('SUCCEEDED'), cardOf('PENDING', '11.0')])[0]).toBe('Approve it');
   expect(next('U0ALICE', [cardOf('PENDING', '12.0', { task: 'create' })])[0]).toBe('Link an account');
   expect(next('U0ALICE', [cardOf('PENDING', '12.0', { names: 'bar.rest' })])[0]).toBe('Link an account');

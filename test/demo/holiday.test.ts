@@ -34,7 +34,7 @@ test('begins with Carol, who looks at what is in force', () => {
   const noted = goOnHoliday.seenNow(situationOf('U0CAROL', [list]));
   expect(noted).toContain('mandates');
   const seen = progressOf(goOnHoliday, situationOf('U0CAROL', [], { seen: ['mandates'] }));
-  expect([seen.current?.title, seen.current?.deed?.route]).toEqual(['Let him go', '/local/days']);
+  expect([seen.current?.title, seen.current?.deed?.route]).toEqual(['Let time pass', '/local/days']);
 });
 
 test('wants one of the orders stopped, by one button', () => {

@@ -45,7 +45,7 @@ test('has Ada vouch with the passkey that the demo has', () => {
 test('goes on with Carol’s question, Bob’s signature and the thread', () => {
   const vouched = ['Added', 'Vouched'] as const;
   const text = '/domain renew menu.example -- it must not be lost';
-  expect(next('U0CAROL', [], ...vouched)).toEqual(['Ask for it', { kind: 'composer', text }]);
+  expect(next('U0CAROL', [], ...vouched)).toEqual(['Request a renewal', { kind: 'composer', text }]);
   expect(next('U0CAROL', [card('PENDING')], ...vouched)[1]).toEqual({ kind: 'person', user: 'U0BOB' });
   const button = { kind: 'action', ts: '10.0', actionId: 'order_sign' };
   expect(next('U0BOB', [card('PENDING')], ...vouched)).toEqual(['Sign it', button]);
@@ -56,7 +56,7 @@ test('goes on with Carol’s question, Bob’s signature and the thread', () => 
   );
   expect(next('U0BOB', [card('PENDING'), link], ...vouched)[1]).toBeUndefined();
   expect(next('U0BOB', [card('SUCCEEDED')], ...vouched)).toEqual([
-    'See it follow',
+    'See the result',
     { kind: 'thread', ts: '10.0' },
   ]);
 });

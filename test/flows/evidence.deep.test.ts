@@ -97,7 +97,7 @@ test(
       'Somebody else has it',
     );
     expect(textOf(form)).toMatch(/hint, no proof.*other nameservers/s);
-    expect(textOf(await order.ends('FAILED'))).toMatch(/<@U0BOB> settled this as not done/);
+    expect(textOf(await order.ends('FAILED'))).toMatch(/<@U0BOB> settled this as failed/);
   },
   MAX_WAIT_MS,
 );
@@ -127,7 +127,7 @@ test(
     expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed', 'order_look']);
     await giveReason(s.workspace, bob, first, 'order_resolve_failed', 'Not on the invoice');
     const last = await order.ends('FAILED');
-    expect(textOf(last)).toMatch(/\*cafe\.rest\*.*: <@U0BOB> settled this as not done/);
+    expect(textOf(last)).toMatch(/\*cafe\.rest\*.*: <@U0BOB> settled this as failed/);
     const again = await orderAfter(s.workspace, () => alice.click(last, 'order_retry'));
     await bob.click(again.card, 'order_approve');
     await again.ends('SUCCEEDED');

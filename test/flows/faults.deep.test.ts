@@ -82,7 +82,7 @@ describe('nobody knows whether the service carried it out', () => {
 
     const unknown = await failed.ends('UNKNOWN');
     await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'It is not there');
-    expect(textOf(await failed.ends('FAILED'))).toMatch(/settled this as not done.*It is not there/s);
+    expect(textOf(await failed.ends('FAILED'))).toMatch(/settled this as failed.*It is not there/s);
     expect(buttonsOf(failed.card)).toEqual(['order_look', 'order_retry', 'order_receipt']);
     const again = await orderAfter(t.workspace, () => t.alice.click(failed.card, 'order_retry'));
     await t.bob.click(again.card, 'order_approve');

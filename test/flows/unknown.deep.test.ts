@@ -78,7 +78,7 @@ test('what not published by the registry is settled by an approver; no Retry bef
 
   await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'Not on the invoice');
   const settled = await order.ends('FAILED');
-  expect(textOf(settled)).toMatch(/<@U0BOB> settled this as not done.*Not on the invoice/s);
+  expect(textOf(settled)).toMatch(/<@U0BOB> settled this as failed.*Not on the invoice/s);
   expect(requestsOf(t.service, order)).toHaveLength(1);
 
   t.service.faults.clear();

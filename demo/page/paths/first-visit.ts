@@ -62,19 +62,19 @@ export const firstVisit: GuidedPath = {
   steps: [
     {
       title: 'Link an account',
-      text: 'Everybody works with their own account at the domain service. Type /domain link and fill in the sandbox account of Alice.',
+      text: 'Everyone uses their own account at the domain service. Type /domain link and fill in Alice’s sandbox account.',
       isDone: (situation) => isLinked(situation) || renewal(situation) !== undefined,
       next: (situation) => typed(situation, 'link', '/domain link'),
     },
     {
-      title: 'Ask for a renewal',
-      text: 'Ask for two more years of cafe.rest. It costs money, so it will wait for somebody’s approval.',
+      title: 'Request a renewal',
+      text: 'Request two more years for cafe.rest. It costs money, so it waits for approval.',
       isDone: (situation) => renewal(situation) !== undefined,
       next: (situation) => typed(situation, 'renew', `/domain renew ${NAME} 2 -- the client paid`),
     },
     {
       title: 'Approve it',
-      text: 'Bob may approve. He sees on the card what the click does. Watch the requests: exactly one goes out.',
+      text: 'Bob can approve. The card shows him what will happen. Watch the requests: exactly one is sent.',
       isDone(situation) {
         const card = renewal(situation);
         return card !== undefined && !WAITING.includes(stateOf(card));
@@ -90,7 +90,7 @@ export const firstVisit: GuidedPath = {
     },
     {
       title: 'Read the result',
-      text: 'The service has answered. Open the thread and read what it said.',
+      text: 'The service answered. Open the thread and read the response.',
       isDone: (situation) => situation.seen.includes(ended(situation)?.ts ?? ''),
       next(situation) {
         const card = ended(situation);
@@ -99,7 +99,7 @@ export const firstVisit: GuidedPath = {
     },
     {
       title: 'See what expires',
-      text: 'Let a week go by: what expires soon is listed in its channel, each with a menu to renew it.',
+      text: 'Let a week pass: names that expire soon are listed in the channel, each with a menu to renew it.',
       isDone: ({ snapshot, seen }) => seen.includes(latestDigest(snapshot)?.ts ?? ''),
       next({ snapshot }) {
         const digest = latestDigest(snapshot);
@@ -107,7 +107,7 @@ export const firstVisit: GuidedPath = {
       },
     },
   ],
-  text: 'That is the whole path. Try a denial, a second window as Bob, or an outage; /domain help lists what there is.',
+  text: 'That’s the whole path. Try a denial, a second window as Bob, or an outage. /domain help lists the commands.',
   seenNow(situation) {
     const { snapshot, place } = situation;
     const card = ended(situation);

@@ -55,19 +55,19 @@ export const goOnHoliday: GuidedPath = {
   steps: [
     {
       title: 'See the mandate',
-      text: 'Bob is about to be away. A mandate, which Carol approved, renews four names up to a price and a sum. Look at it.',
+      text: 'Bob is about to go away. A mandate that Carol approved renews four names within a price and a total. Take a look.',
       isDone: (situation) => situation.seen.includes(MANDATES) || day(situation) !== undefined,
       next: (situation) => write(situation, carol, '/domain mandates'),
     },
     {
-      title: 'Let him go',
-      text: 'Up to three weeks pass, until the names come due and the mandate says what it is about to do.',
+      title: 'Let time pass',
+      text: 'Up to three weeks pass until the names are due and the mandate announces its renewals.',
       isDone: (situation) => day(situation) !== undefined,
-      deed: { route: '/local/days', text: 'Let the weeks go by', busy: 'The weeks go by …' },
+      deed: { route: '/local/days', text: 'Let three weeks pass', busy: 'Weeks are passing …' },
     },
     {
       title: 'Stop one',
-      text: 'Three names are renewed from tomorrow on. The fourth costs more than the mandate may pay, so it is asked for. Stop one of the three.',
+      text: 'Three names will be renewed from tomorrow. The fourth costs more than the mandate allows, so it needs approval. Stop one of the three.',
       isDone: isStopped,
       next(situation) {
         const told = day(situation);
@@ -79,13 +79,13 @@ export const goOnHoliday: GuidedPath = {
     },
     {
       title: 'Let them be renewed',
-      text: 'A day after it was said, the other two go out by themselves, spread over the day.',
+      text: 'A day after the announcement, the other two are sent automatically, spread over the day.',
       isDone: isSent,
-      deed: { route: '/local/days', text: 'Let two days go by', busy: 'The days go by …' },
+      deed: { route: '/local/days', text: 'Let two days pass', busy: 'Days are passing …' },
     },
     {
       title: 'Read what it did',
-      text: 'Two renewed, one stopped, one asked for: open the thread, where each has its order.',
+      text: 'Two renewed, one stopped, one pending: open the thread, where each has its order.',
       isDone: (situation) => situation.seen.includes(day(situation)?.ts ?? ''),
       next(situation) {
         const told = day(situation);
@@ -93,7 +93,7 @@ export const goOnHoliday: GuidedPath = {
       },
     },
   ],
-  text: 'That is a mandate. /domain mandates says what it spent and has left, and ends it.',
+  text: 'That’s a mandate. /domain mandates shows what it spent and has left, and ends it.',
   seenNow(situation) {
     const { snapshot, place } = situation;
     const told = day(situation);

@@ -44,20 +44,20 @@ export const loseADomain: GuidedPath = {
   steps: [
     {
       title: 'Delete a name in use',
-      text: 'Mail and a website live on cafe.rest. Ask to delete it all the same.',
+      text: 'cafe.rest has mail and a website. Request its deletion anyway.',
       isDone: (situation) =>
         draft(situation) !== undefined || situation.seen.includes(CONFIRM) || isStolen(situation),
       next: deletion,
     },
     {
       title: 'See what stops you',
-      text: 'Read what would stop. The button asks for the name again; close the form, nothing has been sent.',
+      text: 'Read what would stop working. The button asks for the name again. Close the form: nothing was sent.',
       isDone: (situation) => situation.seen.includes(CONFIRM) || isStolen(situation),
       next: deletion,
     },
     {
       title: 'Let it be stolen',
-      text: 'Somebody else takes the name: its locks go, then it is transferred, and has other nameservers.',
+      text: 'Someone takes the name: its locks are removed, it’s transferred, and its nameservers change.',
       isDone: isStolen,
       deed: {
         route: '/local/theft',
@@ -66,8 +66,8 @@ export const loseADomain: GuidedPath = {
       },
     },
     {
-      title: 'Hear of it',
-      text: 'One incident, opened within the minute: no order explains what was seen. Open its thread and read what to do.',
+      title: 'See the alarm',
+      text: 'One incident, within a minute: no order explains the change. Open its thread and read what to do.',
       isDone: (situation) => situation.seen.includes(incident(situation)?.ts ?? ''),
       next(situation) {
         const told = incident(situation);
@@ -75,13 +75,13 @@ export const loseADomain: GuidedPath = {
       },
     },
     {
-      title: 'Hear of it elsewhere',
-      text: 'Slack may hang on the name that was taken, so it is told besides. See what arrived at a receiver of webhooks.',
+      title: 'See the webhooks',
+      text: 'Slack itself may depend on the stolen name, so webhooks report it too. See what arrived.',
       isDone: ({ seen }) => seen.includes(WEBHOOKS),
       next: () => ({ kind: 'panel', panel: 'webhooks' }),
     },
   ],
-  text: 'That is how a theft is heard of. Raise the alarm notifies the name’s owner, the approvers and the admins; It was us ends it.',
+  text: 'That’s how a theft is reported. Raise the alarm notifies the name’s owner, the approvers and the admins. It was us closes it.',
   seenNow(situation) {
     const { snapshot, place, panel } = situation;
     const told = incident(situation);

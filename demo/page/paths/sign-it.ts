@@ -53,26 +53,26 @@ export const signIt: GuidedPath = {
   steps: [
     {
       title: 'Add a passkey',
-      text: 'No click approves what concerns menu.example: its rule wants a signature. Press, open the link, and let your browser make a passkey for Bob.',
+      text: 'A click can’t approve orders for menu.example: its rule requires a signature. Press the button, open the link, and let your browser create a passkey for Bob.',
       isDone: (situation) => isOver(situation, 'Added'),
       next: (situation) => keyPage(situation, bob, 'key_add', 'Add a passkey'),
     },
     {
       title: 'Vouch for it',
-      text: 'A passkey counts once somebody vouches for it whose own counts. Ada’s is the root, and lies in this demo.',
+      text: 'A passkey becomes valid when someone with a valid passkey vouches for it. Ada’s is the root, and it’s in this demo.',
       isDone: (situation) => isOver(situation, 'Vouched'),
       next: (situation) => keyPage(situation, ada, 'key_vouch', 'Vouch for it'),
       deed: { route: '/local/root', text: 'Use Ada’s passkey', busy: 'Ada signs …' },
     },
     {
-      title: 'Ask for it',
-      text: 'Carol asks to renew menu.example. The card offers no Approve, but Sign.',
+      title: 'Request a renewal',
+      text: 'Carol requests a renewal of menu.example. The card has Sign instead of Approve.',
       isDone: (situation) => order(situation) !== undefined,
       next: (situation) => write(situation, carol, `/domain renew ${NAME} -- it must not be lost`),
     },
     {
       title: 'Sign it',
-      text: 'Press Sign and open the link: the page shows all that is sent, and your passkey signs exactly that.',
+      text: 'Press Sign and open the link: the page shows everything that will be sent, and your passkey signs exactly that.',
       isDone(situation) {
         const card = order(situation);
         return card !== undefined && !WAITING.includes(stateOf(card));
@@ -87,8 +87,8 @@ export const signIt: GuidedPath = {
       },
     },
     {
-      title: 'See it follow',
-      text: 'The card follows by itself, and the history says whose signature let it go. Open the thread.',
+      title: 'See the result',
+      text: 'The card updates, and its history shows the signature. Open the thread.',
       isDone: (situation) => situation.seen.includes(order(situation)?.ts ?? ''),
       next(situation) {
         const card = order(situation);
@@ -98,12 +98,12 @@ export const signIt: GuidedPath = {
     },
     {
       title: 'Revoke it',
-      text: 'A passkey that is lost, or whose owner leaves, is revoked: what it has signed counts no more.',
+      text: 'A lost passkey is revoked: its signatures no longer count.',
       isDone: (situation) => isOver(situation, 'Revoked'),
       next: (situation) => keyPage(situation, bob, 'key_revoke', 'Revoke it'),
     },
   ],
-  text: 'That is a signed approval. Whoever takes over Slack, or writes to the database, gets nothing sent without such a passkey.',
+  text: 'That’s a signed approval. Someone who takes over Slack, or writes to the database, can’t send anything without such a passkey.',
   seenNow(situation) {
     const card = order(situation);
     return [

@@ -15,7 +15,7 @@ import type { RuleField } from '../../policy/rule-text.ts';
 import { displayName } from '../../zones/names.ts';
 import { capitalized, code, count, mentionApprover, quote } from '../kit/blocks.ts';
 
-/* Rules as sentences: “*Transfers* of `*.rest` asked for by *@marketing* over *€500.00* need *2 of @finance*.” */
+/* Rules as sentences: “*Transfers* of `*.rest` requested by *@marketing* over *€500.00* need *2 of @finance*.” */
 
 const SELECTORS = {
   charge: 'paid tasks',
@@ -115,7 +115,7 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
     `*${capitalized(joined(what))}* of ${joined(names.map(namePartText))}`,
     by.length === 0
       ? ''
-      : ` asked for by *${joined(
+      : ` requested by *${joined(
           by.map(({ id }) => mentionApprover(id)),
           'or',
         )}*`,

@@ -55,7 +55,7 @@ describe('a rule as a sentence', () => {
         needed: 2,
       }),
     ).toBe(
-      '*Transfers* of `*.rest` asked for by *<!subteam^S0MARKETING>* over *€500.00* need *2 of <!subteam^S0FINANCE>*.',
+      '*Transfers* of `*.rest` requested by *<!subteam^S0MARKETING>* over *€500.00* need *2 of <!subteam^S0FINANCE>*.',
     );
   });
 
