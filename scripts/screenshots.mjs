@@ -12,7 +12,7 @@ const LARGEST_BYTES = 200_000;
 /** Of a message. Text can be read when the picture is shown at 600 px. */
 const WIDTH = 680;
 /** The page has as much room for messages beside its list of channels. */
-const WIDE = { width: WIDTH + 220, height: 900 };
+const WIDE = { width: WIDTH + 220, height: 1_200 };
 const NARROW = { width: WIDTH, height: 900 };
 const SCALE = 2;
 const images = fileURLToPath(new URL('../docs/images', import.meta.url));

@@ -1,0 +1,137 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findHelm } from '../../.ci/helm.mjs';
+import { parseVaultKeys } from '../../src/config/environment.ts';
+import { startChild } from '../support/child.ts';
+import { answerTo, link } from '../support/demo.ts';
+import { MAIN, type Surroundings, startSurroundings } from '../support/harness.ts';
+
+/*
+ * docs/install.md and the README, followed to the letter: each command is run, as far as it runs without a cluster or Docker,
+ * and the path for Socket Mode leads to a bot that answers.
+ */
+
+const CLI = new URL('../../src/cli.ts', import.meta.url);
+const MAX_WAIT_MS = 120_000;
+
+let s: Surroundings;
+beforeAll(async () => {
+  s = await startSurroundings();
+}, MAX_WAIT_MS);
+afterAll(async () => {
+  // Run by root, the data lies elsewhere.
+  await rm(await realpath(join(s.folder, 'data', 'postgres')), { recursive: true, force: true });
+  await s.stop();
+});
+
+/** The commands in shell blocks, each once. */
+function commandsIn(...documents: readonly string[]): string[] {
+  const blocks = documents.flatMap((path) => [
+    ...readFileSync(path, 'utf8').matchAll(/^```sh\n(.*?)^```/gms),
+  ]);
+  return [...new Set(blocks.flatMap(([, lines = '']) => lines.trim().split('\n')))];
+}
+
+const sh = (command: string, cwd?: string) => execFileSync('sh', ['-c', command], { encoding: 'utf8', cwd });
+const helm = findHelm();
+const hasStage = (name: string) => expect(readFileSync('Dockerfile', 'utf8')).toContain(` AS ${name}\n`);
+const hasFiles = (command: string) => {
+  for (const [, file = ''] of command.matchAll(/-f (\S+)/g)) expect(existsSync(file), file).toBe(true);
+};
+/** What shows each command. Those of the walk below run there. */
+const SHOWN: Readonly<Record<string, 'the walk' | 'CI' | ((command: string) => unknown)>> = {
+  // .ci/run begins with it on a clean clone; the demo's start has a test of its own.
+  'npm ci': 'CI',
+  'npm ci && npm run demo': 'CI',
+  'npm test': 'CI',
+  'npm run manifest -- --socket': (command) => expect(sh(command)).toContain('socket_mode_enabled: true'),
+  'npm run manifest -- --url https://steward.example.com': (command) =>
+    expect(sh(command)).toContain('https://steward.example.com/slack/events'),
+  'cp .env.example .env': 'the walk',
+  'npm start': 'the walk',
+  'npm run doctor': 'the walk',
+  'echo "$(date +%Y-%m):$(openssl rand -base64 32)"': (command) =>
+    expect(parseVaultKeys(sh(command).trim())).toHaveLength(1),
+  // Without Docker: its stage, files and command are there.
+  'docker build --target embedded -t domain-steward:embedded .': () => hasStage('embedded'),
+  'docker run -d --name steward --env-file .env -v steward:/data domain-steward:embedded': () =>
+    hasStage('embedded'),
+  'docker exec steward node dist/cli.js doctor': 'the walk',
+  'docker compose --project-directory . -f deploy/compose.yml up -d': hasFiles,
+  'docker compose --project-directory . -f deploy/compose.yml exec bot node dist/cli.js doctor': hasFiles,
+  'HOST=steward.example.com docker compose --project-directory . -f deploy/compose.yml -f deploy/compose.proxy.yml up -d':
+    hasFiles,
+  // Without a cluster, where the tools are installed.
+  'kubectl create secret generic steward --from-env-file=secrets.env': (command) => {
+    if (spawnSync('kubectl', ['version', '--client']).status !== 0) return;
+    writeFileSync(join(s.folder, 'secrets.env'), 'DATABASE_URL=postgresql://db/steward\n');
+    expect(sh(`${command} --dry-run=client -o yaml`, s.folder)).toContain('DATABASE_URL:');
+  },
+  'helm install steward deploy/helm/domain-steward --set existingSecret=steward --set settings.SERVICE_JSON_URL=https://service.example/v1 --set settings.APPROVERS=U024BE7LH':
+    (command) =>
+      helm !== undefined &&
+      expect(sh(command.replace('helm install', `${helm} template`))).toContain('kind: Deployment'),
+};
+const commands = commandsIn('README.md', 'docs/install.md');
+
+test('every command of the README and of docs/install.md is known here, and no other', () => {
+  expect(commands.toSorted()).toEqual(Object.keys(SHOWN).toSorted());
+});
+
+test.each(commands)('%s', (command) => {
+  const shown = SHOWN[command];
+  if (typeof shown === 'function') shown(command);
+});
+
+test('the path for Socket Mode leads to a bot that makes its key and answers, and doctor says Ready', {
+  timeout: MAX_WAIT_MS,
+}, async () => {
+  sh(`cp .env.example ${join(s.folder, '.env')}`);
+  const found: Readonly<Record<string, string>> = {
+    SLACK_BOT_TOKEN: s.workspace.botToken,
+    SLACK_APP_TOKEN: s.workspace.appToken,
+    SERVICE_JSON_URL: s.settings['SERVICE_JSON_URL'] ?? '',
+    APPROVERS: 'U0BOB',
+  };
+  const example = await readFile(join(s.folder, '.env'), 'utf8');
+  // A person replaces each placeholder, and no other line.
+  const filled = example.replace(/^([A-Z_]+)=.*….*$/gm, (_line, name: string) => `${name}=${found[name]}`);
+  expect(filled).not.toMatch(/^[A-Z_]+=.*(?:…|undefined)/m);
+  await writeFile(join(s.folder, '.env'), filled);
+  // The local workspace and registry, in the place of Slack and IANA.
+  const { SLACK_API_URL, PORT, RDAP_BOOTSTRAP_URL, DNS_SERVERS } = s.settings;
+  const env = {
+    ...Object.fromEntries(Object.keys(s.settings).map((name) => [name, undefined])),
+    ...{ SLACK_API_URL, PORT, RDAP_BOOTSTRAP_URL, DNS_SERVERS },
+  };
+  const bot = await s.start(MAIN, env);
+  const alice = s.workspace.as('U0ALICE');
+  expect(await answerTo(s.workspace, alice, '/domain help')).toContain('/domain link');
+  await link(s.workspace, alice);
+
+  const file = join(s.folder, 'data', 'credentials.key');
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const key = (await readFile(file, 'utf8')).trim();
+  expect(bot.child.output()).toContain(file);
+  expect(bot.child.output()).not.toContain(key);
+
+  const command = async (...args: string[]) => {
+    const child = startChild(CLI, { args, env, cwd: s.folder });
+    return { code: await child.ended, output: child.output() };
+  };
+  const doctor = await command('doctor');
+  expect(doctor.output).toContain(`Key file: ${file} encrypts credentials. No backup contains it`);
+  expect(doctor.output.trim().split('\n').at(-1)).toBe('Ready.');
+  expect(doctor.code).toBe(0);
+
+  const backup = await command('backup', 'bot.backup');
+  expect(backup.code, backup.output).toBe(0);
+  const [id = '', secret = ''] = key.split(/:(.*)/);
+  const bytes = await readFile(join(s.folder, 'bot.backup'));
+  expect(bytes.includes(secret)).toBe(false);
+  expect(bytes.includes(Buffer.from(secret, 'base64'))).toBe(false);
+  expect(backup.output).toContain(id);
+});
