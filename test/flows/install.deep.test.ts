@@ -101,7 +101,7 @@ test('the path for Socket Mode leads to a bot that makes its key and answers, an
   const filled = example.replace(/^([A-Z_]+)=.*….*$/gm, (_line, name: string) => `${name}=${found[name]}`);
   expect(filled).not.toMatch(/^[A-Z_]+=.*(?:…|undefined)/m);
   await writeFile(join(s.folder, '.env'), filled);
-  // The local workspace and registry, in the place of Slack and IANA.
+  // The local workspace and registry instead of Slack and IANA.
   const { SLACK_API_URL, PORT, RDAP_BOOTSTRAP_URL, DNS_SERVERS } = s.settings;
   const env = {
     ...Object.fromEntries(Object.keys(s.settings).map((name) => [name, undefined])),
