@@ -78,7 +78,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'zones',
   ],
   // Commands of the operator.
-  ops: ['accounts', 'config', 'http', 'ledger', 'slack/outbound', 'store'],
+  ops: ['accounts', 'config', 'http', 'ledger', 'lib', 'slack/outbound', 'store'],
   orders: [
     'accounts',
     'approvals',
@@ -140,7 +140,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'zones',
   ],
   // Pages for browsers.
-  web: ['approvals', 'names', 'orders', 'policy'],
+  web: ['approvals', 'lib', 'names', 'orders', 'policy'],
   zones: ['lib'],
 };
 

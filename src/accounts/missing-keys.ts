@@ -1,7 +1,8 @@
+import { MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
 
 /** Values encrypted with a missing key are read repeatedly, so each key is logged at most once in this time. */
-const LOG_INTERVAL_MS = 60_000;
+const LOG_INTERVAL_MS = MINUTE_MS;
 
 /** @returns logs a missing key */
 export function createMissingKeyLog(log: Log, now: () => Date): (keyId: string) => void {

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
 import { DUE_LANES, dueAt, notificationDueAt } from '../orders/due.ts';
 import type { Order } from '../orders/order.ts';
@@ -158,11 +159,11 @@ export interface Reconciler {
 /** Orders and subjects that one process works on at once. */
 const PARALLEL = { deadlines: 4, execution: 48, observation: 4, notifications: 8, refreshes: 4 } as const;
 /** Looking up an order of many names takes long. A repeat does no harm. */
-const OBSERVATION_LEASE_MS = 10 * 60_000;
+const OBSERVATION_LEASE_MS = 10 * MINUTE_MS;
 /** Timers may fire a little early. */
 const TIMER_LEEWAY_MS = 5;
 /** Orders that wait for public records are looked up at least hourly, so all of them are due within this time. */
-const LOOK_AHEAD_MS = 61 * 60_000;
+const LOOK_AHEAD_MS = 61 * MINUTE_MS;
 
 /**
  * Runs one loop per lane and two for notifications, so a slow Slack, service or registry holds up nothing else, and

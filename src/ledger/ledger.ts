@@ -1,4 +1,5 @@
 import type { Vault } from '../accounts/vault.ts';
+import { HOUR_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import type { AnchorMemory } from './anchor-file.ts';
@@ -28,7 +29,7 @@ export type Ledger = ReturnType<typeof createLedger>;
 
 /** Events per seal: a receipt reads the leaves of the seals it names. */
 const MAX_SEAL_EVENTS = 1_024;
-const CHECK_MS = 60 * 60_000;
+const CHECK_MS = HOUR_MS;
 /** Unsealed events older than this are alerted. */
 export const OVERDUE_SECONDS = 60;
 

@@ -1,8 +1,8 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DAY_MS } from '../lib/duration.ts';
 
 const KEPT_DAYS = 14;
-const DAY_MS = 86_400_000;
 
 const DAILY = /^domain-steward-(\d{4}-\d\d-\d\d)\.sql\.gz$/;
 /** Left by a process that died during a backup. */

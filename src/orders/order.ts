@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Slot } from '../approvals/progress.ts';
 import type { ApprovalSignature, LoggedSignature } from '../approvals/signing/approval.ts';
+import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
 import type { Mandated, MandateEnd } from '../mandates/codes.ts';
 import type { Amount } from '../money/amount.ts';
 import type { MissingAmount } from '../money/budget.ts';
@@ -518,7 +519,7 @@ export const RETRY_DAYS = 7;
 
 /** Whether it is too late to retry a closed order. */
 export function isRetryExpired(order: Order, now: Date): boolean {
-  return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * 86_400_000;
+  return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * DAY_MS;
 }
 
 /** New nameservers are checked, and can be undone with one click, for this long. */
@@ -533,7 +534,7 @@ export function undoableUntil(
   if (bulk !== undefined) return undefined;
   const since = answeredAt ?? closedAt;
   if (task !== 'nameservers' || state !== 'SUCCEEDED' || since === undefined) return undefined;
-  return new Date(since.getTime() + UNDO_HOURS * 3_600_000);
+  return new Date(since.getTime() + UNDO_HOURS * HOUR_MS);
 }
 
 /** Whether a person requested this order or one that it retries. */

@@ -1,6 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { z } from 'zod';
+import { MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
 import { Prisma, PrismaClient } from './generated/client.ts';
 import { KnownKeyLog } from './known-key-log.ts';
@@ -62,7 +63,7 @@ const CHECK_AFTER_MS = 50;
 /** The longest wait for a new connection, or for a free one of the pool. */
 const CONNECT_MS = 8_000;
 /** A connection that nobody uses is closed after this. It is long, because opening one is slow on a busy machine. */
-const IDLE_CONNECTION_MS = 5 * 60_000;
+const IDLE_CONNECTION_MS = 5 * MINUTE_MS;
 /** The server ends a statement after this. */
 const STATEMENT_MS = 10_000;
 /** The client gives a statement up after this, in case the server does not even report its end. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ImportedName } from '../expiry/import.ts';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import type { WatchDecision } from '../ledger/events.ts';
+import { DAY_MS } from '../lib/duration.ts';
 import type { NameDates } from '../names/dates.ts';
 import type { NameObservation } from '../names/ports.ts';
 import { utcDay } from '../zones/calendar-day.ts';
@@ -145,7 +146,7 @@ function forgetEnd(name: string): Statement {
 }
 
 /** Dates of one end of a name differ by less than this; those of two ends by a year. */
-const SAME_END_MS = 30 * 86_400_000;
+const SAME_END_MS = 30 * DAY_MS;
 
 /** What has to follow a change of dates in the same transaction: reminders are about the name as it then is. */
 export function statementsAfter(name: string, before: NameDates, after: NameDates): readonly Statement[] {

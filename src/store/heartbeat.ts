@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MINUTE_MS } from '../lib/duration.ts';
 import type { Heartbeat, Sighting } from '../orders/restore-guard.ts';
 import { optional } from './columns.ts';
 import { type Database, DatabaseUnverifiedError, Prisma, storeOf } from './database.ts';
@@ -7,7 +8,7 @@ import { SERVER } from './session-settings.ts';
 /** The only row. */
 const ID = 1;
 /** A process that wrote nothing for this long, while others did, was killed. */
-const SILENT_MS = 60_000;
+const SILENT_MS = MINUTE_MS;
 
 const SERVER_NAME = Prisma.raw(SERVER);
 

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../lib/duration.ts';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import { DUE_LANES } from '../orders/due.ts';
 import type { OrderState } from '../orders/order.ts';
@@ -66,7 +67,7 @@ export function createOrderWork({ run }: Database) {
 const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
   deadlines: FARTHEST_MS,
   execution: FARTHEST_MS,
-  observation: 2 * 60 * 60_000,
+  observation: 2 * HOUR_MS,
 };
 
 /**

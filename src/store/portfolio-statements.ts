@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Maybe, present } from '../lib/collections.ts';
+import { DAY_MS } from '../lib/duration.ts';
 import { isNone, type NameSort } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
 import { optional, optionalText } from './columns.ts';
@@ -50,7 +51,7 @@ function like(value: string): string {
 
 function conditionsOf(query: NameQuery): Prisma.Sql[] {
   const { filter, now } = query;
-  const day = (days: number) => new Date(now.getTime() + days * 86_400_000);
+  const day = (days: number) => new Date(now.getTime() + days * DAY_MS);
   const tags = filter.tags.filter((tag) => !isNone(tag));
   const owners = query.owners.filter((owner) => !isNone(owner));
   return present([

@@ -4,6 +4,7 @@ import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
 import type { TeamEvent } from '../ledger/events.ts';
 import { slicesOf } from '../lib/collections.ts';
+import { DAY_MS } from '../lib/duration.ts';
 import { type ImportRow, importRow } from '../names/details-import.ts';
 import type { FactsChange, NameLimit } from '../names/portfolio.ts';
 import {
@@ -191,7 +192,7 @@ export async function rebasedFacts(
 }
 
 /** Plans that nobody applied are forgotten after this. */
-const PLAN_MS = 24 * 3_600_000;
+const PLAN_MS = DAY_MS;
 const keptRows = z.array(z.object({ row: importRow }));
 /** Rows of a plan that are read at a time. */
 const ROWS_READ = 1_000;

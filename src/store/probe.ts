@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
+import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
 import { optional } from './columns.ts';
 import { withStoreError } from './database.ts';
@@ -36,7 +37,7 @@ const CONNECTIONS = 2;
 const figuresRows = z.array(z.object({ state: z.string(), count: z.number(), oldest: z.date() }));
 
 /** A look is late when it was due this long ago. */
-const LATE_MS = 3_600_000;
+const LATE_MS = HOUR_MS;
 
 const conditions = z.tuple([
   z.object({
@@ -74,7 +75,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
     keepAlive: true,
     connectionTimeoutMillis: TIMEOUT_MS,
     query_timeout: TIMEOUT_MS,
-    idleTimeoutMillis: 60_000,
+    idleTimeoutMillis: MINUTE_MS,
     // A statement sets it, because PgBouncer refuses it as a parameter of the connection.
     onConnect: async (client) => {
       await client.query(`${SEARCH_PATH}; SET statement_timeout = ${TIMEOUT_MS}`);

@@ -3,6 +3,7 @@ import type { Confirmed } from '../approvals/proposals/decide-confirmation.ts';
 import type { Applied, ProposalStore } from '../approvals/proposals/ports.ts';
 import type { Obstacle, Proposal, ProposalOf, ProposedChange } from '../approvals/proposals/proposal.ts';
 import type { SignedCharter } from '../approvals/signing/ports.ts';
+import { DAY_MS } from '../lib/duration.ts';
 import { runIn } from './changes.ts';
 import { type Database, storeOf, type Transaction, withStoreError } from './database.ts';
 import { applyPolicy } from './policies.ts';
@@ -172,7 +173,7 @@ async function rebased(
 }
 
 /** For this long the messages about a proposal that has ended can still be brought up to date. */
-const KEPT_MS = 7 * 86_400_000;
+const KEPT_MS = 7 * DAY_MS;
 
 /** Deletes proposals that ended or expired a week ago. @returns how many */
 export function purgeProposals({ prisma }: Database, now: Date): Promise<number> {

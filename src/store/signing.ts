@@ -8,6 +8,7 @@ import {
   type SignedCharter,
 } from '../approvals/signing/ports.ts';
 import type { TeamEventOf } from '../ledger/events.ts';
+import { DAY_MS } from '../lib/duration.ts';
 import type { SigningRows } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { exclusiveChanges, lockChanges, runIn, writeEvents } from './changes.ts';
@@ -28,7 +29,7 @@ const linkRow = z
   .transform(({ spentAt, ...link }) => ({ ...link, isSpent: spentAt !== null }));
 
 /** For this long after its time it can still be said why a link does not work. */
-const KEPT_MS = 24 * 60 * 60_000;
+const KEPT_MS = DAY_MS;
 
 /** Links under which people sign, on PostgreSQL. */
 export function createLinkStore({ prisma }: Database): LinkStore {

@@ -37,6 +37,7 @@ import {
 } from '../approvals/signing/key-ring.ts';
 import type { KeyStore, LinkStore, SignedCharter, SigningLink } from '../approvals/signing/ports.ts';
 import { ALGORITHMS, type Fingerprint, fingerprintOf, spkiOfCose } from '../approvals/signing/public-key.ts';
+import { MINUTE_MS } from '../lib/duration.ts';
 import type { FactsProposal } from '../names/protected-changes.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
 import type { OrdersContext } from '../orders/context.ts';
@@ -119,7 +120,7 @@ export interface Ceremonies {
 }
 
 /** How long a browser waits for the authenticator. */
-const TIMEOUT_MS = 5 * 60_000;
+const TIMEOUT_MS = 5 * MINUTE_MS;
 
 const text = z.string().max(16_384);
 const assertionBody = z.object({

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { RelyingParty } from '../approvals/signing/assertion.ts';
 import type { LinkPurpose, LinkStore } from '../approvals/signing/ports.ts';
+import { MINUTE_MS } from '../lib/duration.ts';
 
 /** Addresses where one person signs one thing. */
 
 /** Lifetime of a link. */
-const LINK_MS = 10 * 60_000;
+const LINK_MS = 10 * MINUTE_MS;
 const TOKEN_BYTES = 32;
 export const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 

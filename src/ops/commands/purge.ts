@@ -1,10 +1,10 @@
+import { DAY_MS } from '../../lib/duration.ts';
 import { purge } from '../../store/purge.ts';
 import { withSession } from '../../store/session.ts';
 import { type Command, DRY_RUN, printChanges, UsageError, withBotDatabase } from './command.ts';
 
 /** Within this time an order may be retried, undone or reviewed. */
 const MIN_AGE_DAYS = 30;
-const DAY_MS = 86_400_000;
 
 export const purgeCommand: Command = {
   usage: '--before DATE [--dry-run]',

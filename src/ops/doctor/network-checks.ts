@@ -1,12 +1,12 @@
 import { connect as connectPlain } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { exchangeOnFreshConnection, HttpExchangeError } from '../../http/exchange.ts';
+import { DAY_MS } from '../../lib/duration.ts';
 import { checkClock } from './database-checks.ts';
 import { amount, type Finding, ok, warning, wrong } from './finding.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 100_000;
-const DAY_MS = 86_400_000;
 const MIN_CERTIFICATE_DAYS = 14;
 
 /**

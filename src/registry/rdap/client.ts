@@ -9,7 +9,7 @@ import {
 } from '../../http/public-address.ts';
 import { readRetryAfter } from '../../http/retry-after.ts';
 import { jsonText, parseJson } from '../../http/text.ts';
-import { DAY_MS } from '../../lib/duration.ts';
+import { DAY_MS, MINUTE_MS } from '../../lib/duration.ts';
 import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
 
 export type RdapAnswer =
@@ -85,14 +85,14 @@ export interface RdapClient {
 }
 
 const BOOTSTRAP_KEPT_MS = DAY_MS;
-const BOOTSTRAP_RETRY_MS = 10 * 60_000;
+const BOOTSTRAP_RETRY_MS = 10 * MINUTE_MS;
 const MAX_BYTES = 1_048_576;
 const MAX_REDIRECTS = 3;
 const MAX_CONCURRENT_REQUESTS = 2;
 const DEFAULT_SPACING_MS = 250;
 const DEFAULT_DEADLINE_MS = 20_000;
 /** For busy servers that don't say how long to wait. */
-const DEFAULT_WAIT_MS = 60_000;
+const DEFAULT_WAIT_MS = MINUTE_MS;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 interface RdapResponse extends RdapOrigin {

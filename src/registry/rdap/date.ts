@@ -1,3 +1,5 @@
+import { MINUTE_MS } from '../../lib/duration.ts';
+
 export interface RecordDate {
   /** The earliest moment the text can mean: at UTC+14 when it has no zone. */
   readonly at: Date;
@@ -8,7 +10,6 @@ export interface RecordDate {
 const FIRST_YEAR = 1985;
 const LAST_YEAR = 2200;
 const EARLIEST_ZONE_MINUTES = 14 * 60;
-const MINUTE_MS = 60_000;
 
 const DAY = /(?<year>\d{4})(?<dash>-?)(?<month>\d\d)(?:\k<dash>(?<day>\d\d))?/;
 const TIME = /(?<hour>\d\d)(?::?(?<minute>\d\d)(?::?(?<second>\d\d)(?:[.,]\d{1,9})?)?)?/;

@@ -4,6 +4,7 @@ import type { OrderLogEntry } from '../../orders/order-events.ts';
 import { peopleWhoMayApprove } from '../../orders/visibility.ts';
 import type { PostedMessage } from '../../outbox/notifications.ts';
 import type { SlackContext } from '../context.ts';
+import { isDirectMessage } from '../kit/mrkdwn.ts';
 import type { CalledPeople } from '../orders/order.view.ts';
 import { metadataOf, type PlannedOrder } from '../orders/order-posts.ts';
 import { directMessageTo, ONCE, type SentNotification, type WantedNotification } from '../outbound/notify.ts';
@@ -37,7 +38,7 @@ export async function copyCard(context: SlackContext, waiting: Waiting, copy: Ca
   const { approvalChannel, isOverBudget, ...wanted } = copy;
   if (order.state !== 'PENDING') return;
   if (order.isPrivate || approvalChannel === undefined) {
-    if (isDirect(card)) await copyToApprovers(context, waiting, copy);
+    if (isDirectMessage(card.channelId)) await copyToApprovers(context, waiting, copy);
     return;
   }
   const purpose = `${IN_CHANNEL}${approvalChannel}`;
@@ -48,12 +49,7 @@ export async function copyCard(context: SlackContext, waiting: Waiting, copy: Ca
 }
 
 export function copyPurpose(channelId: string, userId: string): string {
-  return isDirect({ channelId }) ? `${TO_PERSON}${userId}` : `${IN_CHANNEL}${channelId}`;
-}
-
-/** Slack's ids of direct messages start with D. */
-export function isDirect({ channelId }: { readonly channelId: string }): boolean {
-  return channelId.startsWith('D');
+  return isDirectMessage(channelId) ? `${TO_PERSON}${userId}` : `${IN_CHANNEL}${channelId}`;
 }
 
 async function copyToApprovers(
@@ -104,7 +100,7 @@ export async function remindPeople(
       entry.kind === 'reminded' ? reminderNotice(order) : escalationNotice(order, awaited.approvers);
     const results: CalledPerson[] = [];
     for (const { to, thread } of await recipients(context, waiting, awaited, entry)) {
-      const isOfPerson = thread === undefined || isDirect(thread);
+      const isOfPerson = thread === undefined || isDirectMessage(thread.channelId);
       const { state } = await send({
         purpose: `notice:${entry.version}:${entry.kind}:${to}`,
         version: ONCE,
@@ -160,7 +156,7 @@ async function recipients(
     const people = copies(TO_PERSON).filter(
       ({ to }) => !approved.has(to) && (!isForAdmins || admins.includes(to)),
     );
-    return [...(isDirect(card) ? copies(IN_CHANNEL) : []), ...people];
+    return [...(isDirectMessage(card.channelId) ? copies(IN_CHANNEL) : []), ...people];
   }
   const { to, toAdmins } = event;
   const { people } = await peopleAmong(context.directory, [...to, ...(toAdmins ? admins : [])]);

@@ -15,6 +15,7 @@ import {
 } from '../../expiry/ports.ts';
 import { lastScheduled } from '../../expiry/schedule.ts';
 import { present } from '../../lib/collections.ts';
+import { MINUTE_MS } from '../../lib/duration.ts';
 import { outlookOf } from '../../mandates/overview.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../outbox/notifications.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
@@ -53,7 +54,7 @@ interface Telling {
 /** Slack limits a channel to about one message a second. */
 const PAUSE_MS = 1_100;
 /** Dates of imported names arrive one by one. */
-const COLLECT_MS = 60_000;
+const COLLECT_MS = MINUTE_MS;
 
 export function createDigestPlanner(
   context: SlackContext,

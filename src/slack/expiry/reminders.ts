@@ -29,6 +29,7 @@ import {
   reasonField,
   typedField,
 } from '../kit/form.ts';
+import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { gateOf } from '../names/fact-changes.ts';
 import { openForm } from '../open-form.ts';
 import { openAlreadyAtFieldText } from '../orders/asking.view.ts';
@@ -85,7 +86,7 @@ function channelOfPlace(subject: string): string | undefined {
  * another person has to confirm.
  */
 async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
-  if (call.channelId?.startsWith('D') === true) {
+  if (call.channelId !== undefined && isDirectMessage(call.channelId)) {
     return { ...(await cardOrigin(call, await channelOf(call))), subject: call.value };
   }
   return { ...formOrigin(call, call.value), threadTs: call.threadTs ?? call.messageTs };

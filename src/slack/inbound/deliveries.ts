@@ -1,7 +1,6 @@
 import type { SlackViewMiddlewareArgs, ViewSubmitAction } from '@slack/bolt';
 import type { z } from 'zod';
 import { MINUTE_MS } from '../../lib/duration.ts';
-import { isDirect } from '../approvals/reach-approvers.ts';
 import type { SlackContext } from '../context.ts';
 import type { Interaction, Needs } from '../feature.ts';
 import { unknownCommand } from '../help/help.view.ts';
@@ -9,6 +8,7 @@ import { publishHome } from '../home/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../index.ts';
 import { chosenInMenu, type Message } from '../kit/blocks.ts';
 import { createLimiter } from '../kit/limiter.ts';
+import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { likelyLine, parseCommandLine } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
 import { orderOfCardBlock } from '../orders/card.view.ts';
@@ -108,7 +108,8 @@ async function answerForRetired(
   call.acknowledge();
   const { subject, current } = found;
   // A direct message link works only for its own person.
-  const isReadable = current !== undefined && (current.channelId === channel.id || !isDirect(current));
+  const isReadable =
+    current !== undefined && (current.channelId === channel.id || !isDirectMessage(current.channelId));
   const link = isReadable ? await permalinkOf(web, current) : undefined;
   return retiredMessage(link, subject.kind === 'order' ? subject.id : undefined);
 }

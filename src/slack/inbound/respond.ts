@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MINUTE_MS } from '../../lib/duration.ts';
 import type { SlackContext } from '../context.ts';
 import { dropNewBlocks, hasNewBlocks, type Message } from '../kit/blocks.ts';
 import type { Person } from '../outbound/directory.ts';
@@ -89,7 +90,7 @@ export function respondBefore(
 }
 
 /** Delays between attempts, unless Slack asks for longer ones. */
-const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, 60_000, 120_000];
+const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, MINUTE_MS, 120_000];
 
 /** Retries during outages and rate limits. Logs a final failure; the order's messages show its state anyway. */
 export async function respondWithRetries(

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../lib/duration.ts';
+
 /*
  * The only place that knows Slack's text rules and limits. Everything a person or the service said passes
  * `escapeText` before it appears in a message.
@@ -132,7 +134,7 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
 
 const DAY_OF_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 /** Within 300 days, day and month imply the year. */
-const YEAR_IS_CLEAR_MS = 300 * 86_400_000;
+const YEAR_IS_CLEAR_MS = 300 * DAY_MS;
 
 /**
  * The same for every reader: an expiry belongs to the zone, not the reader.
@@ -173,4 +175,9 @@ export function plain(mrkdwn: string): string {
     .replace(CALLED, (_, first: string) => first.toUpperCase())
     .replace(/@(?=here|channel|everyone)/g, '@\u2060');
   return truncateMarkup(bare, LIMITS.messageText);
+}
+
+/** Slack's ids of direct messages start with D, those of channels with C or G. */
+export function isDirectMessage(channelId: string): boolean {
+  return channelId.startsWith('D');
 }

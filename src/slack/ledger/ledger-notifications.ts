@@ -1,4 +1,5 @@
 import type { TeamEvent } from '../../ledger/events.ts';
+import { DAY_MS } from '../../lib/duration.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import {
@@ -16,8 +17,6 @@ import {
 } from './ledger.view.ts';
 
 /* Ledger notifications: mismatches, and the daily anchors. */
-
-const DAY_MS = 24 * 60 * 60_000;
 
 async function alertPlace({ savedSettings }: SlackContext) {
   const { alertChannel, reminderChannel } = await savedSettings();

@@ -20,6 +20,7 @@ import {
   TYPED_OR_EMPTY,
   typedField,
 } from '../kit/form.ts';
+import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { pageActions, pageOf } from '../kit/pages.ts';
 import { openForm } from '../open-form.ts';
 import { outcomeMessage } from '../orders/order-reply.ts';
@@ -116,7 +117,7 @@ async function save(
     requesterId: call.person.id,
     channelId,
     threadTs,
-    isPrivate: channelId.startsWith('D'),
+    isPrivate: isDirectMessage(channelId),
     deliveryId: call.deliveryId,
   });
   if (outcome.kind === 'wrong_terms')

@@ -1,6 +1,7 @@
 import { peopleAmong } from '../../approvals/approvers.ts';
 import type { TeamSettings } from '../../config/environment.ts';
 import { groupBy, present } from '../../lib/collections.ts';
+import { HOUR_MS } from '../../lib/duration.ts';
 import { type Incident, isOpen, kindsOf } from '../../names/incident.ts';
 import { isAtAnotherRegistrar } from '../../names/trust.ts';
 import { privateIds } from '../../orders/visibility.ts';
@@ -36,7 +37,7 @@ interface NameOfIncident extends RunbookName {
 }
 
 /** Update interval of a transfer's countdown. */
-const COUNTDOWN_MS = 3_600_000;
+const COUNTDOWN_MS = HOUR_MS;
 const COUNTDOWN_DAYS = 10;
 /** Incidents checked for what happened since the transfer. */
 const LATEST_INCIDENTS = 5;

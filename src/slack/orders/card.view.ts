@@ -55,6 +55,7 @@ import {
   withMenu,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
+import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { cutToLines, fitLines, MOST_LINES, phoneLines } from '../kit/phone.ts';
 import { HELD_ON_CARD, previewLines } from '../mandates/mandate.view.ts';
 import { budgetFact, budgetWarning, exceededFact, waitsForAdminAlone } from '../money/budget.view.ts';
@@ -669,7 +670,7 @@ export function commentButton(order: Order) {
 
 /** Why the card is in a direct message, to which others can't be invited. */
 export function noPlaceHint({ requesterId, channelId }: Order): string {
-  const next = channelId.startsWith('D')
+  const next = isDirectMessage(channelId)
     ? 'To get the next card where you ask, use this conversation or a channel I’m in.'
     : 'Invite me with `/invite @Domain Steward` to get the next card there.';
   return `I can’t post where ${mention(requesterId)} asked, so the card is here and I’ll notify the approvers. ${next}`;

@@ -16,12 +16,12 @@ import {
   calledPeople,
   copyCard,
   copyPurpose,
-  isDirect,
   remindPeople,
 } from '../approvals/reach-approvers.ts';
 import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
 import type { ShownCard, SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
+import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { isAnnouncedInForce, mandateReply } from '../mandates/mandate.view.ts';
 import { waitsForItsDay } from '../mandates/mandate-day.ts';
 import { overBudgetReply, waitsForAdminAlone } from '../money/budget.view.ts';
@@ -112,7 +112,8 @@ export async function adoptCard(
   const order = await orders.load(orderId, 'system');
   if (order === undefined) return;
   // If the bot can't post in the channel, the card itself is with the requester.
-  const isCard = channelId === order.channelId || (isDirect({ channelId }) && shownTo === order.requesterId);
+  const isCard =
+    channelId === order.channelId || (isDirectMessage(channelId) && shownTo === order.requesterId);
   const purposes = isCard ? [CARD, `${COPY}${ts}`] : [CARD, copyPurpose(channelId, shownTo), `${COPY}${ts}`];
   await notifications.adopt({ kind: 'order', id: orderId }, { channelId, ts }, purposes, now());
 }

@@ -9,6 +9,7 @@ import type { Secret } from '../../service/secret.ts';
 import type { CommandCall, Interaction } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import type { FormOrigin } from '../kit/form.ts';
+import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { incapableText, requestedMessage } from './asking.view.ts';
 import { outcomeMessage } from './order-reply.ts';
 import { refusalText } from './refusal.view.ts';
@@ -34,7 +35,7 @@ export async function placeOrder(
     ...{ ...wish, secret, channelId, threadTs, requesterId: call.person.id, deliveryId: call.deliveryId },
     account: await call.orderAccount(),
     // Slack's ids of direct messages begin with a D.
-    isPrivate: channelId.startsWith('D'),
+    isPrivate: isDirectMessage(channelId),
   });
 }
 

@@ -98,7 +98,7 @@ const conversationAnswer = okResponse.extend({ channel: z.object({ id: z.string(
 const DEFAULT_LOCALE = 'en-GB';
 
 /** `users.info` is Tier 4: over 100 calls a minute. */
-const PERSON_MAX_AGE_MS = 60_000;
+const PERSON_MAX_AGE_MS = MINUTE_MS;
 /** Slack announces changes, and displayed data may be slightly old. */
 const PROFILE_MAX_AGE_MS = HOUR_MS;
 /** The display share of `users.info`. The rest is for decisions. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { MINUTE_MS } from '../../lib/duration.ts';
 import type { Log } from '../../lib/log.ts';
 import { isOver } from '../../orders/clock.ts';
 import {
@@ -337,7 +338,7 @@ const CANNOT_POST: ReadonlySet<string> = new Set([
 ]);
 
 /** After this, an unknown refusal is permanent. */
-const MAX_BLOCKED_MS = 60_000;
+const MAX_BLOCKED_MS = MINUTE_MS;
 
 /** @param since time of the reported event */
 function cannotPost(error: SlackApiError, since: Date, now: Date): boolean {

@@ -1,3 +1,5 @@
+import { MINUTE_MS } from '../../lib/duration.ts';
+
 /**
  * - `urgent`: a person acted or was asked.
  * - `background`: only keeps messages fresh.
@@ -24,7 +26,7 @@ interface Tier {
  */
 const TIERS: Readonly<Record<string, Tier>> = {
   'chat.postMessage': { calls: 1, perMs: 1_000, isPerChannel: true },
-  'chat.update': { calls: 50, perMs: 60_000 },
+  'chat.update': { calls: 50, perMs: MINUTE_MS },
 };
 
 /** Share of a tier for background calls; the rest is for people. */

@@ -1,11 +1,11 @@
-import { DAY_MS } from '../../lib/duration.ts';
+import { DAY_MS, MINUTE_MS } from '../../lib/duration.ts';
 
 /* Quiet hours: night in a person's own time zone. Pure. */
 
 const QUIET_FROM_HOUR = 22;
 const QUIET_UNTIL_HOUR = 7;
 /** Every time zone's offset is a multiple of a quarter hour. */
-const STEP_MS = 15 * 60_000;
+const STEP_MS = 15 * MINUTE_MS;
 
 /**
  * End of quiet hours: 7:00 in their time zone.

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorCode, type FetchFunction, type Logger, LogLevel, WebClient } from '@slack/web-api';
 import { z } from 'zod';
 import { readRetryAfter } from '../../http/retry-after.ts';
+import { MINUTE_MS } from '../../lib/duration.ts';
 import type { Secret } from '../../service/secret.ts';
 import { fetchWithin } from './fetch.ts';
 import { createPacer, type Pacer, type Urgency } from './pacer.ts';
@@ -76,7 +77,7 @@ export function isTokenError(problem: SlackApiError): boolean {
 }
 
 /** Longest wait before a retry. Slack doesn't ask for more. */
-const MAX_WAIT_MS = 10 * 60_000;
+const MAX_WAIT_MS = 10 * MINUTE_MS;
 
 /** Slack's requested delay, capped; undefined if none. */
 export function retryAfterOf(error: unknown): number | undefined {

@@ -1,4 +1,5 @@
 import { present } from '../../lib/collections.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/duration.ts';
 import { formatAmount } from '../../money/amount.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -51,9 +52,9 @@ function namePartText(part: NamePart): string {
 }
 
 const UNITS = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
+  ['day', DAY_MS],
+  ['hour', HOUR_MS],
+  ['minute', MINUTE_MS],
   ['second', 1_000],
 ] as const;
 

@@ -1,5 +1,6 @@
 import { peopleAmong } from '../../approvals/approvers.ts';
 import type { Proposal } from '../../approvals/proposals/proposal.ts';
+import { HOUR_MS } from '../../lib/duration.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { SlackContext } from '../context.ts';
 import { directMessageTo, type NotificationPlanner } from '../outbound/notify.ts';
@@ -15,7 +16,7 @@ export interface Audience {
 }
 
 /** A plan that is due much later counts as written by a wrong clock. */
-const LOOK_AGAIN_MS = 3_600_000;
+const LOOK_AGAIN_MS = HOUR_MS;
 /** Where no channel can be posted in, at most this many people are written to. */
 const MAX_PEOPLE = 20;
 /** Purposes begin with it; the id of the reader follows. */
