@@ -49,22 +49,22 @@ test('what is right is said in a line each, and nothing of the trial is left in 
   const { code, output } = await doctor();
   for (const line of [
     /^ok {7}Database: PostgreSQL \d+/m,
-    /^ok {7}Database clock: in step/m,
+    /^ok {7}Database clock: in sync/m,
     /^ok {7}Slack: SLACK_BOT_TOKEN belongs to the workspace /m,
-    /^ok {7}Scopes: all of manifest\.yml/m,
+    /^ok {7}Scopes: all scopes of manifest\.yml/m,
     /^ok {7}APPROVERS: U0BOB is a member/m,
     /^ok {7}APPROVERS: the group S0APPROVERS has 1 member\./m,
     /^ok {7}ADMINS: U0ADA is a member/m,
     /^ok {7}REMINDER_CHANNEL: the bot can post in C0EXPIRY/m,
     /^ok {7}Slack: SLACK_APP_TOKEN opens Socket Mode/m,
     /^ok {7}Slack’s clock: /m,
-    /^warning {2}SERVICE_JSON_URL: 127\.0\.0\.1:\d+ can be reached, without TLS/m,
-    /^ok {7}PUBLIC_URL: leads to a bot/m,
+    /^warning {2}SERVICE_JSON_URL: 127\.0\.0\.1:\d+ is reachable, without TLS/m,
+    /^ok {7}PUBLIC_URL: reaches a bot/m,
   ])
     expect(output).toMatch(line);
   // What is stored was sealed by the demo's key.
   expect(output).toMatch(
-    /^wrong {4}Keys: “demo” seals 1 account, 1 key of the ledger, and isn’t in CREDENTIALS_KEYS\. Add it/m,
+    /^wrong {4}Keys: “demo” encrypts 1 account, 1 key of the ledger, and isn’t in CREDENTIALS_KEYS\. Add it/m,
   );
   expect(code).toBe(1);
   expect(t.workspace.scheduled.size).toBe(0);
@@ -82,18 +82,18 @@ test('what is wrong is said with what to do', async () => {
     CREDENTIALS_KEYS: `demo:${randomBytes(32).toString('base64')}`,
     REMINDER_CRONN: '1',
   });
-  expect(output).toMatch(/^warning {2}Settings: REMINDER_CRONN is unknown\. Was REMINDER_CRON meant\?/m);
-  expect(output).toMatch(/^wrong {4}Keys: “demo” seals .* but does not open them\./m);
-  expect(output).toMatch(/^warning {2}APPROVERS: U0NOBODY: Slack says user_not_found\. Take U0NOBODY off/m);
+  expect(output).toMatch(/^warning {2}Settings: REMINDER_CRONN is unknown\. Did you mean REMINDER_CRON\?/m);
+  expect(output).toMatch(/^wrong {4}Keys: “demo” encrypts .* but can’t decrypt it\./m);
+  expect(output).toMatch(/^warning {2}APPROVERS: U0NOBODY: Slack says user_not_found\. Remove U0NOBODY/m);
   expect(output).toMatch(/^warning {2}APPROVERS: the group S0NOBODY: Slack says /m);
   expect(output).toMatch(
     /^warning {2}REMINDER_CHANNEL: C0NOWHERE: Slack says channel_not_found\. Invite the bot/m,
   );
   expect(output).toMatch(/^wrong {4}Slack: SLACK_APP_TOKEN: /m);
   expect(output).toMatch(/^wrong {4}SERVICE_JSON_URL: 127\.0\.0\.1:9 can’t be reached: /m);
-  expect(output).toMatch(/^warning {2}PUBLIC_URL: somebody else answers there/m);
+  expect(output).toMatch(/^warning {2}PUBLIC_URL: something else answers there/m);
   expect(lines.at(-1)).toMatch(/^Next: \w+/);
-  expect(lines.at(-2)).toMatch(/^\d+ wrong, \d+ to look at, \d+ ok\.$/);
+  expect(lines.at(-2)).toMatch(/^\d+ wrong, \d+ warning, \d+ ok\.$/);
   expect(code).toBe(1);
 });
 
@@ -104,7 +104,7 @@ test('a token that Slack refuses, and a database that is away, end no other chec
   });
   expect(output).toMatch(/^wrong {4}Database: connecting to the database steward at 127\.0\.0\.1:9/m);
   expect(output).toMatch(
-    /^wrong {4}Slack: SLACK_BOT_TOKEN: Slack says invalid_auth\. Install the app again/m,
+    /^wrong {4}Slack: SLACK_BOT_TOKEN: Slack says invalid_auth\. Reinstall the app/m,
   );
   expect(output).toMatch(/^ok {7}PUBLIC_URL: /m);
 });
@@ -116,12 +116,12 @@ test('admins see the same by a button in their settings, while it is found', asy
   await until('it is asked', async () => asked > 0);
   const page = () => t.ada.openedViews().map(textOf).at(-1) ?? '';
   await until('what was found is shown', async () => page().includes('*APPROVERS*'));
-  expect(page()).toContain('Every setting is being tried');
+  expect(page()).toContain('Checking every setting');
   answer.emit('now');
-  await until('all was tried', async () => page().includes(' to look at, '));
+  await until('all was tried', async () => page().includes(' warning, '));
   const { lines } = await doctor();
   // Keys, addresses and people of the demo are others than those of the command here.
-  const same = lines.filter((line) => /^ok +(Database|Clock|Slack: SLACK_BOT|Scopes)/.test(line));
+  const same = lines.filter((line) => /^ok +(Database|Slack’s clock|Slack: SLACK_BOT|Scopes)/.test(line));
   expect(same.length).toBeGreaterThan(4);
   const figures = (text: string) => text.replaceAll('*', '').replaceAll('&amp;', '&').replaceAll(/\d+/g, 'N');
   for (const line of same) expect(figures(page())).toContain(figures(line.replace(/^ok +/, '')));

@@ -122,7 +122,7 @@ test('a broken migration is named with its line, leaves nothing, and runs once i
   await writeMigration('2_bad', 'CREATE TABLE half ();\n\nALTER TABLE missing ADD COLUMN n int;');
   await expect(migrate({ url: database.url, folder })).rejects.toMatchObject({
     problem: 'failed',
-    message: expect.stringMatching(/2_bad: relation "missing" does not exist.*Nothing of it was kept/),
+    message: expect.stringMatching(/2_bad: relation "missing" does not exist.*Nothing was applied/),
   });
   expect(await tables()).toEqual(['good']);
 
