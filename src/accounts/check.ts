@@ -53,7 +53,7 @@ interface CheckedCredential {
 }
 
 export async function checkCredential(
-  { createClient, log }: Pick<AccountsContext, 'createClient' | 'log'>,
+  { createClient, log }: AccountsContext,
   credential: Credential,
 ): Promise<CheckedCredential | LinkFailure> {
   const client = createClient(credential);

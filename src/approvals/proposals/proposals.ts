@@ -229,7 +229,7 @@ async function countConfirmations(
 }
 
 async function signedSubject(
-  { orders }: Pick<ProposalsContext, 'orders'>,
+  { orders }: { readonly orders: OrdersContext },
   proposal: Proposal,
 ): Promise<SignedSubject> {
   const version = versionToSign(await orders.policy.current());

@@ -47,7 +47,7 @@ interface Group {
 }
 
 /** The title of a command's group. */
-export function groupOf({ name }: Pick<Described, 'name'>): string {
+export function groupOf({ name }: { readonly name: string }): string {
   return HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
 }
 

@@ -120,7 +120,7 @@ export function saidUntil({ task, items }: Order): string[] {
 }
 
 /** Display form of an item's name; IDNs in both forms. */
-export function itemName(order: Pick<Order, 'task'>, name: string): string {
+export function itemName(order: { readonly task: Order['task'] }, name: string): string {
   return taskNamed(order.task).zoneTask !== undefined ? displayName(name) : name;
 }
 

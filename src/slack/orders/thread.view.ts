@@ -604,7 +604,7 @@ const HISTORY_LENGTH = 5_000;
 
 /** Oldest first. */
 export function orderHistory(
-  { task }: Pick<Order, 'task'>,
+  { task }: { readonly task: Order['task'] },
   history: readonly OrderLogEntry[],
 ): SectionBlock[] {
   const all = history
