@@ -12,7 +12,7 @@ import { askAndConfirm } from '../support/people.ts';
  */
 
 const TOLD_WITHIN_MS = 3_000;
-const AWAY = /My database does not answer.*Reference `?[0-9a-f]{8}/s;
+const AWAY = /My database doesn’t respond.*Reference `?[0-9a-f]{8}/s;
 
 const proxy = new DatabaseProxy();
 // Registered first, so it runs last, when the bot no longer uses the proxy.
@@ -206,7 +206,7 @@ describe('full', () => {
     }
   }
 
-  const FULL = /My database has no room left.*Reference `[0-9a-f]{8}`/s;
+  const FULL = /My database is full.*Reference `[0-9a-f]{8}`/s;
 
   test('people are told so, nothing is sent, and what was pressed works when there is room again', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew spoon.rest');

@@ -461,8 +461,8 @@ describe('a search for preregistrations', () => {
         t.service.faults.set({ kind, times: 1, match: { task: 'prereg.search' } });
         const told = await answerTo(t.workspace, person, '/domain prereg table-001.rest');
         const what = `${kind}, told to ${person.user.real_name}`;
-        expect(told, what).toMatch(/nothing was changed|The service is busy/);
-        expect(told, what).not.toMatch(/table-001|Nothing found|Reference/);
+        expect(told, what).toMatch(/Nothing changed|The service is busy/);
+        expect(told, what).not.toMatch(/table-001|No preregistrations|Reference/);
         expect(t.service.faults.list(), `${what}: the fault struck`).toEqual([]);
       }
     }

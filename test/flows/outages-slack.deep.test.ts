@@ -76,7 +76,7 @@ const failures = (orderId = '') =>
   t
     .logged()
     .split('\n')
-    .filter((line) => line.includes(orderId) && line.includes('sending notifications failed, will retry'))
+    .filter((line) => line.includes(orderId) && line.includes('notifying people failed, will retry'))
     .length;
 
 /** Lets the waits of the bot pass until it has shown the order as it is. */
@@ -404,7 +404,7 @@ describe('fails at views', () => {
     );
     await link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob);
     const home = await t.workspace.waitFor(() => t.ada.homeView(), { what: 'Ada’s Home tab' });
-    expect(textOf(home)).toContain('You work as `bob');
+    expect(textOf(home)).toContain('Your account: `bob');
     const published = t.workspace.calls.slice(before).filter(({ method }) => method === 'views.publish');
     expect(published.map(({ ok }) => ok)).toEqual([false, true]);
   });

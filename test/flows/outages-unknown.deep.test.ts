@@ -49,7 +49,7 @@ test('a registration that nobody carried out is never settled by itself; an appr
   await t.demo.moveTime(60 * MINUTE_MS);
   await t.demo.moveTime(4 * DAY_MS);
   await t.workspace.waitFor(
-    () => textOf(order.card).includes('No registration of the name was seen') || undefined,
+    () => textOf(order.card).includes('No registration of the name was found') || undefined,
     {
       what: 'the hint on the card',
     },
@@ -113,7 +113,7 @@ test('a Retry that waits is stopped when the service has said that the first one
   await t.bob.click(again.card, 'order_approve');
   const stopped = await again.ends('FAILED');
   expect(textOf(stopped)).toMatch(
-    new RegExp(`Order \`${order.id}\`, which this asks for again, turned out to have been carried out`),
+    new RegExp(`Order \`${order.id}\`, which this retries, was carried out after all`),
   );
   expect(buttonsOf(again.card), 'Retry').toEqual(['order_look', 'order_receipt']);
   expect(requestsOf(t.service, again)).toEqual([]);

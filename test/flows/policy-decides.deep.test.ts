@@ -165,8 +165,8 @@ test('a policy that asks for more meanwhile is said on the card, and both are ne
   const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
   policy = { version: 5, rules: [{ ...RULE, over: undefined, needed: 1, approvers: ['U0ADA'] }] };
   await t.bob.click(order.card, 'order_approve');
-  await shows(order, 'Still needed: 1 of <@U0ADA>. That is more than when this was asked for');
-  await shows(order, 'Policy version 5 asks more than when this was requested.');
+  await shows(order, 'Still needed: 1 of <@U0ADA>. That’s more than when it was requested');
+  await shows(order, 'Policy version 5 requires more than when this was requested.');
   await t.ada.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   expect(textOf(order.card)).toContain(
@@ -194,14 +194,14 @@ const lastTold = (channel: string, text: string) =>
 describe('being away', () => {
   test.each([
     ['', 'Say until when and who stands in for you'],
-    ['soon @carol', 'neither a day nor a length of time'],
-    ['2020-02-30 @carol', 'neither a day nor a length of time'],
-    ['2020-02-20 @carol', 'is over already'],
+    ['soon @carol', 'isn’t a date or duration'],
+    ['2020-02-30 @carol', 'isn’t a date or duration'],
+    ['2020-02-20 @carol', 'is in the past'],
     ['99w @carol', 'more than a year ahead'],
     ['2w carol', 'Type @ and choose the person from Slack’s list'],
     ['2w @bob', 'You can’t stand in for yourself'],
     ['2w <!subteam^S0APPROVERS|@approvers>', 'is a group. Choose one person'],
-    ['@carol tomorrow', '`tomorrow` is neither a day nor a length of time'],
+    ['@carol tomorrow', '`tomorrow` isn’t a date or duration'],
     ['2w @dave', 'isn’t a full member of this workspace'],
   ])('“%s” is answered with what to do', async (line, said) => {
     expect(await answerTo(t.workspace, t.bob, `/domain away ${line}`)).toContain(said);

@@ -57,7 +57,7 @@ describe('the list', () => {
         period: expect.stringContaining('one price'),
         amount: expect.stringContaining('18.00'),
         valid_from: expect.stringContaining('YYYY-MM-DD'),
-        source: expect.stringContaining('where the price is from'),
+        source: expect.stringContaining('Enter the price’s source'),
       },
     });
     await t.ada.close(form);
@@ -102,7 +102,7 @@ describe('the list', () => {
     const said = JSON.stringify(bad);
     for (const part of ['Line 3: “amount”', 'Line 3: “valid_from”', 'Line 4: “zone”', 'Nothing was imported'])
       expect(said).toContain(part);
-    expect(said, 'nobody asked for an order').not.toContain('asked for');
+    expect(said, 'nobody asked for an order').not.toContain('requested');
     expect(await t.demo.bot.prices.list()).toHaveLength(1);
     closed(await importPrices(`${header}\nrest,restore,1,80.00,${TODAY},"=Contract; 7"`));
     await ephemeral(t.workspace, t.ada, 'that a price was added', (message) =>
@@ -128,7 +128,7 @@ describe('the list', () => {
     ]);
     closed(await importPrices(csv));
     await ephemeral(t.workspace, t.ada, 'that nothing changed', (message) =>
-      textOf(message).includes('Nothing was changed'),
+      textOf(message).includes('Nothing changed'),
     );
   });
 
@@ -149,16 +149,16 @@ describe('a card', () => {
   it('says the price of every name, the sum, its day and its source, and that a premium name may cost more', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest bistro.example 2');
     expect(textOf(order.card)).toContain('about €36.00');
-    expect(textOf(order.card)).toContain('Of 1 name');
+    expect(textOf(order.card)).toContain('Price unknown for 1 name');
     const text = await detailsOf(t.workspace, t.bob, order.card);
     expect(text).toContain('about €36.00 for 1 of 2 names (price list of ');
-    expect(text).toContain('of 1 name');
+    expect(text).toContain('price unknown for 1 name');
     expect(text).toContain('Counted as 2 times the price of 1 year.');
     expect(text).toContain('A premium name may cost more.');
     expect(text, 'it is said once').not.toContain('Short or generic names');
     expect(text).toContain('Source: “Contract 7”.');
     expect(text).toContain('cafe.rest · €36.00');
-    expect(text).toContain('bistro.example · not known');
+    expect(text).toContain('bistro.example · price unknown');
     const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
     expect(textOf(form)).toContain('*Renew 2 names for 2 years · about €36.00*');
     await t.bob.close(form);
@@ -192,7 +192,7 @@ it('the list is read from an attached file, whose problems stand at the file', a
   const unreadable = t.ada.upload('prices.csv', 'zone,amount\nrest\0');
   expect(await t.ada.submit(form, { file: [unreadable] })).toMatchObject({
     errors: {
-      file: 'Line 2 has a character that I can’t read. Save the file as “CSV UTF-8” and send it again.',
+      file: 'Line 2 has an unreadable character. Save the file as “CSV UTF-8” and send it again.',
     },
   });
   const header = 'zone,task,period,amount,valid_from,source';

@@ -122,7 +122,7 @@ test.each(
   expect(await act(t[who], name)).toContain('needs another person’s confirmation');
   expect(await tagsOf(name)).toEqual(['brand']);
   const question = await questionAbout(name);
-  if (who !== 'bob') expect(await click(t.bob, question)).toContain('These can: <@U0CAROL>');
+  if (who !== 'bob') expect(await click(t.bob, question)).toContain('The approvers: <@U0CAROL>');
   if (who === 'carol') return expect(await click(t.carol, question)).toContain('You requested this');
   await t.carol.click(question, 'facts_confirm');
   await t.workspace.waitFor(async () => ((await tagsOf(name)).length === 0 ? true : undefined), {
@@ -198,8 +198,8 @@ test.each(['alice', 'bob', 'carol'] as const)(
     const request = await lapseAsked(name, `U0${who.toUpperCase()}`);
     const confirm = (person: Actor) =>
       toldAfter(t.workspace, person, () => person.click(request, 'lapse_confirm'));
-    expect(await confirm(t[who])).toContain('asked');
-    if (who !== 'bob') expect(await confirm(t.bob)).toContain('These can: <@U0CAROL>');
+    expect(await confirm(t[who])).toContain('You requested this');
+    if (who !== 'bob') expect(await confirm(t.bob)).toContain('The approvers: <@U0CAROL>');
     expect(await lapseOf(name)).toBeUndefined();
     if (who === 'carol') return;
     await t.carol.click(request, 'lapse_confirm');
@@ -334,9 +334,9 @@ test('of a name that changed meanwhile the change is refused and shown again as 
 });
 
 test('a later date than that of somebody else waits, by command and by list; one’s own does not', async () => {
-  expect(await told('watch dated.test 2027-05-01')).not.toContain('waits');
-  expect(await told('watch dated.test 2027-06-01')).not.toContain('waits');
-  expect(await told('watch dated.test 2027-05-01', t.bob)).not.toContain('waits');
+  expect(await told('watch dated.test 2027-05-01')).not.toContain('confirmation');
+  expect(await told('watch dated.test 2027-06-01')).not.toContain('confirmation');
+  expect(await told('watch dated.test 2027-05-01', t.bob)).not.toContain('confirmation');
   // An earlier date of somebody else doesn't make the name theirs.
   expect(await told('watch dated.test 2027-07-01', t.bob)).toContain('needs another person’s confirmation');
   expect(await told('watch dated.test 2028-05-01')).toContain('needs another person’s confirmation');
@@ -363,7 +363,7 @@ test('a new owner or channel takes effect at once and is announced where everybo
   await watched('routed.rest', '');
   await edit(t.alice, 'routed.rest', { channel: 'C0GENERAL', owner: 'U0BOB' });
   const notice = await t.workspace.waitFor(
-    () => t.workspace.messages(REMINDERS).findLast((each) => textOf(each).includes('who is reminded of')),
+    () => t.workspace.messages(REMINDERS).findLast((each) => textOf(each).includes('changed the owner or channel of')),
     { what: 'the announcement' },
   );
   expect(textOf(notice)).toMatch(
@@ -382,7 +382,7 @@ test('a change that waits is announced in the reminder channel, and what became 
           .find((each) => textOf(each).includes('told.rest') && textOf(each).includes(text)),
       { what: text },
     );
-  expect(buttonsOf(await noticed('waits for confirmation'))).toEqual([]);
+  expect(buttonsOf(await noticed('It needs confirmation'))).toEqual([]);
   await t.carol.click(await questionAbout('told.rest'), 'facts_confirm');
   await noticed('confirmed by <@U0CAROL>');
 });

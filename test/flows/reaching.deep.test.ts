@@ -113,7 +113,7 @@ describe('asking back', () => {
       expect(Number(after[moment]) - Number(before[moment]), moment).toBeGreaterThanOrEqual(60_000);
     }
     expect(await told(t.alice, () => t.alice.command(order.channel, `/domain order ${order.id}`))).toMatch(
-      /asked back by <@U0BOB> “Who pays for &lt;this&gt;\?”/,
+      /question asked by <@U0BOB> “Who pays for &lt;this&gt;\?”/,
     );
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
@@ -125,7 +125,7 @@ describe('asking back', () => {
   test('is for approvers, about orders that wait', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
     expect(await told(t.alice, () => t.alice.click(order.card, 'order_ask'))).toMatch(
-      /asked for this yourself/,
+      /You requested this\. Write in the thread/,
     );
     expect(await told(t.ada, () => t.ada.click(order.card, 'order_ask'))).toMatch(/only approvers/i);
     const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_ask'));
@@ -251,7 +251,7 @@ describe('the channel of the approvers', () => {
 describe('where the bot cannot post in the place it was asked for', () => {
   test('each approver has the card by direct message, not only who asked', async () => {
     const order = await askIn('C0NOBOT', '/domain renew gelato.rest');
-    expect(textOf(order.card)).toContain('approvers hear of it from me');
+    expect(textOf(order.card)).toContain('I’ll notify the approvers');
     const bobs = await copyIn(order, 'D0BOB');
     await copyIn(order, 'D0CAROL');
     expect(textOf(bobs.card)).not.toContain('Invite me');
@@ -294,7 +294,7 @@ describe('an order asked for in a direct message with the bot', () => {
     const shown: string[] = [];
     for (const command of commands) {
       const answer = await told(person, () => person.command('C0GENERAL', `/domain ${command}`));
-      if (answer.includes(order.id) && !answer.includes('Order')) shown.push(command);
+      if (answer.includes(order.id) && !answer.includes('doesn’t exist')) shown.push(command);
     }
     return shown;
   }
@@ -329,7 +329,7 @@ describe('an order asked for in a direct message with the bot', () => {
     }
     await link(t.workspace, t.carol, SANDBOX_ACCOUNTS.frontdesk);
     const refused = await told(t.carol, () => t.carol.command(DOMAINS, '/domain renew kitchen.rest'));
-    expect(refused).toContain('It is private');
+    expect(refused).toContain('A private order for this is already open');
     expect(refused).not.toContain('U0ALICE');
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');

@@ -57,7 +57,7 @@ test('a date that can’t be read is shown as it came and costs nothing else', a
   t.service.registry.show('noodle.rest', registrar('Proper Registrar GmbH'));
   expect(await told('watch noodle.rest')).toContain('can’t be read: “16.12.2027”');
   const screen = await told('name noodle.rest');
-  expect(screen).toMatch(/a date that can’t be read, “16\.12\.2027”/);
+  expect(screen).toMatch(/an unreadable date, “16\.12\.2027”/);
   expect(screen).toMatch(/Registrar\* Proper Registrar GmbH/);
   expect(screen).toMatch(/Status\* Paid and in zone/);
   expect(await told('expiring 30')).toContain('can’t be read: “16.12.2027”');
@@ -74,7 +74,7 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
   for (const name of ['bakery.rest', 'brunch.rest']) await told(`watch ${name} ${soon}`);
 
   expect(await told('name bakery.rest')).toMatch(
-    /It was deleted\..*Until when is unknown: ask the registrar/,
+    /It was deleted\..*The end is unknown: ask the registrar/,
   );
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
   expect(await told('name brunch.rest')).toMatch(
@@ -102,7 +102,7 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
 test('a deleted name of which nobody ever knew a date offers a restore', async () => {
   record('tapas.rest', { events: [], status: ['redemption period'] });
   await told('watch tapas.rest');
-  expect(await told('name tapas.rest')).toMatch(/It was deleted\..*Until when is unknown: ask the registrar/);
+  expect(await told('name tapas.rest')).toMatch(/It was deleted\..*The end is unknown: ask the registrar/);
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
   expect(await told('expiring 30')).toMatch(/tapas\.rest.*deleted, restore now/);
   await t.alice.openHome();
@@ -138,8 +138,8 @@ test('a registry that has no record of names which the DNS delegates is no incid
   await lookedUpTwice(...names);
   await t.demo.bot.catchUp();
   expect(names.flatMap(kinds)).toEqual([]);
-  expect(await told('name cafe.rest')).toMatch(/Registrar.*no record of it, but the DNS still delegates it/);
-  expect(await told('expiring 90')).toContain('no record of it, but the DNS still delegates it');
+  expect(await told('name cafe.rest')).toMatch(/Registrar.*no record of it, but DNS still delegates it/);
+  expect(await told('expiring 90')).toContain('no record of it, but DNS still delegates it');
 
   await nextDigest();
   const notes = digests().filter((text) => text.includes('registry of .rest'));

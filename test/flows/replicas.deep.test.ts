@@ -57,7 +57,7 @@ describe('HTTP, behind a balancer', () => {
       const nudges = () =>
         workspace
           .messages(DOMAINS)
-          .filter((message) => orderOf(message)?.names === waiting && /waits? for/.test(textOf(message)))
+          .filter((message) => orderOf(message)?.names === waiting && /waiting for/.test(textOf(message)))
           // A day later others are called, too.
           .filter(
             (message) =>
