@@ -76,8 +76,7 @@ const failures = (orderId = '') =>
   t
     .logged()
     .split('\n')
-    .filter((line) => line.includes(orderId) && line.includes('notifying people failed, will retry'))
-    .length;
+    .filter((line) => line.includes(orderId) && line.includes('notifying people failed, will retry')).length;
 
 /** Lets the waits of the bot pass until it has shown the order as it is. */
 async function shown(order: SeenOrder): Promise<void> {

@@ -57,7 +57,9 @@ test('every open incident can be reached from Home', async () => {
   const home = await t.workspace.waitFor(
     () => {
       const view = t.bob.homeView();
-      return view !== undefined && textOf(view).includes('And 20 more open incidents.') ? view : undefined;
+      return view !== undefined && textOf(view).includes(':rotating_light: 20 more open incidents.')
+        ? view
+        : undefined;
     },
     { what: 'incidents on Home' },
   );

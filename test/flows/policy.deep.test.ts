@@ -431,7 +431,9 @@ describe('as YAML', () => {
     });
     expect(wrong).toMatchObject({
       outcome: 'errors',
-      errors: { rules: expect.stringMatching(/Line 2, .*Unknown task “fly”[\s\S]*Line 4, .*isn’t a decision/) },
+      errors: {
+        rules: expect.stringMatching(/Line 2, .*Unknown task “fly”[\s\S]*Line 4, .*isn’t a decision/),
+      },
     });
     const other = await formBehind('policy_upload');
     const rules = '- {rule_name: a, tasks: [user], names: ["*"], decision: free}';

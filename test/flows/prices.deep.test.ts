@@ -158,7 +158,7 @@ describe('a card', () => {
     expect(text, 'it is said once').not.toContain('Short or generic names');
     expect(text).toContain('Source: “Contract 7”.');
     expect(text).toContain('cafe.rest · €36.00');
-    expect(text).toContain('bistro.example · price unknown');
+    expect(text).toContain('bistro.example · unknown');
     const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
     expect(textOf(form)).toContain('*Renew 2 names for 2 years · about €36.00*');
     await t.bob.close(form);
@@ -174,7 +174,7 @@ describe('a card', () => {
     await t.workspace.waitFor(() => (textOf(order.card).includes('about €20.00') ? true : undefined), {
       what: 'the card to show the new price',
     });
-    const change = 'The price changed since this was requested: from €18.00, it is €20.00.';
+    const change = 'The price changed since this was requested: from €18.00 to €20.00.';
     expect(textOf(order.card)).toContain(change);
     await approvedBy(t.bob, Promise.resolve(order));
     await order.ends('SUCCEEDED');

@@ -363,7 +363,10 @@ test('a new owner or channel takes effect at once and is announced where everybo
   await watched('routed.rest', '');
   await edit(t.alice, 'routed.rest', { channel: 'C0GENERAL', owner: 'U0BOB' });
   const notice = await t.workspace.waitFor(
-    () => t.workspace.messages(REMINDERS).findLast((each) => textOf(each).includes('changed the owner or channel of')),
+    () =>
+      t.workspace
+        .messages(REMINDERS)
+        .findLast((each) => textOf(each).includes('changed the owner or channel of')),
     { what: 'the announcement' },
   );
   expect(textOf(notice)).toMatch(

@@ -73,9 +73,7 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
   const soon = new Date(t.service.clock.registry() + 20 * DAY_MS).toISOString().slice(0, 10);
   for (const name of ['bakery.rest', 'brunch.rest']) await told(`watch ${name} ${soon}`);
 
-  expect(await told('name bakery.rest')).toMatch(
-    /It was deleted\..*The end is unknown: ask the registrar/,
-  );
+  expect(await told('name bakery.rest')).toMatch(/It was deleted\..*The end is unknown: ask the registrar/);
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
   expect(await told('name brunch.rest')).toMatch(
     /It’s being deleted\..*It can’t be recovered\. Its period would have ended/,
@@ -142,13 +140,13 @@ test('a registry that has no record of names which the DNS delegates is no incid
   expect(await told('expiring 90')).toContain('no record of it, but DNS still delegates it');
 
   await nextDigest();
-  const notes = digests().filter((text) => text.includes('registry of .rest'));
+  const notes = digests().filter((text) => text.includes('The .rest registry'));
   expect(notes, 'one note of the registry').toHaveLength(1);
   expect(notes[0]).toMatch(
     /2 of your names don't exist, though its zone delegates them: buffet\.rest, cafe\.rest\./,
   );
   await nextDigest();
-  expect(digests().filter((text) => text.includes('registry of .rest'))).toHaveLength(1);
+  expect(digests().filter((text) => text.includes('The .rest registry'))).toHaveLength(1);
 
   const dns = t.demo.dns.sandbox;
   if (dns === undefined) throw new Error('the demo has no DNS');
