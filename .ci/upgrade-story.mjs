@@ -24,7 +24,6 @@ const EMPTY = {
   token_steps: 'a one-time token is good for minutes, and the next one counts',
   signing_links: 'a link is good for minutes, and a new one is asked for',
   passkey_counters: 'passkeys in software, and those that are synchronised, do not count',
-  anchor_timestamps: 'they come from a service of others',
   incident_warnings: 'who was warned at a press is warned at the next one again',
 };
 /** Tables whose rows go as time goes by. */

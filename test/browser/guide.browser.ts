@@ -157,7 +157,7 @@ test('the third path leads from a passkey to a signature and a revocation', asyn
   const sent = () => demo.service.requestsFor({ task: 'domain.renew', name: 'menu.example' });
   await be('U0BOB');
   await clickNext('Sign');
-  const page390 = await desk.press(await linkIn('Look at what is sent'), 'Sign', 'Signed');
+  const page390 = await desk.press(await linkIn('Check what will be sent'), 'Sign', 'Signed');
   expect(page390).toContain('Signed');
 
   await stepIs('See the result');

@@ -132,10 +132,10 @@ test('a button is pressed by keyboard alone, and keeps the focus', async () => {
   await post([
     {
       type: 'actions',
-      elements: [{ type: 'button', action_id: 'drop', text: plain('Drop it'), style: 'danger' }],
+      elements: [{ type: 'button', action_id: 'drop', text: plain('Discard'), style: 'danger' }],
     },
   ]);
-  const button = alice.page.getByRole('button', { name: 'Drop it' });
+  const button = alice.page.getByRole('button', { name: 'Discard' });
   await button.focus();
   await alice.page.keyboard.press('Enter');
   await expect.poll(() => pressed).toEqual(['U0ALICE']);

@@ -41,7 +41,7 @@ test('somebody adds a passkey, is vouched for, signs, and revokes it', async () 
   await bob.press(address, 'Sign', 'Signed');
   await order.ends('SUCCEEDED');
   await bob.page.goto(address);
-  expect(await bob.page.locator('main').innerText()).toContain('used already');
+  expect(await bob.page.locator('main').innerText()).toContain('was already used');
 
   await bob.press(await people.keyLink(t.bob, 'key_revoke', key), 'Revoke', 'Revoked');
   expect(await people.keysOf(t.bob)).toContain('revoked');

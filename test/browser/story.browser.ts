@@ -198,7 +198,7 @@ test('an admin picks approvers, their groups and the channel of the reminders by
   await dialog.getByRole('button', { name: 'Save' }).click();
   await ada.message(/Saved/).waitFor();
   await ada.goTo('general');
-  await ada.message('Reminders of expiring domains come here').waitFor();
+  await ada.message('Expiry reminders are posted here from now on').waitFor();
 });
 
 test('somebody new finds the first steps where the app opens, and links from there', async () => {
@@ -209,5 +209,5 @@ test('somebody new finds the first steps where the app opens, and links from the
   await carol.page.getByRole('button', { name: 'Link your account' }).click();
   await carol.dialog.getByRole('button', { name: 'bob, context 4' }).click();
   await carol.dialog.getByRole('button', { name: 'Link', exact: true }).click();
-  await carol.page.getByText('Your account').waitFor();
+  await carol.page.getByText('Your account:').waitFor();
 });
