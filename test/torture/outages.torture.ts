@@ -61,7 +61,7 @@ describe('the database is away for 30 s while people click', () => {
           if (person === undefined || order === undefined) throw new Error('nobody is there');
           const startedAt = performance.now();
           const told = await toldAfter(t.workspace, person, () => person.click(order.card, 'order_approve'));
-          expect(told).toMatch(/database does not answer|takes longer than usual/);
+          expect(told).toMatch(/database doesn’t respond|takes longer than usual/);
           expect(performance.now() - startedAt, 'ms until it was said').toBeLessThan(3_000);
           await sleep(500);
         }
@@ -134,7 +134,7 @@ test(
           const said = alice.ephemerals()[before];
           told = said === undefined ? '' : textOf(said);
         }
-        expect(told).toMatch(/My database has no room left/);
+        expect(told).toMatch(/My database is full/);
         expect(requestsOf(t.service, order)).toEqual([]);
         await filler.query('DROP TABLE filler');
         await bob.click(order.card, 'order_approve');
