@@ -63,10 +63,13 @@ const OTHER_TABLES: Readonly<Record<string, string>> = {
   reminders: 'messages',
   revealable_secrets: 'results',
   seals: 'what proves the ledger',
+  slack_outages: 'when Slack didn’t answer',
   signing_links: 'spent where a signature is made',
   stand_ins: 'nobody signs in the place of somebody else',
   token_steps: 'one-time tokens',
   unsealed_events: 'what proves the ledger',
+  webhook_deliveries: 'notifications of other programs',
+  webhook_endpoints: 'notifications of other programs',
 };
 
 /** How an order goes on, who is told and where: not what it is, who asked for it and what it needed. */

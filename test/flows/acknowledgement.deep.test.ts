@@ -76,7 +76,7 @@ describe.each([
     expect(click.acked, 'within the time that Slack gives').toBe(true);
     expect(await stateOf(order.id)).toBe('PENDING');
     await ephemeral(t.workspace, t.carol, 'that it takes longer', (message) =>
-      textOf(message).includes('will answer here'),
+      textOf(message).includes('I’ll answer here'),
     );
     const told = await ephemeral(t.workspace, t.carol, 'what became of it', (message) =>
       textOf(message).includes('Approved: '),

@@ -26,7 +26,7 @@ describe('an answer that contradicts itself', () => {
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
     await order.ends('UNKNOWN');
     const card = textOf(order.card);
-    expect(card).toContain('doesn’t say clearly whether it was carried out');
+    expect(card).toContain('not clearly whether it was carried out');
     expect(card).toMatch(said);
     expect(requestsOf(t.service, order), 'it is not sent again').toHaveLength(1);
     expect(chargesFor(t.service, name)).toBe(1);

@@ -81,9 +81,7 @@ describe('denying', () => {
 
 test('only the person who asked can cancel', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
-  expect(await told(t.bob, () => t.bob.click(order.card, 'order_cancel'))).toMatch(
-    /only the person who asked/i,
-  );
+  expect(await told(t.bob, () => t.bob.click(order.card, 'order_cancel'))).toMatch(/only the requester/i);
   expect(order.state).toBe('PENDING');
   const [cancelled] = t.workspace.deliveries.filter(({ payload }) => pressed(payload) === 'order_cancel');
   if (cancelled === undefined) throw new Error('no click was delivered');
@@ -103,7 +101,7 @@ describe('time', () => {
     await settings({ approval_ttl: '1s' });
     const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
     const expired = await order.ends('EXPIRED', 6_000);
-    expect(textOf(expired)).toMatch(/<@U0ALICE>.*nobody approved in time/is);
+    expect(textOf(expired)).toMatch(/<@U0ALICE>.*nobody approved it in time/is);
     expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
     nothingSent(order);
     const next = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
@@ -219,7 +217,7 @@ describe('an order whose account has gone', () => {
   test('fails at the approval, before anything is sent', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew juice.rest');
     expect(await told(t.alice, () => t.alice.command(DOMAINS, '/domain unlink'))).toContain(
-      `1 order: \`${order.id}\`.`,
+      `1 order won’t be sent: \`${order.id}\`.`,
     );
     await t.bob.click(order.card, 'order_approve');
     expect(textOf(await order.ends('FAILED'))).toMatch(/no longer linked, so nothing was sent/);
@@ -291,7 +289,9 @@ describe('a delete', () => {
     const draft = t.alice.ephemerals().at(-1);
     if (draft === undefined) throw new Error('there is no draft');
     await t.demo.moveTime(16 * 60_000);
-    expect(await told(t.alice, () => t.alice.click(draft, 'order_confirm'))).toMatch(/not confirmed in time/);
+    expect(await told(t.alice, () => t.alice.click(draft, 'order_confirm'))).toMatch(
+      /wasn’t confirmed in time/,
+    );
     expect(t.service.requestsFor({ name: 'noodle.rest', task: 'domain.delete' })).toEqual([]);
   });
 });

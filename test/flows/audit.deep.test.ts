@@ -172,13 +172,13 @@ it('says how far it is where it takes longer, and that it is there', async () =>
   await t.workspace.waitFor(
     () => {
       told.splice(0, told.length, ...t.ada.ephemerals(DOMAINS).slice(before).map(textOf));
-      return told.find((text) => text.includes('in our direct message'));
+      return told.find((text) => text.includes('as a direct message'));
     },
     { what: 'the end of the audit log' },
   );
   expect(told).toEqual([
     expect.stringMatching(/^The audit log is ready, \d+ lines\. Uploading it to Slack\./),
-    expect.stringContaining('in our direct message'),
+    expect.stringContaining('as a direct message'),
   ]);
 });
 

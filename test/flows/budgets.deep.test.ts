@@ -80,15 +80,15 @@ it('are made by admins alone, in a form that says what is wrong', async () => {
 it('stand on the card, and what does not fit waits for an admin and says so', async () => {
   const fits = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   expect(await detailsOf(t.workspace, t.bob, fits.card)).toContain(
-    'Takes about €18.00 of the €20.00 left of the budget of all names for ',
+    'Uses about €18.00 of the €20.00 left in the budget of all names for ',
   );
   await t.bob.click(fits.card, 'order_approve');
   await fits.ends('SUCCEEDED');
 
   const over = await ask(t.workspace, t.alice, '/domain renew bar.rest');
-  expect(textOf(over.card)).toContain('by €16.00.* An admin has to approve it besides');
+  expect(textOf(over.card)).toContain('by €16.00.* An admin has to approve it too');
   expect(await detailsOf(t.workspace, t.bob, over.card)).toContain(
-    'it takes about €18.00, and €2.00 is left.',
+    'it needs about €18.00, and €2.00 is left.',
   );
   expect(await answerTo(t.workspace, t.bob, `/domain order ${over.id}`)).toContain('and €2.00 is left.');
   await t.bob.openHome();
@@ -97,7 +97,7 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
   await t.bob.click(over.card, 'order_approve');
   await t.workspace.waitFor(
     () =>
-      over.replies().some((reply) => textOf(reply).includes('<@U0ADA> has to approve it besides'))
+      over.replies().some((reply) => textOf(reply).includes('<@U0ADA> has to approve it too'))
         ? true
         : undefined,
     { what: 'the thread to call an admin' },
@@ -115,7 +115,7 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
 
 it('are changed, which brings the cards that wait up to date, and removed; the audit log has all of it', async () => {
   const waiting = await ask(t.workspace, t.alice, '/domain renew bistro.rest');
-  expect(await detailsOf(t.workspace, t.ada, waiting.card)).toContain('nothing is left');
+  expect(await detailsOf(t.workspace, t.ada, waiting.card)).toContain('and nothing is left');
   const form = await formBehind('budget_edit');
   expect(filledOf(form)).toMatchObject({ amount: '20.00', span: 'month' });
   expect(await t.ada.submit(form, { tag: 'brand' })).toMatchObject({
@@ -154,7 +154,7 @@ it('two presses of one admin at one moment let go what fits; the other waits unt
     await ask(t.workspace, t.alice, '/domain renew spoon.rest'),
   ];
   for (const { card } of orders)
-    expect(await detailsOf(t.workspace, t.ada, card)).toContain('of the €20.00 left of the budget');
+    expect(await detailsOf(t.workspace, t.ada, card)).toContain('of the €20.00 left in the budget');
   await Promise.all(orders.map(({ card }) => t.ada.click(card, 'order_approve')));
   const waiting = await t.workspace.waitFor(
     () => orders.find((order) => textOf(order.card).includes('by €16.00')),
@@ -164,7 +164,7 @@ it('two presses of one admin at one moment let go what fits; the other waits unt
   await t.allShown();
   expect(waiting.state).toBe('PENDING');
   expect(waiting.replies().map(textOf).join()).toMatch(
-    /<@U0ADA> approved\..*by €16\.00.*has to approve it besides/s,
+    /<@U0ADA> approved\..*by €16\.00.*has to approve it too/s,
   );
   const { csv } = await auditLog(t.workspace);
   expect(
@@ -183,10 +183,9 @@ it('has an order that nobody has to approve wait, and one press lets it go when 
   await toldAfter(t.workspace, t.ada, async () => {
     closed(await t.ada.submit(form, { amount: '500.00' }));
   });
-  await t.workspace.waitFor(
-    () => (textOf(order.card).includes('It fits by now, so no admin has to agree') ? true : undefined),
-    { what: 'the card to say that it fits' },
-  );
+  await t.workspace.waitFor(() => (textOf(order.card).includes('so no admin is needed') ? true : undefined), {
+    what: 'the card to say that it fits',
+  });
   await t.bob.click(order.card, 'order_approve');
   await t.workspace.waitFor(() => requestsOf(t.service, order)[0], { what: 'the request' });
 });

@@ -62,7 +62,7 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
   await retried.becomes('PENDING');
   expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
   expect(textOf(retried.card), 'who asks now').toMatch(/<@U0BOB>/);
-  expect(textOf(retried.card), 'whose account it is').toMatch(/Account of <@U0ALICE>.*alice\/4/s);
+  expect(textOf(retried.card), 'whose account it is').toMatch(/account of <@U0ALICE>.*alice\/4/s);
   const heard = await t.workspace.waitFor(() => retried.replies()[0], { what: 'Alice to hear of it' });
   expect(textOf(heard)).toMatch(/<@U0ALICE>: .*<@U0BOB> requested it again, with your account/);
   expect(heard.notifies).toEqual(expect.arrayContaining(['U0ALICE']));
@@ -71,7 +71,7 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
     expect(told).toMatch(/You requested this, so/);
   }
   const history = await answerTo(t.workspace, t.alice, `/domain order ${retried.id}`);
-  expect(history, 'the history names who pressed').toMatch(/History.*requested by <@U0BOB>/s);
+  expect(history, 'the history names who pressed').toMatch(/History.*asked by <@U0BOB>/s);
   await t.carol.click(retried.card, 'order_approve');
   await retried.ends('FAILED');
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'ramen.rest' })).toHaveLength(1);
@@ -80,7 +80,7 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
 
   const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(order.card, 'order_retry'));
   expect(told, 'one order is retried once').toMatch(
-    new RegExp(`retried already.*${retried.id}.*failed`, 's'),
+    new RegExp(`already retried.*${retried.id}.*failed`, 's'),
   );
 });
 

@@ -69,7 +69,7 @@ async function settle(needed: string, signer: Actor, key: Authenticator): Promis
 }
 
 const policyText = () => answerTo(t.workspace, t.ada, '/domain policy');
-const NOTICE = 'No signed policy counts';
+const NOTICE = 'No signed policy is valid';
 const PLACES = ['D0ADA', 'D0BOB', 'D0CAROL', DOMAINS];
 /** How often each place was told that no signed policy counts. */
 const alerts = () =>
@@ -138,7 +138,7 @@ test('when the signer’s passkey is compromised, what was free needs a signatur
     'everybody is told that it counts again',
     () =>
       PLACES.every((channel) =>
-        t.workspace.messages(channel).some((m) => textOf(m).includes('The signed policy counts again')),
+        t.workspace.messages(channel).some((m) => textOf(m).includes('The signed policy is valid again')),
       ),
     60_000,
   );
@@ -148,7 +148,7 @@ test('when the signer’s passkey is compromised, what was free needs a signatur
 
 test('an older signed charter that is put back with an UPDATE does not count', async () => {
   await tamper(`UPDATE settings SET value = '"2"' WHERE key = 'approvals_required'`);
-  await expectLapse('differ from what was signed last', 'soup.rest', 2);
+  await expectLapse('differ from the last signed version', 'soup.rest', 2);
   await tamper(`UPDATE settings SET value = '"1"' WHERE key = 'approvals_required'`);
   await until('it counts again', async () => !(await policyText()).includes(NOTICE));
 }, 120_000);

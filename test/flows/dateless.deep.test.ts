@@ -18,12 +18,12 @@ test('a name without a date says what the DNS shows and what to do, everywhere',
   // A person who waits is told what was seen in two seconds.
   await until('the DNS has answered in time', async () => {
     watched = await told('watch laden.de');
-    return /The DNS (shows|does not know)/.test(watched);
+    return /DNS (shows|doesn’t have)/.test(watched);
   });
   expect(watched).toMatch(
     /publishes no dates, so I can’t find out when it expires, and there are no reminders/,
   );
-  expect(watched).toMatch(/DNS shows it at `ns1\.dns\.example`, so it is registered/);
+  expect(watched).toMatch(/DNS shows it at `ns1\.dns\.example`, so it’s registered/);
   expect(watched).toContain('`/domain watch laden.de 2027-03-01`');
   expect(watched).toContain('invoice');
   expect(watched, 'no dead end').not.toContain('I will ask again');
@@ -40,7 +40,7 @@ test('a name without a date says what the DNS shows and what to do, everywhere',
 test('with a person’s date it is like any other, and says whose date it is', async () => {
   const watched = await told('watch shop.de 2030-03-01');
   expect(watched).toMatch(
-    /It expires 1 Mar 2030, by the date entered\. Its registry tells no dates, so this one/,
+    /It expires 1 Mar 2030, by the date entered\. Its registry publishes no dates, so this one/,
   );
-  expect(await told('name shop.de')).toMatch(/Expires 1 Mar 2030.*by the date entered/);
+  expect(await told('name shop.de')).toMatch(/Expires 1 Mar 2030.*entered by a person/);
 });

@@ -95,7 +95,7 @@ test('an approver does not take away a tag that a rule names, and with it the ru
     said = await edit(t.bob, 'cafe.rest', '', { note: 'no brand any more' });
   });
   expect(said).toContain('cafe.rest needs another person’s confirmation');
-  expect(textOf(question)).toMatch(/<@U0BOB> asks to change.*cafe\.rest/s);
+  expect(textOf(question)).toMatch(/<@U0BOB> requested a change.*cafe\.rest/s);
   expect(textOf(question)).toContain('from tags `brand` to note no brand any more');
   expect(await tagsOf('cafe.rest')).toBe('`brand`');
   expect(await told('nameservers cafe.rest ns1.dns.example ns2.dns.example')).toContain(
@@ -103,11 +103,11 @@ test('an approver does not take away a tag that a rule names, and with it the ru
   );
 
   expect(await refused(t.bob, question)).toContain('You requested this');
-  expect(await refused(t.alice, question)).toContain('Only approvers can decide about this');
-  expect(await refused(t.alice, question, 'facts_dismiss')).toContain('Only approvers can decide about this');
+  expect(await refused(t.alice, question)).toContain('Only approvers can decide this');
+  expect(await refused(t.alice, question, 'facts_dismiss')).toContain('Only approvers can decide this');
   expect(await tagsOf('cafe.rest')).toBe('`brand`');
   await press(t.carol, question);
-  await answered(question, 'Asked by <@U0BOB>, confirmed by <@U0CAROL>');
+  await answered(question, 'Requested by <@U0BOB>, confirmed by <@U0CAROL>');
   expect(await tagsOf('cafe.rest')).toBe('');
   expect(buttonsOf(await answered(question, 'confirmed'))).toEqual([]);
 
@@ -130,7 +130,7 @@ describe('guarded', () => {
     const question = await questionAfter(() => edit(t.carol, 'guard.rest', ''));
     expect(await tagsOf('guard.rest')).toBe('`guarded`');
     await press(t.bob, question, 'facts_dismiss');
-    await answered(question, 'dropped by <@U0BOB>');
+    await answered(question, 'discarded by <@U0BOB>');
     expect(await tagsOf('guard.rest')).toBe('`guarded`');
     expect(
       await toldAfter(t.workspace, t.bob, () => clickAs(t.workspace, 'U0BOB', 'facts_dismiss', 'gone')),
@@ -179,7 +179,7 @@ test('a name with such a tag is unwatched by two', async () => {
   expect(await tagsOf('kept.rest')).toBe('`brand`');
   await press(t.carol, question);
   await answered(question, 'confirmed by <@U0CAROL>');
-  expect(await told('unwatch kept.rest')).toContain('not on the watch list');
+  expect(await told('unwatch kept.rest')).toContain('isn’t watched');
 });
 
 test('of several names those wait together whose change decides', async () => {
@@ -196,7 +196,7 @@ test('of several names those wait together whose change decides', async () => {
       closed(await t.bob.submit(form, { names, tags: '-brand', note: 'sold' })),
     );
   });
-  expect(said).toContain('Saved for 1 name. 2 names wait for a second person');
+  expect(said).toContain('Saved for 1 name. 2 names need another person’s confirmation');
   await press(t.carol, question);
   await answered(question, 'Changed: 2 names');
   expect(await tagsOf('many-one.rest')).toBe('');
@@ -215,7 +215,7 @@ test('of a file those wait together whose change decides; of many all are looked
     const rows = ['name,tags', ...names.map((name) => `${name},${tags}`)].join('\n');
     await person.submit(form, { rows });
     const plan = await t.workspace.waitFor(
-      () => person.ephemerals().findLast((each) => textOf(each).includes('25 names would be changed')),
+      () => person.ephemerals().findLast((each) => textOf(each).includes('25 names would change')),
       { what: 'the plan' },
     );
     return () => person.click(plan, 'names_import_apply');

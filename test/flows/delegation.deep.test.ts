@@ -75,7 +75,7 @@ test('the next digest says so once', async () => {
   await daysUntil('the digest says it', () => newFaults().length > 0);
   expect(newFaults()).toHaveLength(1);
   expect(newFaults()[0]).toMatch(
-    /1 name with a new fault.*cut\.rest · :warning: a nameserver doesn’t answer for it/s,
+    /1 name with a new delegation problem.*cut\.rest · :warning: a nameserver doesn’t answer for it/s,
   );
   const before = digests().length;
   for (let days = 0; days < 3; days += 1) await t.demo.moveTime(DAY_MS);

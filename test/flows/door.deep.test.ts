@@ -418,13 +418,13 @@ test('whoever tries one password after the other is stopped, and nobody else', a
   // All at once, as a program would.
   const before = asked();
   const refused = await Promise.all(Array.from({ length: 13 }, (_, n) => attempt(`guess-${n}`)));
-  const tooMany = refused.filter((answer) => JSON.stringify(answer).includes('Too many tries'));
+  const tooMany = refused.filter((answer) => JSON.stringify(answer).includes('Too many attempts'));
   expect(tooMany).toHaveLength(3);
   expect(asked() - before, 'the service was asked').toBe(10);
   const right = await attempt('alice-sandbox-password');
   expect(right, 'the right one comes too late').toMatchObject({
     outcome: 'errors',
-    errors: { password: expect.stringMatching(/Too many tries.*Wait 60 minutes/) },
+    errors: { password: expect.stringMatching(/Too many attempts.*Wait 60 minutes/) },
   });
   expect(asked() - before).toBe(10);
   // Whoever gives right ones is never stopped.

@@ -77,7 +77,7 @@ describe('the watch list', () => {
   test('takes the registry’s date, else the person’s, and shows why a look-up failed', async () => {
     register('seen.rest', 300);
     expect(await told('/domain watch seen.rest 2030-01-01')).toMatch(
-      /says its registry.*Your date.*not needed/,
+      /by its registry.*Your date.*isn’t needed/,
     );
     const unseen = await told('/domain watch unseen.rest 2027-09-01');
     expect(unseen).toMatch(/1 Sept? 2027, by the date entered.*no record/);
@@ -85,16 +85,16 @@ describe('the watch list', () => {
     expect(row).toMatch(
       /\*unseen\.rest\* · \d+ days · renew by 31 Aug.* · date entered by a person\n:warning: Registry lookup: the registry has no record/,
     );
-    expect(await told('/domain unwatch unseen.rest')).toContain('off the watch list');
-    expect(await told('/domain unwatch unseen.rest')).toContain('not on the watch list');
+    expect(await told('/domain unwatch unseen.rest')).toContain('no longer watched');
+    expect(await told('/domain unwatch unseen.rest')).toContain('isn’t watched');
     expect(await told('/domain expiring 3000')).not.toContain('unseen.rest');
   });
 
   test.each([
     ['/domain watch', /Give one name/],
     ['/domain watch cafe', /no ending/],
-    ['/domain watch cafe.rest 01/02/2027', /more than one way/],
-    ['/domain watch cafe.rest 2027-02-30', /does not exist/],
+    ['/domain watch cafe.rest 01/02/2027', /is ambiguous/],
+    ['/domain watch cafe.rest 2027-02-30', /doesn’t exist/],
     ['/domain unwatch', /Give one name/],
     ['/domain expiring soon', /whole number/],
     ['/domain calendar later', /calendar reset/],
@@ -110,8 +110,8 @@ describe('the watch list', () => {
         'one.rest\ntwo.rest;2027-05-05\nthree.rest, 2029-03-01\none.rest\nnot a name\nfour.rest 31.02.2027';
       expect(await t.alice.submit(form, { names })).toMatchObject({ outcome: 'closed' });
     });
-    expect(report).toMatch(/3 names added, 1 line repeated, 2 lines not taken/);
-    expect(report).toMatch(/Line 6.*does not exist/);
+    expect(report).toMatch(/3 names added, 1 line repeated, 2 lines rejected/);
+    expect(report).toMatch(/Line 6.*doesn’t exist/);
     await listedWith('two.rest', 200);
     expect(await told('/domain expiring 3000')).toMatch(
       /\*three\.rest\* · \d+ days · renew by 28 Feb 2029.* · date entered by a person/,
@@ -185,7 +185,7 @@ describe('the digest', () => {
     // Due on this day for the first time, whichever digest told the renewal.
     const message = await digest();
     expect(t.workspace.messages(EXPIRY).map(textOf).join('\n--\n')).toMatch(
-      /Renewed here, but the registry does not show it[^-]*lost\.rest/,
+      /Renewed here, but not at the registry[^-]*lost\.rest/,
     );
     const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(message, 'reminder_renew_many'));
     expect(JSON.stringify(form.blocks)).toContain('"value":"due1.rest"');
@@ -204,7 +204,7 @@ describe('the digest', () => {
     expect(outcome).toMatchObject({
       outcome: 'errors',
       errors: {
-        names: expect.stringMatching(new RegExp(`open1\\.rest.*${first.id}.*Nothing was asked for`)),
+        names: expect.stringMatching(new RegExp(`open1\\.rest.*${first.id}.*Nothing was requested`)),
       },
     });
     expect(t.workspace.messages(EXPIRY), 'nothing is ordered').toHaveLength(cards);
@@ -246,7 +246,7 @@ describe('the digest', () => {
       t.alice.click(message, 'reminder_snooze', { value: 'short.rest' }),
     );
     expect(form.blocks[0]).toMatchObject({
-      hint: { text: expect.stringMatching(/short\.rest can be renewed: 3 days at most/) },
+      hint: { text: expect.stringMatching(/short\.rest can be renewed until .*: 3 days at most/) },
       element: { initial_value: '3', min_value: '1', max_value: '3' },
     });
     expect(await t.alice.submit(form, { days: '7' })).toMatchObject({ errors: { days: expect.any(String) } });
@@ -262,13 +262,13 @@ describe('the digest', () => {
     );
     expect(JSON.stringify(form.blocks), 'which name it is about').toContain('lapse.rest');
     expect(textOf(form), 'what is lost with it').toMatch(
-      /What hangs on it.*Not seen: .*Something may be there/s,
+      /Impact.*Couldn’t check: .*Something may depend on it/s,
     );
     expect(await t.alice.submit(form, { reason: ' ' })).toMatchObject({ outcome: 'errors' });
     const asked = await repliedAfter(message, () => t.alice.submit(form, { reason: 'campaign is over' }));
     expect(textOf(asked)).toMatch(/campaign is over/);
     expect(textOf(asked), 'for who confirms').toMatch(
-      /What hangs on it.*Not seen: .*Something may be there/s,
+      /Impact.*Couldn’t check: .*Something may depend on it/s,
     );
     const refused = await toldAfter(t.workspace, t.alice, () =>
       t.alice.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
@@ -277,7 +277,7 @@ describe('the digest', () => {
     const decided = await repliedAfter(message, () =>
       t.bob.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
     );
-    expect(textOf(decided)).toMatch(/Decided: .*lapse\.rest.* lapses.*campaign is over/s);
+    expect(textOf(decided)).toMatch(/lapse\.rest.* will lapse.*campaign is over/s);
     expect(await told('/domain expiring 30')).toMatch(
       /\*lapse\.rest\* · .* · set to lapse: “campaign is over”/,
     );
@@ -434,7 +434,7 @@ describe('a long list', () => {
     const report = await toldAfter(t.workspace, t.alice, () => t.alice.submit(form, { names }));
     stop();
     expect(report).toContain('10000 names added');
-    expect(seen.join('\n')).toMatch(/Importing: 5000 of 10000 names/);
+    expect(seen.join('\n')).toMatch(/Importing: 5000 of 10000 names so far/);
     for (const view of t.alice.openedViews()) await t.alice.close(view);
   });
 

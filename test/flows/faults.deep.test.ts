@@ -250,7 +250,7 @@ describe('the service cannot be reached', () => {
       // Waits of 1, 4 and 16 s; recovery takes up what has been due for 15 s.
       if (order.state !== 'FAILED') await t.demo.moveTime(40_000);
     }
-    expect(textOf(await order.ends('FAILED'))).toMatch(/could not be reached, so nothing was sent/);
+    expect(textOf(await order.ends('FAILED'))).toMatch(/couldn’t be reached, so nothing was sent/);
     expect(t.service.requests).toHaveLength(sent);
     expect(buttonsOf(order.card)).toEqual(['order_look', 'order_retry', 'order_receipt']);
   });

@@ -186,7 +186,7 @@ describe('link', () => {
     await t.workspace.waitFor(() => t.bob.ephemerals()[0], { what: 'Bob to be told that it is linked' });
     expect(await search()).toContain('table-001.rest');
     t.service.sessions.endAll();
-    expect(await search()).toMatch(/refused the linked account.*\/domain link/s);
+    expect(await search()).toMatch(/refused your linked account.*\/domain link/s);
   });
 
   test('on a slow service says that it is checking, then shows the result', async () => {
@@ -225,11 +225,9 @@ describe('link', () => {
 
   test('in a context that has an account already says which one is forgotten', async () => {
     const told = await toldAfter(t.workspace, t.ada, () => link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob));
-    expect(told).toMatch(
-      /Linked: `bob in context 4`.*takes the place of `frontdesk in context 4` \(password\)/s,
-    );
+    expect(told).toMatch(/Linked: `bob in context 4`.*replaces `frontdesk in context 4` \(password\)/s);
     const again = await toldAfter(t.workspace, t.ada, () => link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob));
-    expect(again, 'the same account again takes nothing’s place').not.toContain('takes the place');
+    expect(again, 'the same account again takes nothing’s place').not.toContain('replaces');
   });
 });
 
@@ -243,7 +241,9 @@ describe('help', () => {
       () => t.alice.ephemerals(DOMAINS).find((each) => textOf(each).includes('/domain unwatch NAME')),
       { what: 'all commands' },
     );
-    expect(textOf(whole)).toMatch(/Everyday.*Look up.*Watch.*People and money.*For admins.*settings/s);
+    expect(textOf(whole)).toMatch(
+      /Everyday.*Search and lists.*Watch.*People and money.*For admins.*settings/s,
+    );
     expect(t.alice.ephemerals(DOMAINS), 'in the place of the short one').not.toContain(short);
   });
 

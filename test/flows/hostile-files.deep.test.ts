@@ -24,7 +24,7 @@ const LONG_CELL = `name\n${'n'.repeat(900_000)}.rest`;
 const FILES = [
   ['180,000 columns', WIDE_HEADER, /Line 1.*more than 100 columns/],
   ['rows of 180,000 cells', WIDE_ROWS, /Line 2.*more than 100 columns/],
-  ['a quotation mark that is never closed', OPEN_QUOTE, /no CSV/],
+  ['a quotation mark that is never closed', OPEN_QUOTE, /isn’t CSV/],
   ['lines without a name', BLANK_LINES, /at most 20?,000 rows/],
   ['60,000 rows', MANY_ROWS, /at most 20?,000 rows/],
   ['a cell of 900,000 characters', LONG_CELL, /Line 2.*10,000 characters/],

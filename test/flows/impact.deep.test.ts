@@ -43,7 +43,7 @@ async function watch(name: string): Promise<void> {
     `${name} was looked at`,
     async () => {
       await t.demo.bot.catchUp();
-      return (await answerTo(t.workspace, t.alice, `/domain name ${name}`)).includes('Nothing has changed');
+      return (await answerTo(t.workspace, t.alice, `/domain name ${name}`)).includes('No changes since');
     },
     25_000,
   );
@@ -78,14 +78,14 @@ describe('a delete', () => {
   test('shows what stops, asks for the name, and takes no other one', async () => {
     const draft = await draftOf('delete cafe.rest');
     const said = textOf(draft);
-    expect(said).toMatch(/Mail will stop working, now delivered to `mail\.cafe\.rest`/);
-    expect(said).toMatch(/The website will stop working, at `198\.51\.100\.7`/);
-    expect(said).toMatch(/bar\.rest will lose its mail: it has mail servers under this name/);
+    expect(said).toMatch(/Mail will stop working \(`mail\.cafe\.rest`\)/);
+    expect(said).toMatch(/The website will stop working \(`198\.51\.100\.7`\)/);
+    expect(said).toMatch(/bar\.rest will lose mail: it has mail servers under this name/);
     expect(buttonsOf(draft)).toEqual(['order_confirm']);
 
     const form = await formAfter(draft);
     expect(form.callback_id).toBe('confirm');
-    expect(textOf(form)).toMatch(/Mail stops/);
+    expect(textOf(form)).toMatch(/Mail will stop working/);
     expect(await t.alice.submit(form, { name: 'bar.rest' })).toMatchObject({
       outcome: 'errors',
       errors: { name: expect.stringContaining('Type cafe.rest') },
@@ -93,7 +93,7 @@ describe('a delete', () => {
     expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
 
     const order = await orderAfter(t.workspace, () => t.alice.submit(form, { name: ' CAFE.rest ' }));
-    expect(textOf(order.card), 'the card shows it to who decides').toMatch(/Mail stops.*bar\.rest/s);
+    expect(textOf(order.card), 'the card shows it to who decides').toMatch(/Mail will stop working.*bar\.rest/s);
     await t.bob.openHome();
     await t.workspace.waitFor(
       () => /Mail stops.*And \d more/.test(textOf(t.bob.homeView() ?? { blocks: [] })) || undefined,
@@ -108,14 +108,14 @@ describe('a delete', () => {
     const said = textOf(await draftOf('delete deli.rest'));
     dns().faults.clear();
     expect(said).toMatch(/Couldn’t check: .*mail servers/s);
-    expect(said).not.toContain('Nothing was seen that lives on it');
+    expect(said).not.toContain('No website or mail found');
   });
 });
 
 describe('new nameservers', () => {
   test('that do not know a name on which something lives ask for the name', async () => {
     const draft = await draftOf('nameservers cafe.rest ns1.new.example ns2.new.example');
-    expect(textOf(draft)).toMatch(/`ns1\.new\.example`, `ns2\.new\.example` do not know this name/);
+    expect(textOf(draft)).toMatch(/`ns1\.new\.example`, `ns2\.new\.example` don’t answer for this name/);
     const form = await formAfter(draft);
     expect(form.callback_id).toBe('confirm');
   });
@@ -124,7 +124,7 @@ describe('new nameservers', () => {
     const lines = ['@ A 198.51.100.8', 'www A 198.51.100.8', '@ MX 10 mail.cafe.rest'];
     dns().world.serve('bar.rest', ['ns1.new.example', 'ns2.new.example'], lines);
     const draft = await draftOf('nameservers bar.rest ns1.new.example ns2.new.example');
-    expect(textOf(draft)).toMatch(/The new nameservers answer for the name, with what the DNS shows now/);
+    expect(textOf(draft)).toMatch(/The new nameservers answer for the name with the current DNS records/);
     const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
@@ -144,11 +144,11 @@ describe('new nameservers', () => {
       [...lines, '@ TXT "v=spf1 mx -all"', '_dmarc TXT "v=DMARC1; p=reject"'],
     );
     const draft = await draftOf('nameservers cafe.rest ns1.new.example ns2.new.example');
-    expect(textOf(draft)).toMatch(/The new nameservers answer for the name/);
+    expect(textOf(draft)).toContain('lack its DNSSEC key');
     dns().world.drop('cafe.rest', ['ns2.new.example']);
     const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
     await until('the card says what has changed', () =>
-      /hanged since it was asked for.*\*New:\* `ns2\.new\.example` does not know this name/s.test(
+      /hanged since it was requested.*\*New:\* `ns2\.new\.example` doesn’t answer for this name/s.test(
         textOf(order.card),
       ),
     );
@@ -158,13 +158,13 @@ describe('new nameservers', () => {
 
 test('an auth code has its impact on the card, which is there first', async () => {
   const order = await ask(t.workspace, t.alice, '/domain authcode cafe.rest');
-  await until('the card says what hangs on it', () => textOf(order.card).includes('No lock keeps it'));
-  expect(textOf(order.card)).not.toContain('Not checked yet');
+  await until('the card says what hangs on it', () => textOf(order.card).includes('No transfer lock'));
+  expect(textOf(order.card)).not.toContain('couldn’t be checked');
 });
 
 test('what nothing hangs on has no such part', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
-  expect(textOf(order.card)).not.toContain('What hangs on it');
+  expect(textOf(order.card)).not.toContain('*Impact*');
 });
 
 describe('what appears between asking and approving', () => {
@@ -174,16 +174,14 @@ describe('what appears between asking and approving', () => {
   ])('of %s is asked about at the click, once', async (name, ms) => {
     await watchUnused(name);
     const draft = await draftOf(`delete ${name}`);
-    expect(textOf(draft)).toContain('Nothing was seen that lives on it');
+    expect(textOf(draft)).toContain('No website or mail found');
     const order = await confirmed(draft, name);
-    await until('the card has looked', () =>
-      textOf(order.card).includes('Nothing was seen that lives on it'),
-    );
+    await until('the card has looked', () => textOf(order.card).includes('No website or mail found'));
     dns().world.serve(name, SERVERS, [...MAIL, '@ A 198.51.100.77']);
     await t.demo.moveTime(ms);
     expect(await pressApprove(order)).toMatch(/changed since it was requested.*approve again/);
     await until('the card shows it', () =>
-      /New:\* Mail stops.*New:\* The website will stop working/s.test(textOf(order.card)),
+      /New:\* Mail will stop working.*New:\* The website will stop working/s.test(textOf(order.card)),
     );
     expect(requestsOf(t.service, order)).toEqual([]);
     await t.bob.click(order.card, 'order_approve');
@@ -208,13 +206,11 @@ describe('what appears between asking and approving', () => {
   test('and can be seen no longer is approved again as not known', async () => {
     await watchUnused('dark.rest');
     const order = await confirmed(await draftOf('delete dark.rest'), 'dark.rest');
-    await until('the card has looked', () =>
-      textOf(order.card).includes('Nothing was seen that lives on it'),
-    );
+    await until('the card has looked', () => textOf(order.card).includes('No website or mail found'));
     dns().faults.set({ kind: 'silence', match: { name: 'dark.rest' } });
-    expect(await pressApprove(order)).toMatch(/can be seen no longer/);
+    expect(await pressApprove(order)).toMatch(/impact of this order changed since it was requested/);
     await until('the card says so', () => /Couldn’t check: .*mail servers/.test(textOf(order.card)));
-    expect(textOf(order.card)).not.toContain('Nothing was seen that lives on it');
+    expect(textOf(order.card)).not.toContain('No website or mail found');
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     dns().faults.clear();
@@ -230,9 +226,9 @@ describe('what appears between asking and approving', () => {
     await until('the card has looked', () => textOf(order.card).includes('The new nameservers answer'));
     await t.demo.moveTime(2.5 * 24 * HOUR_MS);
     for (const server of hosts) dns().faults.set({ kind: 'silence', match: { server } });
-    expect(await pressApprove(order)).toMatch(/can be seen no longer/);
+    expect(await pressApprove(order)).toMatch(/impact of this order changed since it was requested/);
     await until('the card says so', () =>
-      /answer at all|were not asked yet|could not be asked/.test(textOf(order.card)),
+      /don’t answer|no answer|couldn’t be asked|Couldn’t check|weren’t asked/.test(textOf(order.card)),
     );
     expect(requestsOf(t.service, order)).toEqual([]);
     dns().faults.clear();
@@ -243,16 +239,14 @@ describe('what appears between asking and approving', () => {
   test('is asked about where it is approved with a comment, too', async () => {
     await watchUnused('noted.rest');
     const order = await confirmed(await draftOf('delete noted.rest'), 'noted.rest');
-    await until('the card has looked', () =>
-      textOf(order.card).includes('Nothing was seen that lives on it'),
-    );
+    await until('the card has looked', () => textOf(order.card).includes('No website or mail found'));
     dns().world.serve('noted.rest', SERVERS, MAIL);
     const form = await openedAfter(t.workspace, t.bob, () =>
       t.bob.click(order.card, 'order_approve_comment'),
     );
     expect(await t.bob.submit(form, { reason: 'Go' })).toMatchObject({
       outcome: 'errors',
-      errors: { reason: expect.stringContaining('has appeared since') },
+      errors: { reason: expect.stringContaining('impact of this order changed') },
     });
     await t.bob.submit(form, { reason: 'Go' });
     await order.ends('SUCCEEDED');
@@ -264,15 +258,15 @@ describe('who confirms', () => {
     await watchUnused('evening.rest');
     await t.demo.moveTime(4.5 * HOUR_MS);
     dns().world.serve('evening.rest', SERVERS, MAIL);
-    expect(textOf(await draftOf('delete evening.rest'))).toMatch(/Mail stops/);
+    expect(textOf(await draftOf('delete evening.rest'))).toMatch(/Mail will stop working/);
   });
 
   test('is shown in the form what has appeared since the question', async () => {
     await watchUnused('minute.rest');
     const draft = await draftOf('delete minute.rest');
-    expect(textOf(draft)).toContain('Nothing was seen that lives on it');
+    expect(textOf(draft)).toContain('No website or mail found');
     dns().world.serve('minute.rest', SERVERS, MAIL);
-    expect(textOf(await formAfter(draft))).toMatch(/Mail stops/);
+    expect(textOf(await formAfter(draft))).toMatch(/Mail will stop working/);
   });
 });
 
@@ -286,8 +280,8 @@ describe('names that lead to another one', () => {
     );
     await order.ends('SUCCEEDED');
     const said = textOf(await draftOf('delete target.rest'));
-    expect(said).toMatch(/www\.cafe\.rest would lead nowhere: it redirects to this name/);
-    expect(said).not.toContain('Nothing was seen that lives on it');
+    expect(said).toMatch(/www\.cafe\.rest will lead nowhere: it redirects to this name/);
+    expect(said).not.toContain('No website or mail found');
   });
 
   test('by an alias in the DNS hang on it', async () => {
@@ -303,7 +297,7 @@ describe('names that lead to another one', () => {
       25_000,
     );
     expect(textOf(await draftOf('delete aliased.rest'))).toMatch(
-      /leading\.rest would lead nowhere: it redirects to this name/,
+      /leading\.rest will lead nowhere: it redirects to this name/,
     );
   });
 });

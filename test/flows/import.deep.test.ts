@@ -48,7 +48,7 @@ describe('names as people type them', () => {
     '%s names the domain of a host',
     async (task) => {
       expect(await told(`/domain ${task} www.example.com`)).toMatch(
-        /is a subdomain of example\.com\. Give example\.com instead/,
+        /is a subdomain of example\.com\. Use example\.com instead/,
       );
     },
   );
@@ -65,7 +65,7 @@ describe('a list from another program', () => {
     expect(await imported({ names })).toMatchObject({
       outcome: 'errors',
       errors: {
-        names: expect.stringMatching(/“reseller_id”, “reseller_name”.*“expires”.*Which column is the expiry/),
+        names: expect.stringMatching(/“reseller_id”, “reseller_name”.*“expires”.*Rename the expiry column/),
       },
     });
     expect(await t.demo.bot.expiry.findMany(['old1.de', 'old2.de', 'domain_name'])).toEqual([]);
@@ -75,7 +75,7 @@ describe('a list from another program', () => {
     const file = t.alice.upload('list.csv', 'domain;created\nold3.de;2020-01-01\nwww.old4.de;2020-01-01');
     const report = await ephemeralAfter(() => imported({ file: [file] }));
     expect(textOf(report)).toMatch(
-      /1 name added, 1 line not taken.*Line 3.*www\.old4\.de.*old4\.de.*“created”.*no dates were taken/s,
+      /1 name added, 1 line rejected.*Line 3.*www\.old4\.de.*old4\.de.*“created”.*no dates were imported/s,
     );
     expect((await t.demo.bot.expiry.find('old3.de'))?.expiry).toBeUndefined();
     await toldAfter(t.workspace, t.alice, () => t.alice.click(report, 'watch_domain'));
@@ -87,7 +87,7 @@ describe('a list from another program', () => {
     const text = `\ufeffsep=;\r\nDomäne;Ablaufdatum;Registrar\r\n${rows.join('\r\n')}`;
     const file = t.alice.upload('list.csv', Buffer.from(text, 'utf16le'));
     const report = await toldAfter(t.workspace, t.alice, () => imported({ file: [file] }));
-    expect(report).toMatch(/24,?000 names added, 0 lines not taken.*“Registrar”/s);
+    expect(report).toMatch(/24,?000 names added, 0 lines rejected.*“Registrar”/s);
     const last = await t.demo.bot.expiry.find('many23999.example');
     expect(last?.expiry?.at).toEqual(new Date('2030-03-01'));
   }, 60_000);

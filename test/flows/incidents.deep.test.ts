@@ -21,7 +21,7 @@ import { ask, orderAfter, type SeenOrder } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';
 
 /*
- * What no order explains is one incident, told once, with what to do. One name is stolen step by step; the time of the demo
+ * What unexplained change is one incident, told once, with what to do. One name is stolen step by step; the time of the demo
  * goes on from test to test.
  */
 
@@ -53,7 +53,7 @@ beforeAll(async () => {
     'it was looked at',
     async () => {
       await t.demo.bot.catchUp();
-      return (await screen()).includes('Nothing has changed');
+      return (await screen()).includes('No changes since');
     },
     25_000,
   );
@@ -145,7 +145,7 @@ test('who approves an order about the name says first that they have seen it', a
   const before = t.bob.ephemerals().length;
   await Promise.all([t.bob.click(order.card, 'order_approve'), t.bob.click(order.card, 'order_approve')]);
   await until('both halves of a double click are told', () => t.bob.ephemerals().length === before + 2);
-  expect(textOf(t.bob.ephemerals()[before] ?? order.card)).toMatch(/no order explains/);
+  expect(textOf(t.bob.ephemerals()[before] ?? order.card)).toMatch(/unexplained change/);
   expect(order.state).toBe('PENDING');
   await until('the card says it', () => /lost its lock\* since/.test(textOf(order.card)));
   await renewedBy(order);
@@ -155,7 +155,7 @@ test('the name is not unwatched by one person meanwhile', async () => {
   expect(await answerTo(t.workspace, t.bob, `/domain unwatch ${NAME}`)).toContain(
     'needs another person’s confirmation',
   );
-  expect(await screen()).toContain('no order explains');
+  expect(await screen()).toContain('No order explains it');
 });
 
 test('a transfer joins it and shows when it goes through, and raising it tells everybody once', async () => {
@@ -164,7 +164,7 @@ test('a transfer joins it and shows when it goes through, and raising it tells e
   expect(incidents()).toHaveLength(1);
   expect(textOf(incident)).toMatch(/completes .*\d+ (day|hour)s?.* left/);
   await until('the thread calls again', () =>
-    /Somebody is transferring it.*<@U0ALICE>/s.test(thread(incident).map(textOf).join()),
+    /It’s being transferred to another registrar.*<@U0ALICE>/s.test(thread(incident).map(textOf).join()),
   );
   const before = thread(incident).length;
   await Promise.all([t.alice.click(incident, 'alert_raise'), t.alice.click(incident, 'alert_raise')]);
@@ -185,19 +185,19 @@ test('a name at another registrar is no renewed one: it is told, and reminders g
   const outcome = await t.bob.submit(early, { reason: 'We know of the transfer' });
   if (outcome.outcome !== 'updated') throw new Error(`it was taken: ${JSON.stringify(outcome)}`);
   expect(textOf(outcome.view), 'what joined since is not confirmed unseen').toMatch(
-    /incident has changed.*Elsewhere Registrar Inc\./s,
+    /incident changed.*Elsewhere Registrar Inc\./s,
   );
   expect(incidents(), 'the theft is one incident').toHaveLength(1);
   expect(textOf(incident)).toMatch(/is being transferred away/);
   expect(textOf(incident)).toMatch(/Sandbox Registrar Ltd.*Elsewhere Registrar Inc\./s);
   await until('the thread says that it is no renewal', () =>
-    /Its expiry moved with it.*That is a transfer, not a renewal/.test(thread(incident).map(textOf).join()),
+    /The expiry moved too.*That’s a transfer, not a renewal/.test(thread(incident).map(textOf).join()),
   );
   expect(textOf(thread(incident)[0] ?? incident), 'what cannot work any more').not.toMatch(
     /reject the transfer/,
   );
   expect(await answerTo(t.workspace, t.alice, '/domain expiring 900')).toContain(
-    'together with the registrar',
+    'that’s a transfer, not a renewal',
   );
   expect(day, 'the date was there before').toBeDefined();
   expect(await expiryDay(), 'it is still known as it was').toBe(day);
@@ -216,12 +216,12 @@ test('only approvers and admins say that it was ours, with a reason, and then it
   await until('the message says so', () => textOf(latest()).includes('We moved it to the new registrar'));
   expect(buttonsOf(latest())).toEqual([]);
   await until('the thread says so', () =>
-    /<@U0BOB> says that this is ours/.test(thread(incident).map(textOf).join()),
+    /<@U0BOB> says it was us/.test(thread(incident).map(textOf).join()),
   );
   await until('the date of the registry is believed', async () => {
     await t.demo.bot.catchUp();
     return !(await answerTo(t.workspace, t.alice, '/domain expiring 900')).includes(
-      'together with the registrar',
+      'that’s a transfer, not a renewal',
     );
   });
   const { csv } = await auditLog(t.workspace, '/domain audit');
@@ -265,14 +265,14 @@ test('what is as it was before is over, and says so', async () => {
     async () => {
       await t.demo.moveTime(HOUR_MS);
       await t.demo.bot.catchUp();
-      return /is as it was/.test(textOf(latest()));
+      return /is back to normal/.test(textOf(latest()));
     },
     25_000,
   );
   expect(incidents()).toHaveLength(2);
   expect(buttonsOf(latest())).toEqual([]);
   await until('the thread says so', () =>
-    /Everything is as it was before/.test(thread(incident).map(textOf).join()),
+    /Everything is back to normal/.test(thread(incident).map(textOf).join()),
   );
 });
 

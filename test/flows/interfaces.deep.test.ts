@@ -54,7 +54,9 @@ describe('with both interfaces', () => {
       backup: 'https://b.example/',
     };
     expect(await t.alice.submit(view, typed)).toMatchObject({
-      errors: { mode: expect.stringMatching(/mode HTTP goes over the JSON.*a backup target over the XML/) },
+      errors: {
+        mode: expect.stringMatching(/mode HTTP needs the JSON interface.*a backup target needs XML/),
+      },
     });
     const order = await orderAfter(t.workspace, () => t.alice.submit(view, { mode: 'HTTP', backup: '' }));
     await order.ends('SUCCEEDED');
@@ -88,7 +90,7 @@ describe('with both interfaces', () => {
     expect(textOf(view)).toContain('Uses the service’s JSON interface');
     const overXml = await chooseXml(view);
     expect(fieldsOf(overXml)).not.toContain('fname');
-    expect(textOf(overXml)).toContain('it goes first in the contact');
+    expect(textOf(overXml)).toContain('it’s sent first in the contact');
     const typed = { address: '1 Quay\nGate 4', fax: '030 5550101' };
     const order = await orderAfter(t.workspace, () => t.alice.submit(overXml, typed));
     await order.ends('SUCCEEDED');
@@ -121,7 +123,7 @@ describe('with both interfaces', () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
     expect(fieldsOf(view)).toContain('user_mail_key');
     expect(textOf(view), 'a guess is said to be one').toContain(
-      'Nor does the document show its place: it goes last in the user.',
+      'Its position isn’t documented either: it’s sent last in the user.',
     );
     const typed = { user: 'olga', context: '4', defaultEmail: 'olga@team.example', user_mail_key: 'welcome' };
     expect(
@@ -133,7 +135,7 @@ describe('with both interfaces', () => {
       }),
     ).toMatchObject({
       errors: {
-        parent_defaultEmail: expect.stringMatching(/e-mail goes over the JSON.*the mail key over the XML/),
+        parent_defaultEmail: expect.stringMatching(/email needs the JSON.*the mail key needs XML/),
       },
     });
     const order = await orderAfter(t.workspace, () => t.alice.submit(view, { parent_defaultEmail: '' }));

@@ -131,10 +131,10 @@ test(
 
     turnTo(two);
     const refused = await answerTo(workspace, alice(), '/domain renew tapas.rest');
-    expect(refused).toMatch(/one of my keys is missing.*[Nn]othing is lost.*Try again/s);
+    expect(refused).toMatch(/an encryption key is missing.*[Nn]othing is lost.*Try again/s);
     expect(refused).not.toMatch(/domain link/);
     const hidden = await toldAfter(workspace, alice(), () => alice().click(result, 'order_reveal'));
-    expect(hidden).toMatch(/keys is missing.*still kept/s);
+    expect(hidden).toMatch(/key is missing.*kept for an hour/s);
     expect(await answerTo(workspace, alice(), '/domain calendar')).toMatch(/still works/);
     const feed = await fetch(new URL(new URL(address).pathname, two.url));
     expect(feed.status, 'the address of before').toBe(200);

@@ -125,9 +125,7 @@ test.each(['name', 'rules', 'orders'])('%s understands a name however it is spel
 });
 
 test('a list of orders by two words at once is asked for again', async () => {
-  expect(await answerTo(t.alice, 'orders mine pending')).toContain(
-    'Give one of `pending`, `mine` and `review`',
-  );
+  expect(await answerTo(t.alice, 'orders mine pending')).toContain('Use `pending`, `mine`, `review`');
 });
 
 /** What a person reads after a command: what they are told, or the form that opens. */

@@ -89,7 +89,7 @@ const dayMessages = () =>
   t.workspace
     .messages(REMINDERS)
     .filter(
-      (message) => textOf(message).includes('renewed by mandate') || textOf(message).includes('asked for'),
+      (message) => textOf(message).includes('renewed by mandate') || /needs? approval/.test(textOf(message)),
     );
 
 /** The message of the latest day that tells of a name. */
@@ -137,7 +137,7 @@ describe('the form', () => {
     expect(await t.alice.submit(view, wrong)).toMatchObject({
       outcome: 'errors',
       errors: {
-        max_price: expect.stringContaining('renew nothing'),
+        max_price: expect.stringContaining('an amount above 0'),
         max_total: expect.stringContaining('decimals'),
         until: expect.stringContaining('400 days'),
         account: expect.stringContaining('This account isn’t linked'),
@@ -146,7 +146,7 @@ describe('the form', () => {
     const fits = { ...TERMS, mandate_names: 'nothing.example', until: dayAhead(300) };
     expect(await t.alice.submit(view, fits)).toMatchObject({
       outcome: 'errors',
-      errors: { mandate_names: expect.stringContaining('fits no name') },
+      errors: { mandate_names: expect.stringContaining('matches no watched name') },
     });
     await t.alice.close(view);
   });
@@ -175,7 +175,7 @@ describe('a mandate', () => {
     const order = await asked({ ...TERMS, mandate_names: '*.rest', until: dayAhead(300) });
     expect(order.card.text).toMatch(/^Mandate to renew \*\.rest: waiting for approval$/);
     expect(textOf(order.card)).toMatch(
-      /Per: calendar year · Until: \d+ \w+ \d{4} · Acts: 10 days before expiry/,
+      /Per: calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days before expiry/,
     );
     expect(textOf(order.card)).toMatch(/Covers \d+ names · next year about €/);
     const look = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
@@ -209,7 +209,7 @@ describe('a mandate', () => {
     for (const person of [t.alice, t.bob])
       await homeShows(
         person,
-        'Up to €18.00 for a name and year',
+        'Up to €18.00 per name and year',
         `\`${order.id}\``,
         'Mandates you requested or approved',
       );
@@ -233,7 +233,7 @@ describe('a mandate', () => {
       /\*guest-a\.rest\* · \d+ days · a mandate renews it on \d+ \w+, about €18\.00\n/,
     );
     expect(digest.text).toMatch(/^4 names renewed by mandates, first guest-/);
-    expect(textOf(digest)).not.toContain('Nobody looks after');
+    expect(textOf(digest)).not.toContain('Nobody is responsible for');
     expect(await answerTo(t.workspace, t.alice, '/domain expiring')).toMatch(
       /\*guest-b\.rest\* · \d+ days · a mandate renews it on/,
     );

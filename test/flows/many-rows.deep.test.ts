@@ -86,7 +86,7 @@ describe('the form', () => {
     expect(form.callback_id).toBe('bulk');
     expect(fieldsOf(form)).toEqual(['task', 'file', 'rows', 'reason']);
     expect(JSON.stringify(form.state.values)).toMatch(/"value":"renew".*the season/s);
-    expect(textOf(form)).toMatch(/kept sealed, row by row/);
+    expect(textOf(form)).toMatch(/encrypted per row/);
   });
 
   test('says what is wrong with a file, at the field, with its line', async () => {
@@ -111,7 +111,7 @@ test('a plan says what is fine, what is not and why, and nothing is asked for be
     csv('name,period', [`${first},1`, 'nodot,1', `${second},99`, `${first},1`]),
   );
   const said = textOf(plan);
-  expect(said).toMatch(/1 of 4 rows is fine/);
+  expect(said).toMatch(/1 of 4 rows is OK/);
   expect(said).toMatch(/Line 3 \(nodot\)/);
   expect(said).toMatch(/Line 4 \(plan-2\.rest\): period: /);
   expect(said).toMatch(/Line 5 \(plan-1\.rest\): Same as line 2/);
@@ -138,8 +138,8 @@ test('many names are only deleted after their number and one of them were typed 
   expect(await t.alice.submit(form, { count: '2', name: 'cafe.rest' })).toMatchObject({
     outcome: 'errors',
     errors: {
-      count: expect.stringContaining('These are 3 names'),
-      name: expect.stringContaining('None of these names'),
+      count: expect.stringContaining('There are 3 names'),
+      name: expect.stringContaining('none of these names'),
     },
   });
   expect(await t.alice.submit(form, { name: 'typed-2.rest' })).toMatchObject({
@@ -224,11 +224,9 @@ test('what failed of it is asked for again with a plan of its own', async () => 
   const before = t.alice.ephemerals().length;
   await t.alice.click(reply, 'order_retry');
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
-  expect(textOf(plan)).toMatch(/Renew 3 names: 3 of 3 rows are fine/);
+  expect(textOf(plan)).toMatch(/Renew 3 names: 3 of 3 rows are OK/);
   const colleague = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'));
-  expect(colleague, 'nobody can confirm the plan of somebody else').toMatch(
-    /^<@U0ALICE> is asking for it again/,
-  );
+  expect(colleague, 'nobody can confirm the plan of somebody else').toMatch(/^<@U0ALICE> is retrying it/);
   await t.alice.click(plan, 'bulk_drop');
   await t.alice.click(reply, 'order_retry');
   const second = await t.workspace.waitFor(() => t.alice.ephemerals()[before + 1], {
@@ -238,7 +236,7 @@ test('what failed of it is asked for again with a plan of its own', async () => 
   await retry.becomes('PENDING');
   expect(textOf(retry.card)).toContain(order.id);
   const again = await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
-  expect(again, 'one retry of a row at a time').toContain(`Order ${retry.id} for this name is open`);
+  expect(again, 'one retry of a row at a time').toContain(`Order ${retry.id} for this name is already open`);
   await approveWhereItStands(t.workspace, t.bob, retry.card);
   await retry.ends('SUCCEEDED', 20_000);
   for (const name of names) {
@@ -327,10 +325,10 @@ test('who lets a paused one go on has the policy of that moment looked at; the p
   await t.demo.bot.catchUp();
   await order.ends('FAILED', 20_000);
   await t.allShown();
-  expect(order.replies().map(textOf).join('\n')).toMatch(/Renew 24 names.* nobody let it go on in time/);
+  expect(order.replies().map(textOf).join('\n')).toMatch(/Renew 24 names.* it wasn’t resumed in time/);
   expect(sent(), 'nothing more was sent').toBe(before);
   const result = linesOf(await fileOf(order, /result/));
-  expect(result.filter((line) => line.includes('nobody let it go on in time'))).toHaveLength(24 - before);
+  expect(result.filter((line) => line.includes('it wasn’t resumed in time'))).toHaveLength(24 - before);
   const audit = linesOf((await auditLog(t.workspace)).csv);
   for (const line of result) expect(audit).toContain(line);
 }, 90_000);
@@ -341,7 +339,7 @@ test('a file that is attached is read, and one that cannot be read is said so', 
   const latin = t.alice.upload('names.csv', Buffer.from('name\nmünchen.rest', 'latin1'));
   expect(await t.alice.submit(form, { file: [latin] })).toMatchObject({
     outcome: 'errors',
-    errors: { file: expect.stringMatching(/Line 2 has a character that I can’t read.*CSV UTF-8/) },
+    errors: { file: expect.stringMatching(/Line 2 has an unreadable character.*CSV UTF-8/) },
   });
   const good = t.alice.upload('names.csv', Buffer.from(`\ufeffname;period\r\n${name};3`, 'utf16le'));
   const before = t.alice.ephemerals().length;

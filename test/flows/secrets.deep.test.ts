@@ -68,7 +68,7 @@ describe('an auth code', () => {
     const reply = await order.ends('SUCCEEDED');
     t.workspace.faults.set({ kind: 'error', code: 'expired_trigger_id', method: 'views.open', times: 1 });
     expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
-      'Try once more',
+      'Try again',
     );
     const view = await reveal(t.workspace, t.alice, order);
     expect(textOf(view)).toContain(authCodeOf('sushi.rest'));
@@ -120,7 +120,7 @@ test('the retry of a transfer asks for its auth code again, with the rest filled
     `/domain transfer ${SANDBOX_TRANSFER.name} -- they asked`,
   );
   expect(await t.alice.submit(form, { ...DELEGATION, auth: '  ' })).toMatchObject({
-    errors: { auth: expect.stringContaining('losing registrar') },
+    errors: { auth: expect.stringContaining('current registrar') },
   });
   const order = await orderAfter(t.workspace, () => t.alice.submit(form, { auth: 'a-mistyped-auth-code' }));
   await t.bob.click(order.card, 'order_approve');
@@ -128,7 +128,7 @@ test('the retry of a transfer asks for its auth code again, with the rest filled
   await expectUnseen('a-mistyped-auth-code');
 
   expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'))).toContain(
-    'Only the requester',
+    'Only its requester',
   );
   const again = await openedAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
   expect(filledOf(again)).toEqual({ name: SANDBOX_TRANSFER.name, ...DELEGATION, reason: 'they asked' });
@@ -146,20 +146,20 @@ describe('a secret on the line', () => {
   const SECRET = 'hunter2-Example!';
 
   test.each([
-    ['/domain transfer in3.rest S', 'I didn’t use the 3rd word of your line'],
-    ['/domain transfer in3.rest four words and S', 'I didn’t use the 3rd to 6th words of your line'],
-    ['/domain transfer S in3.rest', 'I didn’t use the 2nd and 3rd words of your line'],
-    ['/domain transfer in3.rest,S', 'I didn’t use the 2nd word of your line'],
-    ['/domain transfer S', 'I didn’t use the 2nd word of your line'],
-    ['/domain create in3.rest S', 'I didn’t use the 3rd word of your line'],
-    ['/domain authcode cafe.rest S', 'I didn’t use the 3rd word of your line'],
-    ['/domain authcode cafe.rest,S', 'I didn’t use the 3rd word of your line'],
-    ['/domain redirect cafe.rest S', 'I didn’t use the 3rd word of your line'],
-    ['/domain user bob S', 'I didn’t use the 2nd and 3rd words of your line'],
-    ['/domain renew cafe.rest hunter2', 'The last word of your line is neither a whole name'],
+    ['/domain transfer in3.rest S', 'I didn’t use the 3rd word of your command'],
+    ['/domain transfer in3.rest four words and S', 'I didn’t use the 3rd to 6th words of your command'],
+    ['/domain transfer S in3.rest', 'I didn’t use the 2nd and 3rd words of your command'],
+    ['/domain transfer in3.rest,S', 'I didn’t use the 2nd word of your command'],
+    ['/domain transfer S', 'I didn’t use the 2nd word of your command'],
+    ['/domain create in3.rest S', 'I didn’t use the 3rd word of your command'],
+    ['/domain authcode cafe.rest S', 'I didn’t use the 3rd word of your command'],
+    ['/domain authcode cafe.rest,S', 'I didn’t use the 3rd word of your command'],
+    ['/domain redirect cafe.rest S', 'I didn’t use the 3rd word of your command'],
+    ['/domain user bob S', 'I didn’t use the 2nd and 3rd words of your command'],
+    ['/domain renew cafe.rest hunter2', 'The last word isn’t a full name'],
     ['/domain link alice 4 S', 'Link an account'],
-    ['/domain use S', 'You have no account linked for this'],
-    ['/domain unlink S', 'You have no account linked for this'],
+    ['/domain use S', 'No such account is linked'],
+    ['/domain unlink S', 'No such account is linked'],
     ['/domain tranfer in3.rest S', 'Did you mean /domain transfer?'],
     ['/domain S', 'There’s no such subcommand'],
     ['/domain help S', 'There’s no such subcommand'],

@@ -92,7 +92,7 @@ describe('a setting that decides', () => {
     const free = await ask(t.workspace, t.alice, '/domain renew bar.rest');
     await free.ends('SUCCEEDED');
     await t.workspace.waitFor(
-      () => t.workspace.messages('D0ADA').find((each) => textOf(each).includes('<@U0BOB> confirmed it')),
+      () => t.workspace.messages('D0ADA').find((each) => textOf(each).includes('confirmed by <@U0BOB>')),
       { what: 'Ada to be told' },
     );
     expect(await forged(t.bob, value)).toContain('This is no longer open');
@@ -152,7 +152,7 @@ describe('a setting that decides', () => {
       await t.bob.submit(form, { approvals_required: '3', approvers: ['U0BOB', 'U0CAROL', 'U0ADA'] }),
     ).toMatchObject({ errors: { approvals_required: expect.stringContaining('save them first') } });
     await t.bob.close(form);
-    expect(await press(t.bob, 'settings_dismiss', request)).toContain('Nothing of it was changed');
+    expect(await press(t.bob, 'settings_dismiss', request)).toContain('Not applied');
     expect(await forged(t.bob, value)).toContain('This is no longer open');
   });
 
@@ -161,10 +161,10 @@ describe('a setting that decides', () => {
     const value = buttonValue(await requestTo(), 'settings_confirm');
     await t.demo.moveTime(2 * 86_400_000);
     await t.workspace.waitFor(
-      () => readBy(t.bob).find((text) => text.includes('Nobody confirmed it in time.')),
+      () => readBy(t.bob).find((text) => text.includes('No one confirmed it in time.')),
       { what: 'the question to say so' },
     );
-    expect(await forged(t.bob, value)).toContain('its time ran out');
+    expect(await forged(t.bob, value)).toContain('has expired');
   });
 });
 

@@ -111,7 +111,7 @@ test('an order is signed on its page, which shows all of it, and the card follow
   // The link is spent.
   expect(await people.open(address)).toMatchObject({
     status: 410,
-    html: expect.stringContaining('used already'),
+    html: expect.stringContaining('already used'),
   });
 });
 
@@ -185,7 +185,7 @@ test('a link is over after ten minutes, and of nobody else’s', async () => {
   await t.demo.moveTime(10 * 60_000);
   const page = await people.open(address);
   expect(page).toMatchObject({ status: 410 });
-  expect(page.html).toContain('ten minutes, which are over');
+  expect(page.html).toContain('expired after ten minutes');
   expect(await people.post(address, keys.bob.answer('AAAA'))).toMatchObject({ code: 'link_over' });
   expect(sentFor()).toBe(0);
 });
@@ -203,7 +203,7 @@ test('who opens a link without a passkey of its owner that counts sees a sentenc
     expect(said, text).toMatchObject({ status: 409, done: false, text: expect.stringMatching(/\w{3}.*\./) });
     expect(JSON.stringify(said)).not.toMatch(/cafe\.rest|_renew/);
   };
-  const NOT_YET = 'None of your passkeys counts.';
+  const NOT_YET = 'None of your passkeys is valid.';
   const toCarol = await signLink(order, t.carol);
   await isSentence(toCarol, 403, NOT_YET);
   await people.enrol(t.carol, lost);
@@ -215,7 +215,7 @@ test('who opens a link without a passkey of its owner that counts sees a sentenc
   for (const stranger of [keys.bob, keys.ada, eve])
     expect(await people.post(toCarol, stranger.answer(challenge))).toMatchObject({
       ...{ status: 409, done: false, code: 'key_unknown' },
-      text: expect.stringContaining('Use one that /domain key shows as yours'),
+      text: expect.stringContaining('Use one that /domain key lists as yours'),
     });
   expect(await people.revoke(t.ada, keys.ada, lost)).toMatchObject({ done: true });
   await isSentence(toCarol, 403, NOT_YET);
@@ -224,17 +224,17 @@ test('who opens a link without a passkey of its owner that counts sees a sentenc
   });
 
   const toBob = await signLink(order);
-  const NOWHERE = 'This address leads nowhere.';
+  const NOWHERE = 'This address isn’t valid.';
   const end = toBob.endsWith('A') ? 'B' : 'A';
   for (const wrong of [toBob.slice(0, -1), `${toBob.slice(0, -1)}${end}`, `${toBob}A`, `${toBob}/`])
     if (wrong.endsWith('/')) expect((await fetch(wrong.replace(PUBLIC.origin, t.botUrl))).status).toBe(404);
     else await isSentence(wrong, 404, NOWHERE);
   await t.demo.moveTime(10 * 60_000);
-  await isSentence(toBob, 410, 'ten minutes, which are over');
+  await isSentence(toBob, 410, 'expired after ten minutes');
   expect(order.state).toBe('PENDING');
   const again = await signLink(order);
   expect(await people.press(again, keys.bob)).toMatchObject({ done: true });
-  await isSentence(again, 410, 'used already');
+  await isSentence(again, 410, 'already used');
   await order.ends('SUCCEEDED');
   expect(sentFor()).toBe(1);
 });
@@ -315,7 +315,7 @@ test('a passkey is revoked by who vouched for it, by nobody who did not', async 
   const toBob = addressIn(await people.told(t.bob, () => revoke(t.bob)));
   expect(await people.open(toBob)).toMatchObject({
     status: 403,
-    html: expect.stringContaining('revoked by its owner, by who vouched for it, or by a root'),
+    html: expect.stringContaining('revoked by its owner, by the person who vouched for it, or by a root'),
   });
   expect(await people.keysOf(t.bob)).toContain('*valid*, vouched for by <@U0CAROL>, <@U0BOB>, <@U0ADA>');
   expect(await people.revoke(t.carol, keys.carol, alices)).toMatchObject({ done: true, title: 'Revoked' });
@@ -334,11 +334,11 @@ test('a counter that goes back is not believed', async () => {
 
 test('a policy and settings take effect with a signature', async () => {
   const settingsBefore = await people.keysOf(t.ada);
-  expect(settingsBefore).toContain('Nobody whose passkey counts has signed');
+  expect(settingsBefore).toContain('aren’t signed yet');
   const address = await people.keyLink(t.ada, 'charter_sign');
   expect((await people.open(address)).html).toContain('Sign the policy and settings');
   expect(await people.press(address, keys.ada)).toMatchObject({ done: true, title: 'Signed' });
-  expect(await people.keysOf(t.ada)).not.toContain('Nobody whose passkey counts');
+  expect(await people.keysOf(t.ada)).not.toContain('aren’t signed yet');
   // By the signed charter a click approves again.
   const order = await newOrder();
   expect(buttonsOf(order.card)).toContain('order_approve');

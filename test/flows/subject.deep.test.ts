@@ -48,7 +48,7 @@ test('a rule on a name decides about every spelling of it that the form takes', 
   ]) {
     expect(await redirect(source), source).toMatchObject({
       outcome: 'errors',
-      errors: { source: expect.stringContaining('Give a host name such as') },
+      errors: { source: expect.stringContaining('Enter a host name such as') },
     });
   }
   expect(t.service.requests).toHaveLength(sent);
@@ -75,7 +75,7 @@ test('a target whose host cannot be read is refused at its field', async () => {
   const target = 'https://bank.example@evil.example/';
   expect(await t.alice.submit(view, { target, type: 'DOMAIN', mode: 'HTTP' })).toMatchObject({
     outcome: 'errors',
-    errors: { target: expect.stringContaining('Give a web address') },
+    errors: { target: expect.stringContaining('Enter a web address') },
   });
   t.alice.close(view);
 });

@@ -20,7 +20,7 @@ import { closed, DELEGATION } from '../support/people.ts';
  */
 
 const HOUR_MS = 60 * 60_000;
-const NOT_AS_ASKED = /not what was asked for and approved any more, so nothing was sent/;
+const NOT_AS_ASKED = /no longer matches what was requested and approved, so nothing was sent/;
 const LINK_AGAIN = /Link (your|the) account again with `\/domain link`/;
 
 const t = useTestDemo({ linked: ['alice', 'bob'] });
@@ -74,7 +74,7 @@ test('a key that nobody has is waited for; when the account is linked again, its
 
   expect(await told('/domain renew tapas.rest')).toMatch(/key is missing.*nothing was sent.*Try again/s);
   await t.bob.click(order.card, 'order_approve');
-  await until('the missing key is logged', () => /"keyId":"gone".*a key is missing/.test(t.logged()));
+  await until('the missing key is logged', () => /"keyId":"gone".*key is missing/.test(t.logged()));
   expect(requestsOf(t.service, order)).toEqual([]);
 
   await link(t.workspace, t.alice);
@@ -137,7 +137,7 @@ async function adminIsToldOnce(order: SeenOrder): Promise<void> {
   await until('the admin is told', () => noticesTo(order).length > 0);
   await t.demo.bot.catchUp();
   expect(noticesTo(order)).toEqual([
-    expect.stringMatching(/so I sent nothing.*Different: the request\..*Somebody who can write/s),
+    expect.stringMatching(/so I sent nothing.*Different: the request\..*Someone with write access/s),
   ]);
 }
 
@@ -204,7 +204,7 @@ test.each(Object.entries(ENDS))(
       t.workspace
         .messages('D0ADA')
         .map(textOf)
-        .filter((text) => text.includes('my database and my log disagree') && text.includes(order.id));
+        .filter((text) => text.includes('my database and the log disagree') && text.includes(order.id));
     await until('the admin is told', () => told().length > 0);
     await t.demo.bot.catchUp();
     await t.allShown();

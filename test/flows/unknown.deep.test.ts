@@ -33,22 +33,22 @@ test('the expiry moved, told over plain http: a hint for the approver who settle
   // When time moved, the worker may not have let go of the order yet; then nobody looked.
   await until('the hint is on the card', async () => {
     await t.demo.bot.catchUp();
-    return textOf(order.card).includes('hint, no proof');
+    return textOf(order.card).includes('hint, not proof');
   });
   const { card } = order;
   expect(order.state).toBe('UNKNOWN');
   const unwatched = await answerTo(t.workspace, t.alice, '/domain unwatch cafe.rest');
   expect(unwatched, 'one person, while nobody knows').toContain('needs another person’s confirmation');
   expect(textOf(card)).toMatch(
-    /shows that the name expires on .*Before this was sent, that was .*The record came over plain HTTP\. Seen at/,
+    /shows the expiry .*Before this was sent it was .*The record came over plain HTTP\. Seen at/,
   );
   const history = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
   expect(history).toMatch(/public records show, as a hint: `[^`]+` “The registry shows/);
   const form = await giveReason(t.workspace, t.bob, card, 'order_resolve_done', 'The invoice shows it');
-  expect(textOf(form)).toMatch(/hint, no proof.*plain http/s);
+  expect(textOf(form)).toMatch(/hint, not proof.*plain HTTP/s);
   const reply = await order.ends('SUCCEEDED');
   expect(textOf(reply)).toMatch(/<@U0BOB> settled this as done/);
-  expect(textOf(order.card), 'of what is settled').not.toContain('hint, no proof');
+  expect(textOf(order.card), 'of what is settled').not.toContain('hint, not proof');
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
   expect(requestsOf(t.service, order)).toHaveLength(1);
 });
@@ -57,7 +57,7 @@ test('the expiry has not moved in two weeks: it is said as not seen, and never s
   const order = await unknownRenewal('bar.rest', 'hang');
   await t.demo.moveTime(10 * MINUTE_MS);
   await t.demo.moveTime(13 * DAY_MS);
-  await t.workspace.waitFor(() => textOf(order.card).includes('No renewal was seen') || undefined, {
+  await t.workspace.waitFor(() => textOf(order.card).includes('No renewal found') || undefined, {
     what: 'the hint on the card',
   });
   await t.allShown();
@@ -105,7 +105,7 @@ test('a Retry that is forged while the outcome is unknown asks for nothing', asy
   const told = await toldAfter(t.workspace, t.alice, () =>
     clickAs(t.workspace, t.alice.user.id, 'order_retry', order.id),
   );
-  expect(told).toMatch(/Only an order that failed can be retried/);
+  expect(told).toMatch(/Only failed orders can be retried/);
   expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
   expect(requestsOf(t.service, order)).toHaveLength(1);
 });

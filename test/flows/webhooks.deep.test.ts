@@ -40,7 +40,7 @@ const toAda = () => t.workspace.messages('D0ADA').map((message: Message) => text
 
 async function pressTest(): Promise<void> {
   const form = await openForm(t.workspace, t.ada, '/domain settings');
-  expect(textOf(form)).toContain(`told besides Slack at \`${host}\``);
+  expect(textOf(form)).toContain(`Webhooks go to \`${host}\``);
   expect(JSON.stringify(form)).not.toContain('canary');
   await t.ada.click(form, 'webhook_test');
 }
@@ -73,12 +73,12 @@ test('an admin sends a test; while it is not taken, admins are told once', async
 
   receiver.answers((response) => response.writeHead(503).end());
   await pressTest();
-  const said = () => toAda().filter((text) => text.includes('does not take'));
+  const said = () => toAda().filter((text) => text.includes('fail: '));
   await t.workspace.waitFor(() => said().length > 0 || undefined, {
     what: 'Ada to be told',
     timeoutMs: 15_000,
   });
-  expect(said()[0]).toContain(`\`${host}\` in \`WEBHOOK_URLS\` does not take what I tell it besides Slack`);
+  expect(said()[0]).toContain(`Webhooks to \`${host}\` (\`WEBHOOK_URLS\`) fail`);
   await move(3 * HOUR_MS);
   expect(said()).toHaveLength(1);
   receiver.answers((response) => response.end());

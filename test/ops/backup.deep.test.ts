@@ -20,7 +20,7 @@ import { ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.t
 import { giveReason } from '../support/people.ts';
 
 /*
- * A database that is put back from a backup tells of orders as they were. What went out since must not go out again.
+ * A database that is restored from a backup tells of orders as they were. What went out since must not go out again.
  */
 
 const MINUTE_MS = 60_000;
@@ -135,7 +135,7 @@ test('a backup that is put back sends nothing that may have gone out since; what
   await copyDatabase(backupName, nameOf(database.url));
   await startAt(2 * MINUTE_MS);
   const reply = await order.ends('UNKNOWN');
-  expect(textOf(reply)).toContain('put back from a backup');
+  expect(textOf(reply)).toContain('restored from a backup');
   await bob.click(waiting.card, 'order_approve');
   await waiting.ends('SUCCEEDED');
   // Whatever was waiting in the queue before it has had its turn.
@@ -159,7 +159,7 @@ test('after a short stop an approved order goes on; after a long one it is a per
   await stop();
   service.faults.clear();
   await startAt(40 * MINUTE_MS);
-  expect(textOf(await long.ends('UNKNOWN'))).toContain('slept for long');
+  expect(textOf(await long.ends('UNKNOWN'))).toContain('the bot slept');
   expect(chargesFor(service, 'olive.rest')).toBe(0);
 });
 
@@ -194,7 +194,7 @@ test('a backup taken while people work is put back whole, and the promises hold 
   const former = database;
   database = restored;
   await startAt(41 * MINUTE_MS);
-  expect(textOf(await held.ends('UNKNOWN'))).toContain('put back from a backup');
+  expect(textOf(await held.ends('UNKNOWN'))).toContain('restored from a backup');
   const { rows } = await onDatabase((client) =>
     client.query("SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING')"),
   );
@@ -204,7 +204,7 @@ test('a backup taken while people work is put back whole, and the promises hold 
   ).rows;
   expect(told).toEqual({ takenAt: manifest.takenAt.toISOString(), seal: ledgers[0]?.seal });
   await workspace.waitFor(
-    () => workspace.messages('D0ADA').find((message) => textOf(message).includes('goes on after seal')),
+    () => workspace.messages('D0ADA').find((message) => textOf(message).includes('continues after seal')),
     { what: 'what admins are told' },
   );
   expect(charges(), 'requests that cost money since').toEqual(before);
@@ -232,7 +232,7 @@ test('a backup that was cut or changed leaves nothing behind', async () => {
   for (const [what, content] of Object.entries(spoiled)) {
     const empty = await createTestDatabase('empty');
     const loading = restoreBackup(empty.url, Readable.from([content]), () => undefined);
-    await expect(loading, what).rejects.toThrow('cut short or was changed');
+    await expect(loading, what).rejects.toThrow('truncated or was changed');
     const client = new pg.Client(empty.url);
     await client.connect();
     expect((await client.query('SELECT FROM orders UNION ALL SELECT FROM events')).rowCount, what).toBe(0);

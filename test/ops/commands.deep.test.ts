@@ -28,7 +28,16 @@ const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')));
 
-const COMMANDS = ['doctor', 'backup', 'restore', 'migrate', 'forget-person', 'purge', 'key:fingerprint'];
+const COMMANDS = [
+  'manifest',
+  'doctor',
+  'backup',
+  'restore',
+  'migrate',
+  'forget-person',
+  'purge',
+  'key:fingerprint',
+];
 
 describe('every command', () => {
   test('stands in the list', async () => {
@@ -63,9 +72,9 @@ describe('every command', () => {
   );
 
   test.each([
-    [['forget-person', 'alice'], 'alice is no Slack user id'],
+    [['forget-person', 'alice'], 'alice isn’t a Slack user id'],
     [['purge'], '--before DATE is missing'],
-    [['purge', '--before', '2023-02-30'], '2023-02-30 is no day'],
+    [['purge', '--before', '2023-02-30'], '2023-02-30 isn’t a date'],
     [['purge', '--before', new Date().toISOString().slice(0, 10)], 'at least 30 days ago'],
   ])('%s is refused', async (args, said) => {
     const { code, output } = await run(args);
@@ -81,10 +90,10 @@ test('a backup of the embedded database in a folder with a blank goes and comes 
   expect(taken.code).toBe(0);
   expect((await stat(join(folder, 'my backup.sql.gz'))).mode & 0o777).toBe(0o600);
   expect((await readdir(folder)).filter((file) => file.endsWith('.partial'))).toEqual([]);
-  expect((await run(['backup', 'my backup.sql.gz'])).output).toContain('is there already');
+  expect((await run(['backup', 'my backup.sql.gz'])).output).toContain('already exists');
 
   const { code, output } = await run(['restore', 'my backup.sql.gz'], { DATA_DIR: 'other data' });
-  expect(output).toMatch(/^The database of .* is back\./m);
+  expect(output).toMatch(/^The database of .* is restored\./m);
   expect(code).toBe(0);
 });
 
@@ -141,8 +150,8 @@ test('a data folder that was copied while nothing ran is put back as it was', as
 });
 
 test.each([
-  ['no backup at all', 'this is no backup', 'is no backup of Domain Steward'],
-  ['nothing', '', 'is no backup of Domain Steward'],
+  ['no backup at all', 'this is no backup', 'isn’t a backup of Domain Steward'],
+  ['nothing', '', 'isn’t a backup of Domain Steward'],
 ])('a file that is %s is refused', async (_what, text, said) => {
   await writeFile(join(folder, 'wrong'), text);
   const { code, output } = await run(['restore', 'wrong'], { DATA_DIR: 'fresh data' });

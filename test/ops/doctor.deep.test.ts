@@ -103,9 +103,7 @@ test('a token that Slack refuses, and a database that is away, end no other chec
     DATABASE_URL: 'postgresql://127.0.0.1:9/steward',
   });
   expect(output).toMatch(/^wrong {4}Database: connecting to the database steward at 127\.0\.0\.1:9/m);
-  expect(output).toMatch(
-    /^wrong {4}Slack: SLACK_BOT_TOKEN: Slack says invalid_auth\. Reinstall the app/m,
-  );
+  expect(output).toMatch(/^wrong {4}Slack: SLACK_BOT_TOKEN: Slack says invalid_auth\. Reinstall the app/m);
   expect(output).toMatch(/^ok {7}PUBLIC_URL: /m);
 });
 

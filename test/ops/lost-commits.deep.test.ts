@@ -94,7 +94,7 @@ test(
     await restore();
     await server.start();
 
-    expect(textOf(await heldOff.ends('UNKNOWN', 20_000))).toContain('put back from a backup');
+    expect(textOf(await heldOff.ends('UNKNOWN', 20_000))).toContain('restored from a backup');
     expect(logged).toContain('the server lost commits');
     // Its approval is lost as well: the row waits for it when the answer comes.
     const reply = textOf(await order.ends('UNKNOWN', 20_000));

@@ -197,7 +197,7 @@ describe('while a bot lives', () => {
     await server.start();
     expect(await living.tries(order)).toBe('UNKNOWN');
     expect(living.logged).toContain('the server lost commits');
-    expect(saidOf((await living.store.load(order, 'system'))?.items[0])).toMatch(/put back from a backup/);
+    expect(saidOf((await living.store.load(order, 'system'))?.items[0])).toMatch(/restored from a backup/);
     expect(await living.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
   });
 
@@ -209,7 +209,7 @@ describe('while a bot lives', () => {
     await restore();
     await server.start();
     const tried = idle.tries(order);
-    await vi.waitUntil(() => idle.logged.includes('the other processes look first'), WITHIN);
+    await vi.waitUntil(() => idle.logged.includes('other processes first check'), WITHIN);
     await vi.waitUntil(() => succeeds(living.store.load(order, 'system')), WITHIN);
     expect(await tried).toBe('UNKNOWN');
     expect(await idle.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');

@@ -87,7 +87,7 @@ describe('an order that turns out to have been done', () => {
       summary: { code: 'earlier_order', orderId: first.id, found: 'done' },
       doneIn: first.id,
     });
-    expect(await thread(again.id)).toContain('turned out to have been carried out');
+    expect(await thread(again.id)).toContain('was carried out after all');
     expect(JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, again.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
@@ -139,7 +139,7 @@ describe('an order that turns out to have been done', () => {
     expect(ended.state).toBe('FAILED');
     expect(ended.items.map(({ state }) => state)).toEqual(['SUCCEEDED', 'FAILED', 'SUCCEEDED']);
     expect(rig.service.received.map(({ ctid }) => ctid).sort()).toEqual([`${again.id}.1`, `${again.id}.3`]);
-    expect(await thread(again.id)).toMatch(/turned out to have been carried out.*Not sent: \*two\.rest\*/);
+    expect(await thread(again.id)).toMatch(/was carried out after all.*Not sent: \*two\.rest\*/);
   });
 
   test('stops a retry of its retry', async () => {
@@ -188,7 +188,7 @@ describe('an order that turns out to have been done', () => {
     await set(state);
     const refused = await approveOrder(rig.orders, waiting.id, 'U0BOB');
     expect(refusalOf(refused)).toMatch(
-      new RegExp(`order \`${failed.id}\`.*is not known yet.*has to be settled first`),
+      new RegExp(`order \`${failed.id}\`.*is unknown.*Settle that order first`),
     );
     expect(await rig.read(waiting.id), 'it still waits').toMatchObject({ state: 'PENDING', approvals: [] });
     await set('FAILED');
@@ -198,7 +198,7 @@ describe('an order that turns out to have been done', () => {
     expect(rig.service.received).toEqual([]);
     const stopped = await rig.read(waiting.id);
     expect(stopped.state).toBe('FAILED');
-    expect(saidOf(stopped.items[0])).toMatch(/is not known yet/);
+    expect(saidOf(stopped.items[0])).toMatch(/is unknown/);
     await set('FAILED');
     expect((await retryOrder(rig.orders, waiting.id, 'U0ALICE')).kind, 'it can be asked for again').toBe(
       'accepted',
@@ -250,7 +250,7 @@ describe('who retries is asking', () => {
       accountOwner: 'U0ALICE',
     });
     for (const userId of ['U0BOB', 'U0ALICE']) {
-      expect(refusalOf(await approveOrder(rig.orders, again.id, userId)), userId).toMatch(/somebody else/);
+      expect(refusalOf(await approveOrder(rig.orders, again.id, userId)), userId).toMatch(/someone else/);
     }
     expect((await rig.read(again.id)).state).toBe('PENDING');
     expect((await approveOrder(rig.orders, again.id, 'U0CAROL')).ok).toBe(true);
@@ -309,7 +309,7 @@ describe('who retries is asking', () => {
     for (const userId of ['U0ALICE', 'U0BOB', 'U0CAROL']) {
       expect((await approveOrder(rig.orders, third.id, userId)).ok, userId).toBe(false);
     }
-    expect(await thread(third.id)).toMatch(/<@U0ALICE>: \*Renew .*<@U0CAROL> asks for it again/);
+    expect(await thread(third.id)).toMatch(/<@U0ALICE>: \*Renew .*<@U0CAROL> requested it again/);
     expect((await approveOrder(rig.orders, third.id, 'U0DAVE')).ok).toBe(true);
   });
 
@@ -327,8 +327,8 @@ describe('who retries is asking', () => {
       /<@U0ALICE>: \*Renew told\.rest.*<@U0BOB> requested it again, with your account `alice in context 4`/,
     );
     const card = JSON.stringify(cardOf(again, { approvers: ['U0CAROL'] }));
-    expect(card).toMatch(/<@U0BOB> asks/);
-    expect(card).toMatch(/Account of <@U0ALICE>.*alice\/4/);
+    expect(card).toMatch(/<@U0BOB> requested it/);
+    expect(card).toMatch(/account of <@U0ALICE>.*alice\/4/);
     const own = await failedRenewal('own.rest');
     expect(await thread((await retry(own.id)).id), 'for herself').toBe('[]');
   });

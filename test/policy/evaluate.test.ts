@@ -521,7 +521,17 @@ describe('the stricter of two demands', () => {
         expect(both.outcome === 'refuse').toBe(a.outcome === 'refuse' || b.outcome === 'refuse');
         expect(both.outcome === 'free').toBe(a.outcome === 'free' && b.outcome === 'free');
         if (both.outcome === 'refuse') return;
-        expect(new Set(keysOf(both))).toEqual(new Set([...keysOf(a), ...keysOf(b)]));
+        // Requirements of the same people are one, as strong as the strongest.
+        const peopleOf = ({ approvers }: { readonly approvers: readonly string[] }) =>
+          approvers.toSorted().join();
+        const given = [...a.requirements, ...b.requirements];
+        expect(new Set(both.requirements.map(peopleOf))).toEqual(new Set(given.map(peopleOf)));
+        for (const requirement of given) {
+          const covering = both.requirements.filter((each) => peopleOf(each) === peopleOf(requirement));
+          expect(covering).toHaveLength(1);
+          expect(covering[0]?.needed).toBeGreaterThanOrEqual(requirement.needed);
+          expect(covering[0]?.signed || !requirement.signed).toBe(true);
+        }
         for (const demand of [a, b].filter(({ outcome }) => outcome === 'approve')) {
           expect(both.ttlMs).toBeLessThanOrEqual(demand.ttlMs);
           expect(both.remindAfterMs).toBeLessThanOrEqual(demand.remindAfterMs);

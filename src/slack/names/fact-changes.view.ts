@@ -37,7 +37,7 @@ export function changeLine({ name, before, after, date, decision }: ChangedName)
   const title = `• *${escapeText(displayName(name))}*:`;
   if (after === undefined)
     return `${title} off the watch list${words(before) === 'nothing' ? '' : `, including ${words(before)}`}`;
-  if (decision?.kind === 'lapse_confirmed') return `${title} lapse: “${escapeText(decision.reason)}”`;
+  if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: “${escapeText(decision.reason)}”`;
   const details = isSameDetails(before, after) ? [] : [`from ${words(before)} to ${words(after)}`];
   const given = date?.before?.by === undefined ? '' : ` (given by ${mention(date.before.by)})`;
   const dates =
