@@ -25,9 +25,19 @@ const EMPTY = {
   signing_links: 'a link is good for minutes, and a new one is asked for',
   passkey_counters: 'passkeys in software, and those that are synchronised, do not count',
   incident_warnings: 'who was warned at a press is warned at the next one again',
+  slack_outages: 'its row goes when Slack is back, and the story has no outage',
+  webhook_deliveries: 'their rows go when they are delivered, and the story has none waiting',
 };
 /** Tables whose rows go as time goes by. */
-const PASSING = ['leases', 'unsealed_events', 'signing_links', 'revealable_secrets', 'names_imports'];
+const PASSING = [
+  'leases',
+  'unsealed_events',
+  'signing_links',
+  'revealable_secrets',
+  'names_imports',
+  'slack_outages',
+  'webhook_deliveries',
+];
 
 /** What the demo reads of its thirty days and the days after them, and a word of each answer. */
 const ANSWERS = {

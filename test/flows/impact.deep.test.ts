@@ -93,7 +93,9 @@ describe('a delete', () => {
     expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
 
     const order = await orderAfter(t.workspace, () => t.alice.submit(form, { name: ' CAFE.rest ' }));
-    expect(textOf(order.card), 'the card shows it to who decides').toMatch(/Mail will stop working.*bar\.rest/s);
+    expect(textOf(order.card), 'the card shows it to who decides').toMatch(
+      /Mail will stop working.*bar\.rest/s,
+    );
     await t.bob.openHome();
     await t.workspace.waitFor(
       () => /Mail stops.*And \d more/.test(textOf(t.bob.homeView() ?? { blocks: [] })) || undefined,

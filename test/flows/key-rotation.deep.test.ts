@@ -153,7 +153,7 @@ test(
     await until('it was tried again', async () => (await missed(two)) > before + 1, 30_000);
     expect(await stateOf(order)).toBe('APPROVED');
     expect(requestsOf(s.service, order)).toEqual([]);
-    await two.child.line(/"keyId":"next".*a key is missing/);
+    await two.child.line(/"keyId":"next".*key is missing/);
 
     two = await restart(two, 'new', 'next');
     await order.ends('SUCCEEDED', 30_000);
