@@ -226,6 +226,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       ADMINS: 'U0ADA',
       REMINDER_CHANNEL: 'C0EXPIRY',
       RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+      WHOIS: 'off',
       DNS_SERVERS: dns.resolver,
       ...(lived
         ? {

@@ -99,6 +99,11 @@ export const SETTINGS: Readonly<Record<string, Readonly<Partial<Record<Variable,
     WEBHOOK_URLS: setting('endpoints of [webhooks](webhooks.md), comma-separated', 'none'),
     WEBHOOK_SECRET: setting('`whsec_…`, signs webhooks', 'required with `WEBHOOK_URLS`'),
     RDAP_BOOTSTRAP_URL: setting('RFC 9224 bootstrap file', 'IANA’s'),
+    WHOIS: setting(
+      '`auto`: WHOIS is asked if a zone has no RDAP server, or its record has no expiry date; `off`',
+      '`auto`',
+    ),
+    WHOIS_SERVERS: setting('WHOIS servers by zone, `zone=host[:port]`, comma-separated', 'as IANA refers'),
     DNS_SERVERS: setting('resolvers, `address` or `address:port`, comma-separated', 'the system’s'),
   },
   Logs: {

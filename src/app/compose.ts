@@ -26,6 +26,7 @@ import { readStatement } from '../orders/statement.ts';
 import { createWebhooks, WEBHOOK_TIMEOUT_MS } from '../outbox/webhooks/webhooks.ts';
 import { readTagsTouched } from '../policy/subject.ts';
 import { createRdapClient } from '../registry/rdap/client.ts';
+import { createWhoisClient } from '../registry/whois/client.ts';
 import { createServiceClient } from '../service/client.ts';
 import { credentialInterfaces } from '../service/interfaces.ts';
 import { limitLinkTries } from '../slack/accounts/link.ts';
@@ -201,6 +202,13 @@ function composeNames(
     leases: stores.leases,
     processId,
     rdap,
+    whois:
+      config.whoisServers &&
+      createWhoisClient({
+        servers: config.whoisServers,
+        now,
+        ...(spacingMs === undefined ? {} : { spacingMs }),
+      }),
     ...createObservers(config.dnsServers, now, seams.readCertificate),
     now,
     log,

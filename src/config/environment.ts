@@ -9,6 +9,7 @@ import { editDistance } from '../lib/edit-distance.ts';
 import { exponentOf } from '../money/amount.ts';
 import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES } from '../orders/order.ts';
 import { parseDnsServers } from '../registry/dns/servers.ts';
+import { parseWhoisServers } from '../registry/whois/servers.ts';
 import { DEFAULT_HEADER_PREFIX } from '../service/authenticator/signature.ts';
 import { Secret } from '../service/secret.ts';
 
@@ -234,6 +235,13 @@ const dnsServers = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+const whoisServers = z.string().transform((text, context) => {
+  const servers = parseWhoisServers(text);
+  if (servers !== undefined) return servers;
+  context.addIssue({ code: 'custom', message: 'must be zone=host or zone=host:port, separated by commas' });
+  return z.NEVER;
+});
+
 const vaultKeys = z.string().transform((text, context) => {
   const problem = (message: string) => {
     context.addIssue({ code: 'custom', message });
@@ -347,6 +355,8 @@ const environment = z.object({
     .refine((code) => exponentOf(code) !== undefined, 'must be a currency code (ISO 4217)')
     .default('EUR'),
   RDAP_BOOTSTRAP_URL: httpUrl.default(IANA_BOOTSTRAP),
+  WHOIS: z.enum(['auto', 'off'], 'must be auto or off').default('auto'),
+  WHOIS_SERVERS: whoisServers.prefault(''),
   DNS_SERVERS: dnsServers.optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level')
@@ -402,6 +412,8 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   REMINDER_CRON: '0 9 * * *',
   REMINDER_TIMEZONE: 'Europe/Berlin',
   RDAP_BOOTSTRAP_URL: IANA_BOOTSTRAP,
+  WHOIS: 'auto',
+  WHOIS_SERVERS: 'de=whois.denic.de,example=192.0.2.43:4343',
   DNS_SERVERS: '192.0.2.53,[2001:db8::53]:5353',
   LOG_LEVEL: 'info',
   LOG_FORMAT: 'json',
@@ -596,6 +608,8 @@ function configOf(
     /** Defaults of team settings. */
     team,
     rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
+    /** Undefined: WHOIS is off. */
+    whoisServers: e.WHOIS === 'off' ? undefined : e.WHOIS_SERVERS,
     /** Undefined: the operating system's. */
     dnsServers: e.DNS_SERVERS,
     logLevel: e.LOG_LEVEL,

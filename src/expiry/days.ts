@@ -16,9 +16,9 @@ export function shiftDay(day: Day, days: number): Day {
 
 /**
  * The displayed calendar day of an expiry.
- * @param expiresAt the moment; midnight UTC if only a day was typed, which is shown unchanged.
+ * @param expiresAt the moment; midnight UTC if only a day is known, which is shown unchanged.
  * @param timeZone IANA name.
  */
 export function expiryDay(expiresAt: Date, source: ExpirySource, timeZone: string): Day {
-  return source === 'person' ? utcDay(expiresAt) : calendarDay(expiresAt, timeZone);
+  return source === 'person' || source === 'whois' ? utcDay(expiresAt) : calendarDay(expiresAt, timeZone);
 }

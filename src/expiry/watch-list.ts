@@ -129,6 +129,8 @@ function latestDate(now: Date): Date {
 /** Undefined when a better or equal date is known. */
 function datedName({ name, expiry }: WatchedDomain, after: Date): ReminderChange | undefined {
   if (expiry === undefined) return { name, date: { after } };
+  if (expiry.source === 'whois' && after < expiry.at)
+    return { name, date: { before: { at: expiry.at }, after } };
   if (expiry.source !== 'person' || expiry.at.getTime() === after.getTime()) return undefined;
   return { name, date: { before: { at: expiry.at, by: expiry.by }, after } };
 }

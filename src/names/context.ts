@@ -4,6 +4,7 @@ import type { BudgetStore } from '../money/ports.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { DnsClient } from '../registry/dns/client.ts';
 import type { RdapClient } from '../registry/rdap/client.ts';
+import type { WhoisClient } from '../registry/whois/client.ts';
 import type { Facts, Observation } from './facts.ts';
 import type { Incident } from './incident.ts';
 import type { LookupPlanner } from './lookup-planner.ts';
@@ -38,6 +39,8 @@ export interface NamesContext extends Observers {
   readonly orders: OrderStore;
   readonly leases: LeaseStore;
   readonly rdap: RdapClient;
+  /** Undefined: off. */
+  readonly whois?: WhoisClient | undefined;
   /** Registries' budget, shared by all lookups. */
   readonly planner: LookupPlanner;
   /**

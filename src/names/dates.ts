@@ -1,5 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
 import { deletionPhaseOf } from '../registry/rdap/status.ts';
+import type { WhoisAnswer } from '../registry/whois/client.ts';
 import type { DeletionPhase } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
@@ -12,8 +13,16 @@ import { type Distrust, distrustOf, type TrustedRecord, trustAfter } from './tru
  * dates from the former; observations keep them all.
  */
 
-/** The registry, the bot's own order (an estimate), or a person. */
-export type ExpirySource = 'rdap' | 'order' | 'person';
+/** The registry's record, its WHOIS answer, the bot's own order (an estimate), or a person. */
+export type ExpirySource = 'rdap' | 'whois' | 'order' | 'person';
+
+/** The last WHOIS answer. To show only: it is no evidence. */
+export interface WhoisSighting {
+  /** When it was asked. */
+  readonly at: Date;
+  readonly registeredAt: Date | undefined;
+  readonly registrar: string | undefined;
+}
 
 /** Why the registry's date doesn't count. */
 export type DateDoubt =
@@ -47,6 +56,7 @@ export interface NameDates {
   readonly doubt: DateDoubt | undefined;
   /** Last registry lookup. */
   readonly lookedAt: Date | undefined;
+  readonly whois: WhoisSighting | undefined;
 }
 
 export interface DatedOrder {
@@ -75,6 +85,7 @@ export const NO_DATES: NameDates = {
   deletionPhase: undefined,
   doubt: undefined,
   lookedAt: undefined,
+  whois: undefined,
 };
 
 export function datesAfterLookup(
@@ -96,12 +107,7 @@ export function datesAfterLookup(
   const { expiresAt } = registration;
   if (expiresAt === undefined) return { ...looked, doubt: undatedBy(facts) };
   const { renewed } = known;
-  // A record older than a renewal is stale.
-  if (renewed !== undefined && expiresAt.getTime() < renewed.until.getTime() - ESTIMATE_SLACK_MS) {
-    const isLongAgo = now.getTime() - renewed.at.getTime() > DISPUTE_DAYS * DAY_MS;
-    const doubt = { code: 'renewal_not_shown', shown: expiresAt } as const;
-    return { ...looked, doubt: isLongAgo ? doubt : undefined };
-  }
+  if (isStale(expiresAt, renewed)) return { ...looked, doubt: staleDoubt(expiresAt, renewed, now) };
   const at = renewed === undefined ? paidUntil(expiresAt, registration, zoneFor(name), now) : expiresAt;
   const after: NameDates = {
     ...looked,
@@ -114,6 +120,72 @@ export function datesAfterLookup(
   return distrust !== undefined
     ? { ...looked, doubt: { code: 'distrusted', distrust, movedTo: expiresAt } }
     : { ...after, moved: { from: known.expiry.at, at: now } };
+}
+
+/**
+ * After {@link datesAfterLookup} found no date. The registry's date wins, and the earlier of WHOIS's and a person's.
+ * @param before the dates before both lookups
+ * @param answer undefined: not asked
+ */
+export function datesAfterWhois(
+  before: NameDates,
+  known: NameDates,
+  answer: WhoisAnswer | undefined,
+  now: Date,
+): NameDates {
+  // An earlier answer counts until the next one.
+  const unchanged = known.expiry?.source === 'whois' ? { ...known, doubt: before.doubt } : known;
+  if (answer === undefined || answer.kind === 'waiting') return unchanged;
+  const { registeredAt, registrar } = known.whois ?? {};
+  if (answer.kind !== 'record') return { ...unchanged, whois: { at: now, registeredAt, registrar } };
+  const { expiry, created, registrar: seenRegistrar } = answer;
+  const looked = { ...known, whois: { at: now, registeredAt: created, registrar: seenRegistrar } };
+  if (expiry === undefined) return looked;
+  if (expiry.kind === 'unreadable') {
+    const problem = { code: 'unreadable_expiration', detail: expiry.text } as const;
+    return { ...looked, doubt: { code: 'undated', problem } };
+  }
+  const { expiry: former, renewed } = known;
+  if (former?.source === 'rdap' || (former?.source === 'person' && former.at <= expiry.at)) return looked;
+  if (isStale(expiry.at, renewed)) return { ...looked, doubt: staleDoubt(expiry.at, renewed, now) };
+  const after: NameDates = {
+    ...looked,
+    expiry: { at: expiry.at, source: 'whois' },
+    renewed: undefined,
+    doubt: undefined,
+  };
+  return former !== undefined && hasNewEnd(known, after)
+    ? { ...after, moved: { from: former.at, at: now } }
+    : after;
+}
+
+const WHOIS_EVERY_MS = DAY_MS;
+
+/** The registry has no public record or no date, and WHOIS wasn't asked within a day. */
+export function isWhoisDue({ whois }: NameDates, { result, at }: RegistryLookup): boolean {
+  return lacksDate(result) && (whois === undefined || at.getTime() - whois.at.getTime() >= WHOIS_EVERY_MS);
+}
+
+export function lacksDate(result: RegistryLookup['result']): boolean {
+  if (result.kind === 'registered') return result.registration.expiresAt === undefined;
+  return result.kind === 'unread' && result.problem.code === 'no_public_record';
+}
+
+type Renewed = NonNullable<NameDates['renewed']>;
+
+/** A record older than a renewal. */
+function isStale(expiresAt: Date, renewed: NameDates['renewed']): renewed is Renewed {
+  return renewed !== undefined && expiresAt.getTime() < renewed.until.getTime() - ESTIMATE_SLACK_MS;
+}
+
+function staleDoubt(shown: Date, renewed: Renewed, now: Date): DateDoubt | undefined {
+  const isLongAgo = now.getTime() - renewed.at.getTime() > DISPUTE_DAYS * DAY_MS;
+  return isLongAgo ? { code: 'renewal_not_shown', shown } : undefined;
+}
+
+/** By the registry, so that it needs no estimate. */
+function isPublished({ expiry }: Pick<NameDates, 'expiry'>): boolean {
+  return expiry?.source === 'rdap' || expiry?.source === 'whois';
 }
 
 export function datesAfterOrder(
@@ -139,7 +211,7 @@ export function datesAfterOrder(
     case 'transfer': {
       // A transfer takes days and may be refused, so the registry's date stays until its record changes.
       const expected = { ...withTransferKnown(known, doneAt), doubt: undefined };
-      if (known.expiry?.source === 'rdap') return expected;
+      if (isPublished(known)) return expected;
       return { ...expected, expiry: { at: estimatedEnd(known, name, years, doneAt), source: 'order' } };
     }
     case 'delete':
@@ -231,7 +303,8 @@ function withTransferKnown(known: NameDates, at: Date): NameDates {
  * processed, and after a lost answer it is how the success is known.
  */
 function isShownAlready({ expiry, moved }: NameDates, years: number, sentAt: Date): boolean {
-  if (expiry?.source !== 'rdap' || moved === undefined || moved.at < sentAt) return false;
+  if (expiry === undefined || !isPublished({ expiry }) || moved === undefined || moved.at < sentAt)
+    return false;
   return expiry.at.getTime() >= addYears(moved.from, years).getTime() - ESTIMATE_SLACK_MS;
 }
 

@@ -1,7 +1,15 @@
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
-import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../lib/duration.ts';
+import type { WhoisAnswer } from '../registry/whois/client.ts';
 import type { NameActivity, NamesContext } from './context.ts';
-import { datesAfterLookup, datesAfterTransferConfirmed } from './dates.ts';
+import {
+  datesAfterLookup,
+  datesAfterTransferConfirmed,
+  datesAfterWhois,
+  isWhoisDue,
+  lacksDate,
+  type NameDates,
+} from './dates.ts';
 import { findDangers, isHealthLookupDue } from './delegation-health.ts';
 import { factValue, type Observation } from './facts.ts';
 import { mergeMajority, mergeObservation, newlySeen } from './history.ts';
@@ -19,6 +27,7 @@ import { isChanged } from './parent-delegation.ts';
 import type { LookupResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
 import { registryOf } from './registry-of.ts';
 import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registry-record.ts';
+import { timeLimit } from './time-limit.ts';
 import { explainChanges } from './unexplained-changes.ts';
 
 /** Results of one moment, and when the registry may be asked if it wasn't. */
@@ -27,10 +36,17 @@ interface Looks {
   /** From the parent zone, which is asked more often. */
   readonly parent: Observation | undefined;
   readonly registry: RegistryLookup | undefined;
+  /** Asked if the registry has no date. */
+  readonly whois: WhoisAnswer | undefined;
   readonly registryTurn: Date | undefined;
 }
 
-const NO_LOOKS: Looks = { dns: undefined, parent: undefined, registry: undefined, registryTurn: undefined };
+const NO_LOOKS: Looks = {
+  ...{ dns: undefined, parent: undefined, registry: undefined, whois: undefined, registryTurn: undefined },
+};
+
+/** With the wait for the server's turn. */
+const WHOIS_LIMIT_MS = 20 * SECOND_MS;
 
 /**
  * When a lookup is due. Names of one registry share its budget; without budget, a time is reserved.
@@ -43,9 +59,9 @@ export async function lookUpName(context: NamesContext, name: string, signal: Ab
   const registryTurn = turnOf(context.planner, known, now);
   const [dns, registry] = await Promise.all([
     known.nextDnsAt <= now ? lookAtDns(context, known, now, signal) : undefined,
-    registryTurn <= now ? fetchRegistryLookup(context, context.observer, name, signal) : undefined,
+    registryTurn <= now ? lookAtRegistry(context, known, signal) : undefined,
   ]);
-  await keepLooks(context, known, { ...NO_LOOKS, dns, registry, registryTurn });
+  await keepLooks(context, known, { ...NO_LOOKS, dns, ...registry, registryTurn });
 }
 
 /** DNS facts, and once a day the health of the delegation. */
@@ -78,9 +94,25 @@ export async function lookUpAtRegistry(
   signal: AbortSignal,
 ): Promise<RegistryLookup> {
   const known = await context.records.find(name);
-  const registry = await fetchRegistryLookup(context, context.observer, name, signal);
-  if (known !== undefined) await keepLooks(context, known, { ...NO_LOOKS, registry });
-  return registry;
+  if (known === undefined) return fetchRegistryLookup(context, context.observer, name, signal);
+  const looks = await lookAtRegistry(context, known, signal);
+  await keepLooks(context, known, { ...NO_LOOKS, ...looks });
+  return looks.registry;
+}
+
+async function lookAtRegistry(
+  context: NamesContext,
+  known: NameRecord,
+  signal: AbortSignal,
+): Promise<Pick<Looks, 'whois'> & { readonly registry: RegistryLookup }> {
+  const registry = await fetchRegistryLookup(context, context.observer, known.name, signal);
+  if (!isWhoisDue(known, registry)) return { registry, whois: undefined };
+  // The registry's answer is kept whatever WHOIS does.
+  const whois = await context.whois
+    ?.fetchRecord(known.name, timeLimit(signal, WHOIS_LIMIT_MS))
+    .catch(() => undefined);
+  signal.throwIfAborted();
+  return { registry, whois };
 }
 
 /** The parent zone is asked when the registry has no record. */
@@ -149,11 +181,12 @@ async function changeRecord(
 
 function afterLooks(
   known: NameRecord,
-  { dns, parent, registry, registryTurn }: Looks,
+  looks: Looks,
   activity: NameActivity,
   now: Date,
   random: () => number,
 ): LookupResult {
+  const { dns, parent, registry, registryTurn } = looks;
   let { history } = known;
   const observations: NameObservation[] = [];
   // If this process dies now, another one still asks the registry.
@@ -183,7 +216,7 @@ function afterLooks(
   const unexplained = [...explained.unexplained, ...found];
   const { name } = known;
   const incident = afterLookup(activity.incidents, { name, unexplained, history, at: now });
-  const dates = registry === undefined ? known : datesAfterLookup(known, registry);
+  const dates = datesAfter(known, looks);
   const record = { ...known, ...dates, history, knownChanges };
   const scheduled = scheduleOf(record, activity, incident?.after ?? activity.incidents[0], now);
   const next = (kind: 'dns' | 'registry') => nextLookup(kind, scheduled, now, random());
@@ -204,6 +237,12 @@ function afterLooks(
     isUrgent: isUrgent(scheduled, now),
   };
   return { after, observations, incident };
+}
+
+function datesAfter(known: NameRecord, { registry, whois }: Looks): NameDates {
+  if (registry === undefined) return known;
+  const dates = datesAfterLookup(known, registry);
+  return lacksDate(registry.result) ? datesAfterWhois(known, dates, whois, registry.at) : dates;
 }
 
 /**

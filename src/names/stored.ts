@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DateDoubt } from './dates.ts';
+import type { DateDoubt, WhoisSighting } from './dates.ts';
 import { FACT_NAMES, UNSEEN_REASONS } from './facts.ts';
 import type { KnownFact, NameHistory, SeenValues } from './history.ts';
 import { IMPACT_TASKS, type Impact, impactItem } from './impact.ts';
@@ -46,6 +46,10 @@ export const storedValues: z.ZodType<SeenValues> = z.partialRecord(factName, val
 export const storedTrust: z.ZodType<TrustedRecord> = z
   .object({ registrar: z.string().optional(), at: moment, transferKnownAt: moment.optional() })
   .transform(({ registrar, at, transferKnownAt }) => ({ registrar, at, transferKnownAt }));
+
+export const storedWhois: z.ZodType<WhoisSighting> = z
+  .object({ at: moment, registeredAt: moment.optional(), registrar: z.string().optional() })
+  .transform(({ at, registeredAt, registrar }) => ({ at, registeredAt, registrar }));
 
 export const storedDoubt: z.ZodType<DateDoubt> = z.discriminatedUnion('code', [
   z.object({ code: z.literal('not_registered') }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import type { NameDates } from '../names/dates.ts';
 import type { Lapse } from '../names/ports.ts';
-import { storedDoubt, storedHistory, storedKnownChanges, storedTrust } from '../names/stored.ts';
+import { storedDoubt, storedHistory, storedKnownChanges, storedTrust, storedWhois } from '../names/stored.ts';
 import { columnsOf, jsonColumn, optional, optionalText } from './columns.ts';
 import type { Prisma } from './database.ts';
 
@@ -10,7 +10,7 @@ import type { Prisma } from './database.ts';
  * Rows of the watch list. SQL answers with the same fields as Prisma.
  */
 
-export const expirySource = z.enum(['rdap', 'order', 'person']);
+export const expirySource = z.enum(['rdap', 'whois', 'order', 'person']);
 
 const optionalMoment = optional(z.date());
 export const deletionPhase = optional(z.enum(['redemption', 'pending_delete']));
@@ -29,6 +29,7 @@ const datesShape = {
   deletionPhase,
   doubt: jsonColumn(storedDoubt),
   lookedAt: optionalMoment,
+  whois: jsonColumn(storedWhois),
 };
 
 const lapseShape = {
@@ -83,6 +84,7 @@ export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): Nam
     deletionPhase: phase,
     doubt,
     lookedAt,
+    whois,
   } = row;
   return {
     expiry: expiresAt && {
@@ -97,6 +99,7 @@ export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): Nam
     deletionPhase: phase,
     doubt,
     lookedAt,
+    whois,
   };
 }
 
@@ -137,10 +140,11 @@ export function dateColumns(dates: NameDates) {
     deletionPhase: dates.deletionPhase ?? null,
     doubt: asJson(dates.doubt),
     lookedAt: dates.lookedAt ?? null,
+    whois: asJson(dates.whois),
   } satisfies Record<keyof typeof datesShape, unknown>;
 }
 
-function asJson(value: NameDates['trusted'] | NameDates['doubt']): string | null {
+function asJson(value: NameDates['trusted' | 'doubt' | 'whois']): string | null {
   return value === undefined ? null : JSON.stringify(value);
 }
 

@@ -165,7 +165,7 @@ export function statementsAfter(name: string, before: NameDates, after: NameDate
 export type Changer = Omit<WatchDecision, 'kind'>;
 
 /**
- * Adds names; a given date replaces none of the registry's or of an order. An earlier date than somebody else's is nobody's, so that
+ * Adds names; a given date never replaces a date of the registry or of an order, and replaces only a later one of WHOIS. An earlier date than somebody else's is nobody's, so that
  * a later one still waits for a second person. `xmax` tells a new row from a changed one.
  */
 export function importNames(
@@ -191,7 +191,8 @@ export function importNames(
             THEN NULL ELSE ${by}::text END,
           reminded_threshold = EXCLUDED.reminded_threshold
       WHERE EXCLUDED.expires_at IS NOT NULL
-        AND (domains.expiry_source IS NULL OR domains.expiry_source = 'person')
+        AND (domains.expiry_source IS NULL OR domains.expiry_source = 'person'
+          OR domains.expiry_source = 'whois' AND EXCLUDED.expires_at < domains.expires_at)
         AND domains.expires_at IS DISTINCT FROM EXCLUDED.expires_at
     RETURNING name, expires_at, (xmax = 0) AS added
     ), decided AS (

@@ -177,7 +177,7 @@ function swapRecord(before: NameRecord, after: NameRecord): Statement {
   const fields = {
     ...dateColumns(after),
     ...decided,
-    registrar: registrarName(after.history.registrar?.current?.value ?? []) ?? null,
+    registrar: registrarName(after.history.registrar?.current?.value ?? []) ?? after.whois?.registrar ?? null,
     inUse: isInUse(after.history) ?? null,
     ...faultColumns(before, after),
     nextDnsAt: after.nextDnsAt,

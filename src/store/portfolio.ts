@@ -373,7 +373,7 @@ async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): P
   const rows = dateRows.parse(
     await tx(Prisma.sql`
       SELECT name, expires_at AS at, expiry_given_by AS by FROM domains
-      WHERE name = ANY (${names}::text[]) AND (expiry_source IS NULL OR expiry_source = 'person')`),
+      WHERE name = ANY (${names}::text[]) AND (expiry_source IS NULL OR expiry_source IN ('person', 'whois'))`),
   );
   const known = new Map(rows.map((row) => [row.name, row]));
   return dated.every(({ name, date }) => {

@@ -195,6 +195,8 @@ describe('the settings', () => {
       REMINDER_CRON: 'canary',
       REMINDER_TIMEZONE: 'Canary/Canary',
       RDAP_BOOTSTRAP_URL: 'canary',
+      WHOIS: 'canary',
+      WHOIS_SERVERS: 'canary',
       DNS_SERVERS: 'canary',
       LOG_FORMAT: 'canary',
       LOG_LEVEL: 'canary',
@@ -419,6 +421,7 @@ describe('the settings', () => {
     );
     const optional = [
       'WEBHOOK_URLS',
+      'WHOIS_SERVERS',
       'WEBHOOK_SECRET',
       'SLACK_SIGNING_SECRET',
       'CREDENTIALS_KEYS',

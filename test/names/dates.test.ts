@@ -3,6 +3,8 @@ import {
   addYears,
   type DateDoubt,
   datesAfterLookup,
+  datesAfterOrder,
+  datesAfterWhois,
   hasNewEnd,
   type NameDates,
   NO_DATES,
@@ -144,5 +146,57 @@ describe('after a look at the registry', () => {
   ])('%o gives a doubt and leaves the date', (result, doubt) => {
     expect(failed(result)).toEqual({ ...known, doubt, lookedAt: NOW });
     expect(afterLookup(failed(result), inDays(20)).doubt).toBeUndefined();
+  });
+});
+
+describe('after WHOIS', () => {
+  const undated = datesAfterLookup(NO_DATES, {
+    ...{ name: 'cafe.hk', at: NOW, facts: {} },
+    result: { kind: 'unread', problem: { code: 'no_public_record' } },
+  });
+  const until = (days: number, dates: NameDates = undated) =>
+    datesAfterWhois(dates, dates, { ...RECORD, expiry: { kind: 'read', at: inDays(days) } }, NOW);
+  const RECORD = { kind: 'record', created: inDays(-900), registrar: 'Example Registrar' } as const;
+
+  test('its date counts where the registry publishes none', () => {
+    expect(until(30)).toMatchObject({
+      expiry: { at: inDays(30), source: 'whois' },
+      doubt: undefined,
+      whois: { at: NOW, registeredAt: inDays(-900), registrar: 'Example Registrar' },
+    });
+  });
+
+  test('the registry’s date wins, and the earlier of WHOIS’s and a person’s', () => {
+    const given = (days: number, source: 'person' | 'rdap') => ({
+      ...undated,
+      expiry: { at: inDays(days), source },
+    });
+    expect(until(30, given(90, 'rdap')).expiry).toMatchObject({ source: 'rdap' });
+    expect(until(30, given(20, 'person')).expiry).toMatchObject({ source: 'person' });
+    expect(until(30, given(40, 'person')).expiry).toMatchObject({ at: inDays(30), source: 'whois' });
+    expect(afterLookup(until(30), inDays(31)).expiry).toEqual({ at: inDays(31), source: 'rdap' });
+  });
+
+  test('an earlier answer counts until the next one, and an unreadable date is shown', () => {
+    const before = until(30);
+    const looked = { ...before, doubt: undated.doubt };
+    expect(datesAfterWhois(before, looked, undefined, NOW)).toEqual(before);
+    expect(datesAfterWhois(before, looked, { kind: 'timeout' }, NOW)).toEqual(before);
+    const unreadable = { ...RECORD, expiry: { kind: 'unreadable', text: '03/04/27' } } as const;
+    expect(datesAfterWhois(undated, undated, unreadable, NOW).doubt).toEqual({
+      code: 'undated',
+      problem: { code: 'unreadable_expiration', detail: '03/04/27' },
+    });
+  });
+
+  test('a renewal through the bot stands until WHOIS shows it', () => {
+    const renewed = datesAfterOrder(until(30), 'cafe.hk', {
+      task: 'renew',
+      years: 1,
+      sentAt: NOW,
+      doneAt: NOW,
+    });
+    expect(until(30, renewed).expiry?.source).toBe('order');
+    expect(until(395, renewed)).toMatchObject({ expiry: { source: 'whois' }, renewed: undefined });
   });
 });

@@ -14,6 +14,7 @@ import type { NameOrder } from '../../src/names/unexplained-changes.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
 import { createRdapClient, type RdapClient } from '../../src/registry/rdap/client.ts';
+import { createWhoisClient, type WhoisClient } from '../../src/registry/whois/client.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { removeDomain } from '../../src/store/domain-statements.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
@@ -23,6 +24,7 @@ import { clientFor, startDns } from '../registry/dns/sandbox-dns.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { namesContextWith } from '../support/names-context.ts';
 import { arrangedList } from '../support/unprotected.ts';
+import { startWhois } from '../support/whois-server.ts';
 import { WITNESS } from '../support/witness.ts';
 
 const HOUR_MS = 3_600_000;
@@ -163,12 +165,46 @@ describe('redirects that orders have set', () => {
   });
 });
 
+describe('WHOIS', () => {
+  test('is asked once a day where a zone has no RDAP server, and its registrar opens no incident', async () => {
+    let registrar = 'Example Registrar';
+    const server = await startWhois(
+      () => `Domain Name: cafe.hk\nRegistrar: ${registrar}\nExpiry Date: 03-04-2027\n`,
+    );
+    const whois = createWhoisClient({ servers: new Map([['hk', server.server]]), now, spacingMs: 0 });
+    const t = await arrange({ whois });
+    await watch('cafe.hk');
+    const known = () => store.find('cafe.hk');
+    await lookUpName(t.deps, 'cafe.hk', never);
+    expect(await known()).toMatchObject({
+      expiry: { at: new Date('2027-04-03'), source: 'whois' },
+      doubt: undefined,
+      whois: { at: now(), registrar },
+    });
+    registrar = 'Thief Names';
+    for (const hours of [1, 22, 2]) {
+      nowMs += hours * HOUR_MS;
+      await store.requestLook('cafe.hk', now());
+      await lookUpName(t.deps, 'cafe.hk', never);
+      expect(await known()).toMatchObject({ expiry: { source: 'whois' }, doubt: undefined });
+    }
+    expect(server.queries).toHaveLength(2);
+    const { history, knownChanges, whois: last } = (await known()) ?? {};
+    expect(last?.registrar).toBe('Thief Names');
+    expect(JSON.stringify(history)).not.toContain('Thief');
+    expect(knownChanges).toEqual([]);
+    server.close();
+    await t.close();
+  });
+});
+
 /** The sandbox's registry and DNS, and looks at a name there, kept in PostgreSQL. */
 async function arrange(
   options: {
     readonly endsInDays?: number;
     readonly orders?: readonly NameOrder[];
     readonly isGuarded?: boolean;
+    readonly whois?: WhoisClient;
   } = {},
 ) {
   const service = await startSandboxService({ now: () => nowMs });
@@ -187,6 +223,7 @@ async function arrange(
   const deps = namesContextWith({
     records: store,
     rdap,
+    whois: options.whois ?? { fetchRecord: async () => ({ kind: 'no_server' }) },
     observer: createDnsObserver(client, createParentZones(client, now), async () => unseen('no_tls'), now),
     observeDelegation: async () => ({}),
     planner: createLookupPlanner(3_600),

@@ -56,6 +56,7 @@ export async function startSurroundings(): Promise<Surroundings> {
     APPROVERS: 'U0BOB,S0APPROVERS',
     APPROVAL_TASKS: CHARGED_TASKS,
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+    WHOIS: 'off',
     // Nothing listens there, so that tests stay on this machine.
     DNS_SERVERS: '127.0.0.1:9',
     LOG_LEVEL: 'info',

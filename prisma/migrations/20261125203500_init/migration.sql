@@ -368,6 +368,7 @@ CREATE TABLE "domains" (
     "deletion_phase" TEXT,
     "doubt" JSONB,
     "looked_at" TIMESTAMPTZ(3),
+    "whois" JSONB,
     "registrar" TEXT,
     "history" JSONB NOT NULL DEFAULT '{}',
     "known_changes" JSONB NOT NULL DEFAULT '[]',

@@ -5,6 +5,7 @@ import { code, context, type Message, message, section } from '../kit/blocks.ts'
 
 const SOURCES: Readonly<Record<ExpirySource, string>> = {
   rdap: 'Date from the registry’s public record.',
+  whois: 'Date by WHOIS.',
   order: 'Date estimated from the last order.',
   person: 'Date entered by a person.',
 };

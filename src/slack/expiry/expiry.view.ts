@@ -39,6 +39,7 @@ export function formatDays(daysLeft: number): string {
 
 const SOURCES = {
   rdap: 'registry',
+  whois: 'by WHOIS',
   order: 'estimated from the last order',
   person: 'entered by a person',
 } as const;

@@ -69,6 +69,8 @@ function formatDate({ domain: { name, expiry }, lastDay, now }: Watched): string
   switch (expiry.source) {
     case 'rdap':
       return `It ${isOver ? 'expired' : 'expires'} ${when}, by its registry.`;
+    case 'whois':
+      return `It ${isOver ? 'expired' : 'expires'} ${when}, by WHOIS.`;
     case 'order':
       return `It expires about ${when}, estimated from the last order.`;
     case 'person':

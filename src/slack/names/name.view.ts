@@ -3,7 +3,7 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import { groupBy, present } from '../../lib/collections.ts';
 import type { CoveringMandate } from '../../mandates/overview.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
-import { isDateless } from '../../names/dates.ts';
+import { isDateless, type WhoisSighting } from '../../names/dates.ts';
 import type { DelegationHealth } from '../../names/delegation-health.ts';
 import {
   EARLIEST_READING,
@@ -32,6 +32,7 @@ import {
   capitalized,
   code,
   context,
+  day,
   escapeText,
   type Fact,
   header,
@@ -92,9 +93,11 @@ export function nameScreen(screen: NameScreen): Message {
     section(headline(screen), screen.waiting.length > 0 && waitingText(screen.waiting, screen.today)),
     screen.listed !== undefined && screen.mandate !== undefined && section(coveredText(screen.mandate)),
     ...lines([
-      ...[...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)].map(
-        ([label, value]) => value !== undefined && `*${label}* ${value}`,
-      ),
+      ...[
+        ...detailPairs(screen.details),
+        ...registryPairs(known, screen.listed?.domain.whois),
+        ...lifePairs(known),
+      ].map(([label, value]) => value !== undefined && `*${label}* ${value}`),
       ...healthLines(screen.delegation).map((line) => line.replace(/^(:\w+:) /, '$1 *Delegation* ')),
       ...unseenLines(known),
       ...suspectedLines(known),
@@ -167,6 +170,7 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
 
 /** Source of a date, if not the registry. */
 const SOURCES = {
+  whois: ', by WHOIS',
   order: ', estimated from the last order',
   person: ', entered by a person',
 } as const;
@@ -225,19 +229,24 @@ function whyNoDate(known: KnownName): string {
     : 'its registry publishes no record, or didn’t answer';
 }
 
-function registryPairs(known: KnownName): Fact[] {
+function registryPairs(known: KnownName, whois: WhoisSighting | undefined): Fact[] {
   const pair = (fact: FactName, label = FACT_LABELS[fact]): Fact => {
     const value = knownValue(known, fact);
     return [label, value === undefined || value.length === 0 ? undefined : formatValue(fact, value)];
   };
   return [
-    pair('registrar'),
+    byWhois(pair('registrar'), whois?.registrar && quote(whois.registrar)),
     pair('statuses'),
     ['Nameservers', nameserversText(known)],
     ['DNSSEC', dnssecText(known)],
-    pair('registered_at'),
+    byWhois(pair('registered_at'), whois?.registeredAt && day(whois.registeredAt)),
     pair('deleted_at', 'Deleted'),
   ];
+}
+
+/** WHOIS fills gaps of the record. */
+function byWhois([label, text]: Fact, value: string | undefined): Fact {
+  return [label, text ?? (value && `${value}, by WHOIS`)];
 }
 
 /** The delegation's nameservers; both sets if the zone's own differ. */

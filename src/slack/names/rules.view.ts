@@ -50,6 +50,7 @@ export interface NameDates {
 
 const SOURCES: Readonly<Record<ExpirySource, string>> = {
   rdap: 'from the registry',
+  whois: 'by WHOIS',
   order: 'estimated from the last order',
   person: 'entered by a person',
 };

@@ -34,6 +34,7 @@ function listed(name: string, day: string, daysLeft: number): ListedName {
     deletionPhase: undefined,
     nextRegistryAt: ASKED_AT,
     doubt: undefined,
+    whois: undefined,
     snooze: undefined,
     lapse: undefined,
   };

@@ -1,0 +1,209 @@
+import { connect, isIP, type LookupFunction } from 'node:net';
+import { HostBusyError, HostRateLimiter } from '../../http/host-rate-limiter.ts';
+import { createAddressGuard, type Resolve } from '../../http/public-address.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../lib/duration.ts';
+import { readWhois, type WhoisReading } from './record.ts';
+import { WHOIS_PORT, type WhoisServer } from './servers.ts';
+import { longestSuffix, whoisZoneOf } from './zones.ts';
+
+export type WhoisAnswer =
+  | WhoisReading
+  | { readonly kind: 'no_server' | 'unreachable' | 'timeout' | 'too_large' }
+  /** Not asked. */
+  | { readonly kind: 'waiting' };
+
+/** WHOIS (RFC 3912). */
+export interface WhoisClient {
+  /**
+   * @param name in ASCII.
+   * @throws only the signal's reason
+   */
+  fetchRecord(name: string, signal: AbortSignal): Promise<WhoisAnswer>;
+}
+
+export interface WhoisClientOptions {
+  /** By zone, set by the operator. */
+  readonly servers: ReadonlyMap<string, WhoisServer>;
+  /** Refers to the servers of other zones. */
+  readonly iana?: WhoisServer;
+  readonly now: () => Date;
+  /** Minimum time between two queries to one server. */
+  readonly spacingMs?: number;
+  readonly deadlineMs?: number;
+  /** The operating system's by default. */
+  readonly resolve?: Resolve;
+}
+
+const IANA: WhoisServer = { host: 'whois.iana.org', port: WHOIS_PORT };
+/** The record comes first; the rest is terms of use. */
+const KEPT_BYTES = 65_536;
+const MAX_BYTES = 1_048_576;
+const DEFAULT_DEADLINE_MS = 10 * SECOND_MS;
+const REFERRAL_KEPT_MS = DAY_MS;
+const PAUSE_MS = HOUR_MS;
+/** Simultaneous lookups of a name share one query. */
+const SHARED_MS = MINUTE_MS;
+
+type Exchanged = { readonly text: string } | { readonly kind: 'unreachable' | 'timeout' | 'too_large' };
+type Referral = WhoisServer | 'no_server' | Exclude<Exchanged, { text: string }>['kind'];
+
+interface WhoisContext
+  extends Required<Pick<WhoisClientOptions, 'servers' | 'now' | 'spacingMs' | 'deadlineMs'>> {
+  readonly iana: WhoisServer;
+  readonly resolve: Resolve | undefined;
+  readonly limiters: Map<string, HostRateLimiter>;
+  readonly referrals: Map<string, { readonly server: Referral; readonly until: number }>;
+}
+
+/**
+ * One query at a time and once a second per server. Servers that IANA names are never asked at a private address.
+ */
+export function createWhoisClient(options: WhoisClientOptions): WhoisClient {
+  const { servers, now, iana = IANA, resolve } = options;
+  const { spacingMs = SECOND_MS, deadlineMs = DEFAULT_DEADLINE_MS } = options;
+  const context = {
+    servers,
+    now,
+    iana,
+    resolve,
+    spacingMs,
+    deadlineMs,
+    limiters: new Map(),
+    referrals: new Map(),
+  };
+  const recent = new Map<string, { readonly answer: Promise<WhoisAnswer>; readonly until: number }>();
+  return {
+    async fetchRecord(name, signal) {
+      const at = now().getTime();
+      for (const [asked, { until }] of recent) if (until <= at) recent.delete(asked);
+      const shared = await recent.get(name)?.answer.catch(() => undefined);
+      if (shared !== undefined) return shared;
+      const answer = fetchRecord(context, name, signal);
+      recent.set(name, { answer, until: at + SHARED_MS });
+      return answer;
+    },
+  };
+}
+
+async function fetchRecord(context: WhoisContext, name: string, signal: AbortSignal): Promise<WhoisAnswer> {
+  try {
+    return await askServer(context, name, signal);
+  } catch (error) {
+    if (error instanceof HostBusyError) return { kind: 'waiting' };
+    throw error;
+  }
+}
+
+/** @throws {HostBusyError} */
+async function askServer(context: WhoisContext, name: string, signal: AbortSignal): Promise<WhoisAnswer> {
+  const own = longestSuffix(name, (zone) => context.servers.get(zone));
+  const server = own ?? (await referredServer(context, name, signal));
+  if (typeof server === 'string') return { kind: server };
+  const query = whoisZoneOf(name).query?.(name) ?? name;
+  const limiter = limiterOf(context, server);
+  const answer = await limiter.run(
+    () => exchange(context, server, own ?? context.iana, query, signal),
+    signal,
+  );
+  if (!('text' in answer)) return answer;
+  const reading = readWhois(answer.text, name, context.now());
+  if (reading.kind === 'limited') limiter.closeFor(PAUSE_MS);
+  return reading;
+}
+
+async function referredServer(context: WhoisContext, name: string, signal: AbortSignal): Promise<Referral> {
+  const zone = name.slice(name.lastIndexOf('.') + 1);
+  const known = context.referrals.get(zone);
+  if (known !== undefined && known.until > context.now().getTime()) return known.server;
+  const { iana } = context;
+  const answer = await limiterOf(context, iana).run(
+    () => exchange(context, iana, iana, zone, signal),
+    signal,
+  );
+  const server = 'text' in answer ? referralOf(answer.text) : answer.kind;
+  const keptMs = 'text' in answer ? REFERRAL_KEPT_MS : PAUSE_MS;
+  context.referrals.set(zone, { server, until: context.now().getTime() + keptMs });
+  return server;
+}
+
+function referralOf(text: string): Referral {
+  const [, host, port = String(WHOIS_PORT)] =
+    /^(?:whois|refer):[ \t]*([a-z0-9.-]+)(?::(\d{1,5}))?[ \t\r]*$/im.exec(text) ?? [];
+  return host === undefined || Number(port) > 65_535 ? 'no_server' : { host, port: Number(port) };
+}
+
+function limiterOf({ limiters, spacingMs, now }: WhoisContext, { host, port }: WhoisServer): HostRateLimiter {
+  const key = `${host}:${port}`;
+  const limiter = limiters.get(key) ?? new HostRateLimiter({ atOnce: 1, spacingMs, now });
+  limiters.set(key, limiter);
+  return limiter;
+}
+
+/** @param trusted set by the operator. */
+function exchange(
+  { resolve, deadlineMs }: WhoisContext,
+  server: WhoisServer,
+  trusted: WhoisServer,
+  query: string,
+  signal: AbortSignal,
+): Promise<Exchanged> {
+  const guard = createAddressGuard(new URL(`http://${urlHost(trusted.host)}`), resolve);
+  try {
+    guard.check(new URL(`http://${urlHost(server.host)}`));
+  } catch {
+    return Promise.resolve({ kind: 'unreachable' });
+  }
+  return send(server, query, guard.lookup, deadlineMs, signal);
+}
+
+function send(
+  server: WhoisServer,
+  query: string,
+  lookup: LookupFunction,
+  deadlineMs: number,
+  signal: AbortSignal,
+): Promise<Exchanged> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const socket = connect({ ...server, lookup });
+    const end = (finish: () => void) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+      socket.destroy();
+      finish();
+    };
+    const abort = () => end(() => reject(signal.reason));
+    const timer = setTimeout(() => end(() => resolve({ kind: 'timeout' })), deadlineMs);
+    signal.addEventListener('abort', abort, { once: true });
+    socket.on('connect', () => socket.write(`${query}\r\n`));
+    socket.on('data', (chunk: Buffer) => {
+      if (size < KEPT_BYTES) chunks.push(chunk);
+      size += chunk.length;
+      if (size > MAX_BYTES) end(() => resolve({ kind: 'too_large' }));
+    });
+    socket.on('error', () => end(() => resolve({ kind: 'unreachable' })));
+    socket.on('end', () =>
+      end(() => resolve({ text: decode(Buffer.concat(chunks).subarray(0, KEPT_BYTES)) })),
+    );
+    socket.on('close', () => end(() => resolve({ kind: 'unreachable' })));
+  });
+}
+
+/** UTF-8, else Latin-1. */
+function decode(bytes: Buffer): string {
+  // The last character may be cut.
+  for (const cut of [0, 1, 2, 3]) {
+    try {
+      return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, bytes.length - cut));
+    } catch {
+      if (bytes.length < KEPT_BYTES) break;
+    }
+  }
+  return new TextDecoder('latin1').decode(bytes);
+}
+
+function urlHost(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
+}

@@ -1,0 +1,95 @@
+import type { WhoisZone } from './zones.ts';
+
+/** Of a label: `(dd/mm/yyyy)`. */
+export type DateOrder = 'day_first' | 'month_first';
+
+interface Day {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+}
+
+const FIRST_YEAR = 1985;
+const LAST_YEAR = 2100;
+const MONTHS = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
+const MONTH =
+  '(?<word>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
+const WEEKDAY = '(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?(?:, ?| ))?';
+const CLOCK = '(?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second>\\d{2})(?:[.,]\\d{1,9})?)?(?: ?[ap]m)?';
+const OFFSET = '[+-]\\d{1,2}(?::?\\d{2})?';
+const ZONE = `(?:z|[a-z]{2,5}(?:${OFFSET})?|${OFFSET}|[a-z]+/[a-z_]+)`;
+const TIME = `(?:(?: ?-?t|[ :-]|, )${CLOCK}(?: ?${ZONE})?| (?:utc|gmt))?`;
+const DAY = '(?<day>\\d{1,2})';
+const ORDINAL = '(?:st|nd|rd|th)?';
+
+const whole = (source: string) => new RegExp(`^${source}$`, 'i');
+
+/** One meaning each, in every zone. */
+const FORMS: readonly RegExp[] = [
+  whole(`(?<year>\\d{4})(?<separator>[-./]) ?(?<month>\\d{1,2})\\k<separator> ?${DAY}\\.?${TIME}`),
+  whole(
+    '(?<year>\\d{4})(?<month>\\d{2})(?<day>\\d{2})(?:[ t]?(?<hour>\\d{2}):?(?<minute>\\d{2}):?(?<second>\\d{2})z?)?',
+  ),
+  whole(`(?<year>\\d{4})[-. /]${MONTH}[-. /]${DAY}\\.?${TIME}`),
+  whole(
+    `${WEEKDAY}${DAY}${ORDINAL}(?:[-. /]|, ?)(?:of )?${MONTH}(?:[-. /]|\\.? |, ?)(?<year>\\d{4})\\.?${TIME}`,
+  ),
+  whole(`${WEEKDAY}${MONTH}(?:[-/]|\\.? )${DAY}${ORDINAL}(?:[-/]|,? |,)(?<year>\\d{4})\\.?${TIME}`),
+  whole(`${WEEKDAY}${MONTH} ${DAY} ${CLOCK}(?: ${ZONE})? (?<year>\\d{4})`),
+];
+
+/** Day and month as numbers, in the zone's order. */
+const NUMBERS = whole(
+  `(?<first>\\d{1,2})(?<separator>[-./])(?<other>\\d{1,2})\\k<separator>(?<year>\\d{4}|\\d{2})\\.?${TIME}`,
+);
+
+/**
+ * Reads a date strictly: text of an unknown form has no date. Times and offsets are checked and dropped, because
+ * registries mean the local day.
+ * @returns midnight (UTC) of the day as it is written
+ */
+export function readWhoisDate(text: string, zone: WhoisZone, labelled?: DateOrder): Date | undefined {
+  // `(UTC+8)`, `(YYYY-MM-DD)`.
+  const tidy = text
+    .replace(/\s*\([a-z][^()]*\)$/i, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  for (const form of FORMS) {
+    const parts = form.exec(tidy)?.groups;
+    if (parts !== undefined) return isTime(parts) ? dateOf(namedDay(parts)) : undefined;
+  }
+  const parts = NUMBERS.exec(tidy)?.groups;
+  if (parts === undefined || !isTime(parts)) return undefined;
+  const day = numberedDay(parts, zone, labelled);
+  return day && dateOf(day);
+}
+
+function namedDay({ year, month, word, day }: Record<string, string | undefined>): Day {
+  const named = word === undefined ? Number(month) : MONTHS.indexOf(word.slice(0, 3).toLowerCase()) + 1;
+  return { year: Number(year), month: named, day: Number(day) };
+}
+
+function numberedDay(
+  parts: Record<string, string | undefined>,
+  zone: WhoisZone,
+  labelled: DateOrder | undefined,
+): Day | undefined {
+  const [first, second] = [Number(parts['first']), Number(parts['other'])];
+  const isShort = parts['year']?.length === 2;
+  // 25.04.27 may start with the year as well.
+  if (isShort && zone.shortYear !== true) return undefined;
+  const year = Number(parts['year']) + (isShort ? 2_000 : 0);
+  const order = first > 12 ? 'day_first' : second > 12 ? 'month_first' : (labelled ?? zone.order);
+  if (order === undefined && first !== second) return undefined;
+  return order === 'month_first' ? { year, month: first, day: second } : { year, month: second, day: first };
+}
+
+function isTime({ hour = '0', minute = '0', second = '0' }: Record<string, string | undefined>): boolean {
+  return Number(hour) <= 24 && Number(minute) <= 59 && Number(second) <= 60;
+}
+
+function dateOf({ year, month, day }: Day): Date | undefined {
+  const date = new Date(Date.UTC(year, month - 1, day));
+  const exists = date.getUTCMonth() + 1 === month && date.getUTCDate() === day;
+  return exists && year >= FIRST_YEAR && year <= LAST_YEAR ? date : undefined;
+}

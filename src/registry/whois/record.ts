@@ -1,0 +1,192 @@
+import { domainToASCII, domainToUnicode } from 'node:url';
+import { type DateOrder, readWhoisDate } from './date.ts';
+import {
+  CREATION_LABELS,
+  EXPIRED_LABEL,
+  EXPIRY_LABELS,
+  NAME_LABELS,
+  REGISTRAR_LABELS,
+  REGISTRY_EXPIRY_LABELS,
+  type WhoisZone,
+  whoisZoneOf,
+} from './zones.ts';
+
+export type WhoisDate =
+  | { readonly kind: 'read'; readonly at: Date }
+  /** As it came. */
+  | { readonly kind: 'unreadable'; readonly text: string };
+
+export interface WhoisRecord {
+  /** Undefined: the registry publishes none. */
+  readonly expiry: WhoisDate | undefined;
+  readonly created: Date | undefined;
+  readonly registrar: string | undefined;
+}
+
+export type WhoisReading =
+  | ({ readonly kind: 'record' } & WhoisRecord)
+  | { readonly kind: 'not_found' | 'limited' | 'other_name' | 'not_whois' };
+
+interface Line {
+  readonly label: string;
+  readonly value: string;
+  /** Stated by the label. */
+  readonly order: DateOrder | undefined;
+  /** Its label isn't separated from the value. */
+  readonly isLoose: boolean;
+}
+
+const COMMENT = /^(?:[%#;>]|\*(?!\*)|--|<<<)/;
+const LIMITED_LINE =
+  /^(?:\W|error|whois|query|queries|request|lookup|rate|daily|hourly|connection|your|the|has|is|been|you|have|ip|address|\d|\s)*(?:limit|quota)s?(?: (?:is|was|has been))? (?:exceeded|reached)\b|^\W*(?:you have )?exceeded (?:your|the|maximum)\b|^\W*too many (?:requests|queries|connections)\b/im;
+const LIMITED =
+  /limit exceeded|quota exceeded|exceeded .{0,60}(?:limit|quota|rate|queries|requests)|too many (?:requests|queries)|rate.?limit|blacklisted|access denied|try again later/i;
+const NOT_FOUND =
+  /no match\b|not found|no entries found|no data found|no object found|nothing found|not registered|is available|is free\b|no such domain|status:\s*(?:available|free)\b|does not exist|no information available/i;
+const HIDDEN = /^(?:-+|n\/?a|none|null|not (?:shown|published|available|applicable).*|redacted.*|hidden.*)$/i;
+const MAX_SHOWN_LENGTH = 80;
+
+/** @param name in ASCII. */
+export function readWhois(text: string, name: string, now: Date): WhoisReading {
+  const lines = readLines(text);
+  if (LIMITED_LINE.test(text) || lines.some(({ value }) => LIMITED_LINE.test(value)))
+    return { kind: 'limited' };
+  const zone = whoisZoneOf(name);
+  const own = ownLines(lines, name);
+  const record = recordOf(own ?? [], zone, now);
+  const isEmpty = (record.expiry ?? record.created ?? record.registrar) === undefined;
+  if (isEmpty && LIMITED.test(text)) return { kind: 'limited' };
+  if (isEmpty && NOT_FOUND.test(text)) return { kind: 'not_found' };
+  if (own !== undefined && mentions(text, name)) return { kind: 'record', ...record };
+  return { kind: isEmpty && own !== undefined ? 'not_whois' : 'other_name' };
+}
+
+function recordOf(lines: readonly Line[], zone: WhoisZone, now: Date): WhoisRecord {
+  const created = lines
+    .filter(({ label }) => CREATION_LABELS.has(label))
+    // Brazil adds a ticket's number.
+    .map(({ value, order }) => readWhoisDate(value.replace(/ #\d+$/, ''), zone, order))
+    .find((date) => date !== undefined);
+  const registrar = lines.find(({ label, value }) => REGISTRAR_LABELS.has(label) && !HIDDEN.test(value));
+  return {
+    expiry: expiryOf(lines, zone, now, created),
+    created,
+    registrar: registrar && shown(registrar.value.replace(/ \[Tag = [^\]]+\]$/, '')),
+  };
+}
+
+function expiryOf(
+  lines: readonly Line[],
+  zone: WhoisZone,
+  now: Date,
+  created: Date | undefined,
+): WhoisDate | undefined {
+  const found = lines.flatMap((line) => {
+    const text = expiryText(line, zone);
+    if (text === undefined || HIDDEN.test(text)) return [];
+    const at = readWhoisDate(text, zone, line.order);
+    // “Expired: ” names the end only while it is ahead.
+    if (line.label === EXPIRED_LABEL && (at === undefined || at <= now)) return [];
+    if (line.isLoose && at === undefined && !/^\W*\d/.test(text)) return [];
+    const isPossible = at !== undefined && (created === undefined || at >= created);
+    return [{ label: line.label, text, at: isPossible ? at : undefined }];
+  });
+  const registry = found.filter(({ label }) => REGISTRY_EXPIRY_LABELS.has(label));
+  const counting = registry.length > 0 ? registry : found;
+  const [earliest] = counting.flatMap(({ at }) => at ?? []).sort((a, b) => a.getTime() - b.getTime());
+  if (earliest !== undefined) return { kind: 'read', at: earliest };
+  const [unreadable] = counting;
+  return unreadable && { kind: 'unreadable', text: shown(unreadable.text) };
+}
+
+function expiryText({ label, value }: Line, { expiryLabels, inside }: WhoisZone): string | undefined {
+  if (inside?.label === label) return inside.pattern.exec(value)?.[1];
+  return EXPIRY_LABELS.has(label) || label === EXPIRED_LABEL || expiryLabels?.includes(label) === true
+    ? value
+    : undefined;
+}
+
+/** Without the records of other names. @returns undefined when every record is another name's */
+function ownLines(lines: readonly Line[], name: string): readonly Line[] | undefined {
+  let isOwn = true;
+  let wasOther = false;
+  let wasOwn = false;
+  const own: Line[] = [];
+  for (const line of lines) {
+    const stated = NAME_LABELS.has(line.label) ? statedName(line.value) : undefined;
+    if (stated !== undefined) {
+      isOwn = stated === name;
+      wasOwn ||= isOwn;
+      wasOther ||= !isOwn;
+    }
+    if (isOwn) own.push(line);
+  }
+  return wasOther && !wasOwn ? undefined : own;
+}
+
+function statedName(value: string): string | undefined {
+  const [first = ''] = value.toLowerCase().split(/[\s(]/);
+  const host = first.replace(/\.$/, '');
+  return host.includes('.') ? domainToASCII(host) || host : undefined;
+}
+
+function mentions(text: string, name: string): boolean {
+  const words = new Set(text.toLowerCase().split(/[\s"'<>()[\]:,;]+/));
+  return [name, domainToUnicode(name)].some((each) => words.has(each) || words.has(`${each}.`));
+}
+
+function readLines(text: string): readonly Line[] {
+  const found: Line[] = [];
+  let open: Omit<Line, 'value' | 'isLoose'> | undefined;
+  for (const raw of text.split(/\r\n?|\n/)) {
+    const line = raw.trim();
+    if (COMMENT.test(line)) continue;
+    const read = readLine(line);
+    // The value may be on the next line.
+    if (read === undefined && open !== undefined && line !== '')
+      found.push({ ...open, value: line, isLoose: false });
+    open = undefined;
+    if (read === undefined) continue;
+    if (read.value === '') open = read;
+    else found.push(read);
+  }
+  return found;
+}
+
+/** `a. [Domain Name]   value`; `label......: value`. */
+const BRACKETED = /^(?:[a-z]\.? +)?\[(?<label>[^[\]]{1,60})\]\s*(?<value>.*)$/i;
+const SEPARATED = /^(?:\*\* *)?(?<label>[^:\t]{1,80}?)[\s.]*[:\t][\s.]*(?<value>.*)$/;
+const LOOSE_LABEL =
+  /^(?<label>record (?:expires|created)(?: on)?|expires on|valid-date|domain (?:expires|registered))[ .]+(?<value>(?!on\b)[^\s.:].*)$/i;
+
+function readLine(line: string): Line | undefined {
+  const loose = LOOSE_LABEL.exec(line)?.groups;
+  if (loose !== undefined) return lineOf(loose, true);
+  const parts = (BRACKETED.exec(line) ?? SEPARATED.exec(line))?.groups;
+  return parts && lineOf(parts, false);
+}
+
+function lineOf({ label = '', value = '' }: Record<string, string | undefined>, isLoose: boolean): Line {
+  return { label: normalLabel(label), value: value.trim(), order: orderOf(label), isLoose };
+}
+
+const DAY_FIRST_HINT = /\((?:dd|jj)[-./]mm[-./](?:yyyy|aaaa)\)/i;
+const MONTH_FIRST_HINT = /\(mm[-./](?:dd|jj)[-./](?:yyyy|aaaa)\)/i;
+
+function orderOf(label: string): DateOrder | undefined {
+  if (DAY_FIRST_HINT.test(label)) return 'day_first';
+  return MONTH_FIRST_HINT.test(label) ? 'month_first' : undefined;
+}
+
+function normalLabel(label: string): string {
+  return label
+    .toLowerCase()
+    .normalize('NFC')
+    .replace(/\([^()]*\)/g, '')
+    .replace(/[\s_.-]+/g, ' ')
+    .trim();
+}
+
+function shown(text: string): string {
+  return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
+}

@@ -1,0 +1,27 @@
+import { domainToASCII } from 'node:url';
+
+export interface WhoisServer {
+  /** Without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export const WHOIS_PORT = 43;
+
+const ENTRY = /^\.?(?<zone>[^=\s]+)=(?:\[(?<v6>[0-9a-f:]+)\]|(?<host>[a-z0-9.-]+))(?::(?<port>\d{1,5}))?$/i;
+
+/**
+ * @param text `zone=host` or `zone=host:port`, comma-separated; IPv6 is in brackets.
+ * @returns by zone in ASCII; undefined when an entry is invalid
+ */
+export function parseWhoisServers(text: string): ReadonlyMap<string, WhoisServer> | undefined {
+  const servers = new Map<string, WhoisServer>();
+  for (const entry of text.split(',').map((each) => each.trim())) {
+    if (entry === '') continue;
+    const { zone = '', v6, host = v6, port = String(WHOIS_PORT) } = ENTRY.exec(entry)?.groups ?? {};
+    const ascii = domainToASCII(zone);
+    if (ascii === '' || host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
+    servers.set(ascii, { host, port: Number(port) });
+  }
+  return servers;
+}

@@ -1,0 +1,118 @@
+/** The form of a zone's WHOIS answers. A zone without an entry has the common labels and unambiguous dates. */
+export interface WhoisZone {
+  /** How dates made of numbers are written when they don't start with the year. */
+  readonly order?: 'day_first';
+  /** `05/09/27` is a date. */
+  readonly shortYear?: boolean;
+  /** Labels that mean the end of the registration in this zone only, normalized. */
+  readonly expiryLabels?: readonly string[];
+  /** Reads the date from the value of another label; the first group is the date. */
+  readonly inside?: { readonly label: string; readonly pattern: RegExp };
+  /** By default the name alone. */
+  readonly query?: (name: string) => string;
+}
+
+const DAY_FIRST: WhoisZone = { order: 'day_first' };
+const ENDS_AT_RENEWAL: WhoisZone = { expiryLabels: ['renewal', 'renewal date'] };
+const CONNECTED_UNTIL = { label: 'state', pattern: /^connected \(([^()]+)\)$/i };
+
+const ZONES: Readonly<Record<string, WhoisZone>> = {
+  // Registries that run FRED: 03.01.2027.
+  ...Object.fromEntries(['cz', 'fo', 'tz', 'cr', 'mk', 'ao', 'mw', 'ls'].map((zone) => [zone, DAY_FIRST])),
+  ...Object.fromEntries(['fr', 're', 'pm', 'tf', 'wf', 'yt'].map((zone) => [zone, DAY_FIRST])),
+  ...Object.fromEntries(
+    ['hk', 'xn--j6w193g', 'rs', 'xn--90a3ac', 'fi', 'ax'].map((zone) => [zone, DAY_FIRST]),
+  ),
+  ...Object.fromEntries(['im', 'bg', 'xn--90ae', 'sm'].map((zone) => [zone, DAY_FIRST])),
+  hm: { order: 'day_first', shortYear: true },
+  es: { order: 'day_first', shortYear: true },
+  il: { order: 'day_first', expiryLabels: ['validity'] },
+  pl: ENDS_AT_RENEWAL,
+  ie: ENDS_AT_RENEWAL,
+  ca: { expiryLabels: ['date renewal'] },
+  bo: { expiryLabels: ['fecha de corte'] },
+  sk: { expiryLabels: ['valid date'] },
+  ua: { inside: { label: 'status', pattern: /^ok-until (\d{14})$/i } },
+  jp: { inside: CONNECTED_UNTIL, query: (name) => `${name}/e` },
+  de: { query: (name) => `-T dn,ace ${name}` },
+};
+
+/** @param name in ASCII. */
+export function whoisZoneOf(name: string): WhoisZone {
+  return longestSuffix(name, (zone) => (Object.hasOwn(ZONES, zone) ? ZONES[zone] : undefined)) ?? {};
+}
+
+/** Finds the entry of the longest zone that contains a name. */
+export function longestSuffix<Value>(
+  name: string,
+  find: (zone: string) => Value | undefined,
+): Value | undefined {
+  const labels = name.split('.');
+  for (let first = 1; first < labels.length; first += 1) {
+    const value = find(labels.slice(first).join('.'));
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+/** Label texts in lower case, with single blanks between their words. */
+export const EXPIRY_LABELS: ReadonlySet<string> = new Set([
+  ...['registry expiry date', 'registry expiration date', 'registrar registration expiration date'],
+  ...['expiry', 'expiry date', 'expiry on', 'expiration', 'expiration date', 'expiration time'],
+  ...[
+    'expires',
+    'expires on',
+    'expires at',
+    'expires date',
+    'expire',
+    'expire date',
+    'expire on',
+    'exp date',
+  ],
+  ...['domain expires', 'domain expires on', 'domain expiry date', 'domain expiration date'],
+  ...['domain currently expires', 'domain name expiration date', 'domain name expires', 'domain expiration'],
+  ...['domain datebilleduntil', 'date of expiration', 'date expires', 'date expired', 'date of expiry'],
+  ...['record expires', 'record expires on', 'record will expire on', 'record expired', 'record expiry date'],
+  ...['paid till', 'paid until', 'valid until', 'valid till', 'valid to', 'expiring on', 'expirydate'],
+  ...[
+    'expirationdate',
+    'renewal due',
+    'registration expiration date',
+    'registration expires',
+    'validity end',
+  ],
+  ...['data de expiração / expiration date', 'data de expiração', 'data de expiracao'],
+  ...['fecha de vencimiento', 'fecha de expiración', 'fecha de expiracion', "date d'expiration"],
+  ...['有効期限', '사용 종료일', '过期时间', '到期日期'],
+]);
+
+/** It is the date of the end only while it is ahead. */
+export const EXPIRED_LABEL = 'expired';
+
+/** They decide when an answer has the registrar's record too. */
+export const REGISTRY_EXPIRY_LABELS: ReadonlySet<string> = new Set([
+  'registry expiry date',
+  'registry expiration date',
+]);
+
+export const CREATION_LABELS: ReadonlySet<string> = new Set([
+  ...['creation date', 'creation time', 'created', 'created on', 'created at', 'created date', 'create date'],
+  ...['registered', 'registered on', 'registered date', 'registered at', 'registration', 'registration date'],
+  ...['registration time', 'registrationdate', 'date registered', 'date created', 'date of registration'],
+  ...['domain registered', 'domain created', 'domain registration date', 'domain creation date', 'creation'],
+  ...['domain record activated', 'domain name commencement date', 'domain dateregistered', 'activated'],
+  ...['record created', 'record created on', 'registered since', 'first registration date', 'connected date'],
+  ...['data de registo / creation date', 'data de registo', 'fecha de activación', 'fecha de creación'],
+  ...['fecha de creacion', 'fecha de registro', 'date de création', '登録年月日', '등록일', '注册时间'],
+]);
+
+export const REGISTRAR_LABELS: ReadonlySet<string> = new Set([
+  ...['registrar', 'registrar name', 'sponsoring registrar', 'sponsoring registrar organization'],
+  ...['current registrar', 'domain registrar', 'authorized agency', 'registration service provider'],
+  ...['registrar organization', '등록대행자', '注册商'],
+]);
+
+export const NAME_LABELS: ReadonlySet<string> = new Set([
+  ...['domain', 'domain name', 'domainname', 'complete domain name', 'nome de domínio / domain name'],
+  ...['nome de domínio', 'nombre de dominio', 'nom de domaine', '도메인이름', 'ドメイン名', '域名'],
+]);

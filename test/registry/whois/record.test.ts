@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import { readWhois } from '../../../src/registry/whois/record.ts';
+import fc from '../../support/properties.ts';
+
+const NOW = new Date('2026-11-27T12:00:00Z');
+
+/** The day read, the text that isn't readable, or why there is no record. */
+function read(zone: string, lines: string, label = 'Domain Name'): string {
+  const name = `cafe.${zone}`;
+  const reading = readWhois(`${label}: ${name}\n${lines}\n`, name, NOW);
+  if (reading.kind !== 'record') return reading.kind;
+  const { expiry } = reading;
+  if (expiry === undefined) return 'not published';
+  return expiry.kind === 'read' ? expiry.at.toISOString().slice(0, 10) : `not readable: ${expiry.text}`;
+}
+
+describe('dates by zone', () => {
+  test.each([
+    ['hk', 'Expiry Date:  03-04-2027', '2027-04-03'],
+    ['rs', 'Expiration date: 10.03.2027 12:31:19', '2027-03-10'],
+    ['fi', 'expires............: 4.7.2027 08:21:00', '2027-07-04'],
+    ['ax', 'expires............: 4.7.2027', '2027-07-04'],
+    ['cz', 'expire:       03.01.2027', '2027-01-03'],
+    ['tz', 'expire:       03.01.2027', '2027-01-03'],
+    ['fo', 'expire:       03.01.2027', '2027-01-03'],
+    ['cr', 'expire:       03.01.2027', '2027-01-03'],
+    ['mk', 'expire:       02.07.2027', '2027-07-02'],
+    ['fr', 'Expiry Date: 05/12/2027', '2027-12-05'],
+    ['fr', 'Expiry Date: 2027-12-05T10:32:43Z', '2027-12-05'],
+    ['re', 'Expiry Date: 05/12/2027', '2027-12-05'],
+    ['im', 'Expiry Date: 05/12/2027 00:59:47', '2027-12-05'],
+    ['bg', 'expires at: 05/06/2027 00:00:00 EEST', '2027-06-05'],
+    ['hm', 'Expiration Date:  05/09/27', '2027-09-05'],
+    ['es', 'Expiration Date:  05/09/27', '2027-09-05'],
+    ['il', 'validity:     03-04-2027', '2027-04-03'],
+    ['pt', 'Data de expiração / Expiration Date (dd/mm/yyyy): 05/02/2027', '2027-02-05'],
+    ['pf', "Date d'expiration (JJ/MM/AAAA) : 05/02/2027", '2027-02-05'],
+    ['tk', '   Record will expire on: 03/02/2027', 'not readable: 03/02/2027'],
+    ['tk', '   Record will expire on: 03/22/2027', '2027-03-22'],
+    ['ml', '   Record will expire on: 22/03/2027', '2027-03-22'],
+    ['gq', '   Record will expire on: 03/03/2027', '2027-03-03'],
+    ['edu', 'Domain expires:   31-Jul-2027', '2027-07-31'],
+    ['my', 'd [Record Expired]   13-MAY-2027', '2027-05-13'],
+    ['ie', 'renewal:      21-March-2027', '2027-03-21'],
+    ['ug', 'Expiry:  7th April, 2027', '2027-04-07'],
+    ['is', 'expires:      May 22 2027', '2027-05-22'],
+    ['is', 'expires:      May  2 2027', '2027-05-02'],
+    ['lk', 'Expires On:Wednesday,30th April,2027', '2027-04-30'],
+    ['us', 'Domain Expiration Date:   Sun Apr 25 23:59:59 GMT 2027', '2027-04-25'],
+    ['co', 'Registry Expiry Date: 2027-04-25T23:59:59Z', '2027-04-25'],
+    ['mo', 'Record expires on 2027-02-05', '2027-02-05'],
+    ['mo', ' Record created on 2000-09-22\n Record expires on 2027-02-05', '2027-02-05'],
+    ['tw', '   Record expires on 2027-11-09 00:00:00 (UTC+8)', '2027-11-09'],
+    ['tw', '   Record expires on 2027-11-09 (YYYY-MM-DD)', '2027-11-09'],
+    ['sk', 'Valid Until:                  2027-09-03', '2027-09-03'],
+    ['sk', 'Valid-date                   2027-09-03', '2027-09-03'],
+    ['ws', 'Domain Currently Expires: 2027-03-03', '2027-03-03'],
+    ['ly', 'Expired: 2027-05-05 10:00:00', '2027-05-05'],
+    ['ly', 'Expired: 2025-05-05 10:00:00', 'not published'],
+    ['ir', 'expire-date:\t2027-12-22', '2027-12-22'],
+    ['nz', 'domain_datebilleduntil: 2027-02-17T00:00:00+13:00', '2027-02-17'],
+    ['co.ca', 'date_renewal: 2027-01-09', '2027-01-09'],
+    ['ua', 'status:     OK-UNTIL 20270903121852', '2027-09-03'],
+    ['com.ua', 'status:     ok\nexpires:          2027-12-04 02:00:00+02', '2027-12-04'],
+    ['jp', '[Expires on]                    2027/05/31', '2027-05-31'],
+    ['co.jp', '[State]                         Connected (2027/09/30)', '2027-09-30'],
+    ['co.jp', '[State]                         Deleted (2027/09/30)', 'not published'],
+    ['jp', '[有効期限]                      2027/05/31', '2027-05-31'],
+    ['pl', 'renewal date:          2027.12.23 00:00:00\noption expiration date: 2027.09.06', '2027-12-23'],
+    ['ru', 'paid-till:     2027-06-30T21:00:00Z\nfree-date:     2027-08-01', '2027-06-30'],
+    ['th', 'Renew date: 8 Oct 2026\nExp date: 7 Oct 2027', '2027-10-07'],
+    ['kr', 'Expiration Date             : 2027. 05. 19.', '2027-05-19'],
+    ['kr', '사용 종료일                  : 2027. 05. 19.', '2027-05-19'],
+    ['com', 'Registrar Registration Expiration Date: 2027-06-14-T10:32:43Z', '2027-06-14'],
+    ['tr', 'Expires on..............: 2027-Aug-22.', '2027-08-22'],
+    [
+      'uk',
+      '    Relevant dates:\n        Registered on: 10-Dec-2005\n        Expiry date:  10-Dec-2027',
+      '2027-12-10',
+    ],
+    ['br', 'created:     19990518 #162310\nexpires:     20270518', '2027-05-18'],
+    ['se', 'expires:          2027-10-20', '2027-10-20'],
+    ['dk', 'Expires:              2027-03-31', '2027-03-31'],
+    ['it', 'Expire Date:        2027-04-21', '2027-04-21'],
+    ['cn', 'Expiration Time: 2027-03-17 12:48:36', '2027-03-17'],
+    ['sg', 'Expiration Date:\t\t03-Apr-2027 23:59:59', '2027-04-03'],
+    ['id', 'Expiration Date:03-Apr-2027 23:59:59 UTC', '2027-04-03'],
+    ['uz', 'Expiration Date: 3-Apr-2027', '2027-04-03'],
+    ['cl', 'Expiration date: 2027-04-03 12:00:00 CLST', '2027-04-03'],
+    ['ar', 'expire:\t\t2027-04-03 00:00:00', '2027-04-03'],
+    ['bo', 'Fecha de corte: 2027-04-03', '2027-04-03'],
+    ['ve', 'Fecha de Vencimiento: 2027-04-03 12:02:22', '2027-04-03'],
+    ['nc', 'Expires on               : 2027-05-06', '2027-05-06'],
+    ['tm', 'Expiry : 2027-04-03', '2027-04-03'],
+    ['kg', 'Record expires on   Fri Apr  2 23:59:00 2027', '2027-04-02'],
+    ['io', 'Registry Expiry Date: 2027-04-03T00:00:00.000+0000', '2027-04-03'],
+    ['am', '   Registrar:  amnic\n   Expires:    2027-04-03', '2027-04-03'],
+    ['gg', 'Registry fee due on 30th April each year', 'not published'],
+    ['de', 'Status: connect', 'not published'],
+    ['com', 'Expiry Date:', 'not published'],
+    ['com', 'Expiry Date: 0000-00-00', 'not readable: 0000-00-00'],
+    ['com', 'Expiry Date: 2027-02-30', 'not readable: 2027-02-30'],
+    ['com', 'Expiry Date: 2027-04-03 25:00:00', 'not readable: 2027-04-03 25:00:00'],
+    ['com', 'Expiry Date: 9999-12-31', 'not readable: 9999-12-31'],
+    ['com', 'Expiry Date: 03/04/2027', 'not readable: 03/04/2027'],
+    ['com', 'Expiry Date: 05/09/27', 'not readable: 05/09/27'],
+    ['com', 'Expiry Date: 25/09/27', 'not readable: 25/09/27'],
+    ['com', 'Expiry Date: 3-Apr-27', 'not readable: 3-Apr-27'],
+    ['com', 'Expiry Date: 1807000000', 'not readable: 1807000000'],
+    ['com', 'Expiry Date: in 20:27', 'not readable: in 20:27'],
+    ['com', 'Creation Date: 2026-04-03\nExpiry Date: 2020-04-03', 'not readable: 2020-04-03'],
+    [
+      'com',
+      'Registry Expiry Date: 2027-06-14\nRegistrar Registration Expiration Date: 2027-05-14',
+      '2027-06-14',
+    ],
+    ['com', 'Expiration Date: 2027-06-14\nExpiration Date: 2027-05-14', '2027-05-14'],
+    ['com', '% Expiration Date: 2027-06-14\n# Expires: 2027-06-14', 'not published'],
+    ['com', 'NOTICE: The expiration date is the date 2027-06-14.\nExpiry Date: 2028-01-02', '2028-01-02'],
+  ])('.%s: %s', (zone, lines, expected) => {
+    expect(read(zone, lines)).toBe(expected);
+  });
+});
+
+describe('answers', () => {
+  test.each([
+    ['of another name', 'Domain Name: other.rest\nExpiry Date: 2027-04-03', 'other_name'],
+    ['of a longer name', 'Domain Name: mycafe.rest\nExpiry Date: 2027-04-03', 'other_name'],
+    ['without a name', 'Expiry Date: 2027-04-03', 'other_name'],
+    [
+      'in the shape of a record',
+      'Domain Name: cafe.rest\nRegistrar: LIMIT EXCEEDED\nExpiry Date: 2027-04-03',
+      'limited',
+    ],
+    ['that says limit exceeded', 'Your connection limit exceeded. Please slow down.', 'limited'],
+    ['that says quota exceeded', '% Quota exceeded', 'limited'],
+    ['that says too many', 'Error: too many requests from 192.0.2.1, try again later', 'limited'],
+    ['that says too many of cafe.rest', 'You exceeded the query rate for cafe.rest', 'limited'],
+    ['without a record', 'No match for "CAFE.REST".', 'not_found'],
+    ['with a free name', 'Domain: cafe.rest\nStatus: free', 'not_found'],
+    ['of a web server', '<html>hello</html>', 'not_whois'],
+    ['that are empty', '', 'not_whois'],
+  ])('%s are refused', (_, text, kind) => {
+    expect(readWhois(text, 'cafe.rest', NOW).kind).toBe(kind);
+  });
+
+  test('with several records give that of the name alone', () => {
+    const text = 'Domain: other.rest\nexpires: 2026-12-01\n\nDomain: cafe.rest\r\nexpires: 2027-04-03\n';
+    expect(readWhois(text, 'cafe.rest', NOW)).toMatchObject({ expiry: { at: new Date('2027-04-03') } });
+  });
+
+  test('with values on lines of their own give dates and the registrar', () => {
+    const text =
+      '    Domain name:\n        cafe.co.uk\n\n    Registrar:\n        Café Names Ltd [Tag = CAFE]\n        URL: https://cafe.example\n\n    Registered on: 10-Dec-2005\n    Expiry date: 10-Dec-2027\n';
+    expect(readWhois(text, 'cafe.co.uk', NOW)).toEqual({
+      kind: 'record',
+      created: new Date('2005-12-10'),
+      expiry: { kind: 'read', at: new Date('2027-12-10') },
+      registrar: 'Café Names Ltd',
+    });
+  });
+
+  test('may write the name with other letters', () => {
+    const text = 'domain: кафе.рф\npaid-till: 2027-06-30';
+    expect(readWhois(text, 'xn--80akn5b.xn--p1ai', NOW).kind).toBe('record');
+  });
+
+  test('of any text never throw, and never give a day that is not written there', () => {
+    const pieces = [
+      'Expiry Date',
+      'expires',
+      'cafe.hk',
+      'Domain',
+      ': ',
+      '\n',
+      '2027',
+      '27',
+      '-',
+      '/',
+      '.',
+      '4',
+      '13',
+      ' ',
+      'Apr',
+      '[',
+      '%',
+    ];
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 300 }),
+      fc.array(fc.constantFrom(...pieces), { maxLength: 60 }).map((parts) => parts.join('')),
+    );
+    fc.assert(
+      fc.property(text, (body) => {
+        const reading = readWhois(`Domain: cafe.hk\n${body}`, 'cafe.hk', NOW);
+        if (reading.kind !== 'record' || reading.expiry?.kind !== 'read') return;
+        expect(body).toContain(String(reading.expiry.at.getUTCDate()));
+      }),
+    );
+  });
+});
