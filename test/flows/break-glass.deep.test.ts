@@ -105,7 +105,7 @@ test('an admin approves alone, all hear of it, and another admin signs it off', 
   const home = t.bob.homeView();
   if (home === undefined) throw new Error('Bob has no Home');
   await t.bob.click(home, 'order_sign_off', { value: order.id });
-  await shows(order, 'with break glass (signed off by <@U0BOB>): “The &lt;shop&gt; is down”');
+  await shows(order, 'break glass (signed off by <@U0BOB>): “The &lt;shop&gt; is down”');
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
   expect(await answerTo(t.workspace, t.carol, '/domain orders review')).toContain(
     'Nothing is waiting for sign-off',

@@ -93,7 +93,7 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
   expect(await answerTo(t.workspace, t.bob, `/domain order ${over.id}`)).toContain('and €2.00 is left.');
   await t.bob.openHome();
   const home = await t.workspace.waitFor(() => t.bob.homeView(), { what: 'Bob’s Home tab' });
-  expect(textOf(home)).toContain('and €2.00 is left.* An admin has to approve it');
+  expect(textOf(home)).toContain('and €2.00 is left.* An admin, other than the requester, has to approve it');
   await t.bob.click(over.card, 'order_approve');
   await t.workspace.waitFor(
     () =>
@@ -115,7 +115,7 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
 
 it('are changed, which brings the cards that wait up to date, and removed; the audit log has all of it', async () => {
   const waiting = await ask(t.workspace, t.alice, '/domain renew bistro.rest');
-  expect(await detailsOf(t.workspace, t.ada, waiting.card)).toContain('and nothing is left');
+  expect(await detailsOf(t.workspace, t.ada, waiting.card)).toContain('and €2.00 is left');
   const form = await formBehind('budget_edit');
   expect(filledOf(form)).toMatchObject({ amount: '20.00', span: 'month' });
   expect(await t.ada.submit(form, { tag: 'brand' })).toMatchObject({

@@ -98,7 +98,7 @@ describe('a delete', () => {
     );
     await t.bob.openHome();
     await t.workspace.waitFor(
-      () => /Mail stops.*And \d more/.test(textOf(t.bob.homeView() ?? { blocks: [] })) || undefined,
+      () => /Mail will stop working.*\d more/.test(textOf(t.bob.homeView() ?? { blocks: [] })) || undefined,
       { what: 'the worst of it in the Home tab of Bob' },
     );
     await t.alice.click(order.card, 'order_cancel');

@@ -88,9 +88,7 @@ async function asked(terms: Record<string, string>): Promise<SeenOrder> {
 const dayMessages = () =>
   t.workspace
     .messages(REMINDERS)
-    .filter(
-      (message) => textOf(message).includes('renewed by mandate') || /needs? approval/.test(textOf(message)),
-    );
+    .filter((message) => /will be renewed by mandate|won’t be and needs? approval/.test(textOf(message)));
 
 /** The message of the latest day that tells of a name. */
 async function dayOf(name: string): Promise<Message> {

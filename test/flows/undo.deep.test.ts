@@ -70,7 +70,7 @@ test('the thread says when the new ones answer, when they stop, and each once', 
   await t.demo.bot.catchUp();
   expect(moved.replies()).toHaveLength(count);
   dns().world.serve('bar.rest', NEW, RECORDS);
-  await hoursUntil(2, /does not answer.*all new nameservers answer/s);
+  await hoursUntil(2, /doesn’t answer.*all new nameservers answer/s);
 });
 
 test('who neither asked nor approves cannot undo it', async () => {
