@@ -261,7 +261,7 @@ describe('a mandate', () => {
     expect(shownOrder).toMatch(/: in force/);
     expect(shownOrder).not.toMatch(/\bdone\b|ended/);
     expect(await answerTo(t.workspace, t.alice, '/domain name guest-d.rest')).toContain(
-      `A mandate renews it up to €18.00, 10: order \`${order.id}\``,
+      `A mandate renews it 10 days before expiry, up to €18.00: order \`${order.id}\``,
     );
     const calendar = await answerTo(t.workspace, t.alice, '/domain calendar');
     const address = /http:\/\/[^`\s]+\.ics/.exec(calendar)?.[0] ?? '';
