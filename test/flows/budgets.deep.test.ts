@@ -93,7 +93,9 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
   expect(await answerTo(t.workspace, t.bob, `/domain order ${over.id}`)).toContain('and €2.00 is left.');
   await t.bob.openHome();
   const home = await t.workspace.waitFor(() => t.bob.homeView(), { what: 'Bob’s Home tab' });
-  expect(textOf(home)).toContain('and €2.00 is left.* An admin, other than the requester, has to approve it');
+  expect(textOf(home)).toContain(
+    'and €2.00 is left.* An admin, other than the requester, has to approve it too',
+  );
   await t.bob.click(over.card, 'order_approve');
   await t.workspace.waitFor(
     () =>
@@ -120,7 +122,7 @@ it('are changed, which brings the cards that wait up to date, and removed; the a
   expect(filledOf(form)).toMatchObject({ amount: '20.00', span: 'month' });
   expect(await t.ada.submit(form, { tag: 'brand' })).toMatchObject({
     outcome: 'errors',
-    errors: { tag: expect.stringContaining('another budget') },
+    errors: { tag: expect.stringContaining('a new budget') },
   });
   await t.ada.close(form);
   const larger = await formBehind('budget_edit');
@@ -183,9 +185,10 @@ it('has an order that nobody has to approve wait, and one press lets it go when 
   await toldAfter(t.workspace, t.ada, async () => {
     closed(await t.ada.submit(form, { amount: '500.00' }));
   });
-  await t.workspace.waitFor(() => (textOf(order.card).includes('so no admin is needed') ? true : undefined), {
-    what: 'the card to say that it fits',
-  });
+  await t.workspace.waitFor(
+    () => (textOf(order.card).includes('It fits the budget now, so no admin is needed') ? true : undefined),
+    { what: 'the card to say that it fits' },
+  );
   await t.bob.click(order.card, 'order_approve');
   await t.workspace.waitFor(() => requestsOf(t.service, order)[0], { what: 'the request' });
 });
