@@ -27,11 +27,11 @@ test('a deletion that is confirmed waits for an approver', async () => {
 
 test('nameservers that are confirmed wait for an approver, and so do those that undo them', async () => {
   const change = async (text: string) => {
-    const order = await askAndConfirm(t.workspace, t.alice, text, 'cafe.rest');
+    const order = await askAndConfirm(t.workspace, t.alice, text, 'bar.rest');
     await order.becomes('PENDING');
     return order;
   };
-  const order = await change('/domain nameservers cafe.rest ns1.example.net ns2.example.net');
+  const order = await change('/domain nameservers bar.rest ns1.example.net ns2.example.net');
   expect(t.service.requestsFor({ task: 'domain.update' })).toEqual([]);
   await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
