@@ -55,7 +55,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'owner.user': 'Superior user',
   'owner.context': 'Superior user’s context',
   max_price: 'A name and year',
-  max_total: 'In all',
+  max_total: 'Total',
   span: 'Per',
   until: 'Until',
   notice: 'Renews',
