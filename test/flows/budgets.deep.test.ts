@@ -117,7 +117,7 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
 
 it('are changed, which brings the cards that wait up to date, and removed; the audit log has all of it', async () => {
   const waiting = await ask(t.workspace, t.alice, '/domain renew bistro.rest');
-  expect(await detailsOf(t.workspace, t.ada, waiting.card)).toContain('and €2.00 is left');
+  expect(await detailsOf(t.workspace, t.ada, waiting.card)).toContain('and nothing is left');
   const form = await formBehind('budget_edit');
   expect(filledOf(form)).toMatchObject({ amount: '20.00', span: 'month' });
   expect(await t.ada.submit(form, { tag: 'brand' })).toMatchObject({

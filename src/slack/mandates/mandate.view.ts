@@ -52,7 +52,7 @@ function patterns({ mandate_names }: MandateTerms): string {
 
 function termsText(terms: MandateTerms): string {
   const { max_price, max_total, span, until, notice } = terms;
-  return `Up to ${amountsText([max_price])} per name and year, ${amountsText([max_total])} per ${span}, until ${formatDay(until)}, ${notice} days before expiry`;
+  return `Up to ${amountsText([max_price])} per name and year, ${amountsText([max_total])} per calendar ${span}, until ${formatDay(until)}, ${notice} days before expiry`;
 }
 
 /** Plain text. */
