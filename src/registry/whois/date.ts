@@ -51,8 +51,8 @@ const NUMBERS = whole(
 export function readWhoisDate(text: string, zone: WhoisZone, labelled?: DateOrder): Date | undefined {
   // `(UTC+8)`, `(YYYY-MM-DD)`.
   const tidy = text
-    .replace(/\s*\([a-z][^()]*\)$/i, '')
     .replace(/\s+/g, ' ')
+    .replace(/ ?\([a-z][^()]*\)$/i, '')
     .trim();
   for (const form of FORMS) {
     const parts = form.exec(tidy)?.groups;

@@ -37,8 +37,9 @@ interface Line {
 }
 
 const COMMENT = /^(?:[%#;>]|\*(?!\*)|--|<<<)/;
+/** Words before it are unambiguous, and none crosses a line: time stays linear in the answer's length. */
 const LIMITED_LINE =
-  /^(?:\W|error|whois|query|queries|request|lookup|rate|daily|hourly|connection|your|the|has|is|been|you|have|ip|address|\d|\s)*(?:limit|quota)s?(?: (?:is|was|has been))? (?:exceeded|reached)\b|^\W*(?:you have )?exceeded (?:your|the|maximum)\b|^\W*too many (?:requests|queries|connections)\b/im;
+  /^(?:[^\w\n\r\u2028\u2029]|error|whois|query|queries|request|lookup|rate|daily|hourly|connection|your|the|has|is|been|you|have|ip|address|\d)*(?:limit|quota)s?(?: (?:is|was|has been))? (?:exceeded|reached)\b|^[^\w\n\r\u2028\u2029]*(?:you have )?exceeded (?:your|the|maximum)\b|^[^\w\n\r\u2028\u2029]*too many (?:requests|queries|connections)\b/im;
 const LIMITED =
   /limit exceeded|quota exceeded|exceeded .{0,60}(?:limit|quota|rate|queries|requests)|too many (?:requests|queries)|rate.?limit|blacklisted|access denied|try again later/i;
 const NOT_FOUND =
@@ -71,7 +72,7 @@ function recordOf(lines: readonly Line[], zone: WhoisZone, now: Date): WhoisReco
   return {
     expiry: expiryOf(lines, zone, now, created),
     created,
-    registrar: registrar && shown(registrar.value.replace(/ \[Tag = [^\]]+\]$/, '')),
+    registrar: registrar && shown(registrar.value.replace(/ \[Tag = [^[\]]+\]$/, '')),
   };
 }
 

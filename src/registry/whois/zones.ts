@@ -12,18 +12,18 @@ export interface WhoisZone {
   readonly query?: (name: string) => string;
 }
 
-const DAY_FIRST: WhoisZone = { order: 'day_first' };
+/** Numeric dates are day first. A zone in doubt is left out: a wrong day is worse than none. */
+const DAY_FIRST = [
+  // Registries that run FRED: 03.01.2027.
+  ...['cz', 'fo', 'tz', 'cr', 'mk'],
+  ...['fr', 're', 'pm', 'tf', 'wf', 'yt'],
+  ...['hk', 'xn--j6w193g', 'rs', 'xn--90a3ac', 'fi', 'ax', 'im', 'bg', 'xn--90ae'],
+];
 const ENDS_AT_RENEWAL: WhoisZone = { expiryLabels: ['renewal', 'renewal date'] };
 const CONNECTED_UNTIL = { label: 'state', pattern: /^connected \(([^()]+)\)$/i };
 
 const ZONES: Readonly<Record<string, WhoisZone>> = {
-  // Registries that run FRED: 03.01.2027.
-  ...Object.fromEntries(['cz', 'fo', 'tz', 'cr', 'mk', 'ao', 'mw', 'ls'].map((zone) => [zone, DAY_FIRST])),
-  ...Object.fromEntries(['fr', 're', 'pm', 'tf', 'wf', 'yt'].map((zone) => [zone, DAY_FIRST])),
-  ...Object.fromEntries(
-    ['hk', 'xn--j6w193g', 'rs', 'xn--90a3ac', 'fi', 'ax'].map((zone) => [zone, DAY_FIRST]),
-  ),
-  ...Object.fromEntries(['im', 'bg', 'xn--90ae', 'sm'].map((zone) => [zone, DAY_FIRST])),
+  ...Object.fromEntries(DAY_FIRST.map((zone) => [zone, { order: 'day_first' as const }])),
   hm: { order: 'day_first', shortYear: true },
   es: { order: 'day_first', shortYear: true },
   il: { order: 'day_first', expiryLabels: ['validity'] },

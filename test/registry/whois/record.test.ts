@@ -165,6 +165,20 @@ describe('answers', () => {
     expect(readWhois(text, 'xn--80akn5b.xn--p1ai', NOW).kind).toBe('record');
   });
 
+  test.each([
+    ['indented', ' '.repeat(60)],
+    ['of empty lines', '\n'.repeat(60_000)],
+    ['of separators', '\u2028'.repeat(20_000)],
+    ['of words that come before it', 'error '.repeat(10_000)],
+  ])('%s before a limit are read at once', (_, text) => {
+    expect(readWhois(`Domain: cafe.rest\n${text}limit of`, 'cafe.rest', NOW).kind).toBe('record');
+  });
+
+  test('with a date full of blanks are read at once', () => {
+    const text = `Domain: cafe.rest\nexpires: 2027${' '.repeat(60_000)}x`;
+    expect(readWhois(text, 'cafe.rest', NOW)).toMatchObject({ expiry: { kind: 'unreadable' } });
+  });
+
   test('of any text never throw, and never give a day that is not written there', () => {
     const pieces = [
       'Expiry Date',
