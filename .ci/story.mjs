@@ -33,6 +33,7 @@ export async function startSurroundings(port) {
       DATA_DIR: data,
       APPROVERS: 'U0BOB',
       RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+      WHOIS: 'off',
       DNS_SERVERS: '127.0.0.1:9',
     },
     async close() {

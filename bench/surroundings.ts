@@ -135,6 +135,7 @@ export class Surroundings {
       DATABASE_URL: databaseUrl,
       APPROVERS: APPROVER,
       RDAP_BOOTSTRAP_URL: `${this.peersUrl}/rdap/bootstrap.json`,
+      WHOIS: 'off',
       // Nothing listens there, so that the bench stays on this machine.
       DNS_SERVERS: '127.0.0.1:9',
     };

@@ -102,10 +102,10 @@ test('the path for Socket Mode leads to a bot that makes its key and answers, an
   expect(filled).not.toMatch(/^[A-Z_]+=.*(?:…|undefined)/m);
   await writeFile(join(s.folder, '.env'), filled);
   // The local workspace and registry instead of Slack and IANA.
-  const { SLACK_API_URL, PORT, RDAP_BOOTSTRAP_URL, DNS_SERVERS } = s.settings;
+  const { SLACK_API_URL, PORT, RDAP_BOOTSTRAP_URL, WHOIS, DNS_SERVERS } = s.settings;
   const env = {
     ...Object.fromEntries(Object.keys(s.settings).map((name) => [name, undefined])),
-    ...{ SLACK_API_URL, PORT, RDAP_BOOTSTRAP_URL, DNS_SERVERS },
+    ...{ SLACK_API_URL, PORT, RDAP_BOOTSTRAP_URL, WHOIS, DNS_SERVERS },
   };
   const bot = await s.start(MAIN, env);
   const alice = s.workspace.as('U0ALICE');

@@ -71,6 +71,7 @@ async function startAt(aheadMs: number): Promise<void> {
     APPROVERS: 'U0BOB',
     ADMINS: 'U0ADA',
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+    WHOIS: 'off',
     // Nothing listens there: what tests do stays on this machine.
     DNS_SERVERS: '127.0.0.1:9',
   });

@@ -43,6 +43,7 @@ async function start(): Promise<void> {
     DATABASE_URL: databaseUrl,
     APPROVERS: 'U0BOB',
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+    WHOIS: 'off',
     // Nothing listens there: what tests do stays on this machine.
     DNS_SERVERS: '127.0.0.1:9',
   });
