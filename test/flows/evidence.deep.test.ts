@@ -52,7 +52,7 @@ async function registration(name: string): Promise<SeenOrder> {
 /** The card, once it shows a hint. */
 const hinted = (order: SeenOrder) =>
   s.workspace.waitFor(
-    () => (textOf(order.card).includes('hint, no proof') ? textOf(order.card) : undefined),
+    () => (textOf(order.card).includes('hint, not proof') ? textOf(order.card) : undefined),
     {
       what: `the hint on the card of order ${order.id}`,
       timeoutMs: 15_000,
@@ -96,7 +96,7 @@ test(
       'order_resolve_failed',
       'Somebody else has it',
     );
-    expect(textOf(form)).toMatch(/hint, no proof.*other nameservers/s);
+    expect(textOf(form)).toMatch(/hint, not proof.*other nameservers/s);
     expect(textOf(await order.ends('FAILED'))).toMatch(/<@U0BOB> settled this as failed/);
   },
   MAX_WAIT_MS,

@@ -148,7 +148,7 @@ describe('new nameservers', () => {
     const draft = await draftOf('nameservers cafe.rest ns1.new.example ns2.new.example');
     expect(textOf(draft)).toContain('lack its DNSSEC key');
     dns().world.drop('cafe.rest', ['ns2.new.example']);
-    const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
+    const order = await confirmed(draft, 'cafe.rest');
     await until('the card says what has changed', () =>
       /hanged since it was requested.*\*New:\* `ns2\.new\.example` doesn’t answer for this name/s.test(
         textOf(order.card),

@@ -274,10 +274,13 @@ describe('a mandate', () => {
     if (shown === undefined) throw new Error('the mandates were not shown');
     expect(
       await toldAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_end', { value: order.id })),
-    ).toContain('has ended');
-    await t.workspace.waitFor(() => order.replies().find((reply) => textOf(reply).includes('has ended')), {
-      what: 'a reply that the mandate has ended',
-    });
+    ).toContain('ended. Its unsent orders are stopped');
+    await t.workspace.waitFor(
+      () => order.replies().find((reply) => textOf(reply).includes('the mandate ended')),
+      {
+        what: 'a reply that the mandate has ended',
+      },
+    );
     expect(await answerTo(t.workspace, t.alice, '/domain mandates')).toContain('No mandate is in force');
     await t.bob.openHome();
     await until('Home does not show what has ended', () => !homeOf(t.bob).includes(order.id));
