@@ -50,7 +50,7 @@ function filesWith(pattern: RegExp, ...folders: readonly string[]): string[] {
     .sort();
 }
 
-test.each(['Add a task', 'Add a zone', 'Add a subcommand'])('%s: what is shown is the code', (name) => {
+test.each(['Add a task', 'Add a zone', 'Add a subcommand'])('%s: the examples match the code', (name) => {
   const examples = examplesOf(name);
   expect(examples.length, `examples in “${name}”`).toBeGreaterThan(0);
   for (const { file, code } of examples) {

@@ -19,7 +19,8 @@ import {
 import { lastScheduled } from './schedule.ts';
 
 /*
- * What a digest tells. Reminders are claimed in batches, each with its destination, and assigned to messages before posting. So whichever process goes on with a digest tells what is left, and nothing twice.
+ * Content of a digest. Reminders are claimed in batches, each with its destination, and assigned to messages before
+ * posting, so any process can finish a digest without repeating a reminder.
  */
 
 type Due = DueReminder<WatchedReminder>;

@@ -70,7 +70,7 @@ export type MandateIssue = { readonly field: MandateField } & (
         | 'span_unknown'
         | 'not_a_day'
         | 'day_past'
-        /** A pattern that matches every name; what it will cover is unknowable. */
+        /** A pattern that matches every name, including future ones. */
         | 'fits_everything';
     }
   | { readonly code: 'unreadable_pattern'; readonly given: string }

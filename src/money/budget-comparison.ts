@@ -19,7 +19,7 @@ export interface BudgetComparison {
 export interface BudgetedItems {
   /** Names in ASCII. */
   readonly items: readonly { readonly n: number; readonly name: string }[];
-  /** A paused order that resumes: what it reserved for unsent items is reserved again. */
+  /** Id of an order that resumes: its reservations for unsent items are renewed. */
   readonly resumed: string | undefined;
 }
 

@@ -53,7 +53,7 @@ export function isChanged(before: KnownDelegation, after: KnownDelegation): bool
 
 /**
  * Facts without a majority are unseen; so is a fact with a single answer when there are more servers.
- * @param answers of all servers asked at this moment
+ * @param answers from all servers of one lookup
  */
 export function majorityOf(answers: readonly Facts[]): Facts {
   return Object.fromEntries(PARENT_FACTS.map((fact) => [fact, majorityOfFact(fact, answers)]));

@@ -187,7 +187,7 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
   return { unexplained, knownChanges: withoutOld(known, changes) };
 }
 
-/** A transfer completes at this moment without an objection. */
+/** When a transfer completes unless someone objects. */
 export interface TransferCountdown {
   readonly goesThroughAt: Date;
   readonly msLeft: number;

@@ -68,7 +68,7 @@ export const sslContactId = z
   .union([z.string(), z.number().transform(String)], NO_SSL_CONTACT)
   .pipe(requiredText(NO_SSL_CONTACT));
 
-/** A text that is omitted when empty: "what is left empty is not sent". */
+/** Optional text: an empty field isn’t sent. */
 export const optionalText = (max = 255) =>
   z
     .string()

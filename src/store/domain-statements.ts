@@ -165,8 +165,9 @@ export function statementsAfter(name: string, before: NameDates, after: NameDate
 export type Changer = Omit<WatchDecision, 'kind'>;
 
 /**
- * Adds names; a given date never replaces a date of the registry or of an order, and replaces only a later one of WHOIS. An earlier date than somebody else's is nobody's, so that
- * a later one still waits for a second person. `xmax` tells a new row from a changed one.
+ * Adds names. An imported date never replaces one from the registry or an order, and only a later one from WHOIS. If it
+ * is earlier than another person's date, its author is cleared, so that a later date still needs a second person. `xmax`
+ * is 0 for a new row.
  */
 export function importNames(
   names: readonly ImportedName[],

@@ -7,7 +7,7 @@ import { type Database, storeOf, type Transaction } from './database.ts';
 
 type Changed = Pick<TeamEventOf<'stand_in_changed'>, 'at' | 'standIn' | 'replaced'>;
 
-/** Who stands in for whom, on PostgreSQL. @param teamId whose people */
+/** Stand-ins of absent people, in PostgreSQL. @param teamId the team of both */
 export function createStandInStore({ prisma }: Database, teamId: string): StandInStore {
   const readAll = shareRead(() => prisma.standIn.findMany({ where: { teamId } }));
 

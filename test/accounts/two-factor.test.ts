@@ -107,7 +107,7 @@ async function search(accounts: Accounts, accountId: string): Promise<void> {
   await client.run(preregSearch, { view: { children: true, offset: 0, limit: 1 }, filters: [] });
 }
 
-/** What the service responded to those who opened a session. */
+/** The service's response codes when opening sessions. */
 const opened = () => service.requestsFor({ task: 'session.create' }).map(({ answerCode }) => answerCode);
 
 describe('the session that linking has opened', () => {

@@ -214,7 +214,7 @@ describe('the settings', () => {
     ['a key id twice', `a:${key},a:${key}`, /repeats the id of key 2/],
     ['no key', ',', /at least one key/],
     ['a key without id', key, /must be id:base64 for each key/],
-    ['what is no base64', 'a:canary!', /isn’t base64 in key 1/],
+    ['a key that isn’t base64', 'a:canary!', /isn’t base64 in key 1/],
     ['a key before its id', 'CanaryCanaryCanaryCanaryCanary==:a', /must be id:base64 for each key/],
     ['a short key before its id', 'canarycanary:a', /keys of 32 bytes/],
   ])('refuse %s', (_name, keys, problem) => {

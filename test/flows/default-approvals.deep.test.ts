@@ -4,8 +4,7 @@ import { ask, orderAfter } from '../support/orders.ts';
 import { askAndConfirm } from '../support/people.ts';
 
 /*
- * What waits for an approver where nobody has set it: paid tasks, what can lose a name, and what can
- * take one down.
+ * Tasks that need an approver by default: paid ones, and those that can lose a name or take it offline.
  */
 
 // Empty counts as unset: the default holds.

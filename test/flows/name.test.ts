@@ -36,7 +36,7 @@ test('a name that nobody watches is looked at while the person waits', async () 
   expect(text).toMatch(/Website\* `198\.51\.100\.8`/);
   expect(text).toMatch(/Mail\* `mail\.cafe\.rest`/);
   expect(text).toMatch(/DNSSEC\* off/);
-  expect(text, 'what the registry leaves out').toMatch(
+  expect(text, 'facts missing at the registry').toMatch(
     /Not available.*Registrar: not published by the registry/s,
   );
   expect(text).toContain('/domain watch bar.rest');

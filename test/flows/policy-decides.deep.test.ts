@@ -108,7 +108,7 @@ test('two of a group decide about what is dear, a stand-in among them', async ()
   expect(order.state).toBe('PENDING');
 
   const said = await answerTo(t.workspace, t.ada, '/domain away 2w @carol');
-  expect(said).toContain('<@U0CAROL> stands in for you until');
+  expect(said).toContain('<@U0CAROL> is your stand-in until');
   await shows(order, ':warning: <@U0CAROL> for <@U0ADA> until');
   await t.demo.moveTime(61 * 60_000);
   const reminder = await t.workspace.waitFor(
@@ -193,13 +193,13 @@ const lastTold = (channel: string, text: string) =>
 
 describe('being away', () => {
   test.each([
-    ['', 'Say until when and who stands in for you'],
+    ['', 'Enter an end date and a stand-in'],
     ['soon @carol', 'isn’t a date or duration'],
     ['2020-02-30 @carol', 'isn’t a date or duration'],
     ['2020-02-20 @carol', 'is in the past'],
     ['99w @carol', 'more than a year ahead'],
     ['2w carol', 'Type @ and choose the person from Slack’s list'],
-    ['2w @bob', 'You can’t stand in for yourself'],
+    ['2w @bob', 'You can’t be your own stand-in'],
     ['2w <!subteam^S0APPROVERS|@approvers>', 'is a group. Choose one person'],
     ['@carol tomorrow', '`tomorrow` isn’t a date or duration'],
     ['2w @dave', 'isn’t a full member of this workspace'],
@@ -210,18 +210,18 @@ describe('being away', () => {
 
   test('is told to both, stands in both Homes and in the audit log, and ends early', async () => {
     await answerTo(t.workspace, t.bob, '/domain away @carol 2w');
-    await lastTold('D0CAROL', 'You stand in for <@U0BOB> until');
-    await lastTold('D0BOB', '<@U0CAROL> stands in for you until');
+    await lastTold('D0CAROL', 'You are <@U0BOB>’s stand-in until');
+    await lastTold('D0BOB', '<@U0CAROL> is your stand-in until');
     for (const [person, line] of [
-      [t.bob, '<@U0CAROL> stands in for you until'],
-      [t.carol, 'You stand in for <@U0BOB> until'],
+      [t.bob, '<@U0CAROL> is your stand-in until'],
+      [t.carol, 'You are <@U0BOB>’s stand-in until'],
     ] as const) {
       await person.openHome();
       await until(line, () => textOf(person.homeView() ?? { blocks: [] }).includes(line));
     }
     await answerTo(t.workspace, t.bob, '/domain back');
-    await lastTold('D0CAROL', 'You no longer stand in for <@U0BOB>.');
-    await lastTold('D0BOB', '<@U0CAROL> no longer stands in for you');
+    await lastTold('D0CAROL', 'You are no longer <@U0BOB>’s stand-in.');
+    await lastTold('D0BOB', '<@U0CAROL> is no longer your stand-in');
     const { csv } = await auditLog(t.workspace, '/domain audit');
     expect(csv).toMatch(/stand_in_changed,Bob \(U0BOB\).*Carol \(U0CAROL\) is the stand-in until/);
     expect(csv).toMatch(/stand_in_changed,Bob \(U0BOB\).*no stand-in anymore/);

@@ -6,7 +6,7 @@ import { seeded } from '../support/seeded.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
 /*
- * Stop against sending, two hundred times on a real database: whoever was first wins, and there is nothing in between.
+ * Stop and send race two hundred times on a real database: one of them wins, with no state in between.
  */
 
 const RACES = 200;

@@ -153,7 +153,7 @@ test('what need not cost money counts with its price on the list, and not at all
   expect(spendOf(list, all).total).toEqual({ names: 1, unknown: 0, sums: eur(500) });
 });
 
-test('what is ahead has every month, and says of how many names', () => {
+test('the forecast lists every month with its number of names', () => {
   const counts = [
     { month: '2026-12', zone: 'rest', count: 3 },
     { month: '2026-12', zone: 'example', count: 2 },

@@ -373,7 +373,7 @@ describe('secrets', () => {
     },
   );
 
-  test('what the service responded is kept whole, in its order, whatever characters it holds', async () => {
+  test('the service’s responses are kept whole and in order, with any characters', async () => {
     const order = newOrder();
     await underWay(rig, order);
     const said = { zone: 'rest', name: 'a\u0000b\ud800', data: [{ id: 1 }, Number.POSITIVE_INFINITY] };

@@ -7,7 +7,7 @@ export interface RegistryShape {
   readonly registry: string;
   /** The body of the answer for `cafe.rest`. */
   readonly record: Readonly<Record<string, unknown>>;
-  /** What is read: a value, `[]` for what is absent, a text for what can't be read, undefined for what unknown. */
+  /** Expected fact: a value, `[]` if absent, a text if unreadable, undefined if unknown. */
   readonly reads: Readonly<Record<string, readonly string[] | string | undefined>>;
 }
 

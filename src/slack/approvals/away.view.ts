@@ -5,7 +5,7 @@ import { code, mention, mentionApprover, moment } from '../kit/blocks.ts';
 
 export const AWAY = {
   usage:
-    'Say until when and who stands in for you, such as `/domain away 2026-12-24 @carol` or `/domain away 2w @carol`.',
+    'Enter an end date and a stand-in, such as `/domain away 2026-12-24 @carol` or `/domain away 2w @carol`.',
   noTime: (word: string) =>
     `${code(word)} isn’t a date or duration. Use a date such as \`2026-12-24\`, or \`5d\` or \`2w\`.`,
   over: (word: string) => `${code(word)} is in the past. Use a future date.`,
@@ -14,7 +14,7 @@ export const AWAY = {
     `${mentionApprover(groupId)} is a group. Choose one person, such as \`/domain away 2w @carol\`.`,
   nobody: (word: string) =>
     `I don’t know who ${code(word)} is. Type @ and choose the person from Slack’s list. If you did, an admin has to set \`should_escape: true\` for \`/domain\` in the app’s manifest.`,
-  self: 'You can’t stand in for yourself. Choose someone else.',
+  self: 'You can’t be your own stand-in. Choose someone else.',
   left: (userId: string) =>
     `${mention(userId)} isn’t a full member of this workspace. Choose someone who is.`,
   unknown: (userId: string) =>
@@ -29,5 +29,5 @@ export function awayText({ userId, until }: StandIn, own: StandIn | undefined): 
     own === undefined
       ? ''
       : ` ${mention(userId)} is away too, until ${moment(own.until)}, so you both have no stand-in until then.`;
-  return `${mention(userId)} stands in for you until ${moment(until)}. They can approve what you could, except orders that either of you requested.${passedOn} \`/domain back\` ends it earlier.`;
+  return `${mention(userId)} is your stand-in until ${moment(until)}. They can approve what you could, except orders that either of you requested.${passedOn} \`/domain back\` ends it earlier.`;
 }

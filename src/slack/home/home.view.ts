@@ -85,7 +85,7 @@ export interface HomeData {
   readonly toReview: readonly { readonly order: Order; readonly canSignOff: boolean }[];
   /** Stand-in of the absent person. */
   readonly standIn: StandIn | undefined;
-  /** People this person stands in for. */
+  /** Absences that this person covers. */
   readonly standsInFor: readonly StandIn[];
   readonly open: readonly Order[];
   /** Soonest first. */
@@ -214,8 +214,10 @@ function incidentPart({ incidents }: HomeData): KnownBlock[] {
 function standInPart({ standIn, standsInFor }: HomeData): KnownBlock[] {
   return lines([
     standIn !== undefined &&
-      `${mention(standIn.userId)} stands in for you until ${moment(standIn.until)}. \`/domain back\` ends it earlier.`,
-    ...standsInFor.map(({ userId, until }) => `You stand in for ${mention(userId)} until ${moment(until)}.`),
+      `${mention(standIn.userId)} is your stand-in until ${moment(standIn.until)}. \`/domain back\` ends it earlier.`,
+    ...standsInFor.map(
+      ({ userId, until }) => `You are ${mention(userId)}’s stand-in until ${moment(until)}.`,
+    ),
   ]);
 }
 

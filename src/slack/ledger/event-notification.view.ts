@@ -39,7 +39,7 @@ export function lapseConfirmedText({ subject, actor, askedBy = '', reason }: Dec
 
 /** @param standIn the former stand-in */
 export function backText(standIn: string): string {
-  return `Welcome back. ${mention(standIn)} no longer stands in for you.`;
+  return `Welcome back. ${mention(standIn)} is no longer your stand-in.`;
 }
 
 export function standInTexts({
@@ -49,17 +49,19 @@ export function standInTexts({
 }: TeamEventOf<'stand_in_changed'>): ReadonlyMap<string, string> {
   const until = standIn && moment(standIn.until);
   return new Map([
-    ...(replaced === undefined ? [] : [[replaced, `You no longer stand in for ${mention(away)}.`] as const]),
+    ...(replaced === undefined
+      ? []
+      : [[replaced, `You are no longer ${mention(away)}’s stand-in.`] as const]),
     ...(standIn === undefined
       ? [[away, backText(replaced ?? '')] as const]
       : [
           [
             standIn.userId,
-            `You stand in for ${mention(away)} until ${until}: you can approve what they could, except orders that either of you requested. Pending orders are on my Home tab.`,
+            `You are ${mention(away)}’s stand-in until ${until}: you can approve what they could, except orders that either of you requested. Pending orders are on my Home tab.`,
           ] as const,
           [
             away,
-            `${mention(standIn.userId)} stands in for you until ${until}. \`/domain back\` ends it earlier.`,
+            `${mention(standIn.userId)} is your stand-in until ${until}. \`/domain back\` ends it earlier.`,
           ] as const,
         ]),
   ]);

@@ -120,7 +120,7 @@ export interface RunbookName {
 
 const ELSEWHERE =
   'It’s already at another registrar, so no order can change it: the service has to get it back first.';
-/** By usefulness: what can be stopped, then reverted, then only requested. */
+/** Most useful first: changes that can be stopped, then reverted, then only disputed. */
 const SEQUENCE: readonly IncidentKind[] = [
   'pending_transfer',
   'registrar',

@@ -73,10 +73,10 @@ test.each(KINDS.map((kind) => [kind] as const))(
 
 test.each<[string, Partial<ConfirmationContext>, unknown]>([
   ['another admin confirms', {}, { isComplete: true }],
-  ['who is no admin does not', { isAdmin: false }, { refusal: { code: 'not_an_admin' } }],
+  ['a non-admin does not', { isAdmin: false }, { refusal: { code: 'not_an_admin' } }],
   ['any other person confirms', { confirmers: 'another_person', isAdmin: false }, { isComplete: true }],
   [
-    'who is no approver does not confirm what approvers do, an admin neither',
+    'a change for approvers is not confirmed by others, nor by an admin',
     { ...REQUIRED, isAdmin: true, refusal: NOT_AN_APPROVER },
     { refusal: NOT_AN_APPROVER },
   ],
@@ -90,12 +90,12 @@ test.each<[string, Partial<ConfirmationContext>, unknown]>([
   ['requirements that nobody counted are not met', { ...REQUIRED, progress: [] }, { isComplete: false }],
   ['no requirement at all is not met', { ...REQUIRED, confirmers: [], progress: [] }, { isComplete: false }],
   [
-    'who has to sign does not confirm with a click',
+    'a click does not replace a required signature',
     { ...REQUIRED, progress: [progress(1, 'U0BOB')], needsSignature: true },
     { refusal: { code: 'needs_signature' } },
   ],
   [
-    'what is in the charter needs its signature',
+    'a charter setting needs the charter’s signature',
     { charter: 'missing' },
     { refusal: { code: 'needs_charter' } },
   ],

@@ -135,23 +135,23 @@ test('who is away, who stands in and who did until then are told', async () => {
   await look();
   const texts = (channel: string) => shown(channel).map(({ text }) => text);
   expect(texts('D0BOB')).toEqual([
-    expect.stringContaining('You stand in for <@U0ADA> until'),
-    'You no longer stand in for <@U0ADA>.',
+    expect.stringContaining('You are <@U0ADA>’s stand-in until'),
+    'You are no longer <@U0ADA>’s stand-in.',
   ]);
   expect(texts('D0CAROL')).toEqual([
-    expect.stringContaining('You stand in for <@U0ADA> until'),
-    'You no longer stand in for <@U0ADA>.',
+    expect.stringContaining('You are <@U0ADA>’s stand-in until'),
+    'You are no longer <@U0ADA>’s stand-in.',
   ]);
   expect(texts('D0ADA')).toEqual([
-    expect.stringContaining('<@U0BOB> stands in for you until'),
-    expect.stringContaining('<@U0CAROL> stands in for you until'),
-    'Welcome back. <@U0CAROL> no longer stands in for you.',
+    expect.stringContaining('<@U0BOB> is your stand-in until'),
+    expect.stringContaining('<@U0CAROL> is your stand-in until'),
+    'Welcome back. <@U0CAROL> is no longer your stand-in.',
   ]);
 });
 
-test('whoever stands in for longer is not told that it ended', async () => {
+test('extending an absence notifies nobody of an end', async () => {
   for (const days of [1, 2])
     await standIns().begin('U0ADA', { userId: 'U0BOB', until: new Date(nowMs + days * 24 * HOUR_MS) }, now());
   await look();
-  expect(shown('D0BOB').map(textOf)).toEqual(Array(2).fill(expect.stringContaining('You stand in for')));
+  expect(shown('D0BOB').map(textOf)).toEqual(Array(2).fill(expect.stringContaining('’s stand-in until')));
 });

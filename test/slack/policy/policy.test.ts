@@ -136,8 +136,8 @@ describe('messages stay within the limits of Slack, however many rules there are
     ['the policy with its draft', policyMessage(shown)],
     ['the policy in force, to admins', policyMessage({ ...shown, draft: undefined, offset: 490 })],
     ['to everybody', policyMessage({ ...shown, reader: { ...reader, isAdmin: false } })],
-    ['what is asked of other admins', policyProposalView(proposed(MOST)).question(asked)],
-    ['what the publisher hears', publishedMessage({ ...NEXT, rules: MOST }, LOCALE, ['U0BOB', 'U0CAROL'])],
+    ['the question to other admins', policyProposalView(proposed(MOST)).question(asked)],
+    ['the reply to the publisher', publishedMessage({ ...NEXT, rules: MOST }, LOCALE, ['U0BOB', 'U0CAROL'])],
     ['what both hear', policyProposalView(proposed(MOST, 'confirmed')).ended(asked)],
   ])('%s', (_what, message) => {
     expectMessage(message);

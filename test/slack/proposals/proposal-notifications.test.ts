@@ -241,7 +241,7 @@ test('a wish to let a name lapse is asked about in its thread, with what could n
   await look();
   const [, question] = shown(DOMAINS);
   expect(question).toMatchObject({ thread_ts: ts });
-  if (question === undefined) throw new Error('nobody was asked');
+  if (question === undefined) throw new Error('no question was posted');
   expect(buttonsOf(question)).toEqual(['lapse_confirm']);
   expect(textOf(question)).toMatch(/let it lapse.*<@U0ADA>: “not needed”.*Couldn’t be checked/s);
 });

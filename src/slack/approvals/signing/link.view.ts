@@ -9,9 +9,9 @@ const LEADS: Readonly<Record<LinkPurpose, string>> = {
   facts: 'Check the change and sign it here:',
   add: 'Add a passkey here:',
   vouch: 'Vouch for it with your passkey here:',
-  revoke: 'For a passkey you no longer use. What it signed stays valid. Retire it here:',
+  revoke: 'For a passkey you no longer use. Its signatures stay valid. Retire it here:',
   revoke_compromised:
-    'For a lost, stolen or copied passkey. Nothing it signed stays valid. Revoke it as compromised here:',
+    'For a lost, stolen or copied passkey. Its signatures become invalid. Revoke it as compromised here:',
   charter: 'Check the policy and settings, and sign them, here:',
   policy: 'It takes effect with your signature. Check the policy and sign it here:',
   settings: 'It takes effect with your signature. Check the settings and sign them here:',
