@@ -22,14 +22,15 @@ const FOLDERS = [
 
 /**
  * What is stored as words, and read whatever the views say by then; a product id; the rows of tasks with their words; the
- * words that answers of the service are made of; the names of rules that people start with; a zone's profile, which
- * quotes the service's document.
+ * words that answers of the service are made of; the names of rules that people start with; the labels of WHOIS answers,
+ * which are only read; a zone's profile, which quotes the service's document.
  */
 const WORDS_BELONG_HERE: ReadonlySet<string> = new Set([
   'expiry/calendar.ts',
   'orders/tasks.ts',
   'policy/rule-text.ts',
   'policy/starting-points.ts',
+  'registry/whois/zones.ts',
   'service/redact.ts',
   'zones/rest.ts',
 ]);

@@ -22,7 +22,7 @@ export interface ProposalStoreOptions {
 
 /** Takes back a transaction that has written something. */
 class Undone extends Error {
-  readonly why: Obstacle | 'somebody_was_faster';
+  readonly why: Obstacle | 'conflict';
   constructor(why: Undone['why']) {
     super(why);
     this.why = why;
@@ -68,7 +68,7 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
         return await prisma.$transaction((tx) => applyConfirmed(tx, options, confirmed, at, charter));
       } catch (error) {
         if (!(error instanceof Undone)) throw error;
-        return error.why === 'somebody_was_faster' ? undefined : { kind: 'blocked', by: error.why };
+        return error.why === 'conflict' ? undefined : { kind: 'blocked', by: error.why };
       }
     },
 
@@ -93,7 +93,7 @@ async function applyConfirmed(
   if (applied !== 'applied' && applied !== 'changed') throw new Undone(applied);
   const state = applied === 'applied' ? 'confirmed' : 'superseded';
   const ended = { state, endedBy: by, endedAt: at, confirmations: storableConfirmations(proposal) } as const;
-  if (!(await changeProposal(tx, teamId, proposal, ended, at))) throw new Undone('somebody_was_faster');
+  if (!(await changeProposal(tx, teamId, proposal, ended, at))) throw new Undone('conflict');
   if (applied === 'changed') return { kind: 'changed', again: await proposeAgain(tx, options, proposal, at) };
   if (charter !== undefined) await writeCharter(tx, teamId, charter, at);
   return { kind: 'applied', proposal: { ...proposal, state, endedBy: by } };

@@ -122,7 +122,7 @@ test(
     );
     expect(textOf(first)).toMatch(/\*bar\.rest\* \(Renew 3 names for 1 year\): .*settled this as done/);
     expect(textOf(first)).toMatch(/expiry date moved by the requested years, from .* to /);
-    expect(await hinted(order)).toMatch(/cafe\.rest: No renewal was seen/);
+    expect(await hinted(order)).toMatch(/cafe\.rest: No renewal found/);
     expect(order.state, 'while cafe.rest is open').toBe('UNKNOWN');
     expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed', 'order_look']);
     await giveReason(s.workspace, bob, first, 'order_resolve_failed', 'Not on the invoice');

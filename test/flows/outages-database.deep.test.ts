@@ -214,6 +214,8 @@ describe('full', () => {
     await until('nothing is left to do for what succeeded before', async () =>
       (await kept()).every((row) => !row.includes('"state": "SUCCEEDED"') || !/"due_at": "/.test(row)),
     );
+    // A lookup of a new name would write it meanwhile.
+    await t.demo.bot.catchUp();
     const before = await kept();
     await withFullDisk(async () => {
       const attempts: readonly [Actor, () => Promise<unknown>][] = [
