@@ -24,7 +24,7 @@ export async function confirmProposal(store: ProposalStore, id: string, userId: 
   const given = { ...DECIDED, proposal, confirmation, shown: proposal?.hash ?? '' };
   const decision = decideConfirmation(given);
   if (!decision.ok) return { kind: 'refused', code: decision.refusal.code } as const;
-  return (await store.apply(decision.confirmed, at)) ?? ({ kind: 'somebody_was_faster' } as const);
+  return (await store.apply(decision.confirmed, at)) ?? ({ kind: 'conflict' } as const);
 }
 
 /** Another admin confirms a published draft. */
