@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type SandboxDns, type SandboxService, startSandboxDns } from '@domain-steward/sandbox-service';
+import { dsDigest, keyTagOf } from '#src/registry/dns/ds.ts';
+import type { DnskeyRecord } from '#src/registry/dns/records.ts';
 
 /** The DNS of the demo: the delegations of the sandbox's names, and their records. */
 export interface DemoDns {
@@ -12,6 +14,13 @@ export interface DemoDns {
   close(): Promise<void>;
 }
 
+/** The key of `cafe.rest`. Nothing is signed with it: only its match with the DS record is checked. */
+const KEY: DnskeyRecord = {
+  flags: 257,
+  algorithm: 13,
+  key: createHash('sha512').update('cafe.rest').digest(),
+};
+
 /** The records of names that are in use. All others are delegated and empty. */
 const RECORDS: Readonly<Record<string, readonly string[]>> = {
   'cafe.rest': [
@@ -22,6 +31,7 @@ const RECORDS: Readonly<Record<string, readonly string[]>> = {
     '@ TXT "v=spf1 mx -all"',
     '_dmarc TXT "v=DMARC1; p=reject"',
     '@ CAA 0 issue "letsencrypt.org"',
+    `@ DNSKEY ${KEY.flags} 3 ${KEY.algorithm} ${KEY.key.toString('base64')}`,
   ],
   'bar.rest': ['@ A 198.51.100.8', 'www A 198.51.100.8', '@ MX 10 mail.cafe.rest'],
   'menu.example': ['@ A 198.51.100.9', '@ MX 10 mail.cafe.rest'],
@@ -29,7 +39,7 @@ const RECORDS: Readonly<Record<string, readonly string[]>> = {
 };
 /** DS records of signed names, in their registry's zone. */
 const SIGNED: Readonly<Record<string, readonly string[]>> = {
-  'cafe.rest': [`2371 13 2 ${createHash('sha256').update('cafe.rest').digest('hex')}`],
+  'cafe.rest': [`${keyTagOf(KEY)} ${KEY.algorithm} 2 ${dsDigest('cafe.rest', KEY, 2)}`],
 };
 /** Nothing listens there. */
 const NOBODY = '127.0.0.1:9';

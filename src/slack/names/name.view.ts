@@ -283,7 +283,7 @@ function lifePairs(known: KnownName): Fact[] {
   return [
     ['Website', addresses.length > 0 ? formatList(addresses) : noWebsite],
     ['Mail', mail && (mail.length > 0 ? formatValue('mx', mail) : 'none: no mail servers')],
-    ['CAA', caa && (caa.length > 0 ? `${formatValue('caa', caa)} (CAA)` : 'none (any CA can issue)')],
+    ['CAA', caa && (caa.length > 0 ? formatValue('caa', caa) : 'none (any CA can issue)')],
     ['SPF and DMARC', mail === undefined || mail.length === 0 ? undefined : protection(known)],
     [
       'Certificate',
