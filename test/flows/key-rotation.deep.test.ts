@@ -111,7 +111,7 @@ test(
     two = await restart(two, 'new');
     bots.push(one, two);
     await bothWork();
-    for (const { child } of bots) expect(child.output()).not.toContain('a key is missing');
+    for (const { child } of bots) expect(child.output()).not.toContain('key is missing');
   },
   MAX_WAIT_MS,
 );

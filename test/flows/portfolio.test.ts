@@ -87,7 +87,7 @@ describe('the details of a name', () => {
     const text = await told('name cafe.rest');
     expect(text).toContain('*Tags* `brand`\n');
     expect(text).toContain('<@U0BOB>');
-    expect(text).not.toContain('Told in');
+    expect(text).not.toContain('*Channel*');
   });
 
   it('say at the field what is wrong with them', async () => {
