@@ -30,12 +30,10 @@ export function accountOf(row: Omit<Row, 'sealed' | 'keyId' | 'createdAt' | 'upd
   };
 }
 
-/** Reads an account with its sealed credential. */
 export function sealedAccountOf(row: Row) {
   return { account: accountOf(row), sealed: { bytes: row.sealed, keyId: row.keyId } };
 }
 
-/** A profile as its column holds it. */
 export function storedProfile(profile: AccountProfile | undefined) {
   return profile ?? Prisma.DbNull;
 }

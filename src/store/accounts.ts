@@ -8,11 +8,11 @@ import { createTeamAccountStore } from './team-account.ts';
 /** Linked credentials on PostgreSQL. */
 export function createAccountStore(database: Database): AccountStore {
   const { prisma } = database;
-  /** Runs the changes of one person's accounts one after the other, because each touches several rows. */
+  /** Serializes changes of one person's accounts, because each touches several rows. */
   const changesOf = (teamId: string, userId: string) =>
     exclusiveChanges(prisma, JSON.stringify(['accounts', teamId, userId]));
 
-  /** A burst of clicks asks for more accounts at one moment than there are connections. */
+  /** A burst of clicks reads more accounts at once than there are connections. */
   const findRow = batch(async (ids: readonly string[]) => {
     const rows = await prisma.account.findMany({ where: { id: { in: [...ids] } } });
     return ids.map((id) => rows.find((row) => row.id === id));

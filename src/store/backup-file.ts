@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
 /*
- * A backup is a script of SQL as `pg_dump --data-only` writes it, compressed with gzip: `zcat FILE | psql` loads it into a
- * database that has the schema. Its first line says what it is and which schema it needs, its last one how many rows it has
- * and a hash over everything before. This program executes no SQL of a file: it reads names and rows from it.
+ * A backup is an SQL script as `pg_dump --data-only` writes it, compressed with gzip: `zcat FILE | psql` loads it into
+ * a database that has the schema. The first line says what the file is and which schema it needs. The last line has the
+ * number of rows and a hash of everything before it. This program never runs SQL from a file: it only reads names and
+ * rows.
  */
 
 const BEGIN = '-- domain-steward backup ';
@@ -13,36 +14,36 @@ const END = '-- end of backup ';
 export const manifest = z.object({
   format: z.literal(1),
   takenAt: z.coerce.date(),
-  /** The migrations of the schema, the oldest first. */
+  /** Oldest first. */
   migrations: z.array(z.string()),
   tables: z.array(z.object({ name: z.string(), columns: z.array(z.string()) })),
   /** The next value of each sequence is above this. */
   sequences: z.record(z.string(), z.string()),
-  /** How many orders were approved and not known to be sent or answered, and how many waited for approval. */
+  /** Approved orders without a known result, and orders waiting for approval. */
   orders: z.object({ underWay: z.number(), waiting: z.number() }),
-  /** The keys that are needed to open what is sealed in it. */
+  /** The keys that its sealed values need. */
   keys: z.array(z.string()),
 });
-/** What a backup says of itself. */
+/** The first line of a backup. */
 export type Manifest = z.output<typeof manifest>;
 
 const ending = z.object({ rows: z.record(z.string(), z.number()), sha256: z.string() });
 
-/** The file is no backup, is cut short, or was changed. The message is for the operator. */
+/** The file isn't a backup, is truncated or was changed. The message is for the operator. */
 export class BackupFileError extends Error {
   override readonly name = 'BackupFileError';
 }
 
 export type Table = Manifest['tables'][number];
 
-/** A name as it stands in SQL. */
+/** A name quoted for SQL. */
 export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 export function copyStatement({ name, columns }: Table, direction: 'TO STDOUT' | 'FROM STDIN'): string {
   return `COPY public.${quoted(name)} (${columns.map(quoted).join(', ')}) ${direction}`;
 }
 
-/** The pieces of a backup. @param rowsOf the rows of a table in PostgreSQL's text format, in any pieces */
+/** Streams a backup. @param rowsOf a table's rows in PostgreSQL's text format, split anywhere */
 export async function* writeBackup(
   head: Manifest,
   rowsOf: (table: Table) => AsyncIterable<Buffer>,
@@ -58,7 +59,7 @@ export async function* writeBackup(
     yield piece(`${copyStatement(table, 'FROM STDIN')};\n`);
     let count = 0;
     for await (const bytes of rowsOf(table)) {
-      // Only the end of a row is a line feed: in values it is written as \n.
+      // A line feed always ends a row: in values it is written as \n.
       for (const byte of bytes) if (byte === LINE_FEED) count += 1;
       yield piece(bytes);
     }
@@ -74,7 +75,6 @@ export async function* writeBackup(
 const LINE_FEED = 10;
 const END_OF_ROWS = '\\.\n';
 
-/** Reads a backup from the beginning to its end. */
 export class BackupReader {
   readonly #lines: AsyncIterator<Buffer>;
   readonly #hash = createHash('sha256');
@@ -84,7 +84,7 @@ export class BackupReader {
     this.#lines = linesOf(pieces);
   }
 
-  /** @throws {BackupFileError} for a file that is none, or one of a later format */
+  /** @throws {BackupFileError} if the file isn't a backup, or has a later format */
   async manifest(): Promise<Manifest> {
     const line = await this.#next().catch(() => undefined);
     if (line?.toString().startsWith(BEGIN) !== true)
@@ -95,7 +95,7 @@ export class BackupReader {
     return parsed.data;
   }
 
-  /** The rows of a table; the tables have to be read in the sequence of the manifest, each to its end. */
+  /** Tables must be read in the manifest's order, each to its end. */
   async *rowsOf(table: Table): AsyncGenerator<Buffer> {
     const statement = (await this.#next()).toString();
     if (statement !== `${copyStatement(table, 'FROM STDIN')};\n`) throw damaged();
@@ -109,7 +109,7 @@ export class BackupReader {
     }
   }
 
-  /** Holds what was read against the last line. @throws {BackupFileError} when they differ */
+  /** Compares what was read with the last line. @throws {BackupFileError} when they differ */
   async end(): Promise<void> {
     for (;;) {
       const before = this.#hash.copy().digest('hex');
@@ -139,7 +139,6 @@ function damaged(): BackupFileError {
   );
 }
 
-/** The lines of a stream, each with its line feed. */
 async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let begun: Buffer[] = [];
   for await (const piece of pieces) {

@@ -12,12 +12,12 @@ import { findSealedKeys } from './sealed-keys.ts';
 import { withSession } from './session.ts';
 
 /**
- * Takes a backup into a file, which appears under its name when it is complete and on disk. The bot may go on working: all
- * of it is one moment of the database.
+ * Writes a backup to a file, which gets its name only when it is complete and on disk. The bot can keep running: the
+ * backup is one snapshot of the database.
  */
 export async function takeBackup(url: string, path: string): Promise<Manifest> {
   const partial = `${path}.${randomUUID()}.partial`;
-  // Only its owner may read what people do and what is sealed.
+  // The file has personal data and sealed secrets.
   const file = await open(partial, 'wx', 0o600);
   try {
     const taken = await backupTo(url, file.createWriteStream({ flush: true }));
@@ -31,7 +31,7 @@ export async function takeBackup(url: string, path: string): Promise<Manifest> {
   }
 }
 
-/** Takes a backup into a stream, which is ended. */
+/** Ends the stream. */
 export function backupTo(url: string, output: Writable): Promise<Manifest> {
   return withSession(url, async (client) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
@@ -43,7 +43,7 @@ export function backupTo(url: string, output: Writable): Promise<Manifest> {
   });
 }
 
-/** A new name in a folder survives a crash of the machine when the folder was synced, too. */
+/** A new file survives a crash of the machine only if its folder was synced too. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder);
   try {
@@ -53,7 +53,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Prisma's record: a restore makes it by applying migrations. */
+/** Prisma's record: a restore creates it by applying migrations. */
 const RECORD = '_prisma_migrations';
 
 const heads = z.tuple([
@@ -66,7 +66,7 @@ const heads = z.tuple([
   }),
 ]);
 
-/** `transaction_timestamp` of a snapshot's transaction may lie a moment before the snapshot, never after it. */
+/** The `transaction_timestamp` of a snapshot's transaction can be slightly before the snapshot, never after it. */
 const SELECT_HEAD = `
   SELECT transaction_timestamp() AS "takenAt",
     ARRAY(SELECT migration_name::text FROM ${RECORD} WHERE rolled_back_at IS NULL AND finished_at IS NOT NULL
@@ -101,7 +101,7 @@ const SELECT_TABLES = `
   FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> '${RECORD}'
   ORDER BY c.relname`;
 
-/** The tables of the schema; those that others refer to come first. */
+/** The tables of the schema, each after the tables it refers to. */
 export async function readTables(client: pg.ClientBase): Promise<Table[]> {
   let left = tables.parse((await client.query(SELECT_TABLES)).rows);
   const sorted: Table[] = [];

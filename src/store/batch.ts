@@ -2,9 +2,8 @@ import pg from 'pg';
 import { z } from 'zod';
 import { DatabaseUnverifiedError } from './known-server.ts';
 
-/** The most questions that share a statement. */
 const MAX_BATCH_SIZE = 100;
-/** The longest wait for the statement before, so that one that hangs holds up no other. */
+/** The longest wait for the previous statement, so that a hanging one doesn't block the others. */
 const MAX_WAIT_MS = 25;
 
 interface Waiting<Question, Answer> {
@@ -14,11 +13,10 @@ interface Waiting<Question, Answer> {
 }
 
 /**
- * Lets questions that come at the same time share one statement: those of one turn of the event loop, and those that come
- * while another statement of the kind is under way. A question that comes alone is answered as fast as without this.
- *
- * When one question makes the statement fail, each is asked alone; when the database is away, all fail.
- * @param ask answers the questions in their sequence, in one transaction
+ * Answers questions that come at the same time with one statement: those of one turn of the event loop, and those that
+ * come while another statement of the kind is running. A single question isn't slowed down.
+ * If one question makes the statement fail, each is retried alone; if the database is unreachable, all fail.
+ * @param ask answers the questions in order, in one transaction
  * @param keyOf two questions with one key never share a statement
  */
 export function batch<Question, Answer>(
@@ -82,8 +80,8 @@ export function batch<Question, Answer>(
 }
 
 /**
- * Lets reads of one moment share one query that is the same for all of them. A burst of clicks otherwise reads settings,
- * prices and policies more often at one moment than there are connections.
+ * Concurrent reads share one query that is the same for all of them. Otherwise a burst of clicks reads settings, prices
+ * and policies more often than there are connections.
  */
 export function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
   const ask = batch(async (questions: readonly undefined[]) => {
@@ -93,14 +91,14 @@ export function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
   return () => ask(undefined);
 }
 
-/** SQLSTATE classes (PostgreSQL, appendix A) of errors that one row can cause. The statement was rolled back. */
+/** SQLSTATE classes (PostgreSQL, appendix A) of errors that a single row can cause. The statement was rolled back. */
 const BLAME_OF_ONE: ReadonlySet<string> = new Set([
-  '22', // its values
-  '23', // a key that another one holds
-  '40', // a deadlock
+  '22', // invalid values
+  '23', // duplicate keys
+  '40', // deadlocks
 ]);
 
-/** Whether one question may have made a statement fail, so that the others would succeed without it. */
+/** Whether one question may have made the statement fail, so that the others would succeed without it. */
 function isOfOne(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return BLAME_OF_ONE.has(error.code?.slice(0, 2) ?? '');
   return error instanceof z.ZodError || error instanceof DatabaseUnverifiedError;

@@ -29,12 +29,11 @@ const keptBudget = z
 
 type BudgetChange = Omit<TeamEventOf<'budget_changed'>, 'kind' | 'subject'> & { readonly id: string };
 
-/** The team's budgets, on PostgreSQL. @param teamId whose */
 export function createBudgetStore({ prisma, run }: Database, teamId: string): BudgetStore {
   const log = (tx: Transaction, { id, ...change }: BudgetChange) =>
     writeEvents(tx, [{ kind: 'budget_changed', subject: { kind: 'budget', id }, ...change }], teamId);
 
-  /** One change at a time, so that the log has what stood there before. */
+  /** Changes run one at a time, so that the log has the value before each. */
   const exclusively = exclusiveChanges(prisma, `budgets ${teamId}`);
 
   const read = async (tx: Transaction, id: string): Promise<Budget | undefined> => {

@@ -3,11 +3,9 @@ import type { SubjectKind } from '../outbox/notifications.ts';
 import type { Database, RunStatement, Transaction } from './database.ts';
 import { announceEvents } from './events.ts';
 
-/*
- * What the stores share that change what the team has set through Prisma, and write into the log who changed it.
- */
+/* Helpers for stores that change the team's settings through Prisma and log who changed them. */
 
-/** @returns what runs changes in transactions of Prisma's, one at a time of all that share the lock */
+/** @returns a function that runs changes in Prisma transactions, one at a time per lock */
 export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
   return <T>(change: (tx: Transaction) => Promise<T>): Promise<T> =>
     prisma.$transaction(async (tx) => {
@@ -16,12 +14,12 @@ export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
     });
 }
 
-/** Runs statements of SQL in a transaction of Prisma's. */
+/** Runs SQL in a Prisma transaction. */
 export function runIn(tx: Transaction): RunStatement {
   return ({ text, values }) => tx.$queryRawUnsafe(text, ...values);
 }
 
-/** Waits until no other transaction holds the lock, and holds it until this one ends. */
+/** Takes an advisory lock, held until the transaction ends. */
 export async function lockChanges(tx: Transaction, lock: string): Promise<void> {
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
 }
@@ -30,7 +28,7 @@ export function planOf(teamId: string, subjectKind: SubjectKind, subjectId: stri
   return { teamId, subjectKind, subjectId, purpose: 'plan' };
 }
 
-/** Writes events in the transaction of what they report. @param teamId left out: the team of the installation */
+/** Writes events in the transaction of the change they record. @param teamId defaults to the installation's team */
 export function writeEvents(tx: Transaction, events: readonly TeamEvent[], teamId?: string): Promise<void> {
   return announceEvents(runIn(tx), events, teamId);
 }

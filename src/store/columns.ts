@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { Prisma, type RunStatement } from './database.ts';
 
-/*
- * How rows and columns are read and written. A field `expiresAt` is the column `expires_at`.
- */
+/* Reading and writing rows and columns. A field `expiresAt` is the column `expires_at`. */
 
 export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
@@ -52,7 +50,7 @@ export function byteaText(bytes: Uint8Array): string {
   return `\\x${Buffer.from(bytes).toString('hex')}`;
 }
 
-/** A column that may be NULL, which is read as undefined. */
+/** A column that can be NULL, read as undefined. */
 export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullable().transform((value) => value ?? undefined);
 }
@@ -63,16 +61,16 @@ export function jsonColumn<Output>(schema: z.ZodType<Output>) {
 
 export const optionalText = optional(z.string());
 
-/** A sealed secret, in a row that was read without Prisma. */
+/** A sealed secret in a row that was read without Prisma. */
 export const sealedBytes = z.instanceof(Uint8Array).transform((bytes) => Uint8Array.from(bytes));
 
 /**
- * JSON that PostgreSQL can store. It takes no NUL and no lone surrogates, which an answer of the service may contain.
- * They become U+FFFD, because an outcome that cannot be stored would be lost.
+ * JSON that PostgreSQL can store. It accepts neither NUL nor lone surrogates, which a response of the service can
+ * contain. They become U+FFFD, so that the outcome can still be stored.
  */
 export function storableJson(value: unknown): string {
   const json = JSON.stringify(value);
-  // Both are escaped in JSON. A text that merely looks like such an escape is only checked more closely.
+  // Both are escaped in JSON. A text that only looks like such an escape just gets a closer check.
   if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'string' ? part.replace(/[\0\p{Surrogate}]/gu, '\uFFFD') : part,

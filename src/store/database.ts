@@ -13,68 +13,65 @@ import { createStatementNames } from './statement-names.ts';
 export { Prisma } from './generated/client.ts';
 export { DatabaseUnverifiedError } from './known-server.ts';
 
-/** What runs inside a transaction. */
 export type Transaction = Prisma.TransactionClient;
 
-/** A statement of SQL: `Prisma.sql` makes them. */
+/** Made by `Prisma.sql`. */
 export interface Statement {
   readonly text: string;
   readonly values: unknown[];
 }
 
-/** Runs one statement. @returns its rows, which the caller checks */
+/** @returns the rows, which the caller checks */
 export type RunStatement = (statement: Statement) => Promise<unknown>;
 
-/** `verified`: the statement runs only on a server that is known to have lost nothing. */
+/** `verified`: the statement runs only on a server that is known to have lost no commit. */
 export type Trust = 'any' | 'verified';
 
-/** The bot's connections to PostgreSQL, one pool for all ways of asking. */
+/** The bot's connections to PostgreSQL: one pool for Prisma and SQL. */
 export interface Database {
   readonly prisma: PrismaClient;
   /**
-   * Runs a statement without Prisma, which saves processor time on what every order needs many times. Moments come as
-   * `Date`, 64-bit numbers as text.
-   * @throws {DatabaseUnverifiedError} when it is to run on a verified server, and this one is not
+   * Runs a statement without Prisma, which saves CPU time on frequent queries. Timestamps come as `Date`, 64-bit
+   * numbers as text.
+   * @throws {DatabaseUnverifiedError} when it needs a verified server and this one isn't verified
    */
   run(statement: Statement, trust?: Trust): Promise<unknown>;
-  /** Runs statements in one transaction; what `work` throws rolls it back. */
+  /** Runs statements in one transaction, which is rolled back when `work` throws. */
   transaction<T>(work: (run: RunStatement) => Promise<T>, trust?: Trust): Promise<T>;
   /** The server that {@link run} and {@link transaction} use. */
   readonly server: KnownServer;
   readonly keyLog: KnownKeyLog;
-  /** Waits for the queries under way and closes the connections. */
+  /** Waits for running queries and closes the connections. */
   close(): Promise<void>;
 }
 
 export interface DatabaseOptions {
   /** `postgresql://…` */
   readonly url: string;
-  /** Gets a line for each connection that broke while nobody used it. */
+  /** Gets a line for each idle connection that broke. */
   readonly log?: Log;
-  /** Connections at once; further queries wait for one. */
+  /** Further queries wait for a free connection. */
   readonly maxConnections?: number;
-  /** A connection that nobody used for this long is asked whether it is alive. */
+  /** A connection that was idle for this long is tested before use. */
   readonly checkAfterMs?: number;
 }
 
 const MAX_CONNECTIONS = 10;
-/** On a busy database hardly any connection is idle for so long, so that the check costs nothing there. */
+/** On a busy database hardly any connection is idle for so long, so the test costs nothing there. */
 const CHECK_AFTER_MS = 50;
 /** The longest wait for a new connection, or for a free one of the pool. */
 const CONNECT_MS = 8_000;
-/** A connection that nobody uses is closed after this. It is long, because opening one is slow on a busy machine. */
+/** Long, because opening a connection is slow on a busy machine. */
 const IDLE_CONNECTION_MS = 5 * MINUTE_MS;
-/** The server ends a statement after this. */
 const STATEMENT_MS = 10_000;
-/** The client gives a statement up after this, in case the server does not even report its end. */
+/** A client-side timeout, in case the server doesn't even report that it ended the statement. */
 const ANSWER_MS = 12_000;
-/** The server ends a transaction in which nothing happens for this long. */
 const IDLE_IN_TRANSACTION_MS = 15_000;
 
 /**
- * Prisma's adapter writes moments without an offset and ignores the offset of those that it reads, so the time zone is
- * UTC. `random_page_cost` is that of memory and of disks without moving parts: plans are cached, and one that was made
- * while a table was small must use its indexes too.
+ * Prisma's adapter writes timestamps without an offset and ignores the offset of those that it reads, so the time zone
+ * is UTC. `random_page_cost` is that of memory and of SSDs: plans are cached, and one that was made while a table was
+ * small must use its indexes too.
  */
 const SETTINGS = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}; SET random_page_cost = 1.1`;
@@ -85,7 +82,7 @@ const sessionResults = z
   .array(z.object({ rows: z.array(z.unknown()) }))
   .transform((results) => z.tuple([z.object({ server: z.string() })]).parse(results.at(-1)?.rows)[0].server);
 
-/** Opens the database; connects with the first query. No query hangs for ever, whatever the server does. */
+/** Opens the database lazily, with the first query. Every query has a timeout. */
 export function openDatabase({
   url,
   log,
@@ -94,7 +91,7 @@ export function openDatabase({
 }: DatabaseOptions): Database {
   let isClosing = false;
   const broken = (err: Error) => {
-    // An embedded server that stops ends the connections that are just closing.
+    // An embedded server that stops ends connections that are already closing.
     if (!isClosing) log?.warn({ err }, 'a connection to the database broke');
   };
   const server = new KnownServer();
@@ -106,14 +103,14 @@ export function openDatabase({
     connectionTimeoutMillis: CONNECT_MS,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
     query_timeout: ANSWER_MS,
-    // A transaction's statements need not wait for each other's answers.
+    // A transaction's statements needn't wait for each other's results.
     pipeline: true,
     onConnect: async (client) => {
       server.connected(client, sessionResults.parse(await client.query(SESSION)));
     },
   };
   const pool = new LivePool(options, checkAfterMs);
-  // The query under way fails with the error. Without a listener the error would end the process as well.
+  // The running query fails with the error. Without a listener the error would also end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', broken);
   const nameOf = createStatementNames();
@@ -129,7 +126,9 @@ export function openDatabase({
     log: [],
   });
 
-  /** A connection to the latest server. Older connections may lead to a server that was replaced, so they are closed. */
+  /**
+   * A connection to the latest server. Older connections may lead to a server that was replaced, so they are closed.
+   */
   async function connect(trust: Trust): Promise<pg.PoolClient> {
     const client = await pool.connect();
     if (!server.isLatest(client)) {
@@ -185,7 +184,7 @@ export function openDatabase({
         }
         throw error;
       } finally {
-        // When the connection closes, the server rolls its transaction back.
+        // When the connection closes, the server rolls back its transaction.
         client.release(broken);
       }
     },
@@ -198,7 +197,7 @@ export function openDatabase({
   };
 }
 
-/** A query failed. The message names the activity and codes alone; what the database said is in `cause`. */
+/** A query failed. The message has only the activity and codes; the database's message is in `cause`. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   /** The server's SQLSTATE, else the adapter's or Prisma's own code. */
@@ -212,9 +211,9 @@ export class StoreError extends Error {
 }
 
 /**
- * Runs a piece of work on the database.
- * @param activity what is being done, as it stands in the log: `counting orders`
- * @throws {StoreError} whatever goes wrong
+ * Runs database work.
+ * @param activity for the log: `counting orders`
+ * @throws {StoreError} for every error
  */
 export async function withStoreError<T>(activity: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -238,7 +237,6 @@ export function storeOf<Methods extends StoreMethods<Methods>>(name: string, met
   });
 }
 
-/** Whether a query failed because a row with the same key is there. */
 export function isUniqueViolation(error: unknown): boolean {
   const answered = error instanceof Prisma.PrismaClientKnownRequestError || error instanceof pg.DatabaseError;
   return answered && codeOf(error) === UNIQUE_VIOLATION;

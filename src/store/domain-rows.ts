@@ -6,16 +6,13 @@ import { storedDoubt, storedHistory, storedKnownChanges, storedTrust, storedWhoi
 import { columnsOf, jsonColumn, optional, optionalText } from './columns.ts';
 import type { Prisma } from './database.ts';
 
-/*
- * Rows of the watch list. SQL answers with the same fields as Prisma.
- */
+/* Rows of the watch list. SQL returns the same fields as Prisma. */
 
 export const expirySource = z.enum(['rdap', 'whois', 'order', 'person']);
 
 const optionalMoment = optional(z.date());
 export const deletionPhase = optional(z.enum(['redemption', 'pending_delete']));
 
-/** The columns of a name's dates. */
 const datesShape = {
   expiresAt: optionalMoment,
   expirySource: optionalText,
@@ -114,7 +111,6 @@ export function lapseFromRow(row: z.output<z.ZodObject<typeof lapseShape>>): Lap
   return reason === undefined ? undefined : { reason, requestedBy, confirmed };
 }
 
-/** A name of the watch list out of its row. */
 export function domainFromRow(row: z.output<typeof domainRow>): WatchedDomain {
   const { name, version, addedBy, addedAt, registeredBy, nextRegistryAt } = row;
   const { snoozedUntil: until, snoozedBy: by = '', snoozeReason: reason } = row;
@@ -148,7 +144,7 @@ function asJson(value: NameDates['trusted' | 'doubt' | 'whois']): string | null 
   return value === undefined ? null : JSON.stringify(value);
 }
 
-/** What a change may change of a row, by field. */
+/** The columns that a change may write, by field. */
 export function changeableColumns(domain: WatchedDomain) {
   return {
     ...dateColumns(domain),

@@ -11,30 +11,30 @@ import { Prisma, type Statement } from './database.ts';
 import { changeableColumns, DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
 
 /*
- * Statements of the watch list: those that Prisma cannot express (claims, locks, many names at once), and those that follow
+ * Statements of the watch list that Prisma can't express (claims, locks, many names at once), and those that follow
  * every renewal.
  */
 
-/** `reminded_threshold` of a name without a reminder for its present expiry. */
+/** `reminded_threshold` of a name without a reminder for its current expiry. */
 export const NO_REMINDER = 2_147_483_647;
 
-/** The expiry of `d`; of a deleted name whose expiry is unknown, the deletion. */
+/** The expiry of `d`; of a deleted name with an unknown expiry, the deletion. */
 export const END = Prisma.sql`COALESCE(d.expires_at, d.deleted_at)`;
 
-/** Midnight UTC of the day of {@link END}, as reminders keep it. */
+/** Midnight UTC of the day of {@link END}, the form used by reminders. */
 export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', ${END} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 
 /** Rows of {@link selectDomains}. */
 export const domainRows = z.array(domainRow.transform(domainFromRow));
 
-/** Answers with {@link domainRows}. */
+/** Returns {@link domainRows}. */
 export function selectDomains(names: readonly string[]): Statement {
   return Prisma.sql`SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = ANY(${[...names]})`;
 }
 
 /**
- * Puts a name on the list; fails by the primary key where it is on it. It may have been on the list before: what was said
- * about its expiry then counts.
+ * Adds a name to the list; fails by the primary key if it is already there. If it was on the list before, earlier
+ * decisions about its expiry count.
  */
 export function insertDomain(domain: WatchedDomain): Statement {
   const { name, version, addedBy, addedAt, expiry, nextRegistryAt } = domain;
@@ -48,19 +48,19 @@ export function insertDomain(domain: WatchedDomain): Statement {
       (SELECT min(threshold) FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz), ${NO_REMINDER}))`;
 }
 
-/** Changes a name that nobody else has changed; answers with its name, or with no row. */
+/** Compare-and-swap; returns the name, or no row if it was changed meanwhile. */
 export function updateDomain(before: WatchedDomain, after: WatchedDomain): Statement {
   return Prisma.sql`
     UPDATE domains SET ${assignments(changeableColumns(after))}, version = version + 1
     WHERE name = ${before.name} AND version = ${before.version} RETURNING name`;
 }
 
-/** Changes that registries and the DNS show of one name in one day (UTC) are kept up to this number. */
+/** The most changes of one name from registries and the DNS that are kept per day (UTC). */
 export const MAX_OBSERVED_A_DAY = 50;
 
 /**
- * Adds observations of a name. JSON leaves out what is undefined. Beyond {@link MAX_OBSERVED_A_DAY} the record of the name
- * changes without a line of its history, so that a zone that changes all the time doesn't fill the database.
+ * Adds observations of a name. JSON drops undefined values. Beyond {@link MAX_OBSERVED_A_DAY} the record of the name
+ * changes without a line in its history, so that a zone that changes all the time doesn't fill the database.
  */
 export function insertObservations(name: string, observations: readonly NameObservation[]): Statement {
   const rows = observations.map(({ origin, at, ...data }) => ({ origin, at, data }));
@@ -75,7 +75,7 @@ export function insertObservations(name: string, observations: readonly NameObse
       WHERE date_trunc('day', k.at, 'UTC') = date_trunc('day', o.at, 'UTC')))`;
 }
 
-/** Takes a name off the list, and forgets its end as {@link forgetEnd} does. Answers with its name, or with no row. */
+/** Takes a name off the list and forgets its end like {@link forgetEnd}. Returns its name, or no row. */
 export function removeDomain(name: string): Statement {
   return Prisma.sql`
     WITH removed AS (DELETE FROM domains WHERE name = ${name} RETURNING name),
@@ -86,14 +86,14 @@ export function removeDomain(name: string): Statement {
 /** Rows of {@link updateDomain} and {@link removeDomain}. */
 export const changedNames = z.array(z.object({ name: z.string() }));
 
-/** Rows of {@link claimSuccess}: one with the name as it is on the list, undefined where it is not. */
+/** Rows of {@link claimSuccess}: the name as it is on the list, or undefined if it isn't there. */
 export const claimedSuccessRows = z.array(
   z.union([domainRow.transform(domainFromRow), z.object({ name: z.null() }).transform(() => undefined)]),
 );
 
 /**
- * Notes that a success was taken into the list; answers with no row when it was taken before. The name's row is locked,
- * so that nothing is computed from an older version of it.
+ * Records that a success was applied to the list; returns no row if it already was. Locks the name's row, so that
+ * nothing is computed from an older version.
  */
 export function claimSuccess(orderId: string, n: number, now: Date): Statement {
   return Prisma.sql`
@@ -107,9 +107,8 @@ export function claimSuccess(orderId: string, n: number, now: Date): Statement {
 }
 
 /**
- * Notes with a name which reminder was posted for its new expiry; due reminders are found by this column alone. It must
- * follow the change in the same transaction: the row is locked then, and the reminders for its former date can be read.
- *
+ * Records on a name which reminder was posted for its new expiry; this column alone finds due reminders. It must follow
+ * the change in the same transaction: the row is locked then, and the reminders for the former date can be read.
  * @param from the former date of the same end; reminders for it count.
  */
 function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Statement {
@@ -132,8 +131,8 @@ function recordReminder(name: string, expiresAt: Date, from: Date | undefined): 
 }
 
 /**
- * Forgets that people were told that a name had expired or was deleted. Its end may come again, and what was said of it
- * would silence all reminders before that.
+ * Forgets the reminders about expiry and deletion. If the name expires again, they would suppress all earlier
+ * reminders.
  */
 function forgetEnd(name: string): Statement {
   return Prisma.sql`
@@ -145,10 +144,10 @@ function forgetEnd(name: string): Statement {
     WHERE d.name = ${name}`;
 }
 
-/** Dates of one end of a name differ by less than this; those of two ends by a year. */
+/** Dates of one end of a name differ by less than this; those of two ends differ by about a year. */
 const SAME_END_MS = 30 * DAY_MS;
 
-/** What has to follow a change of dates in the same transaction: reminders are about the name as it then is. */
+/** Statements that must follow a change of dates in the same transaction, so that reminders use the new dates. */
 export function statementsAfter(name: string, before: NameDates, after: NameDates): readonly Statement[] {
   const isBack = before.deletedAt !== undefined && after.deletedAt === undefined;
   const from = before.expiry?.at;
@@ -161,13 +160,13 @@ export function statementsAfter(name: string, before: NameDates, after: NameDate
   ];
 }
 
-/** Who changes names, and who confirmed it where it decides about orders. */
+/** The author of a change, and who confirmed it if it is protected. */
 export type Changer = Omit<WatchDecision, 'kind'>;
 
 /**
  * Adds names. An imported date never replaces one from the registry or an order, and only a later one from WHOIS. If it
- * is earlier than another person's date, its author is cleared, so that a later date still needs a second person. `xmax`
- * is 0 for a new row.
+ * is earlier than another person's date, its author is cleared, so that a later date still needs a second person.
+ * `xmax` is 0 for a new row.
  */
 export function importNames(
   names: readonly ImportedName[],
@@ -210,7 +209,7 @@ export function importNames(
 /** Rows of {@link countMonths}. */
 export const monthRows = z.array(z.object({ month: z.string(), count: z.number() }));
 
-/** How many names expire in each month of a time zone, without those that are let go. */
+/** Counts expiring names by month in a time zone, without names that are left to lapse. */
 export function countMonths(from: Date, until: Date, timeZone: string): Prisma.Sql {
   return Prisma.sql`
     SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month, count(*)::int AS count
@@ -219,7 +218,6 @@ export function countMonths(from: Date, until: Date, timeZone: string): Prisma.S
     GROUP BY 1`;
 }
 
-/** When the first of some names expires. */
 export function firstExpiryOf(names: readonly string[]): Statement {
   return Prisma.sql`SELECT min(expires_at) AS first FROM domains WHERE name = ANY(${[...names]})`;
 }

@@ -17,7 +17,7 @@ import {
 } from './domain-statements.ts';
 import { createWatchListPages } from './watch-list-pages.ts';
 
-/** The watch list in PostgreSQL. @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method, when the database fails */
 export function createWatchListStore({ prisma, run, transaction }: Database): WatchListStore {
   const findMany = async (names: readonly string[]) => domainRows.parse(await run(selectDomains(names)));
   const pages = createWatchListPages(prisma);
@@ -55,7 +55,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
             await runInside(insertObservations(after.name, [observation]));
             return true;
           });
-        // Somebody has put the name on the list meanwhile: by now it can be read.
+        // The name was added meanwhile, so it can be read now.
         return attempt().catch((error: unknown) => {
           if (isUniqueViolation(error)) return attempt();
           throw error;
@@ -65,7 +65,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
   };
 }
 
-/** @param run of a transaction, where statements follow. @returns false when somebody else was faster */
+/** @param run in a transaction, if statements follow. @returns false if the name was changed meanwhile */
 async function swap(
   run: RunStatement,
   before: WatchedDomain,

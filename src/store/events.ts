@@ -7,11 +7,10 @@ import { type Database, Prisma, type RunStatement, type Statement, withStoreErro
 import { ORDER_COLUMNS, orderColumns, orderOf, orderRows, selectOrders } from './rows.ts';
 
 /*
- * The log. An event is written in the transaction of what it tells of, and nothing writes it again: a trigger refuses that.
+ * The log. An event is written in the transaction of the change it records and never changed: a trigger refuses that.
  * Rows are read with the schemas of `events.ts` here and nowhere else.
  */
 
-/** An event of the log cannot be read. */
 class UnreadableEventError extends Error {
   override readonly name = 'UnreadableEventError';
 
@@ -30,12 +29,12 @@ export function eventsOf(orderId: string, log: readonly OrderLogEntry[]): NewOrd
   return log.map((entry) => ({ ...entry, subject: { kind: 'order', id: orderId } }));
 }
 
-/** Events as a row keeps them until they are written. */
+/** Events as a draft's row stores them. */
 export function storedEvents(events: readonly NewOrderEvent[]): string {
   return storableJson(events.map(eventRow));
 }
 
-/** Writes events in their order. @param teamId left out: the team of the installation */
+/** Writes events in order. @param teamId defaults to the installation's team */
 export function insertEvents(
   run: RunStatement,
   events: readonly (TeamEvent | NewOrderEvent)[],
@@ -54,7 +53,7 @@ const insertedRows = z.array(
   z.object({ teamId: z.string(), seq: z.string(), kind: z.string(), at: z.date() }),
 );
 
-/** Writes events in the transaction of what they report, and has people notified of those that are announced. */
+/** Writes events in the transaction of the change they record, and queues notifications for announced ones. */
 export async function announceEvents(
   run: RunStatement,
   events: readonly TeamEvent[],
@@ -72,7 +71,7 @@ export async function announceEvents(
   );
 }
 
-/** Writes the events that the row of a draft has kept, once it is a draft no longer. */
+/** Writes a draft's stored events to the log when the draft becomes an order. */
 export async function publishDraftEvents(run: RunStatement, orderId: string): Promise<void> {
   await run(Prisma.sql`
     INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
@@ -93,10 +92,13 @@ function readEvent<Schema extends z.ZodType>(schema: Schema, seq: string, event:
   return read.data;
 }
 
-/** Events of an order as {@link historyOf} answers with them. */
+/** Events of an order, as {@link historyOf} returns them. */
 export const historyRows = z.array(z.looseObject({ seq: z.string() }));
 
-/** A column with the events of the order `o`, oldest first; of a draft those that its row keeps. @param where which of the events `e` */
+/**
+ * A column with the events of the order `o`, oldest first; for a draft, those stored in its row. @param where which of
+ * the events `e`
+ */
 export function historyOf(where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
   return Prisma.sql`
     CASE WHEN o.draft_events IS NULL THEN (
@@ -123,7 +125,7 @@ export function selectLimits(items: readonly { readonly id: string; readonly n: 
 
 const LIMITS = Prisma.raw(LIMIT_KINDS.map((kind) => `'${kind}'`).join(', '));
 
-/** Reads the events of an order. @throws {UnreadableEventError} */
+/** @throws {UnreadableEventError} */
 export function readHistory(rows: z.output<typeof historyRows>): readonly OrderLogEntry[] {
   return rows.map(({ seq, ...entry }) => readEvent(compiledOrderLogEntry, seq, entry));
 }
@@ -163,16 +165,16 @@ export const orderWithHistory = z.compile(
   ),
 );
 
-/** An order with its events, oldest first. Of thousands of items nothing is told one by one. */
+/** An order with its events, oldest first, without the per-item events of bulk orders. */
 export function selectWithHistory(id: string): Statement {
   const shown = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
   return Prisma.sql`SELECT ${ORDER_COLUMNS}, ${historyOf(shown)} FROM orders o WHERE o.id = ${id}`;
 }
 
-/** Events read at once. They bound the memory of an export, however long it is. */
+/** Events per read, which bounds the memory of an export. */
 const BATCH = 500;
 
-/** The log of a team, on PostgreSQL. @param batch events read at once */
+/** @param batch events per read */
 export function createEventLog({ run }: Database, teamId: string, batch = BATCH): EventLog {
   const readPage = (from: Date, to: Date, last: { readonly at: Date; readonly seq: string } | undefined) =>
     withStoreError('reading the log', async () => {

@@ -13,7 +13,7 @@ function columnsOf({ tokenHash, sealed }: FeedRecord, now: Date) {
   return { tokenHash, sealed: sealed.bytes, keyId: sealed.keyId, createdAt: now };
 }
 
-/** Addresses of calendar feeds in PostgreSQL. @throws {StoreError} from every method, when the database fails */
+/** Calendar feeds. @throws {StoreError} from every method, when the database fails */
 export function createFeedStore({ prisma }: Database): FeedStore {
   return storeOf('feeds', {
     find: async (userId) => {

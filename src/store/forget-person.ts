@@ -3,11 +3,14 @@ import { z } from 'zod';
 import { inTransaction, sumByTable, type TableChange } from './session.ts';
 
 /*
- * Takes a person out of everything that is kept. What was done stays, done by `former`: their id is replaced in every
- * column of every table. Some rows are deleted before that, because they are theirs alone or mean nothing without them.
+ * Removes a person from everything that is stored. Their actions stay, attributed to `former`: their id is replaced in
+ * every column of every table. First, some rows are deleted, because they are only about this person or mean nothing
+ * without them.
  */
 
-/** `$1` is the person. The sequence matters: what is found by a column goes before the column. */
+/**
+ * `$1` is the person. The order matters: a statement that finds rows by a column runs before that column is replaced.
+ */
 const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   [
     'token_steps',
@@ -23,7 +26,7 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   ],
   ['orders', "UPDATE orders SET account_login = 'former' WHERE requester_id = $1"],
   ['signing_links', 'DELETE FROM signing_links s WHERE names_person(to_jsonb(s)::text, $1)'],
-  // It names who approved and who asked, and nothing of it counts for an order that has ended.
+  // It names the approver and the requester, and no longer counts once the order has ended.
   ['approvals', 'UPDATE approvals SET signature = NULL WHERE names_person(signature::text, $1)'],
   ['stand_ins', 'DELETE FROM stand_ins WHERE user_id = $1 OR stand_in_id = $1'],
   [
@@ -41,12 +44,12 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   ['domains', 'UPDATE domains SET owner_id = NULL WHERE owner_id = $1'],
 ];
 
-/** Only added to: the functions of events and observations forget, and the others name nobody. */
+/** Append-only tables: the functions of events and observations forget, and the others name nobody. */
 const APPEND_ONLY = ['events', 'observations', 'ledger_entries', 'seals', 'anchors'];
 
 const columnRows = z.array(z.object({ table: z.string(), columns: z.array(z.string()) }));
 
-/** One statement for each table. It replaces `$1` by `former` in every column that can hold text. */
+/** One statement for each table, which replaces `$1` by `former` in every column that can hold text. */
 async function replaceEverywhere(client: pg.Client): Promise<readonly (readonly [string, string])[]> {
   const { rows } = await client.query(
     `SELECT c.table_name AS table, array_agg(format('%1$I = without_person(%1$I::text, $1)::%2$s', c.column_name,
@@ -64,7 +67,7 @@ async function replaceEverywhere(client: pg.Client): Promise<readonly (readonly 
     ]);
 }
 
-/** Why a person cannot be forgotten yet. */
+/** Why a person can't be forgotten yet. */
 export type StillNeeded =
   | { readonly kind: 'open_order'; readonly orderId: string }
   | { readonly kind: 'setting'; readonly name: string }
@@ -92,13 +95,13 @@ const SELECT_NEEDED = `
   UNION ALL SELECT 'policy_draft', NULL FROM policy_drafts WHERE names_person(rules::text, $1)
   ORDER BY 1, 2`;
 
-/** What was changed, or would be; nothing was where the person is still needed. */
+/** The changes made, or planned in a dry run; none if the person is still needed. */
 export type Forgetting =
   | { readonly done: true; readonly changes: readonly TableChange[] }
   | { readonly done: false; readonly needed: readonly StillNeeded[] };
 
 /**
- * Forgets a person. A dry run changes nothing and tells what would be changed.
+ * Forgets a person. A dry run changes nothing and reports what would be changed.
  * @param person Slack user id
  */
 export function forgetPerson(

@@ -5,7 +5,6 @@ import { optional } from './columns.ts';
 import { type Database, DatabaseUnverifiedError, Prisma, storeOf } from './database.ts';
 import { SERVER } from './session-settings.ts';
 
-/** The only row. */
 const ID = 1;
 /** A process that wrote nothing for this long, while others did, was killed. */
 const SILENT_MS = MINUTE_MS;
@@ -13,7 +12,7 @@ const SILENT_MS = MINUTE_MS;
 const SERVER_NAME = Prisma.raw(SERVER);
 
 /**
- * The heartbeat of the bots in PostgreSQL, and what the server says of itself.
+ * The bot's heartbeat, and facts about the server.
  * @throws {StoreError} from every method
  */
 export function createHeartbeat({ run, server }: Database): Heartbeat {
@@ -41,7 +40,7 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
 
 /**
  * The timeline is read from the log, because the one of the last checkpoint changes late after a promotion. A server
- * writes a checkpoint at each clean stop, and at each start after another end, so the last one tells where the log
+ * writes a checkpoint at each clean stop, and at each start after a crash, so the last checkpoint shows where the log
  * ended then.
  */
 const SELECT_SIGHTING = Prisma.sql`
@@ -79,7 +78,7 @@ const sightings = z.tuple([
   }),
 ]);
 
-/** Answers with the count, or with no row when the row or the server has changed since the sighting. */
+/** Returns the count, or no row if the row or the server has changed since the sighting. */
 function upsertBeat(at: Date, seen: Sighting, processId: string, isLast: boolean): Prisma.Sql {
   const own = isLast ? {} : { [processId]: at };
   return Prisma.sql`

@@ -60,8 +60,8 @@ const COLUMNS = Prisma.raw(
 );
 
 /**
- * Saves what a look has made of an incident, in the transaction that saves the look.
- * @returns false when somebody else has changed the incident
+ * Saves how a lookup changed an incident, in the transaction that saves the lookup.
+ * @returns false if the incident was changed meanwhile
  */
 export async function saveIncident(
   run: RunStatement,
@@ -104,7 +104,7 @@ function eventsOf({ before, after, added, at }: IncidentUpdate): TeamEvent[] {
   return after.state === 'over' ? [...noticed, over] : noticed;
 }
 
-/** What is told besides Slack of what a look has made of an incident. */
+/** The webhooks for an incident that a lookup opened or changed. */
 function webhooksOf({ before, after, added, at }: IncidentUpdate): WebhookEvent[] {
   const { name, id: incident_id } = after;
   const noticed = added.map(({ kind: code, before: was, after: is }, index): WebhookEvent => {
@@ -115,7 +115,7 @@ function webhooksOf({ before, after, added, at }: IncidentUpdate): WebhookEvent[
   return after.state === 'over' ? [...noticed, over] : noticed;
 }
 
-/** What is told besides Slack of what a person decided about an incident. */
+/** The webhooks for a person's decision about an incident. */
 function webhooksOfDecision(
   { id: incident_id, name, state }: Incident,
   kind: string,
@@ -126,7 +126,7 @@ function webhooksOfDecision(
   return state === 'ours' ? [{ type: 'incident.closed', at, data: { name, incident_id, code: 'ours' } }] : [];
 }
 
-/** Changes an incident that nobody else has changed. */
+/** Compare-and-swap on the version. */
 async function swapIncident(
   run: RunStatement,
   teamId: string,
@@ -149,7 +149,7 @@ async function swapIncident(
   return idRows.parse(changed).length === 1;
 }
 
-/** Incidents, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method, when the database fails */
 export function createIncidentStore({ run, transaction }: Database, teamId: string): IncidentStore {
   return storeOf('incidents', {
     find: async (id) => {

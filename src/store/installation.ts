@@ -1,12 +1,12 @@
 import { type Database, Prisma, storeOf } from './database.ts';
 
-/** Which workspace the rows of this database belong to. */
+/** The workspace of this database's rows. */
 export interface InstallationStore {
-  /** New rows belong to this workspace from now on. Those of another one stay its own. May be repeated. */
+  /** New rows belong to this workspace from now on. Rows of another workspace keep theirs. Idempotent. */
   serve(teamId: string): Promise<void>;
 }
 
-/** The installation, in PostgreSQL. @throws {StoreError} when the database fails */
+/** @throws {StoreError} when the database fails */
 export function createInstallationStore({ run }: Database): InstallationStore {
   return storeOf('installation', {
     serve: async (teamId) => {

@@ -5,14 +5,16 @@ import type { KeyLog } from '../approvals/signing/key-ring.ts';
 export interface KnownLog {
   readonly keys: KeyLog;
   readonly charters: readonly LoggedCharter[];
-  /** The newest event. */
   readonly seq: number;
   readonly count: number;
   readonly stamps: bigint;
   readonly link: string;
 }
 
-/** The log as this process has verified it. A process that knows none trusts no key until it has compared the log with its seals. */
+/**
+ * The log as this process has verified it. A process without one trusts no key until it has compared the log with its
+ * seals.
+ */
 export class KnownKeyLog {
   log: KnownLog | undefined;
 }

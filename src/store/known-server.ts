@@ -1,6 +1,6 @@
 /**
- * A connection leads to another server, or to one that was started again, and the heartbeat has not checked yet whether
- * it holds what the last one held. Until it has, no order is claimed or sent.
+ * A connection leads to another server, or to a restarted one, and the heartbeat hasn't checked yet whether it has
+ * everything that the last one had. Until then no order is claimed or sent.
  */
 export class DatabaseUnverifiedError extends Error {
   override readonly name = 'DatabaseUnverifiedError';
@@ -11,7 +11,7 @@ export class DatabaseUnverifiedError extends Error {
   }
 }
 
-/** Which server the connections lead to, and whether it holds what this process has seen committed. */
+/** Which server the connections lead to, and whether it has everything that this process has seen committed. */
 export class KnownServer {
   readonly #servers = new WeakMap<object, string>();
   #latest: string | undefined;
@@ -20,7 +20,7 @@ export class KnownServer {
   #position = 0;
   #onOther: () => void = () => undefined;
 
-  /** To be called for a new connection before it is used. The server of the first one is trusted. */
+  /** Call it for a new connection before use. The first connection's server is trusted. */
   connected(connection: object, server: string): void {
     this.#servers.set(connection, server);
     this.#verified ??= server;
@@ -28,7 +28,7 @@ export class KnownServer {
     if (server !== this.#verified) this.#onOther();
   }
 
-  /** @returns whether a connection leads to the server that the newest one leads to */
+  /** @returns whether the connection leads to the same server as the newest one */
   isLatest(connection: object): boolean {
     return this.#servers.get(connection) === this.#latest;
   }
@@ -37,7 +37,7 @@ export class KnownServer {
     return this.#latest === this.#verified && !this.#isSuspended;
   }
 
-  /** Notes how far the log of the verified server reaches. */
+  /** Records the log position of the verified server. */
   note(position: number): void {
     if (this.isVerified) this.#position = Math.max(this.#position, position);
   }
@@ -55,7 +55,7 @@ export class KnownServer {
     this.#isSuspended = true;
   }
 
-  /** @throws {DatabaseUnverifiedError} when connections lead to another one by now */
+  /** @throws {DatabaseUnverifiedError} when connections lead to another server meanwhile */
   verify(server: string, position: number): void {
     if (server !== this.#latest) throw new DatabaseUnverifiedError();
     this.#verified = server;
@@ -63,7 +63,7 @@ export class KnownServer {
     this.#position = position;
   }
 
-  /** @param listener called when a connection leads to a server that is not verified */
+  /** @param listener called when a connection leads to an unverified server */
   onOther(listener: () => void): void {
     this.#onOther = listener;
   }

@@ -3,18 +3,18 @@ import type { LeaseStore } from '../names/ports.ts';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 
-/** Whether a lease is over by the database's clock. One from a clock that was set back since counts as over. */
+/** Whether a lease has expired by the database's clock. One from a clock that was set back later counts as expired. */
 export const isLeaseExpired = (
   column: Prisma.Sql,
 ): Prisma.Sql => Prisma.sql`(${column} IS NULL OR ${column} <= now()
   OR ${column} > now() + ${FARTHEST_MS}::float8 * interval '1 ms')`;
 
-/** The end of a lease that begins now, by the database's clock. */
+/** The end of a lease that starts now, by the database's clock. */
 export const leaseOf = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;
 
 const holders = z.array(z.object({ holder: z.string() }));
 
-/** Leases of work, in PostgreSQL. @throws {StoreError} when the database fails */
+/** @throws {StoreError} when the database fails */
 export function createLeaseStore({ run }: Database): LeaseStore {
   return storeOf('leases', {
     take: async (work, holder, leaseMs) => {

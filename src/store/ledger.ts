@@ -10,7 +10,7 @@ import { announceEvents } from './events.ts';
 import { SIGNING_EVENTS } from './signing-rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
-/** Numbers of the ledger: they come as text, because the column has 64 bits. */
+/** Numbers of the ledger come as text, because the column has 64 bits. */
 const count = z.coerce.number().pipe(z.int());
 const bytes = z.instanceof(Uint8Array);
 
@@ -97,14 +97,13 @@ function mergeRanges(ranges: readonly (readonly [number, number])[]): (readonly 
   return merged;
 }
 
-/** How many events are read at once. */
 const READ_SIZE = 5_000;
-/** A thousand seals of one event each are read as fast as one of a thousand. */
+/** Reading a thousand seals of one event each is as fast as reading one seal of a thousand. */
 const SEALS_AT_ONCE = 1_000;
-/** Identifies the lock of the sealer beside other advisory locks of the database: "LEDG". */
+/** Distinguishes the sealer's advisory lock from the database's other ones: "LEDG". */
 const SEALER_LOCK = 0x4c454447;
 
-/** What is told besides Slack when a seal leaves. */
+/** The webhook for a published seal. */
 function webhookOfAnchor(seal: Seal, at: Date): WebhookEvent {
   return {
     type: 'seal.created',
@@ -115,7 +114,7 @@ function webhookOfAnchor(seal: Seal, at: Date): WebhookEvent {
 
 const LEDGER = { kind: 'ledger', id: 'ledger' } as const;
 
-/** The ledger of a team, on PostgreSQL. @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method, when the database fails */
 export function createLedgerStore({ run, transaction }: Database, teamId: string): LedgerStore {
   const sealsWhere = async (where: Prisma.Sql) =>
     sealRows.parse(
@@ -152,7 +151,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       );
       let at = 0;
       for (const seal of seals) {
-        // Those of a seal that is gone.
+        // Skips events of a seal that is gone.
         while ((events[at]?.seq ?? seal.from) < seal.from) at += 1;
         const start = at;
         while ((events[at]?.seq ?? Number.POSITIVE_INFINITY) <= seal.to) at += 1;
@@ -162,7 +161,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     }
   }
 
-  /** Writes an event about the ledger. @param isNew whether it says anything new */
+  /** Writes an event about the ledger. @param isNew whether it is a new fact */
   const note = (event: TeamEvent, isNew: Prisma.Sql) =>
     transaction(async (runInside) => {
       const found = await runInside(Prisma.sql`SELECT 1 AS found WHERE ${isNew}`);
@@ -280,7 +279,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     },
 
     anchor: async (seal, at) => {
-      // What a clock has written that went ahead does not hold up the anchors of the right time.
+      // Rows from a clock that ran ahead don't delay the anchors.
       const last = Prisma.sql`coalesce(
         (SELECT max(at) FROM anchors WHERE team_id = ${teamId} AND at <= ${at}::timestamptz),
         (SELECT e.at FROM ledger_entries l JOIN events e ON e.seq = l.event_seq WHERE l.team_id = ${teamId} AND l.seq = 1))`;
@@ -343,7 +342,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
   };
 }
 
-/** Teams of which something was sealed in this database. */
+/** Teams with sealed events in this database. */
 export async function teamsWithLedgers({ run }: Database): Promise<readonly string[]> {
   const rows = await run(Prisma.sql`SELECT DISTINCT team_id AS "teamId" FROM seals`);
   return z
@@ -358,7 +357,7 @@ const keyRows = z.array(
     .transform(({ sealed, keyId }) => ({ keyId, bytes: sealed })),
 );
 
-/** The key that the bot has made, on PostgreSQL. */
+/** The key that the bot generated. */
 export function createLedgerKeyStore({ run }: Database, teamId: string): LedgerKeyStore {
   return storeOf('ledgerKey', {
     find: async () =>

@@ -7,14 +7,14 @@ type Callback = (
 ) => void;
 
 /**
- * A pool that hands out no connection whose other end is gone. The first statement on such a one would fail although the
- * database answers: in the moment after an outage, and where something between the two forgets idle connections.
+ * A pool that never hands out a dead connection. The first statement on one would fail although the database is up:
+ * right after an outage, or if a firewall drops idle connections.
  */
 export class LivePool extends pg.Pool {
   readonly #usedAt = new WeakMap<pg.PoolClient, number>();
   readonly #checkAfterMs: number;
 
-  /** @param checkAfterMs a connection that nobody used for this long is asked whether it is alive */
+  /** @param checkAfterMs a connection that was idle for this long is tested before use */
   constructor(options: pg.PoolConfig, checkAfterMs: number) {
     super(options);
     this.#checkAfterMs = checkAfterMs;

@@ -13,9 +13,7 @@ import { orderHistories, selectLimits } from './events.ts';
 import { IS_RELEASED } from './reservations.ts';
 import { idRows, orderRows, selectOrders } from './rows.ts';
 
-/*
- * What is read of mandates, also in the transaction that marks one of their orders as sent.
- */
+/* Reads about mandates, also used in the transaction that marks one of their orders as sent. */
 
 export const nameRows = z.array(
   z
@@ -75,7 +73,7 @@ export interface TeamLog {
   readonly witness: Witness | undefined;
 }
 
-/** The orders of mandates whose request was not carried out, by witnessed events. Most have no event that says so. */
+/** The orders of mandates whose request wasn't carried out, by witnessed events. Most have no such event. */
 async function findNotCarriedOut(
   run: RunStatement,
   { teamId, witness }: TeamLog,
@@ -94,8 +92,8 @@ async function findNotCarriedOut(
 }
 
 /**
- * The amounts that mandates take: sent ones by the log, reserved ones by the rows. An added event takes nothing away: of each
- * day the highest amount counts.
+ * The amounts that mandates spend: sent ones by the log, reserved ones by the rows. An added event can't lower them:
+ * the highest amount of each day counts.
  */
 export async function readTaken(
   run: RunStatement,
@@ -131,8 +129,8 @@ export async function readTaken(
 }
 
 /**
- * Locks a mandate's order until the transaction ends. Others who reserve or spend wait.
- * @returns undefined when the log does not say that it is in force
+ * Locks a mandate's order until the transaction ends. Others that reserve or spend wait.
+ * @returns undefined unless the log says that it is in force
  */
 export async function lockMandate(run: RunStatement, id: string): Promise<Order | undefined> {
   await run(Prisma.sql`SELECT id FROM orders WHERE id = ${id} FOR NO KEY UPDATE`);
@@ -161,7 +159,7 @@ export async function findActOf(run: RunStatement, orderId: string): Promise<Man
 
 const tagRows = z.array(z.object({ name: z.string(), tags: z.array(z.string()).nullable() }));
 
-/** The tags that a name touches: its own and those of its parents. */
+/** The tags that a change of the name affects: its own and those of its parents. */
 export async function readTouched(run: RunStatement, name: string): Promise<readonly string[]> {
   const subject = subjectOf(name, 'host');
   const hosts = [...subject.hosts];

@@ -29,19 +29,19 @@ import { idRows } from './rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /*
- * What mandates do. Acts are kept one at a time for a team, so that no end of a name gets two; what they take is read under
- * a lock of the mandate's order, after that of the budgets.
+ * What mandates do. Acts of a team are saved one at a time, so that no end of a name gets two. Their amounts are read
+ * under a lock of the mandate's order, taken after the lock of the budgets.
  */
 
 const taggedRows = z.array(
   z.object({ name: z.string(), tags: z.array(z.string()).nullable(), isLapsing: z.boolean() }),
 );
 
-/** After a failure somebody is asked for a name after a pause that doubles. */
+/** After a failure, asking about a name is retried with exponential backoff. */
 const FIRST_PAUSE_MS = 10 * MINUTE_MS;
 const LONGEST_PAUSE_MS = 6 * HOUR_MS;
 
-/** An act whose order was stopped because its mandate ended or its people left: another mandate may act in its place. */
+/** An act whose order was stopped because its mandate ended or its people left: another mandate may act instead. */
 const IS_OPEN_AGAIN = Prisma.sql`(a.held IS NULL AND EXISTS (
   SELECT FROM order_items i WHERE i.order_id = a.order_id AND i.state = 'FAILED' AND i.sent_at IS NULL
     AND (i.result->'summary'->>'because' = 'mandate_ended'
@@ -62,7 +62,7 @@ export function createMandateStore(
   const acts = async (rest: Prisma.Sql) =>
     actRows.parse(await run(Prisma.sql`SELECT ${ACT_COLUMNS} FROM mandate_acts a ${rest}`));
 
-  /** Nobody lets the name go, and no mandate has acted for its end. */
+  /** The name isn't left to lapse, and no mandate has acted for its end. */
   const isAhead = Prisma.sql`(d.lapse_confirmed_at IS NULL AND NOT EXISTS (
     SELECT FROM mandate_acts a WHERE a.team_id = ${teamId} AND a.name = d.name
       AND ${isSameEnd(Prisma.sql`d.expires_at`)} AND NOT ${IS_OPEN_AGAIN}))`;
@@ -200,7 +200,7 @@ export function createMandateStore(
             UPDATE mandate_acts SET announced_at = ${at} WHERE id = ANY(${[...actIds]}) AND announced_at IS NULL
               AND held IS NULL RETURNING order_id AS id`),
         );
-        // From now on their cards have a place.
+        // Their cards can be posted now.
         await tx(Prisma.sql`
           UPDATE orders SET channel_id = ${channelId}, thread_ts = ${ts} WHERE id = ANY(${told})`);
         await tx(Prisma.sql`
@@ -242,7 +242,7 @@ async function keepOrder(
   return { kind: 'kept', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };
 }
 
-/** Whether no mandate has acted for this end of a name. Until the transaction ends nobody else keeps an act of the team. */
+/** Whether no mandate has acted for this end of a name. Other acts of the team wait until the transaction ends. */
 async function isFree(run: RunStatement, teamId: string, { name, expiresAt }: NewAct): Promise<boolean> {
   await run(Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mandates ${teamId}`}, 0))::text`);
   const same = Prisma.sql`a.team_id = ${teamId} AND a.name = ${name} AND ${isSameEnd(Prisma.sql`${expiresAt}::timestamptz`)}`;
@@ -268,7 +268,7 @@ async function insertAct(
   return id;
 }
 
-/** That a mandate does not act is a line of the log, and told in the message of the day. */
+/** Logs that a mandate doesn't act, and marks the message of the day. */
 async function tellHeld(
   run: RunStatement,
   teamId: string,
@@ -289,7 +289,7 @@ async function tellHeld(
   await run(requestDay(teamId, id, at));
 }
 
-/** Has the message of an act's day brought up to date. */
+/** Requests an update of the message of an act's day. */
 function requestDay(teamId: string, actId: string, at: Date): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, due_at)

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import { DURABLE_COMMITS, SEARCH_PATH } from './session-settings.ts';
 
-/** Why the database could not be brought to this release's schema. */
+/** Why the database couldn't be brought to this release's schema. */
 export type MigrationIssue =
   | 'unreachable'
   | 'database_newer'
@@ -15,7 +15,7 @@ export type MigrationIssue =
   | 'failed'
   | 'locked';
 
-/** The database was not brought to this release's schema. The message is written for the operator. */
+/** The database wasn't brought to this release's schema. The message is for the operator. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
   readonly problem: MigrationIssue;
@@ -28,11 +28,11 @@ export class MigrationError extends Error {
 
 export interface MigrateOptions {
   readonly url: string;
-  /** Gets a sentence for everything that happens. */
+  /** Gets a sentence for every step. */
   readonly log?: (sentence: string) => void;
-  /** The folder of the migrations; the package's own by default. */
+  /** The folder of the migrations; defaults to the package's own. */
   readonly folder?: string;
-  /** Applies no other migrations than these, all of which must be there; every one by default. */
+  /** Applies only these migrations, which must all exist; defaults to all. */
   readonly only?: readonly string[];
 }
 
@@ -43,13 +43,13 @@ interface Migration {
   readonly checksum: string;
 }
 
-/** The package's `prisma/migrations`, which is in the same place for `src/store` and `dist/store`. */
+/** The package's `prisma/migrations`, found at the same relative path from `src/store` and `dist/store`. */
 const OWN_MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
 /** Prisma's own advisory lock for migrations, so that this and `prisma migrate deploy` wait for each other. */
 const MIGRATIONS_LOCK = 72_707_369;
 
-/** Prisma's own record of what was applied, made as Prisma makes it. */
+/** Prisma's own table of applied migrations, created as Prisma creates it. */
 const CREATE_RECORD = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id                  VARCHAR(36) PRIMARY KEY NOT NULL,
@@ -68,9 +68,8 @@ const Recorded = z.array(
 
 /**
  * Brings a database to the schema of this release. Each migration is one transaction together with its row in Prisma's
- * `_prisma_migrations`, so that it is applied completely or not at all, whenever the process or the server dies. Several
- * replicas may start at once: one applies the migrations, and the others wait and find nothing to do.
- *
+ * `_prisma_migrations`, so that it is applied completely or not at all, whenever the process or the server dies.
+ * Several replicas may start at once: one applies the migrations, and the others wait and find nothing to do.
  * @returns the names of the migrations that this call applied, oldest first
  * @throws {MigrationError} see {@link MigrationIssue}
  */
@@ -98,7 +97,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   }
 }
 
-/** Applies the oldest migration that is missing, in one transaction; undefined when none is. */
+/** Applies the oldest missing migration, in one transaction; returns undefined if none is missing. */
 async function applyNext(
   client: pg.Client,
   migrations: readonly Migration[],
@@ -129,7 +128,7 @@ async function applyNext(
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query(CREATE_RECORD);
   try {
-    // Without parameters a query may hold many statements, and PostgreSQL itself tells where each one ends.
+    // Without parameters a query may contain many statements, and PostgreSQL itself finds where each one ends.
     await client.query(migration.sql);
   } catch (error) {
     throw new MigrationError(
@@ -210,7 +209,7 @@ async function connect(url: string): Promise<pg.Client> {
     connectionTimeoutMillis: 10_000,
     application_name: 'domain-steward (migrations)',
   });
-  // The query under way rejects with the error; without a listener it would end the process as well.
+  // The running query rejects with the error; without a listener it would also end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -230,7 +229,7 @@ function failingLine(error: unknown, sql: string): string {
   return `, line ${sql.slice(0, Number(error.position) - 1).split('\n').length}`;
 }
 
-/** What the server or the system says. An error of several addresses has no text of its own. */
+/** The error's text. An error about several addresses has none of its own. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
   return error instanceof Error ? error.message : String(error);

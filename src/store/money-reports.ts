@@ -7,7 +7,6 @@ const decisions = z.array(
   z.object({ by: z.string(), kind: z.enum(['approved', 'denied']), count: z.number(), seconds: z.number() }),
 );
 
-/** What reports on money tell, on PostgreSQL. */
 export function createMoneyReportStore({ run }: Database): MoneyReportStore {
   return storeOf('moneyReports', {
     lapsed: async (from, to) => {

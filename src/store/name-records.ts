@@ -16,7 +16,7 @@ import { insertObservations, statementsAfter } from './domain-statements.ts';
 import { saveIncident } from './incidents.ts';
 import { isLeaseExpired, leaseOf } from './leases.ts';
 
-/** A name that appears in the records of more others than this is not searched any further. */
+/** A name that appears in the records of more names than this isn't searched any further. */
 const MAX_MENTIONING = 2_000;
 
 const names = z.array(z.object({ name: z.string() }));
@@ -33,22 +33,22 @@ const rows = z.array(
   }),
 );
 const faultyRows = z.array(z.object({ name: z.string(), faults: z.array(z.enum(DELEGATION_FAULTS)) }));
-/** More names with a new fault than a digest tells. */
+/** More names with a new fault than a digest lists. */
 const MAX_FAULTY = 200;
 const unrecordedRows = z.array(z.object({ zone: z.string(), count: z.number(), names: z.array(z.string()) }));
 const UNRECORDED: UnseenReason = 'delegated_without_record';
-/** Names of one registry that a digest tells. */
+/** The most names of one registry that a digest lists. */
 const MAX_NAMED = 5;
 const guardedRows = z.array(z.object({ name: z.string(), history: storedHistory }));
 const seenRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValues }) }));
 
 const COLUMNS = columnsOf(recordRow);
-/** More changes of a record than a registry makes while an answer is lost. */
+/** More changes of a record than a registry makes while a response is lost. */
 const MAX_SEEN = 200;
 const DUE = Prisma.raw('LEAST(next_dns_at, next_registry_at)');
 
 /**
- * What is known of watched names, in PostgreSQL.
+ * Records of watched names.
  * @throws {StoreError} from every method, when the database fails
  */
 export function createNameRecordStore({ run, transaction }: Database, teamId: string): NameRecordStore {
@@ -155,7 +155,7 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
   });
 }
 
-/** What is wrong with the delegation of a name, for lists; a fault that is new is told by the next digest. */
+/** Delegation faults of a name, for lists; the next digest reports new ones. */
 function faultColumns(before: NameRecord, after: NameRecord): Readonly<Record<string, unknown>> {
   const [was, is] = [before, after].map(({ history }) => faultsOf(history).map(({ code }) => code));
   const isNew = is?.some((code) => !was?.includes(code)) === true;
@@ -166,10 +166,10 @@ function faultColumns(before: NameRecord, after: NameRecord): Readonly<Record<st
   };
 }
 
-/** Somebody else has changed the incident: rolls the transaction back. */
+/** The incident was changed meanwhile: rolls the transaction back. */
 class LostRace extends Error {}
 
-/** Saves the result of a look, if nobody else has changed the name; answers with its name. */
+/** Saves the result of a lookup by compare-and-swap; returns the name. */
 function swapRecord(before: NameRecord, after: NameRecord): Statement {
   const decided = hasNewEnd(before, after)
     ? { snoozedUntil: null, lapseReason: null, lapseConfirmedBy: null, lapseConfirmedAt: null }
@@ -196,8 +196,8 @@ const redirectRows = z.array(
 );
 
 /**
- * The latest live order that has set each redirect, where it may lead to a name. A target in other letters, or with
- * escapes, is for whoever reads its host.
+ * The latest live order that set each redirect, if it may lead to a name. Targets in other letter cases or with escapes
+ * are matched by code that parses the host.
  */
 function selectRedirects(name: string): Prisma.Sql {
   return Prisma.sql`
@@ -222,7 +222,10 @@ function redirectedName({
   return { name: hostOfTarget(source), nameServers: [], mailServers: [], redirectTargets, isPrivate };
 }
 
-/** Where a name leads, as far as it was ever seen: what is not seen now may be there still, and one sighting is enough. */
+/**
+ * Everything a name was ever seen to point to: one sighting is enough, and a target that isn't seen now may still be
+ * there.
+ */
 function dependentName({ name, history }: NameRecord): DependentName {
   const { nameservers, registry_nameservers, parent_nameservers, mx, cname, www_cname } = history;
   const valuesOf = (known: typeof mx) => [
@@ -251,9 +254,9 @@ const impactRows = z.array(
 
 const nameServerRows = z.array(z.object({ nameServers: z.array(z.string()).nullable() }));
 
-/** Impacts of orders, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method, when the database fails */
 export function createImpactStore({ run }: Database, teamId: string): ImpactStore {
-  /** @param isShown the order is shown again with it. A card that is being made finds that it is not the latest. */
+  /** @param isShown the order is shown again with it. A card that is being rendered finds that it is outdated. */
   const keptAs = (
     orderId: string,
     impact: Impact,

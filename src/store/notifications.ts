@@ -46,7 +46,6 @@ const claimRows = z.compile(z.array(claimColumns));
 
 const SUBJECT_COLUMNS = Prisma.sql`n.subject_kind AS kind, n.subject_id AS id`;
 
-/** The messages of the plan `n`. */
 const NOTIFICATIONS = Prisma.sql`(
   SELECT coalesce(json_agg(json_build_object(
     'purpose', m.purpose, 'channelId', m.channel_id, 'ts', m.ts, 'shows', m.shows,
@@ -59,8 +58,8 @@ const NOTIFICATIONS = Prisma.sql`(
 const CLAIM_COLUMNS = Prisma.sql`${SUBJECT_COLUMNS}, n.version, n.is_background AS "isBackground", n.attempts, n.refused, ${NOTIFICATIONS}`;
 
 /**
- * Whether the plan `n` is due. A moment that a wrong clock has written counts as now; where all is shown, the plan only
- * waits for the morning of people who are not disturbed at night.
+ * Whether the plan `n` is due. A timestamp from a wrong clock counts as now. If everything is shown, the plan only
+ * waits for the morning of people in quiet hours.
  */
 function isDue(now: Date): Prisma.Sql {
   const farthest = new Date(now.getTime() + FARTHEST_MS);
@@ -69,12 +68,15 @@ function isDue(now: Date): Prisma.Sql {
     AND (n.shows IS DISTINCT FROM n.version::text OR n.attempts > 0 OR n.due_at > ${morning})))`;
 }
 
-/** Whether the plan `n` is due and of a subject that is told in Slack. */
+/** Whether the plan `n` is due, for subjects that are posted in Slack. */
 function isDueInSlack(now: Date, isBackground: boolean): Prisma.Sql {
   return Prisma.sql`n.subject_kind = ANY(${[...SUBJECT_KINDS]}::text[]) AND n.is_background = ${isBackground} AND ${isDue(now)}`;
 }
 
-/** The plans of new subjects, for the statement that makes these. @param subjects a query of their team_id, subject_kind, subject_id and due_at */
+/**
+ * The plans of new subjects, for the statement that creates these. @param subjects a query of their team_id,
+ * subject_kind, subject_id and due_at
+ */
 export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, version, due_at)
@@ -82,14 +84,14 @@ export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
     ON CONFLICT DO NOTHING`;
 }
 
-/** Marks a plan, because its messages have more to show. */
+/** Marks a plan as having more to show. */
 export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Prisma.Sql {
   return Prisma.sql`
     UPDATE notifications SET version = version + 1, is_background = false, due_at = LEAST(due_at, ${now}::timestamptz)
     WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`;
 }
 
-/** The outbox, on PostgreSQL. @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method, when the database fails */
 export function createNotificationStore({ run }: Database, teamId: string): NotificationStore {
   const claimed = async (statement: Prisma.Sql) => claimRows.parse(await run(statement))[0];
   const change = async (statement: Prisma.Sql) => void (await run(statement));
@@ -177,7 +179,7 @@ export function createNotificationStore({ run }: Database, teamId: string): Noti
   });
 }
 
-/** Claims plans that no process has. Answers with the subjects of the longest due first. @param due which of the plans `n` */
+/** Claims plans without a lease. Returns the subjects that have been due longest. @param due which of the plans `n` */
 function claimDuePlans(teamId: string, due: Prisma.Sql, leaseMs: number, limit: number) {
   return Prisma.sql`
       WITH due AS (
@@ -193,7 +195,7 @@ function claimDuePlans(teamId: string, due: Prisma.Sql, leaseMs: number, limit: 
       SELECT kind, id FROM claimed ORDER BY since`;
 }
 
-/** Claims a subject that no process has, unless it is put off. */
+/** Claims a subject without a lease, unless it is rescheduled. */
 function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs: number) {
   return Prisma.sql`
       UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)}
@@ -202,7 +204,7 @@ function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs:
       RETURNING ${CLAIM_COLUMNS}`;
 }
 
-/** Ends a claim, and keeps what was updated. Answers with a row when there is nothing else left to show. */
+/** Ends a claim and saves the updates. Returns a row when there is nothing left to show. */
 function releaseSubject(
   teamId: string,
   { kind, id, version }: ClaimedSubject,
@@ -222,7 +224,7 @@ function releaseSubject(
       RETURNING ${SUBJECT_COLUMNS}`;
 }
 
-/** Keeps a message that was posted. What is posted in a place says that it can be posted in. */
+/** Saves a posted message. It also proves that its place accepts messages. */
 function recordMessage(
   teamId: string,
   { kind, id }: Subject,
@@ -254,7 +256,7 @@ function findReplacement(teamId: string, { channelId, ts }: PostedMessage) {
       ORDER BY m.purpose = r.shows DESC NULLS LAST LIMIT 1`;
 }
 
-/** Keeps a message unless it is known, for the first of the purposes that no message has, and marks the plan. */
+/** Adopts an unknown message for the first purpose that has none, and marks the plan. */
 function adoptMessage(
   teamId: string,
   { kind, id }: Subject,

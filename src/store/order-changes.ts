@@ -20,17 +20,17 @@ import { earlierItemRows, idRows, orderRows, selectById, selectEarlierItems } fr
 import { readSigningRows } from './signing-rows.ts';
 
 /*
- * Commits of orders. A transaction checks what may stand in the way of a change under the locks that it takes, and saves
- * the order with everything that belongs to the change (`order-save.ts`).
+ * Commits of orders. A transaction takes its locks, checks everything that could forbid the change, and saves the order
+ * with everything that belongs to it (`order-save.ts`).
  */
 
-/** The database, and the witness of events that allow a repeat. */
+/** The database, and the witness of events that allow a retry. */
 interface WitnessedDatabase {
   readonly database: Database;
   readonly witness: Witness | undefined;
 }
 
-/** How often a new order is tried whose conflicting order is gone when it is looked up. */
+/** How often a new order is retried if its conflicting order is gone when it is looked up. */
 const CREATE_TRIES = 5;
 
 export function createOrderChanges(on: WitnessedDatabase): Pick<OrderStore, 'create' | 'commit'> {
@@ -78,7 +78,7 @@ export function createOrderChanges(on: WitnessedDatabase): Pick<OrderStore, 'cre
 type Refusal = Extract<CommitOutcome, { ok: false }>;
 const REFUSED: Refusal = { ok: false, conflictingOrderId: undefined };
 
-/** Whether a commit locks more than its own order: such a commit never shares its transaction. */
+/** Whether a commit locks more than its own order. Such a commit never shares its transaction. */
 function takesLocks({ before, after, guard, reservation, ...commit }: OrderCommit): boolean {
   if (sentItems({ before, after, guard, ...commit }).length === 0)
     return after.state === 'APPROVED' && reservation?.isLimited === true;
@@ -102,7 +102,7 @@ async function commitTogether(
   return commits.map(({ before: { id } }) => refusals.get(id) ?? (ids.has(id) ? { ok: true } : REFUSED));
 }
 
-/** The commits that must not be made, by the id of their orders. */
+/** The refused commits, by order id. */
 async function refuseAll(
   on: WitnessedDatabase,
   run: RunStatement,
@@ -118,7 +118,7 @@ async function refuseAll(
   return new Map([...(await refuseByLog(on, run, sending)), ...refusals]);
 }
 
-/** Only a change that releases an order, or continues it, takes something out of a budget. */
+/** Only a change that releases or continues an order spends from a budget. */
 async function refuseBudget(
   _on: WitnessedDatabase,
   run: RunStatement,
@@ -129,7 +129,7 @@ async function refuseBudget(
   return (await hasRoom(run, reservation, own)) ? undefined : REFUSED;
 }
 
-/** Whether the budgets have what an order takes. They stay locked until the transaction ends. */
+/** Whether the budgets cover an order. They stay locked until the transaction ends. */
 async function hasRoom(
   run: RunStatement,
   reservation: Reservation | undefined,
@@ -139,8 +139,8 @@ async function hasRoom(
 }
 
 /**
- * Why a request must not leave, by the rows that this transaction locks and reads: its mandate, an earlier order that it
- * retries, and its signatures.
+ * Why a request must not be sent, by the rows that this transaction locks and reads: its mandate, an earlier order that
+ * it retries, and its signatures.
  */
 async function refuseSending(
   on: WitnessedDatabase,
@@ -162,8 +162,8 @@ async function refuseSending(
 }
 
 /**
- * An order that the retry asks for again has done the name, or may have. The rows of those orders stay locked: an answer
- * that comes late is committed before and seen here, or after.
+ * An order that this one retries has carried out the name, or may have. The rows of those orders stay locked, so a late
+ * response is either committed before and seen here, or committed after.
  */
 async function refuseRetry(run: RunStatement, commit: OrderCommit): Promise<Refusal | undefined> {
   const { id } = commit.before;
@@ -176,7 +176,7 @@ async function refuseRetry(run: RunStatement, commit: OrderCommit): Promise<Refu
 
 /**
  * Locks an order and all orders that it retries, directly or through others. All such statements lock in the same
- * sequence, so that two of them can't deadlock.
+ * order, so that two of them can't deadlock.
  */
 function lockRetried(orderId: string): Prisma.Sql {
   return Prisma.sql`
@@ -188,7 +188,7 @@ function lockRetried(orderId: string): Prisma.Sql {
     SELECT o.id FROM orders o WHERE o.id IN (SELECT id FROM retried) ORDER BY o.id FOR NO KEY UPDATE OF o`;
 }
 
-/** The approvals are not signed as they have to be. */
+/** The approvals lack required signatures. */
 async function refuseUnsigned(
   database: Database,
   run: RunStatement,
@@ -203,7 +203,7 @@ async function refuseUnsigned(
   return obstacle && REFUSED;
 }
 
-/** Requests that the log says were sent before, or have ended. */
+/** Requests that were sent or ended before, by the log. */
 async function refuseByLog(
   { witness }: WitnessedDatabase,
   run: RunStatement,
@@ -224,7 +224,7 @@ async function refuseByLog(
   );
 }
 
-/** The mandate does not allow the order under its lock: other sendings wait, and so does its end. */
+/** The mandate doesn't allow the order under its lock: other sendings wait, and so does its end. */
 async function refuseMandated(
   { witness }: WitnessedDatabase,
   run: RunStatement,
@@ -262,7 +262,7 @@ async function findConflict(database: Database, order: Order): Promise<string | 
   return same ?? holderOfNames(database, order);
 }
 
-/** The open order that holds one of an order's task and names. */
+/** The open order that holds one of an order's names for the same task. */
 export async function holderOfNames({ run }: Database, order: Order): Promise<string | undefined> {
   const keys = order.items.map((item) => openKey(order.task, item.name));
   const rows = await run(Prisma.sql`

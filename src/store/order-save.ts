@@ -12,14 +12,12 @@ import { insertPlans } from './notifications.ts';
 import { LOG_POSITION } from './session-settings.ts';
 import { queueWebhooks } from './webhooks.ts';
 
-/*
- * Saving orders inside a transaction: the row first, then everything that belongs to the change. The caller commits.
- */
+/* Saves orders inside a transaction: the row first, then everything that belongs to the change. The caller commits. */
 
 /** The states in which the sealed input may still be sent; in all others it is wiped. */
 const STATES_WITH_INPUT: ReadonlySet<OrderState> = new Set(['DRAFT', 'PENDING', 'APPROVED', 'EXECUTING']);
 
-/** The key that an item holds while its order is open. It is unique, so that a task and name have one open order. */
+/** The key that an item holds while its order is open. It is unique: one open order per task and name. */
 export function openKey(task: string, name: string): string {
   return `${task}:${name}`;
 }
@@ -48,14 +46,14 @@ export async function insertOrder(run: RunStatement, creation: OrderCreation): P
 }
 
 /**
- * Saves changes of different orders, each if nobody else has changed its order since it was read.
+ * Saves changes of different orders, each by compare-and-swap.
  * @returns the ids of the saved orders, and the position of the server's log before the commit
- * @throws when a change has no line in the audit log
+ * @throws if a change has no line in the audit log
  */
 export async function updateOrders(run: RunStatement, commits: readonly OrderCommit[]): Promise<SavedOrders> {
-  // One sequence for all, so that replicas hardly ever wait for each other.
+  // Always in the same order, so that replicas hardly ever wait for each other.
   const changes = commits.map(changeOf).toSorted((a, b) => (a.after.id < b.after.id ? -1 : 1));
-  // Statements without an `await` between them share a round trip; the server runs them one after the other.
+  // Statements without an `await` between them share a round trip; the server runs them in order.
   const swaps = await Promise.all(changes.map((change) => run(swapOrder(change))));
   const saved = changes.flatMap((change, index): readonly SavedChange[] =>
     swappedRows.parse(swaps[index]).map((swapped) => ({ ...change, ...swapped })),
@@ -134,8 +132,8 @@ function swapOrder({ before, after, leaseMs, at }: Change): Statement {
 }
 
 /**
- * Notifications are due since the first change that they do not show; while Slack is away, no change brings the next
- * try forward.
+ * Notifications are due from the first change that they don't show. During a Slack outage, changes don't bring the next
+ * retry forward.
  */
 async function markOrderPlans(run: RunStatement, saved: readonly SavedChange[]): Promise<void> {
   const plans = saved.map(({ teamId, after, at }) => ({
@@ -205,7 +203,7 @@ function jsonOf(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value);
 }
 
-/** All orders take their open keys in the same sequence, so that two orders for the same names can't deadlock. */
+/** All orders take their open keys in the same order, so that two orders for the same names can't deadlock. */
 async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreation): Promise<void> {
   const free = await freeKeys(run, order, order.items);
   const rows = order.items.map((item) => {
@@ -225,7 +223,7 @@ async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreat
   );
 }
 
-/** Only these columns change. The sealed input is wiped when the item ends, or its order. */
+/** Only these columns change. The sealed input is wiped when the item or its order ends. */
 async function updateItems(run: RunStatement, saved: readonly SavedChange[]): Promise<void> {
   const rows: ReturnType<typeof itemRow>[] = [];
   for (const { before, after } of saved) {
@@ -264,8 +262,8 @@ function itemRow(order: Order, item: OrderItem, free: ReadonlySet<string>) {
 const keyRows = z.array(z.object({ key: z.string() }));
 
 /**
- * The open keys that items take: those of an open order, unless the item was stopped. A draft, or a lost order, may turn
- * out to have been sent; another order may hold its name by then, and keeps it.
+ * The open keys that items take: those of an open order, unless the item was stopped. A draft or a lost order may turn
+ * out to have been sent. If another order holds its name meanwhile, that order keeps it.
  */
 async function freeKeys(
   run: RunStatement,
@@ -283,10 +281,10 @@ async function freeKeys(
   return new Set(keys.filter((key) => !held.some((each) => each.key === key)));
 }
 
-/** The items that a change has to write: all of them when the order opens or closes, because of their open keys. */
+/** The items that a change has to write: all of them if the order opens or closes, because of their open keys. */
 function changedItems(before: Order, after: Order): readonly OrderItem[] {
   const opensOrCloses = isOpen(before.state) !== isOpen(after.state);
-  // A draft that ends has items with secrets that nothing else changes.
+  // When a draft ends, its secrets are wiped, although nothing else about its items changes.
   const wipes =
     after.bulk !== undefined && STATES_WITH_INPUT.has(before.state) && !STATES_WITH_INPUT.has(after.state);
   return after.items.filter((item, index) => opensOrCloses || wipes || item !== before.items[index]);
@@ -325,7 +323,7 @@ function reservationRows(orderId: string, reservation: Reservation | undefined) 
   }));
 }
 
-/** What orders take out of the budgets from now on. An order that continues reserves it again. */
+/** The amounts that orders reserve from now on. An order that continues reserves again. */
 const saveReservations = (run: RunStatement, rows: ReturnType<typeof reservationRows>) =>
   insertRows(
     run,

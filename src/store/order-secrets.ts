@@ -11,7 +11,7 @@ const sealedRows = z.array(
     .transform(({ sealed: bytes, key_id: keyId }): Sealed => ({ bytes, keyId })),
 );
 
-/** Secret results, which are shown once, and drafts; both are deleted in the end. */
+/** Secret results, which are shown once, and drafts; both are deleted eventually. */
 export function createOrderSecrets({ run }: Database) {
   return storeOf('orders', {
     takeRevealable: async (orderId, n, now) => {
@@ -49,7 +49,7 @@ export function createOrderSecrets({ run }: Database) {
   } satisfies Partial<OrderStore>);
 }
 
-/** Deletes drafts with everything that belongs to them. Answers with a row for each. */
+/** Deletes drafts with everything that belongs to them. Returns a row for each. */
 function deleteDrafts(which: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     WITH gone AS (
@@ -63,7 +63,7 @@ function deleteDrafts(which: Prisma.Sql): Prisma.Sql {
     DELETE FROM orders USING gone WHERE orders.id = gone.id RETURNING orders.id`;
 }
 
-/** Wipes a secret and answers with it. Of several that ask at once, exactly one gets it. */
+/** Wipes a secret and returns it. If several people ask at once, exactly one gets it. */
 function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
   return Prisma.sql`
     WITH kept AS (
@@ -76,7 +76,7 @@ function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
     RETURNING kept.sealed, kept.key_id`;
 }
 
-/** Wipes secrets that nobody has been shown. Answers with a row for each. @param which of them */
+/** Wipes secrets that were never shown. Returns a row for each. @param which of them */
 function wipeSecrets(which: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     UPDATE revealable_secrets SET sealed = NULL, key_id = NULL WHERE sealed IS NOT NULL AND ${which}

@@ -7,12 +7,12 @@ import { type Database, Prisma, type Statement, storeOf } from './database.ts';
 import { isLeaseExpired, leaseOf } from './leases.ts';
 import { idRows } from './rows.ts';
 
-/** How long a process stays away from an order that it left to others. */
+/** How long a process doesn't claim an order again that it released to others. */
 const LEFT_MS = 5_000;
 
 /** Claims and leases of orders, and when they are due. */
 export function createOrderWork({ run }: Database) {
-  /** Orders that this process left to others, with when it claims them again, by a clock that nobody sets. */
+  /** Orders that this process released to others, with when it may claim them again, by a monotonic clock. */
   const left = new Map<string, number>();
 
   return storeOf('orders', {
@@ -62,7 +62,7 @@ export function createOrderWork({ run }: Database) {
 }
 
 /**
- * Except for orders that wait for people, nothing is due later: a later moment is from a clock that was set back since.
+ * Except for orders that wait for people, nothing is due later: a later time is from a clock that was set back since.
  */
 const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
   deadlines: FARTHEST_MS,
@@ -71,7 +71,7 @@ const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
 };
 
 /**
- * Claims orders of a lane that are due by `until` and have no lease, or whose lease is over.
+ * Claims orders of a lane that are due by `until` and have no lease, or an expired one.
  * @param except ids that are not claimed
  */
 function claimDueOrders(
@@ -99,7 +99,7 @@ function claimDueOrders(
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Puts an order off that has no worker. The pause doubles with each try. */
+/** Reschedules an order without a worker, with exponential backoff. */
 function putOffOrder(id: string): Prisma.Sql {
   return Prisma.sql`
     UPDATE orders SET failed_attempts = failed_attempts + 1,
@@ -107,11 +107,11 @@ function putOffOrder(id: string): Prisma.Sql {
     WHERE id = ${id} AND worker_id IS NULL`;
 }
 
-/** Ends the lease of an order that has no worker. */
+/** Ends the lease of an order without a worker. */
 const endLease = (id: string): Prisma.Sql => Prisma.sql`
     UPDATE orders SET lease_until = NULL WHERE id = ${id} AND worker_id IS NULL`;
 
-/** Sets when an order is due next, unless it has changed, and ends the lease of the process that looked at it. */
+/** Sets when an order is due next, unless it has changed, and ends this process's lease. */
 function rescheduleOrder(id: string, version: number, due: Date | undefined): Statement {
   return Prisma.sql`
       UPDATE orders SET due_at = ${due ?? null}, lease_until = NULL, failed_attempts = 0

@@ -8,8 +8,8 @@ import { createOrderSecrets } from './order-secrets.ts';
 import { createOrderWork } from './order-work.ts';
 
 /**
- * Orders on PostgreSQL.
- * @param witness of events that allow a repeat; without one nothing is repeated
+ * Orders.
+ * @param witness of events that allow a retry; without one nothing is retried
  * @throws {StoreError} from every method, when the database fails
  */
 export function createOrderStore(database: Database, witness: Witness | undefined): OrderStore {

@@ -23,7 +23,7 @@ const draftRow = z.object({
   changedBy: z.string(),
   changedAt: z.date(),
 });
-/** What an installation has before anything was published. */
+/** The policy before the first version is published. */
 const NO_POLICY: Policy = { version: 0, rules: [] };
 
 type Reader = Pick<Transaction, 'policyVersion' | 'policyDraft' | 'proposal'>;
@@ -45,23 +45,23 @@ async function readDraft(tx: Reader, teamId: string): Promise<PolicyDraft | unde
   const published = await tx.proposal.findFirst({ where });
   const proposal = published === null ? undefined : await readProposal(published, new Date(0));
   if (proposal?.kind !== 'policy') return { ...draft, proposal: undefined };
-  // What takes effect is what is shown.
+  // The proposal's rules take effect, because they are the ones shown.
   return { ...draft, rules: proposal.payload.rules, proposal };
 }
 
-/** One change at a time, so that what was compared still holds when it is written. */
+/** Changes run one at a time, so that a comparison still holds when the result is written. */
 const lockOf = (teamId: string) => `policy ${teamId}`;
 
 function log(tx: Transaction, teamId: string, event: Omit<TeamEventOf<'policy_confirmed'>, 'subject'>) {
   return writeEvents(tx, [{ ...event, subject: { kind: 'policy', id: 'policy' } }], teamId);
 }
 
-/** A rule asks for signatures, and nothing can be signed. */
+/** A rule asks for signatures, but nothing can be signed. */
 function asksInVain(rules: readonly PolicyRule[], canSign: boolean): boolean {
   return !canSign && rules.some(({ signed }) => signed);
 }
 
-/** Makes a published draft the version in force, while it is the draft. */
+/** Puts a published draft into force, if it is still the draft. */
 export async function applyPolicy(
   tx: Transaction,
   teamId: string,
@@ -83,9 +83,8 @@ export async function applyPolicy(
 }
 
 /**
- * The versions of the policy and its draft, on PostgreSQL.
- * @param teamId whose policy
- * @param canSign keys are in use: rules may ask for signatures
+ * The versions of the policy and its draft.
+ * @param canSign passkeys are set up: rules may ask for signatures
  */
 export function createPolicyStore({ prisma }: Database, teamId: string, canSign: boolean): PolicyStore {
   const readInForce = shareRead(async () => {

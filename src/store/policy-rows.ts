@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DECISIONS, type PolicyRule } from '../policy/policy.ts';
 
-/* A version of the policy as it is kept. */
+/* A stored version of the policy. */
 
 const texts = z.array(z.string());
 /** Left out in a charter, null in a row. */
@@ -12,8 +12,8 @@ function optional<Schema extends z.ZodType>(schema: Schema) {
 const milliseconds = optional(z.number());
 
 /**
- * A rule as it is kept. It is not read as people write it: a task that a later release does not know any more must not
- * make a version unreadable, and amounts keep their currency whatever `CURRENCY` becomes.
+ * A stored rule. It isn't parsed like people's input: a task that a later release removed must not make a version
+ * unreadable, and amounts keep their currency when `CURRENCY` changes.
  */
 const storedRule = z.object({
   name: z.string(),
@@ -35,7 +35,7 @@ export const storedRules = z.array(storedRule);
 
 export const policyRow = z.object({ version: z.number(), rules: storedRules });
 
-/** The next version, as a proposal keeps it. */
+/** The next version, as a proposal stores it. */
 export const nextPolicy = policyRow.extend({ before: storedRules });
 
 /** JSON has no `undefined`: missing members are stored as null. */

@@ -7,8 +7,8 @@ import { optional, optionalText } from './columns.ts';
 import { Prisma } from './database.ts';
 
 /*
- * The portfolio where Prisma does not say it: filters that are put together, and pages that begin after a name instead
- * of counting from the start, so that the last of a thousand pages costs what the first one does.
+ * Portfolio queries that Prisma can't express: combined filters, and keyset pagination, so that the last of a thousand
+ * pages is as fast as the first.
  */
 
 const optionalMoment = optional(z.date());
@@ -44,7 +44,7 @@ function any(conditions: readonly Maybe<Prisma.Sql>[]): Prisma.Sql[] {
   return given.length === 0 ? [] : [Prisma.sql`(${Prisma.join(given, ' OR ')})`];
 }
 
-/** A text as `LIKE` takes it: its signs mean nothing. */
+/** Escapes a text for `LIKE`. */
 function like(value: string): string {
   return value.replace(/[\\%_]/g, (sign) => `\\${sign}`);
 }
@@ -84,8 +84,8 @@ function where(conditions: readonly Prisma.Sql[]): Prisma.Sql {
 }
 
 /**
- * A page of what a filter finds, in the order in which it is shown. The names are found first: where an index has all that
- * the filter looks at, the table is read for the names of the page alone.
+ * A page of a filter's results, in the order shown. The names are found first: if an index covers the filter, only the
+ * page's rows are read from the table.
  */
 export function namesPage(query: NameQuery): Prisma.Sql {
   const conditions = conditionsOf(query);
@@ -104,8 +104,9 @@ const direction = (isDescending: boolean) => Prisma.raw(isDescending ? 'DESC' : 
 const beyond = (isDescending: boolean) => Prisma.raw(isDescending ? '<' : '>');
 
 /**
- * The names that fit. For what no index finds they are found first and then put in order, which costs one reading of the table;
- * PostgreSQL might walk along the order instead, and fetch each name on its own until enough fit.
+ * The matching names. If no index covers the filter, they are found first and sorted afterwards, which costs one scan
+ * of the table. Otherwise PostgreSQL might walk the sort index instead and fetch each name on its own until enough
+ * match.
  */
 function namesThatFit({ filter }: NameQuery, conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return filter.texts.length + filter.registrars.length > 0
@@ -122,8 +123,8 @@ function byName(conditions: readonly Prisma.Sql[], query: NameQuery, isDescendin
 }
 
 /**
- * Names with a date first, then those without one. The index has them so, and the first page is one walk along it. Other pages
- * are two walks, of which the second is mostly not begun.
+ * Names with a date first, then those without one. The index has them in this order, so the first page is one walk
+ * along it. Other pages are two walks, and the second rarely starts.
  */
 function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescending: boolean): Prisma.Sql {
   const { cursor, limit, isBackward } = query;
@@ -136,7 +137,7 @@ function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescend
     SELECT ${part}::int AS part, 0::float8 AS rank, d.name
     FROM ${namesThatFit(query, [...conditions, Prisma.sql`d.expires_at IS NULL`, ...more])}
     ORDER BY d.name ${direction(isDescending)} LIMIT ${limit}`;
-  // PostgreSQL looks at the condition once, and leaves the second walk out where the first has filled the page.
+  // PostgreSQL evaluates the condition once, and skips the second walk if the first has filled the page.
   const isWanted = Prisma.sql`(SELECT count(*) FROM first_part) < ${limit}::int`;
   const both = (first: Prisma.Sql, second: Prisma.Sql) => Prisma.sql`
     first_part AS MATERIALIZED (${first}),
@@ -161,8 +162,8 @@ function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescend
 }
 
 /**
- * How many names a filter finds in each zone, and how many of them are deleted. Those few are counted on their own, by
- * their index: the others are then counted from an index alone.
+ * How many names a filter finds in each zone, and how many of them are deleted. The few deleted ones are counted
+ * separately by their index: the others are then counted from an index alone.
  */
 export function zonesOfNames(query: NameQuery): Prisma.Sql {
   const conditions = conditionsOf(query);
@@ -176,8 +177,8 @@ export function zonesOfNames(query: NameQuery): Prisma.Sql {
 }
 
 /**
- * Written as a query of its own, the zones are taken for few, so that they are counted as they come; else all names
- * would be sorted by zone first.
+ * As a query of its own, PostgreSQL assumes few zones and counts rows as they come; otherwise it would first sort all
+ * names by zone.
  */
 function countsByZone(from: Prisma.Sql, conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return Prisma.sql`
@@ -187,6 +188,5 @@ function countsByZone(from: Prisma.Sql, conditions: readonly Prisma.Sql[]): Pris
     ) names GROUP BY zone`;
 }
 
-/** The people who own a name. */
 export const OWNERS = Prisma.sql`SELECT DISTINCT owner_id AS owner FROM domains WHERE owner_id IS NOT NULL`;
 export const ownerRows = z.array(z.object({ owner: z.string() }));

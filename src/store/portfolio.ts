@@ -44,7 +44,7 @@ const detailsRows = z.array(
 
 const DETAILS = Prisma.raw('name, owner_id AS owner, tags, channel_id AS channel, note');
 
-/** What people have set for watched names, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
+/** People's settings of watched names. @throws {StoreError} from every method, when the database fails */
 export function createPortfolioStore(database: Database, teamId: string): PortfolioStore {
   const { run } = database;
 
@@ -67,7 +67,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
         return await database.transaction(async (tx) => {
           if (plan !== undefined && !(await usePlan(tx, teamId, plan))) return 'gone';
           const written = await writeChanges(tx, teamId, allowed.changes, { actor: by, at }, progress);
-          // The plan stays.
+          // The rollback keeps the plan.
           if (written !== 'written') throw new Undone(written);
           return written;
         });
@@ -98,7 +98,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
   });
 }
 
-/** Takes back a transaction that has written something. */
+/** Rolls back a transaction. */
 class Undone extends Error {
   readonly why: NotWritten;
   constructor(why: NotWritten) {
@@ -138,7 +138,10 @@ const changedFacts = z.array(
     })
     .transform(({ after, ...change }): ChangedName => ({ ...change, after: after ?? undefined })),
 );
-/** Zipped lines of JSON, one for each name: over a document of 20,000 names, or so long a text, Prisma holds everybody up. */
+/**
+ * Compressed JSON lines, one for each name: with a document of 20,000 names, or a text of that length, Prisma blocks
+ * everybody else.
+ */
 export const proposedFacts: z.ZodType<FactsChange> = z.object({
   names: z.base64().transform(async (zipped) => {
     const text = (await unzip(Buffer.from(zipped, 'base64'))).toString();
@@ -149,7 +152,7 @@ export const proposedFacts: z.ZodType<FactsChange> = z.object({
   }),
 });
 
-/** A change of names as a proposal keeps it. */
+/** A change of names, as a proposal stores it. */
 export async function storableFacts({ names }: FactsChange) {
   const lines: string[] = [];
   for await (const slice of slicesOf(names))
@@ -157,11 +160,11 @@ export async function storableFacts({ names }: FactsChange) {
   const people = new Set<string>();
   for await (const slice of slicesOf(lines))
     for (const line of slice) for (const id of line.match(SLACK_IDS) ?? []) people.add(id);
-  // Forgetting a person finds their id beside the zipped text.
+  // Forgetting a person searches for their id outside the compressed text.
   return { names: (await zip(lines.join('\n'))).toString('base64'), people: [...people] };
 }
 
-/** Applies a proposal, while the names are as they were when it was made. */
+/** Applies a proposal if the names are still as they were when it was made. */
 export async function applyFacts(
   tx: RunStatement,
   teamId: string,
@@ -172,7 +175,7 @@ export async function applyFacts(
   return written === 'written' ? 'applied' : written;
 }
 
-/** @returns what is left of a proposal; undefined when nothing is */
+/** @returns the remaining changes of a proposal; undefined if none remain */
 export async function rebasedFacts(
   tx: RunStatement,
   { names }: FactsChange,
@@ -191,13 +194,12 @@ export async function rebasedFacts(
   return left.length === 0 ? undefined : { names: left };
 }
 
-/** Plans that nobody applied are forgotten after this. */
+/** Unapplied plans are deleted after this time. */
 const PLAN_MS = DAY_MS;
 const keptRows = z.array(z.object({ row: importRow }));
-/** Rows of a plan that are read at a time. */
 const ROWS_READ = 1_000;
 
-/** @returns undefined when they are not kept any more */
+/** @returns undefined if they were deleted */
 async function readRows(
   tx: RunStatement,
   teamId: string,
@@ -226,7 +228,7 @@ async function usePlan(tx: RunStatement, teamId: string, hash: string): Promise<
   return z.array(z.unknown()).parse(used).length > 0;
 }
 
-/** What rows would change of the names as they are; the names are locked. */
+/** Locks the names and plans the changes to them. */
 async function planOf(tx: RunStatement, rows: readonly ImportRow[], progress: Progress): Promise<ImportPlan> {
   const changes = new Map(rows.map(({ name, change }) => [name, change]));
   const names = await lockNames(tx, [...changes.keys()]);
@@ -274,8 +276,7 @@ async function keepPlan(
 const nameRows = z.array(z.object({ name: z.string() }));
 
 /**
- * Locks those names that are watched, so that nobody else changes them meanwhile. Always in the order of names, so that no two wait
- * for each other.
+ * Locks the watched names among these, always in alphabetical order, so that two transactions can't deadlock.
  * @returns them in this order
  */
 async function lockNames(tx: RunStatement, names: readonly string[]): Promise<readonly string[]> {
@@ -295,7 +296,7 @@ async function detailsOf(
   return new Map(detailsRows.parse(found));
 }
 
-/** Writes changes of protected fields, all or none. Nothing else writes them for people. */
+/** Writes changes of protected fields, all or none. People's changes of these fields go through no other function. */
 async function writeChanges(
   tx: RunStatement,
   teamId: string,
@@ -305,7 +306,7 @@ async function writeChanges(
 ): Promise<'written' | NotWritten> {
   const guarding = changes.filter(({ before, after }) => isGuarded(after) && !isGuarded(before)).length;
   const adding = changes.filter(({ isNew }) => isNew).length;
-  // Of two that add names or the tag at once, the second counts what the first added.
+  // Serializes additions, so that each counts the names and tags added by the one before.
   if (guarding + adding > 0)
     await tx(Prisma.sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended('watched', 0))) locked`);
   await lockNames(
@@ -384,7 +385,7 @@ async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): P
   });
 }
 
-/** The condition of a decision: a lapse is confirmed only as it was asked for, and once. */
+/** The condition of a decision: a lapse is confirmed once, and only as requested. */
 function canDecide(name: string, decision: ReminderDecision): Prisma.Sql {
   const named = Prisma.sql`name = ${name}`;
   if (decision.kind === 'lapse_requested') return Prisma.sql`${named} AND lapse_confirmed_at IS NULL`;
@@ -432,7 +433,7 @@ async function writeDetails(
   changer: Changer,
 ): Promise<void> {
   if (changed.length === 0) return;
-  // A tag has no blank in it: an array of arrays would have to be of one length.
+  // PostgreSQL needs inner arrays of equal length, so tags are joined by a blank, which no tag contains.
   await tx(Prisma.sql`
     UPDATE domains d SET owner_id = NULLIF(given.owner, ''), channel_id = NULLIF(given.channel, ''),
       note = NULLIF(given.note, ''), tags = string_to_array(given.tags, ' ')
@@ -477,7 +478,7 @@ function noticeOf(changes: readonly ChangedName[], changer: Changer): TeamEvent 
   };
 }
 
-/** More names than these are announced by their number. */
+/** Above this number of names, the announcement has only their count. */
 const ANNOUNCED = 10;
 
 function routing({ owner, channel }: NameDetails) {

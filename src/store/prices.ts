@@ -24,7 +24,7 @@ const listedPrice = z
   );
 const listedPrices = z.array(listedPrice);
 
-/** By zone, task and period, the newest first. @param zones all when left out */
+/** By zone, task and period, newest first. @param zones all when left out */
 async function readPrices(
   { price }: Transaction,
   teamId: string,
@@ -42,7 +42,7 @@ function storable({ zone, task, period, amount, validFrom, source }: Price) {
   return { zone, task, period, amount: { currency, minor }, validFrom, source };
 }
 
-/** Of edits of a list one after the other, each finds what the one before has left. */
+/** Concurrent edits of a list run one after the other, each on the result of the previous one. */
 const lockOf = (teamId: string) => `prices ${teamId}`;
 
 interface WhoEdits {
@@ -51,7 +51,7 @@ interface WhoEdits {
   readonly at: Date;
 }
 
-/** @returns false, and changes nothing, when the list is not as it was when the edits were made */
+/** @returns false, without changes, if the list isn't as it was when the edits were made */
 async function writeEdits(
   tx: Transaction,
   teamId: string,
@@ -110,7 +110,7 @@ export const proposedPrices = z.array(
     .transform(({ before, after }): PriceEdit => ({ before, after })),
 );
 
-/** Applies a proposal, while the list is as it was when it was made. */
+/** Applies a proposal if the list is still as it was when it was made. */
 export async function applyPrices(
   tx: Transaction,
   teamId: string,
@@ -121,7 +121,7 @@ export async function applyPrices(
   return (await writeEdits(tx, teamId, edits, who)) ? 'applied' : 'changed';
 }
 
-/** @returns what is left of a proposal; undefined when nothing is */
+/** @returns the remaining changes of a proposal; undefined if none remain */
 export async function rebasedPrices(
   tx: Transaction,
   teamId: string,
@@ -135,7 +135,6 @@ export async function rebasedPrices(
   return left.length === 0 ? undefined : left;
 }
 
-/** The team's price list, on PostgreSQL. @param teamId whose list */
 export function createPriceStore({ prisma }: Database, teamId: string): PriceStore {
   const readList = shareRead(() => readPrices(prisma, teamId));
   const readOf = batch(async (wanted: readonly (readonly string[])[]) => {

@@ -7,7 +7,7 @@ import { optional } from './columns.ts';
 import { withStoreError } from './database.ts';
 import { SEARCH_PATH } from './session-settings.ts';
 
-/** The numbers of orders for the metrics. */
+/** Counts of orders for the metrics. */
 export interface OrderFigures {
   readonly byState: Readonly<Record<string, number>>;
   readonly queueAgeSeconds: number;
@@ -15,28 +15,29 @@ export interface OrderFigures {
 }
 
 /**
- * Looks at the database for health checks and metrics. It has connections of its own: orders may use up all of theirs.
+ * Checks the database for health checks and metrics. It has its own connections, because orders may use up all of
+ * theirs.
  */
 export interface DatabaseProbe {
-  /** @returns whether the database answers in time; never throws */
+  /** @returns whether the database responds in time; never throws */
   ping(): Promise<boolean>;
-  /** @throws {StoreError} when the database does not tell them in time */
+  /** @throws {StoreError} on a timeout */
   figures(now: Date): Promise<OrderFigures>;
-  /** @throws {StoreError} when the database does not tell it in time */
+  /** @throws {StoreError} on a timeout */
   condition(now: Date): Promise<z.infer<typeof conditions>[0]>;
-  /** For how long the oldest event has waited for a seal. @throws {StoreError} when the database does not tell it in time */
+  /** How long the oldest event has waited for a seal. @throws {StoreError} on a timeout */
   unsealedSeconds(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** The longest wait for a connection and for an answer. Load balancers and Prometheus wait longer. */
+/** The longest wait for a connection and for a result. Load balancers and Prometheus wait longer. */
 const TIMEOUT_MS = 1_500;
-/** One to count orders, and one that answers while they are counted. */
+/** One to count orders, and one for pings meanwhile. */
 const CONNECTIONS = 2;
 
 const figuresRows = z.array(z.object({ state: z.string(), count: z.number(), oldest: z.date() }));
 
-/** A look is late when it was due this long ago. */
+/** A lookup that was due this long ago is late. */
 const LATE_MS = HOUR_MS;
 
 const conditions = z.tuple([
@@ -66,7 +67,7 @@ const SELECT_CONDITION = `
   FROM domains`;
 const secondsRows = z.tuple([z.object({ seconds: z.number() })]);
 
-/** Opens the probe; connects with the first question. */
+/** Opens the probe lazily, with the first query. */
 export function openProbe({ url, log }: { readonly url: string; readonly log?: Log }): DatabaseProbe {
   const pool = new pg.Pool({
     connectionString: url,
@@ -81,10 +82,10 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
       await client.query(`${SEARCH_PATH}; SET statement_timeout = ${TIMEOUT_MS}`);
     },
   });
-  // The query under way fails with the error. Without a listener the error would end the process as well.
+  // The running query fails with the error. Without a listener the error would also end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', (err) => {
-    // An embedded server that stops ends the connections that are just closing.
+    // An embedded server that stops ends connections that are already closing.
     if (!pool.ending) log?.warn({ err }, 'a connection to the database broke');
   });
   const unsealedSeconds = () =>

@@ -17,8 +17,6 @@ import { proposedFacts, storableFacts } from './portfolio.ts';
 import { proposedPrices } from './prices.ts';
 import { proposedSettings } from './settings.ts';
 
-/* Proposals as rows. */
-
 const changed = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('settings'), payload: proposedSettings }),
   z.object({ kind: z.literal('prices'), payload: proposedPrices }),
@@ -57,7 +55,7 @@ const common = z
 
 type ProposalRow = Prisma.ProposalGetPayload<Record<string, never>>;
 
-/** @param now a proposal that is open may have expired */
+/** @param now an open proposal may have expired */
 export async function readProposal(row: ProposalRow, now: Date): Promise<Proposal> {
   const { state, ...read } = common.parse(row);
   const isExpired = state === 'proposed' && read.expiresAt !== undefined && read.expiresAt <= now;
@@ -71,7 +69,7 @@ export function openProposals(teamId: string, kinds: readonly ProposalKind[], no
   return { teamId, kind: { in: [...kinds] }, state: 'proposed', ...isOpen };
 }
 
-/** Adds a proposal and the question to those who confirm it. @returns the open one where it is proposed already */
+/** Adds a proposal and notifies the people who can confirm it. @returns the open one if it was proposed before */
 export async function propose(tx: Transaction, teamId: string, proposal: NewProposal): Promise<Proposal> {
   const { id = randomUUID(), kind, subject, proposer, proposedAt, expiresAt, origin } = proposal;
   const payload = await storable(proposal);
@@ -104,7 +102,7 @@ export async function withdrawOpen(
     await changeProposal(tx, teamId, { id, version }, { state: 'withdrawn', endedBy: by, endedAt: at }, at);
 }
 
-/** Changes an open proposal by compare-and-swap, and has its messages brought up to date. */
+/** Changes an open proposal by compare-and-swap, and requests an update of its messages. */
 export async function changeProposal(
   tx: Transaction,
   teamId: string,

@@ -16,11 +16,11 @@ import { isNextCharter, writeCharter } from './signing.ts';
 export interface ProposalStoreOptions {
   readonly teamId: string;
   readonly settingTexts: SettingTexts;
-  /** Keys are in use: a policy may ask for signatures. */
+  /** Passkeys are set up: a policy may ask for signatures. */
   readonly canSign: boolean;
 }
 
-/** Takes back a transaction that has written something. */
+/** Rolls back a transaction. */
 class Undone extends Error {
   readonly why: Obstacle | 'conflict';
   constructor(why: Undone['why']) {
@@ -29,7 +29,6 @@ class Undone extends Error {
   }
 }
 
-/** Proposals, on PostgreSQL. */
 export function createProposalStore({ prisma }: Database, options: ProposalStoreOptions): ProposalStore {
   const { teamId } = options;
 
@@ -127,7 +126,7 @@ interface Who {
   readonly at: Date;
 }
 
-/** Applies what was decided on, which is the payload as it was loaded, whatever the row says now. */
+/** Applies the payload that was decided on, as loaded, even if the row has changed since. */
 function apply(
   tx: Transaction,
   { teamId, settingTexts, canSign }: ProposalStoreOptions,
@@ -147,7 +146,7 @@ function apply(
   }
 }
 
-/** The remaining changes of a superseded proposal. People publish a policy again themselves. */
+/** The remaining changes of a superseded proposal. Policies aren't proposed again: people publish those themselves. */
 async function rebased(
   tx: Transaction,
   { teamId, settingTexts }: ProposalStoreOptions,
@@ -172,7 +171,7 @@ async function rebased(
   }
 }
 
-/** For this long the messages about a proposal that has ended can still be brought up to date. */
+/** Messages about a proposal can still be updated for this long after it ended. */
 const KEPT_MS = 7 * DAY_MS;
 
 /** Deletes proposals that ended or expired a week ago. @returns how many */

@@ -3,16 +3,16 @@ import { z } from 'zod';
 import { inTransaction, sumByTable, type TableChange } from './session.ts';
 
 /*
- * Deletes what ended long ago. `delete_old_events` forgets the events of deleted orders that ended over 30 days ago by their log,
- * and all other events from before the moment; the log's hashes stay.
+ * Deletes what ended long ago. `delete_old_events` forgets the events of deleted orders that ended over 30 days ago by
+ * their log, and all other events from before the given time; the log's hashes stay.
  */
 
 const IN_FORCE = "task = 'mandate' AND state = 'SUCCEEDED' AND mandate_end IS NULL";
-/** A mandate in force is kept, however old it is, with its orders, which count against its ceilings. */
+/** A mandate in force is kept, however old it is, with its orders, which count against its limits. */
 const OLD_ORDERS = `SELECT id FROM orders WHERE closed_at < $1 AND NOT (${IN_FORCE})
   AND (mandate_id IS NULL OR mandate_id NOT IN (SELECT id FROM orders WHERE ${IN_FORCE}))`;
 
-/** `$1` is the moment. Rows that hang on orders go before them. */
+/** `$1` is the time. Rows that refer to orders are deleted before them. */
 const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   [
     'notifications',
@@ -29,8 +29,8 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
 const counts = z.tuple([z.object({ n: z.number() })]);
 
 /**
- * Deletes orders that ended before a moment, with all that belongs to them, and events, observations, reminders and digests from before
- * it. A dry run deletes nothing and tells what would be deleted.
+ * Deletes orders that ended before a time, with all that belongs to them, and older events, observations, reminders and
+ * digests. A dry run deletes nothing and reports what would be deleted.
  */
 export function purge(
   client: pg.Client,

@@ -19,15 +19,15 @@ import { END, EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /*
- * Statements of reminders that Prisma cannot express: names that can be due among very many, and claims of many
- * reminders at once.
+ * Statements of reminders that Prisma can't express: finding due names among very many, and claiming many reminders at
+ * once.
  */
 
-/** One more than a digest shows, so that one query also tells whether there are more. */
+/** One more than a digest shows, so that one query also shows whether there are more. */
 export const BATCH = 1_001;
 const WEEK_SECONDS = 7 * 86_400;
 
-/** A renewal that was carried out long ago and that the registry does not show. */
+/** A renewal that was carried out long ago and that the registry doesn't show. */
 const DISPUTED: DateDoubt['code'] = 'renewal_not_shown';
 
 const optionalMoment = optional(z.date());
@@ -54,7 +54,7 @@ export const deletedRows = z.array(candidateRow);
 /** Rows of {@link candidatesQuery}. */
 export const candidateRows = z.array(candidateRow.extend({ range: z.number() }));
 
-/** A name that nobody lets go. */
+/** The queries leave out names with a confirmed lapse. */
 export function reminderOf(row: z.infer<typeof candidateRow>): WatchedReminder {
   const { expirySource: source, remindedThreshold, ownerId: owner, channelId: channel, ...rest } = row;
   const { lapseReason, lapseRequestedBy: requestedBy = '', ...reminder } = rest;
@@ -67,14 +67,15 @@ export function reminderOf(row: z.infer<typeof candidateRow>): WatchedReminder {
 const CANDIDATE_COLUMNS = Prisma.sql`${columnsOf(candidateRow.omit({ expiresAt: true, expirySource: true }), 'd.')},
   ${END} AS "expiresAt", COALESCE(d.expiry_source, 'rdap') AS "expirySource"`;
 
-/** Where a walk over names that can be due continues in a range: after a name at its first moment. */
+/** Where a scan of names that can be due continues in a range: after a name at its first date. */
 export interface CandidateStep extends CandidateRange {
   readonly afterName: string;
 }
 
 /**
- * The query behind `candidates`, one text for all ranges; a function of its own, so that tests can look at its plan.
- * The outer query sorts by the range alone, so that rows go out as they are found, in the order of the inner query.
+ * The query behind `candidates`, one text for all ranges; a separate function, so that tests can check its query plan.
+ * The outer query sorts only by the range, so that rows are returned as they are found, in the order of the inner
+ * query.
  */
 export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
   return Prisma.sql`
@@ -100,7 +101,7 @@ export function deletedQuery(since: Date, after: string): Statement {
       ORDER BY d.name LIMIT ${BATCH}`;
 }
 
-/** Renewals that the registry does not show, without those that were told in this week since the renewal. */
+/** Renewals that the registry doesn't show: each at most once a week, counted from the renewal. */
 export function disputedQuery(before: Date, now: Date, limit: number): Statement {
   return Prisma.sql`
       SELECT ${DOMAIN_COLUMNS} FROM domains d
@@ -111,7 +112,7 @@ export function disputedQuery(before: Date, now: Date, limit: number): Statement
       ORDER BY d.renewed_at, d.name LIMIT ${limit}`;
 }
 
-/** Whether a notification of the digest of the reminder `r` stands. */
+/** Whether a notification for the digest of the reminder `r` was posted. */
 function isPosted(teamId: string, purpose: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`EXISTS (
     SELECT FROM notifications n WHERE n.team_id = ${teamId} AND n.subject_kind = 'digest' AND n.subject_id = r.digest_id
@@ -132,8 +133,8 @@ function unnestKeys(keys: readonly ReminderKey[]): Prisma.Sql {
 }
 
 /**
- * Opens the digest of a time of the schedule, unless it or a later one is known. The first one ever is over at once. A time in the
- * future was written by a clock that has been set back since. Of the times at which nothing was told, only the latest is kept.
+ * Opens the digest of a scheduled time, unless it or a later one exists, and deletes earlier ones without messages. The
+ * very first one is complete at once. A time in the future is from a clock that was set back since.
  */
 export function insertDigest(teamId: string, digestId: string, now: Date): Prisma.Sql {
   return Prisma.sql`
@@ -156,7 +157,7 @@ export function insertDigest(teamId: string, digestId: string, now: Date): Prism
 /** Rows of {@link selectLatestWith}. */
 export const digestRows = z.array(z.object({ id: z.string() }));
 
-/** The latest digest of which a notification of some purpose stands. */
+/** The latest digest with a posted notification of a purpose. */
 export function selectLatestWith(teamId: string, purpose: string): Prisma.Sql {
   return Prisma.sql`
     SELECT subject_id AS id FROM notifications
@@ -167,8 +168,8 @@ export function selectLatestWith(teamId: string, purpose: string): Prisma.Sql {
 const claimedRows = z.array(z.object({ name: z.string() }));
 
 /**
- * Claims reminders for a digest that is not over; each goes to one digest. Its plan is marked, so that another process
- * that has the digest looks at it again.
+ * Claims reminders for an open digest; each goes to one digest. Marks its plan, so that another process that has the
+ * digest checks it again.
  * @returns how many were free
  */
 export async function claimReminders(
@@ -237,8 +238,8 @@ export const plannedRows = z.array(
 );
 
 /**
- * What a digest has claimed and no message tells yet, and copies of what one person was told.
- * @param purpose what this one message is to tell; undefined: all
+ * Claimed reminders of a digest that no message contains yet, and copies of one person's reminders.
+ * @param purpose only those for this message; undefined: all
  */
 export function selectPlanned(teamId: string, digestId: string, purpose: string | undefined): Prisma.Sql {
   return Prisma.sql`
@@ -254,7 +255,7 @@ export function selectPlanned(teamId: string, digestId: string, purpose: string 
     WHERE r.purpose = COALESCE(${purpose ?? null}::text, r.purpose) AND NOT ${isPosted(teamId, Prisma.sql`r.purpose`)}`;
 }
 
-/** Decides which message tells some reminders of a digest, or their copies, where that is not decided. */
+/** Assigns reminders of a digest, or their copies, to a message, unless they have one. */
 export function assignReminders(
   digestId: string,
   purpose: string,
@@ -269,14 +270,14 @@ export function assignReminders(
       AND CASE WHEN a.is_copy THEN r.copy_purpose ELSE r.purpose END = ''`;
 }
 
-/** Has the common channel told what a digest could not tell in a place of its own. */
+/** Moves reminders to the common channel if their own place refused them. */
 export function redirectReminders(teamId: string, digestId: string, destination: Destination): Prisma.Sql {
   return Prisma.sql`
     UPDATE reminders r SET destination = '', purpose = '', copy_purpose = NULL, undelivered = destination
     WHERE digest_id = ${digestId} AND destination = ${destination} AND NOT ${isPosted(teamId, Prisma.sql`r.purpose`)}`;
 }
 
-/** Frees the reminders of a digest that no message tells, or those of some, and has no more copies made of them. */
+/** Frees the reminders of a digest that no message contains, or some of those, and cancels their copies. */
 export function freeReminders(
   teamId: string,
   digestId: string,

@@ -25,7 +25,7 @@ import {
   selectReminders,
 } from './reminder-statements.ts';
 
-/** Digests and reminders in PostgreSQL. @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method, when the database fails */
 export function createReminderStore({ run, transaction }: Database, teamId: string): ReminderStore {
   const ask = (query: Statement): Promise<unknown> =>
     withStoreError('looking for names that are due', () => run(query));

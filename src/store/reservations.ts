@@ -12,8 +12,8 @@ import {
 import { Prisma, type RunStatement } from './database.ts';
 
 /*
- * Reservations in budgets. A reservation says what a name takes from the last approval on; what became of it is read from the
- * order's item, so that booking and releasing are no changes of their own and cannot be forgotten.
+ * Reservations in budgets. A reservation records the amount of a name from the last approval on. Its outcome is read
+ * from the order's item, so booking and releasing need no writes and can't be forgotten.
  */
 
 const standingRows = z.array(
@@ -43,17 +43,17 @@ const standingsRead = z.tuple([
   z.object({ standings: standingRows, tags: z.record(z.string(), z.array(z.string()).nullable()) }),
 ]);
 
-/** What came of a request after its item had ended without it: money may have gone all the same. */
+/** The outcome of a request that arrived after its item had ended. The money may have been spent. */
 const LATE = Prisma.sql`COALESCE(i.result->>'late', '')`;
 export const IS_BOOKED = Prisma.sql`(i.state = 'SUCCEEDED' OR ${LATE} = 'SUCCEEDED')`;
-/** Nothing of it is spent, nor will be. Its order is read only where the item does not tell. */
+/** Nothing is spent, nor will be. The order is read only if the item doesn't say. */
 export const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.state <> 'SUCCEEDED' AND (i.state = 'FAILED'
   OR EXISTS (SELECT FROM orders o WHERE o.id = r.order_id AND o.state IN ('DENIED', 'EXPIRED', 'CANCELLED'))))`;
 
 /**
- * Answers with every budget of a team and how it stands in the month and year of a day, without what is reserved for items of
- * one order that wait to be sent. Reservations are read once for all
- * budgets, as far back as one of them reaches, and added up by currency, tags and month before budgets are compared.
+ * Every budget of a team with its status in the month and year of a day, without reservations for unsent items of one
+ * order. Reservations are read once for all budgets, as far back as one of them reaches, and added up by currency, tags
+ * and month before budgets are compared.
  */
 function selectStandings(teamId: string, { day, without }: StandingsQuery): Prisma.Sql {
   const at = Prisma.sql`${day}::date`;
@@ -83,7 +83,7 @@ interface StandingsQuery {
   readonly hosts?: readonly string[];
 }
 
-/** How the budgets of a team stand in the month and year of a day, and the tags of hosts. */
+/** A team's budget statuses in the month and year of a day, and the tags of hosts. */
 export async function readBudgetStatuses(
   run: RunStatement,
   teamId: string,
@@ -105,9 +105,9 @@ export async function readBudgetStatuses(
 }
 
 /**
- * Whether the budgets have what an order takes. They are locked until the transaction ends: whoever else approves waits, and
- * then reads what was reserved here.
- * @param without the order itself, when it goes on: what it has not sent is reserved anew
+ * Whether the budgets cover an order. They are locked until the transaction ends: concurrent approvals wait, and then
+ * read what was reserved here.
+ * @param without the order itself, if it continues: its unsent items are reserved again
  */
 export async function fitsBudgets(
   run: RunStatement,
@@ -116,7 +116,7 @@ export async function fitsBudgets(
 ): Promise<boolean> {
   const { teamId, day } = reservation;
   await run(Prisma.sql`SELECT id FROM budgets WHERE team_id = ${teamId} ORDER BY id FOR NO KEY UPDATE`);
-  // A statement of its own: its snapshot is taken after the locks are held.
+  // A separate statement: its snapshot is taken after the locks are held.
   const { standings } = await readBudgetStatuses(run, teamId, { day, without });
   const shares = sharesOf(standings, reservation);
   return isAgreedTo(missingAmounts(shares), reservation.agreedExcess);

@@ -12,11 +12,11 @@ import { migrate } from './migrate.ts';
 import { DatabaseAccessError, inTransaction, withSession } from './session.ts';
 
 /**
- * Loads a backup into an empty database: makes the schema that it was taken from, loads all rows in one transaction, and
- * brings it to this release's schema.
- * @returns what the backup says of itself, and the ledgers that it has
- * @throws {DatabaseAccessError} when the database is not empty or a bot is at work on it
- * @throws {BackupFileError} when the file cannot be used; nothing of it is kept then
+ * Loads a backup into an empty database: creates the schema that it was taken from, loads all rows in one transaction,
+ * and migrates to this release's schema.
+ * @returns the backup's manifest and ledgers
+ * @throws {DatabaseAccessError} if the database isn't empty or a bot uses it
+ * @throws {BackupFileError} if the file can't be used; nothing of it is kept then
  */
 export async function restoreBackup(
   url: string,
@@ -30,7 +30,7 @@ export async function restoreBackup(
     await migrate({ url, log, only: head.migrations });
     await inTransaction(client, { dryRun: false }, async () => {
       await load(client, reader, head);
-      // The next start compares this with the transaction that wrote the row, and sees that it was put back.
+      // The next start compares this with the transaction that wrote the row, and detects the restore.
       await client.query("UPDATE heartbeats SET xact_id = '0'");
     });
     await migrate({ url, log });
@@ -42,11 +42,11 @@ export async function restoreBackup(
 
 export interface Restored {
   readonly head: Manifest;
-  /** Those that have seals, each with the number of its newest. */
+  /** Ledgers with seals, each with the number of its newest. */
   readonly ledgers: readonly { readonly teamId: string; readonly seal: number }[];
 }
 
-/** Has the logs say themselves that they were put back: what is sealed next gets numbers that were given before. */
+/** Records the restore in the logs themselves: the next sealed events get numbers that were used before. */
 async function noteInLedgers(url: string, takenAt: Date): Promise<Restored['ledgers']> {
   const database = openDatabase({ url, maxConnections: 1 });
   try {
@@ -63,7 +63,7 @@ async function noteInLedgers(url: string, takenAt: Date): Promise<Restored['ledg
 
 async function* unzipped(file: Readable): AsyncGenerator<Buffer> {
   const gunzip = createGunzip();
-  // What goes wrong is thrown where the pieces are read.
+  // The reader of the pieces gets the error.
   pipeline(file, gunzip).catch(() => undefined);
   yield* gunzip;
 }
@@ -88,7 +88,7 @@ async function refuseUnlessEmpty(client: pg.Client): Promise<void> {
 }
 
 async function load(client: pg.Client, reader: BackupReader, head: Manifest): Promise<void> {
-  // The backup has itself what waits for a seal.
+  // The backup already contains the rows of unsealed events.
   await client.query('ALTER TABLE events DISABLE TRIGGER USER');
   const known = new Map((await readTables(client)).map(({ name, columns }) => [name, columns]));
   for (const table of head.tables) {

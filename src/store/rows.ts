@@ -14,11 +14,11 @@ import { optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 
 /*
- * Reading orders: SQL and the rows that it answers with. Rows are checked like everything else that comes from outside.
- * The schemas that every order needs are compiled, because they run often.
+ * Reading orders: SQL and its rows, which are checked like all external data. The schemas that every order needs are
+ * compiled, because they run often.
  */
 
-/** A moment, as a column (`Date`) or within an aggregate (ISO 8601). */
+/** A timestamp, as a column (`Date`) or within an aggregate (ISO 8601). */
 const moment = z.coerce.date();
 const optionalMoment = optional(moment);
 const optionalNumber = optional(z.number());
@@ -88,7 +88,7 @@ export const orderColumns = z.object({
       userId: z.string(),
       at: moment,
       agreedExcess: z.array(storedMissingAmount),
-      // What cannot be read is no signature.
+      // An unreadable signature doesn't count.
       signed: optional(approvalSignature).catch(undefined),
     }),
   ),
@@ -173,13 +173,13 @@ export const ORDER_COLUMNS = Prisma.sql`
 
 /**
  * Orders with their items and approvals, in one round trip.
- * @param rest what follows `FROM orders o`
+ * @param rest the SQL after `FROM orders o`
  */
 export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o ${rest}`;
 }
 
-/** Orders by their ids, in no sequence. */
+/** Unordered. */
 export function selectById(ids: readonly string[]): Statement {
   return Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o WHERE o.id = ANY(${[...ids]})`;
 }
@@ -208,7 +208,7 @@ export function selectEarlierItems(orderIds: readonly string[], names: readonly 
     WHERE order_id = ANY(${orderIds}) AND name = ANY(${names}) ORDER BY order_id, n`;
 }
 
-/** What follows `FROM orders o` for a filter, the newest first; drafts only when it names them. */
+/** The SQL after `FROM orders o` for a filter, newest first; drafts only if the filter names them. */
 export function whereFilter({
   states,
   tasks,
@@ -233,7 +233,7 @@ export function whereFilter({
     WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY o.created_at DESC, o.id DESC LIMIT ${limit}`;
 }
 
-/** Ids of orders that are approved and have not ended, the oldest change first. */
+/** Ids of orders that are approved and haven't ended, oldest change first. */
 export function selectUnsent(): Prisma.Sql {
   return Prisma.sql`SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING') ORDER BY updated_at`;
 }

@@ -1,7 +1,10 @@
 import type pg from 'pg';
 import { z } from 'zod';
 
-/** Where sealed values stand: what one and several are called for operators, their table and the column that names the key. */
+/**
+ * Where sealed values are stored: their singular and plural for operators, their table, and the column with the key's
+ * id.
+ */
 export const SEALED_COLUMNS = [
   ['account', 'accounts', 'accounts', 'key_id'],
   ['order', 'orders', 'orders', 'sealed_input_key_id'],
@@ -13,7 +16,6 @@ export const SEALED_COLUMNS = [
 
 /** How many values of a kind are sealed with a key. */
 export interface SealedKey {
-  /** What one of them is called, and several. */
   readonly what: readonly [one: string, many: string];
   readonly keyId: string;
   readonly count: number;

@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { z } from 'zod';
 
-/** What a database server says of itself. */
 export interface ServerFacts {
   /** `180001` for 18.1. */
   readonly versionNumber: number;

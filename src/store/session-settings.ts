@@ -1,13 +1,14 @@
-/*
- * What every session sets and asks first.
- */
+/* The settings and first queries of every session. */
 
-/** The client names the schema of its tables; other statements don't, whatever the role or the database are set to. */
+/**
+ * The client names the schema of its tables, other statements don't. The role or the database may be set to another
+ * one.
+ */
 export const SEARCH_PATH = 'SET search_path = public';
 
 /**
- * A commit that was confirmed is on disk, whatever the server, the database or the role are set to. A stronger setting
- * stays. A statement sets it, because PgBouncer refuses it as a parameter of the connection.
+ * A confirmed commit is on disk, whatever the server, the database or the role are set to. A stronger setting is kept.
+ * It is a statement, because PgBouncer refuses it as a parameter of the connection.
  */
 export const DURABLE_COMMITS = `SELECT set_config('synchronous_commit',
   CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`;

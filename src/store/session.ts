@@ -1,19 +1,19 @@
 import pg from 'pg';
 import { DURABLE_COMMITS, SEARCH_PATH } from './session-settings.ts';
 
-/** The operator's commands cannot use the database. The message is written for the operator. */
+/** An operator's command can't use the database. The message is for the operator. */
 export class DatabaseAccessError extends Error {
   override readonly name = 'DatabaseAccessError';
 }
 
-/** A connection for one command: without the time limits of the bot's, because nobody waits for a click. */
+/** A connection for one command, without the bot's timeouts, because nobody waits for a click. */
 export async function withSession<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 10_000,
     application_name: 'domain-steward (command)',
   });
-  // The query under way rejects with the error; without a listener it would end the process as well.
+  // The running query rejects with the error; without a listener it would also end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -34,7 +34,6 @@ export async function withSession<T>(url: string, work: (client: pg.Client) => P
   }
 }
 
-/** Whether a database has the tables of the bot. */
 export async function hasTables(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ found: boolean }>(
     `SELECT to_regclass('public._prisma_migrations') IS NOT NULL AS found`,
@@ -42,21 +41,20 @@ export async function hasTables(client: pg.Client): Promise<boolean> {
   return rows[0]?.found === true;
 }
 
-/** An error of several addresses has no text of its own. */
+/** An error about several addresses has no text of its own. */
 function reasonOf(cause: unknown): string {
   if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join('; ');
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** What a statement did to a table. */
 export interface TableChange {
   readonly table: string;
   readonly rows: number;
 }
 
 /**
- * Runs the work in a transaction; in a dry run all of it is done and rolled back, so that its figures are true.
- * @throws whatever the work throws, after a rollback
+ * Runs the work in a transaction. A dry run does everything and rolls it back, so its counts are exact.
+ * @throws every error of `work`, after a rollback
  */
 export async function inTransaction<T>(
   client: pg.Client,
@@ -74,7 +72,7 @@ export async function inTransaction<T>(
   }
 }
 
-/** The rows of each table that were touched, all statements together; tables without any are left out. */
+/** The changed rows of each table, summed over all statements, without tables that weren't changed. */
 export function sumByTable(changes: readonly TableChange[]): readonly TableChange[] {
   const sums = new Map<string, number>();
   for (const { table, rows } of changes) sums.set(table, (sums.get(table) ?? 0) + rows);

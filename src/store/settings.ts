@@ -35,7 +35,7 @@ async function writeChanges(
   );
 }
 
-/** All settings as texts, by name, from what is saved. */
+/** All settings as texts, by name, from the saved ones. */
 export type SettingTexts = (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>;
 
 export const proposedSettings = z.array(
@@ -48,7 +48,7 @@ async function rebased(tx: Transaction, textsOf: SettingTexts, changes: readonly
   return changes.map((each) => ({ ...each, before: now[each.name] ?? '' }));
 }
 
-/** Applies a proposal, while the settings are as they were when it was made. */
+/** Applies a proposal if the settings are still as they were when it was made. */
 export async function applySettings(
   tx: Transaction,
   textsOf: SettingTexts,
@@ -62,7 +62,7 @@ export async function applySettings(
   return 'applied';
 }
 
-/** @returns what is left of a proposal; undefined when nothing is */
+/** @returns the remaining changes of a proposal; undefined if none remain */
 export async function rebasedSettings(
   tx: Transaction,
   textsOf: SettingTexts,
@@ -72,7 +72,7 @@ export async function rebasedSettings(
   return left.length === 0 ? undefined : left;
 }
 
-/** Settings that admins have saved, and who changed what, in PostgreSQL. */
+/** Settings that admins have saved, and who changed them. */
 export function createSettingsStore({ prisma }: Database): SettingsStore {
   const readAll = shareRead(async () => {
     const rows = await prisma.setting.findMany();

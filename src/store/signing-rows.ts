@@ -15,8 +15,8 @@ import type { KnownKeyLog, KnownLog } from './known-key-log.ts';
 import { policyRow } from './policy-rows.ts';
 
 /*
- * What signatures are compared with besides the order itself, read by one statement: at one moment, and in the transaction of the
- * caller. A process remembers the log of keys, and reads only what was added since unless an event was changed.
+ * The rows that signatures are checked against, besides the order: read by one statement, so from one snapshot, in the
+ * caller's transaction. A process remembers the log of keys, and reads only newer events unless one was changed.
  */
 
 const loggedEvent = z.object({
@@ -61,9 +61,9 @@ const charterContent = z.object({
   published_by: z.string().nullable(),
 });
 
-/** Events about keys and charters: those of the bot name the one before. An index has the same condition. */
+/** Events about keys and charters; those that the bot writes name the previous one. An index has the same condition. */
 export const SIGNING_EVENTS = Prisma.sql`e.subject_kind IN ('key', 'policy') AND e.data ? 'previous'`;
-/** Differs when a row was written again: the transaction that wrote it can't be chosen. */
+/** Differs if a row was rewritten: nobody can choose the transaction id that wrote it. */
 const STAMP = Prisma.sql`hashint8extended(e.xmin::text::bigint, e.seq)`;
 const EVENT = Prisma.sql`json_build_object('seq', e.seq, 'at', e.at, 'kind', e.kind, 'key', e.subject_id,
   'actor', e.actor, 'data', e.data, 'stamp', ${STAMP}::text)`;
@@ -100,9 +100,10 @@ const NO_LOG: KnownLog = {
 };
 
 /**
- * Keys and charters in the log, the policy that was published last, saved settings and stand-ins.
- * @param known what this process remembers; it may remember more afterwards
- * @param isAsSealed whether the events are as they were sealed: asked once a process, before it remembers them. Left out: no
+ * Keys and charters in the log, the latest published policy, saved settings and stand-ins.
+ * @param known what this process remembers; this call may add to it
+ * @param isAsSealed whether the events are as they were sealed: called once per process, before it remembers them.
+ * Defaults to no
  */
 export async function readSigningRows(
   known: KnownKeyLog,
@@ -113,7 +114,7 @@ export async function readSigningRows(
   let [read] = rows.parse(await run(selectAfter(remembered)));
   const { count, stamps } = read.earlier;
   const isUnchanged = count === remembered.count && stamps === remembered.stamps;
-  // It may only have been put back.
+  // Perhaps it was only restored.
   if (!isUnchanged) [read] = rows.parse(await run(selectAfter(NO_LOG)));
   const { events, policy, saved } = read;
   const standIns = new Map(read.standIns.map(({ away, ...standIn }) => [away, standIn]));
@@ -138,12 +139,12 @@ const selectAfter = ({ seq }: KnownLog) => Prisma.sql`
     (SELECT coalesce(json_agg(json_build_object('away', d.user_id, 'userId', d.stand_in_id, 'until', d.until)), '[]')
       FROM stand_ins d WHERE d.team_id = installation_team()) AS "standIns"`;
 
-/** Whether events are those that a process remembers, and what came after them. */
+/** Whether events begin with those that a process remembers. */
 function beginsWith(events: readonly LoggedEvent[], { count, link }: KnownLog): boolean {
   return grown(NO_LOG, events.slice(0, count)).link === link;
 }
 
-/** A log with what was added to it. An event that can't be read vouches for nothing. */
+/** A log with the newer events. An unreadable event ends the chain of trust. */
 function grown(before: KnownLog, events: readonly LoggedEvent[]): KnownLog {
   if (events.length === 0) return before;
   const keys = {
@@ -184,7 +185,7 @@ function loggedCharter(n: number, data: LoggedEvent['data']): readonly LoggedCha
   ];
 }
 
-/** Who published the version of the policy that was confirmed last. */
+/** The publisher of the latest confirmed version of the policy. */
 export async function readLastPublisher(run: RunStatement, teamId: string): Promise<string | undefined> {
   const about = Prisma.sql`subject_kind = 'policy' AND subject_id = 'policy' AND team_id = ${teamId}`;
   const found = await run(Prisma.sql`

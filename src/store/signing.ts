@@ -28,10 +28,10 @@ const linkRow = z
   })
   .transform(({ spentAt, ...link }) => ({ ...link, isSpent: spentAt !== null }));
 
-/** For this long after its time it can still be said why a link does not work. */
+/** Expired links are kept for this long, so that the page can say why one doesn't work. */
 const KEPT_MS = DAY_MS;
 
-/** Links under which people sign, on PostgreSQL. */
+/** Links for signing. */
 export function createLinkStore({ prisma }: Database): LinkStore {
   return storeOf('links', {
     open: async (link) => {
@@ -60,7 +60,7 @@ export function createLinkStore({ prisma }: Database): LinkStore {
 
 type ChainedEvent = TeamEventOf<'key_added' | 'key_vouched' | 'key_revoked' | 'charter_signed'>;
 
-/** Writes events about keys and charters, each with the hash of the one before, under the lock {@link lockKeys}. */
+/** Writes events about keys and charters, each with the hash of the previous one, under the lock {@link lockKeys}. */
 async function writeChained(tx: Transaction, teamId: string, events: readonly ChainedEvent[]): Promise<void> {
   for (const event of events)
     await writeEvents(tx, [{ ...event, previous: await newestLink(runIn(tx)) }], teamId);
@@ -68,19 +68,19 @@ async function writeChained(tx: Transaction, teamId: string, events: readonly Ch
 
 const lockKeys = (tx: Transaction, teamId: string) => lockChanges(tx, `keys ${teamId}`);
 
-/** Whether a charter comes after the newest one in the log. Until the transaction ends, no other one is signed. */
+/** Whether a charter follows the newest one in the log. No other charter can be signed until the transaction ends. */
 export async function isNextCharter(
   tx: Transaction,
   teamId: string,
   { signature }: SignedCharter,
 ): Promise<boolean> {
   await lockKeys(tx, teamId);
-  // A memory of its own: the transaction may be rolled back.
+  // A separate memory, because the transaction may be rolled back.
   const { log } = await readSigningRows(new KnownKeyLog(), runIn(tx));
   return signature.challenge.previous === hashOfCharter(log.charters.at(-1)).previous;
 }
 
-/** Writes a charter after {@link isNextCharter}. */
+/** Call {@link isNextCharter} first, in the same transaction. */
 export function writeCharter(
   tx: Transaction,
   teamId: string,
@@ -92,13 +92,15 @@ export function writeCharter(
   return writeChained(tx, teamId, [{ kind: 'charter_signed', ...by, signature, ...signed }]);
 }
 
-/** Reads what signatures are compared with. */
 export interface SigningRowsStore {
-  /** @param isAsSealed whether the events are as they were sealed. Left out, no key counts before a process has asked once */
+  /**
+   * @param isAsSealed whether the events are as they were sealed. If left out, no key counts until the process has
+   * checked once
+   */
   readRows(isAsSealed?: () => Promise<boolean>): Promise<SigningRows>;
 }
 
-/** Keys, on PostgreSQL: their events in the log, and the counters of those that count. */
+/** Keys: their events in the log, and the counters of passkeys that have one. */
 export function createKeyStore(database: Database, teamId: string): KeyStore & SigningRowsStore {
   const { prisma, run } = database;
   const exclusively = exclusiveChanges(prisma, `keys ${teamId}`);
@@ -165,7 +167,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
         const where = { teamId, subjectKind: 'policy', kind: 'charter_status' };
         const last = await tx.event.findFirst({ where, orderBy: { seq: 'desc' } });
         const told = z.object({ status: z.string() }).safeParse(last?.data).data?.status ?? 'counts';
-        // Anyone who writes to the database could have forged the last event.
+        // Anyone with write access to the database could have forged the last event.
         if (status === 'counts' && told === status) return false;
         const subject = { kind: 'policy', id: 'policy' } as const;
         await writeEvents(tx, [{ kind: 'charter_status', subject, actor: 'system', at, status }], teamId);
@@ -175,7 +177,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
     raiseCounter: (fingerprint, counter) =>
       exclusively(async (tx) => {
         const known = await tx.passkeyCounter.findUnique({ where: { fingerprint } });
-        // Passkeys that are kept in several places always say 0 (WebAuthn, 6.1.1).
+        // Synced passkeys always report 0 (WebAuthn, 6.1.1).
         if (counter === 0 && (known === null || known.counter === 0n)) return true;
         if (known !== null && BigInt(counter) <= known.counter) return false;
         const seen = { counter: BigInt(counter) };

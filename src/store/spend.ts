@@ -44,8 +44,8 @@ function purchaseOf({
 }
 
 /**
- * Selects what was carried out from `from` until before `to`; answers with {@link purchaseRows}. An item that a person
- * settled without an answer counts on the day on which its order ended.
+ * Tasks carried out from `from` until before `to`; returns {@link purchaseRows}. An item that a person settled without
+ * a response counts on the day its order ended.
  */
 function selectPurchases(from: Date, to: Date): Statement {
   return Prisma.sql`
@@ -58,7 +58,7 @@ function selectPurchases(from: Date, to: Date): Statement {
     ORDER BY i.order_id, i.n`;
 }
 
-/** What was bought through orders, and what the watch list has ahead, on PostgreSQL. */
+/** Purchases through orders, and upcoming renewals of the watch list. */
 export function createSpendStore({ run }: Database): SpendStore {
   return storeOf('spend', {
     purchases: async (from, to) => {

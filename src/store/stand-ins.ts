@@ -7,14 +7,14 @@ import { type Database, storeOf, type Transaction } from './database.ts';
 
 type Changed = Pick<TeamEventOf<'stand_in_changed'>, 'at' | 'standIn' | 'replaced'>;
 
-/** Stand-ins of absent people, in PostgreSQL. @param teamId the team of both */
+/** @param teamId the team of both people */
 export function createStandInStore({ prisma }: Database, teamId: string): StandInStore {
   const readAll = shareRead(() => prisma.standIn.findMany({ where: { teamId } }));
 
-  /** One change of a team's stand-ins at a time, so that the log has them in the order in which they happened. */
+  /** Changes run one at a time, so that the log has them in order. */
   const exclusively = exclusiveChanges(prisma, `stand-ins ${teamId}`);
 
-  /** @returns who stands in at that moment */
+  /** @returns the stand-in at that time */
   const standInOf = async (tx: Transaction, userId: string, at: Date): Promise<StandIn | undefined> => {
     const row = await tx.standIn.findUnique({ where: { teamId_userId: { teamId, userId } } });
     return row === null || row.until <= at ? undefined : { userId: row.standInId, until: row.until };

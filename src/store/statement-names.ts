@@ -1,11 +1,14 @@
-/** Texts that get a name: more than the bot has, so that texts made of lists do not fill the server's memory. */
+/**
+ * More than the bot's fixed statements need, but limited, so that texts built from lists don't fill the server's
+ * memory.
+ */
 const MAX_NAMES = 400;
-/** Texts that came once and are remembered. */
+/** The most remembered texts that were used once. */
 const MAX_SEEN = 400;
 
 /**
- * Names the texts of statements. A connection parses and plans a named statement once, else each time it is sent, which
- * is half of the database's time. A text gets its name when it comes for the second time.
+ * Names the texts of statements. A connection parses and plans a named statement once, an unnamed one every time, which
+ * is half of the database's time. A text gets its name on its second use.
  * @returns the name; empty for a text without one
  */
 export function createStatementNames(): (text: string) => string {

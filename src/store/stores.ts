@@ -50,7 +50,7 @@ import { createStandInStore } from './stand-ins.ts';
 import { createTokenStepStore } from './token-steps.ts';
 import { createWebhookStore } from './webhooks.ts';
 
-/** The stores of one database that are used before it is known whose it is. */
+/** The stores that are used before the database's workspace is known. */
 export interface InstallationStores {
   readonly installation: InstallationStore;
   readonly accounts: AccountStore;
@@ -103,9 +103,9 @@ export function createInstallationStores(database: Database): InstallationStores
 export interface TeamStoreOptions {
   readonly teamId: string;
   readonly settingTexts: SettingTexts;
-  /** Keys are in use: a policy may ask for signatures. */
+  /** Passkeys are set up: a policy may ask for signatures. */
   readonly canSign: boolean;
-  /** Of events that allow a repeat; undefined while the ledger's key can't be opened. */
+  /** Of events that allow a retry; undefined while the ledger's key can't be opened. */
   readonly witness: Witness | undefined;
 }
 

@@ -4,9 +4,9 @@ import { accountOf, storedProfile } from './account-rows.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
 
-/** The team's account and who changed it, on PostgreSQL. */
+/** The team's account and its history. */
 export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
-  /** One change at a time, so that the audit log has what was forgotten for another one. */
+  /** Changes run one at a time, so that the audit log has which account was replaced. */
   const changesOf = (teamId: string) => exclusiveChanges(prisma, JSON.stringify(['team account', teamId]));
 
   const read = async (tx: Transaction, teamId: string) => {

@@ -7,7 +7,7 @@ const FARTHEST_STEPS = 10;
 
 const rows = z.array(z.object({ step: z.number() }));
 
-/** Remembers in PostgreSQL which one-time tokens were used, for all replicas and over restarts. */
+/** Remembers used one-time tokens, for all replicas and across restarts. */
 export function createTokenStepStore({ run }: Database): TokenSteps {
   return storeOf('tokenSteps', {
     claimStep: async (user, step) => {
@@ -22,7 +22,7 @@ export function createTokenStepStore({ run }: Database): TokenSteps {
         );
         if (used.length > 0) return undefined;
         const [last] = rows.parse(await run(Prisma.sql`SELECT step FROM token_steps WHERE login = ${login}`));
-        // The step may have been given back between the two statements.
+        // The step may have been released between the two statements.
         if (last !== undefined && last.step >= step) return last.step;
       }
     },
@@ -35,7 +35,7 @@ export function createTokenStepStore({ run }: Database): TokenSteps {
   });
 }
 
-/** One spelling for a user, however people have typed the name. */
+/** Normalizes a user name, however people typed it. */
 function loginOf(user: string): string {
   return user.normalize('NFC').toLowerCase();
 }

@@ -4,10 +4,10 @@ import { type Database, type Prisma, storeOf, withStoreError } from './database.
 import { expirySource } from './domain-rows.ts';
 import { domainRows } from './domain-statements.ts';
 
-/** Names read at once for a calendar. They bound its memory, however long the list is. */
+/** Names per read for a calendar, which bounds its memory. */
 const BATCH = 2_000;
 
-/** The watch list as people page through it, and as a calendar shows it. */
+/** The watch list in pages, and for a calendar. */
 export function createWatchListPages(prisma: Database['prisma']) {
   const pages = {
     page: async (range, offset, limit) => {
@@ -67,7 +67,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
 
 type ListPart = Required<Pick<Prisma.DomainFindManyArgs, 'where' | 'orderBy'>>;
 
-/** How the names of a range are read, in the sequence of its pages. */
+/** How the names of a range are read, in the order of its pages. */
 function partsOf({ from, until, deletedFrom }: ListRange): Readonly<Record<keyof ListCounts, ListPart>> {
   return {
     dated: {

@@ -8,7 +8,7 @@ import { isLeaseExpired, leaseOf } from './leases.ts';
 
 /**
  * Queues webhooks for every endpoint, in the transaction of the change they report.
- * @param teamId left out: the team of the installation
+ * @param teamId defaults to the installation's team
  */
 export async function queueWebhooks(
   run: RunStatement,
@@ -43,10 +43,10 @@ const DELIVERY = Prisma.raw(
   'd.seq::text AS id, d.subject, d.webhook_id AS "webhookId", d.at, d.body, d.attempts',
 );
 
-/** Nothing is put off for longer: a later moment was written by a clock that has been put back since. */
+/** Nothing is rescheduled further ahead: a later time is from a clock that was set back since. */
 const FARTHEST_MS = 2 * HOUR_MS;
 
-/** Webhooks in PostgreSQL. @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method, when the database fails */
 export function createWebhookStore({ run, prisma, transaction }: Database, teamId: string): WebhookStore {
   const endpointPlan = (id: string) => ({ teamId, subjectKind: 'webhook_endpoint', subjectId: id });
 
@@ -128,8 +128,8 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
 }
 
 /**
- * Claims deliveries of an endpoint that are due. Webhooks of one subject are sent in their order, so a delivery is due
- * only when it is the first of its subject and no process sends another one.
+ * Claims due deliveries of an endpoint. Webhooks of one subject are sent in order, so a delivery is due only if it is
+ * the first of its subject and no process is sending another one.
  */
 function claimHeads(
   teamId: string,
@@ -159,7 +159,7 @@ function claimHeads(
 
 const outageRows = z.array(z.object({ since: z.date(), isQueued: z.boolean() }));
 
-/** Notes an outage of Slack, and queues it once, when it has lasted since `before`. */
+/** Records a Slack outage, and queues its webhook once, after it has lasted since `before`. */
 async function noteOutage(
   run: RunStatement,
   teamId: string,
