@@ -1,4 +1,4 @@
--- By hand: before the tables, whose columns take their default from it.
+-- Written by hand. It comes first, because columns of other tables use it as their default.
 CREATE TABLE "installation" (
     "id" INTEGER NOT NULL DEFAULT 1,
     "team_id" TEXT NOT NULL,
@@ -751,10 +751,10 @@ ALTER TABLE "order_impacts" ADD CONSTRAINT "order_impacts_order_id_fkey" FOREIGN
 -- AddForeignKey
 ALTER TABLE "incident_warnings" ADD CONSTRAINT "incident_warnings_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
--- By hand: after the tables. Prisma's schema can say neither a partial index nor a check.
+-- Written by hand from here on: Prisma's schema supports neither partial indexes nor checks.
 ALTER TABLE "accounts" ADD CONSTRAINT "accounts_owner_check" CHECK (("user_id" IS NULL) = ("team_key" IS NOT NULL));
 
--- A few rows of very many: what is due, open or kept.
+-- Partial indexes for the few rows that are due, open or kept.
 CREATE INDEX "orders_due" ON "orders" ("due_at") WHERE "due_at" IS NOT NULL;
 CREATE INDEX "notifications_retired" ON "notifications" ("purpose") WHERE "purpose" LIKE 'retired:%';
 CREATE INDEX "notifications_due" ON "notifications" ("due_at") WHERE "purpose" = 'plan' AND "due_at" IS NOT NULL;
@@ -766,14 +766,14 @@ CREATE INDEX "domains_undated" ON "domains" ("name") WHERE "expires_at" IS NULL;
 CREATE INDEX "domains_unused" ON "domains" ("name") WHERE "in_use" = false;
 CREATE INDEX "domains_due" ON "domains" ("urgent" DESC, LEAST("next_dns_at", "next_registry_at"));
 CREATE INDEX "incidents_open" ON "incidents" ("team_id", "opened_at") WHERE "state" IN ('open', 'raised');
--- What an item may still send, and what mandates have taken, is read from the log in the transaction that sends.
+-- The sending transaction reads from the log what items may still send and what mandates have spent.
 CREATE INDEX "events_of_items" ON "events" ("subject_id", (coalesce("data"->>'n', '')))
   WHERE "subject_kind" = 'order' AND "kind" IN ('sending', 'retry_scheduled', 'answered', 'answered_late', 'stopped', 'denied',
     'cancelled', 'expired', 'released', 'resolved', 'invalidated', 'contradicted', 'finished');
 CREATE INDEX "events_of_mandates" ON "events" ("team_id") WHERE "kind" = 'sending' AND "data" ? 'mandate';
 CREATE INDEX "mandate_acts_to_be_asked" ON "mandate_acts" ("team_id", "ask_at") WHERE "ask_at" IS NOT NULL;
 
--- What was asked for stays what was asked for: no statement of the bot writes this column again.
+-- The statement of an order never changes.
 CREATE FUNCTION refuse_statement_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'the statement of order % never changes', OLD.id;
@@ -781,7 +781,7 @@ END $$;
 CREATE TRIGGER orders_statement_kept BEFORE UPDATE OF statement_hash ON "orders" FOR EACH ROW
   WHEN (OLD.statement_hash IS DISTINCT FROM NEW.statement_hash) EXECUTE FUNCTION refuse_statement_change();
 
--- The log is only added to. Two functions are excepted: what the operator forgets for its age, and a person who is forgotten.
+-- The log is append-only, except for two functions: one forgets old events, the other one forgets a person.
 CREATE FUNCTION refuse_event_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   callers text;
@@ -795,10 +795,10 @@ END $$;
 CREATE TRIGGER events_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "events"
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_event_change();
 
--- Forgetting takes the content of an event away. Its row stays, with who forgot it and when, and the ledger keeps its hash. What no
--- seal covers yet gets a hash that can be made of nothing else, so that forgetting waits for nobody. Keys, and
--- signatures under what decides, count however old they are. Nothing of the last 30 days is forgotten, whatever the caller asks for.
--- Events of an order keep its id: no order gets an id whose log was forgotten.
+-- Forgetting removes an event's content. Its row stays, with who forgot it and when, and the ledger keeps its hash. An unsealed
+-- event gets a random hash, so that forgetting needn't wait for the sealer. Events about keys and charters are kept, because they
+-- count regardless of age. Events of the last 30 days are always kept.
+-- Events of an order keep its id, so that no new order can reuse it.
 CREATE FUNCTION delete_old_events(before timestamptz, by text DEFAULT session_user) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   forgotten bigint[];
@@ -823,8 +823,8 @@ CREATE FUNCTION is_in_force_in_log(mandate_id text) RETURNS boolean LANGUAGE sql
   SELECT coalesce(bool_or(kind = 'in_force') AND NOT bool_or(kind = 'mandate_ended'), false)
     FROM events WHERE subject_kind = 'order' AND subject_id = mandate_id
 $$;
--- Whether an order ended before a moment, by its log alone: its row can be changed or deleted. What a mandate has sent counts against
--- its ceilings until the mandate ends.
+-- Whether an order ended before a time, by its log alone, because its row can be changed or deleted. A mandate's orders count
+-- against its limits until the mandate ends.
 CREATE FUNCTION has_ended_in_log(order_id text, before timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT bool_and(e.at < before)
       AND (array_agg(e.data->>'state' ORDER BY e.seq DESC))[1] IN ('SUCCEEDED', 'FAILED', 'DENIED', 'EXPIRED', 'CANCELLED')
@@ -841,7 +841,7 @@ BEGIN
 END $$;
 CREATE TRIGGER orders_not_forgotten BEFORE INSERT OR UPDATE OF id ON "orders"
   FOR EACH ROW EXECUTE FUNCTION refuse_forgotten_order();
--- A person is a Slack user id, and no word that stands for a state.
+-- Accepts only Slack user ids, and none that is also the name of a state.
 CREATE FUNCTION forget_person_in_events(person text, by text DEFAULT session_user) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   forgotten bigint[];
@@ -860,19 +860,19 @@ BEGIN
   PERFORM note_forgotten('person', forgotten, by);
   RETURN coalesce(cardinality(forgotten), 0);
 END $$;
--- A Slack id, wherever it stands in a text. Ids have capitals and digits, so that no other id begins or ends with it.
+-- Finds a Slack id anywhere in a text, but not within a longer id. Ids consist of capitals and digits.
 CREATE FUNCTION names_person(content text, person text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT strpos(content, person) > 0 AND content ~ ('(?<![A-Z0-9])' || person || '(?![A-Z0-9])')
 $$;
 CREATE FUNCTION without_person(content text, person text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT regexp_replace(content, '(?<![A-Z0-9])' || person || '(?![A-Z0-9])', 'former', 'g')
 $$;
--- The hash of random bytes, for an event that is not sealed yet.
+-- A random hash for an event that isn't sealed yet; else null.
 CREATE FUNCTION unsealed_leaf(event_number bigint) RETURNS bytea LANGUAGE sql VOLATILE AS $$
   SELECT sha256(('forgotten' || gen_random_uuid() || gen_random_uuid())::bytea) FROM unsealed_events u WHERE u.event_seq = event_number
 $$;
--- That something was forgotten is an event itself, which is sealed as every other. It names what was forgotten: by its
--- sequence numbers in the ledger, as ranges, or, if no seal covers it yet, by the leaf that the ledger will have.
+-- Forgetting is itself an event, which is sealed like every other. It lists the forgotten events: by ranges of their sequence
+-- numbers in the ledger or, for unsealed ones, by their future leaf in the ledger.
 CREATE FUNCTION note_forgotten(reason text, forgotten bigint[], by text) RETURNS void LANGUAGE sql AS $$
   WITH touched AS (
     SELECT e.team_id, e.seq AS event_seq, l.seq, e.forgotten_leaf,
@@ -890,11 +890,11 @@ CREATE FUNCTION note_forgotten(reason text, forgotten bigint[], by text) RETURNS
     FROM touched t LEFT JOIN ranges r ON r.team_id = t.team_id GROUP BY t.team_id
 $$;
 
--- The events about keys and charters, which each name the one before. They are counted with every decision.
+-- Events about keys and charters, which each name the previous one. Every decision checks for new ones.
 CREATE INDEX "events_signing_idx" ON "events"("team_id", "seq") WHERE subject_kind IN ('key', 'policy') AND data ? 'previous';
 
--- Every event waits for a seal, in the transaction that writes it: the log's numbers are given before their commit, so that
--- whoever went by "greater than the last" would skip what commits later.
+-- Queues every event for sealing, in the transaction that writes it. Sequence numbers are assigned before the commit, so a
+-- sealer that read "greater than the last number" would skip events that commit later.
 CREATE FUNCTION await_seal() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO unsealed_events (event_seq, team_id) SELECT seq, team_id FROM added;
@@ -903,7 +903,7 @@ END $$;
 CREATE TRIGGER events_await_seal AFTER INSERT ON "events" REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT EXECUTE FUNCTION await_seal();
 
--- The ledger is only added to.
+-- The ledger is append-only.
 CREATE FUNCTION refuse_ledger_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION '% are only added, so % is refused', TG_TABLE_NAME, TG_OP;
@@ -915,7 +915,7 @@ CREATE TRIGGER seals_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "seals"
 CREATE TRIGGER anchors_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "anchors"
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
 
--- What was seen of names is only added to, but for what is old and for a person who is forgotten.
+-- Observations are append-only, except for deleting old ones and forgetting a person.
 CREATE FUNCTION refuse_observation_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   callers text;
