@@ -80,7 +80,7 @@ function sentenceOf(error: unknown): string {
   return (known ? error.message : error.stack) ?? error.message;
 }
 
-/** What `parseArgs` throws for options that are not declared or lack a value. */
+/** Thrown by `parseArgs` for unknown options and options without a value. */
 function isArgumentError(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
 }

@@ -15,15 +15,15 @@ export interface DecidingPolicy {
 
 /** Stand-ins by absent person. */
 export interface StandInSource {
-  /** The stand-ins of a moment, by the user id of who is away. */
+  /** By the absent person's user id. */
   current(now: Date): Promise<ReadonlyMap<string, StandIn>>;
 }
 
-/** Where stand-ins are kept. Implemented by the store; whatever changes them leaves a line in the audit log, of which people are told. */
+/** Implemented by the store. Every change is written to the audit log, and the people concerned are notified. */
 export interface StandInStore extends StandInSource {
   /** A person is away. */
   begin(userId: string, standIn: StandIn, at: Date): Promise<void>;
-  /** Somebody is back. @returns who stood in for them; undefined when nobody did */
+  /** The person is back. @returns the former stand-in, if any */
   end(userId: string, at: Date): Promise<StandIn | undefined>;
 }
 
@@ -57,15 +57,15 @@ export type PublishOutcome =
   /** The draft has changed since the person saw it. */
   | { readonly kind: 'stale' };
 
-/** Where versions and the draft are kept. Whatever changes them leaves a line in the audit log, in one transaction. */
+/** Every change is written to the audit log in the same transaction. */
 export interface PolicyStore extends PolicySource {
   /** The version in force with who published it; undefined before the first. */
   published(): Promise<PublishedPolicy | undefined>;
   draft(): Promise<PolicyDraft | undefined>;
   /**
    * Replaces the draft's rules.
-   * @param expected the revision that the change was made on, see `draftBase`
-   * @returns undefined when somebody else has changed it meanwhile; nothing is saved then
+   * @param expected the revision that was edited, see `draftBase`
+   * @returns undefined, without saving, if the draft was changed meanwhile
    */
   saveDraft(
     rules: readonly PolicyRule[],

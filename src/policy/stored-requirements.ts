@@ -5,20 +5,20 @@ import { z } from 'zod';
 const texts = z.array(z.string()).readonly();
 
 /**
- * A rule as a demand and the events of an order name it. The others stand behind the rules of every policy and cannot be
- * removed.
+ * A rule as an order's requirements and events name it. Kinds other than `rule` apply after the rules of every policy and
+ * can't be removed.
  */
 export const storedRule = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rule'), version: z.int(), index: z.int(), name: z.string() }),
-  /** What is in the setting `APPROVAL_TASKS` needs `APPROVALS_REQUIRED` of `APPROVERS`. */
+  /** Tasks in the setting `APPROVAL_TASKS` need `APPROVALS_REQUIRED` of `APPROVERS`. */
   z.object({ kind: z.literal('approval_tasks') }),
   /** Everything else is free. */
   z.object({ kind: z.literal('rest') }),
   /** An order that would be free needs an approval when it uses the team's account. */
   z.object({ kind: z.literal('team_account') }),
-  /** A mandate, and what a mandate does not let go, needs somebody else than who asks in any case. */
+  /** A mandate, and an order that its mandate doesn't cover, always needs an approver other than the requester. */
   z.object({ kind: z.literal('mandate') }),
-  /** A charter was signed and none counts: the environment's settings apply, with signatures. */
+  /** A charter was signed, but none is valid: the environment's settings apply, with signatures. */
   z.object({ kind: z.literal('environment') }),
 ]);
 

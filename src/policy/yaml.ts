@@ -47,7 +47,7 @@ export function policyFromYaml(text: string, vocabulary: PolicyVocabulary): Read
 
   const lineCounter = new LineCounter();
   const lineAt = (offset: number) => lineCounter.linePos(offset).line;
-  // Pretty errors and the check of unique keys take quadratic time; lines and keys are looked at below.
+  // Pretty errors and the unique key check take quadratic time; lines and keys are checked below.
   const document = parseDocument(source, {
     schema: 'failsafe',
     lineCounter,

@@ -55,7 +55,7 @@ export interface UnreadAnswer {
   readonly why: string;
   readonly contentType?: string | undefined;
   readonly contentEncoding?: string | undefined;
-  /** Escaped, with secrets masked; omitted when secrets can't be told from the rest. */
+  /** Escaped, with secrets masked; omitted if secrets in it can't be recognized. */
   readonly body?: string | undefined;
 }
 

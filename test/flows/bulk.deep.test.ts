@@ -71,7 +71,7 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
     expect(told).toMatch(/You requested this, so/);
   }
   const history = await answerTo(t.workspace, t.alice, `/domain order ${retried.id}`);
-  expect(history, 'the history names who pressed').toMatch(/History.*asked by <@U0BOB>/s);
+  expect(history, 'the history names who pressed').toMatch(/History.*requested by <@U0BOB>/s);
   await t.carol.click(retried.card, 'order_approve');
   await retried.ends('FAILED');
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'ramen.rest' })).toHaveLength(1);

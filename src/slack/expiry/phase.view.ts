@@ -8,7 +8,7 @@ const PHASES: Readonly<Record<LifePhase, string>> = {
   redemption: '*It was deleted.* Only a paid restore recovers it.',
   pending_delete: '*It’s being deleted.* It can’t be recovered.',
   released: '*It was released.* Anyone can register it.',
-  expired: '*It expired.* What happens next isn’t documented for its zone.',
+  expired: '*It expired.* Its zone doesn’t document what happens next.',
   deleted: '*It was deleted.* Only a paid restore recovers it; the deadline isn’t documented for its zone.',
 };
 

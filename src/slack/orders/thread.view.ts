@@ -555,7 +555,7 @@ const ITEM_ICONS: Readonly<Record<OrderItem['state'], string>> = {
 };
 
 const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
-  requested: 'asked',
+  requested: 'requested',
   confirmed: 'confirmed',
   approved: 'approved',
   emergency_approved: 'approved by one admin (break glass)',

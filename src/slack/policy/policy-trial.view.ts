@@ -122,7 +122,7 @@ export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Eval
       ? 'By the settings: there are no rules yet'
       : `By version ${tried.version}, in force`;
   const shown = names.slice(0, SHOWN_NAMES);
-  return message('What this line would need', [
+  return message('Requirements for this line', [
     tried.notice !== undefined && section(tried.notice),
     section(
       `:mag: ${by}:\n*${subject(tried)}*, requested by ${mention(tried.requester)}: this ${demandText(demand)}.`,
@@ -173,7 +173,7 @@ export function replayMessage({ days, replay, changed, isCut, notice }: ShownRep
       ? 'There were no orders in this period.'
       : `${count(total, 'order')}: ${unchanged} the same, ${parts.join(', ')}.`;
   const shown = changed.slice(0, SHOWN_ORDERS);
-  return message('What past orders would have needed', [
+  return message('Past orders under the draft', [
     notice !== undefined && section(notice),
     section(
       `:rewind: *The last ${count(days, 'day')} under the draft*, compared with what each order needed when requested\n${summary}`,
