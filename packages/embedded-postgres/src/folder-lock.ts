@@ -5,10 +5,10 @@ import { z } from 'zod';
 import { inUse, systemCode } from './error.ts';
 import { isAlive, ownIdentity, processSpace } from './processes.ts';
 
-/** How often the lock is touched, and how old its time may be for a reader who cannot see the process. */
+/** How often the lock is touched, and how old it may be for a reader that can't see the process. */
 const TOUCH_MS = 2_000;
 const FRESH_MS = 10_000;
-/** How long to watch a lock of another machine: the lock of a killed container is no longer touched, so it ages. */
+/** How long to watch another machine's lock: the lock of a killed container is no longer touched. */
 const AGING_MS = 15_000;
 
 const RELEASED = 'released';
@@ -20,13 +20,12 @@ const Holder = z.object({
 });
 
 /**
- * Takes the folder's lock, for as long as the server in it is in use. Two servers on one data folder destroy it.
- * PostgreSQL prevents that within one machine. For a folder that is mounted in two containers or machines, the lock's
- * modification time prevents it, which the holder keeps fresh.
- *
- * The lock is the file `lock.<n>` with the highest n. A holder who died is succeeded by creating n + 1, which only one
- * process can do. So nobody ever removes a lock that somebody else has just taken.
- * @param agingMs how long to wait for a holder who cannot be seen, in milliseconds
+ * Takes the folder's lock while its server is in use. Two servers on one data folder destroy it. PostgreSQL prevents
+ * that within one machine. For a folder that is mounted in two containers or machines, the lock's modification time
+ * prevents it: the holder keeps it fresh.
+ * The lock is the file `lock.<n>` with the highest n. Creating n + 1 succeeds a dead holder, and only one process can
+ * do that. So no process ever removes a lock that another one has just taken.
+ * @param agingMs how long to wait for a holder that can't be seen, in milliseconds
  * @returns releases the lock
  * @throws {EmbeddedPostgresError} `in_use`
  */
@@ -47,7 +46,7 @@ export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<()
             await writeFile(mine, RELEASED);
           };
         }
-        // The lock has had other holders since this file was numbered, so this file does not count.
+        // The lock has had other holders since this file was numbered, so it doesn't count.
         await rm(mine, { force: true });
       }
       continue;
@@ -58,20 +57,18 @@ export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<()
   }
 }
 
-/** Touches a file every two seconds until it is stopped, so that others can tell it is in use. */
+/** Touches a file every two seconds until stopped, so that others see it is in use. */
 function keepFresh(file: string): () => void {
   const timer = setInterval(() => {
     const now = new Date();
-    // A missed touch does not matter, because the next one follows.
+    // A missed touch doesn't matter, because the next one follows.
     utimes(file, now, now).catch(() => undefined);
   }, TOUCH_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-/**
- * The holder of a lock: nobody, a process of this machine, or, without `pid`, a process that cannot be seen from here.
- */
+/** The holder of a lock: none, a process of this machine, or, without `pid`, a process that can't be seen from here. */
 type CurrentHolder = typeof NOBODY | { readonly pid: number | undefined };
 const NOBODY = 'nobody';
 const SOMEBODY: CurrentHolder = { pid: undefined };
@@ -91,7 +88,7 @@ async function holderOf(file: string): Promise<CurrentHolder> {
   if (holder.success && holder.data.space === (await processSpace())) {
     return (await isAlive(holder.data)) ? { pid: holder.data.pid } : NOBODY;
   }
-  // It belongs to another machine, or is empty because its creator is about to write it or died before that.
+  // It belongs to another machine, or is empty because its creator is about to write it or died before.
   return Date.now() - touchedAt < FRESH_MS ? SOMEBODY : NOBODY;
 }
 
@@ -116,7 +113,7 @@ async function lockNumbers(folder: string): Promise<number[]> {
 
 async function createNew(file: string, text: string): Promise<boolean> {
   try {
-    // Readable for everybody, because root may run the bot once in another user's folder.
+    // World-readable, because root may have run the bot once in another user's folder.
     await writeFile(file, text, { flag: 'wx', mode: 0o644 });
     return true;
   } catch (error) {

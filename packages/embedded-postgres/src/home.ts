@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, readdir, readFile, realpath, stat, symlink } from 
 import { dirname, join, resolve } from 'node:path';
 import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
 
-/** Where data goes that PostgreSQL's user could not reach in `DATA_DIR`. */
+/** For data that PostgreSQL's user can't reach in `DATA_DIR`. */
 const REACHABLE_ROOT = '/var/lib/domain-steward';
 
 /** The user and group `nobody`, as Debian, Alpine, Fedora and the container runtimes number them. */
@@ -17,7 +17,7 @@ export interface RunAs {
 
 /** The folder of one embedded PostgreSQL. */
 export interface Home {
-  /** The path without symbolic links. */
+  /** Without symbolic links. */
   readonly folder: string;
   /** PostgreSQL's own data folder. */
   readonly data: string;
@@ -25,14 +25,13 @@ export interface Home {
   readonly logFile: string;
   /** The user that PostgreSQL runs as; undefined for the user of this process. */
   readonly runAs: RunAs | undefined;
-  /** What the operator should be told once, one sentence each. */
+  /** Notes for the operator, one sentence each. */
   readonly notes: string[];
 }
 
 /**
- * Finds or makes the folder of the embedded PostgreSQL: `postgres` in `DATA_DIR`. For root in a private
- * `DATA_DIR` that is a link to a folder which PostgreSQL's user can reach.
- *
+ * Finds or creates the folder of the embedded PostgreSQL: `postgres` in `DATA_DIR`. If root has a private `DATA_DIR`,
+ * it is a link to a folder that PostgreSQL's user can reach.
  * @throws {EmbeddedPostgresError} `no_permission`, `disk_full`, `data_missing`
  */
 export async function prepareHome(dataDir: string): Promise<Home> {
@@ -66,10 +65,7 @@ export async function prepareHome(dataDir: string): Promise<Home> {
   }
 }
 
-/**
- * Reads the major version that created the data; undefined when there is no data yet. PostgreSQL keeps it in
- * `PG_VERSION`.
- */
+/** The major version that created the data, from `PG_VERSION`; undefined if there is no data yet. */
 export async function dataVersion(home: Home): Promise<number | undefined> {
   try {
     return Number.parseInt(await readFile(join(home.data, 'PG_VERSION'), 'utf8'), 10);
@@ -79,7 +75,7 @@ export async function dataVersion(home: Home): Promise<number | undefined> {
   }
 }
 
-/** The first folder on the way to `path`, itself included, that the user may not enter; undefined when all are open. */
+/** The first folder on the path, including `path`, that the user can't enter; undefined if all are open. */
 export async function firstClosedFolder(path: string, user: RunAs): Promise<string | undefined> {
   const parent = dirname(path);
   if (parent !== path) {
@@ -110,7 +106,7 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
   }
   if (!isRoot() || (await firstClosedFolder(dataDir, { uid: NOBODY, gid: NOBODY })) === undefined) {
     await mkdir(entry, { recursive: true });
-    // PostgreSQL's user must be able to enter this folder even under a strict umask. The files inside stay private.
+    // PostgreSQL's user must be able to enter this folder even with a strict umask. The files inside stay private.
     if (isRoot()) await chmod(entry, 0o711);
     return entry;
   }
@@ -119,7 +115,7 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
     await symlink(folder, entry);
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw error;
-    // Another bot has just made the link, perhaps to this very folder, so it stays.
+    // Another bot has just created the link, perhaps to this very folder, so it stays.
     return findOrMakeFolder(dataDir, notes);
   }
   notes.push(
@@ -133,8 +129,8 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
 }
 
 /**
- * Creates a folder that PostgreSQL's user can reach. The folder of an earlier `DATA_DIR` at the same place is left
- * alone, because whoever deleted that `DATA_DIR` may want the data back.
+ * Creates a folder that PostgreSQL's user can reach. The folder of an earlier `DATA_DIR` at the same path is kept,
+ * because its data may still be wanted.
  */
 async function makeReachableFolder(
   dataDir: string,
@@ -151,7 +147,7 @@ async function makeReachableFolder(
       return { folder, earlier };
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error;
-      // An empty folder holds nobody's data: a bot that starts at the same moment has just made it.
+      // An empty folder has no data: a bot that starts at the same time has just created it.
       if ((await readdir(folder)).length === 0) return { folder, earlier };
       earlier.push(folder);
     }
@@ -162,7 +158,7 @@ function movedNote(dataDir: string, folder: string): string {
   return `${dataDir} is in a folder that PostgreSQL's user cannot enter, so the database is kept in ${folder}.`;
 }
 
-/** Existing data is served by the user who owns it. */
+/** Existing data is served by its owner. */
 async function chooseUser(data: string): Promise<RunAs | undefined> {
   if (!isRoot()) return undefined;
   try {

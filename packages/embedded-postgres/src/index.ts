@@ -8,39 +8,39 @@ import { ensureRunning, runningServerUrl, type Server, stopServer } from './serv
 
 export { EmbeddedPostgresError } from './error.ts';
 
-/** `stop` must leave time for the rest of the shutdown, which has 10 s in all. */
+/** `stop` must leave time for the rest of the shutdown, which takes at most 10 s. */
 const STOP_MS = 5_000;
 
 /** The advisory lock of the server's owner, on a connection kept for that. */
 const OWNER_LOCK = 7_236_001;
-/** How long the server may take to notice that the former owner has died. */
+/** How long the server may take to notice that its former owner has died. */
 const LETTING_GO_MS = 2_000;
 
 export interface EmbeddedPostgresOptions {
-  /** `DATA_DIR`. Everything is in its folder `postgres`, which is created when missing. */
+  /** `DATA_DIR`. Everything is in its subfolder `postgres`, which is created if missing. */
   readonly dataDir: string;
   /** Called with a sentence for each event, at start and later. */
   readonly log?: (sentence: string) => void;
-  /** The only port to listen on; without it any free one. */
+  /** The only port to listen on; any free port by default. */
   readonly port?: number;
-  /** Settings of the server that replace the usual ones. A server that is taken over keeps its settings. */
+  /** Server settings that override the defaults. A server that is taken over keeps its settings. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface EmbeddedPostgres {
   /** `postgresql://…`, with the password. Stays the same until `stop`. */
   readonly url: string;
-  /** What the operator should know, one sentence each; also passed to `log`. */
+  /** Notes for the operator, one sentence each; also passed to `log`. */
   readonly notes: readonly string[];
-  /** Stops the server. May be called again. Close your connections first. */
+  /** Stops the server. Safe to repeat. Close your connections first. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the embedded PostgreSQL of a data folder, which then belongs to this process until `stop`. A server that a
- * killed process left is taken over. If the server dies, it is started again on the same port.
- * @throws {EmbeddedPostgresError} with `problem` and a message that says what to do; `in_use` when the folder belongs
- * to another process
+ * Starts the embedded PostgreSQL of a data folder, which then belongs to this process until `stop`. Takes over a server
+ * that a killed process left running. If the server dies, it is restarted on the same port.
+ * @throws {EmbeddedPostgresError} with `problem` and a message that says what to do; `in_use` if the folder belongs to
+ * another process
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const log = options.log ?? (() => undefined);
@@ -72,9 +72,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /**
- * Starts the embedded PostgreSQL, or uses the one that another process of this machine runs, which then keeps it. For work
- * that takes a moment: nobody starts that server again for the one who joined.
- * @throws {EmbeddedPostgresError} as {@link startEmbeddedPostgres}; `in_use` when it runs elsewhere
+ * Starts the embedded PostgreSQL, or uses the one that another process of this machine owns. For short tasks: a joined
+ * server isn't restarted if it dies.
+ * @throws {EmbeddedPostgresError} like {@link startEmbeddedPostgres}; `in_use` if it runs on another machine
  */
 export async function joinEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   try {
@@ -87,7 +87,7 @@ export async function joinEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   }
 }
 
-/** Keeps the server up until it is stopped. */
+/** Restarts the server until it is stopped. */
 class Owner {
   readonly #home: Home;
   readonly #binaries: Binaries;
@@ -148,13 +148,13 @@ class Owner {
 
 interface Owned {
   readonly server: Server;
-  /** The server was running already. */
+  /** The server was already running. */
   readonly takenOver: boolean;
-  /** Holds the advisory lock. The system closes it with the process, however that ends. */
+  /** Holds the advisory lock. The system closes it when the process ends, however that happens. */
   readonly connection: pg.Client;
 }
 
-/** Starts the server or takes it over. Call it with the folder's lock held. */
+/** Starts the server or takes it over. The caller must hold the folder's lock. */
 async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOptions): Promise<Owned> {
   let connection: pg.Client | undefined;
   try {
@@ -174,9 +174,7 @@ async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOpti
   }
 }
 
-/**
- * Protects the server itself, in case the folder's lock is missing because somebody removed the file.
- */
+/** Protects the server itself in case the folder's lock file was deleted. */
 async function takeOwnerLock(connection: pg.Client, home: Home): Promise<void> {
   const deadline = Date.now() + LETTING_GO_MS;
   for (;;) {

@@ -4,18 +4,15 @@ import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 import { systemCode } from './error.ts';
 
-/**
- * Identifies a process, and tells it apart from a later one with the same number. `startedAt` is the kernel's
- * own count.
- */
+/** Identifies a process, even if its number is reused later. `startedAt` is the kernel's own count. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly startedAt: string | null;
 }
 
 /**
- * Identifies the set of processes whose numbers this process can see: one boot of one machine, or one
- * container. A number from another one means nothing here.
+ * Identifies the set of processes whose numbers this process can see: one boot of a machine, or one container. Numbers
+ * from another one mean nothing here.
  */
 export async function processSpace(): Promise<string> {
   if (process.platform !== 'linux') return hostname();
@@ -27,7 +24,6 @@ export async function processSpace(): Promise<string> {
   }
 }
 
-/** The identity of this process. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, startedAt: (await linuxStatus(process.pid))?.startedAt ?? null };
 }
@@ -42,15 +38,15 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
 }
 
 /**
- * Whether `pid` is the PostgreSQL server that has `dataFolder` open. `unknown` when the system does not tell;
- * then nothing may be removed that could belong to it.
+ * Whether `pid` is the PostgreSQL server that has `dataFolder` open. If `unknown`, nothing that could belong to it may
+ * be removed.
  */
 export async function servesFolder(pid: number, dataFolder: string): Promise<'yes' | 'no' | 'unknown'> {
   if (!exists(pid)) return 'no';
   if (process.platform === 'linux') {
     if ((await linuxStatus(pid))?.zombie) return 'no';
     try {
-      // The server makes its data folder the working directory, and this link follows renames of the folder.
+      // The server's working directory is its data folder, and this link follows renames of the folder.
       return (await readlink(`/proc/${pid}/cwd`)) === dataFolder ? 'yes' : 'no';
     } catch (error) {
       return systemCode(error) === 'ENOENT' && !exists(pid) ? 'no' : 'unknown';

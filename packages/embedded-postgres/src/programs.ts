@@ -12,8 +12,7 @@ export function spawnOptions(home: Home): {
   uid?: number;
   gid?: number;
 } {
-  // The bot's environment is not passed on: it holds secrets, and perhaps PG* variables of another
-  // server.
+  // The bot's environment isn't passed on: it contains secrets, and perhaps PG* variables of another server.
   const env: NodeJS.ProcessEnv = { LC_ALL: 'C' };
   for (const name of ['PATH', 'TZ', 'SystemRoot', 'TEMP', 'TMPDIR', 'LD_LIBRARY_PATH']) {
     const value = process.env[name];
@@ -22,7 +21,7 @@ export function spawnOptions(home: Home): {
   return { cwd: home.folder, env, ...(home.runAs ?? {}) };
 }
 
-/** Runs a program to its end. `text` is the last part of its output. */
+/** Runs a program until it ends. `text` is the last part of its output. */
 export async function run(
   file: string,
   home: Home,
@@ -38,7 +37,7 @@ export async function run(
   return { code: await whenEnded(child), text };
 }
 
-/** Settles when the process has ended; rejects when it could not be started at all. */
+/** Settles when the process has ended; rejects if it couldn't be started. */
 export function whenEnded(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => {
@@ -52,13 +51,13 @@ export function whenEnded(child: ChildProcess): Promise<number | null> {
   });
 }
 
-/** Opens the server's log for appending, or starts a new one when it has grown long. */
+/** Opens the server's log for appending, or starts a new one if it has grown too long. */
 export async function openLog(home: Home): Promise<{ handle: FileHandle; size: number }> {
   const append = () => open(home.logFile, 'a', 0o600);
   try {
     let handle = await append().catch((error: unknown) => {
       if (systemCode(error) !== 'EACCES') throw error;
-      return undefined; // Root has run the bot once in another user's folder and left its own log.
+      return undefined; // Root once ran the bot in another user's folder and left its own log.
     });
     if (handle === undefined || (await handle.stat()).size > MAX_LOG_BYTES) {
       await handle?.close();
@@ -71,7 +70,7 @@ export async function openLog(home: Home): Promise<{ handle: FileHandle; size: n
   }
 }
 
-/** The last lines that were logged since the file had the size `from`. */
+/** The last lines logged since the file had the size `from`. */
 export async function logSince(file: string, from: number): Promise<string> {
   const text = (await readFile(file)).subarray(from).toString('utf8');
   return text.trim().split('\n').slice(-15).join('\n');

@@ -19,9 +19,9 @@ export interface Server {
   readonly url: string;
 }
 
-/** How long a server may take to be ready: crash recovery replays everything since the last checkpoint. */
+/** How long a server may take until it is ready: crash recovery replays everything since the last checkpoint. */
 const READY_MS = 120_000;
-/** How long to try to reach a process that may be the server, before asking the operator. */
+/** How long to retry a process that may be the server, before asking the operator. */
 const DOUBT_MS = 10_000;
 const POLL_MS = 10;
 
@@ -34,7 +34,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   unix_socket_directories: '',
   shared_buffers: '16MB',
   max_connections: '40',
-  // Processes that read for the others, as PostgreSQL 18 starts them, cost more on few cores than they save.
+  // PostgreSQL 18's separate I/O processes cost more on few cores than they save.
   io_method: 'sync',
   fsync: 'on',
   synchronous_commit: 'on',
@@ -47,10 +47,10 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Creates the data folder if there is none, and starts the server in it or attaches to the one that is running.
- * Call it with the folder's lock held.
- * @param options.port the only port to use; without it any free one
- * @param options.settings settings of the server that replace the usual ones
+ * Creates the data folder if there is none, and starts the server in it or attaches to the running one. The caller must
+ * hold the folder's lock.
+ * @param options.port the only port to use; any free port by default
+ * @param options.settings server settings that override the defaults
  * @throws {EmbeddedPostgresError}
  */
 export async function ensureRunning(
@@ -70,10 +70,9 @@ export async function ensureRunning(
 }
 
 /**
- * Stops the server as `SIGINT` does: it takes no new work, rolls open transactions back, writes a checkpoint and
- * ends.
+ * Stops the server like `SIGINT`: it takes no new work, rolls back open transactions, writes a checkpoint and ends.
  * @param waitMs how long to wait for the end, in milliseconds
- * @returns false when it is still stopping after that; the next start waits for it
+ * @returns false if it is still stopping then; the next start waits for it
  */
 export async function stopServer(
   home: Home,
@@ -101,7 +100,7 @@ export async function stopServer(
   return true;
 }
 
-/** The address of the server that accepts connections in this folder; undefined when none of this machine does. */
+/** The address of the server that accepts connections in this folder; undefined if none of this machine does. */
 export async function runningServerUrl(home: Home): Promise<string | undefined> {
   const file = await readPidFile(home);
   if (file?.status !== 'ready' || file.port === undefined) return undefined;
@@ -141,7 +140,7 @@ async function attach(home: Home): Promise<Server | undefined> {
   }
 }
 
-/** The file of a dead server is left to PostgreSQL, which also looks for processes that outlived it. */
+/** A dead server's file is left to PostgreSQL, which also looks for surviving child processes. */
 async function removeStalePidFile(home: Home, pid: number): Promise<void> {
   try {
     process.kill(pid, 0);
@@ -153,8 +152,8 @@ async function removeStalePidFile(home: Home, pid: number): Promise<void> {
 
 async function initialise(home: Home, binaries: Binaries, unsynced: boolean): Promise<void> {
   const activity = `making the embedded PostgreSQL's data in ${home.data}`;
-  // Created under another name and renamed when complete, so that an interrupted start leaves nothing that looks
-  // like data.
+  // Created under another name and renamed when complete, so that an interrupted start leaves nothing that looks like
+  // data.
   const fresh = join(home.folder, 'data.partial');
   const passwordForInit = join(home.folder, 'password.partial');
   const password = randomBytes(24).toString('base64url');
@@ -206,7 +205,7 @@ async function start(
       if (options.port === undefined && conflicts < 5) continue;
       throw new EmbeddedPostgresError('port_taken', `${activity}: port ${port} on 127.0.0.1 is taken`);
     }
-    // The processes of a killed server end within moments. Only then may a new one use the data.
+    // The child processes of a killed server end within moments. Only then may a new server use the data.
     if (
       /pre-existing shared memory block/i.test(attempt.output) &&
       Date.now() < deadline - READY_MS + 10_000
@@ -232,7 +231,7 @@ async function launch(
   const log = await openLog(home);
   const child = spawn(program(binaries, 'postgres'), args, {
     ...spawnOptions(home),
-    // In a session of its own, so that neither Ctrl-C in the bot's terminal nor the bot's end reaches it.
+    // In its own session, so that neither Ctrl-C in the bot's terminal nor the bot's end reaches it.
     detached: true,
     stdio: ['ignore', log.handle.fd, log.handle.fd],
   });

@@ -39,14 +39,14 @@ const onLinux = process.platform === 'linux';
 useServers();
 
 describe('the owner', () => {
-  test('begins anew when the making of the data was interrupted', async () => {
+  test('starts over when initdb was interrupted', async () => {
     await mkdir(join(shared, 'postgres/data.partial/base'), { recursive: true });
     await writeFile(join(shared, 'postgres/data.partial/PG_VERSION'), '18\n');
     const { url } = await start({ settings: HASTY });
     expect(await query(url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
   });
 
-  test('gets the server back, at the same address, after it was killed', async () => {
+  test('a killed server is restarted at the same address', async () => {
     const { url } = await start();
     await query(url, 'CREATE TABLE survives AS SELECT 1 AS n');
     process.kill(await serverPid(shared), 'SIGKILL');
@@ -55,7 +55,7 @@ describe('the owner', () => {
     await query(url, 'DROP TABLE survives');
   });
 
-  test('may stop twice', async () => {
+  test('stopping twice is safe', async () => {
     const owner = await start();
     await Promise.all([owner.stop(), owner.stop()]);
     await owner.stop();
@@ -63,11 +63,11 @@ describe('the owner', () => {
   });
 });
 
-describe('one process owns the folder', () => {
+describe('only one process owns the folder', () => {
   const WORDS = /is in use by .*DATA_DIR.*DATABASE_URL/;
   const REFUSED = { problem: 'in_use', message: expect.stringMatching(WORDS) };
 
-  test('a second one is refused and the first goes on, in the same process too', async () => {
+  test('a second owner is refused and the first one continues, even in the same process', async () => {
     const { url } = await start();
     await expect(start()).rejects.toMatchObject({
       ...REFUSED,
@@ -79,7 +79,7 @@ describe('one process owns the folder', () => {
     expect(await query(url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
   });
 
-  test('of several that begin at the same moment from nothing, in two processes, one gets it', async () => {
+  test('of several owners starting at once in two processes on an empty folder, one gets it', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-race-'));
     await chmod(dataDir, 0o755);
     folders.push(dataDir);
@@ -97,7 +97,7 @@ describe('one process owns the folder', () => {
     for (const one of refused) expect(one).toMatchObject({ reason: REFUSED });
   });
 
-  test('so does the server itself, where the lock of the folder was lost', async () => {
+  test("the server is protected too if the folder's lock was lost", async () => {
     const { url } = await start();
     const home = join(shared, 'postgres');
     for (const file of await readdir(home)) if (file.startsWith('lock.')) await rm(join(home, file));
@@ -105,7 +105,7 @@ describe('one process owns the folder', () => {
     expect(await query(url, 'SELECT 1 AS n'), 'the first lost its server').toEqual([{ n: 1 }]);
   });
 
-  test('an owner that was killed leaves the server running; the next takes it over, and stops it when done', async () => {
+  test('a killed owner leaves the server running; the next one takes it over, and stops it when done', async () => {
     const child = startOwner(shared);
     const [, url] = await child.line(/^serving (.*)$/);
     const pid = await serverPid(shared);
@@ -118,7 +118,7 @@ describe('one process owns the folder', () => {
     expect(await isStopped(shared)).toBe(true);
   });
 
-  test('Ctrl-C in the terminal of the bot leaves it the database until it has drained', async () => {
+  test('after Ctrl-C in its terminal, the bot keeps the database until it has drained', async () => {
     const child = startOwner(shared);
     await child.line(/^serving /);
     process.kill(-child.pid, 'SIGINT');
@@ -128,8 +128,8 @@ describe('one process owns the folder', () => {
   });
 });
 
-describe('what an earlier life left', () => {
-  test('a pid file whose number now belongs to another process does not hinder the start', async () => {
+describe('leftovers of an earlier run', () => {
+  test("a pid file whose number was reused by another process doesn't prevent the start", async () => {
     await (await start()).stop();
     const other = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
     onTestFinished(() => {
@@ -151,8 +151,8 @@ describe('what an earlier life left', () => {
   });
 });
 
-describe('what it refuses, with a sentence that says what to do', () => {
-  test('a port that is taken; without a wish it tries others', async () => {
+describe('refuses with a sentence that says what to do', () => {
+  test('a port in use; by default it tries others', async () => {
     const occupant = createServer().listen(0, '127.0.0.1');
     try {
       await vi.waitUntil(() => occupant.listening);
@@ -162,7 +162,7 @@ describe('what it refuses, with a sentence that says what to do', () => {
         problem: 'port_taken',
         message: expect.stringContaining(`port ${address.port} on 127.0.0.1 is taken`),
       });
-      // Whatever port is chosen, this setting overrides it with the taken one, as if each were lost in between.
+      // This setting overrides the chosen port with the occupied one, as if another program took each port just before.
       const { size } = await stat(join(shared, 'postgres/postgres.log'));
       await expect(start({ settings: { port: String(address.port) } })).rejects.toMatchObject({
         problem: 'port_taken',
@@ -174,7 +174,7 @@ describe('what it refuses, with a sentence that says what to do', () => {
     }
   });
 
-  test('a server that will not start: the end of its log is quoted', async () => {
+  test('a server that doesn’t start: the end of its log is quoted', async () => {
     await expect(start({ settings: { shared_buffers: 'much' } })).rejects.toMatchObject({
       problem: 'start_failed',
       message: expect.stringMatching(
@@ -183,13 +183,13 @@ describe('what it refuses, with a sentence that says what to do', () => {
     });
   });
 
-  test('programs that this system cannot run', async () => {
+  test('programs that don’t run on this system', async () => {
     await (await start()).stop();
     const folder = await mkdtemp(join(tmpdir(), 'domain-steward-programs-'));
     folders.push(folder);
     await chmod(folder, 0o755);
     for (const name of ['bin', 'lib', 'share']) await mkdir(join(folder, name));
-    // As a program for another libc looks: it is there, but what loads it is not.
+    // Like a program for another libc: the file exists, but its loader doesn't.
     await writeFile(join(folder, 'bin/postgres'), '#!/missing/loader\n', { mode: 0o755 });
     await expect(
       ensureRunning(await prepareHome(shared), { ...(await findBinaries()), folder }, {}),
@@ -198,9 +198,9 @@ describe('what it refuses, with a sentence that says what to do', () => {
 });
 
 describe('a private folder', () => {
-  // PostgreSQL refuses root, so root and everybody else have different things to hold.
+  // PostgreSQL refuses to run as root, so root is tested differently.
   if (isRoot) {
-    test('as root, the server runs as another user, with its data where that user can go', async () => {
+    test('as root, the server runs as another user, with its data where that user can reach it', async () => {
       const folder = await privateFolder();
       const said: string[] = [];
       const { url, notes, stop } = await start({
@@ -216,13 +216,13 @@ describe('a private folder', () => {
       await query(url, 'CREATE TABLE kept AS SELECT 7 AS n');
       await stop();
 
-      // Once there, the data stays there, though the folder be opened.
+      // The data stays there even if the folder is opened later.
       await chmod(folder, 0o755);
       const again = await start({ dataDir: folder });
       expect(await query(again.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
     });
 
-    test('as root, a folder that was deleted and made again begins anew; the earlier data is left', async () => {
+    test('as root, a recreated folder starts empty; the earlier data is kept', async () => {
       const folder = await privateFolder();
       const first = await start({ dataDir: folder, settings: HASTY });
       const home = await realpath(join(folder, 'postgres'));
@@ -249,7 +249,7 @@ describe('a private folder', () => {
       await rm(`${home}-2`, { recursive: true });
     });
 
-    test('as root, programs that the other user cannot reach run from a copy', async () => {
+    test('as root, programs that the other user can’t reach run from a copy', async () => {
       await (await start()).stop();
       const clone = await privateFolder();
       const original = await findBinaries();
@@ -265,7 +265,7 @@ describe('a private folder', () => {
       expect(await stopServer(home, unreachable, server, 5_000)).toBe(true);
     });
   } else {
-    test('keeps the server and its data to oneself', async () => {
+    test('keeps the server and its data private', async () => {
       const folder = await privateFolder();
       const { notes } = await start({ dataDir: folder, settings: HASTY });
       expect(notes).toEqual([]);

@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { HASTY, isStopped, privateFolder, query, shared, start, useServers } from './servers.ts';
 
 /*
- * A server that starts, is found again and stops. Servers that are killed, and owners that compete for a folder:
- * embedded-postgres.deep.test.ts.
+ * Starting, finding and stopping a server. Killed servers and competing owners are in embedded-postgres.deep.test.ts.
  */
 
 useServers();
@@ -50,8 +49,8 @@ describe('the owner', () => {
   });
 });
 
-describe('what it refuses, with a sentence that says what to do', () => {
-  test('data of another major version, untouched', async () => {
+describe('refuses with a sentence that says what to do', () => {
+  test('data of another major version, which it doesn’t touch', async () => {
     await (await start()).stop();
     const file = join(shared, 'postgres/data/PG_VERSION');
     const current = await readFile(file, 'utf8');
@@ -82,7 +81,7 @@ describe('what it refuses, with a sentence that says what to do', () => {
     }
   });
 
-  test('a link to data that is gone: it does not begin an empty database instead', async () => {
+  test('a link to missing data, instead of starting an empty database', async () => {
     const folder = await privateFolder();
     await symlink(join(folder, 'nowhere'), join(folder, 'postgres'));
     await expect(start({ dataDir: folder })).rejects.toMatchObject({ problem: 'data_missing' });

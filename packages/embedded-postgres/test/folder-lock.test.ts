@@ -13,13 +13,13 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** A holder that died: no process has this number, which is above what systems give out. */
+/** A dead holder: no process has this number, because it is above the system's limit. */
 async function leaveLock(number: number): Promise<void> {
   const holder = { pid: 2 ** 30, startedAt: '1', space: await processSpace() };
   await writeFile(join(folder, `lock.${number}`), JSON.stringify(holder));
 }
 
-test('the lock of a dead holder goes to one of many who want it; the others are refused', async () => {
+test('the lock of a dead holder goes to one of many contenders; the others are refused', async () => {
   await leaveLock(3);
   const taken = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(folder)));
   const refused = taken.filter(({ status }) => status === 'rejected');
@@ -28,7 +28,7 @@ test('the lock of a dead holder goes to one of many who want it; the others are 
   expect(await readdir(folder), 'old locks pile up').toHaveLength(1);
 });
 
-test('the lock of a living holder is refused at once, and can be taken when it is given back', async () => {
+test('the lock of a living holder is refused at once, and is free once released', async () => {
   const unlock = await lockFolder(folder);
   await expect(lockFolder(folder)).rejects.toMatchObject({
     problem: 'in_use',
@@ -38,15 +38,15 @@ test('the lock of a living holder is refused at once, and can be taken when it i
   await (await lockFolder(folder))();
 });
 
-test('a number that another process has got since does not keep the lock', async () => {
+test('a reused process number doesn’t keep the lock', async () => {
   const holder = { pid: process.pid, startedAt: '1', space: await processSpace() };
   await writeFile(join(folder, 'lock.1'), JSON.stringify(holder));
   if (process.platform === 'linux') await (await lockFolder(folder))();
   else await expect(lockFolder(folder)).rejects.toMatchObject({ problem: 'in_use' });
 });
 
-describe('a folder that another machine or container uses too', () => {
-  /** Its process has the number of this one, which says nothing here. */
+describe('a folder shared with another machine or container', () => {
+  /** Its process number equals ours, which means nothing here. */
   const elsewhere = { pid: process.pid, startedAt: null, space: 'another container' };
   let file: string;
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describe('a folder that another machine or container uses too', () => {
     await writeFile(file, JSON.stringify(elsewhere));
   });
 
-  test('is refused while it is kept fresh', async () => {
+  test('is refused while the lock is fresh', async () => {
     await expect(lockFolder(folder, 0)).rejects.toMatchObject({
       problem: 'in_use',
       message: expect.stringMatching(/another machine or container.*DATABASE_URL/),
@@ -62,14 +62,14 @@ describe('a folder that another machine or container uses too', () => {
     expect(JSON.parse(await readFile(file, 'utf8')), 'taken over all the same').toEqual(elsewhere);
   });
 
-  test('is taken when it has not been touched for long', async () => {
+  test('is free when the lock is stale', async () => {
     const past = new Date(Date.now() - 60_000);
     await utimes(file, past, past);
     await lockFolder(folder, 0);
     expect(await readFile(join(folder, 'lock.2'), 'utf8')).toContain(await processSpace());
   });
 
-  test('is waited for while its lock may be that of a container that was killed', async () => {
+  test('is waited for while the lock may be from a killed container', async () => {
     const soonOld = new Date(Date.now() - 9_800);
     await utimes(file, soonOld, soonOld);
     await lockFolder(folder);

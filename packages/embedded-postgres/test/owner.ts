@@ -1,4 +1,4 @@
-// Owns the embedded PostgreSQL of the folder given until it is told to end; prints its address.
+// Owns the embedded PostgreSQL of the given folder until it gets a message to end; prints its address.
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/index.ts';
 

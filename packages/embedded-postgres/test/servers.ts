@@ -8,10 +8,10 @@ import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostg
 
 const OWNER = new URL('./owner.ts', import.meta.url);
 
-/** Where a test makes data anew, it need not wait for the disk. */
+/** Tests that create data needn't wait for the disk. */
 export const HASTY = { fsync: 'off' };
 
-/** Kept from test to test and always left stopped: making the data takes most of a start's time. */
+/** Reused by all tests and always left stopped: creating the data takes most of a start's time. */
 export const shared = join(tmpdir(), `domain-steward-embedded-${process.pid}`);
 export const folders: string[] = [];
 const owners: EmbeddedPostgres[] = [];
@@ -58,7 +58,7 @@ export async function isStopped(dataDir: string): Promise<boolean> {
   );
 }
 
-/** Ends a server that a failed test left, so that it does not fail the next one too. */
+/** Stops a server that a failed test left, so that it doesn't fail the next one too. */
 async function endServer(dataDir: string): Promise<void> {
   if (await isStopped(dataDir)) return;
   try {
@@ -75,7 +75,7 @@ async function remove(dataDir: string): Promise<void> {
   await rm(dataDir, { recursive: true, force: true });
 }
 
-/** Makes the shared folder for a file's tests, and ends and removes after each what it started. */
+/** Creates the shared folder for a file's tests. After each test, stops and removes what it started. */
 export function useServers(): void {
   beforeAll(async () => {
     await mkdir(shared, { mode: 0o755 });
