@@ -3,12 +3,12 @@ import type { Anchor } from './report.ts';
 
 const FINGERPRINT = /^SHA256:[A-Za-z0-9_-]{43}$/;
 
-/** @returns undefined for what is no fingerprint */
+/** @returns undefined if it isn't a fingerprint */
 export function readFingerprint(text: string): string | undefined {
   return FINGERPRINT.test(text.trim()) ? text.trim() : undefined;
 }
 
-/** `N:HEX` @returns undefined for what is no anchor */
+/** `N:HEX` @returns undefined if it isn't an anchor */
 export function readAnchor(text: string): Anchor | undefined {
   const [, n = '', hash] = /^([1-9]\d{0,14}):([0-9a-fA-F]{64})$/.exec(text.trim()) ?? [];
   const lower = hash?.toLowerCase();

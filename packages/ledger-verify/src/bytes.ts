@@ -1,4 +1,4 @@
-/** Bytes that both Node's and a browser's cryptography take. */
+/** Bytes that both Node's and a browser's cryptography accept. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 const encoder = new TextEncoder();
@@ -21,7 +21,7 @@ export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** @returns undefined for what is not the hex of 32 bytes in small letters */
+/** @returns undefined unless it is the lower-case hex of 32 bytes */
 export function hashOfHex(hex: unknown): Bytes | undefined {
   if (typeof hex !== 'string' || !/^[0-9a-f]{64}$/.test(hex)) return undefined;
   return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
@@ -33,7 +33,7 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** @returns undefined for what is not exactly the base64 of some bytes: several texts could otherwise mean the same */
+/** @returns undefined unless it is exactly the base64 of some bytes: otherwise several texts could mean the same */
 export function ofBase64(text: unknown): Bytes | undefined {
   if (typeof text !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0)
     return undefined;
@@ -41,7 +41,7 @@ export function ofBase64(text: unknown): Bytes | undefined {
   return toBase64(bytes) === text ? bytes : undefined;
 }
 
-/** @returns undefined for what is not exactly the unpadded base64url of some bytes */
+/** @returns undefined unless it is exactly the unpadded base64url of some bytes */
 export function ofBase64Url(text: unknown): Bytes | undefined {
   if (typeof text !== 'string' || !/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
   const padded = text.padEnd(Math.ceil(text.length / 4) * 4, '=');

@@ -1,4 +1,3 @@
-/** A value that JSON can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
 export interface JsonObject {
@@ -10,8 +9,8 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
 }
 
 /**
- * A value in the form of RFC 8785: members in the sequence of their names' UTF-16 code units, nothing between them, numbers and
- * texts as ECMAScript writes them.
+ * RFC 8785: members sorted by the UTF-16 code units of their names, no whitespace, numbers and texts as ECMAScript
+ * writes them.
  */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -5,7 +5,7 @@ import { nodeCryptography } from './node-cryptography.ts';
 import { type Known, type Report, reportLines } from './report.ts';
 import { verify } from './verify.ts';
 
-/* `domain-steward-verify FILE`: exit code 0 proved, 1 something does not fit, 2 cannot tell. */
+/* `domain-steward-verify FILE`: exit code 0 proved, 1 something doesn't match, 2 can't tell. */
 
 const USAGE = `Usage: domain-steward-verify FILE [--key FINGERPRINT] [--anchor N:HEX]… [--roots FINGERPRINT,…] [--json]
 
@@ -18,7 +18,6 @@ Exit code: 0 proved, 1 something does not fit, 2 cannot tell.`;
 
 const EXIT_CODES: Readonly<Record<Report['verdict'], number>> = { proved: 0, differs: 1, cannot_tell: 2 };
 
-/** The command line cannot be carried out. */
 class UsageError extends Error {}
 
 function readOption<Value>(text: string, reader: (text: string) => Value | undefined, wanted: string): Value {

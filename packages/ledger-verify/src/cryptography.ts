@@ -1,6 +1,6 @@
 import type { Bytes } from './bytes.ts';
 
-/** How something was signed, by the names of the Web Cryptography API. */
+/** Signature algorithms, named as in the Web Cryptography API. */
 export type SignatureAlgorithm =
   | { readonly name: 'Ed25519' }
   | { readonly name: 'RSASSA-PKCS1-v1_5'; readonly hash: 'SHA-256' }
@@ -10,8 +10,8 @@ export interface Cryptography {
   sha256(data: Bytes): Bytes | Promise<Bytes>;
   /**
    * @param spki the public key, DER
-   * @param signature of ECDSA in DER, as WebAuthn has it
-   * @returns false too for a key that is not of the algorithm
+   * @param signature for ECDSA in DER, as in WebAuthn
+   * @returns also false for a key of another algorithm
    */
   verify(
     algorithm: SignatureAlgorithm,

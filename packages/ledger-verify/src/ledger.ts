@@ -7,25 +7,25 @@ import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { EventLine, ForgottenBy, Header, Line, SealLine } from './shapes.ts';
 import { checkSignedEvent, otherRoot, type Revocation, revocationOf } from './signatures.ts';
 
-/** What is found of a file whose lines arrive one after the other. */
+/** Checks a file line by line. */
 export interface FileCheck {
   line(line: Line, number: number): Promise<void>;
   end(): Promise<
     Omit<Report, 'verdict' | 'file' | 'key' | 'order' | 'differences'> & {
-      /** Sentences of the file itself that may explain what does not fit. */
+      /** Sentences about the file that may explain mismatches. */
       readonly explained?: readonly string[];
     }
   >;
 }
 
-/** More events than this are not looked for one by one: the number itself is wrong. */
+/** Larger gaps aren't listed event by event: the number itself must be wrong. */
 const MAX_GAP = 1_000_000;
 
 function range(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 }
 
-/** Events that were forgotten, by whom. */
+/** Forgotten events, by person. */
 export function collectForgotten() {
   const all = new Map<string, { count: number; by: string; from: string; to: string }>();
   return {
@@ -38,13 +38,13 @@ export function collectForgotten() {
   };
 }
 
-/** The leaf of an event: that of its canonical form, or the one that was kept of it. */
+/** The leaf of an event: of its canonical form, or the stored one. */
 export async function leafOf(cryptography: Cryptography, { content, leaf }: EventLine): Promise<Bytes> {
   if (leaf !== undefined) return leaf;
   return leafHash(cryptography, utf8(canonicalJson(content ?? null)));
 }
 
-/** The sequence of numbers that grow by one: which are missing, and which stand where they should not. */
+/** Checks numbers that must increase by one: finds missing and misplaced ones. */
 function createSequence(what: string, differences: Differences) {
   const missing = new Set<number>();
   let first: number | undefined;
@@ -64,7 +64,7 @@ function createSequence(what: string, differences: Differences) {
         for (const left of range(n + 1, first - 1)) missing.add(left);
         first = Math.min(first, n);
         if (isLate) differences.add('reordered', `${what} ${n} stands after later ones${where}`);
-        else differences.add('added', `${what} ${n} stands here again${where}`);
+        else differences.add('added', `${what} ${n} appears twice${where}`);
         return isLate;
       }
       missing.delete(n);
@@ -77,7 +77,7 @@ function createSequence(what: string, differences: Differences) {
   };
 }
 
-/** Verifies a ledger: events, and after those that it covers a seal. */
+/** Verifies a ledger: events, each followed by the seal that covers it. */
 export async function createLedgerCheck(
   header: Header,
   known: Known,
@@ -96,7 +96,7 @@ export async function createLedgerCheck(
   let count = 0;
   let sealCount = 0;
   let signatures = 0;
-  /** Events whose content was forgotten: the hash that was kept of each. */
+  /** The stored hashes of forgotten events. */
   const blanked = new Map<number, string>();
   const named: Named = { ranges: [], leaves: new Set() };
   const revoked = new Map<string, Revocation>();
@@ -198,7 +198,7 @@ export async function createLedgerCheck(
       );
     else
       unknown.push(
-        `The file begins with seal ${start}: whether something was cut off before it can only be told with the anchor of seal ${start - 1} (--anchor ${start - 1}:HEX).`,
+        `The file begins with seal ${start}: only the anchor of seal ${start - 1} can show whether something was cut off before it (--anchor ${start - 1}:HEX).`,
       );
     return unknown;
   }
@@ -247,7 +247,7 @@ export async function createLedgerCheck(
   };
 }
 
-/** The events that events of the file say were forgotten: by number, or by hash if no seal covered them then. */
+/** Forgotten events as later events list them: by number, or by hash if no seal covered them then. */
 interface Named {
   readonly ranges: (readonly [number, number])[];
   readonly leaves: Set<string>;
@@ -275,11 +275,11 @@ function unnamedText(blanked: ReadonlyMap<number, string>, { ranges, leaves }: N
   }
   if (unnamed.length === 0) return [];
   return [
-    `${naming('event', unnamed)}: without content, and no event of the file says that it was forgotten. Either a later event says so, which a newer file has, or somebody blanked it.`,
+    `${naming('event', unnamed)}: without content, and no event of the file says that it was forgotten. Either a later event says so, which a newer file has, or it was blanked.`,
   ];
 }
 
-/** Whether the bot says with an event that an earlier state of the database was put back. */
+/** Whether an event of the bot says that the database was restored from an earlier state. */
 function saysPutBack({ content }: EventLine): boolean {
   if (content?.['kind'] === 'database_restored') return true;
   const { differences } = isJsonObject(content?.['data']) ? content['data'] : {};

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from './canonical-json.ts';
 import { isJsonObject } from './canonical-json.ts';
 
-/** The lines of a file that arrives in pieces, without their ends. @throws {TypeError} for what is not UTF-8 */
+/** The lines of a stream, without line ends. @throws {TypeError} if it isn't UTF-8 */
 export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let rest = '';
@@ -14,7 +14,7 @@ export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerato
   if (rest !== '') yield rest;
 }
 
-/** The object that a line has. @returns undefined for what is none, or could be read as two different ones */
+/** The object in a line. @returns undefined if there is none, or if readers could parse it differently */
 export function readObject(line: string): JsonObject | undefined {
   try {
     const value: Json = JSON.parse(line);
@@ -26,7 +26,7 @@ export function readObject(line: string): JsonObject | undefined {
   }
 }
 
-/** Whether a number is too large for one, such as `1e400`: its canonical form would be that of `null`. */
+/** Whether a number is out of range, such as `1e400`: its canonical form would be that of `null`. */
 function hasInfinity(value: Json): boolean {
   return typeof value === 'object' && value !== null
     ? Object.values(value).some(hasInfinity)
@@ -35,7 +35,7 @@ function hasInfinity(value: Json): boolean {
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
 
-/** Whether an object in a valid JSON text names a member twice: readers differ in which of the two they take. */
+/** Whether an object in a valid JSON text has a duplicate member: readers differ in which one they use. */
 function hasDoubledMember(text: string): boolean {
   const open: (Set<string> | undefined)[] = [];
   let last = '';

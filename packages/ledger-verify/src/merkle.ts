@@ -1,7 +1,7 @@
 import { type Bytes, concat } from './bytes.ts';
 import type { Cryptography } from './cryptography.ts';
 
-/* The hashing of RFC 6962, section 2.1. */
+/* Hashing of RFC 6962, section 2.1. */
 
 const LEAF = Uint8Array.of(0);
 const NODE = Uint8Array.of(1);
@@ -14,7 +14,7 @@ async function nodeHash({ sha256 }: Cryptography, left: Bytes, right: Bytes): Pr
   return sha256(concat(NODE, left, right));
 }
 
-/** The tree head over leaves, level by level: a node without a neighbour moves up as it is. */
+/** The tree head over leaves, level by level: a node without a sibling moves up unchanged. */
 export async function treeHead(cryptography: Cryptography, leaves: readonly Bytes[]): Promise<Bytes> {
   let level = leaves;
   while (level.length > 1) {
@@ -29,7 +29,7 @@ export async function treeHead(cryptography: Cryptography, leaves: readonly Byte
   return level[0] ?? cryptography.sha256(new Uint8Array());
 }
 
-/** Where a leaf stands in a tree, and the hashes beside its way up. */
+/** A leaf's position in a tree, and the sibling hashes on its way up. */
 export interface InclusionPath {
   readonly index: number;
   readonly size: number;
@@ -37,8 +37,9 @@ export interface InclusionPath {
 }
 
 /**
- * The tree head that a path leads to (RFC 9162, section 2.1.3.2, which has the verification that RFC 6962 leaves open).
- * @returns undefined for a path that fits no tree of that size
+ * The tree head that a path leads to (RFC 9162, section 2.1.3.2, which specifies the verification that RFC 6962 leaves
+ * open).
+ * @returns undefined if the path fits no tree of that size
  */
 export async function headOfPath(
   cryptography: Cryptography,

@@ -12,7 +12,6 @@ function isOf(algorithm: SignatureAlgorithm, key: KeyObject): boolean {
   }
 }
 
-/** Node's own cryptography. */
 export const nodeCryptography: Cryptography = {
   sha256: (data) => new Uint8Array(createHash('sha256').update(data).digest()),
   verify(algorithm, spki, signature, data) {

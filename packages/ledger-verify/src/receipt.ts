@@ -16,7 +16,9 @@ interface Receipt {
   readonly anchors: Map<number, AnchorLine>;
 }
 
-/** Verifies the receipt of one order: that each of its events stands in the ledger, and that they are about its statement. */
+/**
+ * Verifies the receipt of one order: that each of its events is in the ledger, and that they are about its statement.
+ */
 export async function createReceiptCheck(
   header: Header,
   known: Known,
@@ -32,10 +34,10 @@ export async function createReceiptCheck(
   };
   const checkSeals = await createSealCheck(header, known, cryptography, differences);
 
-  /** Lines of a kind are numbered, grow, and stand once. */
+  /** Lines of a kind have increasing numbers without duplicates. */
   function keep<Line>(lines: Map<number, Line>, n: number, line: Line, what: string, where: string): void {
     const last = [...lines.keys()].at(-1) ?? 0;
-    if (lines.has(n)) differences.add('added', `${what} ${n} stands here again${where}`);
+    if (lines.has(n)) differences.add('added', `${what} ${n} appears twice${where}`);
     else if (n < last) differences.add('reordered', `${what} ${n} stands after later ones${where}`);
     if (!lines.has(n)) lines.set(n, line);
   }
@@ -83,7 +85,7 @@ export async function createReceiptCheck(
         anchored: anchored.newest,
         forgotten: forgotten.all(),
         proved: [
-          `${seqs.length} events of order ${header.order} stand in the ledger, as they are here (${naming('event', seqs)}).`,
+          `${seqs.length} events of order ${header.order} are in the ledger with this content (${naming('event', seqs)}).`,
           `The seals over them (${naming('seal', numbers)}) are signed by ${header.key}.`,
           ...stated.proved,
           ...signed.proved.map(({ text, seq }) => {
@@ -105,7 +107,7 @@ export async function createReceiptCheck(
                   unused.map(({ n }) => n),
                 )}: anchored, but not in this receipt, so the anchor says nothing of it.`,
               ]),
-          'A receipt proves what stands in it. That nothing of the order was left out, and no revocation of a key, proves the ledger.',
+          'A receipt proves only its own content. Only the ledger proves that no event of the order and no revocation of a key is missing.',
         ],
       };
     },
@@ -139,26 +141,26 @@ async function checkPaths(
   }
 }
 
-/** A known anchor that matches. It dates a seal, and everything that the seal is chained to. */
+/** A matching known anchor. It dates a seal, and everything that the seal is chained to. */
 interface Witness {
   readonly seal: number;
   readonly to: number;
   readonly at: string;
-  /** The end of a sentence about what was there before the anchor. */
+  /** The end of a sentence about events before the anchor. */
   readonly before: string;
 }
 
 interface Witnessed {
   readonly newest: Report['anchored'];
-  /** By the numbers of events: what they were there before. */
+  /** By event number: the anchor that dates it. */
   readonly before: ReadonlyMap<number, string>;
   readonly proved: string[];
 }
 
 /**
- * The events that witnesses cover. A witness says something of a seal only if every seal between the two is there: else whoever has
- * the key could put a seal of today before one that left long ago.
- * @param witnesses in the sequence of their seals
+ * The events that witnesses cover. A witness covers a seal only if every seal between the two is in the file. Otherwise
+ * a holder of the key could put a seal made today before one that was published long ago.
+ * @param witnesses in the order of their seals
  */
 function witnessed({ paths, seals }: Receipt, witnesses: readonly Witness[]): Witnessed {
   const covered = new Map<Witness, number[]>();
@@ -178,7 +180,7 @@ function witnessed({ paths, seals }: Receipt, witnesses: readonly Witness[]): Wi
   };
 }
 
-/** What there is to say of events that no witness covers, while one covers others. */
+/** The note about events that no witness covers, if witnesses cover others. */
 function lateText(seqs: readonly number[], { before }: Witnessed): string[] {
   const late = seqs.filter((seq) => !before.has(seq));
   return before.size === 0 || late.length === 0
@@ -186,7 +188,7 @@ function lateText(seqs: readonly number[], { before }: Witnessed): string[] {
     : [`${naming('event', late)}: after every anchor that is known, so that none says anything of it.`];
 }
 
-/** Whether the anchors that the bot wrote into the receipt are hashes of its seals. */
+/** Compares the anchors in the receipt with the hashes of its seals. */
 function checkAnchors(
   { anchors }: Receipt,
   hashes: ReadonlyMap<number, string>,
@@ -200,7 +202,7 @@ function membersOf(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** @returns what there is to say of events that are about something else */
+/** @returns notes about events that aren't about the order */
 function checkOrder({ order }: Header, { events }: Receipt, differences: Differences): string[] {
   const strangers = [...events.values()].filter(({ content }) => {
     const { kind, id } = membersOf(content?.['subject']);
@@ -227,7 +229,7 @@ function checkOrder({ order }: Header, { events }: Receipt, differences: Differe
       ];
 }
 
-/** Whether what the events say they are about is the statement. */
+/** Compares the statement with the one that the events name. */
 async function checkStatement(
   { order }: Header,
   { statements, events }: Receipt,
@@ -262,7 +264,7 @@ async function checkStatement(
     return {
       proved: [],
       unknown: [
-        `What the order sends is not in the receipt, only its hash (${hash}): the bot has it no more, because somebody in it was forgotten, the service has another address by now, or its rows were changed. A receipt that was made before has it.`,
+        `The receipt lacks what the order sends, and has only its hash (${hash}). The bot no longer has the content, because a person in it was forgotten, the service’s address has changed, or its rows were changed. An older receipt has it.`,
       ],
     };
   return {
@@ -276,7 +278,7 @@ async function checkStatement(
   };
 }
 
-/** Verifies the signatures of events, and whether their chains end in roots that are known. */
+/** Verifies the signatures of events, and whether their chains end in known roots. */
 async function checkSignatures(
   { order }: Header,
   events: Iterable<EventLine>,
@@ -290,7 +292,7 @@ async function checkSignatures(
   const isWhole = all.every(({ content }) => content !== undefined);
   const revocations = all.flatMap((event) => revocationOf(event) ?? []);
   for (const event of all) {
-    // A revocation is about a key and no order, so that nothing rests on its signature.
+    // A revocation is about a key, not an order, so nothing depends on its signature.
     const signed = revocationOf(event) === undefined && (await checkSignedEvent(event, cryptography, order));
     if (!signed) continue;
     for (const fault of signed.wrong)
@@ -307,7 +309,9 @@ async function checkSignatures(
   }
   const notes =
     roots === undefined && proved.length > 0
-      ? ['Whose keys the roots are was not told: compare them with those that the operator says (--roots).']
+      ? [
+          'The roots weren’t given, so their owners aren’t known: compare them with those that the operator names (--roots).',
+        ]
       : roots !== undefined && proved.length === 0
         ? [`No approval ${isWhole ? '' : 'that is left '}in it is signed, so the roots prove nothing.`]
         : [];

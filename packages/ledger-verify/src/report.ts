@@ -1,6 +1,6 @@
 /**
- * What does not fit: something was changed, left out, put into another sequence, or added; the beginning or the end is missing;
- * or another key signed.
+ * Kinds of mismatches: changed, left out, reordered or added; the beginning or the end is missing; or another key
+ * signed.
  */
 export type DifferenceCode = 'changed' | 'dropped' | 'reordered' | 'added' | 'cut' | 'key';
 
@@ -10,7 +10,6 @@ export interface Difference {
   readonly text: string;
 }
 
-/** What a file proves. */
 export interface Report {
   readonly verdict: 'proved' | 'differs' | 'cannot_tell';
   readonly file: 'ledger' | 'receipt' | undefined;
@@ -19,7 +18,7 @@ export interface Report {
   readonly order: string | undefined;
   readonly events: { readonly from: number; readonly to: number; readonly count: number } | undefined;
   readonly seals: { readonly from: number; readonly to: number; readonly count: number } | undefined;
-  /** The newest anchor that fits. */
+  /** The newest matching anchor. */
   readonly anchored: { readonly seal: number; readonly to: number; readonly at: string } | undefined;
   readonly forgotten: readonly {
     readonly count: number;
@@ -30,9 +29,9 @@ export interface Report {
   /** Sentences: what is proved, and by what. */
   readonly proved: readonly string[];
   readonly differences: readonly Difference[];
-  /** Sentences: why it cannot be told whether everything fits, and what would tell. */
+  /** Sentences: why a check wasn't possible, and what would allow it. */
   readonly unknown: readonly string[];
-  /** Sentences: what is not proved, though everything fits. */
+  /** Sentences: what isn't proved although everything matches. */
   readonly notes: readonly string[];
 }
 
@@ -42,16 +41,15 @@ export interface Anchor {
   readonly hash: string;
 }
 
-/** What is known besides the file. */
+/** Facts from outside the file. */
 export interface Known {
-  /** Fingerprint of the key that has to have signed. */
+  /** Fingerprint of the key that must have signed. */
   readonly key: string | undefined;
   readonly anchors: readonly Anchor[];
   /** Fingerprints of the passkeys that may vouch for others. */
   readonly roots: readonly string[] | undefined;
 }
 
-/** Collects what does not fit. */
 export interface Differences {
   add(code: DifferenceCode, text: string): void;
   readonly all: readonly Difference[];
@@ -70,7 +68,7 @@ export function collectDifferences(): Differences {
   };
 }
 
-/** Counts as ranges: `3, 5 to 9`. */
+/** Numbers as ranges: `3, 5 to 9`. */
 function rangesText(numbers: Iterable<number>): string {
   const ranges: [number, number][] = [];
   for (const each of [...numbers].sort((a, b) => a - b)) {
@@ -100,10 +98,10 @@ const VERDICTS: Readonly<Record<Report['verdict'], string>> = {
   differs: 'NOT PROVED: something does not fit',
   cannot_tell: 'CANNOT TELL',
 };
-/** Of more than this the first are shown: one change has many consequences. */
+/** Only the first ones are shown, because one change has many consequences. */
 const SHOWN = 20;
 
-/** A report in plain words, a line each. */
+/** A report in plain text, one line each. */
 export function reportLines({ verdict, proved, differences, unknown, notes }: Report): string[] {
   const rest = differences.length - SHOWN;
   const texts = [
@@ -114,6 +112,6 @@ export function reportLines({ verdict, proved, differences, unknown, notes }: Re
     ...proved.map((text) => `  ✓ ${text}`),
     ...notes.map((text) => `  - ${text}`),
   ];
-  // Words of the file must not begin a line of their own, or move in one.
+  // Text from the file must not start a line or move the cursor.
   return texts.map((text) => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\uFFFD'));
 }

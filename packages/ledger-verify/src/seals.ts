@@ -3,12 +3,12 @@ import type { Cryptography } from './cryptography.ts';
 import type { Differences, Known } from './report.ts';
 import type { Header, SealLine } from './shapes.ts';
 
-/** The fingerprint of a public key, as the bot says it. */
+/** The fingerprint of a public key, as the bot shows it. */
 export async function fingerprintOf({ sha256 }: Cryptography, spki: Bytes): Promise<string> {
   return `SHA256:${toBase64Url(await sha256(spki))}`;
 }
 
-/** Where the newest anchor that fits is: what it anchors was there when the seal had left. */
+/** The newest matching anchor: everything before it existed when the seal was published. */
 export interface Anchored {
   readonly seal: number;
   /** The last event that it covers. */
@@ -16,7 +16,6 @@ export interface Anchored {
   readonly at: string;
 }
 
-/** A seal that was looked at. */
 export interface CheckedSeal {
   readonly n: number;
   readonly to: number;
@@ -25,13 +24,13 @@ export interface CheckedSeal {
 }
 
 export interface SealCheck {
-  /** @returns what the next seal is held against */
+  /** @returns the input for the check of the next seal */
   check(seal: SealLine, before: CheckedSeal | undefined): Promise<CheckedSeal>;
-  /** Seals whose anchors fit, in the sequence in which they were met. */
+  /** Seals with matching anchors, in file order. */
   readonly anchored: readonly Anchored[];
 }
 
-/** What is said of every seal, wherever it stands: who signed it, what it follows, and what anchors say of it. */
+/** Checks every seal: its signer, its predecessor, and its anchors. */
 export async function createSealCheck(
   { key, publicKey }: Header,
   known: Known,
@@ -52,14 +51,11 @@ export async function createSealCheck(
       const { n } = seal;
       const hash = toHex(await cryptography.sha256(utf8(seal.canonical)));
       if (!(await cryptography.verify({ name: 'Ed25519' }, publicKey, seal.signature, utf8(seal.signed))))
-        differences.add('changed', `the key has not signed seal ${n} as it stands here`);
+        differences.add('changed', `the key has not signed seal ${n} with this content`);
       if (n === 1 && seal.prev !== nothing)
         differences.add('changed', 'seal 1 says that another one was before it');
       if (before !== undefined && before.n + 1 === n && before.hash !== seal.prev)
-        differences.add(
-          'changed',
-          `seal ${n} does not follow seal ${n - 1} as it stands here: one was replaced`,
-        );
+        differences.add('changed', `seal ${n} does not follow seal ${n - 1} of this file: one was replaced`);
       for (const anchor of known.anchors) {
         if (anchor.n === n && anchor.hash !== hash)
           differences.add('changed', `seal ${n} is not the one that was anchored: it was replaced`);

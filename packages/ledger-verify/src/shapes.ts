@@ -1,7 +1,7 @@
 import { type Bytes, hashOfHex, ofBase64 } from './bytes.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
 
-/* The lines of a ledger and of a receipt. What a line has too much or too little makes it none. */
+/* The lines of a ledger and of a receipt. A line with missing or unknown members is invalid. */
 
 /** The first line. */
 export interface Header {
@@ -10,7 +10,7 @@ export interface Header {
   readonly key: string;
   /** Its SPKI. */
   readonly publicKey: Bytes;
-  /** Of a receipt. */
+  /** Only in receipts. */
   readonly order: string | undefined;
 }
 
@@ -22,10 +22,10 @@ export interface ForgottenBy {
 export interface EventLine {
   readonly type: 'event';
   readonly seq: number;
-  /** Undefined when it was forgotten. */
+  /** Undefined if forgotten. */
   readonly content: JsonObject | undefined;
   readonly forgotten: ForgottenBy | undefined;
-  /** The hash that was kept of what was forgotten. */
+  /** The stored hash of forgotten content. */
   readonly leaf: Bytes | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface SealLine {
   readonly at: string;
   readonly signature: Bytes;
   readonly canonical: string;
-  /** What the signature is over. */
+  /** The signed text. */
   readonly signed: string;
 }
 
@@ -54,13 +54,13 @@ export interface PathLine {
 
 export interface StatementLine {
   readonly type: 'statement';
-  /** Undefined where the bot has it no more. */
+  /** Undefined if the bot no longer has it. */
   readonly statement: JsonObject | undefined;
-  /** Then this is the SHA-256 of its canonical form, in hex, as the bot says. */
+  /** Then this is the SHA-256 of its canonical form in hex, according to the bot. */
   readonly hash: string | undefined;
 }
 
-/** Where the bot says that a seal has left. It proves nothing by itself: whoever made the file wrote it. */
+/** The bot's record that a seal was published. It proves nothing, because the author of the file wrote it. */
 export interface AnchorLine {
   readonly type: 'anchor';
   readonly n: number;
@@ -77,7 +77,7 @@ function hasExactly(object: JsonObject, names: readonly string[]): boolean {
   return Object.keys(object).length === names.length && names.every((name) => Object.hasOwn(object, name));
 }
 
-/** @returns undefined for no header; `version` for one of a version that is not known here */
+/** @returns undefined if it isn't a header; `version` for an unknown version */
 export function readHeader(object: JsonObject): Header | 'version' | undefined {
   const { type, version, key, public: spki, order } = object;
   if (type !== 'ledger' && type !== 'receipt') return undefined;

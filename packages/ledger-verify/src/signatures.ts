@@ -5,28 +5,28 @@ import { fingerprintOf } from './seals.ts';
 import type { EventLine } from './shapes.ts';
 
 /*
- * Approvals that are signatures of passkeys (WebAuthn), and the chain of those who vouch for a passkey. Every signature has its
- * public key beside it, so that it is verified without anything else.
+ * Approvals signed with passkeys (WebAuthn), and the chain of people who vouched for a passkey. Every signature comes
+ * with its public key, so nothing else is needed to verify it.
  */
 
 /** The signatures of an event, verified. */
 export interface SignedEvent {
-  /** A sentence: who signed what with which key, vouched for by which. */
+  /** A sentence: who signed what with which key, and which root vouched for it. */
   readonly text: string;
-  /** Fingerprints: the key that signed, then those of who vouched for it, a root last. */
+  /** Fingerprints: the signing key, then its vouchers, a root last. */
   readonly keys: readonly string[];
-  /** It is an approval, so that the chain stands beside it. */
+  /** It is an approval, so it comes with its chain. */
   readonly isOfOrder: boolean;
-  /** Sentences: what does not fit. */
+  /** Sentences about faults. */
   readonly wrong: readonly string[];
 }
 
-/** Parts of the authenticator's data: WebAuthn, section 6.1. */
+/** Offsets in the authenticator data: WebAuthn, section 6.1. */
 const RP_ID_HASH_BYTES = 32;
 const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
 
-/** How a public key begins, in hex: the identifiers of RFC 8410, RFC 5480 and RFC 3279 after the heads of the sequences. */
+/** Prefixes of public keys in hex: the identifiers of RFC 8410, RFC 5480 and RFC 3279 after the sequence headers. */
 const KEY_KINDS: readonly (readonly [RegExp, SignatureAlgorithm])[] = [
   [/^302a300506032b6570/, { name: 'Ed25519' }],
   [
@@ -48,7 +48,7 @@ function bytesOf(value: Json | undefined): Bytes {
   return ofBase64Url(value) ?? new Uint8Array();
 }
 
-/** What is wrong with one signature; empty when it is one of its key over its challenge. */
+/** The faults of one signature; empty if its key made it over its challenge. */
 async function faultsOf(assertion: JsonObject, cryptography: Cryptography): Promise<string[]> {
   const key = textOf(assertion['key']);
   const publicKey = bytesOf(assertion['publicKey']);
@@ -92,9 +92,9 @@ function readClientData(bytes: Bytes): JsonObject {
 }
 
 /**
- * Verifies what an event has signed: its own signature, and the chain that vouches for its key.
- * @param order the order that it has to be about; undefined for any
- * @returns undefined for an event that has none
+ * Verifies an event's own signature, and the chain that vouches for its key.
+ * @param order the order that it must be about; undefined for any
+ * @returns undefined if the event has none
  */
 export async function checkSignedEvent(
   { content }: EventLine,
@@ -134,7 +134,10 @@ export async function checkSignedEvent(
   return { text, keys, isOfOrder, wrong };
 }
 
-/** The end of a sentence about a signature whose chain ends in none of the roots; undefined where they are not told, or it does. */
+/**
+ * The end of a sentence about a signature whose chain ends in none of the roots; undefined if it does, or if no roots
+ * were given.
+ */
 export function otherRoot({ keys }: SignedEvent, roots: readonly string[] | undefined): string | undefined {
   const root = keys.at(-1) ?? '';
   return roots === undefined || roots.includes(root)
@@ -142,18 +145,17 @@ export function otherRoot({ keys }: SignedEvent, roots: readonly string[] | unde
     : `its signature rests on ${root}, which is none of the roots`;
 }
 
-/** A key that was revoked, and by which event. */
+/** A revoked key, with the event that revoked it. */
 export interface Revocation {
   readonly key: string;
   readonly seq: number;
-  /** A sentence's end: who revoked it, when. */
+  /** The end of a sentence: who revoked it, when. */
   readonly text: string;
 }
 
 /**
- * The revocation that an event is. What takes a key away is believed without a signature: whoever could forge it could also have
- * stopped the bot.
- * @returns undefined for an event that is none
+ * Reads an event as a revocation. It needs no signature: an attacker who could forge one could as well stop the bot.
+ * @returns undefined for other events
  */
 export function revocationOf({ seq, content }: EventLine): Revocation | undefined {
   const { kind, id } = objectOf(content?.['subject']);
@@ -165,7 +167,7 @@ export function revocationOf({ seq, content }: EventLine): Revocation | undefine
   return { key: textOf(id), seq, text: `revoked ${why} at ${textOf(content['at'])} (event ${seq})` };
 }
 
-/** Whether an approval is signed over the statement and the order that it stands in. */
+/** Checks that an approval is signed over the statement and order it belongs to. */
 async function approvalFaults(
   data: JsonObject,
   challenge: JsonObject,

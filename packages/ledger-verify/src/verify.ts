@@ -41,7 +41,7 @@ export async function verify(
       );
     return await verifyLines(header, lines, known, cryptography, differences);
   } catch (error) {
-    // What `TextDecoder` throws for bytes that are no text.
+    // `TextDecoder` throws this for invalid bytes.
     if (!(error instanceof TypeError)) throw error;
     differences.add('changed', 'the file has bytes that are no text (UTF-8)');
     return { ...NOTHING, verdict: 'differs', differences: differences.all, unknown: [] };
@@ -74,7 +74,7 @@ async function verifyLines(
     order: header.order,
     verdict: fits ? (found.unknown.length === 0 ? 'proved' : 'cannot_tell') : 'differs',
     differences: differences.all,
-    // Sentences that rest on everything fitting.
+    // Valid only if everything matches.
     proved: fits ? found.proved : [],
     notes: [
       ...(fits
@@ -99,18 +99,18 @@ function forgottenText({ count, by, from, to }: Report['forgotten'][number]): st
   return `The content of ${count} ${count === 1 ? 'event' : 'events'} was forgotten by ${by} ${when}: their hashes are still there, and what was signed in it cannot be verified any more.`;
 }
 
-/** What rests on the file alone, because nothing outside of it was given. */
+/** Notes for a file that was checked against nothing outside it. */
 function outsideText(known: Known, { anchored }: Pick<Report, 'anchored'>): string[] {
   const isDated = anchored !== undefined;
   return [
     ...(known.key === undefined && !isDated
       ? [
-          'Whose key it is was not told: compare its fingerprint with the one that the bot says (--key), for anybody can make a file of their own.',
+          'The key wasn’t given, so its owner isn’t known: compare its fingerprint with the one that the bot shows (--key), because anyone can make such a file.',
         ]
       : []),
     ...(!isDated
       ? [
-          'No anchor was given that fits: whoever has the key could have made the whole file anew, or cut its end (--anchor).',
+          'No matching anchor was given: a holder of the key could have rewritten the whole file, or cut off its end (--anchor).',
         ]
       : []),
   ];

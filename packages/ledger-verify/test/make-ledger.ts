@@ -1,6 +1,9 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
-/* Makes ledgers and receipts by the definition of their format, in the plainest way: no code of the verifier. */
+/*
+ * Makes ledgers and receipts from the definition of their format, as simply as possible and without the verifier's
+ * code.
+ */
 
 export interface Event {
   readonly type: 'event';
@@ -22,7 +25,7 @@ export function sha256(...parts: readonly (string | Uint8Array)[]): Buffer {
   return hash.digest();
 }
 
-/** RFC 8785 for values without anything unusual. */
+/** RFC 8785 for simple values. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -42,7 +45,7 @@ function splitOf(size: number): number {
   return split;
 }
 
-/** MTH of RFC 6962, as it stands there. */
+/** MTH of RFC 6962, literally. */
 function treeHead(leaves: readonly Buffer[]): Buffer {
   const [only] = leaves;
   if (only === undefined) return sha256('');
@@ -51,7 +54,7 @@ function treeHead(leaves: readonly Buffer[]): Buffer {
   return sha256(Uint8Array.of(1), treeHead(leaves.slice(0, split)), treeHead(leaves.slice(split)));
 }
 
-/** PATH of RFC 6962, as it stands there. */
+/** PATH of RFC 6962, literally. */
 export function pathOf(index: number, leaves: readonly Buffer[]): Buffer[] {
   if (leaves.length <= 1) return [];
   const split = splitOf(leaves.length);
@@ -131,7 +134,7 @@ export const STATEMENT = {
   items: [{ n: 1, name: 'cafe.rest' }],
 };
 
-/** A receipt of the events of a ledger that are about an order. @param also which others are in it */
+/** A receipt of an order's events in a ledger. @param also selects further events for it */
 export function makeReceipt(
   { signer, events, seals }: Ledger,
   order: string,

@@ -4,7 +4,7 @@ import { headOfPath, leafHash, treeHead } from '../src/merkle.ts';
 import { nodeCryptography } from '../src/node-cryptography.ts';
 import { pathOf } from './make-ledger.ts';
 
-/** The leaves and heads that implementations of Certificate Transparency test with. */
+/** The test leaves and heads of Certificate Transparency implementations. */
 const LEAVES = [
   '',
   '00',
@@ -26,7 +26,7 @@ const HEADS = [
   '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328',
 ];
 
-it('gives the heads of RFC 6962', async () => {
+it('computes the heads of RFC 6962', async () => {
   const leaves = await Promise.all(
     LEAVES.map((leaf) => leafHash(nodeCryptography, Uint8Array.from(Buffer.from(leaf, 'hex')))),
   );
@@ -34,7 +34,7 @@ it('gives the heads of RFC 6962', async () => {
     expect(toHex(await treeHead(nodeCryptography, leaves.slice(0, index + 1)))).toBe(head);
 });
 
-it('finds the head of every path of every small tree, and of no path that was changed', async () => {
+it('accepts every path of every small tree, and no changed one', async () => {
   const leaves = Array.from({ length: 33 }, (_, n) => Buffer.alloc(32, n));
   for (let size = 1; size <= leaves.length; size += 1) {
     const tree = leaves.slice(0, size);

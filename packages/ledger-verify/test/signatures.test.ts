@@ -14,7 +14,7 @@ import {
   textOf,
 } from './make-ledger.ts';
 
-/* Approvals that are signatures of passkeys, as the bot keeps them, and the chain of those who vouch. */
+/* Approvals signed with passkeys, as the bot stores them, and the chain of vouchers. */
 
 interface Passkey {
   readonly owner: string;
@@ -36,7 +36,7 @@ function passkey(owner: string, kind: 'ES256' | 'RS256' | 'EdDSA'): Passkey {
 
 const ORIGIN = 'https://steward.example';
 
-/** What the bot keeps of a ceremony. */
+/** A signing ceremony, as the bot stores it. */
 function assertion(
   key: Passkey,
   challenge: object,
@@ -118,7 +118,7 @@ describe('a passkey’s signature', () => {
   });
 });
 
-it('says before when, with an anchor', async () => {
+it('dates the signature with an anchor', async () => {
   const { receipt, ledger } = receiptOf(GOOD);
   const anchors = ledger.seals.map((seal) => ({ n: seal.n, hash: hashOfSeal(seal) }));
   const pieces = (async function* () {
@@ -151,7 +151,7 @@ describe('an anchor', () => {
     return verify(pieces, { key: undefined, anchors, roots: [root.fingerprint] }, nodeCryptography);
   };
 
-  it('says nothing of what was sealed after it', async () => {
+  it('says nothing about later seals', async () => {
     const ledger = makeLedger([requested, approved], [1, 1]);
     const report = await checkWith(makeReceipt(ledger, STATEMENT.order), ledger.seals[0]);
     expect(report).toMatchObject({ verdict: 'proved', anchored: { seal: 1 } });
@@ -160,7 +160,7 @@ describe('an anchor', () => {
     expect(report.notes.join('\n')).toContain('event 2: after every anchor that is known');
   });
 
-  it('says nothing of a seal that it is not chained to, which whoever has the key can make today', async () => {
+  it('says nothing about a seal that isn’t chained to it, because a holder of the key could make one today', async () => {
     const honest = makeLedger([requested, { ...later, seq: 2 }, later], [1, 1, 1]);
     const forged = makeLedger([requested, approved], [2], honest.signer);
     const [first, , last] = honest.seals;
@@ -168,13 +168,13 @@ describe('an anchor', () => {
     const report = await checkWith(receipt, last);
     expect(report.anchored).toBeUndefined();
     expect(report.proved.join('\n')).not.toContain('before seal');
-    expect(report.notes.join('\n')).toContain('No anchor was given that fits');
+    expect(report.notes.join('\n')).toContain('No matching anchor was given');
     expect((await checkWith(receipt, first)).verdict).toBe('differs');
   });
 });
 
 it.each<[what: string, data: object, fault: string]>([
-  ['is of somebody else', { ...approval(lead), chain: [vouch(root, lead)] }, 'it is one of U0LEAD'],
+  ['is from another person', { ...approval(lead), chain: [vouch(root, lead)] }, 'it is one of U0LEAD'],
   [
     'is over another statement',
     { ...GOOD, ...approval(bob, { statement: '00' }) },
@@ -229,23 +229,26 @@ it.each<[what: string, data: object, fault: string]>([
   expect(report.differences.map(({ text }) => text).join('\n')).toContain(fault);
 });
 
-it('says where the roots were not told', async () => {
+it('notes that no roots were given', async () => {
   const { receipt } = receiptOf(GOOD);
   const untold = await check(receipt, undefined);
   expect(untold.verdict).toBe('proved');
   expect(untold.notes.join('\n')).toContain('(--roots)');
 });
 
-it.each(['receipt', 'ledger'] as const)('finds in a %s what other roots vouch for', async (file) => {
-  const { receipt, ledger } = receiptOf(GOOD);
-  const lines = { receipt, ledger: ledger.lines }[file];
-  expect((await check(lines, [root.fingerprint])).verdict).toBe('proved');
-  expect((await check(lines, [lead.fingerprint])).differences).toEqual([
-    { code: 'key', text: expect.stringContaining('event 2: its signature rests on') },
-  ]);
-});
+it.each(['receipt', 'ledger'] as const)(
+  'finds in a %s a signature vouched for by other roots',
+  async (file) => {
+    const { receipt, ledger } = receiptOf(GOOD);
+    const lines = { receipt, ledger: ledger.lines }[file];
+    expect((await check(lines, [root.fingerprint])).verdict).toBe('proved');
+    expect((await check(lines, [lead.fingerprint])).differences).toEqual([
+      { code: 'key', text: expect.stringContaining('event 2: its signature rests on') },
+    ]);
+  },
+);
 
-describe('a key that was revoked', () => {
+describe('a revoked key', () => {
   const common = { type: 'event' as const, seq: 0, at: '2026-11-25T13:00:00.000Z' };
   const ofOrder = { ...common, subject: { kind: 'order', id: STATEMENT.order } };
   const requested = { ...ofOrder, kind: 'requested', actor: 'U0ALICE', data: { statement } };
@@ -270,7 +273,7 @@ describe('a key that was revoked', () => {
     );
     return {
       ledger: ledger.lines,
-      // As the bot makes it, with what revoked the keys.
+      // Like the bot's receipts, with the revocations of keys.
       receipt: makeReceipt(ledger, STATEMENT.order, ({ kind }) => kind === 'key_revoked'),
     };
   };
@@ -280,7 +283,7 @@ describe('a key that was revoked', () => {
       ['itself', bob],
       ['who vouched for it', lead],
       ['the root', root],
-    ])('before the signature is named: %s', async (_whose, key) => {
+    ])('names a revocation before the signature: %s', async (_whose, key) => {
       const lines = files([requested, revocationOf(key, { left: true }), approved])[file];
       expect((await check(lines, undefined)).differences).toEqual([
         {
@@ -290,7 +293,7 @@ describe('a key that was revoked', () => {
       ]);
     });
 
-    it('after the signature, or another one, changes nothing', async () => {
+    it('a revocation after the signature, or of another key, changes nothing', async () => {
       const stranger = passkey('U0EVE', 'ES256');
       const events = [
         revocationOf(stranger, { left: true }),
@@ -305,7 +308,7 @@ describe('a key that was revoked', () => {
     });
   });
 
-  it('after the signature is told of', async () => {
+  it('notes a revocation after the signature', async () => {
     const { receipt } = files([requested, approved, revocationOf(bob, signedBy(root, bob), root.owner)]);
     expect((await check(receipt, undefined)).notes.join('\n')).toContain(
       `The key ${bob.fingerprint} was revoked by U0ROOT at ${common.at} (event 3)`,

@@ -20,8 +20,8 @@ import {
 } from './make-ledger.ts';
 
 /*
- * Whatever is done to a ledger of 10,000 random events (in the quick run: 1,000) is found, and named, by what is given nothing but the file, the key's
- * fingerprint and the anchors.
+ * Every change of a ledger of 10,000 random events (in the quick run: 1,000) is found, and named, given only the file,
+ * the key's fingerprint and the anchors.
  */
 
 const EVENTS = process.env['ALL_VALUES'] === 'yes' ? 10_000 : 1_000;
@@ -75,7 +75,7 @@ function verifyLines(changed: readonly Line[], known?: Known): Promise<Report> {
   return verifyText(textOf(changed), known);
 }
 
-/** Verifies what must not fit. */
+/** Verifies a file that must not match. */
 async function findings(changed: readonly Line[], known?: Known): Promise<readonly string[]> {
   const report = await verifyLines(changed, known);
   expect(report.verdict).toBe('differs');
@@ -87,12 +87,12 @@ function found(code: DifferenceCode, text: string) {
   return expect.arrayContaining([expect.stringMatching(new RegExp(`^${code}: .*${text}`))]);
 }
 
-/** Where the line of an event stands. */
+/** The line of an event. */
 const lineOf = (seq: number) => lines.findIndex((line) => line.type === 'event' && line['seq'] === seq);
 const sealOf = (seq: number) => seals.find(({ to }) => to >= seq);
 const changedLine = (at: number, change: object) =>
   lines.with(at, { ...(lines[at] ?? { type: '' }), ...change });
-/** Places all over the ledger, and those where something begins or ends. */
+/** Positions all over the ledger, and those where something begins or ends. */
 const SOME = [1, 2, 3, EVENTS / 2, seals[40]?.to ?? 0, (seals[40]?.to ?? 0) + 1, EVENTS - 1];
 
 describe('a ledger', () => {
@@ -112,8 +112,8 @@ describe('a ledger', () => {
     expect(await findings(changedLine(lineOf(seq), { actor: 'U0MALLORY' }))).toEqual(where);
   });
 
-  it('of which one byte was flipped, wherever it is', async () => {
-    // A ledger of its own: each flip is verified.
+  it('with one flipped bit anywhere', async () => {
+    // A smaller ledger, because each flip is verified.
     const small = makeLedger(events.slice(0, 40), [7, 7, 7, 7, 7, 5]);
     const text = Buffer.from(textOf(small.lines).trimEnd());
     const known = { key: small.signer.fingerprint, anchors: [], roots: undefined };
@@ -132,39 +132,36 @@ describe('a ledger', () => {
     );
   });
 
-  it.each(SOME)('of which event %i was dropped', async (seq) => {
+  it.each(SOME)('without event %i', async (seq) => {
     expect(await findings(lines.toSpliced(lineOf(seq), 1))).toEqual(found('dropped', `event ${seq}:`));
   });
 
-  it.each(SOME)('into which an event was inserted after event %i', async (seq) => {
+  it.each(SOME)('with an event inserted after event %i', async (seq) => {
     const forged = { ...events[seq], type: 'event', seq, actor: 'U0MALLORY' };
     expect(await findings(lines.toSpliced(lineOf(seq) + 1, 0, forged))).toEqual(
-      found('added', `event ${seq} stands here again`),
+      found('added', `event ${seq} appears twice`),
     );
   });
 
-  it.each(SOME)(
-    'into which an event was inserted after event %i, and all later ones were numbered anew',
-    async (seq) => {
-      const at = lineOf(seq) + 1;
-      const later = lines
-        .slice(at)
-        .map((line) => (line.type === 'event' ? { ...line, seq: Number(line['seq']) + 1 } : line));
-      const forged = { ...events[seq], type: 'event', seq: seq + 1 };
-      const all = await findings([...lines.slice(0, at), forged, ...later]);
-      expect(all).toEqual(found('cut', `event ${EVENTS + 1}: no seal follows .* it was added`));
-      expect(all.length).toBeGreaterThan(1);
-    },
-  );
+  it.each(SOME)('with an event inserted after event %i, and all later ones renumbered', async (seq) => {
+    const at = lineOf(seq) + 1;
+    const later = lines
+      .slice(at)
+      .map((line) => (line.type === 'event' ? { ...line, seq: Number(line['seq']) + 1 } : line));
+    const forged = { ...events[seq], type: 'event', seq: seq + 1 };
+    const all = await findings([...lines.slice(0, at), forged, ...later]);
+    expect(all).toEqual(found('cut', `event ${EVENTS + 1}: no seal follows .* it was added`));
+    expect(all.length).toBeGreaterThan(1);
+  });
 
-  it.each(SOME)('in which event %i and the next changed places', async (seq) => {
+  it.each(SOME)('with event %i and the next one swapped', async (seq) => {
     const [one, other] = [lineOf(seq), lineOf(seq + 1)];
     const [first, second] = [lines[one], lines[other]];
     if (first === undefined || second === undefined) throw new Error('no such event');
     expect(await findings(lines.with(one, second).with(other, first))).toEqual(found('reordered', 'event'));
   });
 
-  it.each(SOME)('in which event %i and the next changed places and numbers', async (seq) => {
+  it.each(SOME)('with event %i and the next one swapped and renumbered', async (seq) => {
     const [one, other] = [lineOf(seq), lineOf(seq + 1)];
     const [first, second] = [lines[one], lines[other]];
     if (first === undefined || second === undefined) throw new Error('no such event');
@@ -172,20 +169,20 @@ describe('a ledger', () => {
     expect(await findings(swapped)).toEqual(found('changed', `not what seal ${sealOf(seq)?.n} sealed`));
   });
 
-  it.each(SOME)('in which event %i stands twice', async (seq) => {
+  it.each(SOME)('with event %i twice', async (seq) => {
     const at = lineOf(seq);
     const again = lines[at] ?? { type: '' };
     expect(await findings(lines.toSpliced(at, 0, again))).toEqual(
-      found('added', `event ${seq} stands here again`),
+      found('added', `event ${seq} appears twice`),
     );
-    expect(await findings([...lines, again])).toEqual(found('added', `event ${seq} stands here again`));
+    expect(await findings([...lines, again])).toEqual(found('added', `event ${seq} appears twice`));
   });
 
-  it('of which a seal was dropped, stands twice, or stands elsewhere', async () => {
+  it('with a seal left out, duplicated or moved', async () => {
     const at = lines.indexOf(seals[50] ?? { type: '' });
     const seal = lines[at] ?? { type: '' };
     expect(await findings(lines.toSpliced(at, 1))).toEqual(found('dropped', 'seal 51:'));
-    expect(await findings(lines.toSpliced(at, 0, seal))).toEqual(found('added', 'seal 51 stands here again'));
+    expect(await findings(lines.toSpliced(at, 0, seal))).toEqual(found('added', 'seal 51 appears twice'));
     expect(await findings(lines.toSpliced(at, 1).toSpliced(at + 5, 0, seal))).toEqual(
       found('reordered', 'before seal 51'),
     );
@@ -194,19 +191,19 @@ describe('a ledger', () => {
     );
   });
 
-  it('whose end was cut', async () => {
+  it('with its end cut off', async () => {
     const end = lines.indexOf(seals.at(-4) ?? { type: '' });
     expect(await findings(lines.slice(0, end + 1))).toEqual(found('cut', 'the end is missing'));
-    // Without an anchor after it, a whole seal less is a whole ledger.
+    // Without a later anchor, a ledger without its last seals is complete.
     const early = { ...KNOWN, anchors: [anchorOf(seals[9])] };
     expect((await verifyLines(lines.slice(0, end + 1), early)).verdict).toBe('proved');
-    // Not so a part of one.
+    // But not if it ends within a seal.
     expect(await findings(lines.slice(0, lineOf(EVENTS / 2)), early)).toEqual(
       found('cut', 'no seal follows'),
     );
   });
 
-  it('whose beginning was cut', async () => {
+  it('with its beginning cut off', async () => {
     const [header = { type: '' }] = lines;
     const start = lines.indexOf(seals[20] ?? { type: '' }) + 1;
     const rest = [header, ...lines.slice(start)];
@@ -223,7 +220,7 @@ describe('a ledger', () => {
     expect(await findings([header, ...lines.slice(3)])).toEqual(found('dropped', 'event'));
   });
 
-  it('in which a seal was replaced by one that the key has signed over other events', async () => {
+  it('with a seal replaced by one that the key has signed over other events', async () => {
     const n = 51;
     const old = seals[n - 1];
     if (old === undefined) throw new Error('no such seal');
@@ -236,7 +233,7 @@ describe('a ledger', () => {
     expect(await findings(changed)).toEqual(found('changed', `seal ${n + 1} does not follow seal ${n}`));
   });
 
-  it('that was sealed anew with the same key', async () => {
+  it('sealed again with the same key', async () => {
     const forged = makeLedger(
       events.map((event): Event => ({ ...event, actor: 'U0MALLORY' })),
       sizes,
@@ -245,7 +242,7 @@ describe('a ledger', () => {
     expect(await findings(forged.lines)).toEqual(found('changed', 'is not the one that was anchored'));
   });
 
-  it('that was sealed anew with another key', async () => {
+  it('sealed again with another key', async () => {
     const other = makeLedger(events, sizes, makeSigner());
     expect(await findings(other.lines, { ...KNOWN, anchors: [] })).toEqual(found('key', 'signed by'));
     expect(await findings(other.lines, { ...KNOWN, key: undefined })).toEqual(
@@ -253,7 +250,7 @@ describe('a ledger', () => {
     );
   });
 
-  it('whose seals another key signed while the header stayed', async () => {
+  it('with seals of another key under the same header', async () => {
     const other = makeLedger(events, sizes, makeSigner());
     const [header = { type: '' }] = lines;
     expect(await findings([header, ...other.lines.slice(1)], { ...KNOWN, anchors: [] })).toEqual(
@@ -261,7 +258,7 @@ describe('a ledger', () => {
     );
   });
 
-  it('of which events were forgotten, by whom', async () => {
+  it('with forgotten events, and by whom', async () => {
     const forget = (event: Event): Event => ({
       ...{ type: 'event', seq: event.seq, leaf: leafOf(event).toString('hex') },
       forgotten: { at: '2027-01-01T00:00:00.000Z', by: 'operator' },
@@ -278,19 +275,19 @@ describe('a ledger', () => {
     expect(report.unknown.join('\n')).toMatch(
       /^events \d+(, \d+){9}: without content, and no event of the file/,
     );
-    // Whose leaf is not the one that was sealed.
+    // A leaf that isn't the sealed one.
     const at = lineOf((EVENTS / 10) * 3);
     expect(await findings(kept.with(at, { ...kept[at], type: 'event', leaf: '0'.repeat(64) }))).toEqual(
       found('changed', 'not what seal'),
     );
   });
 
-  it('that names a member twice', async () => {
+  it('with a duplicate member', async () => {
     const text = textOf(lines).replace('"actor":"U0ALICE"', '"actor":"U0MALLORY","actor":"U0ALICE"');
     expect((await verifyText(text)).differences[0]?.text).toBe('line 2 cannot be read as a line of a ledger');
   });
 
-  it('that has a number whose canonical form is that of nothing', async () => {
+  it('with a number that has the canonical form of null', async () => {
     const [event] = events;
     if (event === undefined) throw new Error('no events');
     const small = makeLedger([{ ...event, data: { price: null } }], [1]);
@@ -300,7 +297,7 @@ describe('a ledger', () => {
     expect((await verifyText(text, known)).verdict).toBe('differs');
   });
 
-  it('is not a file of something else', async () => {
+  it('not a ledger at all', async () => {
     for (const text of ['', 'a,b\n', '{"type":"event"}\n', '{"type":"ledger","version":2}\n'])
       expect((await verifyText(text)).verdict).toBe('cannot_tell');
   });
@@ -321,7 +318,7 @@ describe('a receipt', () => {
   });
 
   it.each(receipt.map((line, at) => [at, line.type] as const).filter(([at]) => at % 13 === 0 || at < 4))(
-    'of which line %i (%s) is missing',
+    'without line %i (%s)',
     async (at) => {
       const report = await verifyLines(receipt.toSpliced(at, 1), { ...KNOWN, anchors: [] });
       expect(report.verdict).not.toBe('proved');
@@ -329,7 +326,7 @@ describe('a receipt', () => {
     },
   );
 
-  it('whose paths were swapped, with each other or with those of another receipt', async () => {
+  it('with swapped paths, or paths of another receipt', async () => {
     const [one = 0, other = 0] = numbers;
     const [first, second] = [receipt[one], receipt[other]];
     if (first === undefined || second === undefined) throw new Error('no paths');
@@ -349,7 +346,7 @@ describe('a receipt', () => {
     expect(await findings(mixed)).toEqual(found('changed', 'the path of event .* is not one into seal'));
   });
 
-  it('whose statement, event or order was changed', async () => {
+  it('with a changed statement, event or order', async () => {
     const changed = { type: 'statement', statement: { ...STATEMENT, task: 'delete' } };
     expect(await findings(receipt.with(1, changed))).toEqual(
       found('changed', 'the statement is not the one that event'),
@@ -362,13 +359,13 @@ describe('a receipt', () => {
     );
   });
 
-  it('whose statement is there as a hash only cannot be told, and is found where it is that of another', async () => {
+  it('with only the hash of its statement: can’t tell, or differs if the hash is another one', async () => {
     const hashed = (hash: string) => verifyLines(receipt.with(1, { type: 'statement', hash }));
     expect(await hashed(STATEMENT_HASH)).toMatchObject({ verdict: 'cannot_tell', differences: [] });
     expect((await hashed('0'.repeat(64))).differences.map(({ code }) => code)).toEqual(['changed']);
   });
 
-  it('of which one byte was flipped, wherever it is', async () => {
+  it('with one flipped bit anywhere', async () => {
     const small = makeLedger(events.slice(0, 200), [50, 50, 50, 50], signer);
     const text = Buffer.from(textOf(makeReceipt(small, ORDER)).trimEnd());
     const known = {
@@ -391,7 +388,7 @@ describe('a receipt', () => {
   });
 });
 
-describe('a ledger whose database was put back', () => {
+describe('a ledger of a restored database', () => {
   const key = makeSigner();
   const before = makeLedger(events.slice(0, 6), [2, 2, 2], key);
   const goesOn = (kind: string, said: object) => {
@@ -413,7 +410,7 @@ describe('a ledger whose database was put back', () => {
   it.each([
     ['database_restored', { takenAt: '2026-11-01T00:00:00.000Z', seal: 1 }],
     ['ledger_differs', { differences: [{ code: 'put_back', count: 1, first: 2 }] }],
-  ])('does not fit an anchor from the time that was lost, and says itself why: %s', async (kind, said) => {
+  ])('doesn’t match an anchor from the lost time, and says why: %s', async (kind, said) => {
     const report = await verifyLines(goesOn(kind, said).lines, lost);
     expect(report.verdict).toBe('differs');
     expect(report.differences).toMatchObject([
@@ -423,7 +420,7 @@ describe('a ledger whose database was put back', () => {
     expect((await verifyLines(goesOn(kind, said).lines, { ...lost, anchors: [] })).verdict).toBe('proved');
   });
 
-  it('says nothing of it where no event does', async () => {
+  it('has no explanation without such an event', async () => {
     const other = goesOn('ledger_differs', { differences: [{ code: 'event_changed', count: 1, first: 2 }] });
     expect((await verifyLines(other.lines, lost)).notes).toEqual([]);
   });
