@@ -1,5 +1,5 @@
 /**
- * The accounts of a new sandbox. None of this is secret: they open a service that lives on one machine and
+ * The accounts of a new sandbox. None of this is secret: they give access to a service that runs on one machine and
  * owns nothing.
  */
 export const SANDBOX_ACCOUNTS = {
@@ -14,7 +14,7 @@ export const SANDBOX_ACCOUNTS = {
     password: 'tina-sandbox-password',
     totpSecret: 'ONQW4ZDCN54C25DXN4WWMYLDORXXELJR',
   },
-  /** A sub-user of alice, so that sub-users of a sub-user can be made. */
+  /** A sub-user of alice, for tests with sub-users of a sub-user. */
   frontdesk: { user: 'frontdesk', context: 4, password: 'frontdesk-sandbox-password' },
   trustedApplication: {
     uuid: '5a1c7d52-6f0e-4c1b-9d53-0f3c2b7e9a41',
@@ -23,7 +23,7 @@ export const SANDBOX_ACCOUNTS = {
   },
 } as const;
 
-/** A domain that another customer holds, for trying a transfer. */
+/** Another customer's domain, for trying a transfer. */
 export const SANDBOX_TRANSFER = { name: 'bistro.rest', authCode: 'sandbox-auth-code' } as const;
 
 /** Contacts that every seeded account may use as owner, admin and tech. */

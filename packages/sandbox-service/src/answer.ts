@@ -3,7 +3,7 @@ export interface Answer {
   readonly httpStatus: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Status code of the envelope, when there is one. */
+  /** Status code of the envelope, if there is one. */
   readonly code: string | null;
 }
 
@@ -31,8 +31,8 @@ export function userNotified(user: string, context: number): Notice {
 }
 
 /**
- * Success codes. Those of the domain tasks are not documented. They follow the documented form, `S` and digits,
- * and are the sandbox's own.
+ * Success codes. Those of the domain tasks aren't documented; the sandbox invents them in the documented form, `S` and
+ * digits.
  */
 export const SUCCESS = {
   'session.create': { code: 'S1321001', text: 'The session was created.' },

@@ -1,6 +1,6 @@
 /**
- * The sandbox's two clocks. Sessions, two-factor tokens and the request log follow the real one, because the
- * client does. Domains, orders and the registry follow the shifted one, so that a demo can let years pass.
+ * The sandbox's two clocks. Sessions, two-factor tokens and the request log use the real one, like the client. Domains,
+ * orders and the registry use the shifted one, so that a demo can skip years.
  */
 export interface SandboxClock {
   /** Milliseconds since the epoch, not shifted. */
@@ -8,7 +8,7 @@ export interface SandboxClock {
   /** Milliseconds since the epoch as the registry sees them: real time and the offset. */
   registry(): number;
   readonly offset: number;
-  /** Moves the registry's time by `ms` from real time (absolute, not added to an earlier offset). */
+  /** Sets the registry's offset from real time (absolute, not added to an earlier offset). */
   setOffset(ms: number): void;
 }
 

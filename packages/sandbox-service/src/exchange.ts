@@ -12,8 +12,8 @@ import { type Rudeness, rudely } from './rude.ts';
 import { planXml, xmlRefusal } from './xml/interface.ts';
 
 /**
- * One request from its first byte to its answer: it is read, parsed, logged, and answered with a fault or
- * carried out.
+ * One request from its first byte to its response: it is read, parsed, logged, and then carried out or answered with a
+ * fault.
  */
 
 export interface Sandbox {
@@ -25,7 +25,7 @@ export interface Sandbox {
   readonly origin: string;
 }
 
-/** What one request needs of an interface of the sandbox. */
+/** The parts of an interface that handle one request. */
 interface Counter {
   readonly via: RequestInterface | 'unknown';
   plan(incoming: Incoming): Plan;
@@ -79,7 +79,7 @@ export async function exchange(
   }
 }
 
-/** Reads a whole request. One that cannot be read is refused, and logged without its body. */
+/** Reads a whole request. An unreadable one is refused, and logged without its body. */
 async function read(
   request: IncomingMessage,
   path: string,
@@ -101,7 +101,7 @@ async function read(
   }
 }
 
-/** Protects against web pages that reach the sandbox under a host name of their own. */
+/** Protects against web pages that reach the sandbox under their own host name. */
 function isLoopback(host: string | undefined): boolean {
   return /^(?:127\.0\.0\.1|localhost)(?::[0-9]+)?$/.test(host ?? '');
 }

@@ -6,7 +6,7 @@ import { type Fault, isCarriedOut, type RequestInterface } from './faults.ts';
 import type { RefusedWith } from './refusal.ts';
 import type { RudeAnswer } from './rude.ts';
 
-/** The effects of faults: what is sent instead of the right answer. */
+/** Applies faults, which replace the correct response. */
 
 const HUGE_BYTES = 50_000_000;
 const HUGE_CHUNK = Buffer.alloc(256 * 1024, 'a');
@@ -16,13 +16,13 @@ export interface Bite {
   readonly fault: Fault;
   readonly via: RequestInterface;
   readonly response: ServerResponse;
-  /** Carries the task out and gives the right answer. */
+  /** Carries out the task and returns the correct response. */
   readonly carryOut: () => Answer;
   /** Formats a refusal as the interface does. */
   readonly refuse: (refusal: RefusedWith) => Answer;
 }
 
-/** What the client was sent; null where no status line, or no readable envelope, was sent. */
+/** The sent response; null if no status line, or no readable envelope, was sent. */
 export interface Sent {
   readonly status: number | null;
   readonly code: string | null;
@@ -37,7 +37,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer | RudeAnswer
   return { status: answer.httpStatus, code: answer.code };
 }
 
-/** Answers one request with a fault. Resolves when nothing more will be sent. */
+/** Applies a fault to one request. Resolves when nothing more will be sent. */
 export async function bite({ fault, via, response, carryOut, refuse }: Bite): Promise<Sent> {
   if (fault.kind === 'slow') return sendLate(response, fault.delayMs, isCarriedOut(fault), carryOut);
   const answer = isCarriedOut(fault)

@@ -1,6 +1,6 @@
 import type { SandboxTask } from './tasks.ts';
 
-/** The requests that a fault affects; every field that is given must match. */
+/** The requests that a fault affects; all given fields must match. */
 interface FaultMatch {
   readonly task?: SandboxTask;
   /** The domain, redirect source, contact id or user that the request is about. */
@@ -14,13 +14,13 @@ export type RequestInterface = 'json' | 'xml' | 'rdap';
 
 interface FaultBase {
   readonly match?: FaultMatch;
-  /** How many requests it affects; without it, all until it is cleared. */
+  /** How many requests it affects; by default all, until it is cleared. */
   readonly times?: number;
   /** Whether the task is carried out before the fault. Each kind has its own default. */
   readonly carriedOut?: boolean;
 }
 
-/** Something that goes wrong between the client and the service. */
+/** A failure between the client and the service. */
 export type Fault = FaultBase &
   (
     | /** No answer, ever; the connection stays open. Default: not carried out. */ { readonly kind: 'hang' }
@@ -124,7 +124,7 @@ export function isCarriedOut(fault: Fault): boolean {
   return fault.carriedOut ?? CARRIED_OUT[fault.kind];
 }
 
-/** What a fault is matched against in a request. */
+/** The properties of a request that a fault can match. */
 export interface FaultTarget {
   readonly interface: RequestInterface;
   readonly task: SandboxTask | null;
@@ -133,7 +133,7 @@ export interface FaultTarget {
   readonly ctid: string | null;
 }
 
-/** The active faults. The first one that matches a request affects it. */
+/** The active faults. The first one that matches a request is applied. */
 export class Faults {
   #faults: { readonly fault: Fault; left: number }[] = [];
 
@@ -150,7 +150,7 @@ export class Faults {
     return this.#faults.map((one) => one.fault);
   }
 
-  /** The fault that affects this request, counted as used. */
+  /** The fault for this request, counted as used. */
   take(target: FaultTarget): Fault | undefined {
     const found = this.#faults.find((one) => fits(one.fault, target));
     if (found === undefined) return undefined;

@@ -4,10 +4,10 @@ import type { Answer } from './answer.ts';
 import { Refusal } from './refusal.ts';
 import type { SandboxTask } from './tasks.ts';
 
-/** A request that was read completely. */
+/** A completely read request. */
 export interface Incoming {
   readonly method: string;
-  /** As it was sent, percent-encoded, without the query. */
+  /** As sent, percent-encoded, without the query. */
   readonly path: string;
   /** The query without its question mark. */
   readonly query: URLSearchParams;

@@ -2,8 +2,8 @@ import { addYears, DAY } from './clock.ts';
 import type { DomainRecord } from './model.ts';
 
 /**
- * The life of a domain by the clock (service API, sections "Domain lifecycle in the .rest zone" and Limits).
- * Pure. Other zones have the same periods here, because no other profile is documented.
+ * The life of a domain over time (service API, sections "Domain lifecycle in the .rest zone" and Limits). Pure. Other
+ * zones have the same periods here, because no other profile is documented.
  */
 
 const TRANSFER_DAYS = 5;
@@ -15,7 +15,7 @@ export const MAX_YEARS = 10;
 
 export type DomainStatus = 'registered' | 'auto_renew_grace' | 'redemption' | 'pending_delete';
 
-/** The status of a domain that {@link settleDomain} has brought up to `now`. */
+/** The status of a domain after {@link settleDomain} at `now`. */
 export function statusOf(domain: DomainRecord, now: number): DomainStatus {
   if (domain.deletedAt !== undefined) {
     return now < domain.deletedAt + REDEMPTION_DAYS * DAY ? 'redemption' : 'pending_delete';
@@ -28,9 +28,9 @@ export function isTransferLocked(domain: DomainRecord, now: number): boolean {
 }
 
 /**
- * Brings a domain up to `now`: completes a pending transfer, makes the automatic renewal final after its
- * grace period, releases a deleted name.
- * @returns the domain at `now` (the same object when nothing happened), or undefined once released
+ * Updates a domain to `now`: completes a pending transfer, makes the automatic renewal final after its grace period,
+ * releases a deleted name.
+ * @returns the domain at `now` (the same object if nothing happened), or undefined once released
  */
 export function settleDomain(domain: DomainRecord, now: number): DomainRecord | undefined {
   let settled = domain;
@@ -65,7 +65,7 @@ export function transferCompletesAt(now: number): number {
   return now + TRANSFER_DAYS * DAY;
 }
 
-/** The expiry of a restored domain: as many years are added as it takes to be in the future. */
+/** The expiry of a restored domain: years are added until it is in the future. */
 export function expiryAfterRestore(expires: number, now: number): number {
   let restored = expires;
   while (restored <= now) restored = addYears(restored, 1);

@@ -1,4 +1,4 @@
-/** What the request log may show: everything but secrets. */
+/** Removes secrets from the request log. */
 
 export const MASK = '[secret]';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
 /**
- * What the sandbox keeps. The schemas also describe the state file. Times are milliseconds since the epoch.
- * Everything belongs to a context, and contexts are separate: context 1 is the demo system, the others are
- * live. Within a context, users with the same group share domains, contacts and redirects.
+ * The sandbox's stored data. The schemas also describe the state file. Times are milliseconds since the epoch.
+ * Everything belongs to a context, and contexts are separate: context 1 is the demo system, the others are live. Within
+ * a context, users with the same group share domains, contacts and redirects.
  */
 
 const user = z.strictObject({
@@ -129,7 +129,7 @@ export type Charge = z.infer<typeof charge>;
 
 export const stateSchema = z.strictObject({
   version: z.literal(1),
-  /** Where it was reached last: whoever keeps its address finds it there again. */
+  /** The last port, so that stored addresses still work after a restart. */
   port: z.int().optional(),
   nextTransaction: z.int(),
   users: z.array(user),

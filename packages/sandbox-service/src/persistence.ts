@@ -5,7 +5,7 @@ import { type StateData, stateSchema } from './model.ts';
 
 const DEBOUNCE_MS = 150;
 
-/** @returns the kept state, or undefined when there is no file yet. @throws when the file is not a sandbox's */
+/** @returns the saved state, or undefined if there is no file yet. @throws if the file isn't a sandbox's state */
 export async function loadState(file: string): Promise<StateData | undefined> {
   let text: string;
   try {
@@ -22,8 +22,8 @@ export async function loadState(file: string): Promise<StateData | undefined> {
 }
 
 /**
- * Keeps the state in a file: shortly after a change, and on request. After a crash the file is either the old or
- * the new one.
+ * Saves the state to a file: shortly after a change, and on request. After a crash the file is either the old or the
+ * new one.
  */
 export class StateFile {
   readonly #file: string;
@@ -39,11 +39,11 @@ export class StateFile {
 
   changed(): void {
     this.#dirty = true;
-    // A write that fails is tried again at the next change, and reported by the flush at the end.
+    // A failed write is retried at the next change, and reported by the last flush.
     this.#timer ??= setTimeout(() => this.flush().catch(() => undefined), DEBOUNCE_MS);
   }
 
-  /** Writes what has not been written. @throws when the file cannot be written */
+  /** Writes unsaved changes. @throws if the file can't be written */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -1,6 +1,4 @@
-/*
- * The forms in which registries give a record. None changes a fact: a record reads the same in all of them.
- */
+/* Variants of records as real registries format them. The facts are the same in all of them. */
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -12,7 +12,7 @@ import type { SandboxTask } from './tasks.ts';
 export interface RecordedRequest {
   /** Counts up from 1. */
   readonly n: number;
-  /** When it had been read, in milliseconds since the epoch, real time. */
+  /** Time of its last byte, in milliseconds since the epoch, real time. */
   readonly at: number;
   readonly interface: RequestInterface | 'unknown';
   readonly method: string;
@@ -20,27 +20,24 @@ export interface RecordedRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, readonly string[]>>;
   readonly ctid: string | null;
-  /**
-   * The kind of credentials that was claimed, whether or not they were valid; `user` is the UUID of a trusted
-   * application.
-   */
+  /** The kind of claimed credentials, valid or not; `user` is the UUID of a trusted application. */
   readonly way: Claim['way'] | null;
   readonly user: string | null;
   readonly context: number | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON parsed, XML as text; null when there was none. */
+  /** Parsed JSON, or XML as text; null without a body. */
   readonly body: unknown;
   readonly task: SandboxTask | null;
   /** The domain, redirect source, contact id or user that it is about. */
   readonly name: string | null;
-  /** Whether the service worked on it. False while it is under way, or when a fault came first. */
+  /** Whether the service processed it. False while it is running, or if a fault came first. */
   readonly carriedOut: boolean;
   readonly fault: FaultKind | null;
-  /** Null while it is under way, and when no status line was sent. */
+  /** Null while it is running, or if no status line was sent. */
   readonly status: number | null;
-  /** Status code of the envelope; null when none was sent completely. */
+  /** Status code of the envelope; null if none was sent completely. */
   readonly answerCode: string | null;
-  /** Null while it is under way. */
+  /** Null while it is running. */
   readonly durationMs: number | null;
 }
 
@@ -100,7 +97,7 @@ export class Recorder {
   }
 }
 
-/** A request for the log, before it is handled. */
+/** The log entry of a request before it is handled. */
 export function describeRequest(
   via: RecordedRequest['interface'],
   { method, path, query, headers }: Incoming,

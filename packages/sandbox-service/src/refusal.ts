@@ -7,7 +7,7 @@
  * sentence that names what is wrong, and the type ERROR.
  */
 
-/** Listed error codes by the kind of fault that the sandbox uses them for. */
+/** Documented error codes, by the fault that the sandbox uses them for. */
 const CODES = {
   malformed: 'EF01002',
   unauthenticated: 'EF00803',
@@ -36,7 +36,7 @@ const HTTP_STATUS: Record<RefusalKind, number> = {
 
 export type RefusalKind = keyof typeof CODES;
 
-/** What an interface needs to format a refusal. Without an HTTP status it uses its default. */
+/** The parts of a refusal that an interface formats. Without an HTTP status it uses its default. */
 export interface RefusedWith {
   readonly code: string;
   readonly message: string;

@@ -1,4 +1,4 @@
-/** What the public record of a name shows instead of the sandbox's own data. */
+/** Overrides for the public record of a name. */
 export interface RegistryPatch {
   readonly registrar?: { readonly ianaId: string; readonly name: string };
   readonly statuses?: readonly string[];
@@ -10,9 +10,9 @@ export interface RegistryPatch {
   readonly expires?: number;
   readonly transferredAt?: number;
   readonly deletedAt?: number;
-  /** The registry knows no such name. */
+  /** The registry doesn't know the name. */
   readonly isGone?: boolean;
-  /** Members that replace those of the record, as they are sent; `undefined` leaves one out. */
+  /** Replacement members of the record, as sent; `undefined` leaves one out. */
   readonly record?: Readonly<Record<string, unknown>>;
 }
 
@@ -20,12 +20,12 @@ export interface RegistryPatch {
 export class RegistryScript {
   readonly #patches = new Map<string, RegistryPatch>();
 
-  /** Makes a name's record show this from now on, in addition to earlier overrides. */
+  /** Overrides a name's record from now on, in addition to earlier overrides. */
   show(name: string, patch: RegistryPatch): void {
     this.#patches.set(name, { ...this.#patches.get(name), ...patch });
   }
 
-  /** Makes a name's record show the sandbox's own data again. */
+  /** Removes the overrides of a name's record. */
   clear(name: string): void {
     this.#patches.delete(name);
   }

@@ -5,16 +5,15 @@ import type { RequestInterface } from './faults.ts';
 import { RECORD_FORMS } from './record-forms.ts';
 
 /*
- * Answers as services and registries in the field give them: right, and in a form that nobody documented. The form follows
- * from the seed, the path and how often it was asked, whatever is asked at the same time.
+ * Responses like those of real services and registries: correct, but in undocumented forms. The form depends only on
+ * the seed, the path and the number of earlier requests for it, not on concurrent requests.
  */
 
-/** Which forms answers have: those of a seed, or the documented ones. */
+/** The form of responses: by seed, or as documented. */
 export interface Rudeness {
   seed: number | undefined;
 }
 
-/** An answer as bytes. */
 export interface RudeAnswer extends Omit<Answer, 'body'> {
   readonly body: Uint8Array;
 }
@@ -27,7 +26,7 @@ const CODINGS = [
 /** More digits than a double has. */
 const LONG_NUMBER = '12345678901234567890';
 
-/** Numbers from 0 to below 1 that are the same for the same seed and subject. */
+/** Numbers in [0, 1) that are the same for the same seed and subject. */
 export function numbersOf(seed: number, subject: string): () => number {
   let n = 0;
   return () => {
@@ -36,7 +35,7 @@ export function numbersOf(seed: number, subject: string): () => number {
   };
 }
 
-/** @param asked how often this path was asked before */
+/** @param asked the number of earlier requests for this path */
 export function rudely(
   answer: Answer,
   via: RequestInterface | 'unknown',
@@ -54,7 +53,7 @@ export function rudely(
   }
   if (via === 'json' && isLikely()) body = withMore(body);
   if (via === 'rdap' && isLikely()) body = otherSpelling(body);
-  // A registry has one form for each name, however often it is asked.
+  // A registry has one form per name, for all requests.
   if (via === 'rdap' && /\/domain\//.test(path)) body = inForm(body, numbersOf(seed, path)());
   const bytes = Buffer.from(body, encoding);
   const [coding, compress] = CODINGS[Math.floor(random() * CODINGS.length * 2)] ?? [];
@@ -62,12 +61,12 @@ export function rudely(
   return { ...answer, headers: { ...headers, 'content-encoding': coding }, body: compress(bytes) };
 }
 
-/** The same bytes in ISO 8859-1 and windows-1252. */
+/** Whether ISO 8859-1 and windows-1252 encode the text to the same bytes. */
 function isLatin(text: string): boolean {
   return /^[\n\r\t\u0020-\u007e\u00a0-\u00ff]*$/.test(text);
 }
 
-/** An object with members that no document has, one of them a number of many digits. */
+/** An object with undocumented members, one of them a number with many digits. */
 function withMore(body: string): string {
   return body.replace(/^\{(?=")/, `{"serial":${LONG_NUMBER},"links":[null,{"rel":"self"}],"node":"",`);
 }
@@ -79,7 +78,7 @@ function inForm(body: string, random: number): string {
   return change === undefined ? body : JSON.stringify(change({ ...record }));
 }
 
-/** Dates in small letters with an offset without a colon. */
+/** Lower-case dates with an offset without a colon. */
 function otherSpelling(body: string): string {
   return body.replace(/"(\d{4}-\d\d-\d\d)T([\d:.]+)Z"/g, '"$1t$2+0000"');
 }

@@ -3,10 +3,10 @@ import { DAY } from './clock.ts';
 import type { DomainRecord, PreregRecord, RedirectRecord, SslContactRecord, StateData } from './model.ts';
 import { domainRecord, SEED_GROUP, type UserSeed, userRecord } from './records.ts';
 
-/** The customer who holds the names of others. */
+/** Another customer, for transfers. */
 const ELSEWHERE = 'elsewhere';
 
-/** Names and the days until they expire; negative has expired. */
+/** Names and the days until they expire; negative if expired. */
 const NAMED_DOMAINS: readonly (readonly [
   name: string,
   days: number,

@@ -16,21 +16,21 @@ import { SandboxState } from './state.ts';
 export interface SandboxServiceOptions {
   /** Real time, milliseconds since the epoch. */
   readonly now?: () => number;
-  /** JSON file that the state is kept in; without it, the state lives in memory. */
+  /** JSON file for the state; by default the state is in memory. */
   readonly stateFile?: string;
-  /** Users beside the seeded ones; read when there is no kept state. */
+  /** Users besides the seeded ones; ignored if there is saved state. */
   readonly users?: readonly UserSeed[];
-  /** A seed by which answers come in the forms of the field, which the document does not show. */
+  /** Seed for responses in undocumented forms, as real services send them. */
   readonly rude?: number | undefined;
 }
 
-/** A running sandbox of the domain service, with what a test or a demo may read and change. */
+/** A running sandbox of the domain service. Tests and demos may read and change it. */
 export interface SandboxService {
   /** Base of the JSON interface with its version segment: `http://127.0.0.1:PORT/v1`. */
   readonly jsonUrl: string;
   /** Address that XML requests are posted to: `http://127.0.0.1:PORT/xml`. */
   readonly xmlUrl: string;
-  /** File by RFC 9224 that maps the sandbox's zones to its RDAP server. */
+  /** RFC 9224 file that maps the sandbox's zones to its RDAP server. */
   readonly rdapBootstrapUrl: string;
   /** The last 10,000 requests, oldest first. */
   readonly requests: readonly RecordedRequest[];
@@ -71,7 +71,7 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
       process.emitWarning(error instanceof Error ? error : String(error));
     });
   });
-  // Somebody else may have the port by now.
+  // Another program may use the port.
   await listen(server, data.port ?? 0).catch(() => listen(server, 0));
   data.port = portOf(server.address());
   file?.changed();

@@ -9,12 +9,12 @@ export interface Session {
   readonly endsAt: number;
 }
 
-/** Run time of a session when the login does not set one (service API, section Limits). */
+/** Lifetime of a session, unless the login sets one (service API, section Limits). */
 export const DEFAULT_SESSION_MINUTES = 10;
 
 /**
- * Open sessions. A session ends after its run time whether it was used or not, and with the process. A
- * session of one interface is not valid on the other.
+ * Open sessions. A session ends after its lifetime, used or not, and with the process. A session of one interface isn't
+ * valid on the other.
  */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
@@ -42,7 +42,7 @@ export class Sessions {
     this.#sessions.delete(id);
   }
 
-  /** Ends every session, as a restart of a real service may. */
+  /** Ends every session, like a restart of a real service. */
   endAll(): void {
     this.#sessions.clear();
   }

@@ -9,7 +9,7 @@ export interface DomainView extends DomainRecord {
   readonly transferLocked: boolean;
 }
 
-/** The sandbox's state, in memory. Whoever changes a record calls {@link changed}, so that it is saved. */
+/** The sandbox's state, in memory. Code that changes a record must call {@link changed}, so that it is saved. */
 export class SandboxState {
   readonly data: StateData;
   readonly #clock: SandboxClock;
@@ -34,7 +34,7 @@ export class SandboxState {
     return `${date}-sandbox1-${number}`;
   }
 
-  /** The domain at present, or undefined when nobody holds the name in that context. */
+  /** The current domain, or undefined if nobody holds the name in that context. */
   domain(name: string, context: number): DomainView | undefined {
     const index = this.data.domains.findIndex((one) => one.name === name && one.context === context);
     const record = this.data.domains[index];

@@ -2,13 +2,12 @@ import { DAY } from './clock.ts';
 import type { SandboxDns } from './dns/server.ts';
 import type { SandboxService } from './server.ts';
 
-/** One thing that happens in a story. */
+/** One event of a story. */
 export interface StoryStep {
   /** Days since the story began. */
   readonly day: number;
-  /** For people. */
+  /** Shown to people. */
   readonly title: string;
-  /** Makes it happen. */
   readonly run: () => void;
 }
 
@@ -36,7 +35,7 @@ function linesOf(address: string): string[] {
   ];
 }
 
-/** Sets the name up as every story begins: locked, ours, delegated to nameservers that answer. */
+/** Sets up the name as every story begins: locked, ours, delegated to nameservers that answer. */
 export async function setScene({ service, dns, name }: Scene): Promise<void> {
   for (const host of [...HOSTS, ...NEW_HOSTS, ...THIEF_HOSTS]) await dns.addNameserver(host);
   dns.world.serve(name, HOSTS, linesOf('198.51.100.7'));
@@ -50,7 +49,9 @@ export async function setScene({ service, dns, name }: Scene): Promise<void> {
   });
 }
 
-/** The name is stolen: its locks go, it is transferred away, and its date moves forward as if it had been renewed. */
+/**
+ * The name is stolen: its locks are removed, it is transferred away, and its date moves forward like after a renewal.
+ */
 export function theft({ service, dns, name }: Scene): readonly StoryStep[] {
   const { registry } = service;
   return [
@@ -90,7 +91,7 @@ export function theft({ service, dns, name }: Scene): readonly StoryStep[] {
   ];
 }
 
-/** A move to nameservers that do not hold the name yet: it disappears from the DNS until it is moved back. */
+/** A move to nameservers that don't have the name's zone yet: it disappears from the DNS until it is moved back. */
 export function botchedMove({ service, dns, name }: Scene): readonly StoryStep[] {
   return [
     {
@@ -112,9 +113,7 @@ export function botchedMove({ service, dns, name }: Scene): readonly StoryStep[]
   ];
 }
 
-/**
- * The name's zone is removed from its nameservers while the delegation stays; then somebody else sets up a zone there.
- */
+/** The name's zone is removed from its nameservers while the delegation stays; then a stranger sets up a zone there. */
 export function lapsedDelegation({ dns, name }: Scene): readonly StoryStep[] {
   return [
     {

@@ -29,7 +29,7 @@ async function start(): Promise<{ dns: SandboxDns; resolver: Resolver }> {
 }
 
 describe('the resolver', () => {
-  it('answers for what is scripted', async () => {
+  it('answers scripted questions', async () => {
     const { resolver } = await start();
     expect(await resolver.resolve4('www.cafe.rest')).toEqual(['198.51.100.7']);
     expect(await resolver.resolveMx('cafe.rest')).toEqual([{ priority: 10, exchange: 'mail.cafe.rest' }]);
@@ -39,13 +39,13 @@ describe('the resolver', () => {
     expect((await resolver.resolveSoa('cafe.rest')).nsname).toBe('ns1.host.example');
   });
 
-  it('tells what is not there', async () => {
+  it('answers that a name or type doesn’t exist', async () => {
     const { resolver } = await start();
     await expect(resolver.resolve6('cafe.rest')).rejects.toMatchObject({ code: 'ENODATA' });
     await expect(resolver.resolve4('nobody.rest')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('fails where the nameservers do', async () => {
+  it('fails like its nameservers', async () => {
     const { dns: started, resolver } = await start();
     started.world.drop('cafe.rest', ['ns1.host.example']);
     await expect(resolver.resolve4('cafe.rest')).rejects.toMatchObject({ code: 'ESERVFAIL' });
@@ -63,7 +63,7 @@ describe('the resolver', () => {
 });
 
 describe('faults', () => {
-  it('strike what they match, as often as told', async () => {
+  it('affect matching questions, as often as given', async () => {
     const { dns: started, resolver } = await start();
     started.faults.set({ kind: 'servfail', match: { name: 'cafe.rest', type: 'A' }, times: 1 });
     expect(await resolver.resolveNs('cafe.rest')).toHaveLength(1);
@@ -71,14 +71,14 @@ describe('faults', () => {
     expect(await resolver.resolve4('cafe.rest')).toEqual(['198.51.100.7']);
   });
 
-  it('are not believed by another program either', async () => {
+  it('are not accepted by another program either', async () => {
     const { dns: started, resolver } = await start();
     started.faults.set({ kind: 'wrong_id', thenRight: true });
     expect(await resolver.resolve4('cafe.rest')).toEqual(['198.51.100.7']);
   });
 });
 
-it('a line that is none is refused', async () => {
+it('an invalid line is refused', async () => {
   const { dns: started } = await start();
   expect(() => started.world.serve('cafe.rest', ['ns1.host.example'], ['@ LOC here'])).toThrow('@ LOC here');
   expect(() => started.world.serve('cafe.rest', ['nobody.example'], [])).toThrow('nobody.example');

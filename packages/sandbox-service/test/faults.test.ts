@@ -11,16 +11,13 @@ const agent = new Agent();
 afterAll(() => agent.destroy());
 
 interface Struck {
-  /** What the client got: a status, or how the exchange broke. */
+  /** The client's result: a status, or how the exchange failed. */
   readonly status: number | string;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly text: string;
 }
 
-/**
- * Sends a renewal, or a contact update over XML, and waits for its answer at most `patience`
- * milliseconds.
- */
+/** Sends a renewal, or a contact update over XML, and waits at most `patience` milliseconds for its response. */
 async function strike(service: SandboxService, via: 'json' | 'xml', patience = 5_000): Promise<Struck> {
   const signal = AbortSignal.timeout(patience);
   const task = '<task><code>400202</code><contact><id>501</id><city>Struck</city></contact></task>';
@@ -54,7 +51,7 @@ function wasCarriedOut({ service }: Bench): boolean {
   return service.state.charges.length > 0 || contact?.fields['city'] === 'Struck';
 }
 
-describe('each fault bites as it says, before or after the task', () => {
+describe('each fault happens as described, before or after the task', () => {
   it.each<[string, 'json' | 'xml', Fault, boolean, Partial<Struck>]>([
     ['drop_before', 'json', { kind: 'drop_before' }, false, { status: 'UND_ERR_SOCKET' }],
     [
@@ -186,7 +183,7 @@ describe('each fault bites as it says, before or after the task', () => {
     expect(() => JSON.parse(cut.text)).toThrow();
   });
 
-  it('hang: no answer for as long as the client waits', async () => {
+  it('hang: no response as long as the client waits', async () => {
     const bench = await startBench();
     bench.service.faults.set({ kind: 'hang' });
     expect((await strike(bench.service, 'json', 60)).status).toBe('TimeoutError');
@@ -194,14 +191,14 @@ describe('each fault bites as it says, before or after the task', () => {
     expect(bench.service.requests).toMatchObject([{ fault: 'hang', status: null, carriedOut: false }]);
   });
 
-  it('trickle: too slow for the patient', async () => {
+  it('trickle: too slow for the client’s timeout', async () => {
     const bench = await startBench();
     bench.service.faults.set({ kind: 'trickle' });
     expect((await strike(bench.service, 'json', 150)).status).toBe('200, then TimeoutError');
     expect(wasCarriedOut(bench)).toBe(true);
   });
 
-  it('huge: 50 MB that nobody has to keep', async () => {
+  it('huge: 50 MB that nobody needs to store', async () => {
     const bench = await startBench();
     bench.service.faults.set({ kind: 'huge' });
     const answer = await request(`${bench.service.jsonUrl}/domain/cafe.rest/_renew`, {
@@ -217,8 +214,8 @@ describe('each fault bites as it says, before or after the task', () => {
   });
 });
 
-describe('which requests are struck', () => {
-  it('those that match, so many times, in the order of setting', async () => {
+describe('which requests are affected', () => {
+  it('matching ones, as often as given, in the order of setting', async () => {
     const { service, json } = await startBench();
     service.faults.set({ kind: 'status_500', match: { task: 'domain.renew', name: 'bar.rest' }, times: 2 });
     service.faults.set({ kind: 'status_503', match: { task: 'domain.renew' }, times: 1 });
@@ -236,7 +233,7 @@ describe('which requests are struck', () => {
     expect((await json('DELETE', '/domain/bar.rest?ctid=abc')).text).toContain('S0103');
   });
 
-  it('not those of an interface that the fault does not know', async () => {
+  it('not those of an interface that doesn’t support the fault', async () => {
     const { service } = await startBench();
     service.faults.set({ kind: 'doctype' });
     service.faults.set({ kind: 'cut_xml' });
@@ -245,7 +242,7 @@ describe('which requests are struck', () => {
     expect(service.faults.list()).toHaveLength(3);
   });
 
-  it('closing ends what hangs', async () => {
+  it('closing ends hanging requests', async () => {
     const { service } = await startBench();
     service.faults.set({ kind: 'hang' });
     const hanging = strike(service, 'json');

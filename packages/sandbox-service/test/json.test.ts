@@ -222,7 +222,7 @@ describe('every documented route, as documented', () => {
   });
 });
 
-describe('who is let in', () => {
+describe('access', () => {
   const cases: [string, Record<string, string>, number, RegExp][] = [
     ['nobody', {}, 401, /no credentials/],
     ['a wrong password', basic({ ...alice, password: 'wrong' }), 401, /wrong/],
@@ -291,7 +291,7 @@ describe('who is let in', () => {
     expectRefusal(await json('DELETE', '/domain/deli.rest', undefined, inDemo), 404, /not in this account/);
   });
 
-  it('not under a name of its own, as a web page would come', async () => {
+  it('not under its own host name, as from a web page', async () => {
     const { json } = await startBench();
     expectRefusal(await json('GET', '/logout', undefined, { host: 'rebound.example' }), 421, /own address/);
   });
@@ -460,7 +460,7 @@ describe('what is sent must be as documented', () => {
     ['logout without a session', 'GET', '/logout', undefined, 400, /no session/],
   ];
 
-  it('or is refused with what is wrong, and changes nothing', async () => {
+  it('or is refused with the reason, and changes nothing', async () => {
     const { json, service } = await startBench();
     const domains = JSON.stringify(service.state.domains(4));
     for (const [what, method, path, body, status, sentence] of bodies) {

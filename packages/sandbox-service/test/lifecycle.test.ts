@@ -10,8 +10,8 @@ function expiryOf({ service }: Bench, name: string): string | undefined {
   return expires === undefined ? undefined : new Date(expires).toISOString().slice(0, 10);
 }
 
-describe('the life of a domain by the clock', () => {
-  it('deleted, restorable for 30 days, pending for 5, then free for anybody', async () => {
+describe('the life of a domain over time', () => {
+  it('deleted, restorable for 30 days, pending for 5, then free', async () => {
     const { service, json, pass } = await startBench();
     await json('DELETE', '/domain/tavern.rest');
     const restore = async () => (await json('POST', '/domain/tavern.rest/_restore')).status;
@@ -28,7 +28,7 @@ describe('the life of a domain by the clock', () => {
     expect((await json('POST', '/domain', create)).status).toBe(200);
   });
 
-  it('a restored domain that had run out gets a year', async () => {
+  it('a restored domain that had expired gets another year', async () => {
     const bench = await startBench();
     await bench.json('DELETE', '/domain/bar.rest');
     bench.pass(20 * DAY);
@@ -36,7 +36,7 @@ describe('the life of a domain by the clock', () => {
     expect(expiryOf(bench, 'bar.rest')).toBe('2028-03-04');
   });
 
-  it('expired: renewed from the old date for 45 days, then by itself', async () => {
+  it('expired: for 45 days renewed from the old date, then automatically', async () => {
     const bench = await startBench();
     const { service, json, pass } = bench;
     service.state.addDomain({ name: 'left.rest', context: 4, expires: START + DAY });
@@ -62,7 +62,7 @@ describe('the life of a domain by the clock', () => {
     expect(expiryOf(bench, 'long.rest')).toBe('2037-02-27');
   });
 
-  it('transferred after 5 days, with a year more, once only', async () => {
+  it('transferred after 5 days, with an additional year, only once', async () => {
     const bench = await startBench();
     const { service, json, pass } = bench;
     const { name, authCode: auth } = SANDBOX_TRANSFER;
@@ -81,7 +81,7 @@ describe('the life of a domain by the clock', () => {
     expect(service.state.charges).toHaveLength(1);
   });
 
-  it('locked against transfers for 60 days after registration and owner change', async () => {
+  it('transfers are locked for 60 days after registration and owner change', async () => {
     const { service, json, pass } = await startBench();
     await json('POST', '/domain', { ...delegation('new.rest'), confirmOrder: true });
     const other = { group: 'elsewhere', authCode: 'code' };
@@ -103,7 +103,7 @@ describe('the life of a domain by the clock', () => {
     expect(service.state.domain('new.rest', 4)?.transferLocked).toBe(true);
   });
 
-  it('other zones by the general rules', async () => {
+  it('other zones follow the general rules', async () => {
     const { json } = await startBench();
     const create = (name: string, servers: number) => {
       const nameServers = Array.from({ length: servers }, (_, index) => ({ name: `ns${index}.dns.example` }));
@@ -115,7 +115,7 @@ describe('the life of a domain by the clock', () => {
     expect((await create('four.example', 0)).status).toBe(422);
   });
 
-  it('a leap day is kept within its month', () => {
+  it('a leap day stays within its month', () => {
     expect(new Date(addYears(Date.UTC(2028, 1, 29), 1)).toISOString()).toMatch(/^2029-02-28/);
     expect(new Date(addYears(Date.UTC(2028, 1, 29), 4)).toISOString()).toMatch(/^2032-02-29/);
   });

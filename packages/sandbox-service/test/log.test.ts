@@ -9,7 +9,7 @@ import { basicOnly, delegation, START, startBench } from './sandbox.ts';
 const { alice, tina, trustedApplication } = SANDBOX_ACCOUNTS;
 
 describe('the request log', () => {
-  it('tells who asked what, when, and how it was answered', async () => {
+  it('has who sent what, when, and the response', async () => {
     const { service, json } = await startBench();
     await json('POST', '/domain/cafe.rest/_renew?ctid=order-7&replyTo=a%40b.example', { period: 2 });
     expect(service.requests).toEqual([
@@ -50,7 +50,7 @@ describe('the request log', () => {
     expect(numbers({})).toEqual([1, 2, 3]);
   });
 
-  it('tells listeners of a request when it has been read and when it has been answered', async () => {
+  it('notifies listeners when a request has been read and when it has been answered', async () => {
     const { service, json } = await startBench();
     const heard: RecordedRequest[] = [];
     const end = service.onRequest((one) => heard.push(one));
@@ -79,7 +79,7 @@ describe('the request log', () => {
     expect(recorder.requests.filter((one) => one.status === 418).map((one) => one.n)).toEqual([10_005]);
   });
 
-  it('has a request whose body never came whole, which was not carried out', async () => {
+  it('has a request with an incomplete body, which was not carried out', async () => {
     const { service } = await startBench();
     const answered = new Promise<void>((resolve) => {
       service.onRequest((one) => one.durationMs !== null && resolve());
@@ -94,7 +94,7 @@ describe('the request log', () => {
     socket.destroy();
   });
 
-  it('shows no secret, whether the request was in order or not', async () => {
+  it('shows no secret, whether the request was valid or not', async () => {
     const { service, json, xml } = await startBench();
     const secrets = [alice.password, tina.password, trustedApplication.password, SANDBOX_TRANSFER.authCode];
     const login = await json('POST', '/login', alice, {});

@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 describe('the state file', () => {
-  it('brings back everything at the next start, in a file for its owner alone', async () => {
+  it('is restored at the next start, and only its owner can read it', async () => {
     const stateFile = join(folder, 'deeper', 'state.json');
     const first = await startBench({ stateFile });
     await first.json('POST', '/domain/cafe.rest/_renew?ctid=o1', { period: 2 });
@@ -32,14 +32,14 @@ describe('the state file', () => {
     expect(body.stid, 'transaction ids go on').toBe('20270227-sandbox1-4');
   });
 
-  it('brings it back where it was reached', async () => {
+  it('restores the port', async () => {
     const stateFile = join(folder, 'state.json');
     const first = await startBench({ stateFile });
     await first.service.close();
     const second = await startBench({ stateFile });
     expect(second.service.jsonUrl).toBe(first.service.jsonUrl);
     const third = await startBench({ stateFile });
-    expect(third.service.jsonUrl, 'while somebody has its port').not.toBe(first.service.jsonUrl);
+    expect(third.service.jsonUrl, 'uses another port if that one is taken').not.toBe(first.service.jsonUrl);
   });
 
   it('is written soon after a change, without closing', async () => {
@@ -50,7 +50,7 @@ describe('the state file', () => {
     expect(JSON.stringify(written)).toContain('"deletedAt":1803729600000');
   });
 
-  it('that is not one is refused, and left alone', async () => {
+  it('an invalid file is refused, and not changed', async () => {
     const stateFile = join(folder, 'state.json');
     await writeFile(stateFile, '{"version":1}');
     await expect(startBench({ stateFile })).rejects.toThrow(
@@ -59,7 +59,7 @@ describe('the state file', () => {
     expect(await readFile(stateFile, 'utf8')).toBe('{"version":1}');
   });
 
-  it('that cannot be written is told at the end', async () => {
+  it('a failed write is reported at the end', async () => {
     const { service, json } = await startBench({ stateFile: join(folder, 'state.json') });
     await rm(folder, { recursive: true });
     await writeFile(folder, 'in the way');

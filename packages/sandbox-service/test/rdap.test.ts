@@ -3,7 +3,7 @@ import { START, startBench } from './sandbox.ts';
 
 const DAY = 86_400_000;
 
-describe('the directory beside the service', () => {
+describe('the registry’s records', () => {
   it('is found by its bootstrap file', async () => {
     const { service, rdap } = await startBench();
     const { body } = await rdap('bootstrap.json');
@@ -11,7 +11,7 @@ describe('the directory beside the service', () => {
     expect(body).toMatchObject({ version: '1.0', services: [[['rest', 'example'], [base]]] });
   });
 
-  it('tells the dates and the status of a domain', async () => {
+  it('have the dates and the status of a domain', async () => {
     const { rdap, service } = await startBench();
     const { headers, body } = await rdap('domain/CAFE.rest');
     expect(headers['content-type']).toBe('application/rdap+json');
@@ -33,7 +33,7 @@ describe('the directory beside the service', () => {
     expect(await rdap('domain/gone.rest')).toMatchObject({ status: 404, body: { errorCode: 404 } });
   });
 
-  it('shows what it is told to', async () => {
+  it('show the overrides', async () => {
     const { rdap, service } = await startBench();
     service.registry.show('cafe.rest', {
       registrar: { ianaId: '292', name: 'Example Registrar' },
@@ -60,13 +60,13 @@ describe('the directory beside the service', () => {
     expect((await rdap('domain/cafe.rest')).body).not.toHaveProperty('entities');
   });
 
-  it('knows neither unknown names nor those of the demo system', async () => {
+  it('have neither unknown names nor those of the demo system', async () => {
     const { rdap } = await startBench();
     expect((await rdap('domain/nobody.rest')).status).toBe(404);
     expect((await rdap('domain/try.rest')).status).toBe(404);
   });
 
-  it('fails as told', async () => {
+  it('fail like the faults say', async () => {
     const { rdap, service } = await startBench();
     const struck = async (fault: Parameters<typeof service.faults.set>[0]) => {
       service.faults.set({ times: 1, match: { task: 'rdap.domain' }, ...fault });

@@ -69,7 +69,7 @@ describe('every documented task, as documented', () => {
     expect((await xml(requestOf(AUTH, task('')))).explanation).toMatch(/exists already/);
   });
 
-  it('0502: a redirect, with what only XML has', async () => {
+  it('0502: a redirect, with fields that only XML has', async () => {
     const { xml, service } = await startBench();
     const update = {
       type: 'domain',
@@ -135,7 +135,7 @@ describe('every documented task, as documented', () => {
     expect(found.text).not.toContain('<ownerc>');
   });
 
-  it('keeps every letter of a value, whichever way it is written', async () => {
+  it('keeps every character of a value, however it is written', async () => {
     const erin = { user: 'erin', context: 4, password: ' <ä&🍰"]]> ' };
     const { xml } = await startBench({ users: [erin] });
     for (const written of [
@@ -149,7 +149,7 @@ describe('every documented task, as documented', () => {
   });
 });
 
-describe('who is let in', () => {
+describe('access', () => {
   it('a two-factor user with a token, once', async () => {
     const { xml, pass } = await startBench();
     const open = (token?: string) => xml(requestOf(auth(tina, token), OPEN_SESSION));

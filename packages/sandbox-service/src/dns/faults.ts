@@ -4,17 +4,17 @@ export interface DnsFault {
     | /** No answer, ever. */ 'silence'
     | 'servfail'
     | 'refused'
-    | /** An answer to another id. */ 'wrong_id'
-    | /** An answer to the question about another name. */ 'wrong_question'
-    | /** An answer from another port than was asked. UDP only. */ 'wrong_source'
-    | /** The right answer without authority. */ 'not_authoritative'
-    | /** UDP: an empty answer with the bit that says to ask over TCP. */ 'truncate'
-    | /** The header of an answer, then nothing that can be read. */ 'garbage'
-    | /** The right answer, with the name in capitals. */ 'other_case'
-    | /** Questions with EDNS are refused as unreadable, as very old servers do. */ 'no_edns'
-    | /** No DNSSEC records, although they were asked for. */ 'no_dnssec'
-    | /** An answer with 2,000 records. */ 'huge'
-    | /** Over TCP, the connection ends in the middle of the answer. */ 'cut';
+    | /** A response with another id. */ 'wrong_id'
+    | /** A response to the question about another name. */ 'wrong_question'
+    | /** A response from another port than was asked. UDP only. */ 'wrong_source'
+    | /** The correct response without authority. */ 'not_authoritative'
+    | /** UDP: an empty response with the truncation bit. */ 'truncate'
+    | /** The header of a response, then garbage. */ 'garbage'
+    | /** The correct response, with the name in capitals. */ 'other_case'
+    | /** Queries with EDNS get FORMERR, as from very old servers. */ 'no_edns'
+    | /** No DNSSEC records, although requested. */ 'no_dnssec'
+    | /** A response with 2,000 records. */ 'huge'
+    | /** Over TCP, the connection ends in the middle of the response. */ 'cut';
   readonly match?: {
     readonly name?: string;
     readonly type?: string;
@@ -22,9 +22,9 @@ export interface DnsFault {
     readonly server?: string;
     readonly transport?: 'udp' | 'tcp';
   };
-  /** How many questions it affects; without it, all until it is cleared. */
+  /** How many questions it affects; by default all, until it is cleared. */
   readonly times?: number;
-  /** For `wrong_…`: the right answer follows. */
+  /** For `wrong_…`: the correct response follows. */
   readonly thenRight?: boolean;
 }
 
@@ -37,14 +37,13 @@ export interface RecordedQuestion {
   readonly name: string;
   readonly type: string;
   readonly recursionDesired: boolean;
-  /** Asks for the records of DNSSEC. */
+  /** Requests DNSSEC records. */
   readonly dnssec: boolean;
-  /** The size that the client accepts over UDP (EDNS); undefined when it does not say. */
+  /** The UDP payload size that the client accepts (EDNS); undefined without EDNS. */
   readonly udpPayloadSize: number | undefined;
   readonly fromPort: number;
 }
 
-/** The faults that are set. */
 export class DnsFaults {
   #set: { readonly fault: DnsFault; left: number }[] = [];
 
@@ -56,7 +55,7 @@ export class DnsFaults {
     this.#set = [];
   }
 
-  /** The fault that affects a question, which is counted as used. */
+  /** The fault for a question, counted as used. */
   strike(question: RecordedQuestion): DnsFault | undefined {
     const found = this.#set.find(({ fault: { match = {} } }) =>
       [

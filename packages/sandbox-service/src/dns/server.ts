@@ -18,19 +18,20 @@ export interface SandboxDnsOptions {
   readonly port?: number;
   /** The registries' zones. */
   readonly registries?: readonly string[];
-  /** How many nameservers each registry has, `a.nic.ZONE` and so on; one when left out. */
+  /** How many nameservers each registry has, `a.nic.ZONE` and so on; one by default. */
   readonly serversPerRegistry?: number;
-  /** A seed by which half of the nameservers, no registry's among them, don't know EDNS and say no with a header alone. */
+  /**
+   * Seed for a mode in which half of the nameservers, except for registries' ones, don't know EDNS and refuse with only
+   * a header.
+   */
   readonly rude?: number | undefined;
 }
 
-/** A running DNS: a resolver, registries' nameservers and those that a test or a demo scripts. */
+/** A running DNS: a resolver, registries' nameservers, and scripted ones. */
 export interface SandboxDns {
-  /** The resolver, as `DNS_SERVERS` takes it: `127.0.0.1:PORT`. */
+  /** The resolver, in the form of `DNS_SERVERS`: `127.0.0.1:PORT`. */
   readonly resolver: string;
-  /**
-   * All servers listen on this port, each at an address of its own in 127.0.0.0/8, which Linux has by default.
-   */
+  /** All servers listen on this port, each at its own address in 127.0.0.0/8, which Linux has by default. */
   readonly port: number;
   readonly world: DnsWorld;
   readonly faults: DnsFaults;
@@ -105,10 +106,7 @@ interface Desk {
   readonly rude: Rudeness;
 }
 
-/**
- * Listens on UDP and TCP at the same port. A port that is free for one may be taken for the other; then another
- * one is tried.
- */
+/** Listens on UDP and TCP at the same port. If a free UDP port is taken for TCP, another one is tried. */
 async function listenAtBoth(
   desk: Desk,
   server: string,
@@ -235,7 +233,7 @@ function record(
   return question;
 }
 
-/** The packets that are sent instead of the right one. */
+/** The packets sent instead of the correct one. */
 function spoiled(
   desk: Desk,
   fault: DnsFault | undefined,
@@ -290,7 +288,7 @@ function spoiled(
   }
 }
 
-/** A server that is rude does not know EDNS, and refuses without the question. */
+/** A server in this mode doesn't know EDNS, and refuses without repeating the question. */
 function rudelyAnswered({ rude: { seed } }: Desk, question: RecordedQuestion, right: Buffer): Buffer {
   const { server, id } = question;
   const isPolite = server === 'resolver' || server.includes('.nic.');
@@ -326,12 +324,12 @@ function manyAddresses(name: string): SandboxRecord[] {
 function replyTo(desk: Desk, { server, name, type, dnssec }: RecordedQuestion): DnsReply {
   const reply = server === 'resolver' ? desk.world.resolve(name, type) : desk.world.ask(server, name, type);
   if (dnssec) return reply;
-  // What proves a referral is left out for whoever does not ask for it.
+  // Proofs of a referral are left out unless the query asks for them.
   const isProof = (record: SandboxRecord) => record.type === 'DS' || record.type === 'NSEC';
   return { ...reply, authorities: reply.authorities.filter((record) => !isProof(record)) };
 }
 
-/** @param forged everything is right but the data, which must not be trusted */
+/** @param forged everything is right except for the data, which must not be trusted */
 function answer(desk: Desk, question: RecordedQuestion, query: DecodedPacket, forged?: 'forged'): Buffer {
   if (forged === undefined) return packetOf(query, question, replyTo(desk, question));
   const data = '203.0.113.66';

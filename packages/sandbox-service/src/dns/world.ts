@@ -39,7 +39,7 @@ export class DnsWorld {
   readonly #delegations = new Map<string, Delegation>();
   /** The nameservers of each registry's zone. */
   readonly #registries = new Map<string, readonly string[]>();
-  /** What single nameservers of registries say otherwise than the others, by their host name. */
+  /** Different data on single registry nameservers, by host name. */
   readonly #deviations = new Map<string, Map<string, Delegation | undefined>>();
 
   addHost(host: string, address: string): void {
@@ -56,8 +56,8 @@ export class DnsWorld {
   }
 
   /**
-   * Puts a zone on nameservers and replaces what they had of it.
-   * @param lines records as {@link parseRecord} reads them; SOA and NS are added where none is given
+   * Puts a zone on nameservers, replacing their previous version of it.
+   * @param lines records for {@link parseRecord}; SOA and NS are added if missing
    */
   serve(zone: string, hosts: readonly string[], lines: readonly string[]): void {
     const given = lines.map((line) => parseRecord(zone, line));
@@ -90,15 +90,15 @@ export class DnsWorld {
   }
 
   /**
-   * Makes one nameserver of a registry say something else of a name than the others: it lags behind, or is poisoned.
-   * @param hosts undefined: that the name is not delegated
+   * Makes one nameserver of a registry differ from the others, as if it lagged behind or was poisoned.
+   * @param hosts undefined: the name isn't delegated
    */
   delegateAt(server: string, name: string, hosts: readonly string[] | undefined): void {
     const deviations = this.#deviations.get(server) ?? new Map<string, Delegation | undefined>();
     this.#deviations.set(server, deviations.set(name, hosts && { hosts, ds: [] }));
   }
 
-  /** Makes all nameservers of the registries say the same again. */
+  /** Makes all nameservers of the registries consistent again. */
   agree(): void {
     this.#deviations.clear();
   }
@@ -207,7 +207,7 @@ function noData(name: string): DnsReply {
   return reply('NOERROR', { authorities: [defaultSoa(name, name)] });
 }
 
-/** A reply that is empty except for what is given. */
+/** A reply that is empty by default. */
 function reply(code: DnsReply['code'], rest: Partial<DnsReply> = {}): DnsReply {
   return { code, authoritative: false, answers: [], authorities: [], additionals: [], ...rest };
 }

@@ -119,7 +119,7 @@ function message({ code, text, object }: Notice): unknown {
   return { text, objects: [object], code, status: 'NOTICE' };
 }
 
-/** An error envelope; HTTP 400 where the refusal has no status of its own. */
+/** An error envelope, with HTTP 400 unless the refusal has its own status. */
 export function jsonRefusal(desk: Desk, { code, message: text, httpStatus = 400 }: RefusedWith): Answer {
   const challenge = { 'www-authenticate': 'Basic realm="domain service", charset="UTF-8"' };
   const status = { code, text, type: 'ERROR' };

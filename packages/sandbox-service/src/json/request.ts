@@ -88,7 +88,7 @@ function one(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(', ') : header;
 }
 
-/** @throws {Refusal} 400 when a body or a content type comes with a request that has none */
+/** @throws {Refusal} 400 if a body or content type comes with a request that takes none */
 export function checkNoBody(incoming: Incoming): void {
   if (incoming.body.length > 0) throw new Refusal('malformed', 'this route takes no body');
   if (incoming.headers['content-type'] !== undefined) {

@@ -24,11 +24,11 @@ export interface Route {
   /** Path below the base, with `*` for its variable segment. */
   readonly path: string;
   readonly task: ServiceTask;
-  /** @param name the variable segment of the path, decoded; '' where there is none */
+  /** @param name the variable segment of the path, decoded; '' if there is none */
   run(desk: Desk, incoming: Incoming, name: string): Outcome;
 }
 
-/** What a route's work gets once the request was found valid. */
+/** The input of a route's handler, after validation. */
 interface Call<T> {
   readonly desk: Desk;
   readonly caller: Caller;

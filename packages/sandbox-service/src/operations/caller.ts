@@ -3,14 +3,13 @@ import type { RegistryScript } from '../registry-script.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SandboxState } from '../state.ts';
 
-/** Who was admitted. */
+/** The authenticated caller. */
 export interface Caller {
   readonly user: string;
   readonly context: number;
   readonly group: string;
 }
 
-/** What an operation needs. */
 export interface Desk {
   readonly state: SandboxState;
   readonly sessions: Sessions;

@@ -7,9 +7,7 @@ import { checkDomainName, checkNameservers } from '../rules.ts';
 import type { DomainView } from '../state.ts';
 import type { Caller, Desk } from './caller.ts';
 
-/**
- * Domain tasks (service API, section Domain). Each checks everything first and changes the state at the end.
- */
+/** Domain tasks (service API, section Domain). Each checks everything first and changes the state at the end. */
 
 interface Contacts {
   readonly ownerc: { readonly id: number };
@@ -52,7 +50,7 @@ export function createDomain(desk: Desk, caller: Caller, input: DomainCreateInpu
   charge(desk, caller, 'domain.create', name, 1, ctid);
 }
 
-/** Starts the transfer of a name that another customer holds. It completes by itself after five days. */
+/** Starts the transfer of another customer's name. It completes by itself after five days. */
 export function transferDomain(desk: Desk, caller: Caller, input: DomainTransferInput, ctid?: string): void {
   const { name } = input;
   checkDomainName(name);
@@ -98,9 +96,7 @@ export function deleteDomain(desk: Desk, caller: Caller, name: string): void {
   change(desk, domain, { deletedAt: desk.clock.registry() });
 }
 
-/**
- * Reverses a deletion within the redemption grace period. The real zone does it by hand, the sandbox at once.
- */
+/** Reverses a deletion within the redemption grace period. The real registry does it manually, the sandbox at once. */
 export function restoreDomain(desk: Desk, caller: Caller, name: string, ctid?: string): void {
   const domain = heldDomain(desk, caller, name);
   if (domain.status !== 'redemption') {

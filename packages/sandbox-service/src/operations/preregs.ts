@@ -94,7 +94,7 @@ export function serviceTime(time: number): string {
   return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** What the extra keys add. The document names them without their contents, so these are the sandbox's own. */
+/** The values of the extra keys. The document names the keys without values, so these are invented. */
 export function preregExtras(record: PreregRecord): Record<PreregExtraKey, Record<string, string>> {
   return {
     tmch_mark: { id: `mark-${record.id}`, name: domainToUnicode(record.name) },

@@ -21,9 +21,8 @@ const GENERATED_PASSWORD_LENGTH = 15;
 const PASSWORD_LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 
 /**
- * Creates a user below the caller, or below one of the caller's sub-users (service API, section
- * User).
- * @returns the generated password, when none was given
+ * Creates a user below the caller, or below one of the caller's sub-users (service API, section User).
+ * @returns the generated password, unless one was given
  */
 export function createUser(desk: Desk, caller: Caller, input: UserCreateInput): { generated?: string } {
   checkUser(input);

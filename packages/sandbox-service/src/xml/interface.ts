@@ -9,9 +9,9 @@ import { readClaim, readFrame } from './request.ts';
 import { XML_TASKS, type XmlOutcome } from './tasks.ts';
 
 /**
- * The XML interface: one address, POST only, without query parameters. A refusal is an ordinary answer with HTTP
- * status 200 and a status of type `error`, except for errors of HTTP or of the credentials (401, 403, 405, 413,
- * 415). The document shows neither.
+ * The XML interface: one address, POST only, without query parameters. A refusal is an ordinary response with HTTP
+ * status 200 and a status of type `error`, except for errors of HTTP or of the credentials (401, 403, 405, 413, 415).
+ * The document shows neither.
  */
 
 const HTTP_REFUSALS = new Set([401, 403, 405, 413, 415]);
@@ -53,7 +53,7 @@ export function planXml(desk: Desk, incoming: Incoming): Plan {
   };
 }
 
-/** An error answer; HTTP 200 where the refusal has no status of its own. */
+/** An error response, with HTTP 200 unless the refusal has its own status. */
 export function xmlRefusal(desk: Desk, { code, message: text, httpStatus = 200 }: RefusedWith): Answer {
   return response(desk, httpStatus, { code, text, type: 'error' }, {});
 }

@@ -28,7 +28,7 @@ export interface XmlOutcome {
 
 interface XmlTask {
   readonly task: ServiceTask;
-  /** Where the name of the object is, for the log. */
+  /** The element with the object's name, for the log. */
   readonly subject?: readonly [element: string, child: string];
   run(call: XmlCall): XmlOutcome;
 }
@@ -133,7 +133,7 @@ const updateRedirectTask: XmlTask = {
   },
 };
 
-/** Elements of a certificate contact and their JSON names, under which the sandbox keeps them. */
+/** Elements of a certificate contact and their JSON names, which the sandbox stores. */
 const CONTACT_ELEMENTS = {
   title: 'title',
   organization: 'organization',
@@ -179,7 +179,7 @@ export const XML_TASKS: ReadonlyMap<string, XmlTask> = new Map([
   ['0110005', searchPreregsTask],
 ]);
 
-/** The object element of a task that has nothing else beside its code. */
+/** The object element of a task that has nothing besides its code. */
 function only(task: XmlElement, name: string): XmlElement {
   const [element] = readChildren(task, { code: 'one', [name]: 'one' })(name);
   if (element === undefined) throw new Refusal('malformed', `task: element ${name} is missing`);
