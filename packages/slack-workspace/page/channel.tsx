@@ -26,7 +26,7 @@ export function ChannelPane({ channel, back }: { channel: Channel; back: () => v
   const { snapshot, users, me, place, go } = useChat();
   const messages = snapshot.messages[channel.id] ?? [];
   const isApp = partnerIn(channel, me.id) === snapshot.bot.user_id;
-  // Looking at the Home tab does not mark messages as read.
+  // The Home tab doesn't mark messages as read.
   useReading(channel.id, isApp && place.home === true ? undefined : messages.at(-1)?.ts);
   const name = channelName(channel, me.id, users);
   const title = channel.is_im ? name : `#${name}`;

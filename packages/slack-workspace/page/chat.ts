@@ -5,7 +5,7 @@ import type { Placed } from './forms.ts';
 import type { HostParts, Target } from './host.ts';
 import type { Place } from './place.ts';
 
-/** What every component of the chat can read and do. */
+/** The data and actions of every chat component. */
 export interface Chat {
   snapshot: Snapshot;
   me: User;
@@ -13,7 +13,7 @@ export interface Chat {
   channels: ReadonlyMap<string, Channel>;
   place: Place;
   go(place: Place): void;
-  /** What the host wants to be used next. */
+  /** The element to use next, as the host wants it. */
   target: Target | undefined;
   formHelp: HostParts['formHelp'];
   /** Shows an error. */

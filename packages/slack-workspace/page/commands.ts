@@ -1,6 +1,6 @@
 import type { CommandHint } from '../src/protocol.ts';
 
-/* The suggestions of the composer while somebody types a slash command. */
+/* The composer's suggestions while a person types a slash command. */
 
 export interface Suggestion {
   /** The text that a choice inserts, for example `/domain renew `. */
@@ -12,7 +12,7 @@ export interface Suggestion {
   description: string;
 }
 
-/** Splits a usage into its fixed words and what a person fills in. */
+/** Splits a usage into its fixed words and its arguments. */
 function splitUsage(hint: CommandHint): { command: string; usage: string } {
   const words = [hint.command, ...hint.usage_hint.split(/\s+/)].join(' ').trim().split(/\s+/);
   const first = words.findIndex((word, index) => index > 0 && !/^[a-z][a-z-]*$/.test(word));
@@ -25,10 +25,7 @@ function suggestionOf(hint: CommandHint): Suggestion {
   return { insert: `${command}${usage === '' ? '' : ' '}`, command, usage, description: hint.description };
 }
 
-/**
- * The commands that start with what was typed; none once a command is complete and its arguments
- * follow.
- */
+/** The commands that start with the typed text; none once a command is complete and has arguments. */
 export function suggestionsFor(typed: string, hints: readonly CommandHint[]): Suggestion[] {
   if (!typed.startsWith('/') || typed.includes('\n')) return [];
   const lower = typed.toLowerCase();
@@ -38,7 +35,7 @@ export function suggestionsFor(typed: string, hints: readonly CommandHint[]): Su
   });
 }
 
-/** The longest command that was typed completely. */
+/** The longest completely typed command. */
 export function typedCommand(typed: string, hints: readonly CommandHint[]): Suggestion | undefined {
   const lower = `${typed.toLowerCase()} `;
   return hints
@@ -47,7 +44,7 @@ export function typedCommand(typed: string, hints: readonly CommandHint[]): Sugg
     .sort((a, b) => b.command.length - a.command.length)[0];
 }
 
-/** Whether Enter sends: what was typed is a complete command, or no known command. */
+/** Whether Enter sends: the text is a complete command, or no known command. */
 export function isComplete(typed: string, suggestions: readonly Suggestion[]): boolean {
   const trimmed = typed.trim().toLowerCase();
   return suggestions.length === 0 || suggestions.some(({ command }) => command === trimmed);

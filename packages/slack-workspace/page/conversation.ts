@@ -1,9 +1,9 @@
 import type { Channel, Message, Snapshot, User } from '../src/protocol.ts';
 import type { Place } from './place.ts';
 
-/* Groups messages: those of a channel, those of a thread, and those that somebody has not read. */
+/* Groups messages: those of a channel, of a thread, and unread ones. */
 
-/** The messages that a channel shows itself: all but replies. */
+/** The messages that a channel itself shows: all except for replies. */
 export function topLevel(messages: readonly Message[]): Message[] {
   return messages.filter(({ thread_ts, ts }) => thread_ts === undefined || thread_ts === ts);
 }
@@ -15,7 +15,7 @@ export function repliesTo(messages: readonly Message[], ts: string): Message[] {
 
 export interface ThreadSummary {
   count: number;
-  /** Ids, each once, in the order of their first reply. */
+  /** Unique ids, in the order of their first reply. */
   people: string[];
   /** `ts` of the last reply. */
   last: string;
@@ -44,8 +44,8 @@ export interface Unread {
 }
 
 /**
- * What a person has not read in a channel. Replies count when they mention the person, as in Slack.
- * @param readTs the newest message read, undefined when nothing was
+ * A person's unread messages in a channel. Replies count if they mention the person, as in Slack.
+ * @param readTs the newest read message; undefined if none was read
  */
 export function unreadIn(
   channel: Channel,
@@ -93,8 +93,8 @@ export function continues(message: Message, before: Message | undefined): boolea
 }
 
 /**
- * Where a click on a channel's name leads. The app opens at its Home tab, unless it has unread messages.
- * @param unread messages that the person has not read there
+ * The destination of a click on a channel's name. The app opens at its Home tab, unless it has unread messages.
+ * @param unread the person's unread messages there
  */
 export function placeIn(channel: Channel, me: string, botUserId: string, unread: number): Place {
   const isApp = partnerIn(channel, me) === botUserId;

@@ -3,7 +3,7 @@ import type { Snapshot } from '../src/protocol.ts';
 import { fetchSnapshot, type Listener, listen } from './api.ts';
 import { addressOf, type Place, readPlace } from './place.ts';
 
-/* The page's data, and how it is kept up to date. */
+/* The page's data and its updates. */
 
 export interface Live {
   /** The data of the person; undefined until it was read. */
@@ -16,7 +16,7 @@ export interface Live {
   listen(listener: Listener): () => void;
 }
 
-/** Reads one thing at a time. If it is requested while it is read, it is read once more afterwards. */
+/** Reads one thing at a time. If it is requested during a read, it is read once more afterwards. */
 export function useReader<T>(read: () => Promise<T>, take: (value: T) => void): () => void {
   const state = useRef({ busy: false, again: false, read, take });
   state.current.read = read;
@@ -32,11 +32,11 @@ export function useReader<T>(read: () => Promise<T>, take: (value: T) => void): 
       const reading = current.read;
       try {
         const value = await reading();
-        // Another person may have been chosen in the meantime.
+        // Another person may have been chosen meanwhile.
         if (reading === current.read) current.take(value);
         else current.again = true;
       } catch {
-        // The event stream tells when the workspace is away. When it returns, everything is read again.
+        // The event stream notices when the workspace is down. When it is back, everything is read again.
       } finally {
         current.busy = false;
       }

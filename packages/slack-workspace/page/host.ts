@@ -3,11 +3,9 @@ import type { Snapshot, View } from '../src/protocol.ts';
 import type { Listener } from './api.ts';
 import type { Place } from './place.ts';
 
-/*
- * What a host adds to the page. A host is a program that serves the workspace with additions of its own.
- */
+/* A host's additions to the page. A host is a program that serves the workspace with its own additions. */
 
-/** What a host wants to be used next; the page marks it. */
+/** The element to use next, as the host wants it; the page highlights it. */
 export type Target =
   | { kind: 'person'; user: string }
   | { kind: 'channel'; channel: string }
@@ -17,7 +15,7 @@ export type Target =
   | { kind: 'thread'; ts: string }
   | { kind: 'form'; callbackId: string };
 
-/** What a host gets at each rendering. */
+/** The host's input at each rendering. */
 export interface Situation {
   snapshot: Snapshot;
   place: Place;
@@ -30,7 +28,7 @@ export interface Situation {
 
 export interface FormHelp {
   view: View;
-  /** The form is what is to be used next. */
+  /** The form is to be used next. */
   next: boolean;
   /** Puts values into the inputs, by block id. */
   fill(values: Readonly<Record<string, string>>): void;
@@ -42,7 +40,7 @@ export interface HostParts {
   bar?: ComponentChildren;
   /** Below the bar. */
   notice?: ComponentChildren;
-  /** A pane at the side, of the class `host-pane`. */
+  /** A pane at the side, with the class `host-pane`. */
   pane?: ComponentChildren;
   /** Above the inputs of a form. */
   formHelp?(form: FormHelp): ComponentChildren;

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/* Icons in the colour of the text around them. Text beside them says what they mean. */
+/* Icons in the color of the surrounding text, which says what they mean. */
 
 function Icon({ children }: { children: ComponentChildren }) {
   return (

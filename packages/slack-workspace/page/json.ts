@@ -29,7 +29,7 @@ export function listOf(object: JsonObject | undefined, field: string): Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The field's objects; what is not an object is left out. */
+/** The field's objects, without other values. */
 export function objectsOf(object: JsonObject | undefined, field: string): JsonObject[] {
   return listOf(object, field).filter(isObject);
 }

@@ -3,16 +3,16 @@ import { MoreIcon } from './icons.tsx';
 
 export interface MenuEntry {
   text: string;
-  /** Tells entries apart; the text, when left out. */
+  /** Unique; the text by default. */
   value?: string;
   run(): void;
 }
 
 interface MenuProps {
-  /** What the button is called. */
+  /** The button's label. */
   label: string;
   entries: readonly MenuEntry[];
-  /** The `action_id` that it stands for. */
+  /** The `action_id` that it replaces. */
   action?: string;
 }
 

@@ -33,7 +33,7 @@ function endOf(list: HTMLElement): number {
 export function MessageList({ id, label, messages, threads, inThread, marked }: MessageListProps) {
   const { me, snapshot } = useChat();
   const { list, onKeyDown } = useArrowKeys();
-  // Whether to scroll to new messages: until somebody scrolls away, and again once they reach the end.
+  // Whether to scroll to new messages: not after the reader has scrolled up, until the end is reached again.
   const following = useRef({ on: true, top: 0 });
   useLayoutEffect(() => {
     following.current.on = true;

@@ -12,7 +12,7 @@ import { MessageSurface } from './surface.tsx';
 
 interface MessageProps {
   message: MessageData;
-  /** The author is shown with the message before. */
+  /** The author is shown with the previous message. */
   goesOn?: boolean;
   thread?: ThreadSummary | undefined;
   inThread?: boolean;

@@ -96,7 +96,7 @@ function InlinePiece({ piece }: { piece: Inline }) {
   }
 }
 
-/** Screen readers say its name where a name says more than the character. */
+/** Screen readers read its name if the name says more than the character. */
 function Emoji({ name, character }: { name: string; character: string }) {
   return (
     <span class="emoji" role="img" aria-label={name.replaceAll('_', ' ')}>

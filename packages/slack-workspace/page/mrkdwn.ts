@@ -1,8 +1,8 @@
 import { emojiOf } from './emoji.ts';
 
 /*
- * Parses Slack's mrkdwn into a tree (docs.slack.dev, formatting message text). What is not markup stays text, and
- * the tree cannot hold HTML, so no message can inject any.
+ * Parses Slack's mrkdwn into a tree (docs.slack.dev, formatting message text). Everything except for markup stays text,
+ * and the tree can't contain HTML, so no message can inject any.
  */
 
 export type Inline =
@@ -56,7 +56,7 @@ function paragraphs(text: string, options: ReadingOptions): Paragraph[] {
   return found;
 }
 
-/** The first of a range of private characters. Each stands for one parsed piece. */
+/** The first of a range of private characters. Each represents one parsed piece. */
 const HOLDER = 0xe000;
 const HOLDERS = /[\ue000-\uf8ff]/;
 const HOLDERS_COUNT = 0xf8ff - HOLDER;

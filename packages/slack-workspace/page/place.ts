@@ -1,5 +1,5 @@
 /*
- * The place of the page, as its address has it. Messages have the address of their link:
+ * The place of the page, as in its address. Messages have the address of their link:
  * `/archives/CHANNEL/pTS?thread_ts=TS`. The person is in the fragment, so that each window can have another one.
  */
 

@@ -9,7 +9,7 @@ export function cellText(cell: JsonObject): string {
   return objectsOf(cell, 'elements').map(cellText).join('');
 }
 
-/** The rows of a table block; what is not a row of cells is left out. */
+/** The rows of a table block, without other values. */
 export function rowsOf(block: JsonObject): JsonObject[][] {
   const rows: Json | undefined = block['rows'];
   return Array.isArray(rows) ? rows.flatMap((row) => (Array.isArray(row) ? [row.filter(isObject)] : [])) : [];

@@ -6,14 +6,14 @@ import { type Chat, type Surface, SurfaceProvider, useChat } from './chat.ts';
 import { inputKey, type Placed } from './forms.ts';
 import { textOf } from './json.ts';
 
-/** Presses a button, and shows an error when the app did not accept it. */
+/** Clicks a button, and shows an error if the app did not accept it. */
 export async function act(
   chat: Chat,
   target: { view: string } | { channel: string; ts: string },
   { blockId, actionId, element }: Placed,
   chosen?: string,
 ): Promise<void> {
-  // The value of a button tells apart buttons that share an action id.
+  // A button's value distinguishes buttons with the same action id.
   const value = chosen ?? textOf(element, 'value');
   try {
     const { acked } = await perform('act', {

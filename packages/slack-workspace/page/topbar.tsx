@@ -34,8 +34,8 @@ export function Topbar({ become, children }: TopbarProps) {
           href={addressOf({}, people.find(({ id }) => id !== me.id)?.id ?? me.id)}
           target="_blank"
           rel="noreferrer"
-          aria-label="Open a second window as somebody else"
-          title="Open a second window as somebody else"
+          aria-label="Open a second window as another person"
+          title="Open a second window as another person"
         >
           <WindowIcon />
         </a>

@@ -31,7 +31,7 @@ import type {
 import { respond } from './response-urls.ts';
 import { readSubmissionAnswer } from './submission.ts';
 
-/** A command's result: the acknowledgement, and what the app answered with it. */
+/** A command's result: the acknowledgement, and the app's response in it. */
 export interface CommandResult extends ActResult {
   response?: Json;
 }
@@ -44,8 +44,8 @@ export interface Which {
 }
 
 /**
- * A person in front of the workspace, with everything that they can do. Each action resolves when the app has
- * acknowledged it.
+ * A person who uses the workspace, with everything that they can do. Each action resolves when the app has acknowledged
+ * it.
  */
 export class Actor {
   readonly user: User;
@@ -86,7 +86,7 @@ export class Actor {
     return { ...acted(answer, triggerId), ...(answer.body !== undefined && { response: answer.body }) };
   }
 
-  /** Posts an ordinary message. Apps without the right to read channels get no event. */
+  /** Posts an ordinary message. Apps without the scope to read channels get no event. */
   say(channelId: string, text: string, threadTs?: string): Message {
     const channel = this.#channel(channelId);
     const message: Message = {
@@ -104,9 +104,9 @@ export class Actor {
   }
 
   /**
-   * Presses a button of a message or of a view, or chooses it in an overflow menu whose options are named
+   * Clicks a button of a message or of a view, or chooses it in an overflow menu whose options are named
    * `<button>:<value>`.
-   * @throws Error when this person sees no such button; it lists those that they see
+   * @throws Error if this person sees no such button; it lists those that they see
    */
   click(target: Message | View | string, actionId: string, which: Which = {}): Promise<ActResult> {
     if (typeof target !== 'string' && 'ts' in target) return this.#clickInMessage(target, actionId, which);
@@ -200,7 +200,7 @@ export class Actor {
     return acted(await this.#core.deliverer.deliverEvent(event), '');
   }
 
-  /** The open dialogs, the one on top last. */
+  /** The open dialogs, topmost last. */
   openedViews(): View[] {
     return [...this.#core.state.modalsOf(this.user.id)];
   }
@@ -322,7 +322,7 @@ function pick(blocks: JsonObject[], actionId: string, which: Which, where: strin
   return placed;
 }
 
-/** What is pressed, with what is chosen in it where it is a menu. */
+/** The clicked element; for a menu, with the chosen option. */
 function press(
   blocks: JsonObject[],
   actionId: string,
@@ -335,7 +335,7 @@ function press(
   return { placed, chosen: isMenu(placed.element) ? filled(placed, which.value ?? null) : undefined };
 }
 
-/** The option of an overflow menu that stands for a button; undefined where the button itself is there, or several do. */
+/** The overflow menu option for a button; undefined if the button itself exists, or if several options match. */
 function optionOfOverflow(
   blocks: JsonObject[],
   actionId: string,

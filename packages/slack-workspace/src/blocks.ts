@@ -65,7 +65,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   data_visualization: { surfaces: ['message'], fields: ['title', 'chart'], check: checkChart },
 };
 
-/** Blocks that Slack takes only on these surfaces (docs.slack.dev, `blocks.json`). */
+/** Blocks that Slack accepts only on these surfaces (docs.slack.dev, `blocks.json`). */
 const ONLY_ON: Readonly<Record<string, readonly Surface[]>> = {
   alert: ['modal'],
   carousel: ['message', 'home'],

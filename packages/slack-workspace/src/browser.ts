@@ -8,7 +8,7 @@ import { HttpError, readBody, sendJson } from './http.ts';
 import { type Message, type RequestName, requestSchemas, type Snapshot } from './protocol.ts';
 import { APP, TEAM } from './seed.ts';
 
-/** What a route of the host gets. */
+/** The input of a host's route. */
 interface ExtraRequest {
   query: URLSearchParams;
   /** The parsed JSON body, to be checked by the route; undefined for GET. */
@@ -53,7 +53,7 @@ const PAGE_HEADERS = {
 };
 
 const LOCAL_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
-/** Changes that the page does not show. */
+/** Topics that the page doesn't show. */
 const UNSEEN_TOPICS = ['call', 'delivery', 'socket'];
 const KEEP_ALIVE_MS = 20_000;
 
@@ -104,8 +104,8 @@ export function createBrowser(options: BrowserOptions): Browser {
 }
 
 /**
- * Other sites in the same browser can send requests here; host names and origins tell them apart.
- * @throws HttpError for those
+ * Other sites in the same browser can send requests here; host names and origins identify them.
+ * @throws HttpError for requests of other sites
  */
 export function refuseForeign(request: IncomingMessage): void {
   const host = request.headers.host ?? '';
@@ -253,7 +253,7 @@ function pageFile(pageDir: string, path: string): string | undefined {
   return file.startsWith(normalize(pageDir + sep)) && !relative.includes('\0') ? file : undefined;
 }
 
-/** The decoded path; for one that cannot be decoded, a path that no file has. */
+/** The decoded path; if it can't be decoded, a path that no file has. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);

@@ -7,7 +7,7 @@ import type { SocketMode } from './socket.ts';
 import type { State } from './state.ts';
 import type { Triggers } from './triggers.ts';
 
-/** One call of the Web API as it was received. */
+/** One received call of the Web API. */
 export interface ApiCall {
   method: string;
   args: JsonObject;
@@ -18,11 +18,11 @@ export interface ApiCall {
   error?: string;
 }
 
-/** How the workspace answers. Everything is off until it is set. */
+/** How the workspace responds. Everything is off by default. */
 export interface Conditions {
-  /** Milliseconds after which a message can't be edited any more. */
+  /** Messages can be edited for this many milliseconds. */
   editWindowMs?: number | undefined;
-  /** Milliseconds by which an answer is late; the call itself is carried out at once. */
+  /** Delays responses by this many milliseconds; the call itself is carried out at once. */
   answerDelayMs?: (() => number) | undefined;
 }
 
@@ -37,13 +37,13 @@ export interface Core {
   readonly deliverer: Deliverer;
   readonly responseUrls: ResponseUrls;
   readonly calls: ApiCall[];
-  /** Messages that are to be posted later: their channels, by id. */
+  /** Channels of scheduled messages, by message id. */
   readonly scheduled: Map<string, string>;
   readonly botToken: string;
   readonly appToken: string;
   /** Scopes the bot token was granted; undefined grants all. */
   readonly scopes: readonly string[] | undefined;
-  /** Messages that a channel accepts from the app per second; undefined is no limit. */
+  /** Messages that a channel accepts from the app per second; undefined for no limit. */
   readonly postsPerSecond: number | undefined;
   /** Whether the command is declared with `should_escape`. */
   readonly escapeEntities: boolean;

@@ -22,7 +22,7 @@ export interface DeliveryAnswer {
   ackMs: number;
   /** HTTP status, 200 over Socket Mode, null when there was no answer. */
   status: number | null;
-  /** What the app answered: parsed JSON, a text, or undefined when it was empty. */
+  /** The app's response: parsed JSON, a text, or undefined if empty. */
   body?: Json;
   /** `operation_timeout` or `dispatch_failed`. */
   error?: string;
@@ -34,9 +34,9 @@ export interface DeliverOptions {
   now: () => number;
   /** Called when a delivery has ended. */
   onDelivered: () => void;
-  /** How long the app may take. */
+  /** The app's deadline to acknowledge. */
   ackTimeoutMs?: number;
-  /** The delays of retries after an event was not accepted; Slack: at once, after a minute, after five. */
+  /** The delays between retries of an event; Slack: at once, after a minute, after five. */
   eventRetryDelaysMs?: readonly number[];
 }
 
@@ -151,8 +151,8 @@ export class Deliverer {
       const response = await request(this.requestUrl ?? '', {
         method: 'POST',
         dispatcher: this.#agent,
-        // Without keep-alive: a kept connection may be closing just then, and Slack would not report that as a refusal
-        // by the app.
+        // Without keep-alive: a kept connection may just be closing, and Slack wouldn't report that as the app's
+        // failure.
         reset: true,
         signal: given.signal,
         headers: {

@@ -2,11 +2,10 @@ import { LIMITS } from './limits.ts';
 import { type Checker, isObject, objectsOf, textOf } from './problems.ts';
 import type { JsonObject } from './protocol.ts';
 
-/** The place of an element; it decides which types are allowed. */
+/** The place of an element, which decides the allowed types. */
 export type Place = 'actions' | 'input' | 'section';
 
 interface Kind {
-  /** Where it may stand. */
   places: readonly Place[];
   fields: readonly string[];
   check(check: Checker, element: JsonObject, pointer: string): void;

@@ -5,7 +5,7 @@ type FaultKind =
   | { kind: 'ratelimited' /** Seconds. */; retryAfter?: number }
   | { kind: 'error' /** One of Slack's codes, for example `internal_error`. */; code: string }
   | { kind: 'http_500' }
-  /** A 200 whose body is the page of a proxy and no JSON. */
+  /** A 200 with a proxy's HTML page. */
   | { kind: 'no_json' }
   /** No answer until the caller gives up. */
   | { kind: 'timeout' }
@@ -17,13 +17,13 @@ type FaultKind =
 export type Fault = FaultKind & {
   /** For example `chat.postMessage`; `*` for every method. */
   method: string;
-  /** Only calls that name this channel. */
+  /** Only calls for this channel. */
   channel?: string;
-  /** How many calls it affects; all when left out. */
+  /** How many calls it affects; all by default. */
   times?: number;
 };
 
-/** A fault after which the caller gets no good answer. */
+/** Faults without a good response. */
 export type BreakingFault = Exclude<Fault, { kind: 'slow' }>;
 
 /** Switchable faults of the Web API. */
@@ -38,10 +38,7 @@ export class Faults {
     this.#active = [];
   }
 
-  /**
-   * The fault that affects this call, counted as used. A fault that only takes time has taken it by
-   * then.
-   */
+  /** The fault for this call, counted as used. A fault that only delays has done so when this resolves. */
   async meet(method: string, channel: string | undefined): Promise<BreakingFault | undefined> {
     const fault = this.#take(method, channel);
     if (fault?.kind !== 'slow') return fault;

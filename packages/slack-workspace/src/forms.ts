@@ -63,7 +63,7 @@ export function initialValues(blocks: JsonObject[]): StateValues {
   const values: StateValues = {};
   for (const { blockId, element, actionId } of placedElements(blocks)) {
     const rule = ruleOf(element);
-    // An overflow menu keeps nothing of what was chosen.
+    // An overflow menu doesn't store the choice.
     if (!rule || element['type'] === 'overflow') continue;
     const start = element[rule.initial] ?? (takesSeveral(rule) ? [] : null);
     values[blockId] = {
@@ -74,7 +74,7 @@ export function initialValues(blocks: JsonObject[]): StateValues {
   return values;
 }
 
-/** Keeps what a person had filled in, where block, action and type of element are the same. */
+/** Keeps a person's input if block, action and element type are the same. */
 export function keepValues(fresh: StateValues, before: StateValues): StateValues {
   const kept: StateValues = {};
   for (const [blockId, actions] of Object.entries(fresh)) {

@@ -49,9 +49,9 @@ export interface WorkspaceOptions {
   /** The file that keeps messages, Home views and files across restarts. */
   stateFile?: string;
   bot?: {
-    /** Where signed requests go; can be set later. An open Socket Mode connection takes precedence. */
+    /** The target of signed requests; can be set later. An open Socket Mode connection takes precedence. */
     requestUrl?: string;
-    /** The scopes of the bot token; all when left out. */
+    /** The scopes of the bot token; all by default. */
     scopes?: readonly string[];
     /** The command is declared with `should_escape`. */
     escapeEntities?: boolean;
@@ -62,26 +62,26 @@ export interface WorkspaceOptions {
   commands?: readonly CommandHint[];
   /** Offered on each message in the page. */
   shortcuts?: readonly ShortcutHint[];
-  /** Milliseconds in which the app has to acknowledge; Slack's 3 seconds by default. */
+  /** The app's deadline to acknowledge, in milliseconds; Slack's 3 seconds by default. */
   ackTimeoutMs?: number;
-  /** Delays before an event is sent again. */
+  /** Delays before an event is retried. */
   eventRetryDelaysMs?: readonly number[];
-  /** Messages that a channel accepts from the app per second; no limit when left out. */
+  /** Messages that a channel accepts from the app per second; unlimited by default. */
   postsPerSecond?: number;
-  /** Folder of the page, served at `/`; the workspace's own when left out. */
+  /** Folder of the page, served at `/`; the workspace's own by default. */
   pageDir?: string;
   /** Further JSON routes of the host, for example `GET /local/requests`. */
   extraRoutes?: ExtraRoutes;
-  /** Answers other requests from this machine in the host's own way. @returns whether it did */
+  /** The host's handler for other requests from this machine. @returns whether it responded */
   handle?: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
-  /** Whether people may enter; until then the page says that it is starting. Always when left out. */
+  /** Whether people may enter; until then the page says that it is starting. Always by default. */
   open?: () => boolean;
 }
 
-/** What people of a workspace can change about a channel. An app that isn't among the members was removed. */
+/** Changes of a channel that people can make. An app that isn't among the members was removed. */
 export type ChannelChanges = Partial<Pick<Channel, 'is_archived' | 'members'>>;
 
-/** What admins of a workspace can change about a person. */
+/** Changes of a person that admins can make. */
 export type PersonChanges = Partial<
   Pick<User, 'deleted' | 'is_restricted' | 'is_ultra_restricted' | 'is_admin'>
 >;
@@ -100,28 +100,28 @@ export interface Workspace {
   /** Sends Slack's `url_verification` to the request URL; true when the challenge came back. */
   verifyRequestUrl(): Promise<boolean>;
   /**
-   * A person in front of the workspace.
-   * @throws Error when there is no such person
+   * A person who uses the workspace.
+   * @throws Error if there is no such person
    */
   as(userId: string): Actor;
   channel(idOrName: string): Channel & { messages: Message[]; thread(ts: string): Message[] };
   /** Messages of a channel, oldest first, with replies and without ephemerals. */
   messages(channelId: string): Message[];
   homeView(userId: string): View | undefined;
-  /** Resolves with the first value that is not undefined; it is read again after each change. */
+  /** Resolves with the first value that is not undefined; reads again after each change. */
   waitFor<T>(read: () => T | undefined, options: { timeoutMs?: number; what: string }): Promise<T>;
   readonly faults: Faults;
   /** Limits by method and tier; off until switched on. */
   readonly rateLimits: { enabled: boolean };
   readonly conditions: Conditions;
   readonly calls: readonly ApiCall[];
-  /** Messages that are to be posted later: their channels, by id. */
+  /** Channels of scheduled messages, by message id. */
   readonly scheduled: ReadonlyMap<string, string>;
-  /** Everything that was sent to the app, in the order of the answers. */
+  /** Everything sent to the app, in the order of the responses. */
   readonly deliveries: readonly Delivery[];
   /** Sends a delivery again with the same body, and a new signature unless `signing` says otherwise. */
   redeliver(delivery: Delivery, signing?: SigningOverrides): Promise<DeliveryAnswer>;
-  /** Socket Mode from Slack's side. */
+  /** Socket Mode, from Slack's side. */
   readonly socket: { readonly connections: number; askToReconnect(): void; cut(): void };
   onChange(listener: (change: Change) => void): () => void;
   /** Announces an event of the host under the topic `host.` and the word. */
@@ -131,12 +131,12 @@ export interface Workspace {
   /**
    * Deactivates a person, makes them a guest or an admin, or reverts it. Resolves when the app has acknowledged the
    * event.
-   * @param announced false for an event that is lost on its way
+   * @param announced false if the event gets lost
    */
   changePerson(id: string, changes: PersonChanges, announced?: boolean): Promise<void>;
   /** Archives a channel or changes its members, or reverts it. */
   changeChannel(id: string, changes: ChannelChanges): void;
-  /** Forgets what only one person saw, as when everybody opens Slack anew. */
+  /** Forgets ephemeral messages, as when everybody reloads Slack. */
   forgetEphemerals(): void;
   close(): Promise<void>;
 }
@@ -303,7 +303,7 @@ async function route(
     sendText(response, taken ? 200 : 400, taken ? `OK - ${bytes.length}` : 'invalid upload');
   } else if (first === 'files-pri') {
     const content = readPrivateFile(core, second, request.headers.authorization);
-    // Slack leads whoever may not read a file to its page.
+    // Slack redirects unauthorized readers to its page.
     if (content) response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(content);
     else response.writeHead(302, { location: core.origin }).end();
   } else {
@@ -325,7 +325,7 @@ const STARTING = `<!doctype html>
 </html>
 `;
 
-/** Handles what an app posts to a response URL. In the log and for faults its method is `response_url`. */
+/** Handles an app's post to a response URL. In the log and for faults its method is `response_url`. */
 async function answerResponseUrl(
   core: Core,
   key: string,

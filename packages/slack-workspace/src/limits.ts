@@ -8,7 +8,7 @@ export const LIMITS = {
     text: 40_000,
     /** The limit of `chat.update`, far below that of `chat.postMessage`. */
     updatedText: 4_000,
-    /** Not documented: `msg_blocks_too_long` is the answer at about this sum of all texts in the blocks. */
+    /** Undocumented: above roughly this sum of all texts in the blocks, Slack returns `msg_blocks_too_long`. */
     blocksText: 13_000,
     /** In bytes of JSON. */
     metadata: 16_000,

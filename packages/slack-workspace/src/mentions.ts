@@ -4,10 +4,9 @@ import type { Json, JsonObject } from './protocol.ts';
 const TOKEN = /<(?:@([UW][A-Z0-9]+)|!subteam\^([A-Z0-9]+)|!(here|channel|everyone))(?:\|[^>]*)?>/g;
 
 /**
- * Whom a message pings: ids of users and user groups, `here`, `channel`, `everyone`, each once.
- *
- * Unescaped mention tokens in the text and in `mrkdwn` objects count, and mention elements of rich text. Escaped
- * text (`&lt;@U…&gt;`) and `plain_text` objects do not (docs.slack.dev, formatting message text).
+ * The recipients that a message notifies: unique ids of users and user groups, `here`, `channel`, `everyone`.
+ * Unescaped mention tokens in the text and in `mrkdwn` objects count, and mention elements of rich text. Escaped text
+ * (`&lt;@U…&gt;`) and `plain_text` objects do not (docs.slack.dev, formatting message text).
  */
 export function mentionsIn(text: string, blocks: JsonObject[]): string[] {
   const found = new Set<string>(mentionTokens(text));

@@ -9,19 +9,22 @@ import { APP, SLACKBOT_ID } from './seed.ts';
 import { botAuthor } from './state.ts';
 import { nameBlocks } from './views.ts';
 
-/** The content of a message as an app sent it, before any check. */
+/** The unchecked content of an app's message. */
 export interface Content {
   text?: string | undefined;
   blocks?: Json | undefined;
-  /** Refused, because this workspace supports none. */
+  /** Always refused, because this workspace doesn't support attachments. */
   attachments?: Json | undefined;
   metadata?: Json | undefined;
 }
 
-/** Slack has no such code, so nobody mistakes it for a refusal of Slack's. */
+/** Slack has no such code, so nobody mistakes it for Slack's own refusal. */
 const UNSUPPORTED = 'unsupported_by_local_workspace';
 
-/** The answer to refused blocks or views, in Slack's form. What only this workspace refuses has a code of its own. */
+/**
+ * The response to refused blocks or views, in Slack's form. Refusals that only this workspace makes have their own
+ * code.
+ */
 export function refusal(code: string, problems: Problem[]): SlackError {
   const errors = problems.map(describeProblem);
   const own = problems.some(({ unsupported }) => unsupported === true);
@@ -112,7 +115,7 @@ export function knownChannel(core: Core, given: string): Channel {
   return found;
 }
 
-/** Posts a message of Slack itself that only one person sees. */
+/** Posts Slack's own message to a single person. */
 export function tellPerson(core: Core, channel: string, userId: string, text: string): Message {
   const message: Message = {
     type: 'message',

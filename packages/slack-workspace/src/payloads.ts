@@ -1,4 +1,4 @@
-/** What the app is sent: the payloads of commands, interactions and events (docs.slack.dev, interaction payloads). */
+/** The payloads of commands, interactions and events (docs.slack.dev, interaction payloads). */
 import { userForApps } from './api/people.ts';
 import { viewForApps } from './api/views.ts';
 import type { Core } from './core.ts';
@@ -101,7 +101,7 @@ export function messageActionsPayload(
     },
     trigger_id: triggerId,
     channel: place(channel),
-    // Slack does not keep ephemeral messages, so its payload has none.
+    // Slack doesn't store ephemeral messages, so its payload has none.
     ...(!ephemeral && { message: messageForApps(message, false) }),
     state: { values: {} },
     response_url: core.origin + responsePath,
@@ -211,7 +211,7 @@ export function homeOpenedEvent(core: Core, user: User): JsonObject {
   };
 }
 
-/** Slack sends it to every app that may read people. */
+/** Slack sends it to every app that may read users. */
 export function userChangeEvent(core: Core, user: User): JsonObject {
   const now = core.state.now();
   return {

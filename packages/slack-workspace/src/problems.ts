@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from './protocol.ts';
 
-/** Something that Slack refuses, with its place in Slack's notation (`/blocks/0/text/text`). */
+/** Content that Slack refuses, with its place in Slack's notation (`/blocks/0/text/text`). */
 export interface Problem {
   message: string;
   pointer: string;
@@ -23,13 +23,13 @@ export function textOf(object: JsonObject, field: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The field's objects; what is not an object is left out. */
+/** The field's objects, without other values. */
 export function objectsOf(object: JsonObject, field: string): JsonObject[] {
   const value = object[field];
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Collects problems while a structure is read. Each helper returns what is usable. */
+/** Collects problems while reading a structure. Each helper returns the usable part. */
 export class Checker {
   readonly problems: Problem[] = [];
 
@@ -133,7 +133,7 @@ export class Checker {
     return undefined;
   }
 
-  /** Refuses a field beyond these, because it would have no effect here. */
+  /** Refuses other fields, because they would have no effect here. */
   onlyFields(object: JsonObject, allowed: readonly string[], pointer: string): void {
     for (const field of Object.keys(object)) {
       if (!allowed.includes(field)) this.unsupported(`the field \`${field}\``, `${pointer}/${field}`);

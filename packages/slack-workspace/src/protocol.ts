@@ -30,7 +30,7 @@ const userSchema = z.object({
   /** A guest, in several channels or in one alone. */
   is_restricted: z.boolean(),
   is_ultra_restricted: z.boolean(),
-  /** The role of this person in the demonstration, for example "asks". */
+  /** The role of this person in the demo, for example "asks". */
   role: z.string(),
 });
 export type User = z.infer<typeof userSchema>;
@@ -72,7 +72,7 @@ export const messageSchema = z.object({
   files: z.array(fileSchema).optional(),
   /** Only this person sees the message. */
   ephemeral_to: z.string().optional(),
-  /** Whom the message pings: user ids, user-group ids, `here`, `channel`, `everyone`. */
+  /** The recipients that the message notifies: user ids, user group ids, `here`, `channel`, `everyone`. */
   notifies: z.array(z.string()),
 });
 export type Message = z.infer<typeof messageSchema>;
@@ -121,7 +121,7 @@ export type ShortcutHint = z.infer<typeof shortcutHintSchema>;
 
 /** `GET /local/state?user=U…`: everything that person sees; without a user, the first one. */
 export const snapshotSchema = z.object({
-  /** Grows with each change; events carry it too. */
+  /** Incremented by each change; events carry it too. */
   version: z.number(),
   /** Milliseconds since 1970, the workspace's clock. */
   now: z.number(),
@@ -135,7 +135,7 @@ export const snapshotSchema = z.object({
   channels: z.array(channelSchema),
   /** By channel id, oldest first, including replies and ephemerals of this person. */
   messages: z.record(z.string(), z.array(messageSchema)),
-  /** The open dialogs, the one on top last. */
+  /** The open dialogs, topmost last. */
   views: z.array(viewSchema),
   home: viewSchema.nullable(),
 });
@@ -152,7 +152,7 @@ export const changeSchema = z.object({
 export type Change = z.infer<typeof changeSchema>;
 
 const inputValue = z.union([z.string(), z.array(z.string()), z.null()]);
-/** The value that a person gives an element: text, an option's value, several values, or none. */
+/** A person's input for an element: text, an option's value, several values, or none. */
 export type InputValue = z.infer<typeof inputValue>;
 
 const viewTarget = z.object({ view: z.string() });
@@ -170,8 +170,8 @@ export const requestSchemas = {
     thread_ts: z.string().optional(),
   }),
   /**
-   * Presses a button of a message or view (the Home tab is a view too). The value tells buttons with the same action id
-   * apart.
+   * Clicks a button of a message or view (the Home tab is a view too). The value distinguishes buttons with the same
+   * action id.
    */
   act: z.object({
     user: z.string(),
@@ -196,19 +196,19 @@ export const requestSchemas = {
   home: z.object({ user: z.string() }),
 } as const;
 export type RequestName = keyof typeof requestSchemas;
-/** What the page sends for a request. */
+/** The body of a request from the page. */
 export type RequestBody<N extends RequestName> = z.infer<(typeof requestSchemas)[N]>;
 
 /**
- * Answer to `command`, `act`, `input`, `shortcut` and `home`: whether the app acknowledged in time. `input` answers
- * `{}` when the app gets no event, `close` always.
+ * Response to `command`, `act`, `input`, `shortcut` and `home`: whether the app acknowledged in time. `input` returns
+ * `{}` if the app gets no event, `close` always.
  */
 export interface ActResult {
   /** The app acknowledged within Slack's 3 seconds. */
   acked: boolean;
-  /** Milliseconds until the acknowledgement, or until the wait was given up. */
+  /** Milliseconds until the acknowledgement or the timeout. */
   ackMs: number;
-  /** HTTP status; null when there was no answer, 200 over Socket Mode. */
+  /** HTTP status; null without a response, 200 over Socket Mode. */
   status: number | null;
   /** Why it failed, in Slack's words: `operation_timeout`, `dispatch_failed`. */
   error?: string;
@@ -217,11 +217,11 @@ export interface ActResult {
 
 /** Answer to `submit`. */
 export type SubmitResult =
-  /** By block id; `sent` is false when Slack itself refused, without asking the app. */
+  /** By block id; `sent` is false if Slack itself refused without calling the app. */
   | { outcome: 'errors'; errors: Record<string, string>; sent: boolean }
   | { outcome: 'closed' }
   | { outcome: 'updated' | 'pushed'; view: View }
-  /** The app did not answer, or its answer was invalid; the dialog stays. */
+  /** The app did not respond, or its response was invalid; the dialog stays open. */
   | { outcome: 'failed'; error: string };
 
 /** Answer to `say`. */

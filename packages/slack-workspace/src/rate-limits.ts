@@ -12,7 +12,7 @@ export class RateLimits {
     this.#now = now;
   }
 
-  /** Counts a call. @returns the seconds after which it may be made again, when it is over the limit */
+  /** Counts a call. @returns the seconds until it may be retried, if it is over the limit */
   take(method: string): number | undefined {
     const limit = Object.hasOwn(TIERS, method) ? TIERS[method] : undefined;
     if (!this.enabled || limit === undefined) return undefined;

@@ -6,11 +6,11 @@ import { LIMITS } from './limits.ts';
 import { compose } from './messages.ts';
 import type { JsonObject, Message } from './protocol.ts';
 
-/** Where a response URL leads. */
+/** The target of a response URL. */
 export interface ResponsePlace {
   channel: string;
   userId: string;
-  /** The message that was acted on, if any. */
+  /** The clicked message, if any. */
   ts?: string;
   ephemeral?: boolean;
 }
@@ -58,7 +58,7 @@ export class ResponseUrls {
 }
 
 /**
- * Carries out what an app posts to a response URL, or returns as the direct answer to a command.
+ * Handles an app's post to a response URL, or its direct response to a command.
  * @throws SlackError with the codes of `chat.postMessage`, or `message_not_found`
  */
 export function respond(core: Core, place: ResponsePlace, given: JsonObject): void {

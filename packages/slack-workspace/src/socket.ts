@@ -59,7 +59,7 @@ export class SocketMode {
   #greet(connection: WebSocket): void {
     this.#connections.add(connection);
     connection.on('message', (data) => this.#acknowledged(String(data)));
-    // A broken connection is closed as well, which is acted on.
+    // A broken connection also closes, which is handled.
     connection.on('error', () => undefined);
     connection.on('close', () => {
       this.#connections.delete(connection);
@@ -77,9 +77,8 @@ export class SocketMode {
   }
 
   /**
-   * Sends one envelope over one of the connections, each in its turn; one that was asked to go only gets it where
-   * there is no other.
-   *
+   * Sends one envelope over one of the connections, round robin; one that was asked to disconnect only gets it if there
+   * is no other.
    * @returns the payload of the acknowledgement; the promise stays open until it comes, so race it with a timeout.
    */
   send(
@@ -108,7 +107,7 @@ export class SocketMode {
     });
   }
 
-  /** Asks every connected app to connect anew, as Slack does every few hours. */
+  /** Asks every connected app to reconnect, as Slack does every few hours. */
   askToReconnect(): void {
     const text = JSON.stringify({
       type: 'disconnect',
@@ -121,7 +120,7 @@ export class SocketMode {
     }
   }
 
-  /** Cuts every connection without a word, as a broken network does. */
+  /** Cuts every connection without a close message, like a broken network. */
   cut(): void {
     for (const connection of this.#connections) connection.terminate();
   }

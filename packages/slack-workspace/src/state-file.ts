@@ -18,14 +18,13 @@ const WRITE_DELAY_MS = 200;
 
 /** Keeps the state in a file; see {@link keepInFile}. */
 export interface Keeper {
-  /** Writes what is still unwritten. @throws Error when the last write failed. */
+  /** Writes unsaved changes. @throws Error if the last write failed. */
   flush(): Promise<void>;
 }
 
 /**
- * Loads the state from a file when there is one, and writes it there a moment after each change, in one piece.
- *
- * @throws Error when the file is there but not a saved workspace.
+ * Loads the state from a file if there is one, and saves it atomically shortly after each change.
+ * @throws Error if the file isn't a saved workspace.
  */
 export function keepInFile(state: State, path: string): Keeper {
   const saved = read(path);

@@ -7,7 +7,7 @@ export interface StoredFile {
   content: Buffer;
 }
 
-/** What the state file holds: everything but dialogs and what only one person saw. */
+/** The content of the state file: everything except for dialogs and ephemeral messages. */
 export interface Saved {
   format: 1;
   lastTs: number;
@@ -17,7 +17,7 @@ export interface Saved {
   files: { info: FileInfo; base64: string }[];
 }
 
-/** Everything the workspace knows, in memory, with a notice of each change. */
+/** The workspace's state, in memory, with a notification for each change. */
 export class State {
   readonly users = new Map<string, User>();
   readonly channels = new Map<string, Channel>();
@@ -25,10 +25,10 @@ export class State {
   readonly messages = new Map<string, Message[]>();
   readonly ephemerals: Message[] = [];
   readonly homes = new Map<string, View>();
-  /** Open dialogs of each person, the one on top last. */
+  /** Each person's open dialogs, topmost last. */
   readonly modals = new Map<string, View[]>();
   readonly files = new Map<string, StoredFile>();
-  /** Uploads that were announced and not yet completed, by file id; length in bytes. */
+  /** Announced, uncompleted uploads by file id; length in bytes. */
   readonly uploads = new Map<string, { name: string; length: number; content?: Buffer }>();
   readonly teamName: string;
   readonly enterpriseId: string | undefined;
@@ -68,7 +68,7 @@ export class State {
     return `${Math.floor(this.#lastTs / 1e6)}.${String(this.#lastTs % 1e6).padStart(6, '0')}`;
   }
 
-  /** An id in Slack's manner, unique here. */
+  /** A unique id in Slack's format. */
   id(prefix: string): string {
     this.#serial += 1;
     return `${prefix}${randomBytes(4).toString('hex').toUpperCase()}${this.#serial.toString(36).toUpperCase()}`;
@@ -113,7 +113,7 @@ export class State {
     this.changed(message.ephemeral_to === undefined ? 'message' : 'ephemeral', { channel: message.channel });
   }
 
-  /** Puts a new version of a message in the place of the old one. */
+  /** Replaces a message by its new version. */
   replace(message: Message): void {
     const list = message.ephemeral_to === undefined ? this.messagesOf(message.channel) : this.ephemerals;
     const index = list.findIndex((old) => old.ts === message.ts && old.channel === message.channel);
@@ -136,7 +136,7 @@ export class State {
     return fresh;
   }
 
-  /** The view with the person who has it before them; home views included. */
+  /** A view with the person who sees it; including home views. */
   findView(match: (view: View) => boolean): { view: View; userId: string } | undefined {
     for (const [userId, stack] of this.modals) {
       const view = stack.find(match);
@@ -160,7 +160,7 @@ export class State {
     this.changed('view', { user: userId });
   }
 
-  /** Takes a dialog away; with `all`, every dialog above and below it. */
+  /** Closes a dialog; with `all`, every dialog above and below it. */
   closeView(userId: string, viewId: string, all: boolean): void {
     const open = this.modalsOf(userId);
     const root = open.find((view) => view.id === viewId)?.root_view_id;
@@ -220,7 +220,7 @@ export function botAuthor(): Pick<Message, 'user' | 'bot_id' | 'app_id'> {
   return { user: APP.botUserId, bot_id: APP.botId, app_id: APP.id };
 }
 
-/** A message as Slack shows it to apps: without what only this workspace keeps. */
+/** A message as Slack shows it to apps, without this workspace's own fields. */
 export function messageForApps(message: Message, withMetadata: boolean): JsonObject {
   const { channel: _channel, notifies: _notifies, ephemeral_to: _ephemeral, metadata, ...shown } = message;
   const plain: JsonObject = JSON.parse(JSON.stringify(shown));

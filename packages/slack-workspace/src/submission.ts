@@ -16,7 +16,7 @@ export type SubmissionAction =
   | { kind: 'close' | 'clear' }
   | { kind: 'refused'; error: string };
 
-/** Reads what an app answers to a submission; what Slack would not take comes out as `refused` with the reason. */
+/** Reads an app's response to a submission; `refused`, with the reason, if Slack wouldn't accept it. */
 export function readSubmissionAnswer(submitted: View, body: Json | undefined): SubmissionAction {
   if (body === undefined || body === '' || (isObject(body) && Object.keys(body).length === 0)) {
     return { kind: 'close' };

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { SlackError } from './errors.ts';
 import { LIMITS } from './limits.ts';
 
-/** What a person did that lets the app open a dialog. */
+/** A person's action that lets the app open a dialog. */
 export interface Trigger {
   userId: string;
-  /** The dialog in which it was done; `views.push` needs one. */
+  /** The dialog with the action; `views.push` needs one. */
   viewId?: string;
 }
 
-/** Issues trigger ids and exchanges each once, within 3 seconds of the workspace's clock. */
+/** Issues trigger ids. Each can be exchanged once, within 3 seconds of the workspace's clock. */
 export class Triggers {
   readonly #now: () => number;
   readonly #issued = new Map<string, Trigger & { at: number; used: boolean }>();

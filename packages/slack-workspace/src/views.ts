@@ -32,15 +32,15 @@ export function checkView(view: JsonObject, expected: 'modal' | 'home'): Problem
   return check.problems;
 }
 
-/** What a view has besides what the app sent. */
+/** The fields of a view that the app didn't send. */
 type ViewIdentity = Pick<
   View,
   'id' | 'hash' | 'team_id' | 'app_id' | 'bot_id' | 'root_view_id' | 'previous_view_id'
 >;
 
 /**
- * Makes the view that people see out of a checked payload: ids that the app left out are filled in, and what a
- * person had typed stays where block id, action id and type of element are the same as before.
+ * Builds the visible view from a checked payload: fills in ids that the app left out, and keeps a person's input if
+ * block id, action id and element type are the same as before.
  */
 export function buildView(payload: JsonObject, identity: ViewIdentity, before: View | undefined): View {
   const blocks = nameBlocks(objectsOf(payload, 'blocks'), identity.id);
@@ -67,7 +67,7 @@ function plainText(payload: JsonObject, field: string): View['title'] {
   return { type: 'plain_text', text: textOf(value, 'text') ?? '', emoji: value['emoji'] !== false };
 }
 
-/** Fills in `block_id` and `action_id` where an app gave none, as Slack does. */
+/** Fills in missing `block_id` and `action_id`, as Slack does. */
 export function nameBlocks(blocks: JsonObject[], seed: string): JsonObject[] {
   return blocks.map((block, index) => {
     const named: JsonObject = { ...block, block_id: textOf(block, 'block_id') ?? `${seed}-b${index}` };

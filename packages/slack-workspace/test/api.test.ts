@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 afterEach(() => workspace.close());
 
-test('refuses what has no token, another token, the wrong kind of token, or a scope too few', async () => {
+test('refuses a missing, invalid or wrong kind of token, and a missing scope', async () => {
   expect(await call(workspace, 'auth.test', {}, '')).toMatchObject({ ok: false, error: 'not_authed' });
   expect(await call(workspace, 'auth.test', {}, 'xoxb-other')).toMatchObject({ error: 'invalid_auth' });
   expect(await call(workspace, 'auth.test', {}, workspace.appToken)).toMatchObject({
@@ -68,7 +68,7 @@ test('knows people, user groups and direct messages', async () => {
   expect(workspace.messages('D0ALICE')).toMatchObject([{ text: 'hello', user: workspace.botUserId }]);
 });
 
-test('takes an uploaded file into a conversation and gives it back', async () => {
+test('accepts an uploaded file in a conversation and returns it', async () => {
   const csv = 'at,order\n2026-01-01,o1\n';
   await client.files.uploadV2({
     channel_id: 'D0ADA',
@@ -91,7 +91,7 @@ test('takes an uploaded file into a conversation and gives it back', async () =>
   );
 });
 
-test('takes form encoding and JSON alike', async () => {
+test('accepts both form encoding and JSON', async () => {
   const blocks = [{ type: 'divider' }];
   await call(workspace, 'chat.postMessage', { channel, text: 'json', blocks });
   await client.chat.postMessage({ channel, text: 'form', blocks });
@@ -101,7 +101,7 @@ test('takes form encoding and JSON alike', async () => {
   ]);
 });
 
-test('limits what a channel takes per second', async () => {
+test('limits messages to a channel per second', async () => {
   for (const text of ['one', 'two']) await client.chat.postMessage({ channel, text });
   await expect(client.chat.postMessage({ channel, text: 'three' })).rejects.toMatchObject({ retryAfter: 1 });
   await client.chat.postMessage({ channel: 'C0GENERAL', text: 'elsewhere' });
@@ -114,7 +114,7 @@ describe('faults', () => {
   const post = (text: string) => client.chat.postMessage({ channel, text });
   const texts = () => workspace.messages(channel).map(({ text }) => text);
 
-  test('rate limit, error and status 500 hit as often as told, and post nothing', async () => {
+  test('rate limit, error and status 500 happen as often as set, and post nothing', async () => {
     workspace.faults.set({ method: 'chat.postMessage', kind: 'ratelimited', retryAfter: 7, times: 1 });
     await expect(post('a')).rejects.toMatchObject({ retryAfter: 7 });
     workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'internal_error', times: 1 });
@@ -134,13 +134,13 @@ describe('faults', () => {
     ]);
   });
 
-  test('a lost answer is a message posted and a connection cut', async () => {
+  test('a lost answer posts the message and cuts the connection', async () => {
     workspace.faults.set({ method: 'chat.postMessage', kind: 'lost_answer', times: 1 });
     await expect(post('once')).rejects.toThrow('A request error occurred');
     expect(texts()).toEqual(['once']);
   });
 
-  test('a timeout says nothing and posts nothing', async () => {
+  test('a timeout neither responds nor posts', async () => {
     workspace.faults.set({ method: 'chat.postMessage', kind: 'timeout', times: 1 });
     const signal = AbortSignal.timeout(150);
     const args = { method: 'POST', body: JSON.stringify({ channel, text: 'never' }), signal };
@@ -166,7 +166,7 @@ describe('events', () => {
   });
   afterEach(() => void server.close());
 
-  test('are sent again until they are taken', async () => {
+  test('are retried until acknowledged', async () => {
     statuses = [500, 503];
     expect(await workspace.as('U0BOB').openHome()).toMatchObject({ acked: false, status: 500 });
     await workspace.waitFor(() => workspace.deliveries.find(({ answer }) => answer.acked), {
@@ -175,7 +175,7 @@ describe('events', () => {
     expect(seen).toEqual([undefined, '1 http_error', '2 http_error']);
   });
 
-  test('are for apps that were granted their scope', async () => {
+  test('are sent only to apps with their scope', async () => {
     await workspace.changePerson('U0BOB', { is_restricted: true });
     await workspace.setUsergroup('S0APPROVERS', []);
     expect(workspace.deliveries).toHaveLength(2);
@@ -187,13 +187,13 @@ describe('events', () => {
   });
 });
 
-test('says what it waited for and what is there', async () => {
+test('lists what it waited for and what there is', async () => {
   await client.chat.postMessage({ channel, text: 'something else' });
   const wait = workspace.waitFor(() => undefined, { timeoutMs: 20, what: 'the result' });
   await expect(wait).rejects.toThrow(/waited 20 ms for the result\ndomains:\n {2}U0STEWARD: something else/);
 });
 
-describe('limits calls by method and tier while that is on', () => {
+describe('limits calls by method and tier, if enabled', () => {
   test.each(Object.entries(TIERS))('%s: %i a minute', (method, perMinute) => {
     const limits = new RateLimits(() => clock);
     limits.enabled = true;
@@ -208,7 +208,7 @@ describe('limits calls by method and tier while that is on', () => {
     expect(limits.take(method)).toBe(60);
   });
 
-  test('says when the call may be made again', async () => {
+  test('says when the call may be retried', async () => {
     const { ts = '' } = await client.chat.postMessage({ channel, text: 'one' });
     workspace.rateLimits.enabled = true;
     const update = () => client.chat.update({ channel, ts, text: 'two' });
@@ -220,12 +220,12 @@ describe('limits calls by method and tier while that is on', () => {
   });
 });
 
-describe('a channel whose state changes', () => {
+describe('a channel that changes state', () => {
   test.each([
     ['is archived', 'C0DOMAINS', { is_archived: true }, 'is_archived'],
     ['removes the app', 'C0DOMAINS', { members: ['U0ALICE'] }, 'not_in_channel'],
     ['is private and removes the app', 'C0LOCKED', { members: ['U0ALICE'] }, 'channel_not_found'],
-  ])('%s: takes no message, update or file, until that is reverted', async (_what, id, changes, error) => {
+  ])('%s: accepts no message, update or file until reverted', async (_what, id, changes, error) => {
     const members = [...new Set([...workspace.channel(id).members, workspace.botUserId])];
     workspace.changeChannel(id, { members });
     const { ts = '' } = await client.chat.postMessage({ channel: id, text: 'one' });
@@ -264,7 +264,7 @@ test('closes the edit window by its clock', async () => {
   });
 });
 
-test('carries a call out at once and answers late', async () => {
+test('carries out a call at once and responds late', async () => {
   workspace.conditions.answerDelayMs = () => 60;
   let isAnswered = false;
   const posted = client.chat.postMessage({ channel, text: 'slow' }).then(() => {

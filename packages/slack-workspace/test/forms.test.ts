@@ -16,7 +16,7 @@ const input = (element: JsonObject, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-describe('what Slack tells a person before it asks the app', () => {
+describe('checks by Slack itself, before it calls the app', () => {
   const text = { type: 'plain_text_input' };
   const number = { type: 'number_input', is_decimal_allowed: false };
   test.each<[JsonObject, InputValue, string | undefined]>([
@@ -38,7 +38,7 @@ describe('what Slack tells a person before it asks the app', () => {
     expect(inputErrors([block], values)['b']).toBe(expected);
   });
 
-  test('keeps whom and what a picker was given, by id', () => {
+  test('stores a picker’s choice by id', () => {
     const blocks = [
       input({ type: 'multi_users_select', initial_users: ['U1'] }, { block_id: 'people' }),
       input({ type: 'users_select', initial_user: 'U1' }, { block_id: 'person' }),
@@ -58,7 +58,7 @@ describe('what Slack tells a person before it asks the app', () => {
     expect(filled(channel, null)).toMatchObject({ selected_conversation: null });
   });
 
-  test('keeps the files that were given, as payloads show them', () => {
+  test('stores given files, as in payloads', () => {
     const blocks = [input({ type: 'file_input', filetypes: ['csv'], max_files: 1 }, { optional: true })];
     expect(initialValues(blocks)).toEqual({ b: { a: { type: 'file_input', files: [] } } });
     const [placed] = placedElements(blocks);
@@ -67,13 +67,13 @@ describe('what Slack tells a person before it asks the app', () => {
     expect(filled(placed, ['F1'], () => file)).toEqual({ type: 'file_input', files: [file] });
   });
 
-  test('refuses an option that is not offered', () => {
+  test('refuses an option that isn’t offered', () => {
     const [placed] = placedElements([input({ type: 'static_select', options: [option('x')] })]);
     if (!placed) throw new Error('no element found');
     expect(() => filled(placed, 'y')).toThrow('a has no option "y"; it offers x');
   });
 
-  test('keeps what was typed only where the input stays the same', () => {
+  test('keeps typed text only if the input stays the same', () => {
     const before = { b: { a: { type: 'plain_text_input', value: 'typed' } } };
     const same = initialValues([input({ type: 'plain_text_input', initial_value: 'new' })]);
     expect(keepValues(same, before)).toEqual(before);
@@ -106,7 +106,7 @@ describe('with an app', () => {
     await workspace.close();
   });
 
-  test('a menu in a dialog changes the dialog, and what was typed stays', async () => {
+  test('a menu in a dialog changes the dialog and keeps typed text', async () => {
     const method = (value: string): JsonObject => ({
       type: 'input',
       block_id: 'method',
@@ -160,7 +160,7 @@ describe('with an app', () => {
     });
   });
 
-  test('an ephemeral message is replaced and deleted by its response URL only', async () => {
+  test('only its response URL replaces and deletes an ephemeral message', async () => {
     const bodies: JsonObject[] = [];
     const blocks = ['replace', 'delete'].map((id) => ({
       type: 'actions' as const,
@@ -200,7 +200,7 @@ describe('with an app', () => {
     );
   });
 
-  test('buttons of a row carry their own value', async () => {
+  test('buttons of a row have their own values', async () => {
     const actions: JsonObject[] = [];
     running.app.action(/.*/, async ({ ack, payload }) => {
       actions.push(JSON.parse(JSON.stringify(payload)));
@@ -235,7 +235,7 @@ describe('with an app', () => {
     ]);
   });
 
-  test('the app is told of who acts from another workspace', async () => {
+  test('the app sees that a person is from another workspace', async () => {
     const seen: unknown[] = [];
     running.app.action('go', async ({ ack, body }) => {
       seen.push(body.user, body.team);

@@ -64,7 +64,7 @@ describe('a Bolt app over HTTP', () => {
       what: `the app's message in ${channel}`,
     });
 
-  test('answers a command by acknowledgement and by response URL, escaped as Slack escapes', async () => {
+  test('answers a command by acknowledgement and by response URL, with Slack’s escaping', async () => {
     const texts: string[] = [];
     running.app.command('/domain', async ({ command, ack, respond }) => {
       texts.push(command.text);
@@ -82,7 +82,7 @@ describe('a Bolt app over HTTP', () => {
     expect(workspace.as('U0BOB').ephemerals()).toEqual([]);
   });
 
-  test('tells the person when a command is not taken within the time', async () => {
+  test('informs the person if a command isn’t acknowledged in time', async () => {
     await stop();
     await start({ ackTimeoutMs: 400 });
     running.app.command('/domain', async () => {});
@@ -93,7 +93,7 @@ describe('a Bolt app over HTTP', () => {
     );
   });
 
-  test('leads a form through errors of Slack, errors of the app, an update and to its end', async () => {
+  test('shows a form with Slack’s errors, the app’s errors, an update, and its end', async () => {
     running.app.command('/domain', async ({ ack, body, client }) => {
       await ack();
       await client.views.open({ trigger_id: body.trigger_id, view: form('renew') });
@@ -141,7 +141,7 @@ describe('a Bolt app over HTTP', () => {
     expect(seen).toHaveLength(5);
   });
 
-  test('takes buttons of a card: payload, update, thread, metadata', async () => {
+  test('handles buttons of a card: payload, update, thread, metadata', async () => {
     const bodies: unknown[] = [];
     running.app.action('order_approve', async ({ ack, body, client, respond }) => {
       bodies.push(body);
@@ -249,7 +249,7 @@ describe('a Bolt app over HTTP', () => {
     expect(workspace.homeView('U0BOB')).toBeUndefined();
   });
 
-  test('announces who has changed, and who came to a group and left it', async () => {
+  test('announces changed people, and joined and removed members of a group', async () => {
     const told: unknown[] = [];
     running.app.event('user_change', async ({ event }) => void told.push(event));
     running.app.event('subteam_members_changed', async ({ event }) => void told.push(event));
@@ -301,7 +301,7 @@ describe('a Bolt app over HTTP', () => {
     await expect(client.views.open({ trigger_id: '1.2.abc', view })).rejects.toThrow('invalid_trigger_id');
   });
 
-  test('signs as Bolt checks, and sends again what was sent', async () => {
+  test('signs like Bolt expects, and redelivers', async () => {
     let commands = 0;
     running.app.command('/domain', async ({ ack }) => {
       commands += 1;
@@ -343,7 +343,7 @@ describe('a Bolt app over HTTP', () => {
   });
 });
 
-test('many events wait at once for an app that is away', async () => {
+test('many events wait at once for an app that is down', async () => {
   const workspace = await startWorkspace();
   const alice = workspace.as('U0ALICE');
   await Promise.all(Array.from({ length: 12 }, () => alice.openHome()));

@@ -48,7 +48,7 @@ const find = (blocks: object[], surface: Surface): string[] => {
 };
 
 describe('blocks', () => {
-  /** What stands just within a limit, what stands just beyond it, and what Slack says then. */
+  /** Content just within a limit, content just above it, and Slack's message then. */
   const LIMITS_OF_BLOCKS: [string, object[], object[], string][] = [
     [
       'text of a section',
@@ -313,7 +313,7 @@ describe('blocks', () => {
   });
 });
 
-/** What Slack takes, or may come to take, and this workspace does not draw. */
+/** Content that Slack accepts, or may accept later, but this workspace doesn't render. */
 const UNSUPPORTED: readonly (readonly [what: string, pointer: string, surface: Surface, block: object])[] = [
   [
     'the block `carousel` on the surface `message`',
@@ -409,11 +409,11 @@ test.each([
   ['container', 'home'],
   ['alert', 'message'],
   ['markdown', 'modal'],
-] as const)('refuses the block %s on the surface %s, as Slack does', (type, surface) => {
+] as const)('refuses the block %s on the surface %s, like Slack', (type, surface) => {
   expect(find([{ type }], surface)).toEqual([`unsupported type: ${type} [json-pointer:/blocks/0/type]`]);
 });
 
-test.each(UNSUPPORTED)('says that it does not support %s', (what, pointer, surface, block) => {
+test.each(UNSUPPORTED)('says that it doesn’t support %s', (what, pointer, surface, block) => {
   expect(find([block], surface)).toEqual([
     `the local workspace does not support ${what} [json-pointer:${pointer}]`,
   ]);
@@ -477,7 +477,7 @@ describe('the Web API', () => {
     expect(JSON.stringify(answer['response_metadata'])).toContain('/view');
   });
 
-  test('views.open refuses what this workspace does not support by a code of its own', async () => {
+  test('views.open has its own code for content that this workspace doesn’t support', async () => {
     const { triggerId: fresh } = await workspace.as('U0ALICE').command(channel, '/domain');
     const view = { type: 'modal', title: plain('T'), notify_on_close: true, blocks: [{ type: 'video' }] };
     expect(await call(workspace, 'views.open', { trigger_id: fresh, view })).toMatchObject({
@@ -516,7 +516,7 @@ describe('the Web API', () => {
     expect(await update({ view_id: first.id, view: large })).toMatchObject({ error: 'view_too_large' });
   });
 
-  test('chat.update: shorter text, own messages, no ephemerals, keeps what is not named', async () => {
+  test('chat.update: shorter text, own messages, no ephemerals, keeps omitted fields', async () => {
     const posted = await call(workspace, 'chat.postMessage', {
       channel,
       text: 'first',

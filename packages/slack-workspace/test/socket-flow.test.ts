@@ -58,7 +58,7 @@ test('carries commands, submissions and events over Socket Mode', async () => {
   ]);
 });
 
-test('says so when an envelope is not acknowledged in time', async () => {
+test('reports an envelope that isn’t acknowledged in time', async () => {
   await stop();
   await start({ ackTimeoutMs: 300 });
   running.app.command('/domain', async () => {});
@@ -66,7 +66,7 @@ test('says so when an envelope is not acknowledged in time', async () => {
   expect(result).toMatchObject({ acked: false, error: 'operation_timeout' });
 });
 
-test.each(['askToReconnect', 'cut'] as const)('is connected to again after %s', async (how) => {
+test.each(['askToReconnect', 'cut'] as const)('gets a new connection after %s', async (how) => {
   await stop();
   await start({}, 150);
   running.app.command('/domain', async ({ ack }) => ack('here again'));
@@ -89,7 +89,7 @@ test('reports that nothing is connected', async () => {
   expect(result).toMatchObject({ acked: false, error: 'dispatch_failed' });
 });
 
-test('goes on when a client breaks the rules: no ticket, no JSON, a message that is too long', async () => {
+test('continues when a client breaks the rules: no ticket, no JSON, a message that is too long', async () => {
   const { url: api } = workspace;
   const address = `${api.replace('http', 'ws')}link/?ticket=guessed`;
   await expect(once(new WebSocket(address), 'open')).rejects.toThrow('404');

@@ -63,7 +63,7 @@ function Button({ place }: { place: Placed }) {
   );
 }
 
-/** A menu that sends a choice at once, and can be used again. */
+/** A menu that sends each choice at once. */
 function Select({ place }: { place: Placed }) {
   const { press, pending } = useSurface();
   const { element, actionId } = place;

@@ -7,7 +7,7 @@ import { RichTextBlock } from './rich-text.tsx';
 import { DataTableBlock } from './table.tsx';
 import { ContextBlock, HeaderBlock, SectionBlock } from './text.tsx';
 
-/** Every kind that the workspace takes. */
+/** Every supported kind. */
 const KINDS: Readonly<Record<string, ComponentType<{ block: JsonObject }>>> = {
   actions: ActionsBlock,
   context: ContextBlock,
@@ -20,7 +20,6 @@ const KINDS: Readonly<Record<string, ComponentType<{ block: JsonObject }>>> = {
   section: SectionBlock,
 };
 
-/** The blocks of a message or view, in their order. */
 export function Blocks({ blocks }: { blocks: readonly JsonObject[] }) {
   return (
     <>

@@ -12,7 +12,7 @@ const LEFT = 34;
 const BOTTOM = 44;
 const TOP = 12;
 
-/** A bar chart: bars to look at, and a table for screen readers. */
+/** A bar chart, with a table for screen readers. */
 export function ChartBlock({ block }: { block: JsonObject }) {
   const chart = objectOf(block, 'chart');
   const axis = objectOf(chart, 'axis_config');

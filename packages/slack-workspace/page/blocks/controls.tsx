@@ -6,7 +6,7 @@ import { withEmoji } from '../emoji.ts';
 import { choicesOf, type Placed } from '../forms.ts';
 import { textOf, wordsOf } from '../json.ts';
 
-/** How a control is named and described; a label points to `id`. */
+/** The name and description of a control; a label points to `id`. */
 export interface ControlProps {
   place: Placed;
   id: string;
@@ -88,7 +88,7 @@ function TextField(props: ControlProps) {
   }
 }
 
-/** Uploads what is chosen at once; the form holds its id. */
+/** Uploads chosen files at once; the form holds their ids. */
 function FileField(props: ControlProps) {
   const surface = useSurface();
   const { me } = useChat();

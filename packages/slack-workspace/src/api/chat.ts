@@ -39,7 +39,7 @@ const update = method(
   ['chat:write'],
   z.object({ channel: z.string(), ts: z.string(), ...content, metadata: jsonArgument.optional() }),
   (core, args) => {
-    // Only ids of conversations are accepted here, no names and no people's ids.
+    // Only channel ids are accepted here, no names and no user ids.
     const channel = core.state.channels.get(args.channel);
     if (!channel) throw new SlackError('channel_not_found');
     requireWritable(channel);
@@ -111,7 +111,7 @@ const getPermalink = method([], z.object({ channel: z.string(), message_ts: z.st
 /** Slack's longest time ahead (docs.slack.dev, chat.scheduleMessage). */
 const MAX_AHEAD_SECONDS = 120 * 86_400;
 
-/** The messages that wait are kept, and never posted: nothing here waits for months. */
+/** Scheduled messages are stored, but never posted: nothing here waits for months. */
 const scheduleMessage = method(
   ['chat:write'],
   z.object({ channel: z.string(), post_at: z.coerce.number(), text: z.string() }),

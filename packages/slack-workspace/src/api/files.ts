@@ -73,7 +73,7 @@ function finish(core: Core, id: string, title: string | undefined): FileInfo {
   return info;
 }
 
-/** Keeps a file that a person uploads into a form. @returns its id */
+/** Stores a file that a person uploads into a form. @returns its id */
 export function addPrivateFile(core: Core, name: string, content: Buffer): string {
   const id = core.state.id('F');
   core.state.uploads.set(id, { name, length: content.length, content });
@@ -93,7 +93,7 @@ export function privateFile(core: Core, id: string): JsonObject {
   return { ...file.info, url_private: address, url_private_download: address };
 }
 
-/** The bytes behind a private address, for a token that may read files; undefined for anybody else. */
+/** The bytes at a private address, for a token that may read files; else undefined. */
 export function readPrivateFile(
   core: Core,
   id: string,
@@ -106,7 +106,7 @@ export function readPrivateFile(
 }
 
 function share(core: Core, channelId: string, files: FileInfo[], comment = '', threadTs?: string): void {
-  // Ids of people are refused here; their direct message has to be opened first.
+  // User ids are refused here; their direct message must be opened first.
   if (!core.state.channels.has(channelId)) throw new SlackError('channel_not_found');
   const channel = writableChannel(core, channelId);
   core.state.post({

@@ -33,7 +33,7 @@ const messages = [
   message('6.0', 'U2', { thread_ts: '6.0' }),
 ];
 
-test('opens the app at its Home tab, but for messages that were not read', () => {
+test('opens the app at its Home tab, unless it has unread messages', () => {
   const direct: Channel = { ...channel, id: 'D1', is_im: true, members: ['U1', 'UBOT'] };
   expect(placeIn(direct, 'U1', 'UBOT', 0)).toEqual({ channel: 'D1', home: true });
   expect(placeIn(direct, 'U1', 'UBOT', 1)).toEqual({ channel: 'D1' });
@@ -49,7 +49,7 @@ test('keeps replies in their thread', () => {
   );
 });
 
-test('counts what somebody else said since the last look, and what of it is for oneself', () => {
+test('counts other people’s messages since the last read, and those for this person', () => {
   expect(unreadIn(channel, messages, 'U1', undefined)).toEqual({ count: 2, mentions: 1 });
   expect(unreadIn(channel, messages, 'U2', undefined)).toEqual({ count: 2, mentions: 1 });
   expect(unreadIn(channel, messages, 'U2', '1.0')).toEqual({ count: 1, mentions: 1 });
@@ -61,7 +61,7 @@ test('counts what somebody else said since the last look, and what of it is for 
   expect(unreadIn({ ...channel, is_im: true }, [message('9.0', 'U2')], 'U1', '6.0').mentions).toBe(1);
 });
 
-test('names a direct message after the other one', () => {
+test('names a direct message after the other person', () => {
   const users = new Map<string, User>(defaultSeed().users.map((user) => [user.id, user]));
   const direct = { ...channel, is_im: true, members: ['U0ALICE', 'U0BOB'] };
   expect(channelName(direct, 'U0ALICE', users)).toBe('Bob');
@@ -69,7 +69,7 @@ test('names a direct message after the other one', () => {
   expect(channelName(channel, 'U0BOB', users)).toBe('domains');
 });
 
-test('names an author once for messages that follow each other', () => {
+test('names an author once for consecutive messages', () => {
   const first = message('100.0', 'U1');
   expect(continues(message('200.0', 'U1'), first)).toBe(true);
   expect(continues(message('500.0', 'U1'), first)).toBe(false);

@@ -24,7 +24,7 @@ test('names a zone by its place', () => {
   ]);
 });
 
-test('says yesterday and tomorrow by the calendar of the reader', () => {
+test('says yesterday and tomorrow by the reader’s calendar', () => {
   const inThreeHours = at + 3 * HOUR;
   expect(dateToken(seconds, '{date_pretty}', inThreeHours, 'UTC')).toBe('yesterday');
   expect(dateToken(seconds, '{date_pretty}', inThreeHours, 'Asia/Tokyo')).toBe('today');
