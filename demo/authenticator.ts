@@ -19,7 +19,7 @@ import { coseOfSpki, type Fingerprint, fingerprintOf } from '#src/approvals/sign
 /** The flags of an authenticator's data (WebAuthn, 6.1). */
 const FLAGS = { present: 0x01, verified: 0x04, attested: 0x40 } as const;
 
-/** What an authenticator does otherwise than it should. */
+/** Deviations from a correct authenticator. */
 export interface Misbehaviour {
   readonly isUserVerified?: boolean;
   readonly counter?: number;
@@ -32,7 +32,7 @@ export interface Misbehaviour {
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest();
 
-/** A passkey in software: a real ES256 key, which signs what a browser would have it sign. */
+/** A software passkey: a real ES256 key, which signs what a browser would make it sign. */
 export class Authenticator {
   readonly credential: string;
   readonly publicKey: string;
@@ -40,7 +40,7 @@ export class Authenticator {
   readonly #key: KeyObject;
   readonly #relyingParty: RelyingParty;
 
-  /** @param privateKey PKCS #8; a new key when left out */
+  /** @param privateKey PKCS #8; a new key by default */
   constructor(relyingParty: RelyingParty, privateKey?: Buffer) {
     this.#relyingParty = relyingParty;
     this.#key =
@@ -52,7 +52,7 @@ export class Authenticator {
     this.credential = text(sha256(this.publicKey).subarray(0, 16));
   }
 
-  /** For an authenticator of a browser: PKCS #8. */
+  /** PKCS #8, for a browser's authenticator. */
   privateKey(): Buffer {
     return this.#key.export({ format: 'der', type: 'pkcs8' });
   }
@@ -123,7 +123,7 @@ export class Authenticator {
     };
   }
 
-  /** Signs something, as it is kept. */
+  /** Signs a challenge, in the stored form. */
   assert<Signed extends Challenge>(challenge: Signed, otherwise: Misbehaviour = {}): Assertion<Signed> {
     const { response } = this.answer(challengeText(challenge), otherwise);
     const { authenticatorData, clientDataJSON, signature } = response;

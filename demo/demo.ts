@@ -29,37 +29,37 @@ import { createReceiver } from './webhook-receiver.ts';
 export interface DemoOptions {
   /** The port of the page; 0 takes any free port. */
   readonly port: number;
-  /** The folder for everything that the demo keeps. It is there. */
+  /** The folder for the demo's data. It must exist. */
   readonly dataDir: string;
   readonly log?: Log;
   /** The folder of the built page. */
   readonly pageDir?: string;
-  /** Settings of the bot that replace those of the demo. */
+  /** Settings of the bot that override those of the demo. */
   readonly settings?: Readonly<Record<string, string>>;
   /** A PostgreSQL to use instead of the embedded one. */
   readonly databaseUrl?: string;
-  /** Whether to begin as `npm run demo` does: in a workspace that has lived, with a root of its own and a receiver of webhooks. */
+  /** Whether to start like `npm run demo`: in a workspace with a history, with its own root and a webhook receiver. */
   readonly lived?: boolean;
-  /** A seed by which the sandbox answers in the forms of the field. */
+  /** A seed for sandbox responses in undocumented forms. */
   readonly rude?: number | undefined;
-  /** Whether to deliver over Socket Mode instead of HTTP. */
+  /** Whether to use Socket Mode instead of HTTP. */
   readonly socketMode?: boolean;
-  /** Aborts a start that is still waiting for something. */
+  /** Aborts a start. */
   readonly signal?: AbortSignal;
-  /** Seams of the bot that replace those of the demo. */
+  /** Seams of the bot that override those of the demo. */
   readonly seams?: Seams;
-  /** The workspace's people and places, where they differ from the usual ones. */
+  /** Changes of the workspace's people and places. */
   readonly seed?: Partial<Seed>;
 }
 
-/** Everything running: the sandbox of the domain service, the local workspace, and the bot joined to both. */
+/** The running parts: the sandbox of the domain service, the local workspace, and the bot connected to both. */
 export interface Demo {
   readonly url: string;
   readonly service: SandboxService;
   readonly dns: DemoDns;
   readonly workspace: Workspace;
   readonly bot: Bot;
-  /** Moves the clock of the bot and of the sandbox, and looks for due work at once. */
+  /** Moves the clock of the bot and of the sandbox, and checks for due work at once. */
   moveTime(byMs: number): Promise<void>;
   /** Plays the theft of `cafe.rest`. Each step waits until the bot has reported it. */
   playTheft(): Promise<void>;
@@ -70,9 +70,11 @@ const DAY_MS = 86_400_000;
 const MAX_AHEAD_MS = 5 * 365 * DAY_MS;
 const moveBody = z.object({ addMs: z.number().int().optional(), reset: z.boolean().optional() });
 
-/** The bot's pages for people, which are reached where the workspace is: passkeys are bound to an address that stays. */
+/**
+ * The bot's pages for people, served at the workspace's address: passkeys are bound to an address that must not change.
+ */
 const PAGES = /^\/(?:sign|keys|calendar)\//;
-/** Ada, whose passkey lies in the demo. */
+/** Ada, whose passkey is in the demo. */
 const ROOT_OWNER = 'U0ADA';
 /** Where the demo receives the bot's webhooks. */
 const WEBHOOK_PATH = '/webhooks';
@@ -80,7 +82,7 @@ const WEBHOOK_PATH = '/webhooks';
 /** The name of the guide's second path, which is in use. */
 const STOLEN = 'cafe.rest';
 
-/** Starts the demo. It connects to nothing outside of this machine. */
+/** Starts the demo. It connects only to this machine. */
 export async function startDemo(options: DemoOptions): Promise<Demo> {
   const { lived = false, log = createLog('warn') } = options;
   const stateFile = join(options.dataDir, 'workspace.json');
@@ -121,7 +123,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
 
   const workspace = await startWorkspace({
     port: options.port,
-    // What was said in the past stands there; what the clock moves on from now on does not.
+    // The history's messages have past times; later moves of the clock don't affect messages.
     now: () => Date.now() + Math.min(aheadMs, 0),
     bot: { scopes: BOT_SCOPES.map(({ scope }) => scope), escapeEntities: true },
     seed: {
@@ -138,7 +140,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     })),
     shortcuts: [{ name: 'Domain task…', callback_id: 'domain_here' }],
     ...(options.pageDir === undefined ? {} : { pageDir: options.pageDir }),
-    // A command before the bot is ready would be lost.
+    // A command would be lost before the bot is ready.
     open: () => demo !== undefined,
     async handle(path, request, response) {
       if (path === WEBHOOK_PATH && request.method === 'POST') await receiver.receive(request, response);
@@ -188,7 +190,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     workspace.announce('requests');
   });
 
-  /** Lives the history, and leaves the clock at the present. */
+  /** Plays the history, and leaves the clock at the present. */
   const live = async (started: Bot) => {
     const moveTo = (daysAgo: number) => {
       options.signal?.throwIfAborted();
@@ -263,7 +265,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       moveTime: async (byMs) => void (await moveTime(aheadMs + byMs)),
       async playTheft() {
         const { sandbox } = dns;
-        // This machine cannot run a DNS of its own.
+        // This machine can't run its own DNS.
         if (sandbox === undefined) return;
         const place = { channelId: '' };
         await started.facts.changeReminders([{ name: STOLEN, isNew: true }], 'U0ALICE', place);
@@ -315,7 +317,7 @@ function certificateOf(name: string, now: number): CertificateEnd {
   return { state: 'seen', value: [new Date(now + CERTIFICATE_DAYS * DAY_MS).toISOString()] };
 }
 
-/** The demo's key for credentials. It is kept with the demo's data, so that links survive a restart. */
+/** The demo's key for credentials. It is stored with the demo's data, so that linked accounts survive a restart. */
 async function credentialsKey(dataDir: string): Promise<string> {
   const file = join(dataDir, 'credentials.key');
   try {

@@ -7,7 +7,7 @@ import type { DnskeyRecord } from '#src/registry/dns/records.ts';
 export interface DemoDns {
   /** The address for `DNS_SERVERS`. */
   readonly resolver: string;
-  /** The scripted DNS; undefined where this machine cannot run one. */
+  /** The scripted DNS; undefined if this machine can't run one. */
   readonly sandbox: SandboxDns | undefined;
   /** Delegates names as the service has changed them since the last call. Other changes of the sandbox's DNS stay. */
   follow(): void;
@@ -21,7 +21,7 @@ const KEY: DnskeyRecord = {
   key: createHash('sha512').update('cafe.rest').digest(),
 };
 
-/** The records of names that are in use. All others are delegated and empty. */
+/** The records of names in use. All others are delegated and empty. */
 const RECORDS: Readonly<Record<string, readonly string[]>> = {
   'cafe.rest': [
     '@ A 198.51.100.7',

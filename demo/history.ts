@@ -14,8 +14,8 @@ import { Doing, MAX_WAIT_MS } from './people.ts';
 import { pageAddress, pressWith } from './root-key.ts';
 
 /*
- * The thirty days before somebody first opens the demo. People live them in the local workspace with the bot's own clock moved
- * back, so that every order, event and message of them is what the bot makes of it.
+ * The thirty days before the demo's first start. People act in the local workspace with the bot's own clock set back,
+ * so every order, event and message comes from the bot itself.
  */
 
 export interface HistoryParts {
@@ -25,23 +25,22 @@ export interface HistoryParts {
   readonly bot: Bot;
   /** Ada's passkey. */
   readonly root: Authenticator;
-  /** Moves the clocks of the bot, the sandbox and the workspace to so many days before now. */
+  /** Sets the clocks of the bot, the sandbox and the workspace to this many days ago. */
   readonly moveTo: (daysAgo: number) => void;
 }
 
-/** The history has a channel of its own, so that a new visitor's channel is empty. */
+/** The history has its own channel, so that a new visitor's channel is empty. */
 export const RESTAURANTS = 'C0RESTAURANTS';
 const DAY_MS = 86_400_000;
-/** How long ago the history begins. */
 export const HISTORY_DAYS = 30;
 
-/** What the mandate of the demo covers. The last one costs more than it may. */
+/** The names of the demo's mandate. The last one costs more than it allows. */
 const HOLIDAY_NAMES = ['garden.rest', 'terrace.rest', 'summer.rest', 'garden.example'];
-/** The mandate acts two weeks before they expire, and on one day for all of them. */
+/** The mandate acts two weeks before they expire, on the same day for all of them. */
 const HOLIDAY_DAYS = 33;
-/** What no click approves. */
+/** Requires a signature. */
 const SIGNED = 'menu.example';
-/** A name that is registered. */
+/** The name that is registered. */
 const MADE = 'brasserie.rest';
 
 const POLICY = `
@@ -69,16 +68,16 @@ cafe.rest,U0BOB,brand,The café’s own address
 menu.example,U0CAROL,brand,
 bar.rest,U0BOB,client-acme,
 deli.rest,U0BOB,client-acme,
-catering.rest,U0CAROL,client-catering,Ask before it is let go
+catering.rest,U0CAROL,client-catering,Ask before letting it lapse
 `;
 
-/** Names of the sandbox that the history needs. */
+/** Adds sandbox names that the history needs. */
 export function addHolidayNames({ state, clock }: SandboxService): void {
   for (const name of HOLIDAY_NAMES)
     state.addDomain({ name, context: 4, expires: clock.real() + HOLIDAY_DAYS * DAY_MS });
 }
 
-/** Lives the thirty days, and leaves the clock at their end. */
+/** Plays the thirty days, and leaves the clock at their end. */
 export async function liveHistory(parts: HistoryParts): Promise<void> {
   const { workspace, bot, moveTo } = parts;
   const [bob, carol] = [
@@ -137,7 +136,7 @@ export async function liveHistory(parts: HistoryParts): Promise<void> {
   moveTo(0);
 }
 
-/** The first message that a visitor sees. */
+/** The first message to a visitor. */
 export function welcome(workspace: Workspace): void {
   workspace
     .as('U0ADA')
@@ -147,7 +146,7 @@ export function welcome(workspace: Workspace): void {
     );
 }
 
-/** Puts right what a start at another port, or days without the bot, have ended. */
+/** Restores what a start at another port, or days without the bot, have invalidated. */
 export async function goOn(parts: HistoryParts): Promise<void> {
   const { workspace } = parts;
   const bob = new Doing(workspace, 'U0BOB', RESTAURANTS);
@@ -157,7 +156,7 @@ export async function goOn(parts: HistoryParts): Promise<void> {
   await carriedOut(workspace, askForMandate(bob), new Doing(workspace, 'U0CAROL', RESTAURANTS));
 }
 
-/** That an order is approved by somebody else, and carried out. */
+/** Another person approves an order, and it is carried out. */
 async function carriedOut(workspace: Workspace, asking: Promise<() => Message>, by: Doing): Promise<void> {
   const card = await asking;
   await by.click(card(), 'order_approve');
@@ -173,7 +172,7 @@ function linked(who: Doing, { user, context, password }: Account): Promise<void>
   return who.fillIn('/domain link', { user, context: String(context), password }, 'Linked:');
 }
 
-/** Ada adds the first passkey, Bob publishes the policy, and Ada signs it with the settings that decide. */
+/** Ada adds the first passkey, Bob publishes the policy, and Ada signs it together with the protected settings. */
 async function publishPolicy({ workspace, bot, root }: HistoryParts): Promise<void> {
   const [ada, bob] = [new Doing(workspace, 'U0ADA', RESTAURANTS), new Doing(workspace, 'U0BOB', RESTAURANTS)];
   const press = async (message: Message, action: string) =>
@@ -186,7 +185,10 @@ async function publishPolicy({ workspace, bot, root }: HistoryParts): Promise<vo
   await press(await ada.answerTo('/domain policy'), 'policy_confirm');
 }
 
-/** Has Ada sign what decides, where her signature does not count any more: the demo was started at another port. */
+/**
+ * Ada signs the policy and protected settings again if her signature no longer counts, because the demo was started at
+ * another port.
+ */
 async function signWhatDecides({ workspace, bot, root }: HistoryParts): Promise<void> {
   const ada = new Doing(workspace, 'U0ADA', RESTAURANTS);
   const keys = await ada.answerTo('/domain key');
@@ -194,9 +196,11 @@ async function signWhatDecides({ workspace, bot, root }: HistoryParts): Promise<
   await pressWith(root, addressIn(await ada.pressed(keys, 'charter_sign')), `http://127.0.0.1:${bot.port}`);
 }
 
-/** A name was made before its nameservers knew it, which is told as an incident. Somebody of the team says why. */
+/**
+ * A name was registered before its nameservers knew it, which is reported as an incident. A team member explains it.
+ */
 async function solveIncident({ workspace, dns, bot, moveTo }: HistoryParts, who: Doing): Promise<void> {
-  // This machine cannot run a DNS of its own.
+  // This machine can't run its own DNS.
   if (dns.sandbox === undefined) return;
   const incident = () =>
     workspace.messages('C0EXPIRY').find(({ metadata }) => metadata?.event_type === 'domain_incident');
@@ -210,12 +214,12 @@ async function solveIncident({ workspace, dns, bot, moveTo }: HistoryParts, who:
   dns.sandbox.world.serve(MADE, SANDBOX_NAMESERVERS, ['@ A 198.51.100.12']);
 }
 
-/** Puts the sandbox's names on the watch list, each with its date, and says whose some of them are. */
+/** Imports the sandbox's names into the watch list, with dates and some owners. */
 async function importNames({ bot, service }: HistoryParts, who: Doing): Promise<void> {
   const bought = new Set(service.state.charges.map(({ name }) => name));
   const lines = service.state
     .domains(SANDBOX_ACCOUNTS.alice.context)
-    // What was bought is watched by itself.
+    // Bought names are watched automatically.
     .filter(({ name }) => name !== SANDBOX_TRANSFER.name && !bought.has(name))
     .map(({ name, expires }) => `${name},${new Date(expires).toISOString().slice(0, 10)}`);
   await bot.expiry.importNames(
@@ -232,7 +236,7 @@ async function setBudget(admin: Doing): Promise<void> {
   await admin.fillIn({ message, action: 'budget_add' }, { amount: '1000.00', span: 'month' });
 }
 
-/** Bob is about to be away: what is renewed without asking each time. */
+/** Bob requests a mandate for renewals while he is away. */
 function askForMandate(bob: Doing): Promise<() => Message> {
   return bob.asks(HOLIDAY_NAMES, async () =>
     bob.fillIn(

@@ -1,4 +1,4 @@
-/* The answers of the demonstration's own routes: the clock, the sandbox's requests, webhooks, hints. */
+/* The responses of the demo's own routes: the clock, the sandbox's requests, webhooks, hints. */
 
 /** `GET /local/time`, and the answer to `POST /local/time` with `{ addMs }` or `{ reset: true }`. */
 export interface ClockState {
@@ -6,7 +6,7 @@ export interface ClockState {
   readonly aheadMs: number;
 }
 
-/** One request that reached the sandbox of the domain service, secrets masked. */
+/** One request to the sandbox of the domain service, with secrets masked. */
 export interface SeenRequest {
   /** Counts up from 1. */
   readonly n: number;
@@ -36,15 +36,15 @@ export interface RequestsAnswer {
   readonly requests: readonly SeenRequest[];
 }
 
-/** A webhook that arrived, its signature verified. */
+/** A received webhook with a verified signature. */
 export interface ReceivedWebhook {
   readonly id: string;
   /** Milliseconds since 1970, real time. */
   readonly at: number;
   readonly type: string;
-  /** What it says, in a sentence. */
+  /** A summary in one sentence. */
   readonly text: string;
-  /** As it came. */
+  /** As received. */
   readonly body: unknown;
 }
 
@@ -53,7 +53,7 @@ export interface WebhooksAnswer {
   readonly webhooks: readonly ReceivedWebhook[];
 }
 
-/** `GET /local/ceremonies`: what was finished on the bot's pages since the demonstration was started. */
+/** `GET /local/ceremonies`: ceremonies finished on the bot's pages since the demo was started. */
 export interface CeremoniesAnswer {
   readonly ceremonies: readonly string[];
 }

@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   }
   const { PORT, DATA_DIR, LOG_LEVEL } = settings.data;
   const log = createLog(LOG_LEVEL);
-  // An error of a library must not end the demo that somebody is trying out.
+  // A library's error must not end a running demo.
   process.on('unhandledRejection', (err) => log.error({ err }, 'unhandled rejection'));
   const stopRequested = new AbortController();
   const starting = start({
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
     pageDir,
     lived: true,
   });
-  // Installed before the start is over: whatever was started until then is stopped.
+  // Installed before the start is complete, so that everything started until then is stopped.
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.once(name, () => {
       stopRequested.abort();
@@ -62,9 +62,9 @@ async function main(): Promise<void> {
   );
 }
 
-/** Starts the demo, on a database that is made while everything else is loaded. */
+/** Starts the demo. The database is created while everything else is loaded. */
 async function start(options: DemoOptions & { readonly log: Log }): Promise<Pick<Demo, 'url' | 'stop'>> {
-  // The folder above it may be the bot's own, which stays as it is.
+  // The parent folder may be the bot's own, which must not be changed.
   await mkdir(options.dataDir, { recursive: true });
   await chmod(options.dataDir, 0o700);
   const [{ startDemo }, postgres] = await Promise.all([
@@ -72,7 +72,7 @@ async function start(options: DemoOptions & { readonly log: Log }): Promise<Pick
     startEmbeddedPostgres({
       dataDir: options.dataDir,
       log: (sentence) => options.log.info(sentence),
-      // What is tried out may be lost when the machine crashes, and is there sooner.
+      // Demo data may be lost in a crash of the machine, and starts faster this way.
       settings: { fsync: 'off', full_page_writes: 'off' },
     }),
   ]);

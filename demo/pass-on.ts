@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
 
-/** Headers of a request that the bot's pages look at. */
+/** Request headers that the bot's pages check. */
 const PASSED_ON = ['content-type', 'origin'];
 
 const finished = z.object({ done: z.literal(true), title: z.string() });
 
 /**
- * Passes a request on to one of the bot's pages, and the answer back.
- * @returns what was finished by it, as the page says it
+ * Proxies a request to one of the bot's pages.
+ * @returns the ceremony that it finished, as the page reports it
  */
 export async function passOn(
   request: IncomingMessage,

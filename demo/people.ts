@@ -1,6 +1,6 @@
 import type { Actor, InputValue, Message, View, Workspace } from '@domain-steward/slack-workspace';
 
-/* What people do in the workspace: they type, press and fill in forms, and wait for what the bot makes of it. */
+/* People's actions in the workspace: they type, click and fill in forms, and wait for the bot's response. */
 
 export const DOMAINS = 'C0DOMAINS';
 /** The machine may be busy. */
@@ -21,7 +21,7 @@ export async function openedAfter(
   });
 }
 
-/** Does something and waits for the ephemeral message that a person gets after it. */
+/** Does something and waits for a person's ephemeral message about it. */
 export async function answeredAfter(
   workspace: Workspace,
   person: Actor,
@@ -29,7 +29,7 @@ export async function answeredAfter(
 ): Promise<Message> {
   const before = person.ephemerals().length;
   await act();
-  // The answer to something done before may come only now, while its card takes long.
+  // The response to an earlier action may come only now, if its card takes long.
   const isLate = ({ text }: Message) => text?.endsWith('Its card follows.') === true;
   return workspace.waitFor(
     () =>
@@ -38,7 +38,7 @@ export async function answeredAfter(
         .slice(before)
         .find((message) => !isLate(message)),
     {
-      what: `${person.user.real_name} to be told something`,
+      what: `an answer to ${person.user.real_name}`,
       timeoutMs: MAX_WAIT_MS,
     },
   );
@@ -46,7 +46,7 @@ export async function answeredAfter(
 
 type Values = Record<string, InputValue>;
 
-/** What one person does, one thing after the other. */
+/** One person's actions, in order. */
 export class Doing {
   readonly #workspace: Workspace;
   readonly #actor: Actor;
@@ -58,17 +58,17 @@ export class Doing {
     this.#channel = channel;
   }
 
-  /** Types a command, and gets the answer that only they see. */
+  /** Types a command, and returns the ephemeral response. */
   answerTo(command: string): Promise<Message> {
     return this.answered(() => this.command(command));
   }
 
-  /** Presses a button, and gets the answer that only they see. */
+  /** Clicks a button, and returns the ephemeral response. */
   pressed(message: Message, action: string): Promise<Message> {
     return this.answered(() => this.click(message, action));
   }
 
-  /** Does something, and gets the answer that only they see. */
+  /** Does something, and returns the ephemeral response. */
   answered(act: () => Promise<unknown>): Promise<Message> {
     return answeredAfter(this.#workspace, this.#actor, act);
   }
@@ -82,8 +82,8 @@ export class Doing {
   }
 
   /**
-   * Fills in the form that a command opens, or a button of a message.
-   * @param later what the form says where the bot takes longer than Slack waits
+   * Fills in the form of a command, or of a message's button.
+   * @param later the form's text if the bot takes longer than Slack waits
    */
   async fillIn(
     opens: string | { message: Message; action: string },
@@ -104,9 +104,9 @@ export class Doing {
   }
 
   /**
-   * Does something that asks for an order.
+   * Does something that requests an order.
    * @param names of the order
-   * @returns gives its card as it is at that moment
+   * @returns reads its current card
    */
   async asks(names: readonly string[], act: () => Promise<unknown>): Promise<() => Message> {
     const cards = () =>

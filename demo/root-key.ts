@@ -5,11 +5,11 @@ import type { RelyingParty } from '#src/approvals/signing/assertion.ts';
 import { Authenticator } from './authenticator.ts';
 
 /*
- * The first root of the demo: a passkey in software that belongs to Ada. It is kept with the demo's data, so that what it has
- * vouched for counts after a restart.
+ * The first root of the demo: a software passkey that belongs to Ada. It is stored with the demo's data, so that its
+ * vouchers count after a restart.
  */
 
-/** The demo's root, made at its first start. */
+/** The demo's root, created at its first start. */
 export async function openRoot(dataDir: string, relyingParty: RelyingParty): Promise<Authenticator> {
   const file = join(dataDir, 'root.key');
   const kept = await readFile(file, 'utf8').catch(() => undefined);
@@ -18,7 +18,7 @@ export async function openRoot(dataDir: string, relyingParty: RelyingParty): Pro
   return root;
 }
 
-/** The address of a page of the bot in what somebody was told. */
+/** The address of one of the bot's pages in a message. */
 export function pageAddress(text: string): string | undefined {
   return /http:\/\/localhost:\d+\/(?:sign|keys)\/\S+/.exec(text)?.[0];
 }
@@ -30,11 +30,11 @@ const pageData = z.object({
 const finished = z.object({ done: z.boolean(), title: z.string(), text: z.string() });
 
 /**
- * Presses the button of a page as a browser with this passkey would.
+ * Clicks a page's button as a browser with this passkey would.
  * @param address of the page, at the public URL
  * @param reachedAt the address of the bot
- * @returns what the page is called afterwards
- * @throws Error with what the page says where it does not sign
+ * @returns the page's title afterwards
+ * @throws Error with the page's text if it doesn't sign
  */
 export async function pressWith(
   authenticator: Authenticator,

@@ -1,28 +1,25 @@
 import { type SandboxDns, type SandboxService, type Scene, theft } from '@domain-steward/sandbox-service';
 import type { Workspace } from '@domain-steward/slack-workspace';
 
-/*
- * What the guided paths let happen: a guarded name is stolen, and the bot reports it within minutes; and days go by.
- */
+/* Events for the guided paths: a guarded name is stolen, and the bot reports it within minutes; and days pass. */
 
-/** What a story needs of the demo. */
 export interface StoryParts {
   readonly service: SandboxService;
   readonly dns: SandboxDns;
   readonly name: string;
   /** Moves the clock of the bot and the sandbox. */
   readonly moveTime: (byMs: number) => Promise<unknown>;
-  /** What was told of the name: the kinds of its incidents. */
+  /** The reported incidents of the name, by kind. */
   readonly told: () => readonly string[];
 }
 
 const HOUR_MS = 3_600_000;
-/** Guarded names are looked at every few hours besides. */
+/** Guarded names also get a lookup every few hours. */
 const BETWEEN_LOOKS_MS = 5 * HOUR_MS;
-/** More than the minute between two looks at the zone above. */
+/** More than the minute between two lookups in the parent zone. */
 const MINUTE_MS = 80_000;
 const MAX_MINUTES = 12;
-/** What shows that it is stolen. */
+/** The signs of the theft. */
 const TOLD = ['nameservers', 'registrar'];
 
 /** Shows a complete public record of a name. */
@@ -35,7 +32,10 @@ export function showRecord({ registry }: SandboxService, name: string): void {
   });
 }
 
-/** Plays the theft of a name: its locks go, it is transferred, its date moves as after a renewal, and it leads elsewhere. */
+/**
+ * Plays the theft of a name: its locks are removed, it is transferred, its date changes like after a renewal, and it
+ * gets other nameservers.
+ */
 export async function playTheft({ service, dns, name, moveTime, told }: StoryParts): Promise<void> {
   await dns.addNameserver('ns1.thief.example');
   showRecord(service, name);
@@ -48,10 +48,10 @@ export async function playTheft({ service, dns, name, moveTime, told }: StoryPar
 
 const DAY_MS = 24 * HOUR_MS;
 const MAX_DAYS = 21;
-/** What waits for a look at a registry is tried again after a quarter of an hour. */
+/** A postponed registry lookup is retried after a quarter of an hour. */
 const AGAIN_MS = HOUR_MS / 3;
 
-/** How it stands with what mandates do: whether any of it was told, and whether any of it can still be stopped. */
+/** The status of mandates: whether an act was announced, and whether one can still be stopped. */
 function mandatesToday({ messages }: Pick<Workspace, 'messages'>) {
   const told = messages('C0EXPIRY').filter(({ text }) => text.includes('by mandate'));
   return {
@@ -60,7 +60,7 @@ function mandatesToday({ messages }: Pick<Workspace, 'messages'>) {
   };
 }
 
-/** Lets days go by until a mandate says what it is about to do; after that, until it has done it. At most three weeks. */
+/** Lets days pass until a mandate announces its acts; after that, until it has acted. At most three weeks. */
 export async function passDays(
   workspace: Pick<Workspace, 'messages'>,
   moveTime: (byMs: number) => Promise<unknown>,

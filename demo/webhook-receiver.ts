@@ -5,14 +5,12 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { z } from 'zod';
 import type { ReceivedWebhook } from './host.ts';
 
-/*
- * the demo for a pager or a second messenger: it receives the bot's webhooks over HTTP.
- */
+/* Represents a pager or a second messenger in the demo: it receives the bot's webhooks over HTTP. */
 
 const MAX_KEPT = 200;
 const webhookBody = z.object({ type: z.string(), data: z.object({ text: z.string() }) });
 
-/** @param changed called when a webhook has arrived */
+/** @param changed called for each new webhook */
 export function createReceiver(changed: () => void) {
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   const verifier = new Webhook(secret);
@@ -20,9 +18,9 @@ export function createReceiver(changed: () => void) {
   return {
     /** For `WEBHOOK_SECRET`. */
     secret,
-    /** Newest first, each once however often it came. */
+    /** Newest first, without duplicates. */
     received: () => received,
-    /** Answers a request that brings a webhook: 204 when it is signed, else 401. */
+    /** Handles a webhook request: 204 if it is signed, else 401. */
     async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
       const text = (await buffer(request)).toString();
       const headers = Object.fromEntries(

@@ -2,9 +2,7 @@ import { inputsOf, stateValue } from '@domain-steward/slack-workspace/page/forms
 import type { View } from '@domain-steward/slack-workspace/protocol';
 import type { HintAccount, Hints } from '../host.ts';
 
-/*
- * Values of the sandbox for the inputs of a form, so that nobody has to copy invented credentials.
- */
+/* Values of the sandbox for the inputs of a form, so that nobody has to copy invented credentials. */
 
 export interface FormHint {
   text: string;

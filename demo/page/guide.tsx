@@ -8,12 +8,12 @@ import type { Deed, GuidedPath, Progress } from './paths/path.ts';
 interface GuideProps {
   path: GuidedPath;
   progress: Progress;
-  /** Goes on to another path. */
+  /** Switches to another path. */
   choose(title: string): void;
   close(): void;
 }
 
-/** The guided paths: what is next on one of them, and the choice of another. */
+/** The guided paths: the next step of the current one, and the choice of another. */
 export function Guide({ path, progress, choose, close }: GuideProps) {
   const { users, channels, target } = useChat();
   const { steps, current } = progress;
@@ -68,7 +68,7 @@ export function Guide({ path, progress, choose, close }: GuideProps) {
   );
 }
 
-/** Has the demonstration do something. */
+/** Runs a deed of the demo. */
 function DeedButton({ deed: { route, text, busy } }: { deed: Deed }) {
   const { warn } = useChat();
   const [isBusy, setBusy] = useState(false);

@@ -8,11 +8,11 @@ interface PanelProps {
   /** Above the list. */
   filter?: ComponentChildren;
   items: readonly { readonly key: string | number; readonly item: ComponentChildren }[];
-  /** Said while there are none. */
+  /** Shown while the list is empty. */
   empty: string;
 }
 
-/** A list at the side: what left the bot for something else than Slack. */
+/** A list at the side: everything the bot sent elsewhere than to Slack. */
 export function Panel({ title, topic, close, filter, items, empty }: PanelProps) {
   const name = title.toLowerCase();
   return (

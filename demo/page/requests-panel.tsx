@@ -7,17 +7,14 @@ interface RequestsPanelProps {
   close(): void;
 }
 
-/**
- * The requests that reached the sandbox of the domain service, which show that exactly one was
- * sent.
- */
+/** The requests to the sandbox of the domain service, which show that exactly one was sent. */
 export function RequestsPanel({ requests, close }: RequestsPanelProps) {
   const [lookups, setLookups] = useState(false);
   const shown = requests.filter((request) => lookups || !isLookup(request));
   return (
     <Panel
       title="Requests"
-      topic="What reached the domain service"
+      topic="Requests to the domain service"
       close={close}
       filter={
         <label class="choice requests-filter">
@@ -35,7 +32,7 @@ export function RequestsPanel({ requests, close }: RequestsPanelProps) {
   );
 }
 
-/** Whether it is a request to the registry, which is no task of the service. */
+/** Whether it is a registry lookup, not a task of the service. */
 export function isLookup({ task }: SeenRequest): boolean {
   return task?.startsWith('rdap.') === true;
 }
@@ -76,7 +73,7 @@ function Request({ request }: { request: SeenRequest }) {
   );
 }
 
-/** One line for each name, as in a request. */
+/** One line per name, as in a request. */
 function lines(pairs: readonly (readonly [string, string | readonly string[]])[]): string {
   return pairs.map(([name, value]) => `${name}: ${String(value)}`).join('\n');
 }

@@ -8,9 +8,7 @@ export function mergeRequests(known: readonly SeenRequest[], fresh: readonly See
   return [...byNumber.values()].sort((a, b) => b.n - a.n).slice(0, KEPT_REQUESTS);
 }
 
-/**
- * The number after which requests are read again, because those without an answer may have one by now.
- */
+/** Requests after this number are read again, because unanswered ones may be answered now. */
 export function requestsReadFrom(known: readonly SeenRequest[]): number {
   const open = known.filter(({ durationMs }) => durationMs === null).map(({ n }) => n);
   return Math.min(...open.map((n) => n - 1), known[0]?.n ?? 0);

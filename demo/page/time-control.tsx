@@ -11,7 +11,7 @@ const STEPS = [
   { text: '+30 days', ms: 30 * DAY_MS },
 ] as const;
 
-/** `+7 days`, `+1 day 2 hours`; empty when the clock is not moved. */
+/** `+7 days`, `+1 day 2 hours`; empty if the clock isn't shifted. */
 function formatShift(aheadMs: number): string {
   const hours = Math.round(aheadMs / HOUR_MS);
   if (hours === 0) return '';

@@ -26,15 +26,14 @@ import { WebhooksPanel } from './webhooks-panel.tsx';
 
 interface GuideMemory {
   closed: boolean;
-  /** The title of the path that was chosen. */
+  /** The title of the chosen path. */
   path?: string;
-  /** What was looked at. */
   seen: readonly string[];
 }
 const NEW_GUIDE: GuideMemory = { closed: false, seen: [] };
 const MAX_SEEN = 30;
 
-/** What the demonstration adds to the workspace: the guided paths, the clock, and what reached the outside. */
+/** The demo's additions to the workspace: the guided paths, the clock, requests and webhooks. */
 export function useDemo({ snapshot, place, listen }: Situation): HostParts {
   const { requests, webhooks, ceremonies, clock, setClock } = useSandbox(listen);
   const hints = useHints();
@@ -99,7 +98,7 @@ export function useDemo({ snapshot, place, listen }: Situation): HostParts {
   };
 }
 
-/** What the demonstration's server knows, kept up to date; requests and webhooks newest first. */
+/** The demo server's data, kept up to date; requests and webhooks newest first. */
 function useSandbox(listen: Situation['listen']) {
   const [requests, setRequests] = useState<readonly SeenRequest[]>([]);
   const [webhooks, setWebhooks] = useState<readonly ReceivedWebhook[]>([]);
@@ -137,7 +136,7 @@ function useSandbox(listen: Situation['listen']) {
     return listen({
       connected: (open) => {
         if (!open) return;
-        // The demonstration may have been restarted, with an empty request log.
+        // The demo may have been restarted, with an empty request log.
         setRequests([]);
         known.current = [];
         readAll();

@@ -2,14 +2,14 @@ import { clockTime, useChat } from '@domain-steward/slack-workspace/page';
 import type { ReceivedWebhook } from '../host.ts';
 import { Fact, Panel, Sent } from './panel.tsx';
 
-/** What arrived at the demonstration's receiver, which stands for a pager or a second messenger. */
+/** Webhooks at the demo's receiver, which represents a pager or a second messenger. */
 export function WebhooksPanel({ webhooks, close }: { webhooks: readonly ReceivedWebhook[]; close(): void }) {
   return (
     <Panel
       title="Webhooks"
-      topic="What is told besides Slack"
+      topic="What webhooks report"
       close={close}
-      empty="Nothing yet. What matters is told here too: incidents, last reminders, orders whose outcome is not known."
+      empty="Nothing yet. Webhooks report important events: incidents, last reminders, orders with an unknown outcome."
       items={webhooks.map((webhook) => ({ key: webhook.id, item: <Webhook webhook={webhook} /> }))}
     />
   );

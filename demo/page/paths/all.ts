@@ -4,5 +4,5 @@ import { loseADomain } from './lose-a-domain.ts';
 import type { GuidedPath } from './path.ts';
 import { signIt } from './sign-it.ts';
 
-/** The guided paths, in the sequence in which they are offered. */
+/** In the order in which they are offered. */
 export const PATHS: readonly GuidedPath[] = [firstVisit, loseADomain, signIt, goOnHoliday];

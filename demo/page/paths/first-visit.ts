@@ -22,7 +22,7 @@ import {
 
 const NAME = 'cafe.rest';
 
-/** The card of the renewal that somebody still wants. */
+/** The card of the renewal, unless it was denied, cancelled or expired. */
 const renewal = ({ snapshot }: Situation) => latestOrder(snapshot, 'renew', NAME);
 
 /** The newest message with buttons of the expiry reminders. */
@@ -43,13 +43,13 @@ function isLinked({ requests }: Situation): boolean {
   );
 }
 
-/** The renewal that has ended. */
+/** The finished renewal. */
 function ended(situation: Situation): Message | undefined {
   const card = renewal(situation);
   return card !== undefined && ENDED.includes(stateOf(card)) ? card : undefined;
 }
 
-/** That Alice types a command, and fills in its form. */
+/** Alice types a command, and fills in its form. */
 function typed(situation: Situation, callbackId: string, text: string): NextTarget | undefined {
   const isOpen = situation.snapshot.views.at(-1)?.callback_id === callbackId;
   return isOpen

@@ -14,14 +14,15 @@ import {
 } from './path.ts';
 
 /*
- * Everybody is away, and no name is lost: a mandate renews what it may, says so before, and asks for the rest.
+ * Everyone is away, and no name is lost: a mandate announces and carries out renewals within its limits, and asks about
+ * the rest.
  */
 
 const { carol } = PEOPLE;
-/** Noted as seen: the list of mandates. */
+/** Recorded as seen: the list of mandates. */
 const MANDATES = 'mandates';
 
-/** The newest message of a day on which mandates act. */
+/** The newest message about a day's mandate acts. */
 const day = ({ snapshot }: Situation) =>
   newest(
     messagesOf(snapshot).filter(
@@ -29,7 +30,7 @@ const day = ({ snapshot }: Situation) =>
     ),
   );
 
-/** Whether as many orders of mandates are in a state. */
+/** Whether this many orders of mandates are in a state. */
 function has(count: number, state: string, { snapshot }: Situation): boolean {
   const orders = messagesOf(snapshot).filter(
     (message) =>
@@ -38,7 +39,7 @@ function has(count: number, state: string, { snapshot }: Situation): boolean {
   return new Set(orders.map(({ metadata }) => textOf(metadata?.event_payload, 'order_id'))).size >= count;
 }
 
-/** The order behind the first button to stop one. */
+/** The order of the first stop button. */
 function stoppable({ blocks }: Message): string | undefined {
   const accessories = blocks.map((block) => block['accessory']).filter(isObject);
   return textOf(

@@ -11,12 +11,10 @@ import {
   write,
 } from './path.ts';
 
-/*
- * What is in use is not deleted by one click; what is stolen is told within the minute, also besides Slack.
- */
+/* Deleting a name in use takes more than one click. A theft is reported within the minute, also by webhook. */
 
 const NAME = 'cafe.rest';
-/** Noted as seen: the form in which the name is typed again, and what arrived besides. */
+/** Recorded as seen: the form in which the name is typed again, and the webhooks. */
 const CONFIRM = 'confirm';
 const WEBHOOKS = 'webhooks';
 
@@ -29,7 +27,7 @@ const draft = ({ snapshot }: Situation) =>
 const incident = ({ snapshot }: Situation) =>
   newest(messagesOf(snapshot).filter((message) => isAbout(message, 'domain_incident', NAME)));
 
-/** The deletion is asked for, and is not confirmed. */
+/** The deletion was requested, but not confirmed. */
 function deletion(situation: Situation) {
   const asked = draft(situation);
   if (asked === undefined) return write(situation, PEOPLE.alice, `/domain delete ${NAME}`);

@@ -5,31 +5,29 @@ import type { Place } from '@domain-steward/slack-workspace/page/place';
 import type { Message, Snapshot } from '@domain-steward/slack-workspace/protocol';
 import type { SeenRequest } from '../../host.ts';
 
-/*
- * Guided paths: how far somebody is, told from what happened and not from what was clicked, and what to click next.
- */
+/* Guided paths: a person's progress, derived from events and not from clicks, and what to click next. */
 
 export interface Situation {
   readonly snapshot: Snapshot;
   readonly place: Place;
   readonly requests: readonly SeenRequest[];
-  /** What was finished on the bot's pages, as they say it. */
+  /** Ceremonies finished on the bot's pages, as those report it. */
   readonly ceremonies: readonly string[];
-  /** What was on the screen before: `ts` of messages, and words of the paths. */
+  /** Seen on the screen before: `ts` of messages, and keywords of the paths. */
   readonly seen: readonly string[];
-  /** A panel at the side is open. */
+  /** The open side panel. */
   readonly panel?: PanelName | undefined;
 }
 
 export type PanelName = 'requests' | 'webhooks';
 
-/** What to use next: something of the workspace, the demonstration's clock, or a panel of it. */
+/** The element to use next: in the workspace, the demo's clock, or one of its panels. */
 export type NextTarget =
   | Target
   | { readonly kind: 'time' }
   | { readonly kind: 'panel'; readonly panel: PanelName };
 
-/** Something that the demonstration does when it is told to. */
+/** An action of the demo on request. */
 export interface Deed {
   readonly route: `/local/${string}`;
   readonly text: string;
@@ -40,7 +38,7 @@ export interface Step {
   readonly title: string;
   readonly text: string;
   isDone(situation: Situation): boolean;
-  /** What to use next; nothing where something is under way, or where a deed is to be done. */
+  /** The element to use next; undefined while something is running, or if a deed comes next. */
   next?(situation: Situation): NextTarget | undefined;
   readonly deed?: Deed;
 }
@@ -48,16 +46,15 @@ export interface Step {
 export interface GuidedPath {
   readonly title: string;
   readonly steps: readonly Step[];
-  /** Said at the end. */
+  /** Shown at the end. */
   readonly text: string;
-  /** What of it is on the screen, to be noted as seen. */
+  /** Parts of the current screen to record as seen. */
   seenNow(situation: Situation): readonly (string | undefined)[];
 }
 
-/** How far a path is. */
 export interface Progress {
   readonly steps: readonly { readonly title: string; readonly done: boolean }[];
-  /** The first step that is not done; undefined at the end of the path. */
+  /** The first undone step; undefined at the end of the path. */
   readonly current: Step | undefined;
   readonly target: NextTarget | undefined;
 }
@@ -71,14 +68,14 @@ export function progressOf({ steps }: GuidedPath, situation: Situation): Progres
   };
 }
 
-/** What to use in a channel; from elsewhere, the way there. */
+/** The element to use in a channel; from elsewhere, the way to the channel. */
 export function at(place: Place, channel: string | undefined, target: NextTarget): NextTarget {
   return channel === undefined || (place.channel === channel && place.home !== true)
     ? target
     : { kind: 'channel', channel };
 }
 
-/** What somebody is to use; for anybody else, to become them. */
+/** The element for one person to use; for other people, the switch to that person. */
 export function as(
   { snapshot }: Situation,
   person: string,
@@ -87,10 +84,9 @@ export function as(
   return snapshot.me === person ? target : { kind: 'person', user: person };
 }
 
-/** Who is who in the paths. */
 export const PEOPLE = { alice: 'U0ALICE', bob: 'U0BOB', carol: 'U0CAROL', ada: 'U0ADA' } as const;
 
-/** That somebody types a line. */
+/** A person types a line. */
 export function write(situation: Situation, person: string, text: string): NextTarget | undefined {
   const { snapshot, place } = situation;
   return as(situation, person, at(place, firstChannel(snapshot), { kind: 'composer', text }));
@@ -104,7 +100,7 @@ export function newest(messages: readonly Message[]): Message | undefined {
   return messages.toSorted((a, b) => (a.ts < b.ts ? 1 : -1))[0];
 }
 
-/** A message of an event that stands in a channel itself. */
+/** A top-level message about an event of a name. */
 export function isAbout({ metadata, thread_ts }: Message, event: string, name: string): boolean {
   const { event_type, event_payload } = metadata ?? {};
   const names = textOf(event_payload, 'name') ?? textOf(event_payload, 'names');
@@ -120,7 +116,7 @@ const DROPPED: readonly string[] = ['DENIED', 'EXPIRED', 'CANCELLED'];
 export const WAITING: readonly string[] = ['PENDING', 'DRAFT'];
 export const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'UNKNOWN'];
 
-/** The card of the latest order for a task and a name that somebody still wants. */
+/** The card of the latest order for a task and a name, unless it was denied, cancelled or expired. */
 export function latestOrder(snapshot: Snapshot, task: string, name: string): Message | undefined {
   return newest(
     messagesOf(snapshot).filter(
@@ -132,7 +128,7 @@ export function latestOrder(snapshot: Snapshot, task: string, name: string): Mes
   );
 }
 
-/** Whether a message has a button, or a menu, whose id begins so. */
+/** Whether a message has a button or menu with this id prefix. */
 export function hasAction({ blocks }: Pick<Message, 'blocks'>, actionId: string): boolean {
   const elements = (block: JsonObject) => [
     ...objectsOf(block, 'elements'),

@@ -16,29 +16,27 @@ import {
   write,
 } from './path.ts';
 
-/*
- * Where a rule says so, no click approves: a passkey does, which counts through a root.
- */
+/* If a rule requires it, only a passkey signature approves, not a click. The passkey counts through a root. */
 
-/** The demo's policy has what concerns it signed. */
+/** The demo's policy requires signatures for orders of this name. */
 const NAME = 'menu.example';
 const { ada, bob, carol } = PEOPLE;
 
-/** What the bot's pages say afterwards. */
+/** As the bot's pages report it. */
 type Ceremony = 'Added' | 'Vouched' | 'Revoked';
 const isOver = ({ ceremonies, seen }: Situation, ceremony: Ceremony) =>
   ceremonies.includes(ceremony) || seen.includes(ceremony);
 
 const order = ({ snapshot }: Situation) => latestOrder(snapshot, 'renew', NAME);
 
-/** The newest message with a button for passkeys, or with a link that one of them gave. */
+/** The newest message with a passkey button, or with a link from one. */
 function about(situation: Situation, isIt: (message: Message) => boolean): Message | undefined {
   return newest(
     messagesOf(situation.snapshot).filter((message) => message.ephemeral_to !== undefined && isIt(message)),
   );
 }
 
-/** That somebody opens a page: the command, then its button; nothing once the link is there. */
+/** A person opens a page: the command, then its button; nothing once there is a link. */
 function keyPage(situation: Situation, person: string, action: string, lead: string): NextTarget | undefined {
   if (situation.snapshot.me !== person) return as(situation, person, undefined);
   const list = about(situation, (message) => hasAction(message, action));
