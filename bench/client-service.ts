@@ -1,11 +1,11 @@
 import { createServer } from 'node:net';
 
 /*
- * The service for the client's rows, in a process of its own. It sends prepared answers and does as little as
- * possible, so that the client is measured. It prints its port when it listens.
+ * The service for the client's rows, in a separate process. It sends prepared responses and does as little as possible,
+ * so that only the client is measured. It prints its port when it listens.
  */
 
-/** How many records each answer holds; 0 is the answer to an update. Paths end with the number. */
+/** How many records each response contains; 0 is the response to an update. Paths end with the number. */
 const SIZES = [0, 1, 20, 100] as const;
 
 function jsonRecord(number: number): object {

@@ -9,31 +9,29 @@ import { preregSearch } from '../src/service/tasks/prereg.ts';
 import { redirectUpdate } from '../src/service/tasks/redirect.ts';
 
 /*
- * The cost of a call of the client, compared with the same call by hand: `undici` and `JSON.parse`, or `undici` and
- * fast-xml-parser's validate and parse with its default options. Both sides build each request anew, and their
- * service runs in a process of its own.
- *
- * The calls charge nothing. A task that charges opens a connection of its own each time, on purpose, whose TCP (and
- * TLS) handshake the reference does not pay.
+ * The cost of a client call, compared with the same call by hand: `undici` and `JSON.parse`, or `undici` and
+ * fast-xml-parser's validate and parse with its default options. Both sides build every request from scratch, and their
+ * service runs in a separate process.
+ * The calls charge nothing. A task that charges deliberately opens its own connection each time, with a TCP (and TLS)
+ * handshake that the reference doesn't pay.
  */
 
-/** One comparison: calls a second of each round, with ours and the reference's measured in turns. */
+/** One comparison: calls a second per round, with ours and the reference's measured alternately. */
 export interface ClientRow {
   readonly name: string;
   readonly reference: string;
   readonly unit: 'calls/s';
   readonly ours: readonly number[];
   readonly theirs: readonly number[];
-  /** Least ratio of ours to theirs. */
+  /** The lowest allowed ratio of ours to theirs. */
   readonly target: number;
 }
 
 export interface ClientRowOptions {
-  /** How often each side is measured. */
+  /** The number of measurements per side. */
   readonly rounds: number;
-  /** How long each measurement takes at least, in milliseconds. */
+  /** The minimum duration of each measurement, in milliseconds. */
   readonly roundMs: number;
-  /** How many calls are under way at once. */
   readonly concurrency: number;
 }
 
@@ -57,10 +55,7 @@ export async function* clientRows(options: ClientRowOptions): AsyncGenerator<Cli
   }
 }
 
-/**
- * Measurements are taken in slices of this length, each side in turn, so that other work of the machine affects
- * both.
- */
+/** Each side is measured in alternating slices of this length, so that other load of the machine affects both. */
 const SLICE_MS = 25;
 
 async function inTurns(
@@ -86,7 +81,7 @@ async function inTurns(
   return measured;
 }
 
-/** Counts how many calls a second end, with a fixed number under way. */
+/** Counts completed calls a second, with fixed concurrency. */
 class Rate {
   readonly #call: Call;
   readonly #concurrency: number;

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /*
- * The part of HTTP/1.1 (RFC 9112) that the bot's peers in the bench need, because Node's own server takes more of the
- * processor, which they share with the bot. Anything else is refused. Messages are read as text with one character per
- * byte (`latin1`), so lengths are numbers of bytes.
+ * The part of HTTP/1.1 (RFC 9112) that the bot's peers in the bench need, because Node's own server takes more CPU
+ * time, which they share with the bot. Anything else is refused. Messages are read as text with one character per byte
+ * (`latin1`), so lengths are numbers of bytes.
  */
 
 const HEAD_END = '\r\n\r\n';
@@ -14,7 +14,7 @@ const EXPECT = /\r\nexpect:/i;
 const CLOSE = /\r\nconnection:[ \t]*close/i;
 const REQUEST_LINE = /^(?:GET|POST|PUT|DELETE) (\/\S*) HTTP\/1\.1\r\n/;
 
-// The headers that Node's server sends, so that reading them costs the same. Clients end idle connections.
+// The headers of Node's server, so that parsing them costs the same. Clients end idle connections.
 const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ';
 const DATE = `\r\nDate: ${new Date().toUTCString()}`;
 const KEPT = `${DATE}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=5${HEAD_END}`;
@@ -26,7 +26,7 @@ export interface HttpRequest {
   readonly target: string;
   /** One character per byte. */
   readonly body: string;
-  /** Whether the connection is kept open after the answer. */
+  /** Whether the connection is kept open after the response. */
   readonly keeps: boolean;
   /** The length of the whole request in bytes. */
   readonly bytes: number;
@@ -51,8 +51,8 @@ export function readRequest(received: string): HttpRequest | { readonly refused:
 }
 
 /**
- * The length of the answer at the beginning of the received text, which may be longer than what has arrived.
- * @returns undefined while it is not known; `Infinity` when the end of the connection ends it
+ * The length of the response at the beginning of the received text, which may be longer than what has arrived.
+ * @returns undefined while it is not known; `Infinity` if the response ends with the connection
  */
 export function answerBytes(received: string): number | undefined {
   const headEnd = received.indexOf(HEAD_END);
@@ -64,7 +64,7 @@ export function answerBytes(received: string): number | undefined {
   return length === undefined ? Number.POSITIVE_INFINITY : bodyAt + Number(length);
 }
 
-/** Where the chunks (RFC 9112, section 7.1) from this position end. */
+/** The end of the chunks (RFC 9112, section 7.1) from this position. */
 function chunkedEnd(received: string, start: number): number | undefined {
   for (let at = start; ; ) {
     const lineEnd = received.indexOf('\r\n', at);
@@ -196,7 +196,7 @@ class Connection {
   }
 }
 
-/** Sends requests over kept connections, as many as needed. */
+/** Sends requests over kept connections, opening as many as needed. */
 export class HttpClient {
   readonly #idle = new Map<number, Connection[]>();
 
@@ -221,7 +221,7 @@ export class HttpClient {
     idle.push(connection);
   }
 
-  /** Closes the connections. No request may be under way. */
+  /** Closes the connections. No request may be running. */
   close(): void {
     for (const connection of [...this.#idle.values()].flat()) connection.end();
   }

@@ -1,30 +1,29 @@
 import { type Bench, type Line, quantile } from './measure.ts';
 import { Surroundings, until } from './surroundings.ts';
 
-/* How long something takes while nothing else happens, and what the reference takes for it. */
+/* The duration of an action on an otherwise idle system, compared with a reference. */
 
-/** What a row measures. */
+/** One measurement. */
 interface IdleLatency {
   readonly row: string;
   readonly what: string;
   readonly reference: string;
   /** By how much the median may exceed the reference's. */
   readonly maxMoreMs: number;
-  /** Settings of the bot besides the usual ones. */
+  /** Settings of the bot besides the default ones. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Durations in milliseconds, one a sample. */
+/** Durations in milliseconds, one per sample. */
 interface Samples {
   readonly ours: readonly number[];
   readonly theirs: readonly number[];
 }
 
-/** Takes so many samples of each side. */
 type TakeSamples = (amount: number) => Promise<Samples>;
 
 /**
- * Measures in several rounds with one idle bot, after a round to warm up.
+ * Measures in several rounds with one idle bot, after a warm-up round.
  * @param prepare is called once, with the bot running
  */
 export async function* measureIdleLatency(

@@ -5,7 +5,7 @@ import { z } from 'zod';
 const manifest = z.object({ version: z.string() });
 const PACKAGES = ['@slack/bolt', '@prisma/client', 'pg', 'pg-boss', 'undici', 'fast-xml-parser'];
 
-/** The machine and the versions that figures hold for, a line each. */
+/** The machine and the versions behind the figures, one per line. */
 export async function describeMachine(): Promise<readonly string[]> {
   const versions = await Promise.all(
     PACKAGES.map(async (name) => {

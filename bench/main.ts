@@ -91,5 +91,5 @@ const results = lines.map((line) => ({
   met: isMet(line) ?? null,
 }));
 await writeFile(values.json, `${JSON.stringify({ machine, effort, results }, undefined, 2)}\n`);
-// A missed target is shown in the table and is no failure, because the machine may be busy.
+// A missed target is shown in the table, but is no failure, because the machine may be busy.
 process.exit(0);

@@ -1,6 +1,5 @@
-/* The parts of the table: both sides measured in turns, in several rounds, with the targets. */
+/* Building blocks of the table: both sides are measured alternately, in several rounds, with targets. */
 
-/** What a row has to reach. */
 export interface Target {
   /**
    * `ratio` is ours divided by the reference's, `difference` is ours minus the reference's, `ours` is ours
@@ -13,34 +12,31 @@ export interface Target {
 
 /** One line of the table. */
 export interface Line {
-  /** The row of the table of targets that it belongs to, as given to `--only`. */
+  /** Its row in the table of targets, as given to `--only`. */
   readonly row: string;
   readonly what: string;
   readonly reference: string;
   readonly unit: string;
-  /** One figure a round, the reference's beside ours. */
+  /** One figure per round, matching `theirs`. */
   readonly ours: readonly number[];
-  /** Empty where the row has no reference. */
+  /** Empty if the row has no reference. */
   readonly theirs: readonly number[];
-  /** Undefined where the line has no target. */
   readonly target?: Target;
 }
 
-/** How much is measured. */
 export interface Effort {
   readonly quick: boolean;
   readonly rounds: number;
 }
 
-/** The rounds of a row whose figures differ much between rounds. */
+/** The rounds of a row with figures that vary much. */
 export function roundsAtLeast({ quick, rounds }: Effort, least: number): number {
   return quick ? rounds : Math.max(least, rounds);
 }
 
-/** Called with what is under way. */
+/** Called with the current activity. */
 export type Progress = (what: string) => void;
 
-/** What a row gets. */
 export interface Bench {
   readonly effort: Effort;
   readonly progress: Progress;
@@ -86,14 +82,14 @@ export function targetFigures({ ours, theirs, target }: Line): readonly number[]
   }
 }
 
-/** Whether the median reaches the target; undefined where there is none. */
+/** Whether the median reaches the target; undefined without one. */
 export function isMet(line: Line): boolean | undefined {
   if (line.target === undefined) return undefined;
   const { median } = spreadOf(targetFigures(line));
   return line.target.kind === 'at least' ? median >= line.target.value : median <= line.target.value;
 }
 
-/** Measures both sides in turns: A B, B A, A B …, so that neither always comes first. */
+/** Measures both sides alternately: A B, B A, A B …, so that neither always comes first. */
 export async function inTurns<T>(
   rounds: number,
   ours: (round: number) => Promise<T>,

@@ -3,18 +3,17 @@ import type { Process } from './processes.ts';
 import { command, press } from './slack-load.ts';
 import { type Surroundings, until } from './surroundings.ts';
 
-/** Clicks under way at once. */
+/** Concurrent clicks. */
 const CLICKERS = 50;
 
-/** A process that takes deliveries. */
 type Bot = Pick<Process, 'port'>;
 
 const took = z.tuple([z.object({ seconds: z.coerce.number(), settled: z.number() })]);
 let name = 0;
 
-/** Asks for renewals until this number of orders has its card posted and waits for a click. */
+/** Requests renewals until this number of orders has its card posted and waits for a click. */
 export async function ask(s: Surroundings, bots: readonly Bot[], amount: number): Promise<void> {
-  // On a busy machine the database may not answer in time. Whoever is told so asks again.
+  // On a busy machine the database may not respond in time. People who are refused for that try again.
   for (let tries = 1; ; tries += 1) {
     const missing = amount - (await s.waiting()).length;
     if (missing <= 0) break;
@@ -67,7 +66,7 @@ export async function approveAll(
 }
 
 /**
- * Asks for orders, approves them all, and waits until nothing is left to do.
+ * Requests orders, approves them all, and waits until nothing is left to do.
  * @returns orders a second
  */
 export async function carryOut(s: Surroundings, bots: readonly Bot[], amount: number): Promise<number> {
@@ -77,7 +76,7 @@ export async function carryOut(s: Surroundings, bots: readonly Bot[], amount: nu
   return rate;
 }
 
-/** Gives each bot its part of the whole. */
+/** Gives each bot its share of the total. */
 async function spread<T>(
   bots: readonly Bot[],
   all: readonly T[],

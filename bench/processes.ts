@@ -10,12 +10,12 @@ const LOADER = new URL('../scripts/typescript.mjs', import.meta.url).href;
 
 let profiling: readonly string[] = [];
 
-/** Makes each process that is started from now on leave a CPU profile in the folder when it ends. */
+/** Makes each process started from now on write a CPU profile to the folder when it ends. */
 export function profileInto(folder: string): void {
   profiling = ['--cpu-prof', '--cpu-prof-dir', folder];
 }
 
-/** A process that was started for the bench. */
+/** A process of the benchmark. */
 export interface Process {
   readonly port: number;
   readonly pid: number;
@@ -29,7 +29,7 @@ export interface Process {
 const hello = z.object({ port: z.number() });
 
 /**
- * Runs a file of `bench/children` as a process of its own and waits until it reports its port.
+ * Runs a file of `bench/children` as a separate process and waits until it reports its port.
  * @param name a TypeScript file, or JavaScript that runs as it is
  * @param options for Node
  */
@@ -41,7 +41,7 @@ export async function startProcess(
   const child = fork(fileURLToPath(new URL(`./children/${name}`, import.meta.url)), {
     execArgv: [...(name.endsWith('.ts') ? ['--import', LOADER] : []), ...profiling],
     env: { ...process.env, ...env },
-    // Its log at the usual level is written, and discarded.
+    // Its log is written at the default level, and discarded.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     // A folder without a `.env` file.
     cwd: fileURLToPath(new URL('./children', import.meta.url)),
@@ -85,9 +85,7 @@ export interface Program extends Pick<Process, 'port' | 'pid' | 'startedWithinMs
 
 const ready = z.object({ port: z.number(), msg: z.literal('ready') });
 
-/**
- * Runs a JavaScript file and waits for the line of its log that says that it is ready, and on which port.
- */
+/** Runs a JavaScript file and waits for its log line that it is ready on a port. */
 export async function startProgram(file: URL, env: Readonly<Record<string, string>>): Promise<Program> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [fileURLToPath(file)], {

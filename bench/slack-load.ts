@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { cardBlockId } from '../src/slack/orders/card.view.ts';
 import { HttpClient } from './http.ts';
 
-/** A delivery of Slack before it is signed. */
+/** An unsigned delivery of Slack. */
 export interface Delivery {
   readonly body: string;
 }
@@ -11,7 +11,7 @@ export interface Delivery {
 const CHANNELS = 20;
 let count = 0;
 
-/** A slash command. @param responseUrl where the bot may answer the person alone */
+/** A slash command. @param responseUrl for the bot's ephemeral response */
 export function command(text: string, userId: string, responseUrl: string, channelId?: string): Delivery {
   count += 1;
   return form({
@@ -32,7 +32,7 @@ export function command(text: string, userId: string, responseUrl: string, chann
 }
 
 /**
- * A press of a button of an order's card, with the message, as Slack sends it.
+ * A click on a button of an order's card, with the message, as Slack sends it.
  * @param responseUrl left out, as in some places of Slack
  */
 export function press(
@@ -71,9 +71,9 @@ export function press(
 }
 
 /**
- * A form that somebody sends.
+ * A form submission.
  * @param values of its inputs, by field, as Slack delivers their state
- * @param origin what the form keeps: where it was opened, and what it is about
+ * @param origin the form's metadata: where it was opened, and its subject
  */
 export function submission(
   name: string,
@@ -136,8 +136,7 @@ export function signedRequest(
 }
 
 /**
- * Sends deliveries as Slack does: signed, over HTTP, on kept connections. Everything possible is prepared
- * beforehand.
+ * Sends deliveries as Slack does: signed, over HTTP, on kept connections. Everything possible is prepared beforehand.
  */
 export class SlackLoad {
   readonly #client = new HttpClient();
@@ -156,7 +155,7 @@ export class SlackLoad {
   }
 
   /**
-   * Sends deliveries at a fixed rate, whether or not answers arrive.
+   * Sends deliveries at a fixed rate, without waiting for responses.
    * @returns the duration of each
    */
   async atRate(port: number, deliveries: readonly Delivery[], perSecond: number): Promise<number[]> {

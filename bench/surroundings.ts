@@ -18,11 +18,11 @@ import { createPriceStore } from '../src/store/prices.ts';
 import { type Process, startProcess } from './processes.ts';
 import { SlackLoad } from './slack-load.ts';
 
-/** The people who ask; the approver is somebody else. */
+/** The requesters; the approver is another person. */
 const PEOPLE = Array.from({ length: 50 }, (_, n) => `U0PERSON${n}`);
 const APPROVER = 'U0APPROVER';
 const SIGNING_SECRET = randomBytes(16).toString('hex');
-/** Where the names of the bench are, and 250 other zones: a registrar's list is long. */
+/** The zone of the bench's names, and 250 others: a registrar's list is long. */
 const PRICED_ZONES = ['rest', ...Array.from({ length: 250 }, (_, n) => `zone-${n}`)];
 const PRICE = { amount: { currency: 'EUR', minor: 1_850 }, validFrom: '2026-01-01', source: 'Contract 7' };
 export const TEAM_ID = 'T0STEWARD';
@@ -48,7 +48,7 @@ export class Postgres {
   }
 
   /**
-   * A database of its own with the current schema.
+   * A new database with the current schema.
    * @returns its address
    */
   async database(): Promise<string> {
@@ -75,7 +75,7 @@ const orders = z.array(
   z.object({ id: z.string(), channel_id: z.string(), ts: z.string().nullable(), state: z.string() }),
 );
 
-/** An order that waits for its click. */
+/** An order that is waiting for a click. */
 export interface WaitingOrder {
   readonly id: string;
   readonly channelId: string;
@@ -83,11 +83,11 @@ export interface WaitingOrder {
 }
 
 /**
- * A database with people who have linked their accounts, the bot's peers, and bots. Each is a process of its own; the
+ * A database with people who have linked their accounts, the bot's peers, and bots. Each is a separate process; the
  * load comes from this process.
  */
 export class Surroundings {
-  /** Runs for these surroundings alone. */
+  /** Only for this instance. */
   readonly postgres: Postgres;
   readonly databaseUrl: string;
   readonly peers: Process;
@@ -123,7 +123,7 @@ export class Surroundings {
     return `${this.peersUrl}/respond`;
   }
 
-  /** All settings of a bot, with the log at its usual level. */
+  /** All settings of a bot, with the default log level. */
   environment(databaseUrl = this.databaseUrl): Readonly<Record<string, string>> {
     return {
       SLACK_BOT_TOKEN: 'xoxb-bench-0000',
@@ -148,7 +148,7 @@ export class Surroundings {
     return started;
   }
 
-  /** Creates what a team has: people with linked accounts, and the price list of a registrar. */
+  /** Creates a team's data: people with linked accounts, and the price list of a registrar. */
   async #populate(): Promise<void> {
     const vault = createVault(credentialsKeysOf(readConfig(this.environment())));
     const database = openDatabase({ url: this.databaseUrl });
@@ -192,7 +192,7 @@ export class Surroundings {
     return orders.parse(rows).map(({ id, channel_id, ts }) => ({ id, channelId: channel_id, ts: ts ?? '' }));
   }
 
-  /** Waits until nothing is being carried out and Slack shows every order as it is. */
+  /** Waits until nothing is being carried out and Slack shows the current state of every order. */
   async quiet(): Promise<void> {
     await until('nothing is under way', async () => {
       const { rows } = await this.db.query(
@@ -204,7 +204,7 @@ export class Surroundings {
     });
   }
 
-  /** What a row has opened is closed with the rest. */
+  /** Registers a cleanup. */
   closing(close: () => Promise<void>): void {
     this.#closers.push(close);
   }
@@ -220,7 +220,7 @@ export class Surroundings {
 
 /**
  * Repeats a check until it holds.
- * @throws after some minutes, one when left out
+ * @throws on a timeout in minutes, one by default
  */
 export async function until(
   what: string,

@@ -1,5 +1,5 @@
-// Builds the program, the packages and the demo, and their pages with rolldown. With `--compile`, no page; with `--page`,
-// the pages alone; with `--signing-page`, those of the program itself, which is all that an image has.
+// Builds the program, the packages and the demo, and their pages with rolldown. With `--compile`, no pages; with
+// `--page`, only the pages; with `--signing-page`, only the program's own pages, which is all that an image needs.
 import { spawnSync } from 'node:child_process';
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ function compile() {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** The script and the looks of the pages on which people sign. */
+/** The script and styles of the signing pages. */
 async function buildSigningPage() {
   const target = join(root, 'dist/web/page');
   await build({
@@ -41,9 +41,8 @@ async function buildSigningPage() {
 }
 
 /**
- * A page in one script, and the files that a browser reads as they are.
- *
- * @param folders what the last one has goes before what those before it have
+ * A page as one script, and the files that a browser reads unchanged.
+ * @param folders later ones override earlier ones
  */
 async function buildPage(folders, target) {
   await build({

@@ -6,10 +6,9 @@ import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { diffSchemas } from './schema-engine.ts';
 
 // npm run migration -- NAME
-//
-// Writes the migration that leads from the last one to prisma/schema.prisma. Each migration keeps the schema
-// that it leads to beside its SQL, so the next one needs no database to start from, and what was written by
-// hand into a migration (a trigger, a partial index) is left alone by the next.
+// Writes the migration from the last one to prisma/schema.prisma. Each migration has its resulting schema next to its
+// SQL, so the next one needs no existing database, and hand-written parts of a migration (a trigger, a partial index)
+// aren't touched by the next.
 
 const prisma = fileURLToPath(new URL('../prisma', import.meta.url));
 const migrations = join(prisma, 'migrations');

@@ -1,5 +1,5 @@
-// Builds after an installation. Without the tools for development (`npm ci --omit=dev`) the build is made in a folder of its
-// own, which is installed whole, and only its results come back: what runs is always what the sources say.
+// Builds after an installation. Without development dependencies (`npm ci --omit=dev`) the build runs in a separate
+// folder with a full installation, and only its results are copied back: the built code always matches the sources.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const RESULTS = ['dist', 'packages/embedded-postgres/dist'];
 
-// TypeScript and Prisma are there either way: `@prisma/client` asks for them.
+// TypeScript and Prisma are always installed: `@prisma/client` depends on them.
 if (existsSync(join(root, 'node_modules/rolldown'))) {
   npm(root, ['run', 'build']);
 } else {
@@ -27,7 +27,7 @@ if (existsSync(join(root, 'node_modules/rolldown'))) {
   }
 }
 
-/** The npm that runs this, without what it was told to leave out. */
+/** Runs the same npm, but without its `--omit`. */
 function npm(cwd, args) {
   const { npm_config_omit: _omit, NODE_ENV: _environment, npm_execpath: path, ...env } = process.env;
   const command = path === undefined ? ['npm'] : [process.execPath, path];

@@ -1,4 +1,4 @@
-// Writes docs/reference.md from the commands and settings of the code: `npm run reference`.
+// Writes docs/reference.md from the commands and settings in the code: `npm run reference`.
 import { writeFile } from 'node:fs/promises';
 import { referencePage } from './reference/page.ts';
 

@@ -5,7 +5,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import * as engine from '@prisma/schema-engine-wasm/schema_engine_bg';
 
-/** The parts that are needed here. Node's types leave `WebAssembly` to the browser's types. */
+/** The parts needed here. Node's types leave `WebAssembly` to the browser's types. */
 declare const WebAssembly: {
   instantiate(
     bytes: Uint8Array,
@@ -14,12 +14,12 @@ declare const WebAssembly: {
 };
 
 /**
- * Computes the SQL that leads from one Prisma schema to another, with Prisma's own engine in WebAssembly,
- * because its binary is downloaded from a host that not every network reaches.
+ * Computes the SQL from one Prisma schema to another, with Prisma's own engine in WebAssembly, because its binary is
+ * downloaded from a host that not every network reaches.
  * @param from the schema to start from; undefined means an empty database
- * @param to the schema to arrive at
+ * @param to the target schema
  * @param url a PostgreSQL; the engine only asks it for its version
- * @returns the script, empty when the two schemas mean the same
+ * @returns the script, empty if the two schemas are equivalent
  */
 export async function diffSchemas(from: string | undefined, to: string, url: string): Promise<string> {
   const file = (content: string) => ({ files: [{ path: 'schema.prisma', content }] });
@@ -65,7 +65,7 @@ async function instantiate(): Promise<void> {
   start();
 }
 
-/** The schema `public` is always there, and a role that may not create schemas must be able to migrate. */
+/** The schema `public` always exists, and a role without the right to create schemas must be able to migrate. */
 function withoutSchemaCreation(script: string): string {
   const kept = script.replace(/-- CreateSchema\nCREATE SCHEMA IF NOT EXISTS "public";\n+/, '');
   return kept.includes('-- This is an empty migration.') ? '' : kept;

@@ -1,4 +1,4 @@
-// Takes the pictures of the documents: `npm run screenshots`. Needs Debian's `chromium`. All have one theme and one width.
+// Takes the documents' screenshots: `npm run screenshots`. Needs Debian's `chromium`. All have one theme and one width.
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ import { pageDir } from '../dist/demo/page-files.js';
 import { smallPng } from './small-png.mjs';
 
 const LARGEST_BYTES = 200_000;
-/** Of a message. Text can be read when the picture is shown at 600 px. */
+/** Of a message. Its text is readable when the picture is shown at 600 px. */
 const WIDTH = 680;
-/** The page has as much room for messages beside its list of channels. */
+/** Leaves the same width for messages next to the list of channels. */
 const WIDE = { width: WIDTH + 220, height: 1_200 };
 const NARROW = { width: WIDTH, height: 900 };
 const SCALE = 2;
@@ -31,7 +31,7 @@ try {
   const composer = page.getByRole('textbox', { name: /^Message to/ });
   const be = async (person) => {
     await page.getByLabel('You are').selectOption(person);
-    // What is typed before the page is somebody else's would be lost.
+    // Text typed before the page has switched to the other person would be lost.
     await page.waitForURL((address) => address.hash.includes(person));
   };
   const type = async (text) => {
@@ -95,7 +95,7 @@ try {
 } finally {
   await browser.close();
   await demo.stop();
-  // Started by root, the database lies elsewhere and is linked from here.
+  // If started by root, the database is elsewhere and linked from here.
   await rm(await realpath(join(dataDir, 'postgres')), { recursive: true, force: true }).catch(
     () => undefined,
   );
@@ -106,19 +106,18 @@ if (problems.length > 0) {
   process.exit(1);
 }
 
-/** The pixels of a message. */
 async function crop(page, message) {
-  // What is under the pointer or has the focus is drawn in another way.
+  // Hover and focus change the rendering.
   await page.mouse.move(0, 0);
   await page.evaluate('document.activeElement.blur()');
   await message.scrollIntoViewIfNeeded();
   const { x, y, width, height } = await message.boundingBox();
-  // The edge of the list of channels is left out.
+  // Leaves out the border of the list of channels.
   const clip = { x: x + 1, y, width: Math.min(width - 1, WIDTH), height };
   return { png: await page.screenshot({ clip }), width: clip.width };
 }
 
-/** One picture of one width: parts below each other on a quiet ground. */
+/** One picture of one width: parts below each other on a plain background. */
 async function take(name, parts) {
   const page = await browser.newPage({ ...shot, viewport: { width: WIDTH + 48, height: 200 } });
   const shown = parts.map(

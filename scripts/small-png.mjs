@@ -1,14 +1,14 @@
 import { deflateSync, inflateSync } from 'node:zlib';
 
 /*
- * Makes a screenshot small: at most 256 colours, which for a page of text nobody can tell from all of them.
- * PNG (W3C, third edition): 8 bits a channel in, a palette out.
+ * Reduces a screenshot to at most 256 colors, which is invisible on a page of text. PNG (W3C, third edition): 8 bits
+ * per channel in, a palette out.
  */
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
 const COLOURS = 256;
 
-/** @param {Buffer} png truecolour, not interlaced, as Chromium writes it */
+/** @param {Buffer} png truecolor, not interlaced, as Chromium writes it */
 export function smallPng(png) {
   const { width, height, channels, data } = read(png);
   const pixels = unfiltered(inflateSync(data), width, height, channels);
@@ -78,7 +78,7 @@ function predicted(filter, left, up, corner) {
 const colourAt = (pixels, at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
 const parts = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
 
-/** The most frequent colours, and for every other one the nearest of them. */
+/** The most frequent colors, and for every other color the nearest of them. */
 function paletteOf(pixels, channels) {
   const counts = new Map();
   for (let at = 0; at < pixels.length; at += channels) {

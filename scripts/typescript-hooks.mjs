@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'rolldown/utils';
 
-/** Node's module hook: finds the packages of this repository by their sources. */
+/** Node's module hook: resolves the repository's packages to their sources. */
 export function resolve(specifier, context, nextResolve) {
   return nextResolve(specifier, { ...context, conditions: ['source', ...context.conditions] });
 }
 
-/** Node's module hook: turns a TypeScript file into the JavaScript that is in it. */
+/** Node's module hook: strips the types of a TypeScript file. */
 export async function load(url, context, nextLoad) {
   if (!url.startsWith('file:') || !url.endsWith('.ts')) return nextLoad(url, context);
   const path = fileURLToPath(url);

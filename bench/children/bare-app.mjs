@@ -1,4 +1,4 @@
-// Bolt and Prisma and nothing else: acknowledges, and does one query for each delivery.
+// Only Bolt and Prisma: acknowledges, and runs one query for each delivery.
 import { PrismaPg } from '@prisma/adapter-pg';
 import { App, HTTPReceiver, LogLevel } from '@slack/bolt';
 import { PrismaClient } from '../../dist/store/generated/client.js';

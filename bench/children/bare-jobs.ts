@@ -4,9 +4,9 @@ import PgBoss from 'pg-boss';
 import { z } from 'zod';
 
 const QUEUE = 'bare';
-/** As many as the bot carries out in parallel. */
+/** The bot's own concurrency. */
 const BATCH = 48;
-/** As many as the number of clicks under way. */
+/** The number of concurrent clicks. */
 const SENDERS = 50;
 
 const connectionString = process.env['DATABASE_URL'] ?? '';

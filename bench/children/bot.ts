@@ -1,4 +1,4 @@
-// The bot as it is released; only the limit of a person's commands is out of the way.
+// The released bot, but without the rate limit for a person's commands.
 import { startBot } from '../../src/app/bot.ts';
 import { loadConfig } from '../../src/config/environment.ts';
 

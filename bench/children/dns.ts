@@ -1,11 +1,11 @@
-// A resolver and nameserver with as little cost as possible, in a process of its own. Every host has one address,
-// every zone has one nameserver below it, and there are no other records.
+// A resolver and nameserver at the lowest possible cost, in a separate process. Every host has one address, every zone
+// has one nameserver below it, and there are no other records.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
 const HEADER_BYTES = 12;
 const TYPE = { A: 1, NS: 2 } as const;
-/** Points at the name of the question (RFC 1035, 4.1.4). */
+/** Points to the question's name (RFC 1035, 4.1.4). */
 const QUESTION_NAME = Buffer.from([0xc0, HEADER_BYTES]);
 const ADDRESS = Buffer.from([127, 0, 0, 1]);
 const NAMESERVER = Buffer.concat([Buffer.from([3]), Buffer.from('ns1'), QUESTION_NAME]);
@@ -36,7 +36,7 @@ socket.on('message', (question, { port, address }) => {
   asked += 1;
   socket.send(answer(question), port, address);
 });
-// How many questions have come since this was asked last.
+// The number of questions since the last message.
 process.on('message', () => {
   process.send?.({ asked });
   asked = 0;

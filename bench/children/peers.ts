@@ -1,23 +1,21 @@
-// Slack's Web API, the domain service and the registry, with as little cost as possible, in a process of their
-// own, because their cost is not measured. Every answer has the form of the real one.
+// Slack's Web API, the domain service and the registry at the lowest possible cost, in a separate process, because
+// their cost isn't measured. Every response has the form of the real one.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type HttpRequest, serve } from '../http.ts';
 
-/** How the service answers from now on. */
+/** How the service responds from now on. */
 const manner = z.object({ hang: z.boolean().default(false), afterMs: z.number().default(0) });
 let hanging = false;
 let afterMs = 0;
 let posted = 0;
 let origin = '';
 
-/**
- * Requests to the domain service: the order's ctid, and when the last byte had arrived (`process.hrtime`, ms).
- */
+/** Requests to the domain service: the order's ctid, and when the last byte arrived (`process.hrtime`, ms). */
 let requests: [ctid: string, at: number][] = [];
-/** Messages posted to Slack: when the last byte had arrived. */
+/** Messages posted to Slack: when the last byte arrived. */
 let posts: number[] = [];
-/** Answers to single people: when the last byte was there, and how they begin. */
+/** Ephemeral responses: when the last byte arrived, and the start of the text. */
 let responses: [at: number, text: string][] = [];
 
 const CHANNEL = /(?:^|&)channel=([^&]*)/;
@@ -82,7 +80,7 @@ function respond(body: string): object {
   return { ok: true };
 }
 
-/** A file of so many names to renew: `/files/ROUND/ROWS.csv`. */
+/** A CSV file with this number of names to renew: `/files/ROUND/ROWS.csv`. */
 function rowsOf(path: string): string {
   const [, , round = '', file = ''] = path.split('/');
   const rows = Array.from({ length: Number.parseInt(file, 10) }, (_, n) => `bulk-${round}-${n}.rest,1`);

@@ -3,13 +3,13 @@ import { command, type Delivery, press } from '../slack-load.ts';
 import { Surroundings, until } from '../surroundings.ts';
 
 /*
- * How long Slack waits for acknowledgements, at 50 deliveries a second, compared with a Bolt app that commits one row
- * to the same PostgreSQL before it acknowledges, and does nothing else. The bot acknowledges when all changes of a
- * delivery are committed. Before that it looks the person up, and it posts cards and sends renewals at the same time.
+ * How long Slack waits for acknowledgements, at 50 deliveries a second, compared with a Bolt app that only commits one
+ * row to the same PostgreSQL before it acknowledges. The bot acknowledges when all changes of a delivery are committed.
+ * Before that it looks up the person, and it posts cards and sends renewals at the same time.
  */
 
 const PER_SECOND = 50;
-/** Beside this the time itself is asked for: what people feel. */
+/** The time itself also has a target, because people feel it. */
 const P99_TIMES = 3;
 const P99_MS = 100;
 const WARM_UP_ROUNDS = 1;
@@ -51,7 +51,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
         return waits;
       };
       const theirs = async () => s.slack.atRate(bare.port, await make(), PER_SECOND);
-      // Opens connections and compiles the code of both, and is not counted.
+      // Opens connections and compiles the code of both, uncounted.
       for (let round = 0; round < WARM_UP_ROUNDS; round += 1) for (const side of [ours, theirs]) await side();
       const measured = await inTurns(rounds, ours, theirs);
       for (const [of, part] of [

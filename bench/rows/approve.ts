@@ -6,9 +6,9 @@ import { command, press } from '../slack-load.ts';
 import { until } from '../surroundings.ts';
 
 /*
- * The time from an approver's click until its request is at the service, while nothing else happens. It includes the
- * signature, the person, the policy, the order's commit, the claim, the committed mark of sending, the credential
- * and a connection.
+ * The time from an approver's click until its request arrives at the service, on an otherwise idle system. It includes
+ * the signature, the person, the policy, the order's commit, the claim, the commit of `sentAt`, the credential and a
+ * connection.
  */
 
 const seen = z.object({ requests: z.array(z.tuple([z.string(), z.number()])) });

@@ -6,9 +6,9 @@ import { press, submission } from '../slack-load.ts';
 import { Surroundings, until } from '../surroundings.ts';
 
 /*
- * One order for 2,000 names, from its approval until its last row is settled: four requests at a time in waves of 20, each
- * with a committed mark before it leaves and a committed outcome. Beside as many posts by undici, four at a time too, with
- * one committed row each. The service answers after 50 ms, as a fast registry does.
+ * One order for 2,000 names, from its approval until its last row is settled: four concurrent requests in waves of 20,
+ * each with a committed `sentAt` and a committed outcome. The reference is the same number of posts by undici, also
+ * four at a time, with one committed row each. The service responds after 50 ms, like a fast registry.
  */
 
 const LEAST = 0.5;
@@ -87,7 +87,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
 }
 
 /**
- * Asks for an order of many rows by the form, and confirms its plan.
+ * Requests a bulk order by the form, and confirms its plan.
  * @returns its id, once its card is posted, and how long its plan took
  */
 async function ask(s: Surroundings, port: number, file: string) {

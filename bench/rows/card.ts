@@ -5,9 +5,9 @@ import type { Row } from '../measure.ts';
 import { command } from '../slack-load.ts';
 
 /*
- * The time from a complete command until its card is at Slack, while nothing else happens: signature, the person, the
- * account, the zone's rules, the commit, and the card. The reference is the two calls of Slack's API that this takes,
- * one after the other.
+ * The time from a complete command until its card arrives at Slack, on an otherwise idle system: signature, the person,
+ * the account, the zone's rules, the commit, and the card. The reference is the two calls of Slack's API that this
+ * needs, one after the other.
  */
 
 const posts = z.object({ posts: z.array(z.number()) });

@@ -1,7 +1,7 @@
 import { clientRows } from '../client.ts';
 import type { Bench, Line, Row } from '../measure.ts';
 
-/* Calls of the client, compared with the same calls by hand. */
+/* Client calls, compared with the same calls written by hand. */
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const options = { rounds: effort.rounds, roundMs: effort.quick ? 50 : 1_500, concurrency: 10 };

@@ -11,9 +11,9 @@ import { type Bench, inTurns, type Line, quantile, type Row } from '../measure.t
 import { Postgres } from '../surroundings.ts';
 
 /*
- * The reminders that are due today, of a watch list in its usual state: names that expire through the year, all earlier
- * reminders given, and some names that pass a threshold today. The reference is one SQL query by hand that reads the
- * same columns of the same names from the same table. The plan that decides about each name is on our side only.
+ * The reminders due today in a typical watch list: names that expire through the year, all earlier reminders sent, and
+ * some names that pass a threshold today. The reference is one plain SQL query that reads the same columns of the same
+ * names. Only our side also plans each name.
  */
 
 const TIMES = 1.5;
@@ -83,7 +83,7 @@ async function timed(find: () => Promise<number>, expected: number): Promise<num
   return performance.now() - startedAt;
 }
 
-/** The query by hand gets all its parameters. */
+/** The SQL query gets all its parameters. */
 async function dueByHand(client: pg.Client): Promise<number> {
   const values: unknown[] = [];
   const each = candidateRanges(OPTIONS).map(({ threshold, from, until }) => {
@@ -95,7 +95,7 @@ async function dueByHand(client: pg.Client): Promise<number> {
   return new Set(rows.map(({ name }) => name)).size;
 }
 
-/** The largest growth of the heap while looking, in megabytes. */
+/** The largest growth of the heap during the scan, in megabytes. */
 async function memoryOf(reminders: ReminderStore): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');

@@ -6,8 +6,8 @@ import { command, press } from '../slack-load.ts';
 import { Surroundings } from '../surroundings.ts';
 
 /*
- * The same acknowledgements while neither the database nor the domain service answers: connections stay open, and
- * nothing arrives. The bot acknowledges after 2 s what it could not commit; Slack gives up after 3 s.
+ * Acknowledgements while neither the database nor the domain service responds: connections stay open, and nothing
+ * arrives. After 2 s the bot acknowledges without a commit; Slack times out after 3 s.
  */
 
 const PER_SECOND = 50;

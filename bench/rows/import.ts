@@ -6,8 +6,8 @@ import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 import { Postgres } from '../surroundings.ts';
 
 /*
- * A pasted list of names onto the watch list: it is parsed, each name and date is checked, and batches are stored.
- * The reference is Prisma's `createMany` of the same prepared rows.
+ * Importing a pasted list of names to the watch list: it is parsed, each name and date is checked, and batches are
+ * stored. The reference is Prisma's `createMany` of the same prepared rows.
  */
 
 const LEAST = 0.5;

@@ -8,15 +8,15 @@ import type { Bench, Line, Row } from '../measure.ts';
 import { Postgres } from '../surroundings.ts';
 
 /*
- * Sealing a day of 100,000 events, and the receipt of an order of ten events in a ledger of a million: sealed as fast as it goes, a
- * thousand events a seal, and as a bot seals that is always busy, every two seconds, with an anchor an hour.
+ * Sealing a day of 100,000 events, and the receipt of an order with ten events in a ledger of a million: sealed as fast
+ * as possible, a thousand events per seal, and like a permanently busy bot, every two seconds, with an anchor per hour.
  */
 
 const SEALING_S = 10;
 const RECEIPT_MS = 300;
 const TEAM = 'T0STEWARD';
 
-/** How a ledger was sealed: events a seal, and seals an anchor. */
+/** Events per seal, and seals per anchor. */
 const SEALED = [
   { what: '1,024 events a seal', size: 1_024, hour: 100 },
   { what: 'a seal every 2 s', size: 10, hour: 1_800 },
@@ -31,9 +31,9 @@ const insertEvents = (amount: number, from: number) => `
   FROM generate_series(${from}, ${from + amount - 1}) n`;
 
 /**
- * Seals events of the log as far as a receipt reads it: their hashes and signatures are made up.
- * @param size events a seal
- * @param hour seals an anchor
+ * Seals events of the log as far as a receipt reads it: their hashes and signatures are invented.
+ * @param size events per seal
+ * @param hour seals per anchor
  */
 const sealInSql = (size: number, hour: number) => [
   `INSERT INTO ledger_entries (team_id, seq, event_seq, leaf)
@@ -43,12 +43,12 @@ const sealInSql = (size: number, hour: number) => [
      encode(sha256(max(seq)::text::bytea), 'hex'), now(), encode(sha512(min(seq)::text::bytea), 'base64')
    FROM ledger_entries GROUP BY (seq - 1) / ${size}`,
   `INSERT INTO anchors (team_id, n, hash, at) SELECT team_id, n, root, at FROM seals WHERE n % ${hour} = 0`,
-  // As they are where rows came over months.
+  // Like a table that was filled over months.
   'VACUUM (ANALYZE)',
   'CHECKPOINT',
 ];
 
-/** The ledger of a database of its own. */
+/** A ledger in a separate database. */
 async function withLedger<Result>(
   postgres: Postgres,
   work: (ledger: Ledger, run: (sql: string) => Promise<unknown>) => Promise<Result>,

@@ -9,8 +9,8 @@ import { command } from '../slack-load.ts';
 import { Surroundings, until } from '../surroundings.ts';
 
 /*
- * `/domain names` in a portfolio of 100,000 names: the first page and the number of names in each zone, beside the same
- * questions as somebody writes them by hand; and from the command until its answer is at Slack.
+ * `/domain names` in a portfolio of 100,000 names: the first page and the number of names in each zone, compared with
+ * the same queries in plain SQL; and the time from the command until its response arrives at Slack.
  */
 
 const TIMES = 2;
@@ -19,7 +19,7 @@ const PAGE = 51;
 const LEAST_ASKING_MS = 1_000;
 const TEAM = 'T0STEWARD';
 
-/** What is typed, and the same as a condition by hand. */
+/** A typed filter, and the same condition in SQL. */
 const FILTERS: readonly { readonly text: string; readonly byHand: string }[] = [
   { text: '', byHand: 'true' },
   {
@@ -93,7 +93,7 @@ async function* besideSql({ effort, progress }: Bench, url: string, amount: numb
       const several = async (ask: () => Promise<unknown>) => {
         const times: number[] = [];
         const askUntil = performance.now() + (effort.quick ? 0 : LEAST_ASKING_MS);
-        // Short questions are asked more often: of 20 answers, the 95th percentile is the one that something held up.
+        // Short queries are repeated more often: of 20 durations, the 95th percentile is a single outlier.
         while (times.length < (effort.quick ? 2 : 20) || performance.now() < askUntil) {
           const startedAt = performance.now();
           await ask();

@@ -11,9 +11,9 @@ import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 import { startProcess } from '../processes.ts';
 
 /*
- * Names looked at in the DNS, as many in parallel as in a process of the bot. The reference asks as many questions, counted at the
- * server, with Node's own resolver, which supports neither DS nor DNSKEY and asks for other types instead. Beside that, moments
- * for the looks at a million names.
+ * DNS lookups of names, with the concurrency of one bot process. The reference asks as many questions, counted at the
+ * server, with Node's own resolver, which supports neither DS nor DNSKEY and asks for other types instead. Also,
+ * scheduling the lookups of a million names.
  */
 
 const LEAST = 0.7;
@@ -61,7 +61,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     const theirs = () => rate((name) => askByHand(resolver, name, questions));
     const count = async () => (await dns.ask({}, z.object({ asked: z.number() }))).asked;
     await ours(-1);
-    // Besides these, the servers of the parent zone are looked for once.
+    // Besides these, the servers of the parent zone are looked up once.
     questions = Math.floor((await count()) / amount);
     await theirs();
     if ((await count()) !== questions * amount) throw new Error('the reference asks something else');
@@ -87,7 +87,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   };
 }
 
-/** Questions like those of a look; the first four get records. */
+/** Questions like those of a lookup; the first four return records. */
 const QUESTIONS: readonly ((resolver: Resolver, name: string) => Promise<unknown>)[] = [
   (resolver, name) => resolver.resolveNs(name),
   (resolver, name) => resolver.resolveNs(`parent.${name}`),
@@ -112,7 +112,7 @@ async function askByHand(resolver: Resolver, name: string, questions: number): P
     throw new Error(`nothing was seen of ${name}`);
 }
 
-/** The largest growth of the heap while moments are assigned to names one after the other, in megabytes. */
+/** The largest growth of the heap while names are scheduled one after the other, in megabytes. */
 function memoryOfPlanning(names: number): number {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');

@@ -3,7 +3,7 @@ import { evaluate, type PolicyFacts, type PolicySettings } from '../../src/polic
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import { type Bench, type Line, quantile, type Row } from '../measure.ts';
 
-/* What an order needs by a policy of a thousand rules, of which the last one fits. */
+/* An order's requirements by a policy of a thousand rules, with only the last one matching. */
 
 const RULES = 1_000;
 const AT_MOST_MS = 1;
@@ -48,7 +48,7 @@ async function* measure({ effort }: Bench): AsyncGenerator<Line> {
   }
 }
 
-/** Rules differ in the condition that does not fit: the name, the tag, who asks, the amount. */
+/** Each rule fails by another condition: the name, the tag, the requester, the amount. */
 function ruleNumber(n: number, fits: boolean): PolicyRule {
   const narrow = [
     { names: [`*.zone-${n}.rest`] },

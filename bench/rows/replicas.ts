@@ -4,23 +4,23 @@ import type { Process } from '../processes.ts';
 import { Surroundings } from '../surroundings.ts';
 
 /*
- * The same with more processes on one PostgreSQL, with clicks spread over them. How much the rate grows depends on
- * the cores that are left; it must not fall by much.
+ * The same with more processes on one PostgreSQL, with clicks spread over them. How much the rate grows depends on the
+ * free cores; it must not fall by much.
  */
 
 const HOLDS = 0.8;
 const MOST = 3;
-/** The number of rounds of all processes before those that count. */
+/** Uncounted rounds of all processes. */
 const WARM_UPS = 5;
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const amount = effort.quick ? 20 : 600;
-  // The rates of three processes on two cores differ much between rounds, so there are more rounds.
+  // The rates of three processes on two cores vary much between rounds, so there are more rounds.
   const rounds = roundsAtLeast(effort, 7);
   const rates: number[][] = Array.from({ length: MOST }, () => []);
   const s = await Surroundings.open();
   try {
-    // All processes run and are warmed up; those that are not measured get no clicks.
+    // All processes run and are warmed up; those that aren't measured get no clicks.
     const bots: Process[] = [];
     for (let n = 0; n < MOST; n += 1) bots.push(await s.start('bot.ts'));
     progress('warming up');

@@ -11,9 +11,9 @@ import { command } from '../slack-load.ts';
 import { TEAM_ID, until } from '../surroundings.ts';
 
 /*
- * The time from opening the page of an order until the request of that order is at the service, while nothing else happens, with a
- * passkey that answers at once. It includes the page, the check of the signature, its second check in the transaction that marks the
- * request as sent, and all that a click needs too.
+ * The time from opening an order's page until its request arrives at the service, on an otherwise idle system, with a
+ * passkey that responds at once. It includes the page, the check of the signature, its second check in the transaction
+ * that marks the request as sent, and everything that a click needs too.
  */
 
 const PUBLIC_URL = 'http://localhost:3999';

@@ -14,8 +14,8 @@ import { Surroundings } from '../surroundings.ts';
 
 /*
  * The built program as users run it: the time from its start until it is ready on an existing database, and its memory,
- * idle and after many orders. The reference is Bolt and Prisma, which take the same deliveries with one query each. And the demo,
- * from nothing until its address is printed.
+ * idle and after many orders. The reference is Bolt and Prisma with the same deliveries and one query each. Also the
+ * demo, from an empty folder until its address is printed.
  */
 
 const MORE_MS = 2_000;
@@ -28,7 +28,7 @@ const MAIN = new URL('../../dist/main.js', import.meta.url);
 const DEMO = new URL('../../dist/demo/main.js', import.meta.url);
 const BARE = new URL('../children/bare-app.mjs', import.meta.url);
 
-/** So many that none of them reaches the released bot's limit of clicks a minute. */
+/** So many that none of them reaches the released bot's rate limit for clicks. */
 const APPROVERS = Array.from({ length: 50 }, (_, n) => `U0APPROVER${n}`);
 
 /** Starts the demo in a new folder and ends it. @returns the time until it printed its address, in milliseconds */
@@ -146,7 +146,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       await s.slack.inTurn(bare.port, [...asked, ...pressed], 8);
     }
     await s.quiet();
-    // A process that is idle for a while returns memory that it needed for a moment.
+    // After a while an idle process returns memory that it needed only briefly.
     await sleep(idleMs * 6);
     const most = residentMb(bot.pid);
     const bareMost = residentMb(bare.pid);

@@ -4,17 +4,15 @@ import { carryOut } from '../orders.ts';
 import { Surroundings } from '../surroundings.ts';
 
 /*
- * Orders from their approval until they are settled, in one process, all at the same time: click, commit, claim, mark
- * of sending, request, outcome, and the card and thread in Slack. The reference is pg-boss with jobs that change one
- * row each, sent one by one.
+ * Concurrent orders in one process, from their approval until they are settled: click, commit, claim, `sentAt`,
+ * request, outcome, and the card and thread in Slack. The reference is pg-boss with jobs that change one row each, sent
+ * one by one.
  */
 
 const LEAST = 0.35;
-/** A generous estimate for a team with some hundred names. */
+/** A generous estimate for a team with a few hundred names. */
 const ORDERS_A_YEAR = 2_000;
-/**
- * The number of rounds before those that count: the lasting rate is measured, after V8 has compiled what runs often.
- */
+/** Uncounted rounds, until V8 has compiled the hot code. */
 const WARM_UPS = 3;
 
 const rated = z.object({ rate: z.number() });

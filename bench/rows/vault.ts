@@ -3,9 +3,7 @@ import { createVault } from '../../src/accounts/vault.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 
-/*
- * Sealing and opening a credential, compared with the same AES-256-GCM by hand with `node:crypto`.
- */
+/* Sealing and opening a credential, compared with plain AES-256-GCM by `node:crypto`. */
 
 const LEAST = 0.8;
 const CREDENTIAL = JSON.stringify({

@@ -61,7 +61,6 @@ function settingTables(): readonly string[] {
   return tables;
 }
 
-/** The text of `docs/reference.md`. */
 export function referencePage(): string {
   return `${[INTRO, COMMANDS_INTRO, ...commandTables(), SETTINGS_INTRO, ...settingTables()].join('\n\n')}\n`;
 }

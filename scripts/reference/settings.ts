@@ -4,7 +4,7 @@ type Variable = keyof typeof VARIABLES;
 
 export interface Setting {
   readonly meaning: string;
-  /** As `.env.example` has it, or in words. */
+  /** As in `.env.example`, or in words. */
   readonly unset: string;
 }
 
