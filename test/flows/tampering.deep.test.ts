@@ -12,7 +12,7 @@ import {
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { approvedBy, ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { approvedBy, ask, orderAfter, requestsOf, resetRows, type SeenOrder } from '../support/orders.ts';
 import { closed, DELEGATION } from '../support/people.ts';
 
 /*
@@ -164,18 +164,6 @@ test('an order that was changed after its approval is not sent, and admins are t
   expect(noticesTo(order)).toHaveLength(1);
 });
 
-/** Sets the rows of an order back, as if it was approved and had not been sent. */
-async function setBack({ id }: SeenOrder): Promise<void> {
-  await client.query(
-    `UPDATE order_items SET state = 'WAITING', sent_at = NULL, answered_at = NULL, result = NULL, attempts = 0 WHERE order_id = $1`,
-    [id],
-  );
-  await client.query(
-    `UPDATE orders SET state = 'APPROVED', closed_at = NULL, worker_id = NULL, due_at = now() WHERE id = $1`,
-    [id],
-  );
-}
-
 const ENDS: Readonly<Record<string, readonly [name: string, act: (order: SeenOrder) => Promise<unknown>]>> = {
   SUCCEEDED: ['sushi.rest', (order) => t.bob.click(order.card, 'order_approve')],
   CANCELLED: ['ramen.rest', (order) => t.alice.click(order.card, 'order_cancel')],
@@ -196,7 +184,7 @@ test.each(Object.entries(ENDS))(
     await act(order);
     await order.ends(state);
     const sent = requestsOf(t.service, order).length;
-    await setBack(order);
+    await resetRows((sql) => client.query(sql), order);
     await t.demo.bot.catchUp();
     await order.ends('FAILED');
     expect(requestsOf(t.service, order)).toHaveLength(sent);

@@ -1,6 +1,6 @@
 import type { SandboxService } from '@domain-steward/sandbox-service';
 import type { Actor, Message, Workspace } from '@domain-steward/slack-workspace';
-import { DOMAINS } from './demo.ts';
+import { DOMAINS, until } from './demo.ts';
 
 /** The order in a message's metadata, if there is one. */
 export function orderOf(
@@ -125,4 +125,21 @@ export function requestsOf(service: SandboxService, order: SeenOrder): SandboxSe
 /** How often the service charged for a name. */
 export function chargesFor(service: SandboxService, name: string): number {
   return service.state.charges.filter((charge) => charge.name === name).length;
+}
+
+/** Resets an order's rows, as if it was approved and not sent, once nothing in the bot is working on it. */
+export async function resetRows(
+  query: (sql: string) => Promise<{ readonly rowCount: number | null }>,
+  { id }: SeenOrder,
+): Promise<void> {
+  // A job that is still running would set `due_at` afterwards.
+  await until(`order ${id} is at rest`, async () => {
+    const reset = await query(`
+      WITH resting AS (
+        UPDATE orders SET state = 'APPROVED', closed_at = NULL, due_at = now()
+        WHERE id = '${id}' AND due_at IS NULL AND lease_until IS NULL AND worker_id IS NULL RETURNING id)
+      UPDATE order_items SET state = 'WAITING', sent_at = NULL, answered_at = NULL, result = NULL, attempts = 0
+      FROM resting WHERE order_id = resting.id`);
+    return reset.rowCount !== 0;
+  });
 }
