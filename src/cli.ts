@@ -1,109 +1,11 @@
-import { parseArgs } from 'node:util';
-import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
-import { ConfigError, loadEnvironment } from './config/environment.ts';
-import { backupCommand } from './ops/commands/backup.ts';
-import { type Command, CommandError, UsageError } from './ops/commands/command.ts';
-import { doctorCommand } from './ops/commands/doctor.ts';
-import { forgetPersonCommand } from './ops/commands/forget-person.ts';
-import { keyFingerprintCommand } from './ops/commands/key-fingerprint.ts';
-import { manifestCommand } from './ops/commands/manifest.ts';
-import { migrateCommand } from './ops/commands/migrate.ts';
-import { purgeCommand } from './ops/commands/purge.ts';
-import { restoreCommand } from './ops/commands/restore.ts';
-import { BackupFileError } from './store/backup-file.ts';
-import { MigrationError } from './store/migrate.ts';
-import { DatabaseAccessError } from './store/session.ts';
+import { runCommand } from './ops/commands/run-command.ts';
 
 /*
- * The operator's commands: `npm run NAME -- …`, or `node dist/cli.js NAME …` where there is no npm. Exit codes: 0 when it is
- * done, 1 when it could not be done or something is wrong, 2 for arguments that the command does not take.
+ * The operator's commands: `npm run NAME -- …`, or `node dist/cli.js NAME …` without npm. Exit codes: 0 done, 1 failed
+ * or something is wrong, 2 invalid arguments.
  */
 
-const COMMANDS: ReadonlyMap<string, Command> = new Map([
-  ['manifest', manifestCommand],
-  ['doctor', doctorCommand],
-  ['backup', backupCommand],
-  ['restore', restoreCommand],
-  ['migrate', migrateCommand],
-  ['forget-person', forgetPersonCommand],
-  ['purge', purgeCommand],
-  ['key:fingerprint', keyFingerprintCommand],
-]);
-
-const FAILED = 1;
-const WRONG_USE = 2;
-
-/** Errors whose message tells the operator what to do. */
-const FOR_OPERATORS = [
-  BackupFileError,
-  CommandError,
-  ConfigError,
-  DatabaseAccessError,
-  EmbeddedPostgresError,
-  MigrationError,
-];
-
-async function main([name, ...rest]: readonly string[]): Promise<number> {
-  const command = name === undefined ? undefined : COMMANDS.get(name);
-  if (name === undefined || command === undefined) {
-    const asked = name === '--help' || name === '-h' || name === 'help';
-    (asked ? print : complain)(overview(asked ? undefined : name));
-    return asked ? 0 : WRONG_USE;
-  }
-  try {
-    const { values, positionals: args } = parseArgs({
-      args: rest,
-      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
-      allowPositionals: true,
-    });
-    if (values['help'] === true) {
-      print(usageOf(name, command));
-      return 0;
-    }
-    return (await command.run({ args, values, env: loadEnvironment(), print })) ?? 0;
-  } catch (error) {
-    if (error instanceof UsageError || isArgumentError(error)) {
-      // Node adds how to give an argument that begins with a hyphen, which no command takes.
-      const [problem] = error.message.split('. To specify');
-      complain(`${problem}\n\n${usageOf(name, command)}`);
-      return WRONG_USE;
-    }
-    complain(sentenceOf(error));
-    return FAILED;
-  }
-}
-
-/** Messages for the operator. Only what nobody has thought of comes with its stack. */
-function sentenceOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const known = FOR_OPERATORS.some((type) => error instanceof type) || 'syscall' in error;
-  return (known ? error.message : error.stack) ?? error.message;
-}
-
-/** Thrown by `parseArgs` for unknown options and options without a value. */
-function isArgumentError(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
-}
-
-function usageOf(name: string, { usage, summary, details }: Command): string {
-  const [byNpm, byNode] = usage === '' ? [name, name] : [`${name} -- ${usage}`, `${name} ${usage}`];
-  return `Usage: npm run ${byNpm}\n       node dist/cli.js ${byNode}\n\nTo ${summary}.\n${details}`;
-}
-
-function overview(unknown: string | undefined): string {
-  const lines = [...COMMANDS].map(
-    ([name, { usage, summary }]) => `  ${`${name} ${usage}`.trim()}\n      ${summary}`,
-  );
-  const problem = unknown === undefined ? '' : `Unknown command ${unknown}.\n\n`;
-  return `${problem}Usage: node dist/cli.js COMMAND …\n\n${lines.join('\n')}`;
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-function complain(line: string): void {
-  process.stderr.write(`${line}\n`);
-}
-
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await runCommand(process.argv.slice(2), {
+  print: (line) => process.stdout.write(`${line}\n`),
+  complain: (line) => process.stderr.write(`${line}\n`),
+});

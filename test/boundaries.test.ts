@@ -54,7 +54,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'outbox',
     'policy',
   ],
-  'cli.ts': ['config', 'ops', 'store'],
+  'cli.ts': ['ops'],
   config: ['approvals', 'ledger', 'lib', 'money', 'orders', 'registry', 'service'],
   expiry: ['accounts', 'config', 'lib', 'names', 'orders', 'outbox', 'service', 'zones'],
   ledger: ['accounts', 'approvals', 'lib', 'money', 'names', 'orders', 'policy', 'service'],

@@ -1,0 +1,104 @@
+import { parseArgs } from 'node:util';
+import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
+import { ConfigError, loadEnvironment } from '../../config/environment.ts';
+import { BackupFileError } from '../../store/backup-file.ts';
+import { MigrationError } from '../../store/migrate.ts';
+import { DatabaseAccessError } from '../../store/session.ts';
+import { backupCommand } from './backup.ts';
+import { type Command, CommandError, UsageError } from './command.ts';
+import { doctorCommand } from './doctor.ts';
+import { forgetPersonCommand } from './forget-person.ts';
+import { keyFingerprintCommand } from './key-fingerprint.ts';
+import { manifestCommand } from './manifest.ts';
+import { migrateCommand } from './migrate.ts';
+import { purgeCommand } from './purge.ts';
+import { restoreCommand } from './restore.ts';
+
+/** Where lines for the operator go. */
+export interface Output {
+  print(line: string): void;
+  complain(line: string): void;
+}
+
+const COMMANDS: ReadonlyMap<string, Command> = new Map([
+  ['manifest', manifestCommand],
+  ['doctor', doctorCommand],
+  ['backup', backupCommand],
+  ['restore', restoreCommand],
+  ['migrate', migrateCommand],
+  ['forget-person', forgetPersonCommand],
+  ['purge', purgeCommand],
+  ['key:fingerprint', keyFingerprintCommand],
+]);
+
+const FAILED = 1;
+const WRONG_USE = 2;
+
+/** Errors whose message tells the operator what to do. */
+const FOR_OPERATORS = [
+  BackupFileError,
+  CommandError,
+  ConfigError,
+  DatabaseAccessError,
+  EmbeddedPostgresError,
+  MigrationError,
+];
+
+/** @returns the exit code */
+export async function runCommand(
+  [name, ...rest]: readonly string[],
+  { print, complain }: Output,
+): Promise<number> {
+  const command = name === undefined ? undefined : COMMANDS.get(name);
+  if (name === undefined || command === undefined) {
+    const asked = name === '--help' || name === '-h' || name === 'help';
+    (asked ? print : complain)(overview(asked ? undefined : name));
+    return asked ? 0 : WRONG_USE;
+  }
+  try {
+    const { values, positionals: args } = parseArgs({
+      args: rest,
+      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true,
+    });
+    if (values['help'] === true) {
+      print(usageOf(name, command));
+      return 0;
+    }
+    return (await command.run({ args, values, env: loadEnvironment(), print })) ?? 0;
+  } catch (error) {
+    if (error instanceof UsageError || isArgumentError(error)) {
+      // Node adds how to give an argument that begins with a hyphen, which no command takes.
+      const [problem] = error.message.split('. To specify');
+      complain(`${problem}\n\n${usageOf(name, command)}`);
+      return WRONG_USE;
+    }
+    complain(sentenceOf(error));
+    return FAILED;
+  }
+}
+
+/** Messages for the operator. Only what nobody has thought of comes with its stack. */
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const known = FOR_OPERATORS.some((type) => error instanceof type) || 'syscall' in error;
+  return (known ? error.message : error.stack) ?? error.message;
+}
+
+/** What `parseArgs` throws for options that are not declared or lack a value. */
+function isArgumentError(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}
+
+function usageOf(name: string, { usage, summary, details }: Command): string {
+  const [byNpm, byNode] = usage === '' ? [name, name] : [`${name} -- ${usage}`, `${name} ${usage}`];
+  return `Usage: npm run ${byNpm}\n       node dist/cli.js ${byNode}\n\nTo ${summary}.\n${details}`;
+}
+
+function overview(unknown: string | undefined): string {
+  const lines = [...COMMANDS].map(
+    ([name, { usage, summary }]) => `  ${`${name} ${usage}`.trim()}\n      ${summary}`,
+  );
+  const problem = unknown === undefined ? '' : `Unknown command ${unknown}.\n\n`;
+  return `${problem}Usage: node dist/cli.js COMMAND …\n\n${lines.join('\n')}`;
+}
