@@ -68,7 +68,7 @@ export async function runCommand(
     return (await command.run({ args, values, env: loadEnvironment(), print })) ?? 0;
   } catch (error) {
     if (error instanceof UsageError || isArgumentError(error)) {
-      // Node adds how to give an argument that begins with a hyphen, which no command takes.
+      // Node adds how to pass an argument that starts with a hyphen; no command takes one.
       const [problem] = error.message.split('. To specify');
       complain(`${problem}\n\n${usageOf(name, command)}`);
       return WRONG_USE;
@@ -78,14 +78,14 @@ export async function runCommand(
   }
 }
 
-/** Messages for the operator. Only what nobody has thought of comes with its stack. */
+/** The message for the operator, with a stack only for unexpected errors. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const known = FOR_OPERATORS.some((type) => error instanceof type) || 'syscall' in error;
   return (known ? error.message : error.stack) ?? error.message;
 }
 
-/** What `parseArgs` throws for options that are not declared or lack a value. */
+/** Whether `parseArgs` rejected the options. */
 function isArgumentError(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
 }
