@@ -55,6 +55,14 @@ export function afterSuccess(
       ...(isDecidedAnew && { snooze: undefined, lapse: undefined }),
       nextRegistryAt: now,
     },
+    details: detailsAfter(order),
     observation: { origin: 'order', at: now, orderId: order.id, done },
   };
+}
+
+/** An owner that was cleared means nobody; an empty note changes nothing. */
+function detailsAfter({ task, ownership, requesterId }: Order): FollowedName['details'] {
+  if (ownership === undefined || (task !== 'create' && task !== 'transfer')) return undefined;
+  const { owner = null, note } = ownership;
+  return { change: { owner, ...(note && { note }) }, by: requesterId };
 }

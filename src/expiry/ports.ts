@@ -1,5 +1,6 @@
 import type { Sealed } from '../accounts/vault.ts';
 import type { NameDates } from '../names/dates.ts';
+import type { DetailsChange } from '../names/portfolio.ts';
 import type { Lapse, NameObservation } from '../names/ports.ts';
 import type { LifePhase } from '../zones/lifecycle.ts';
 import type { CalendarName } from './calendar.ts';
@@ -32,6 +33,8 @@ export interface WatchedDomain extends NameDates {
 /** A successful order's effect on a name. */
 export interface FollowedName {
   readonly after: WatchedDomain;
+  /** Its new owner and note, by the requester. */
+  readonly details?: { readonly change: DetailsChange; readonly by: string } | undefined;
   readonly observation: NameObservation;
 }
 

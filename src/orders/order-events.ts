@@ -13,6 +13,7 @@ import {
   ORDER_STATES,
   ORDER_TASK_NAMES,
   storedItemResult,
+  storedOwnership,
 } from './order.ts';
 import { recordFinding } from './record-finding.ts';
 import { itemSummary, LOG_DIFFERENCES, retryReason } from './summary.ts';
@@ -88,6 +89,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     account: z.string(),
     usesTeamAccount: z.literal(true).exactOptional(),
     reason,
+    ownership: storedOwnership.exactOptional(),
     policyVersion: z.int(),
     decidedBy: rules,
     price,

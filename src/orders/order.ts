@@ -182,6 +182,10 @@ export interface OrderItem {
   readonly isFollowed: boolean;
 }
 
+/** The owner and the purpose of a name after a success. Never sent. */
+export const storedOwnership = z.object({ owner: text, note: text });
+export type Ownership = Readonly<z.output<typeof storedOwnership>>;
+
 export interface Approval {
   readonly userId: string;
   readonly at: Date;
@@ -212,6 +216,8 @@ export interface Order {
   /** Replaces the secret part of the input in the statement; that part stays encrypted until the order closes. */
   readonly secretHash?: string | undefined;
   readonly reason: string | undefined;
+  /** Undefined when the request didn't ask for it. */
+  readonly ownership?: Ownership | undefined;
   readonly channelId: string;
   readonly threadTs: string | undefined;
   readonly approvals: readonly Approval[];

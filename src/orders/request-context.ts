@@ -9,7 +9,7 @@ import type { Secret } from '../service/secret.ts';
 import { type BulkRequest, checkRows } from './bulk/request-bulk.ts';
 import type { OrdersContext } from './context.ts';
 import type { InputIssue } from './input-issue.ts';
-import type { Order, OrderTaskName } from './order.ts';
+import type { Order, OrderTaskName, Ownership } from './order.ts';
 import { type BudgetUse, checkBudgets } from './order-budget.ts';
 import type { OrderTask } from './order-task.ts';
 import { type SealedSecrets, sealSecrets } from './salted-secret.ts';
@@ -26,6 +26,7 @@ export interface OrderRequest {
   /** Auth code or password typed into the form. */
   readonly secret: Secret | undefined;
   readonly reason: string | undefined;
+  readonly ownership?: Ownership | undefined;
   readonly requesterId: string;
   /** The person's active account, or the account of the retried order. Undefined if none is linked. */
   readonly account: Account | undefined;

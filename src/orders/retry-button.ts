@@ -28,7 +28,7 @@ export type RetryOutcome =
 /** The re-entered secret, or the plan of failed rows. */
 export type RetryInput = Pick<
   OrderRequest,
-  'input' | 'secret' | 'reason' | 'account' | 'deliveryId' | 'bulk'
+  'input' | 'secret' | 'reason' | 'ownership' | 'account' | 'deliveryId' | 'bulk'
 >;
 
 /**
@@ -67,6 +67,7 @@ export async function retryOrder(
     input: taskNamed(order.task).onlyFor(order.input, names.failed),
     secret: undefined,
     reason: order.reason,
+    ownership: order.ownership,
   };
   // An order is retried once, however often the button is pressed; the new order can be retried as well.
   return requestOrder(deps, {

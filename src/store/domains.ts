@@ -15,6 +15,7 @@ import {
   statementsAfter,
   updateDomain,
 } from './domain-statements.ts';
+import { setDetails } from './portfolio.ts';
 import { createWatchListPages } from './watch-list-pages.ts';
 
 /** @throws {StoreError} from every method, when the database fails */
@@ -49,10 +50,13 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
             const [before] = taken;
             const changed = change(before);
             if (changed === undefined) return true;
-            const { after, observation } = changed;
+            const { after, observation, details } = changed;
             if (before === undefined) await runInside(insertDomain(after));
             else await swap(runInside, before, after, statementsAfter(after.name, before, after));
             await runInside(insertObservations(after.name, [observation]));
+            if (details === undefined) return true;
+            const changer = { actor: details.by, at: now };
+            await setDetails(runInside, after.name, details.change, changer, before === undefined);
             return true;
           });
         // The name was added meanwhile, so it can be read now.

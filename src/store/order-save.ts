@@ -171,6 +171,7 @@ function insertOrderRow(
     sealedInput: sealedInput?.bytes,
     sealedInputKeyId: sealedInput?.keyId,
     reason: order.reason,
+    ownership: jsonOf(order.ownership),
     channelId: order.channelId,
     threadTs: order.threadTs,
     approvalsRequired: order.approvalsRequired,

@@ -9,6 +9,7 @@ import { type ImportRow, importRow } from '../names/details-import.ts';
 import type { FactsChange, NameLimit } from '../names/portfolio.ts';
 import {
   type ChangedName,
+  type DetailsChange,
   type EditedName,
   editedNames,
   GUARDED,
@@ -425,10 +426,24 @@ async function decide(
   await announceEvents(tx, [{ ...decision, kind, actor: by, at, subject: { kind: 'name', id: name } }]);
 }
 
+/** Sets the details of a name after an order. @param isNew nobody heard of it before, so nothing is announced */
+export async function setDetails(
+  tx: RunStatement,
+  name: string,
+  change: DetailsChange,
+  changer: Changer,
+  isNew: boolean,
+): Promise<void> {
+  const edited = editedNames(await detailsOf(tx, [name]), new Map([[name, change]]));
+  await writeDetails(tx, undefined, edited, changer);
+  const notice = isNew ? undefined : noticeOf(edited, changer);
+  if (notice !== undefined) await announceEvents(tx, [notice]);
+}
+
 /** Writes changed names, each with its line in the audit log. */
 async function writeDetails(
   tx: RunStatement,
-  teamId: string,
+  teamId: string | undefined,
   changed: readonly EditedName[],
   changer: Changer,
 ): Promise<void> {

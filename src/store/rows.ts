@@ -7,7 +7,13 @@ import { storedMissingAmount } from '../money/budget.ts';
 import { bulkInput } from '../orders/bulk/bulk.ts';
 import { storedBulk } from '../orders/bulk/stored-bulk.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
-import { ORDER_STATES, ORDER_TASK_NAMES, type Order, storedItemResult } from '../orders/order.ts';
+import {
+  ORDER_STATES,
+  ORDER_TASK_NAMES,
+  type Order,
+  storedItemResult,
+  storedOwnership,
+} from '../orders/order.ts';
 import type { OrderFilter } from '../orders/ports.ts';
 import { storedRequirements } from '../policy/stored-requirements.ts';
 import { optional, optionalText } from './columns.ts';
@@ -61,6 +67,7 @@ export const orderColumns = z.object({
   statement_hash: z.string(),
   secret_hash: optionalText,
   reason: optionalText,
+  ownership: optional(storedOwnership),
   channel_id: z.string(),
   thread_ts: optionalText,
   approvals_required: z.number(),
@@ -114,6 +121,7 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
     statementHash: row.statement_hash,
     secretHash: row.secret_hash,
     reason: row.reason,
+    ownership: row.ownership,
     channelId: row.channel_id,
     threadTs: row.thread_ts,
     approvals: row.approvals,
@@ -150,7 +158,7 @@ export const orderRows = z.compile(z.array(orderColumns.transform(orderOf)));
 /** Of orders `o`, with their items and approvals. */
 export const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method,
-  o.uses_team_account, o.context, o.input, o.bulk, o.statement_hash, o.secret_hash, o.reason, o.channel_id, o.thread_ts,
+  o.uses_team_account, o.context, o.input, o.bulk, o.statement_hash, o.secret_hash, o.reason, o.ownership, o.channel_id, o.thread_ts,
   o.approvals_required, o.policy_version,
   o.demand, o.retry_of,
   o.earlier_requesters,

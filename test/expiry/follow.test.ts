@@ -47,6 +47,20 @@ describe('the watch list after a success', () => {
     });
   });
 
+  test.each([
+    [
+      'gives the name its owner and note',
+      { owner: 'U0CAROL', note: 'shop' },
+      { owner: 'U0CAROL', note: 'shop' },
+    ],
+    ['leaves it to nobody if the owner was cleared, and keeps its note', {}, { owner: null }],
+    ['changes neither if the request has neither', undefined, undefined],
+  ])('of a transfer %s', (_what, ownership, change) => {
+    const order = { ...newOrder(['cafe.rest'], { id: 'order-1', task: 'transfer', account }), ownership };
+    const details = afterSuccess(order, item, known, NOW)?.details;
+    expect(details).toEqual(change && { change, by: 'U0ALICE' });
+  });
+
   test('of a renewal of an unknown name expects the earliest end that it can have', () => {
     const until = new Date(Date.parse('2029-06-14T12:00:00Z') - 45 * DAY_MS);
     expect(outcomeOf('renew', undefined)).toMatchObject({

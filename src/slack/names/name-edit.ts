@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type DetailsChange, MAX_NOTE, readTags } from '../../names/portfolio.ts';
+import { type DetailsChange, readTags } from '../../names/portfolio.ts';
 import { displayName, parseDomainName } from '../../zones/names.ts';
 import type { SlackContext } from '../context.ts';
 import { formatName } from '../expiry/expiry.view.ts';
@@ -14,23 +14,18 @@ import {
 } from '../feature.ts';
 import { ownSentence, section, textMessage } from '../kit/blocks.ts';
 import { type FieldDisplay, type Form, field, fieldsOf, linesIn, optionsOf, readForm } from '../kit/form.ts';
-import { cleanReason } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
 import { tryPosting } from '../outbound/post-message.ts';
 import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { editedText } from './fact-changes.ts';
+import { noteField, ownerField } from './owner-fields.ts';
 import { ownersIssue } from './owners.ts';
 import { onlyFirstText, ownersIssueText, tagIssueText } from './portfolio.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
 /* Owner, tags, channel and note, for one name or several ticked ones. */
 
-const OWNER: FieldDisplay = {
-  label: 'Owner',
-  kind: 'person',
-  hint: 'Mentioned in its reminders, or messaged directly if no channel is set.',
-};
 const TAGS: FieldDisplay = {
   label: 'Tags',
   kind: 'text',
@@ -42,14 +37,8 @@ const CHANNEL: FieldDisplay = {
   kind: 'channel',
   hint: 'Its reminders go here instead of the reminder channel; its alarms go to both. Invite me there first.',
 };
-const NOTE: FieldDisplay = { label: 'Note', kind: 'text' };
 
 const id = z.string().optional();
-const note = z
-  .string()
-  .transform(cleanReason)
-  .refine((text) => text === undefined || text.length <= MAX_NOTE, `Use at most ${MAX_NOTE} characters.`)
-  .optional();
 const tags = z.string().default('').transform(tagsIn);
 /** For forms that can remove values. */
 const clear = z.array(z.enum(['owner', 'channel'])).default([]);
@@ -62,15 +51,15 @@ function tagsIn(text: string, context: z.RefinementCtx): readonly string[] {
 }
 
 const one = z.object({
-  owner: field(OWNER, id),
+  owner: ownerField(),
   tags: field(TAGS, tags),
   channel: field(CHANNEL, id),
-  note: field(NOTE, note),
+  note: noteField(),
 });
 
 const several = z.object({
   names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Tick at least one name.')),
-  owner: field({ ...OWNER, hint: 'Leave empty to keep each name’s owner.' }, id),
+  owner: ownerField({ hint: 'Leave empty to keep each name’s owner.' }),
   tags: field(
     {
       ...TAGS,
@@ -88,7 +77,7 @@ const several = z.object({
       }),
   ),
   channel: field({ ...CHANNEL, hint: 'Leave empty to keep each name’s channel.' }, id),
-  note: field({ ...NOTE, hint: 'Leave empty to keep each name’s note.' }, note),
+  note: noteField({ hint: 'Leave empty to keep each name’s note.' }),
 });
 
 const form: Form<'name_edit'> = {

@@ -24,3 +24,14 @@ export async function ownersIssue(
   if (strangers.length > 0) return { code: 'no_members', owners: strangers };
   return found.some(({ profile }) => profile === undefined) ? { code: 'unconfirmed' } : undefined;
 }
+
+/** Why one picked person can't become an owner: asks Slack, even about a current owner. */
+export async function ownerIssue(
+  { directory }: SlackContext,
+  owner: string | undefined,
+): Promise<OwnersIssue | undefined> {
+  if (owner === undefined) return undefined;
+  const membership = await directory.membership(owner);
+  if (membership === 'member') return undefined;
+  return membership === 'left' ? { code: 'no_members', owners: [owner] } : { code: 'unconfirmed' };
+}

@@ -446,6 +446,8 @@ export function explainingFacts(order: Order, briefing: Briefing): Fact[] {
       'Requested',
       `${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
     ],
+    ['Owner', order.ownership?.owner && mention(order.ownership.owner)],
+    ['Note', order.ownership?.note && quote(order.ownership.note)],
     ['Plan', order.bulk && code(order.statementHash)],
     ['Retry of', order.retryOf && code(order.retryOf)],
     ['Visible to', order.isPrivate ? 'Only the requester, approvers and admins' : undefined],

@@ -73,6 +73,7 @@ const createForm = orderForm({
   presets: () => ({ confirmOrder: [CONFIRMED] }),
   recalls: recallDelegation,
   recallsFrom: ['create', 'transfer'],
+  asksOwner: true,
   presetKinds: ['contacts', 'nameservers'],
 });
 
@@ -90,6 +91,7 @@ export const transferForm = orderForm({
   secretField: AUTH,
   recalls: recallDelegation,
   recallsFrom: ['transfer', 'create'],
+  asksOwner: true,
   presetKinds: ['contacts', 'nameservers'],
 });
 

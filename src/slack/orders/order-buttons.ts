@@ -245,6 +245,7 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
   await openForm(call, order.task === 'transfer' ? transferForm : userForm, origin, {
     ...valuesFromInput(order.input),
+    ...(order.ownership && { owner: '', ...order.ownership }),
     ...(order.reason === undefined ? {} : { reason: order.reason }),
   });
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Account } from '../../accounts/account.ts';
 import type { PresetKind } from '../../names/presets.ts';
-import type { OrderTaskName } from '../../orders/order.ts';
+import type { OrderTaskName, Ownership } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import { Secret } from '../../service/secret.ts';
@@ -10,6 +10,7 @@ import { context as contextBlock } from '../kit/blocks.ts';
 import {
   choiceField,
   type Field,
+  type FieldErrors,
   type FormOrigin,
   type FormValues,
   type FormView,
@@ -20,6 +21,9 @@ import {
   reasonField,
   TYPED,
 } from '../kit/form.ts';
+import { noteField, ownerField } from '../names/owner-fields.ts';
+import { ownerIssue } from '../names/owners.ts';
+import { ownersIssueText } from '../names/portfolio.view.ts';
 import { accountChangedText, retriedMessage } from './asking.view.ts';
 import { type FieldProblem, fieldProblems, issueText, notOfferedText } from './input-issue.view.ts';
 import { interfaceNote, TIES } from './interface.view.ts';
@@ -49,6 +53,8 @@ export interface OrderFormDeclaration {
   readonly recallsFrom?: readonly OrderTaskName[];
   readonly secretField?: SecretField;
   readonly presetKinds?: readonly PresetKind[];
+  /** Asks who owns the name and what it is for. */
+  readonly asksOwner?: true;
 }
 
 type SecretRead = { readonly secret: Secret | undefined } | { readonly problem: string };
@@ -69,6 +75,15 @@ export function readSecret(typed: string): SecretRead {
   if (/[\p{Cc}\p{Cs}]/u.test(typed)) return { problem: issueText({ field: '', code: 'unseen_character' }) };
   return { secret: new Secret(typed) };
 }
+
+/** Kept with the order, never sent. */
+const OWNED = z.object({
+  owner: ownerField({
+    label: 'Owner in the team',
+    hint: 'Asked before the name expires whether you still need it.',
+  }),
+  note: noteField({ label: 'Purpose', hint: 'Kept here, not sent to the service.' }),
+});
 
 /** Never part of a task's input. */
 const REASONED = z.object({ reason: reasonField('Shown to the approvers.') });
@@ -134,7 +149,20 @@ function fieldsFor(
   reach: AvailableInterfaces,
   values: FormValues,
 ): readonly Field[] {
-  return [...fieldsOf(declaredFor(options, reach, values)), ...fieldsOf(REASONED)];
+  return [
+    ...fieldsOf(declaredFor(options, reach, values)),
+    ...(options.asksOwner ? fieldsOf(OWNED) : []),
+    ...fieldsOf(REASONED),
+  ];
+}
+
+/** The requester owns the name, unless they choose another person. */
+function presetsFor(
+  options: OrderFormDeclaration,
+  { person }: Interaction,
+  account: Account | undefined,
+): FormValues {
+  return { ...options.presets?.(account), ...(options.asksOwner && { owner: person.id }) };
 }
 
 function inputOf(options: OrderFormDeclaration, values: FormValues): unknown {
@@ -168,7 +196,7 @@ async function render(
   const { words, constraints } = taskNamed(task);
   const account = await call.orderAccount();
   const reach = reachOf(options, call, account);
-  const presets = options.presets?.(account) ?? {};
+  const presets = presetsFor(options, call, account);
   const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
   const offered = await presetField(call, options.presetKinds ?? []);
   const [tied] = constraints(inputOf(options, shown)).xml;
@@ -203,7 +231,7 @@ async function submit(options: OrderFormDeclaration, call: SubmissionCall): Prom
   if (refusal !== undefined) return { say: refusal };
   const fields = fieldsFor(options, reachOf(options, call, account), call.values);
   // An absent field wasn't touched.
-  const typed = { ...options.presets?.(account), ...call.values };
+  const typed = { ...presetsFor(options, call, account), ...call.values };
   return placeTyped(options, call, fields, pick(typed, ...fields.map(({ name }) => name)));
 }
 
@@ -220,10 +248,13 @@ async function placeTyped(
   }
   const reasoned = readForm(REASONED, values);
   if ('errors' in reasoned) return reasoned;
+  const owned = await readOwnership(options, call, values);
+  if ('errors' in owned) return owned;
   const outcome = await placeFromForm(call, call.origin, {
     task: options.task,
     input: inputOf(options, values),
     reason: reasoned.value.reason,
+    ...owned,
     ...(secret === undefined ? {} : { secret }),
   });
   if (outcome.kind === 'invalid') return { errors: errorsByField(fieldProblems(outcome.issues)) };
@@ -231,6 +262,21 @@ async function placeTyped(
   const message =
     (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
   return { say: message };
+}
+
+async function readOwnership(
+  { asksOwner }: OrderFormDeclaration,
+  { context }: Interaction,
+  values: FormValues,
+): Promise<{ readonly ownership?: Ownership } | { readonly errors: FieldErrors }> {
+  if (asksOwner === undefined) return {};
+  const read = readForm(OWNED, values);
+  if ('errors' in read) return read;
+  const { owner, note } = read.value;
+  const issue = await ownerIssue(context, owner);
+  return issue === undefined
+    ? { ownership: { ...(owner && { owner }), ...(note && { note }) } }
+    : { errors: { owner: ownersIssueText(issue) } };
 }
 
 /** Issues of fields without an error so far. */

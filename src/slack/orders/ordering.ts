@@ -1,7 +1,7 @@
 import { type Account, isTeamAccount } from '../../accounts/account.ts';
 import { rulesRefusing } from '../../approvals/requirements.ts';
 import type { BulkRequest } from '../../orders/bulk/request-bulk.ts';
-import type { OrderTaskName } from '../../orders/order.ts';
+import type { OrderTaskName, Ownership } from '../../orders/order.ts';
 import { type RequestOutcome, requestOrder } from '../../orders/request-order.ts';
 import { type RetryOutcome, retryOrder } from '../../orders/retry-button.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -21,6 +21,7 @@ export interface OrderInput {
   readonly input: unknown;
   readonly secret?: Secret;
   readonly reason: string | undefined;
+  readonly ownership?: Ownership;
   /** The rows of a file; `input` is then empty. */
   readonly bulk?: BulkRequest;
 }

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { MAX_NOTE } from '../../names/portfolio.ts';
+import { type FieldDisplay, field } from '../kit/form.ts';
+import { cleanReason } from '../kit/parse.ts';
+
+/* Owner and note of a name, as form fields. */
+
+const OWNER: FieldDisplay = {
+  label: 'Owner',
+  kind: 'person',
+  hint: 'Mentioned in its reminders, or messaged directly if no channel is set.',
+};
+const NOTE: FieldDisplay = { label: 'Note', kind: 'text' };
+
+const id = z.string().optional();
+const note = z
+  .string()
+  .transform(cleanReason)
+  .refine((text) => text === undefined || text.length <= MAX_NOTE, `Use at most ${MAX_NOTE} characters.`)
+  .optional();
+
+export function ownerField(more: Partial<FieldDisplay> = {}) {
+  return field({ ...OWNER, ...more }, id);
+}
+
+export function noteField(more: Partial<FieldDisplay> = {}) {
+  return field({ ...NOTE, ...more }, note);
+}
