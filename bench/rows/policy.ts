@@ -12,6 +12,7 @@ const HOUR_MS = 3_600_000;
 const SETTINGS: PolicySettings = {
   approvalTasks: DEFAULT_APPROVAL_TASKS,
   approvers: ['U0APPROVER'],
+  silentApprovers: [],
   approvalsRequired: 1,
   ttlMs: 72 * HOUR_MS,
   remindAfterMs: 4 * HOUR_MS,
@@ -64,6 +65,7 @@ function ruleNumber(n: number, fits: boolean): PolicyRule {
     over: undefined,
     decision: 'approve',
     approvers: ['U0APPROVER', 'S0FINANCE'],
+    silent: [],
     needed: 2,
     ttlMs: undefined,
     remindAfterMs: undefined,

@@ -10,10 +10,10 @@ import type { ServicePlaces } from '../orders/statement.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import {
+  calledPeople,
   type DecisionContext,
   type ListedPeople,
   loadDecisionContext,
-  peopleAmong,
   standInsFor,
 } from './approvers.ts';
 import { signedSubjectOf } from './order-signing.ts';
@@ -67,7 +67,7 @@ interface Preconditions {
 
 interface Emergency {
   readonly isAdmin: boolean;
-  /** Approvers, including stand-ins. */
+  /** Approvers to notify, including stand-ins. */
   readonly approvers: ListedPeople;
 }
 
@@ -152,9 +152,6 @@ async function loadEmergency(
     context.isAdmin(userId),
     standInsFor(context, order, demand),
   ]);
-  const approvers = await peopleAmong(context.directory, [
-    ...demand.requirements.flatMap((requirement) => requirement.approvers),
-    ...[...standIns.values()].map((standIn) => standIn.userId),
-  ]);
+  const approvers = await calledPeople(context.directory, demand.requirements, standIns);
   return { isAdmin, approvers };
 }

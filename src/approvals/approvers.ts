@@ -4,7 +4,7 @@ import { isRequester, type Order } from '../orders/order.ts';
 import type { Directory } from '../orders/ports.ts';
 import type { ApproverRight, Refusal } from '../orders/refusal.ts';
 import type { Requirement, Requirements } from '../policy/evaluate.ts';
-import { isGroup } from '../policy/policy.ts';
+import { type Asked, calledOf, isGroup, silentOf } from '../policy/policy.ts';
 
 import { countedApprovals, type People, type StandIn } from './progress.ts';
 import {
@@ -85,6 +85,30 @@ export async function peopleAmong(directory: Directory, ids: readonly string[]):
     people: [...new Set(listed.flatMap(({ people }) => people ?? []))],
     unreadableGroups: listed.filter(({ people }) => people === undefined).map(({ id }) => id),
   };
+}
+
+/** The people who may approve and are never called: silent by their own id, or only in a silent group. */
+export async function silentPeople(
+  directory: Directory,
+  requirements: readonly Asked[],
+): Promise<ReadonlySet<string>> {
+  const silent = silentOf(requirements);
+  if (silent.length === 0) return new Set();
+  const called = await peopleAmong(directory, calledOf(requirements));
+  const { people } = await peopleAmong(directory, silent);
+  return new Set(people.filter((id) => silent.includes(id) || !called.people.includes(id)));
+}
+
+/** The people whom requirements call, with stand-ins. */
+export async function calledPeople(
+  directory: Directory,
+  requirements: readonly Asked[],
+  standIns: ReadonlyMap<string, StandIn>,
+): Promise<ListedPeople> {
+  const silent = await silentPeople(directory, requirements);
+  const also = [...standIns.values()].map(({ userId }) => userId);
+  const { people, unreadableGroups } = await peopleAmong(directory, [...calledOf(requirements), ...also]);
+  return { people: people.filter((id) => !silent.has(id)), unreadableGroups };
 }
 
 export interface KnownPeople {
@@ -263,7 +287,7 @@ export async function pendingDecision(context: OrdersContext, order: Order): Pro
   return { ...current, standIns: await standInsFor(context, order, current.demand) };
 }
 
-/** Stand-ins of an order's approvers, by the absent approver. */
+/** Stand-ins of an order's approvers, by the absent approver. Silent approvers' are left out. */
 export async function standInsFor(
   { standIns, directory, now }: OrdersContext,
   order: Order,
@@ -277,11 +301,13 @@ export async function standInsFor(
     requirements.flatMap(({ approvers }) => approvers),
   );
   const listed = new Set(people);
+  const silent = await silentPeople(directory, requirements);
   const requesters = requestersOf(order);
   return new Map(
     [...away].filter(
       ([userId, standIn]) =>
         listed.has(userId) &&
+        !silent.has(userId) &&
         !listed.has(standIn.userId) &&
         !requesters.has(userId) &&
         !requesters.has(standIn.userId),

@@ -15,6 +15,7 @@ import { budgetedItems } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { readStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
+import { calledOf } from '../policy/policy.ts';
 import { type PendingDecision, pendingDecision } from './approvers.ts';
 
 /**
@@ -37,7 +38,7 @@ export interface Briefing extends DraftBriefing {
   readonly history: readonly OrderLogEntry[];
   /** The current requirements of a waiting order. */
   readonly decision: PendingDecision | undefined;
-  /** The people and groups who can approve a waiting order, stand-ins included. */
+  /** The people and groups called to approve a waiting order, stand-ins included. */
   readonly approvers: readonly string[];
   /** The price of a waiting order by the current price list; undefined for a task without a price. */
   readonly cost: OrderCost | undefined;
@@ -83,7 +84,7 @@ export async function loadBriefing(
   return {
     ...draft,
     ...{ history: log, decision, cost, budgets, term, impact, incidents, preview },
-    approvers: decision === undefined ? [] : approversIn(decision),
+    approvers: decision === undefined ? [] : calledIn(decision),
   };
 }
 
@@ -93,9 +94,10 @@ export function currentCost({ priceOf }: OrdersContext, order: Order): Promise<O
   return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input });
 }
 
-function approversIn({ demand, standIns }: PendingDecision): readonly string[] {
-  const listed = demand.requirements.flatMap(({ approvers }) => approvers);
-  return [...new Set([...listed, ...[...standIns.values()].map(({ userId }) => userId)])];
+function calledIn({ demand, standIns }: PendingDecision): readonly string[] {
+  return [
+    ...new Set([...calledOf(demand.requirements), ...[...standIns.values()].map(({ userId }) => userId)]),
+  ];
 }
 
 /** Reads the last change of the only name of a live order or draft. Leaves out other people's private orders. */

@@ -1,5 +1,5 @@
 import type { TeamSettings } from '../config/environment.ts';
-import { type Policy, type PolicyInForce, tagOfPattern } from '../policy/policy.ts';
+import { askedOf, type Policy, type PolicyInForce, tagOfPattern } from '../policy/policy.ts';
 import { type Assertion, type CharterChallenge, hashOf } from './signing/assertion.ts';
 import type { CharterProblem } from './signing/difference.ts';
 import { type KeyLog, keyRingOf, logAt, signingKey, type Trust } from './signing/key-ring.ts';
@@ -11,7 +11,7 @@ import { type KeyLog, keyRingOf, logAt, signingKey, type Trust } from './signing
 
 export type ProtectedSettings = Pick<
   TeamSettings,
-  'approvers' | 'approvalsRequired' | 'approvalTasks' | 'allowSelfApproval'
+  'approvers' | 'silentApprovers' | 'approvalsRequired' | 'approvalTasks' | 'allowSelfApproval'
 >;
 
 /** A policy and settings, as in the rows. */
@@ -26,6 +26,7 @@ export function charterOf({ policy: { version, rules }, settings }: Rules, publi
     policy: { version, rules },
     settings: {
       approvers: settings.approvers,
+      silent_approvers: settings.silentApprovers,
       approvals_required: settings.approvalsRequired,
       approval_tasks: settings.approvalTasks,
       allow_self_approval: settings.allowSelfApproval,
@@ -140,21 +141,22 @@ export function decidingWithKeys(
   }
   const { last, problem } = status;
   const allowSelfApproval = last.settings.allowSelfApproval && start.allowSelfApproval;
-  const { approvers, approvalsRequired: needed, approvalTasks: tasks } = start;
+  const { approvalsRequired: needed, approvalTasks: tasks } = start;
+  const asked = askedOf(start.approvers, start.silentApprovers);
   return {
     settings: { ...settings, ...decidingOf(last.settings), allowSelfApproval },
     policy: {
       ...last.policy,
       signsSettings: false,
       tags: [...new Set([...tagsOf(last.policy), ...tagsOf(policy)])],
-      lapsed: { problem, environment: { approvers, needed, tasks } },
+      lapsed: { problem, environment: { ...asked, needed, tasks } },
     },
   };
 }
 
 function decidingOf(settings: ProtectedSettings): ProtectedSettings {
-  const { approvers, approvalsRequired, approvalTasks, allowSelfApproval } = settings;
-  return { approvers, approvalsRequired, approvalTasks, allowSelfApproval };
+  const { approvers, silentApprovers, approvalsRequired, approvalTasks, allowSelfApproval } = settings;
+  return { approvers, silentApprovers, approvalsRequired, approvalTasks, allowSelfApproval };
 }
 
 function tagsOf({ rules }: Policy): readonly string[] {

@@ -17,7 +17,13 @@ import {
   settingsApproval,
   stricter,
 } from '../policy/evaluate.ts';
-import { needsSignatures, type PolicyInForce, type RuleReference, versionToSign } from '../policy/policy.ts';
+import {
+  askedOf,
+  needsSignatures,
+  type PolicyInForce,
+  type RuleReference,
+  versionToSign,
+} from '../policy/policy.ts';
 import type { DecidingPolicy } from '../policy/ports.ts';
 import { type FactOrder, gatherFacts } from '../policy/rule-facts.ts';
 
@@ -35,6 +41,7 @@ export function policySettings(settings: TeamSettings, { signsSettings }: Policy
     signed: signsSettings,
     approvalTasks: settings.approvalTasks,
     approvers: settings.approvers,
+    silentApprovers: settings.silentApprovers,
     approvalsRequired: settings.approvalsRequired,
     ttlMs: settings.approvalTtl,
     remindAfterMs: settings.approvalRemindAfter,
@@ -160,13 +167,13 @@ function withEnvironment(
   { lapsed }: PolicyInForce,
 ): Requirements {
   if (lapsed === undefined) return demand;
-  const { approvers, needed, tasks } = lapsed.environment;
+  const { tasks, needed, ...asked } = lapsed.environment;
   const isListed = tasks.includes(task);
   if (!isListed && needsSignatures(demand)) return demand;
   return stricter(demand, {
     ...askingFor(settings, demand, {
       rule: { kind: 'environment' },
-      ...{ names, approvers, signed: true },
+      ...{ names, ...asked, signed: true },
       needed: isListed ? needed : 1,
     }),
     refusedBy: [],
@@ -182,9 +189,9 @@ export function environmentRequirement(
   names: readonly string[],
 ): Requirement | undefined {
   if (lapsed === undefined) return undefined;
-  const { approvers, needed, tasks } = lapsed.environment;
+  const { tasks, needed, ...asked } = lapsed.environment;
   const rule = { kind: 'environment' } as const;
-  return { rule, names, approvers, needed: tasks.length > 0 ? needed : 1, signed: true };
+  return { rule, names, ...asked, needed: tasks.length > 0 ? needed : 1, signed: true };
 }
 
 function askingFor(
@@ -255,13 +262,18 @@ export function defaultRequirement(settings: TeamSettings, names: readonly strin
 }
 
 /** An order's requirements when requested. Requirements of the settings name the current approvers. */
-export function requestedRequirements({ demand }: Order, { approvers }: TeamSettings): Requirements {
+export function requestedRequirements({ demand }: Order, settings: TeamSettings): Requirements {
+  const asked = askedOf(settings.approvers, settings.silentApprovers);
   const requirements = demand.requirements.map((requirement) =>
     requirement.rule.kind === 'rule' || requirement.rule.kind === 'environment'
       ? requirement
-      : { ...requirement, approvers },
+      : { ...withoutSilent(requirement), ...asked },
   );
   return { ...demand, requirements: mergeRequirements(requirements) };
+}
+
+function withoutSilent({ silent: _, ...requirement }: Requirement): Requirement {
+  return requirement;
 }
 
 /** The current requirements of a waiting order. */

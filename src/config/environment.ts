@@ -139,6 +139,7 @@ const peopleAndGroups = z
  */
 const teamSettingParsers = {
   approvers: peopleAndGroups.refine((ids) => ids.length > 0, 'must name at least one approver'),
+  silent_approvers: peopleAndGroups.prefault(''),
   approvals_required: wholeNumber(1, 20).prefault('1'),
   approval_tasks: z
     .string()
@@ -181,6 +182,8 @@ export function teamSettingsOf(of: <Name extends keyof NamedSettings>(name: Name
   return {
     /** Slack user ids and user-group ids (`S…`). */
     approvers: of('approvers'),
+    /** Count like approvers, and are never called. */
+    silentApprovers: of('silent_approvers'),
     approvalsRequired: of('approvals_required'),
     approvalTasks: of('approval_tasks'),
     /** In milliseconds. */
@@ -396,6 +399,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   ADMINS: 'U024BE7LH',
   ALLOW_ORG_MEMBERS: 'false',
   APPROVERS: 'U024BE7LH,S0614TZR7',
+  SILENT_APPROVERS: 'U024BE7LH,S0614TZR7',
   APPROVALS_REQUIRED: '1',
   APPROVAL_TASKS: DEFAULT_APPROVAL_TASKS.join(','),
   APPROVAL_TTL: '72h',

@@ -32,6 +32,7 @@ export interface SettingsStore {
 export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingName, string>> {
   return {
     approvers: settings.approvers.join(','),
+    silent_approvers: settings.silentApprovers.join(','),
     approvals_required: String(settings.approvalsRequired),
     approval_tasks: settings.approvalTasks.join(','),
     approval_ttl: formatDuration(settings.approvalTtl),

@@ -17,7 +17,14 @@ import {
   requirementKey,
 } from '../policy/evaluate.ts';
 import { fitsPatterns, sortPatterns } from '../policy/name-patterns.ts';
-import { isGroup, type PolicyInForce, type PolicyRule } from '../policy/policy.ts';
+import {
+  askedOf,
+  calledOf,
+  isGroup,
+  type PolicyInForce,
+  type PolicyRule,
+  silentOf,
+} from '../policy/policy.ts';
 import { subjectOf } from '../policy/subject.ts';
 import { type ChangedName, GUARDED } from './portfolio.ts';
 
@@ -148,8 +155,9 @@ function mandateRequirement({ order }: MandateInForce, protection: Protection, n
   const [first, ...others] = order.demand.requirements.filter(({ rule }) => rule.kind === 'rule');
   if (first === undefined) return anyApprover(protection, [name]);
   const all = [first, ...others];
-  const approvers = [...new Set(all.flatMap((each) => each.approvers))];
-  return { ...first, names: [name], approvers, needed: 1, signed: all.every(({ signed }) => signed) };
+  const { silent: _, ...rest } = first;
+  const signed = all.every((each) => each.signed);
+  return { ...rest, names: [name], ...askedOf(calledOf(all), silentOf(all)), needed: 1, signed };
 }
 
 function isLaterDate(date: ChangedName['date'], by: string): boolean {

@@ -1,7 +1,7 @@
 import {
   approversOf,
+  calledPeople,
   pendingDecision,
-  peopleAmong,
   refusalToDecide,
   waitingFor,
 } from '../approvals/approvers.ts';
@@ -79,13 +79,10 @@ export async function privateIds(
   return new Set(orders.flatMap((order) => (order?.isPrivate === true ? order.id : [])));
 }
 
-/** The people who may approve a waiting order now, including stand-ins. */
-export async function peopleWhoMayApprove(deps: OrdersContext, order: Order): Promise<readonly string[]> {
+/** The people called to approve a waiting order who may do so now, including stand-ins. */
+export async function peopleToCall(deps: OrdersContext, order: Order): Promise<readonly string[]> {
   const { demand, standIns } = await pendingDecision(deps, order);
-  const { people } = await peopleAmong(deps.directory, [
-    ...demand.requirements.flatMap(({ approvers }) => approvers),
-    ...[...standIns.values()].map(({ userId }) => userId),
-  ]);
+  const { people } = await calledPeople(deps.directory, demand.requirements, standIns);
   const policy = await approversOf(deps, order, people);
   return people.filter((userId) => refusalToDecide(order, userId, 'approve', policy) === undefined);
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { distinct } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
 import { fitsPatterns, type NamePatterns, sortPatterns } from './name-patterns.ts';
-import { isGroup, type Policy, type PolicyRule, type RuleReference } from './policy.ts';
+import { askedOf, isGroup, type Policy, type PolicyRule, type RuleReference, silentOf } from './policy.ts';
 import type { storedRequirement, storedRequirements } from './stored-requirements.ts';
 import { type NameKind, type Subject, subjectOf, tagsTouched } from './subject.ts';
 
@@ -18,6 +18,8 @@ export interface PolicySettings {
   readonly approvalTasks: readonly string[];
   /** Ids of people and groups. */
   readonly approvers: readonly string[];
+  /** They count as well, and are never called. */
+  readonly silentApprovers: readonly string[];
   readonly approvalsRequired: number;
   readonly ttlMs: number;
   readonly remindAfterMs: number;
@@ -154,6 +156,7 @@ export function evaluate(
   });
   const implicit = {
     ...settingsApproval(settings),
+    silent: settings.silentApprovers,
     ...{ ttlMs: undefined, remindAfterMs: undefined, escalateAfterMs: undefined },
     ...{ escalateTo: [], breakGlass: false },
   };
@@ -307,10 +310,11 @@ function totalOf(names: readonly string[], prices: PolicyFacts['prices'], curren
 /** `APPROVERS` and `APPROVALS_REQUIRED`: who approves, and how many, where no rule says so. */
 export function settingsApproval({
   approvers,
+  silentApprovers,
   approvalsRequired,
   signed,
-}: Pick<PolicySettings, 'approvers' | 'approvalsRequired' | 'signed'>) {
-  return { approvers, needed: approvalsRequired, signed };
+}: Pick<PolicySettings, 'approvers' | 'silentApprovers' | 'approvalsRequired' | 'signed'>) {
+  return { ...askedOf(approvers, silentApprovers), needed: approvalsRequired, signed };
 }
 
 function addApproval(
@@ -327,9 +331,10 @@ function addApproval(
 function demandOf({ approvals, refusals }: Collected, settings: PolicySettings): Requirements {
   const asking = [...approvals.values()].map(({ reference, rule, names }) => {
     const escalateTo = rule.escalateTo.length > 0 ? rule.escalateTo : settings.escalateTo;
-    const { approvers, signed } = rule;
+    const { signed } = rule;
+    const asked = askedOf(rule.approvers, rule.silent);
     return {
-      requirements: [{ rule: reference, names, needed: Math.max(1, rule.needed), approvers, signed }],
+      requirements: [{ rule: reference, names, needed: Math.max(1, rule.needed), ...asked, signed }],
       ttlMs: rule.ttlMs ?? settings.ttlMs,
       remindAfterMs: rule.remindAfterMs ?? settings.remindAfterMs,
       escalateAfterMs: rule.escalateAfterMs ?? settings.escalateAfterMs,
@@ -360,7 +365,10 @@ export function mergeRequirements(requirements: readonly Requirement[]): readonl
     const known = strongest.get(people);
     const names = [...new Set([...(known?.names ?? []), ...requirement.names])];
     const kept = known === undefined || known.needed < requirement.needed ? requirement : known;
-    strongest.set(people, { ...kept, names, signed: requirement.signed || known?.signed === true });
+    const asking = known === undefined ? [requirement] : [known, requirement];
+    const signed = asking.some((each) => each.signed);
+    const { silent: _, ...rest } = kept;
+    strongest.set(people, { ...rest, ...askedOf(kept.approvers, silentOf(asking)), names, signed });
   }
   return [...strongest.values()];
 }

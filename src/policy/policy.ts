@@ -28,6 +28,8 @@ export interface PolicyRule {
   readonly decision: Decision;
   /** People and groups; empty unless the decision is `approve`. */
   readonly approvers: readonly string[];
+  /** People and groups who count as well, and are never called. */
+  readonly silent: readonly string[];
   readonly needed: number;
   /** Undefined: the setting, as for the next three. */
   readonly ttlMs: number | undefined;
@@ -56,13 +58,38 @@ export interface PolicyInForce extends Policy {
   readonly lapsed:
     | {
         readonly problem: CharterProblem;
-        readonly environment: {
-          readonly approvers: readonly string[];
+        readonly environment: Asked & {
           readonly needed: number;
           readonly tasks: readonly string[];
         };
       }
     | undefined;
+}
+
+/** The people and groups of a requirement. */
+export interface Asked {
+  /** Everyone who counts. */
+  readonly approvers: readonly string[];
+  /** Those of them who are never mentioned, messaged or reminded; undefined: none. */
+  readonly silent?: readonly string[];
+}
+
+export function askedOf(approvers: readonly string[], silent: readonly string[]): Asked {
+  return silent.length === 0 ? { approvers } : { approvers: [...new Set([...approvers, ...silent])], silent };
+}
+
+/** The people and groups whom at least one requirement calls. */
+export function calledOf(requirements: readonly Asked[]): readonly string[] {
+  const called = requirements.flatMap(({ approvers, silent }) =>
+    approvers.filter((id) => silent?.includes(id) !== true),
+  );
+  return [...new Set(called)];
+}
+
+/** The people and groups who may approve without being called. */
+export function silentOf(requirements: readonly Asked[]): readonly string[] {
+  const called = calledOf(requirements);
+  return [...new Set(requirements.flatMap(({ silent = [] }) => silent))].filter((id) => !called.includes(id));
 }
 
 /** The version that approvals are signed for. While no charter counts it is 0, so that earlier approvals are signed again. */

@@ -23,12 +23,13 @@ export interface PersonPart {
 
 /** A rule whose lists are parts of its sentence. */
 export interface RuleDescription
-  extends Omit<PolicyRule, 'tasks' | 'names' | 'by' | 'approvers' | 'escalateTo'> {
+  extends Omit<PolicyRule, 'tasks' | 'names' | 'by' | 'approvers' | 'silent' | 'escalateTo'> {
   readonly tasks: readonly TaskPart[];
   readonly names: readonly NamePart[];
   /** Empty: everybody. */
   readonly by: readonly PersonPart[];
   readonly approvers: readonly PersonPart[];
+  readonly silent: readonly PersonPart[];
   readonly escalateTo: readonly PersonPart[];
 }
 
@@ -40,6 +41,7 @@ export function describeRule(rule: PolicyRule): RuleDescription {
     names: rule.names.includes('*') ? [{ kind: 'all' }] : rule.names.map(namePart),
     by: rule.by.map(personPart),
     approvers: rule.approvers.map(personPart),
+    silent: rule.silent.map(personPart),
     escalateTo: rule.escalateTo.map(personPart),
   };
 }

@@ -3,6 +3,7 @@ import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
 import { readPattern } from './name-patterns.ts';
 import {
+  askedOf,
   DECISIONS,
   type Decision,
   isGroup,
@@ -26,6 +27,7 @@ export const RULE_FIELDS = [
   'over',
   'decision',
   'approvers',
+  'silent',
   'needed',
   'ttl',
   'remind_after',
@@ -156,6 +158,7 @@ class RuleReader {
       over: this.#over(),
       decision: decision ?? 'refuse',
       approvers: decision === 'approve' ? this.#needs('approvers', 'S0MANAGERS', readId) : [],
+      silent: this.#list('silent', readId),
       needed: this.#needed(),
       ttlMs: this.#duration('ttl'),
       remindAfterMs: this.#duration('remind_after'),
@@ -296,7 +299,9 @@ class RuleReader {
   }
 
   /** The fields of a rule that asks for approvers and that contradict each other. */
-  #agreement({ approvers, needed, ttlMs, remindAfterMs, escalateAfterMs, breakGlass, signed }: PolicyRule) {
+  #agreement(rule: PolicyRule) {
+    const { needed, ttlMs, remindAfterMs, escalateAfterMs, breakGlass, signed } = rule;
+    const { approvers } = askedOf(rule.approvers, rule.silent);
     if (breakGlass && signed) this.report('break_glass', 'not_with_signed', 'true', ['false']);
     const people = approvers.length;
     if (people > 0 && needed > people && !approvers.some(isGroup)) {
@@ -348,6 +353,7 @@ export function ruleToText(rule: PolicyRule, currency: string): RuleText {
     over: over && formatDecimal(over) + (over.currency === currency ? '' : ` ${over.currency}`),
     decision: rule.decision,
     approvers: rule.approvers,
+    silent: rule.silent,
     needed: isApproval && rule.needed !== 1 ? String(rule.needed) : undefined,
     ttl: duration(rule.ttlMs),
     remind_after: duration(rule.remindAfterMs),

@@ -28,6 +28,8 @@ export const storedRequirement = z.object({
   needed: z.int().min(1),
   /** Ids of people and groups. */
   approvers: texts,
+  /** Those of them who are never called. */
+  silent: texts.exactOptional(),
   /** The approvals are signatures of passkeys. */
   signed: z.boolean(),
 });

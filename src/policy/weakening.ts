@@ -10,6 +10,7 @@ import { subjectOf } from './subject.ts';
 /** By the names they are saved under. */
 interface ProtectedSettings {
   readonly approvers: readonly string[];
+  readonly silentApprovers: readonly string[];
   readonly approvalsRequired: number;
   readonly approvalTasks: readonly string[];
   readonly allowSelfApproval: boolean;
@@ -17,14 +18,20 @@ interface ProtectedSettings {
 
 const LOOSENS = {
   // An added approver weakens, regardless of removals.
-  approvers: (before, after) => after.approvers.some((id) => !before.approvers.includes(id)),
+  approvers: (before, after) => after.approvers.some((id) => !allApprovers(before).includes(id)),
+  silent_approvers: (before, after) => after.silentApprovers.some((id) => !allApprovers(before).includes(id)),
   approvals_required: (before, after) => after.approvalsRequired < before.approvalsRequired,
   approval_tasks: (before, after) => before.approvalTasks.some((task) => !after.approvalTasks.includes(task)),
   allow_self_approval: (before, after) => after.allowSelfApproval && !before.allowSelfApproval,
 } satisfies Record<string, (before: ProtectedSettings, after: ProtectedSettings) => boolean>;
 
+function allApprovers({ approvers, silentApprovers }: ProtectedSettings): readonly string[] {
+  return [...approvers, ...silentApprovers];
+}
+
 export const PROTECTED_SETTINGS = [
   'approvers',
+  'silent_approvers',
   'approvals_required',
   'approval_tasks',
   'allow_self_approval',

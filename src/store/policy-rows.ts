@@ -23,6 +23,7 @@ const storedRule = z.object({
   over: optional(z.object({ currency: z.string(), minor: z.int() })),
   decision: z.enum(DECISIONS),
   approvers: texts,
+  silent: texts,
   needed: z.int().min(1),
   ttlMs: milliseconds,
   remindAfterMs: milliseconds,

@@ -48,12 +48,14 @@ const charterContent = z.object({
   settings: z
     .object({
       approvers: z.array(z.string()),
+      silent_approvers: z.array(z.string()),
       approvals_required: z.int(),
       approval_tasks: z.array(z.enum(ORDER_TASK_NAMES)),
       allow_self_approval: z.boolean(),
     })
     .transform((settings) => ({
       approvers: settings.approvers,
+      silentApprovers: settings.silent_approvers,
       approvalsRequired: settings.approvals_required,
       approvalTasks: settings.approval_tasks,
       allowSelfApproval: settings.allow_self_approval,

@@ -244,6 +244,7 @@ function charterParts(what: Extract<ToSign, { kind: 'charter' }>, facts: PageFac
     body: html`<dl>
 <dt>Policy version</dt><dd>${policy.version}</dd>
 <dt>Approvers</dt><dd>${settings.approvers.map((id) => nameOf(facts, id)).join(', ')}</dd>
+<dt>Silent approvers</dt><dd>${settings.silent_approvers.map((id) => nameOf(facts, id)).join(', ') || 'none'}</dd>
 <dt>Approvals needed</dt><dd>${settings.approvals_required}</dd>
 <dt>Tasks that need approval</dt><dd>${settings.approval_tasks.join(', ')}</dd>
 <dt>Self-approval</dt><dd>${settings.allow_self_approval ? 'yes' : 'no'}</dd>

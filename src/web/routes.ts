@@ -114,6 +114,7 @@ async function factsOf({ nameOf, fileOf, orderFacts }: PageDeps, shown: Shown): 
     ...(order === undefined ? [] : [order.requesterId]),
     ...(key === undefined ? [] : [key.owner]),
     ...(charter?.settings.approvers ?? []),
+    ...(charter?.settings.silent_approvers ?? []),
     ...(charter?.published_by == null ? [] : [charter.published_by]),
   ]);
   const [names, known] = await Promise.all([

@@ -10,7 +10,7 @@ import type { ImpactAtApproval } from '../../src/orders/ports.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
-import { maySee, peopleWhoMayApprove } from '../../src/orders/visibility.ts';
+import { maySee, peopleToCall } from '../../src/orders/visibility.ts';
 import { ruleNames, rulesOf } from '../../src/slack/approvals/decision.view.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';
@@ -48,7 +48,7 @@ test('those whom a later rule names see a private order and get its card', async
   const lena = { id: 'U0LENA', isAdmin: false };
   expect(await maySee(rig.orders, order, lena)).toBe(true);
   expect(await maySee(rig.orders, order, { ...lena, id: 'U0EVE' })).toBe(false);
-  expect((await peopleWhoMayApprove(rig.orders, order)).toSorted()).toEqual(['U0FAY', 'U0FRED', 'U0LENA']);
+  expect((await peopleToCall(rig.orders, order)).toSorted()).toEqual(['U0FAY', 'U0FRED', 'U0LENA']);
   expect(await refusalToAsk(rig.orders, order, 'U0LENA')).toBeUndefined();
 });
 

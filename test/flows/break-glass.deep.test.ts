@@ -17,6 +17,7 @@ const RULE: PolicyRule = {
   over: undefined,
   decision: 'approve',
   approvers: ['S0APPROVERS', 'U0ALICE'],
+  silent: [],
   needed: 2,
   ttlMs: undefined,
   remindAfterMs: undefined,

@@ -26,6 +26,7 @@ const RULE: PolicyRule = {
   over: { currency: 'EUR', minor: 50_000 },
   decision: 'approve',
   approvers: ['S0APPROVERS'],
+  silent: [],
   needed: 2,
   ttlMs: undefined,
   remindAfterMs: 60 * 60_000,

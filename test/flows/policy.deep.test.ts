@@ -124,6 +124,8 @@ describe('a rule', () => {
       'decision',
       'approvers',
       'approver_groups',
+      'silent',
+      'silent_groups',
       'needed',
       'ttl',
       'remind_after',

@@ -48,6 +48,8 @@ describe('settings', () => {
     expect(Object.keys(view.state.values)).toEqual([
       'approvers',
       'approver_groups',
+      'silent_approvers',
+      'silent_approver_groups',
       'approvals_required',
       'approval_tasks',
       'approval_ttl',

@@ -31,6 +31,7 @@ const FREE: PolicyRule = {
   over: undefined,
   decision: 'free',
   approvers: [],
+  silent: [],
   needed: 1,
   ttlMs: undefined,
   remindAfterMs: undefined,

@@ -35,6 +35,7 @@ const witness: Witness = {
 };
 const SETTINGS: ProtectedSettings = {
   approvers: ['U0BOB'],
+  silentApprovers: [],
   approvalsRequired: 1,
   approvalTasks: ['renew'],
   allowSelfApproval: false,
@@ -147,6 +148,7 @@ describe('the status', () => {
 describe('what decides', () => {
   const environment: ProtectedSettings = {
     approvers: ['U0ENV'],
+    silentApprovers: [],
     approvalsRequired: 2,
     approvalTasks: ['delete'],
     allowSelfApproval: false,

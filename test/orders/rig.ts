@@ -80,6 +80,7 @@ function newRule(index: number, rule: Partial<PolicyRule> & Pick<PolicyRule, 'de
     by: [],
     over: undefined,
     approvers: [],
+    silent: [],
     needed: 1,
     ttlMs: undefined,
     remindAfterMs: undefined,

@@ -43,6 +43,7 @@ const amount: fc.Arbitrary<Amount> = fc.record({
 const approval = fc.record({
   decision: fc.constant('approve' as const),
   approvers: ids(1),
+  silent: fc.constant([]),
   needed: fc.integer({ min: 1, max: 3 }),
   ttlMs: maybe(minutes.map((ms) => ms + 86_400_000)),
   remindAfterMs: maybe(minutes),
@@ -54,6 +55,7 @@ const approval = fc.record({
 const noApproval = fc.record({
   decision: fc.constantFrom('free' as const, 'refuse' as const),
   approvers: fc.constant([]),
+  silent: fc.constant([]),
   needed: fc.constant(1),
   ttlMs: fc.constant(undefined),
   remindAfterMs: fc.constant(undefined),
@@ -81,6 +83,7 @@ export const policy: fc.Arbitrary<Policy> = fc.record({ version: fc.nat({ max: 9
 export const settings: fc.Arbitrary<PolicySettings> = fc.record({
   approvalTasks: list(VOCABULARY.tasks, 0, 6),
   approvers: ids(1),
+  silentApprovers: ids(),
   approvalsRequired: fc.integer({ min: 1, max: 3 }),
   ttlMs: minutes.map((ms) => ms + 86_400_000),
   remindAfterMs: minutes,

@@ -8,6 +8,7 @@ import { rule } from './sample.ts';
 describe('a changed setting', () => {
   const before = {
     approvers: ['U0BOB', 'S0LEADS'],
+    silentApprovers: [],
     approvalsRequired: 2,
     approvalTasks: ['renew', 'delete'],
     allowSelfApproval: false,
@@ -19,6 +20,8 @@ describe('a changed setting', () => {
     ['one approver in the place of another', { approvers: ['U0BOB', 'U0EVE'] }, ['approvers']],
     ['one approver fewer', { approvers: ['U0BOB'] }, []],
     ['the same approvers in another sequence', { approvers: ['S0LEADS', 'U0BOB'] }, []],
+    ['one more silent approver', { silentApprovers: ['U0EVE'] }, ['silent_approvers']],
+    ['an approver who is silent from now on', { approvers: ['S0LEADS'], silentApprovers: ['U0BOB'] }, []],
     ['fewer approvals', { approvalsRequired: 1 }, ['approvals_required']],
     ['more approvals', { approvalsRequired: 3 }, []],
     ['one task fewer', { approvalTasks: ['renew'] }, ['approval_tasks']],

@@ -16,6 +16,7 @@ const ORDER: FactOrder = {
 const SETTINGS: PolicySettings = {
   approvalTasks: [],
   approvers: ['U0BOSS'],
+  silentApprovers: [],
   approvalsRequired: 1,
   ttlMs: 1,
   remindAfterMs: 1,

@@ -10,6 +10,7 @@ export function rule(fields: Partial<PolicyRule> = {}): PolicyRule {
     over: undefined,
     decision: 'approve',
     approvers: ['U0CFO'],
+    silent: [],
     needed: 1,
     ttlMs: undefined,
     remindAfterMs: undefined,

@@ -140,6 +140,7 @@ describe('past orders under a draft', () => {
   const options = {
     approvalTasks: ['renew'],
     approvers: ['U0BOSS'],
+    silentApprovers: [],
     approvalsRequired: 1,
     ttlMs: 1,
     remindAfterMs: 1,
@@ -205,6 +206,7 @@ describe('past orders under a draft', () => {
 const CURRENT = {
   approvalTasks: [],
   approvers: ['U0BOSS'],
+  silentApprovers: [],
   approvalsRequired: 1,
   ttlMs: 1,
   remindAfterMs: 1,

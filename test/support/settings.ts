@@ -9,6 +9,7 @@ export const CHARGED_TASKS = 'create,transfer,renew,restore';
 export function newTeamSettings(changes: Partial<TeamSettings> = {}): TeamSettings {
   return {
     approvers: ['U0BOB'],
+    silentApprovers: [],
     approvalsRequired: 1,
     approvalTasks: ['renew'],
     approvalTtl: 1,

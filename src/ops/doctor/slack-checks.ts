@@ -48,6 +48,7 @@ export async function checkNames(
 ): Promise<readonly Finding[]> {
   const lists = {
     APPROVERS: settings.approvers,
+    SILENT_APPROVERS: settings.silentApprovers,
     APPROVAL_ESCALATE_TO: settings.approvalEscalateTo,
     ADMINS: admins,
   };

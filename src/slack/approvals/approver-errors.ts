@@ -8,6 +8,13 @@ import { NO_APPROVERS, noMemberText, tooFewText } from '../settings/settings.vie
 
 /* Checks that approvers exist, are reachable and are enough. */
 
+/** Under these there may be too few people who may approve. */
+export const APPROVER_SETTINGS: ReadonlySet<string> = new Set([
+  'approvers',
+  'silent_approvers',
+  'approvals_required',
+]);
+
 export function withChanges(settings: TeamSettings, changes: readonly SettingChange[]): TeamSettings {
   return teamSettings.parse({
     ...settingsAsText(settings),
@@ -47,8 +54,11 @@ export async function approverErrors(
   context: SlackContext,
   settings: TeamSettings,
 ): Promise<Readonly<Record<string, string>>> {
-  const people = await lookUpPeople(context, settings.approvers);
-  if (typeof people === 'string') return { approvers: people };
+  const called = await lookUpPeople(context, settings.approvers);
+  if (typeof called === 'string') return { approvers: called };
+  const silent = await lookUpPeople(context, settings.silentApprovers);
+  if (typeof silent === 'string') return { silent_approvers: silent };
+  const people = new Set([...called, ...silent]);
   if (people.size === 0) return { approvers: NO_APPROVERS };
   return people.size < settings.approvalsRequired
     ? { approvals_required: tooFewText(people.size, settings.approvalsRequired) }

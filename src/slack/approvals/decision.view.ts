@@ -2,7 +2,7 @@ import type { PendingDecision } from '../../approvals/approvers.ts';
 import type { Slot } from '../../approvals/progress.ts';
 import type { ApprovalsGiven, Order } from '../../orders/order.ts';
 import type { Requirement, Requirements } from '../../policy/evaluate.ts';
-import { dropUnknownRules, loggedRules, type RuleReference } from '../../policy/policy.ts';
+import { calledOf, dropUnknownRules, loggedRules, type RuleReference } from '../../policy/policy.ts';
 import { count } from '../kit/blocks.ts';
 import { mention, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
 import { type HistoryEvent, lapsedApprovals } from '../orders/order.view.ts';
@@ -87,14 +87,15 @@ export function approverName(userId: string, history: readonly HistoryEvent[]): 
 
 export function requirementLines(demand: Requirements, history: readonly HistoryEvent[]): string[] {
   const progress = lastProgress(history);
-  return demand.requirements.map(({ needed, approvers }) => {
+  return demand.requirements.map((requirement) => {
+    const { needed, approvers } = requirement;
     const same = progress?.requirements.find(
       (each) => each.needed === needed && each.approvers.join() === approvers.join(),
     );
     const given = same?.given ?? [];
     const missing = Math.max(0, needed - given.length);
     const by = given.length === 0 ? '' : ` (${given.map(slotName).join(', ')})`;
-    const whom = approvers.map(mentionApprover).join(', ');
+    const whom = calledOf([requirement]).map(mentionApprover).join(', ');
     return missing === 0
       ? `${count(needed, 'approval')} of ${whom}: done${by}`
       : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} of ${whom}${by}`;

@@ -1,7 +1,7 @@
 import { peopleAmong } from '../../approvals/approvers.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
-import { peopleWhoMayApprove } from '../../orders/visibility.ts';
+import { peopleToCall } from '../../orders/visibility.ts';
 import type { PostedMessage } from '../../outbox/notifications.ts';
 import type { SlackContext } from '../context.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
@@ -60,7 +60,7 @@ async function copyToApprovers(
   // Admins first: approvals don't suffice without one of them.
   const called = [
     ...(isOverBudget ? await context.adminsToNotify() : []),
-    ...(await peopleWhoMayApprove(context.orders, order)),
+    ...(await peopleToCall(context.orders, order)),
   ];
   const approvers = [...new Set(called)].filter((userId) => userId !== order.requesterId);
   for (const userId of approvers.slice(0, MAX_PEOPLE)) {

@@ -2,6 +2,7 @@ import type { RequirementProgress } from '../../approvals/progress.ts';
 import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
 import type { NameLimit } from '../../names/portfolio.ts';
 import { type ChangedName, isSameDetails, MAX_GUARDED, MAX_WATCHED } from '../../names/portfolio.ts';
+import { calledOf } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatWatchRefusal } from '../expiry/watch-list.view.ts';
 import {
@@ -111,10 +112,10 @@ export function requirementLines(progress: readonly RequirementProgress[]): stri
 }
 
 function requirementLine({ requirement, counted }: RequirementProgress): string {
-  const { needed, approvers, signed } = requirement;
+  const { needed, signed } = requirement;
   const given =
     counted.length === 0 ? '' : `, confirmed by ${counted.map(({ userId }) => mention(userId)).join(', ')}`;
-  return `• ${needed} of ${approverList(approvers)}${signed ? ', with a signature' : ''}${given}`;
+  return `• ${needed} of ${approverList(calledOf([requirement]))}${signed ? ', with a signature' : ''}${given}`;
 }
 
 const TOO_MANY_GUARDED = `Nothing changed: at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. \`/domain names tag:guarded\` lists them.`;

@@ -1,4 +1,5 @@
-import { peopleAmong } from '../../approvals/approvers.ts';
+import { calledPeople } from '../../approvals/approvers.ts';
+import { defaultRequirement } from '../../approvals/requirements.ts';
 import type { TeamSettings } from '../../config/environment.ts';
 import { groupBy, present } from '../../lib/collections.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
@@ -6,6 +7,7 @@ import { type Incident, isOpen, kindsOf } from '../../names/incident.ts';
 import { isAtAnotherRegistrar } from '../../names/trust.ts';
 import { privateIds } from '../../orders/visibility.ts';
 import type { ClaimedSubject, PostedMessage } from '../../outbox/notifications.ts';
+import { calledOf } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import {
@@ -95,7 +97,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
       alertsAdmins: true,
     });
     if (first.at === undefined) return { again };
-    const people = { owner: name.owner, approvers: settings.approvers };
+    const people = { owner: name.owner, approvers: calledOf([defaultRequirement(settings, [])]) };
     const telling = { incident, name, people, privateOrders, claim, send };
     const replies = repliesTo(context, telling, first.at);
     await tellThread(telling, replies, first.at, '');
@@ -233,8 +235,13 @@ async function tellThread(
 
 /** Owner, admins and approvers, without duplicates. */
 async function concerned(context: SlackContext, { owner }: NameOfIncident) {
-  const [{ approvers }, admins] = await Promise.all([context.savedSettings(), context.adminsToNotify()]);
-  return peopleAmong(context.directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);
+  const [settings, admins] = await Promise.all([context.savedSettings(), context.adminsToNotify()]);
+  const asked = [defaultRequirement(settings, [])];
+  const { people, unreadableGroups } = await calledPeople(context.directory, asked, new Map());
+  return {
+    people: [...new Set([...(owner === undefined ? [] : [owner]), ...admins, ...people])],
+    unreadableGroups,
+  };
 }
 
 function metadataOf(incident: Incident): MessageMetadata {

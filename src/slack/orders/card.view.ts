@@ -9,7 +9,7 @@ import { isPaused } from '../../orders/bulk/waves.ts';
 import { accountOwner, isFinal, type Order, type OrderItem, pendingItems } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
-import { needsSignatures, takesClicks } from '../../policy/policy.ts';
+import { needsSignatures, silentOf, takesClicks } from '../../policy/policy.ts';
 import type { Charge } from '../../zones/zone-tasks.ts';
 import {
   approvalsNeeded,
@@ -512,10 +512,12 @@ function budgetText({ state }: Order, briefing: Briefing): string | undefined {
 
 function decisionFacts({ expiresAt }: Order, { approvers, decision, history }: Briefing): Fact[] {
   const ruled = decision !== undefined && isRuled(decision.demand) ? decision.demand : undefined;
+  const silent = silentOf(decision?.demand.requirements ?? []);
   return [
     ['Open until', expiresAt && moment(expiresAt)],
     ['Needs', ruled && requirementLines(ruled, history).join('\n')],
     ['Can approve', ruled === undefined && approvers.length > 0 ? approverList(approvers) : undefined],
+    ['Can approve, not notified', silent.length > 0 ? approverList(silent) : undefined],
     ['Stand-ins', decision && (standInLines(decision).join('\n') || undefined)],
   ];
 }

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { requestersOf, silentPeople } from '../../approvals/approvers.ts';
 import { type Briefing, loadBriefing } from '../../approvals/briefing.ts';
+import { deciders, defaultRequirement, requestedRequirements } from '../../approvals/requirements.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import type { MissingAmount } from '../../money/budget.ts';
 import type { BudgetComparison } from '../../money/budget-comparison.ts';
@@ -8,6 +10,7 @@ import { accountOwner, isFinal, isRequester, type Order, undoableUntil } from '.
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';
+import { type Asked, calledOf } from '../../policy/policy.ts';
 import { isRuled } from '../approvals/decision.view.ts';
 import { emergencyNotice, emergencyRecipients } from '../approvals/emergency.view.ts';
 import { notSignedNotice, unsignedPartsOf } from '../approvals/not-signed.view.ts';
@@ -33,6 +36,7 @@ import {
   type SendNotification,
   type WantedNotification,
 } from '../outbound/notify.ts';
+import { unmentioning } from '../outbound/plain-names.ts';
 import { type CardBriefing, noPlaceHint, orderCard, type UndoOffer } from './card.view.ts';
 import { logDiffersNotice } from './log-differs.view.ts';
 import { type CalledPeople, calledText } from './order.view.ts';
@@ -121,9 +125,11 @@ export async function adoptCard(
 const COPY = `${CARD}:`;
 
 /** Sends all messages of an order; thread replies after their parent. */
-async function planOrder(context: SlackContext, planned: PlannedOrder): Promise<void> {
-  const { order, history, standing, send } = planned;
+async function planOrder(context: SlackContext, found: PlannedOrder): Promise<void> {
+  const { order, history, standing } = found;
   const briefing = await loadBriefing(context, order, history);
+  const planned = { ...found, send: await withoutMentions(context, found, briefing) };
+  const { send } = planned;
   const { approvers, otherAdmins, isForAdmins, approvalChannel } = await readAudience(
     context,
     order,
@@ -164,6 +170,20 @@ async function planOrder(context: SlackContext, planned: PlannedOrder): Promise<
     repricedReply(entry, history);
   if (await sendReplies(context, inThread, replyTo)) await sendFiles(context, inThread);
   await tellOfChangedStatement(context, inThread);
+}
+
+/** Sends messages that name silent approvers without a mention. */
+async function withoutMentions(
+  { directory, savedSettings }: SlackContext,
+  { order, send }: PlannedOrder,
+  { decision }: Briefing,
+): Promise<SendNotification> {
+  const settings = await savedSettings();
+  const asked = deciders(requestedRequirements(order, settings), settings, order);
+  const asking = [...asked, ...(decision?.demand.requirements ?? [])];
+  const silent = new Set(await silentPeople(directory, asking));
+  for (const requester of requestersOf(order)) silent.delete(requester);
+  return (wanted) => send(unmentioning(directory, wanted, silent));
 }
 
 /** Direct messages to all possible approvers and other admins about an emergency approval. */
@@ -290,7 +310,7 @@ async function readAudience(context: SlackContext, order: Order, briefing: Brief
   const otherAdmins = admins.filter((userId) => !isRequester(order, userId));
   const isForAdmins = exceedsBudget(briefing) && otherAdmins.length > 0 && waitsForAdminAlone(history);
   const isNamed = decision !== undefined && decision.demand.requirements.length > 0;
-  const awaited = isNamed ? briefing.approvers : formerApprovers(order, settings.approvers);
+  const awaited = isNamed ? briefing.approvers : formerApprovers(order, defaultRequirement(settings, []));
   const approvers = isForAdmins ? otherAdmins : awaited;
   return { approvers, otherAdmins, isForAdmins, approvalChannel: settings.approvalChannel };
 }
@@ -341,9 +361,8 @@ async function sendReplies(
 }
 
 /** Approvers of a closed order: by its rules, or by the settings. */
-function formerApprovers({ demand }: Order, general: readonly string[]): readonly string[] {
-  if (!isRuled(demand)) return general;
-  return [...new Set(demand.requirements.flatMap(({ approvers }) => approvers))];
+function formerApprovers({ demand }: Order, general: Asked): readonly string[] {
+  return calledOf(isRuled(demand) ? demand.requirements : [general]);
 }
 
 /** Nameservers can be restored for a while, if the old ones are known. */

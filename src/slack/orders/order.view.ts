@@ -225,7 +225,7 @@ interface Decided {
 
 /** Mentions of approvers; a long list is cut. */
 export function approverList(approvers: readonly string[]): string {
-  return firstOf(approvers.map(mentionApprover), 12);
+  return approvers.length === 0 ? 'an approver' : firstOf(approvers.map(mentionApprover), 12);
 }
 
 const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {

@@ -1,3 +1,5 @@
+import { escapeText, type Message } from '../kit/blocks.ts';
+import type { WantedNotification } from './notify.ts';
 import { SlackApiError } from './web.ts';
 
 /** A mention of a person or user group, with the label that Slack may add. */
@@ -7,22 +9,56 @@ const MENTION = /<(?:@([UW][A-Z0-9]+)|!subteam\^(S[A-Z0-9]+))(?:\|[^>]*)?>/g;
  * Replaces mentions of people by names, because field errors are plain text. Groups keep their ids: not everyone may
  * see their names.
  */
-export async function withPlainNames(
-  directory: { nameOf(userId: string): Promise<string | undefined> },
-  text: string,
-): Promise<string> {
+export async function withPlainNames(directory: NamingDirectory, text: string): Promise<string> {
   const ids = new Set([...text.matchAll(MENTION)].flatMap(([, userId]) => userId ?? []));
-  const names = new Map(await Promise.all([...ids].map(async (id) => [id, await nameOf(id)] as const)));
+  const names = await namesOf(directory, [...ids]);
   return text.replace(MENTION, (_all, userId?: string, groupId?: string) =>
     userId === undefined ? (groupId ?? '') : `@${names.get(userId) ?? userId}`,
   );
+}
 
-  async function nameOf(userId: string): Promise<string> {
-    try {
-      return (await directory.nameOf(userId)) ?? userId;
-    } catch (error) {
-      if (!(error instanceof SlackApiError)) throw error;
-      return userId;
-    }
+/** A message that names some people without a mention, so that Slack doesn't notify them. */
+export function unmentioning(
+  directory: NamingDirectory,
+  wanted: WantedNotification,
+  people: ReadonlySet<string>,
+): WantedNotification {
+  if (people.size === 0) return wanted;
+  return { ...wanted, message: async (place) => unmention(directory, await wanted.message(place), people) };
+}
+
+async function unmention(
+  directory: NamingDirectory,
+  message: Message,
+  people: ReadonlySet<string>,
+): Promise<Message> {
+  const json = JSON.stringify(message);
+  const mentioned = [...people].filter((id) => json.includes(`<@${id}`));
+  const names = await namesOf(directory, mentioned);
+  return JSON.parse(
+    json.replace(MENTION, (mention, userId?: string) => {
+      const name = userId === undefined ? undefined : names.get(userId);
+      return name === undefined ? mention : JSON.stringify(escapeText(name)).slice(1, -1);
+    }),
+  );
+}
+
+interface NamingDirectory {
+  nameOf(userId: string): Promise<string | undefined>;
+}
+
+async function namesOf(
+  directory: NamingDirectory,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  return new Map(await Promise.all(ids.map(async (id) => [id, await nameOf(directory, id)] as const)));
+}
+
+async function nameOf(directory: NamingDirectory, userId: string): Promise<string> {
+  try {
+    return (await directory.nameOf(userId)) ?? userId;
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    return userId;
   }
 }

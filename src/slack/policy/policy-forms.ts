@@ -76,6 +76,11 @@ const declared = z.object({
   ),
   approvers: field({ label: 'Approvers', kind: 'people' }, ITEMS),
   approver_groups: field({ label: 'Approver groups', kind: 'groups' }, ITEMS),
+  silent: field(
+    { label: 'Silent approvers', kind: 'people', hint: 'They may approve, and are never called.' },
+    ITEMS,
+  ),
+  silent_groups: field({ label: 'Silent approver groups', kind: 'groups' }, ITEMS),
   needed: typedField('Approvals needed', {
     kind: 'number',
     range: { min: 1, max: 20 },
@@ -116,11 +121,13 @@ const FORM: Form<'policy_rule'> = {
 /** Used if Slack refuses the pickers. */
 export const plainRuleForm: Form = { ...FORM, fields: withTypedIds(FIELDS) };
 
-function ruleTextOf({ by_groups, approver_groups, escalate_groups, ...typed }: z.output<typeof declared>) {
+function ruleTextOf(given: z.output<typeof declared>) {
+  const { by_groups, approver_groups, silent_groups, escalate_groups, ...typed } = given;
   const by = [...typed.by, ...by_groups];
   const approvers = [...typed.approvers, ...approver_groups];
+  const silent = [...typed.silent, ...silent_groups];
   const escalate_to = [...typed.escalate_to, ...escalate_groups];
-  const fields = Object.entries({ ...typed, by, approvers, escalate_to });
+  const fields = Object.entries({ ...typed, by, approvers, silent, escalate_to });
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined && value.length > 0));
 }
 
@@ -129,6 +136,7 @@ function valuesOfRule(rule: PolicyRule, currency: string): FormValues {
     ...ruleToText(rule, currency),
     ...peopleValues('by', 'by_groups', rule.by),
     ...peopleValues('approvers', 'approver_groups', rule.approvers),
+    ...peopleValues('silent', 'silent_groups', rule.silent),
     ...peopleValues('escalate_to', 'escalate_groups', rule.escalateTo),
   };
 }
@@ -195,7 +203,12 @@ export const ruleForm = formOfList({
   },
 });
 
-const PEOPLE: ReadonlySet<string> = new Set(['by', 'approvers', 'escalate_to'] satisfies RuleField[]);
+const PEOPLE: ReadonlySet<string> = new Set([
+  'by',
+  'approvers',
+  'silent',
+  'escalate_to',
+] satisfies RuleField[]);
 
 /** People and groups as one text each, for {@link plainRuleForm}. */
 export function plainValues(rule: PolicyRule | undefined, currency: string): FormValues {

@@ -5,7 +5,7 @@ import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
-import { isGroup, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
+import { askedOf, isGroup, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
 import {
   describeRule,
   type NamePart,
@@ -95,8 +95,9 @@ function decisionText(rule: RuleDescription): string {
 }
 
 function waitingText(rule: RuleDescription): string {
-  const { ttlMs, remindAfterMs, escalateAfterMs, escalateTo, breakGlass, signed } = rule;
+  const { silent, ttlMs, remindAfterMs, escalateAfterMs, escalateTo, breakGlass, signed } = rule;
   const parts = present([
+    silent.length > 0 && `${peopleText(silent)} may approve too, without being notified`,
     signed && 'signed with passkeys',
     ttlMs !== undefined && `open for ${lengthText(ttlMs)}`,
     remindAfterMs !== undefined && `reminded after ${lengthText(remindAfterMs)}`,
@@ -126,7 +127,9 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
 }
 
 /** The two built-in rules that apply with every policy, from the settings. */
-export function implicitSentences({ approvalTasks, approvers, approvalsRequired }: PolicySettings): string[] {
+export function implicitSentences(settings: PolicySettings): string[] {
+  const { approvalTasks, approvalsRequired } = settings;
+  const { approvers } = askedOf(settings.approvers, settings.silentApprovers);
   const listed = joined(approvalTasks.map(taskNoun));
   return present([
     approvalTasks.length > 0 &&
@@ -161,6 +164,7 @@ const FIELD_WORDS: Readonly<Partial<Record<string, string>>> = {
   over: 'minimum amount',
   decision: 'decision',
   approvers: 'approvers',
+  silent: 'silent approvers',
   needed: 'approvals needed',
   ttl: 'time until it expires',
   remind_after: 'time until the reminder',
@@ -171,7 +175,7 @@ const FIELD_WORDS: Readonly<Partial<Record<string, string>>> = {
 } satisfies Record<RuleField, string>;
 
 /** Fields whose values are ids. */
-const PEOPLE: ReadonlySet<string> = new Set(['by', 'approvers', 'escalate_to']);
+const PEOPLE: ReadonlySet<string> = new Set(['by', 'approvers', 'silent', 'escalate_to']);
 
 function valuesText(field: string, values: readonly string[]): string {
   if (values.length === 0) return 'empty';

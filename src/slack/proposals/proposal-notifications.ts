@@ -1,9 +1,11 @@
-import { peopleAmong } from '../../approvals/approvers.ts';
+import { calledPeople, silentPeople } from '../../approvals/approvers.ts';
 import type { Proposal } from '../../approvals/proposals/proposal.ts';
+import { defaultRequirement } from '../../approvals/requirements.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { SlackContext } from '../context.ts';
 import { directMessageTo, type NotificationPlanner } from '../outbound/notify.ts';
+import { unmentioning } from '../outbound/plain-names.ts';
 import { viewOf } from './views.ts';
 
 /* The question to those who confirm a proposal, and how it ended. */
@@ -26,19 +28,24 @@ const CHANNEL = 'channel';
 
 export function createProposalPlanner(context: SlackContext): NotificationPlanner {
   const { directory, now, proposals } = context;
-  return async ({ id, notifications }, send) => {
+  return async ({ id, notifications }, sendAsIs) => {
     const proposal = await proposals.read(id);
     if (proposal === undefined) return undefined;
     // The button carries the name, so it leads to a newer request.
     if (proposal.kind === 'lapse' && proposal.state === 'withdrawn') return undefined;
     const { proposer, proposedAt: since, expiresAt, endedBy, confirmations } = proposal;
     const isOpen = proposal.state === 'proposed';
-    const [view, audience, progress, { reminderChannel }] = await Promise.all([
+    const [view, audience, progress, settings] = await Promise.all([
       viewOf(context, proposal, isOpen && confirmations.length === 0),
       audienceOf(context, proposal),
       isOpen ? proposals.progressOf(proposal) : [],
       context.savedSettings(),
     ]);
+    const { reminderChannel } = settings;
+    const asked = [defaultRequirement(settings, []), ...progress.map(({ requirement }) => requirement)];
+    const silent = new Set(await silentPeople(directory, asked));
+    silent.delete(proposer);
+    const send: typeof sendAsIs = (wanted) => sendAsIs(unmentioning(directory, wanted, silent));
     const version = isOpen ? `waits ${confirmations.length}` : 'ended';
     const announce = async () => {
       if (view.announced === undefined || reminderChannel === undefined) return;
@@ -90,8 +97,9 @@ async function confirmersToNotify(
 ): Promise<Audience> {
   const { proposer, origin } = proposal;
   const [progress, settings] = await Promise.all([proposals.progressOf(proposal), savedSettings()]);
-  const named = progress.flatMap(({ requirement }) => requirement.approvers);
-  const { people } = await peopleAmong(directory, progress.length === 0 ? settings.approvers : named);
+  const named = progress.map(({ requirement }) => requirement);
+  const asked = named.length === 0 ? [defaultRequirement(settings, [])] : named;
+  const { people } = await calledPeople(directory, asked, new Map());
   // Others do not see a direct message with the proposer.
   const isSeen = origin !== undefined && /^[CG]/.test(origin.channelId);
   const { approvalChannel } = settings;

@@ -1,7 +1,7 @@
 import type { ProposalRefusal } from '../../approvals/proposals/decide-confirmation.ts';
 import type { Proposal, ProposalKind, ProposedChange } from '../../approvals/proposals/proposal.ts';
 import { GUARDED } from '../../names/portfolio.ts';
-import { approverErrors, withChanges } from '../approvals/approver-errors.ts';
+import { APPROVER_SETTINGS, approverErrors, withChanges } from '../approvals/approver-errors.ts';
 import { offerCharterLink, offerLink } from '../approvals/signing/offer-link.ts';
 import type { SlackContext } from '../context.ts';
 import type { ActionCall, Interaction } from '../feature.ts';
@@ -75,12 +75,9 @@ async function refuse(call: ActionCall, [kind]: Kinds, refusal: ProposalRefusal)
     await call.respond(await proposalMessage(call.context, refusal.again, call.person.id));
 }
 
-/** The settings under which there may be too few who approve. */
-const COUNTED: ReadonlySet<string> = new Set(['approvers', 'approvals_required']);
-
 /** Why a proposal can't take effect: nobody could approve under its settings. */
 async function problemOf(context: SlackContext, proposal: Proposal | undefined): Promise<string | undefined> {
-  if (proposal?.kind !== 'settings' || !proposal.payload.some(({ name }) => COUNTED.has(name)))
+  if (proposal?.kind !== 'settings' || !proposal.payload.some(({ name }) => APPROVER_SETTINGS.has(name)))
     return undefined;
   const next = withChanges(await context.savedSettings(), proposal.payload);
   const [error] = Object.values(await approverErrors(context, next));

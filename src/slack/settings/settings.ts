@@ -13,7 +13,12 @@ import {
 import { present } from '../../lib/collections.ts';
 import { type Finding, summaryOf } from '../../ops/doctor/finding.ts';
 import { PROTECTED_SETTINGS, weakenedSettings } from '../../policy/weakening.ts';
-import { approverErrors, lookUpPeople, withChanges } from '../approvals/approver-errors.ts';
+import {
+  APPROVER_SETTINGS,
+  approverErrors,
+  lookUpPeople,
+  withChanges,
+} from '../approvals/approver-errors.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
 import {
@@ -75,6 +80,10 @@ const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly look
     name: 'approver_groups',
     look: { label: 'Approver groups', kind: 'groups' },
   },
+  silent_approvers: {
+    name: 'silent_approver_groups',
+    look: { label: 'Silent approver groups', kind: 'groups' },
+  },
   approval_escalate_to: {
     name: 'approval_escalate_groups',
     look: { label: 'Escalate to groups', kind: 'groups' },
@@ -111,7 +120,12 @@ const declared = z.object(
 );
 
 /** Settings shown on cards of pending orders. */
-const CARD_SETTINGS: ReadonlySet<string> = new Set(['approvers', 'approvals_required', 'approval_tasks']);
+const CARD_SETTINGS: ReadonlySet<string> = new Set([
+  'approvers',
+  'silent_approvers',
+  'approvals_required',
+  'approval_tasks',
+]);
 
 const FIELDS = fieldsOf(declared);
 const form: Form<'settings'> = {
@@ -162,6 +176,7 @@ function readSettings(
     settings: {
       ...settings,
       approvers: keepOrder(settings.approvers, current.approvers),
+      silentApprovers: keepOrder(settings.silentApprovers, current.silentApprovers),
       approvalTasks: keepOrder(settings.approvalTasks, current.approvalTasks),
       approvalEscalateTo: keepOrder(settings.approvalEscalateTo, current.approvalEscalateTo),
     },
@@ -201,7 +216,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   }));
   const changed = new Set(changes.map(({ name }) => name));
   if (changes.length === 0) return { say: textMessage(SETTINGS.same) };
-  if (changed.has('approvers') || changed.has('approvals_required')) {
+  if (changes.some(({ name }) => APPROVER_SETTINGS.has(name))) {
     const errors = await approverErrors(context, read.settings);
     if (Object.keys(errors).length > 0) return { errors };
   }
@@ -221,7 +236,8 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
       : new Set(PROTECTED_SETTINGS.filter((name) => changed.has(name)));
   const atOnce = changes.filter(({ name }) => !loosened.has(name));
   const waiting = changes.filter(({ name }) => loosened.has(name));
-  if (loosened.has('approvers') && changed.has('approvals_required')) {
+  const addsApprovers = loosened.has('approvers') || loosened.has('silent_approvers');
+  if (addsApprovers && changed.has('approvals_required')) {
     // Until the new approvers are confirmed, the old ones have to suffice.
     const [error] = Object.values(await approverErrors(context, withChanges(current, atOnce)));
     if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
@@ -260,6 +276,7 @@ const settingsForm: FormFeature<'settings'> = {
     const shown = {
       ...settingsAsText(current),
       ...peopleValues('approvers', 'approver_groups', current.approvers),
+      ...peopleValues('silent_approvers', 'silent_approver_groups', current.silentApprovers),
       ...peopleValues('approval_escalate_to', 'approval_escalate_groups', current.approvalEscalateTo),
       approval_tasks: current.approvalTasks,
       ...values,
@@ -293,8 +310,9 @@ async function openSettings(call: Interaction): Promise<void> {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
     call.context.log.warn({ err: error }, 'Slack doesn’t accept the settings with pickers: shown as text');
     const current = await call.context.savedSettings();
-    const { approvers, approval_escalate_to } = settingsAsText(current);
-    const view = await renderForm(settingsForm, call, origin, { approvers, approval_escalate_to });
+    const { approvers, silent_approvers, approval_escalate_to } = settingsAsText(current);
+    const typed = { approvers, silent_approvers, approval_escalate_to };
+    const view = await renderForm(settingsForm, call, origin, typed);
     await call.open(formView({ ...view, form: plainForm }));
   }
 }

@@ -29,6 +29,11 @@ const EMPTY_CHANNELS = {
 
 export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
   approvers: { label: 'Approvers', kind: 'people' },
+  silent_approvers: {
+    label: 'Silent approvers',
+    kind: 'people',
+    hint: 'They may approve like approvers, and are never mentioned, messaged or reminded.',
+  },
   approvals_required: {
     label: 'Approvals needed per order',
     kind: 'number',

@@ -19,6 +19,7 @@ const AT = new Date('2026-11-22T08:00:00Z');
 const SETTINGS: PolicySettings = {
   approvalTasks: ['renew'],
   approvers: ['U0BOSS'],
+  silentApprovers: [],
   approvalsRequired: 1,
   ttlMs: 1,
   remindAfterMs: 1,
