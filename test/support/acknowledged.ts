@@ -6,7 +6,7 @@ import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/inbound/acknowledgement.t
 import { CrashSite } from './crash.ts';
 import { DOMAINS } from './demo.ts';
 
-/** How long a call of Slack's API takes. */
+/** The latency of Slack's API. */
 const SLACK_MS = 150;
 const ASKED_AT_MOST = 20;
 
@@ -14,17 +14,17 @@ const RESPONSE_URL = 'http://127.0.0.1:9/none';
 
 const rows = z.array(z.object({ id: z.string(), name: z.string() }));
 
-/** An action of a person, with what it leaves behind. */
+/** A person's action, and its trace in the database. */
 interface Deed {
   readonly delivery: Delivery;
-  /** A name, an order's id or a text that the database holds once the action is kept. */
+  /** A name, an order's id or a text that the database contains once the action is saved. */
   readonly mark: string;
 }
 
 export const KINDS = ['command', 'watch', 'approve', 'cancel', 'deny', 'confirm', 'settings'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A bot that is killed the moment it has acknowledged something, while Slack's API is as slow as usual. */
+/** A bot that is killed the moment it has acknowledged something, with Slack's API at its usual latency. */
 export class AcknowledgedSite {
   readonly site: CrashSite;
   readonly #db: pg.Pool;
@@ -46,10 +46,10 @@ export class AcknowledgedSite {
   }
 
   /**
-   * Delivers a number of actions of one kind at the same time, kills the bot as soon as `killAfter` of them are
+   * Delivers a number of actions of one kind concurrently, kills the bot as soon as `killAfter` of them are
    * acknowledged, and starts another one.
-   * @returns how many were acknowledged because they were kept, how many because time ran out, and which of those that
-   * were kept are lost
+   * @returns how many were acknowledged because they were saved, how many because of the deadline, and which of the
+   * saved ones are lost
    */
   async killed(
     kind: Kind,
@@ -66,7 +66,7 @@ export class AcknowledgedSite {
       deeds.map((deed) => {
         const startedAt = performance.now();
         return deliver(Number(new URL(url).port), signingSecret, deed.delivery, () => {
-          // An acknowledgement after this long, on a busy machine, promises nothing.
+          // On a busy machine an acknowledgement can come after the deadline, which promises nothing.
           if (performance.now() - startedAt >= ACKNOWLEDGE_WITHIN_MS) late += 1;
           else acknowledged.add(deed);
           if (acknowledged.size + late === killAfter) process.kill(child.pid, 'SIGKILL');
@@ -116,7 +116,7 @@ export class AcknowledgedSite {
           mark: id,
         }));
       case 'settings': {
-        // Two at the same time would conflict.
+        // Two concurrent ones would conflict.
         this.#names += 1;
         const ttl = `${48 + this.#names}h`;
         return [
@@ -126,7 +126,7 @@ export class AcknowledgedSite {
     }
   }
 
-  /** Orders of Alice's for these names, not yet decided. */
+  /** Alice's orders for these names, not decided yet. */
   async #orders(task: 'renew' | 'delete', names: readonly string[]): Promise<z.output<typeof rows>> {
     const { url } = this.site.bot;
     const { signingSecret } = this.site.s.workspace;
@@ -140,7 +140,7 @@ export class AcknowledgedSite {
     };
     for (let tries = 1; tries <= ASKED_AT_MOST; tries += 1) {
       const there = new Set((await found()).map(({ name }) => name));
-      // On a busy machine the bot may say that it took too long. Then the person asks again.
+      // On a busy machine the bot may say that it took too long. Then the person tries again.
       for (const name of names.filter((each) => !there.has(each)))
         await deliver(Number(new URL(url).port), signingSecret, asked(`${task} ${name}`), () => undefined);
       const all = await found();
@@ -149,7 +149,7 @@ export class AcknowledgedSite {
     throw new Error(`asking for what is to be decided, ${ASKED_AT_MOST} times`);
   }
 
-  /** The marks of what the database has kept. */
+  /** The marks of saved actions. */
   async #kept(kind: Kind, deeds: readonly Deed[]): Promise<ReadonlySet<string>> {
     const { rows: found } = await this.#db.query<{ mark: string }>(KEPT[kind], [
       deeds.map(({ mark }) => mark),
@@ -177,7 +177,7 @@ function pressed(actionId: string, orderId: string, userId: string): Delivery {
   return press(actionId, { id: orderId, channelId: DOMAINS, ts: '1700000000.000100' }, userId, RESPONSE_URL);
 }
 
-/** A form of texts as Slack sends it when it is submitted. */
+/** A submitted form with text fields, as Slack sends it. */
 function submitted(
   callbackId: string,
   userId: string,
@@ -209,9 +209,9 @@ function settings(ttl: string): Readonly<Record<string, string>> {
 }
 
 /**
- * Delivers over a connection of its own.
+ * Delivers over a separate connection.
  * @param acknowledged called as soon as the first bytes of a 200 have arrived
- * @returns when the answer has arrived, or the connection is gone
+ * @returns when the response has arrived, or the connection is closed
  */
 function deliver(
   port: number,

@@ -1,2 +1,2 @@
-/* The demo has a passkey in software, which tests have misbehave. */
+/* The demo has a software passkey, which tests can make misbehave. */
 export { Authenticator, type Misbehaviour } from '../../demo/authenticator.ts';

@@ -1,6 +1,6 @@
 import type { Briefing } from '../../src/approvals/briefing.ts';
 
-/** A briefing with nothing but the facts that a test gives. */
+/** A briefing with only the given facts. */
 export function newBriefing(changes: Partial<Briefing> = {}): Briefing {
   return {
     now: new Date('2026-11-21T10:00:00Z'),

@@ -5,7 +5,7 @@ import { inject } from 'vitest';
 
 const SOURCES = ['src/', 'packages/'].map((folder) => new URL(`../../${folder}`, import.meta.url).href);
 
-/** Sources find files beside them by their own address, which the bundle does not have. */
+/** Sources find neighboring files by their own URL, which would differ in the bundle. */
 const keepAddresses: Plugin = {
   name: 'addresses of sources',
   transform(code, id) {
@@ -15,13 +15,13 @@ const keepAddresses: Plugin = {
   },
 };
 
-/** By the address of the program. The process lives on from one file of tests to the next. */
+/** By the program's URL. The process is reused for several test files. */
 const bundles = new Map<string, Promise<URL>>();
 
 /**
- * Bundles a TypeScript program with all its imports into one file, which starts faster. It is for processes
- * that are started again and again. A process of tests bundles each program once.
- * @param entry its address
+ * Bundles a TypeScript program with all its imports into one file, which starts faster, for processes that are started
+ * often. Each test process bundles a program once.
+ * @param entry its URL
  */
 export function bundled(entry: URL): Promise<URL> {
   const made = bundles.get(entry.href) ?? bundle(entry);
@@ -35,7 +35,7 @@ async function bundle(entry: URL): Promise<URL> {
     input: fileURLToPath(entry),
     platform: 'node',
     resolve: { conditionNames: ['source', 'node', 'default'] },
-    // `pg` asks for it, and it is not installed.
+    // An optional dependency of `pg`, which isn't installed.
     external: ['pg-native'],
     plugins: [keepAddresses],
     logLevel: 'silent',

@@ -9,35 +9,34 @@ import { type RunningBot, type Surroundings, startSurroundings } from './harness
 import { BEHIND } from './notifier.ts';
 import { ask } from './orders.ts';
 
-/** A bot without rate limits that a burst would reach. */
+/** A bot without the rate limits that a burst would reach. */
 const UNLIMITED = new URL('./children/crashing-bot.ts', import.meta.url);
 const QUIET_WITHIN_MS = 120_000;
-/** Longer than any rate limit of Slack lasts in these tests. */
+/** Longer than any rate limit of Slack in these tests. */
 const ANSWERED_WITHIN_MS = 40_000;
-/** Messages that give no reason: those on the way, and those of clicks that were applied. */
+/** Messages that don't refuse a click: it is still running, or was applied. */
 const NO_REASON = /takes longer than usual|^Approved: |^Your approval counts/;
-/** The number of connections that Slack may have to one bot. */
+/** The most connections from Slack to one bot. */
 const CONNECTIONS = 250;
 
 const waitingRows = z.array(z.object({ id: z.string(), channelId: z.string(), ts: z.string() }));
 const approvalRows = z.array(z.object({ order_id: z.string(), user_id: z.string() }));
 const said = z.object({ text: z.string() });
 
-/** An order that waits for its clicks. */
+/** An order that is waiting for its clicks. */
 export type WaitingOrder = z.output<typeof waitingRows>[number];
 
 /** A click on Approve. */
 export interface Click {
   readonly order: WaitingOrder;
   readonly userId: string;
-  /** Whether Slack gave an address with it at which the person can be answered. */
+  /** Whether Slack sent a response URL for the person. */
   readonly hasResponseUrl: boolean;
 }
 
-/** The result of the clicks of a burst. */
 export interface BurstOutcome {
   readonly approved: number;
-  /** Clicks that changed nothing and were answered, by the beginning of the answer. */
+  /** Clicks that changed nothing and were answered, by the start of the answer. */
   readonly told: ReadonlyMap<string, number>;
   /** Clicks that changed nothing and were not answered. */
   readonly silent: readonly string[];
@@ -46,11 +45,11 @@ export interface BurstOutcome {
 export interface BurstOptions {
   readonly bots?: number;
   readonly settings?: Readonly<Record<string, string>>;
-  /** The program to run, if not the one without limits. */
+  /** The program to run, by default the one without limits. */
   readonly entry?: URL;
 }
 
-/** Copies of an order, each for another name, with its card and everything that was kept. */
+/** Copies of an order for other names, with card and everything else that is stored. */
 const LIKE_IT = `
   WITH fresh AS (
     SELECT name, substr(md5(random()::text || name), 1, 12) AS id FROM unnest($2::text[]) AS names (name)
@@ -76,7 +75,7 @@ const LIKE_IT = `
   )
   SELECT id, "channelId", ts FROM notified WHERE purpose = 'card'`;
 
-/** Bots on one database, and many signed clicks that reach them over HTTP at the same moment. */
+/** Bots on one database, and many signed clicks that reach them over HTTP at once. */
 export class Bursts {
   readonly s: Surroundings;
   readonly #bots: readonly RunningBot[];
@@ -85,7 +84,7 @@ export class Bursts {
   readonly #recorder: Awaited<ReturnType<typeof serve>>;
   readonly #answers: Map<string, string[]>;
   #names = 0;
-  /** The order that the others are copies of. */
+  /** The order that is copied. */
   #like: string | undefined;
 
   private constructor(
@@ -126,8 +125,8 @@ export class Bursts {
   }
 
   /**
-   * Orders of Alice's that wait for their clicks: one that she asked for, and copies under other names.
-   * @returns as many that nobody has clicked on yet
+   * Alice's waiting orders: one that she requested, and copies for other names.
+   * @returns this number of orders without clicks
    */
   async waiting(count: number): Promise<readonly WaitingOrder[]> {
     this.#like ??= await this.#asked();
@@ -138,7 +137,7 @@ export class Bursts {
     return waitingRows.parse(rows);
   }
 
-  /** What the order that others are like sends, in canonical form. */
+  /** The copied order's statement in canonical form. */
   #statement(like: string): string {
     const statement: Statement = {
       version: 1,
@@ -171,7 +170,7 @@ export class Bursts {
     return order.id;
   }
 
-  /** Sends deliveries to all bots in turn, as many at the same time as there are connections. */
+  /** Sends deliveries to all bots in turn, over the maximum number of connections. */
   async #spread(deliveries: readonly Delivery[]): Promise<void> {
     const ports = this.#ports();
     await Promise.all(
@@ -187,8 +186,8 @@ export class Bursts {
   }
 
   /**
-   * Retries as Slack does: a delivery that was not acknowledged, because a busy machine took too long, is sent up to
-   * three times more.
+   * Retries as Slack does: a delivery that wasn't acknowledged, because a busy machine took too long, is sent up to
+   * three more times.
    */
   async #redeliver(port: number, delivery: Delivery, redeliveries = 3): Promise<void> {
     try {
@@ -199,7 +198,7 @@ export class Bursts {
     }
   }
 
-  /** Sends all clicks at the same time; each has to be answered with 200. Waits until each has had a result. */
+  /** Sends all clicks at once; each must be answered with 200. Waits until each has a result. */
   async click(clicks: readonly Click[], withinMs = ANSWERED_WITHIN_MS): Promise<BurstOutcome> {
     const people = [...new Set(clicks.map(({ userId }) => userId))];
     const before = new Map(people.map((userId) => [userId, this.#directly(userId).length]));
@@ -219,8 +218,8 @@ export class Bursts {
       const told = new Map<string, number>();
       const note = (text: string) => told.set(text, (told.get(text) ?? 0) + 1);
       const silent: string[] = [];
-      // Answers in the channel do not name their order, so their number is compared with that of clicks without an
-      // address.
+      // Answers in the channel don't name their order, so their number is compared with that of clicks without a
+      // response URL.
       const answers = new Map(
         people.map((userId) => [userId, this.#directly(userId).slice(before.get(userId))]),
       );
@@ -253,7 +252,7 @@ export class Bursts {
     return new Set(approvalRows.parse(rows).map(({ order_id, user_id }) => `${order_id} ${user_id}`));
   }
 
-  /** What a person was told in ephemerals and in their direct message with the bot. */
+  /** A person's messages from the bot: ephemerals and direct messages. */
   #directly(userId: string): string[] {
     const { workspace } = this.s;
     return [...workspace.as(userId).ephemerals(), ...workspace.messages(`D${userId.slice(1)}`)]
@@ -261,7 +260,7 @@ export class Bursts {
       .filter((text) => !NO_REASON.test(text));
   }
 
-  /** Waits until nothing is being carried out any more, and Slack shows it. */
+  /** Waits until nothing is being carried out, and Slack shows it. */
   async quiet(): Promise<void> {
     await until(
       'nothing is under way',

@@ -5,9 +5,9 @@ const STRIP_TYPES = new URL('../../scripts/typescript.mjs', import.meta.url).hre
 
 export interface Child {
   readonly pid: number;
-  /** Everything printed so far, standard output and error. */
+  /** All output so far, standard output and error. */
   output(): string;
-  /** Waits for a printed line that matches; rejects with all output when the process ends first. */
+  /** Waits for a matching output line; rejects with all output if the process ends first. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
   /** Sends the signal (`SIGKILL` by default) and waits for the end. */
   kill(signal?: NodeJS.Signals): Promise<void>;
@@ -20,16 +20,13 @@ export interface ChildOptions {
   /** Added to this process's environment; `undefined` removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /**
-   * Starts it in a process group of its own, so that `process.kill(-pid, …)` reaches it as Ctrl-C in a terminal would.
-   */
+  /** Starts it in its own process group, so that `process.kill(-pid, …)` reaches it like Ctrl-C in a terminal. */
   readonly ownGroup?: boolean;
 }
 
 /**
- * Runs a TypeScript source or a bundle as a process of its own, without building it. Node gets the options of `npm
- * start`.
- * @param entry its address, as in `new URL('../../src/main.ts', import.meta.url)`
+ * Runs a TypeScript source or a bundle in a separate process, without a build. Node gets the options of `npm start`.
+ * @param entry its URL, as in `new URL('../../src/main.ts', import.meta.url)`
  */
 export function startChild(entry: URL, options: ChildOptions = {}): Child {
   const child = spawn(

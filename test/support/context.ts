@@ -1,7 +1,7 @@
 import type { SendingContext } from '../../src/orders/context.ts';
 import type { SlackContext } from '../../src/slack/context.ts';
 
-/** Members that a test uses; of stores and the like, the functions that it uses. */
+/** Members that a test uses; for stores and similar objects, their functions. */
 type Known = {
   readonly [Key in keyof SendingContext]?: NonNullable<SendingContext[Key]> extends (
     ...args: never
@@ -17,7 +17,7 @@ export function contextWith<Given extends Known>(
   return throwing(given, 'orders') as SendingContext & Omit<Given, keyof SendingContext>;
 }
 
-/** The members of a member that a test uses. */
+/** The parts of a member that a test uses. */
 type Part<Member> = Member extends (...args: never) => unknown
   ? Member
   : Member extends object

@@ -2,7 +2,7 @@ import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
 import type { NotificationStore } from '../../src/outbox/notifications.ts';
 
-/** Moments in an order's life at which tests make the process die. */
+/** Points in an order's life at which tests kill the process. */
 export type CrashPoint =
   | 'order committed'
   | 'card not posted'
@@ -23,8 +23,8 @@ const AFTER: Partial<Record<OrderLogEntry['kind'], CrashPoint>> = {
 };
 
 /**
- * A store that reports when a crash point is reached. All points are at its boundary, because only what is in
- * the database survives a crash.
+ * A store that reports when a crash point is reached. All points are at its boundary, because only the database
+ * survives a crash.
  * @param reached called before anything else happens
  */
 export function withCrashPoints<Store extends OrderStore>(
@@ -49,7 +49,7 @@ export function withCrashPoints<Store extends OrderStore>(
   return { ...store, ...watched };
 }
 
-/** The same for the outbox, as far as it is about orders. */
+/** The same for the outbox, for messages of orders. */
 export function withNotificationCrashPoints(
   store: NotificationStore,
   reached: (point: CrashPoint) => void,

@@ -25,24 +25,24 @@ export const CRASH_POINTS = [
   'reply posted, not recorded',
 ] as const satisfies readonly (CrashPoint | 'request written')[];
 
-/** The points between the mark of sending and the kept answer, after which the outcome cannot be known. */
+/** The points between the commit of `sentAt` and the saved response: afterwards the outcome is unknown. */
 const UNKNOWN_AFTER: readonly string[] = ['sentAt committed', 'request written', 'answer read'];
 
-/** The points at which the outcome of one name is kept while other names of the order may be under way. */
+/** The points at which the outcome of one name is saved while other names of the order may be running. */
 const AMONG_OTHERS: readonly string[] = ['outcome committed', 'reply posted, not recorded'];
 
 const CRASHING = new URL('./children/crashing-bot.ts', import.meta.url);
 /** Within this time after the crash an order is final or UNKNOWN, and Slack shows it. */
 const SETTLED_WITHIN_MS = 60_000;
 
-/** How long people wait before they ask or press again. */
+/** How long people wait before they try again. */
 const TRIES_AGAIN_MS = 2_000;
 
-/** The longest life of a bot that is killed at random, counted from when it is ready. */
+/** The longest life of a randomly killed bot, counted from when it is ready. */
 const LONGEST_LIFE_MS = 700;
-/** The approximate time in which a bot starts. */
+/** The approximate start time of a bot. */
 const START_MS = 900;
-/** The most orders that are asked for in one life. */
+/** The most orders requested in one life. */
 const MOST_ORDERS = 3;
 const SLOWEST_ANSWER_MS = 300;
 const SHARE_OF_BULK = 0.2;
@@ -55,22 +55,22 @@ const keptOrders = z.array(
     items: z.array(z.object({ name: z.string(), ctid: z.string(), state: z.string() })),
   }),
 );
-/** An order as the database has it. */
+/** An order in the database. */
 type KeptOrder = z.output<typeof keptOrders>[number];
 
 /** The names of one order: one, or several separated by commas. */
 type Names = string;
 
-/** A bot that dies repeatedly, the people who work with it, and the checks afterwards. */
+/** A bot that dies repeatedly, its users, and the checks afterwards. */
 export class CrashSite {
   readonly s: Surroundings;
   readonly alice: Actor;
   readonly bob: Actor;
   readonly #db: pg.Pool;
   readonly #settings: Readonly<Record<string, string>>;
-  /** Cards that the bot did not know about. */
+  /** Cards unknown to the bot. */
   readonly strays = new Set<string>();
-  /** How often each was asked for. */
+  /** How often each was requested. */
   readonly #asked = new Map<Names, number>();
   #bot: RunningBot | undefined;
 
@@ -82,7 +82,7 @@ export class CrashSite {
     this.bob = s.workspace.as('U0BOB');
   }
 
-  /** @param settings of its bots, which replace those of the surroundings */
+  /** @param settings of its bots, which override those of the surroundings */
   static async open(
     settings: (s: Surroundings) => Readonly<Record<string, string>> = () => ({}),
   ): Promise<CrashSite> {
@@ -134,7 +134,7 @@ export class CrashSite {
     return writeFile(this.#crashFile, point);
   }
 
-  /** Names that can be renewed and were not renewed yet. */
+  /** Names that can be renewed and weren't renewed yet. */
   names(label: string, count = 1): Names {
     const names = Array.from({ length: count }, (_, n) => `${label}${n === 0 ? '' : `-${n}`}.rest`);
     for (const name of names) this.s.service.state.addDomain({ name, context: 4 });
@@ -142,7 +142,7 @@ export class CrashSite {
   }
 
   /**
-   * Asks for a renewal.
+   * Requests a renewal.
    * @returns whether Slack says that the bot acknowledged it
    */
   async ask(names: Names): Promise<boolean> {
@@ -150,7 +150,9 @@ export class CrashSite {
     return (await this.alice.command(DOMAINS, `/domain renew ${names.replaceAll(',', ' ')}`)).acked;
   }
 
-  /** What people do for a renewal while the bot is running: they ask, and approve as soon as there is a card. */
+  /**
+   * People's actions for a renewal while the bot is running: they request it, and approve as soon as there is a card.
+   */
   async renewal(names: Names, isOver: () => boolean): Promise<void> {
     await this.ask(names);
     while (!isOver() && this.approvable(names) === undefined) await sleep(10);
@@ -158,12 +160,12 @@ export class CrashSite {
     if (!isOver() && card !== undefined) await this.bob.click(card, 'order_approve');
   }
 
-  /** Every renewal that reached the service. */
+  /** Every renewal request to the service. */
   requests(): Surroundings['service']['requests'] {
     return this.s.service.requests.filter(({ task }) => task === 'domain.renew');
   }
 
-  /** Presses Approve several times at once. */
+  /** Clicks Approve several times at once. */
   async press(card: Message, clicks: number): Promise<void> {
     await Promise.all(Array.from({ length: clicks }, () => this.bob.click(card, 'order_approve')));
   }
@@ -179,7 +181,7 @@ export class CrashSite {
     );
   }
 
-  /** The order for these names in the database: the first one, if an answer came after it was asked again. */
+  /** The order for these names in the database: the first one, if the response came only after a second request. */
   async kept(names: Names): Promise<KeptOrder | undefined> {
     const { rows } = await this.#db.query(
       `SELECT o.id, o.state, (
@@ -202,9 +204,9 @@ export class CrashSite {
   }
 
   /**
-   * Continues after the crash until the order has ended or its outcome is unknown, and Slack shows it. A click or a
-   * command that was lost with the bot is repeated, as people do.
-   * @param options.clicks on Approve, all at the same time
+   * Continues after the crash until the order has ended or its outcome is unknown, and Slack shows it. Like people,
+   * repeats a click or command that was lost with the bot.
+   * @param options.clicks on Approve, all at once
    */
   async settles(
     names: Names,
@@ -265,7 +267,7 @@ export class CrashSite {
     );
   }
 
-  /** A card that a killed bot had posted without recording it: the first press makes it known. */
+  /** A card that a killed bot had posted without recording it: the first click makes it known. */
   async #strayCard(names: Names, order: KeptOrder): Promise<Message | undefined> {
     const { rows } = await this.#db.query<{ ts: string }>(
       "SELECT ts FROM notifications WHERE subject_kind = 'order' AND subject_id = $1 AND ts IS NOT NULL",
@@ -277,7 +279,7 @@ export class CrashSite {
     );
   }
 
-  /** Every card, and a reply in the thread of one, show the order's state. */
+  /** Whether every card, and a reply in one's thread, show the order's state. */
   #isShown(names: Names, order: KeptOrder): boolean {
     const says = (message: Message) => orderOf(message)?.state === order.state;
     const cards = this.#cardsOf(names, order);
@@ -287,7 +289,7 @@ export class CrashSite {
     return cards.length > 0 && cards.every(says) && replies.some(says);
   }
 
-  /** Checks the promise about money: no request was sent twice, and the order says exactly what happened. */
+  /** Checks the promise about money: no request was sent twice, and the order has the exact outcome. */
   audit(order: KeptOrder, context: string): void {
     const { requests, state } = this.s.service;
     for (const item of order.items) {
@@ -323,8 +325,8 @@ export class CrashSite {
   }
 
   /**
-   * Kills one bot after the other at random moments while people work, some of them before they are ready. The next
-   * ones take up what is left. Then checks everything.
+   * Kills one bot after the other at random times while people work, some of them before they are ready. The next ones
+   * take over. Then checks everything.
    * @returns the orders
    */
   async killed(kills: number, random: () => number, label: string): Promise<readonly KeptOrder[]> {
@@ -344,7 +346,7 @@ export class CrashSite {
       }
       const people = Promise.all([
         ...fresh.map((names) => this.renewal(names, () => isOver)),
-        // Orders of an earlier life that were not approved.
+        // Unapproved orders of an earlier life.
         ...asked.map(async (names) => {
           const card = this.approvable(names);
           if (card !== undefined) await this.bob.click(card, 'order_approve');

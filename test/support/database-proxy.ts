@@ -23,13 +23,13 @@ export class DatabaseProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Keeps connections open and passes nothing on, as a server that hangs. */
+  /** Keeps connections open but forwards nothing, like a hanging server. */
   hang(): void {
     this.#state = 'dead';
     for (const socket of this.#sockets) socket.pause();
   }
 
-  /** Forgets the connections that there are, as a firewall does: the next byte of a client ends its connection. */
+  /** Forgets existing connections, like a firewall: the client's next byte ends the connection. */
   forget(): void {
     for (const socket of this.#sockets) socket.prependListener('data', () => socket.resetAndDestroy());
   }

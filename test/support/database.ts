@@ -13,7 +13,7 @@ export interface TestDatabase {
 
 /**
  * Creates a database on the run's PostgreSQL.
- * @param template what it starts with: the migrated schema, or `empty`
+ * @param template its initial content: the migrated schema, or `empty`
  */
 export async function createTestDatabase(template: 'migrated' | 'empty' = 'migrated'): Promise<TestDatabase> {
   const adminUrl = inject('postgresUrl');

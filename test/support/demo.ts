@@ -20,28 +20,28 @@ import { CHARGED_TASKS } from './settings.ts';
 export { DOMAINS, openedAfter };
 
 export interface TestDemoOptions {
-  /** The workspace's people and places, where they differ from those of the demo. */
+  /** Changes of the demo's people and places. */
   readonly seed?: Partial<Seed>;
-  /** Settings of the bot that replace those of the demo. */
+  /** Settings of the bot that override those of the demo. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly socketMode?: boolean;
-  /** How many times faster than usual the bot takes up what was left behind. */
+  /** How many times faster than usual the bot takes over abandoned work. */
   readonly speedup?: number;
-  /** Changes the database's address, to put something between the bot and the database. */
+  /** Changes the database's address, for a proxy between the bot and the database. */
   readonly databaseUrl?: (url: string) => string | Promise<string>;
   /** The lowest level that is logged; `debug` by default. */
   readonly logLevel?: string;
-  /** Commands that one person may use in a minute, where a test uses more than people do. */
+  /** Limit of a person's commands per minute, for tests that use more than people do. */
   readonly commandsPerMinute?: number;
   /** The policy that is in force. */
   readonly policy?: PolicySource;
-  /** Slack's limits by method and tier; else by the file, see {@link hasRateLimits}. */
+  /** Slack's limits by method and tier; by default chosen per file, see {@link hasRateLimits}. */
   readonly rateLimits?: boolean;
-  /** Who has linked their account of the live context; Alice alone by default. */
+  /** The people with a linked account of the live context; Alice by default. */
   readonly linked?: readonly ('alice' | 'bob')[];
 }
 
-/** The whole product: sandbox service, workspace and bot, on a database of its own. */
+/** The whole product: sandbox service, workspace and bot, on a separate database. */
 export class TestDemo {
   readonly #options: TestDemoOptions;
   #running: { readonly demo: Demo; readonly database: TestDatabase; readonly dataDir: string } | undefined;
@@ -91,7 +91,7 @@ export class TestDemo {
     for (const name of linked) await link(this.workspace, this[name], SANDBOX_ACCOUNTS[name]);
   }
 
-  /** Ends what has started. @throws {Error} when the bot said what nobody should have to read */
+  /** Stops everything. @throws {Error} if the bot posted something unreadable */
   async stop(): Promise<void> {
     await this.#running?.demo.stop();
     await this.#running?.database.drop();
@@ -159,24 +159,21 @@ export class TestDemo {
     return dumpOf(this.databaseUrl);
   }
 
-  /** Waits until the bot has shown every order in its latest state. */
+  /** Waits until Slack shows the latest state of every order. */
   allShown(): Promise<void> {
     return until('every order is shown as it is', async () =>
       (await dumpOf(this.databaseUrl, 'public.notifications')).split('\n').every((line) => {
         if (line === '') return true;
         const row = notificationRow.parse(JSON.parse(line.slice(line.indexOf('{'))));
         const isOfOrder = row.subject_kind === 'order' && row.purpose === 'plan';
-        // People are told of a draft when it is confirmed.
+        // A draft is announced when it is confirmed.
         return !isOfOrder || row.shows === String(row.version) || row.due_at === null;
       }),
     );
   }
 }
 
-/**
- * A demo that starts before the first test of a file or `describe`, and stops after the last one. What the bot warned of
- * in a test stands with the test's failure.
- */
+/** A demo for all tests of a file or `describe`. The bot's warnings during a test are shown with the test's failure. */
 export function useTestDemo(options?: TestDemoOptions): TestDemo {
   const t = new TestDemo(options);
   beforeAll(() => t.start());
@@ -184,7 +181,7 @@ export function useTestDemo(options?: TestDemoOptions): TestDemo {
     const before = t.logged().length;
     onTestFailed(() => {
       const warnings = warningsIn(t.logged().slice(before));
-      // It is reported beside the failure.
+      // Reported in addition to the failure.
       if (warnings.length > 0) throw new Error(`The bot warned of:\n${warnings.join('\n')}`);
     });
   });
@@ -228,7 +225,7 @@ export async function dumpOf(url: string, table?: string): Promise<string> {
   }
 }
 
-/** The form that a command opens. */
+/** The form of a command. */
 export function openForm(
   workspace: Workspace,
   person: Actor,
@@ -254,12 +251,13 @@ export async function link(
   const view = await openForm(workspace, person, '/domain link');
   const told = person.ephemerals().length;
   const result = await person.submit(view, { user, context: String(context), password });
-  // Where checking takes longer than Slack waits, the outcome stands in the form.
+  // If the check takes longer than Slack waits, the outcome is shown in the form.
   const linked = () =>
     result.outcome === 'updated'
       ? person.openedViews().find(({ id, ...shown }) => id === view.id && /Linked:/.test(textOf(shown)))
       : person.ephemerals()[told];
-  // On a machine that is busy with starting, the first answer may take longer than Slack waits: people send the form again.
+  // On a machine that is busy starting, the first response may take longer than Slack waits: people submit the form
+  // again.
   if (result.outcome === 'failed' && result.error === 'operation_timeout' && tries > 1) {
     person.close(view);
     return link(workspace, person, { user, context, password }, tries - 1);
@@ -270,7 +268,7 @@ export async function link(
   if (result.outcome === 'updated') person.close(view);
 }
 
-/** Does something and waits for the ephemeral message that a person gets after it. */
+/** Does something and waits for the ephemeral message about it. */
 export async function toldAfter(
   workspace: Workspace,
   person: Actor,
@@ -300,7 +298,7 @@ export function textOf(message: Pick<Message, 'blocks'> & { readonly text?: stri
   return texts.join('\n');
 }
 
-/** The ids of the buttons that a message shows, those in its menus too. */
+/** The ids of a message's buttons, including those in its menus. */
 export function buttonsOf(message: Pick<Message, 'blocks'>): string[] {
   const found = JSON.stringify(message.blocks).matchAll(
     /"action_id":"([^"]+)"|"value":"((?:order|reminder|names)_[a-z_]+):[^"]+"/g,
@@ -315,7 +313,7 @@ const action = z.object({
   selected_option: z.object({ value: z.string() }).optional(),
 });
 
-/** The `action_id` of the button that a delivery says was pressed, or chosen in a menu. */
+/** The `action_id` of the clicked button, or of the menu choice, in a delivery. */
 export function pressed(payload: Workspace['deliveries'][number]['payload']): string | undefined {
   const [first] = z.array(action).catch([]).parse(payload['actions']);
   return first !== undefined && MENUS.has(first.action_id)
@@ -323,7 +321,7 @@ export function pressed(payload: Workspace['deliveries'][number]['payload']): st
     : first?.action_id;
 }
 
-/** Waits until a condition holds that no event announces. */
+/** Waits for a condition that no event announces. */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
@@ -337,7 +335,7 @@ export async function until(
 }
 
 /**
- * Sends the bot a request that Slack never sent, with Slack's signature.
+ * Sends the bot a forged request with Slack's signature.
  * @returns the HTTP status
  */
 export async function deliverSigned(
@@ -350,7 +348,7 @@ export async function deliverSigned(
   return response.status;
 }
 
-/** Delivers an interaction as Slack does. @returns what Slack is answered, parsed; undefined when that is empty */
+/** Delivers an interaction as Slack does. @returns the parsed response; undefined if empty */
 export async function sendSigned(
   demo: Pick<TestDemo, 'workspace' | 'botUrl'>,
   payload: Readonly<Record<string, unknown>>,

@@ -1,7 +1,7 @@
 import { APP, defaultSeed, type Message, type Snapshot, TEAM } from '@domain-steward/slack-workspace';
 import type { Situation } from '../../demo/page/paths/path.ts';
 
-/** What a person sees of a workspace with these messages. */
+/** A person's view of a workspace with these messages. */
 export function situationOf(
   me: string,
   messages: readonly Message[] = [],

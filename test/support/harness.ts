@@ -16,20 +16,20 @@ export const MAIN = new URL('../../src/main.ts', import.meta.url);
 /** The same bot with short leases. */
 export const IMPATIENT = new URL('./children/bot.ts', import.meta.url);
 
-/** The sandbox service and the workspace, for bots that run as processes of their own. */
+/** The sandbox service and the workspace, for bots in separate processes. */
 export interface Surroundings {
   readonly service: SandboxService;
   readonly workspace: Workspace;
   readonly databaseUrl: string;
   /** A folder without a `.env` file. */
   readonly folder: string;
-  /** Every setting that a bot needs to join them. */
+  /** Every setting that a bot needs to connect to them. */
   readonly settings: Readonly<Record<string, string>>;
   /** Starts a bot and waits until it is ready; over HTTP unless its settings turn on Socket Mode. */
   start(entry?: URL, settings?: Readonly<Record<string, string | undefined>>): Promise<RunningBot>;
   /** Starts a bot without waiting for it. */
   launch(entry: URL, settings?: Readonly<Record<string, string | undefined>>): Promise<Child>;
-  /** Stops every bot that is still running, then the rest. @throws {Error} when a bot said what nobody should have to read */
+  /** Stops every running bot, then the rest. @throws {Error} if a bot posted something unreadable */
   stop(): Promise<void>;
 }
 

@@ -3,10 +3,7 @@ import { z } from 'zod';
 import { displayName } from '../../src/zones/names.ts';
 import { phoneLines, textsOf, unreadable, unusualFacts } from './reading.ts';
 
-/*
- * Holds what the bot said in a story to what people can read: how long each kind of message may be, and that there is nothing
- * of a wire in it.
- */
+/* Checks the bot's messages in a story: the maximum length of each kind, and that they have no technical values. */
 
 type Call = Workspace['calls'][number];
 
@@ -25,21 +22,20 @@ const metadata = z
 /** Slack takes objects in a form as JSON. */
 const json = z.preprocess((value) => (typeof value === 'string' ? JSON.parse(value) : value), z.unknown());
 
-/** What one call shows to people. */
+/** The visible part of one call. */
 interface Shown {
   readonly text: string;
   readonly blocks: readonly JsonObject[];
   readonly metadata: z.infer<typeof metadata>;
-  /** It is a message, which a lock screen shows. */
+  /** It is a message, so a lock screen shows it. */
   readonly isMessage: boolean;
-  /** It stands in a thread. */
   readonly isReply: boolean;
 }
 
 const POSTED = new Set(['chat.postMessage', 'chat.update']);
 const EPHEMERAL = new Set(['chat.postEphemeral', 'response_url']);
 
-/** What a call shows; undefined where it shows nothing. */
+/** Undefined if the call shows nothing. */
 function shownBy({ method, args }: Call): Shown | undefined {
   if (method.startsWith('views.')) {
     const view = object.parse(json.parse(args['view']));
@@ -59,13 +55,13 @@ function shownBy({ method, args }: Call): Shown | undefined {
 
 const ENDED = new Set(['SUCCEEDED', 'FAILED', 'DENIED', 'EXPIRED', 'CANCELLED']);
 
-/** A kind of message, and how many lines it may have. */
+/** A kind of message, and its maximum number of lines. */
 interface Kind {
   readonly name: string;
   readonly lines: number;
 }
 
-/** What a message is; undefined for what the table of lengths does not name. */
+/** The kind of a message; undefined if the table of lengths doesn't have it. */
 function kindOf({ text, blocks, metadata: about, isReply }: Shown): Kind | undefined {
   const ids = blocks.map((block) => String(block['block_id'] ?? ''));
   const has = (pattern: RegExp) => ids.some((id) => pattern.test(id));
@@ -75,7 +71,7 @@ function kindOf({ text, blocks, metadata: about, isReply }: Shown): Kind | undef
     if (ENDED.has(order.state)) return { name: 'a card that has ended', lines: 6 };
     return order.state === 'PENDING' ? waitingKind(order, found) : undefined;
   }
-  // What contradicts what people were told is an alarm.
+  // A result that contradicts an earlier message is an alarm.
   if (
     has(/^late_/) ||
     /contradicts how it was settled|database lost/.test(blocks.flatMap((block) => textsOf(block)).join())
@@ -96,7 +92,10 @@ function kindOf({ text, blocks, metadata: about, isReply }: Shown): Kind | undef
   return undefined;
 }
 
-/** A waiting card has two lines more for each unusual fact; a deletion, or new nameservers, with four of them has 18. */
+/**
+ * A waiting card may have two more lines for each unusual fact; a deletion, or new nameservers, with four of them may
+ * have 18.
+ */
 function waitingKind(
   { task, names }: { readonly task: string; readonly names: string },
   found: number,
@@ -107,13 +106,13 @@ function waitingKind(
   return { name: 'a waiting card', lines: (isImpact && found >= 4 ? 10 : 12) + 2 * found };
 }
 
-/** Two lines a name and ten besides; what is near has a line more, and each further line is two. */
+/** Two lines per name plus ten; a name that expires soon has another line, and each further line counts as two. */
 function digestLines(blocks: readonly JsonObject[]): number {
   const names = blocks.filter(({ block_id: id }) => String(id).startsWith('due_'));
   const more = names.flatMap((block) =>
     textsOf(block['text'] ?? null).flatMap((text) => text.split('\n').slice(1)),
   );
-  // What it says besides of names that nobody has to decide about.
+  // Sections about names that need no decision.
   const besides = blocks
     .filter((block) => !names.includes(block))
     .flatMap((block) => textsOf(block).flatMap((text) => text.split('\n')))
@@ -121,9 +120,9 @@ function digestLines(blocks: readonly JsonObject[]): number {
   return 10 + 2 * names.length + 3 * more.length + 3 * besides.length;
 }
 
-/** What a lock screen shows is one sentence without signs that begins with what it is about. */
+/** The lock screen text is one sentence without symbols, and starts with its subject. */
 function lockScreenIssues({ text, blocks, metadata: about, isMessage }: Shown): string[] {
-  // Where Slack refuses the blocks, the text is all that the message has.
+  // If Slack refuses the blocks, the text is all that the message has.
   if (!isMessage || blocks.length === 0) return [];
   const names = (about?.event_payload.names ?? '').split(',');
   const begins = text.slice(0, 60);
@@ -139,7 +138,7 @@ function lockScreenIssues({ text, blocks, metadata: about, isMessage }: Shown): 
   ];
 }
 
-/** What is unreadable or too long of all that the bot said, a line each. */
+/** Messages that are unreadable or too long, one line each. */
 function issuesOf(calls: readonly Call[]): string[] {
   const found = calls.flatMap((call) => {
     const shown = call.ok ? shownBy(call) : undefined;
@@ -157,8 +156,8 @@ function issuesOf(calls: readonly Call[]): string[] {
   return [...new Set(found)];
 }
 
-/** @throws {Error} which says what is unreadable or too long of all that the bot said */
+/** @throws {Error} with everything that is unreadable or too long */
 export function holdMessages(calls: readonly Call[]): void {
   const issues = issuesOf(calls);
-  if (issues.length > 0) throw new Error(`What people would have to read:\n${issues.join('\n')}`);
+  if (issues.length > 0) throw new Error(`Messages that people can’t read well:\n${issues.join('\n')}`);
 }

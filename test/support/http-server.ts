@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { type Routes, type ServerOptions, startServer } from '../../src/app/server.ts';
 
 /**
- * Starts the bot's HTTP server alone, until the end of the test.
+ * Starts only the bot's HTTP server, until the end of the test.
  * @returns its address
  */
 export async function serve(options: Partial<ServerOptions & Routes> = {}): Promise<string> {
@@ -27,7 +27,7 @@ export async function serve(options: Partial<ServerOptions & Routes> = {}): Prom
   return `http://127.0.0.1:${server.port}`;
 }
 
-/** Takes the place of Bolt and answers with what reached it. */
+/** Replaces Bolt and echoes what reached it. */
 export const bolt: RequestListener = (request, response) => {
   const body = 'rawBody' in request && Buffer.isBuffer(request.rawBody) ? request.rawBody.toString() : '';
   response.end(`${request.headers['content-type']} ${body}`);

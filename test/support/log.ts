@@ -4,7 +4,7 @@ import { type OrderLogEntry, orderLogEntry } from '../../src/orders/order-events
 import type { Database } from '../../src/store/database.ts';
 import { createEventLog } from '../../src/store/events.ts';
 
-/** The events of a team that are not of orders, oldest first. */
+/** A team's events except for those of orders, oldest first. */
 export async function teamEvents(
   database: Database,
   teamId: string,
@@ -17,7 +17,7 @@ export async function teamEvents(
   return found;
 }
 
-/** Takes all events away but those of orders, as nothing but a test may. */
+/** Deletes all events except for those of orders, which only tests may do. */
 export async function clearLog({ prisma }: Pick<Database, 'prisma'>): Promise<void> {
   await prisma.$executeRaw`ALTER TABLE events DISABLE TRIGGER events_only_added`;
   await prisma.$executeRaw`DELETE FROM events WHERE subject_kind <> 'order'`;
@@ -26,7 +26,7 @@ export async function clearLog({ prisma }: Pick<Database, 'prisma'>): Promise<vo
 
 const item = { n: 1, name: 'cafe.rest' };
 const approvals = { standing: 1, lapsed: [], required: 1, statement: '' };
-/** What the kinds say that say something, where a test does not. */
+/** Default data of event kinds. */
 const SAID: Readonly<Partial<Record<OrderLogEntry['kind'], object>>> = {
   requested: {
     ...{ task: 'renew', names: ['cafe.rest'], input: {}, statement: '', service: '', account: '' },
@@ -46,7 +46,7 @@ const SAID: Readonly<Partial<Record<OrderLogEntry['kind'], object>>> = {
   finished: { through: 'answered' },
 };
 
-/** An event of an order as the log has it. @param said what it says, where that matters */
+/** An order's event as in the log. @param said its data, if it matters */
 export function orderEvent<Kind extends OrderLogEntry['kind']>(
   kind: Kind,
   state: OrderState,
@@ -61,7 +61,7 @@ export function orderEvent<Kind extends OrderLogEntry['kind']>(
   return read;
 }
 
-/** The approval after which these people's approvals count. @param order what it needs */
+/** The approval event that makes these people's approvals count. @param order has the requirements */
 export function approvedBy(
   { demand, state, approvalsRequired }: Pick<Order, 'demand' | 'state' | 'approvalsRequired'>,
   userIds: readonly string[],

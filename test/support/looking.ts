@@ -1,7 +1,7 @@
 import type { Actor, Delivery, Message, View, Workspace } from '@domain-steward/slack-workspace';
 import { buttonsOf, openedAfter, textOf } from './demo.ts';
 
-/** Opens all that an order sends, from a message or the Home tab. */
+/** Opens everything that an order sends, from a message or the Home tab. */
 export function openLook(
   workspace: Workspace,
   person: Actor,
@@ -12,7 +12,7 @@ export function openLook(
   return openedAfter(workspace, person, () => person.click(target, 'order_look', which));
 }
 
-/** Looks at all that an order sends, and approves it there. */
+/** Opens everything that an order sends, and approves it there. */
 export async function approveWhereItStands(
   workspace: Workspace,
   person: Actor,
@@ -21,7 +21,7 @@ export async function approveWhereItStands(
   await person.click(await openLook(workspace, person, card), 'order_approve');
 }
 
-/** What stands behind *Details* of a card, as a person reads it. */
+/** The text behind *Details* of a card, as a person reads it. */
 export async function detailsOf(workspace: Workspace, person: Actor, card: Message): Promise<string> {
   const view = await openLook(workspace, person, card);
   const pages = await allPages(workspace, person, view);
@@ -29,14 +29,14 @@ export async function detailsOf(workspace: Workspace, person: Actor, card: Messa
   return pages.join('\n');
 }
 
-/** The view as it is by now. */
+/** The view's current version. */
 export function viewNow(person: Actor, { id }: View): View {
   const view = person.openedViews().find((open) => open.id === id);
   if (view === undefined) throw new Error(`the view ${id} is closed`);
   return view;
 }
 
-/** The texts of all pages, from the first to the last. */
+/** The texts of all pages, in order. */
 export async function allPages(workspace: Workspace, person: Actor, first: View): Promise<string[]> {
   const pages = [textOf(first)];
   for (let view = first; buttonsOf(view).includes('order_look_next'); view = viewNow(person, first)) {
@@ -55,7 +55,7 @@ export async function allPages(workspace: Workspace, person: Actor, first: View)
   return pages;
 }
 
-/** Text of blocks as people see it: without escapes, and without what keeps Slack from reading markup. */
+/** Text of blocks as people see it: without escapes, and without characters that keep Slack from reading markup. */
 export function asSeen(text: string): string {
   return text
     .replaceAll('\u2060', '')
@@ -65,8 +65,8 @@ export function asSeen(text: string): string {
 }
 
 /**
- * Approves with the button of a card, whether or not the card offers it. Somebody who may not cancel presses that first, which
- * changes nothing: what Slack delivers then is delivered again with the other button.
+ * Approves with the button of a card, whether or not the card offers it. A person who can't cancel clicks that first,
+ * which changes nothing; then Slack's delivery is repeated with the other button.
  */
 export async function approveOn(workspace: Workspace, person: Actor, card: Message): Promise<void> {
   await person.click(card, 'order_cancel');

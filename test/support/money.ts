@@ -6,7 +6,7 @@ export const NO_MONEY = {
   compareBudgets: async () => undefined,
 };
 
-/** Budgets with tags of names that are no rows. */
+/** Budgets with tags for names without rows. */
 export function withTags(
   { statusesFor }: BudgetStore,
   tagsOf: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>,

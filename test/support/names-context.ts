@@ -3,7 +3,7 @@ import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { NameHistory } from '../../src/names/history.ts';
 import type { NameRecord } from '../../src/names/ports.ts';
 
-/** Members that a test uses; of stores and clients, the functions that it uses. */
+/** Members that a test uses; for stores and clients, their functions. */
 type Known = {
   readonly [Key in keyof ExpiryContext]?: NonNullable<ExpiryContext[Key]> extends (...args: never) => unknown
     ? ExpiryContext[Key]
@@ -23,7 +23,7 @@ export function namesContextWith(given: Known): ExpiryContext {
   ) as ExpiryContext;
 }
 
-/** The record of a name with its history alone. */
+/** The record of a name with only its history. */
 export function recordWith(name: string, history: NameHistory, now: Date): NameRecord {
   return {
     ...newlyWatched(name, 'U0ALICE', now),

@@ -7,7 +7,7 @@ export const NOTHING_KNOWN = {
   expiry: { findListed: async () => undefined },
 };
 
-/** A team without rules, prices of rules and stand-ins. */
+/** A team without rules, prices and stand-ins. */
 export const NO_POLICY = {
   policy: {
     current: async () => ({ version: 0, rules: [], signsSettings: false, tags: [], lapsed: undefined }),

@@ -8,7 +8,7 @@ const unplanned = async () => {
   throw new Error('the test has no planner for this kind of subject');
 };
 
-/** What {@link notify} needs, with planners for the kinds of subjects that a test is about. */
+/** Dependencies of {@link notify}, with planners for a test's kinds of subjects. */
 export function notifierDeps(
   deps: Pick<NotifierDeps, 'notifications' | 'web' | 'now'> & Partial<Omit<NotifierDeps, 'planners'>>,
   planners: Partial<NotifierDeps['planners']>,
@@ -35,18 +35,18 @@ export function notifierDeps(
   };
 }
 
-/** Sends what is due, as the loop does it. @returns the subjects that were due */
+/** Sends due notifications, like the loop. @returns the due subjects */
 export async function notifyDue(deps: NotifierDeps): Promise<readonly string[]> {
   const due = await deps.notifications.claimDue(deps.now(), deps.leaseMs, 100);
   for (const subject of due) await notify(deps, subject, true).catch(() => undefined);
   return due.map(keyOfSubject);
 }
 
-/** Where the messages of a subject stand, and what they show. */
+/** A subject's messages, with their places and shown versions. */
 export async function notificationsOf(store: NotificationStore, subject: Subject) {
   return (await store.read(subject))?.notifications ?? [];
 }
 
-/** Orders of which people are not told yet how they stand. */
+/** Orders whose messages don't show the current state yet. */
 export const BEHIND = `SELECT 1 FROM notifications
   WHERE subject_kind = 'order' AND purpose = 'plan' AND due_at IS NOT NULL AND shows IS DISTINCT FROM version::text`;

@@ -75,8 +75,8 @@ export class SeenOrder {
 }
 
 /**
- * Does something that asks for an order, and waits for its card.
- * @param names of the order, needed when others are asked for at the same time
+ * Does something that requests an order, and waits for its card.
+ * @param names of the order, needed if others are requested concurrently
  */
 export async function orderAfter(
   workspace: Workspace,
@@ -99,7 +99,7 @@ export async function orderAfter(
   return new SeenOrder(workspace, id, channel);
 }
 
-/** Asks by a command whose line is complete. */
+/** Requests an order by a complete command line. */
 export function ask(
   workspace: Workspace,
   person: Actor,
@@ -117,7 +117,7 @@ export async function approvedBy(approver: Actor, asked: Promise<SeenOrder>): Pr
   return order;
 }
 
-/** Requests of an order that reached the service. */
+/** Requests of an order to the service. */
 export function requestsOf(service: SandboxService, order: SeenOrder): SandboxService['requests'] {
   return service.requests.filter(({ ctid }) => ctid === order.id || ctid?.startsWith(`${order.id}.`));
 }

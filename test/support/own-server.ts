@@ -35,8 +35,7 @@ export class OwnServer {
   }
 
   /**
-   * Starts a server with the migrated schema. It does not sync to disk, because its processes die, but not the
-   * machine.
+   * Starts a server with the migrated schema. It doesn't sync to disk, because only its processes die, not the machine.
    */
   static async open(settings: Readonly<Record<string, string>> = {}): Promise<OwnServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-server-'));
@@ -67,14 +66,14 @@ export class OwnServer {
     this.#port = server.port;
   }
 
-  /** Stops it as an operator does, without any loss. */
+  /** Stops it cleanly, without any loss. */
   async stop(): Promise<void> {
     if (this.#server === undefined) return;
     await stopServer(this.#home, this.#binaries, this.#server, STOP_MS);
     this.#server = undefined;
   }
 
-  /** Kills all its processes at once. What they had written to the operating system is there at the next start. */
+  /** Kills all its processes at once. Everything already written to the operating system survives. */
   kill(): void {
     if (this.#server === undefined) throw new Error('the server does not run');
     process.kill(this.#server.pid, 'SIGKILL');
@@ -88,11 +87,11 @@ export class OwnServer {
   }
 
   /**
-   * Copies its folder while it runs, as a disk's snapshot does.
+   * Copies its folder while it runs, like a disk snapshot.
    * @returns kills it and restores the copy
    */
   async snapshot(): Promise<() => Promise<void>> {
-    // Leaves little to be written while it is copied.
+    // Leaves little to write during the copy.
     await this.sql('CHECKPOINT');
     const copy = `${this.#home.data}.${randomBytes(4).toString('hex')}`;
     await run('cp', ['-a', this.#home.data, copy]);
@@ -105,7 +104,7 @@ export class OwnServer {
     };
   }
 
-  /** Makes the next start that of a standby. */
+  /** Makes it start as a standby next time. */
   async becomeStandby(): Promise<void> {
     await writeFile(join(this.#home.data, 'standby.signal'), '');
   }
@@ -124,7 +123,7 @@ export class OwnServer {
     return url.href;
   }
 
-  /** Runs SQL on a connection of its own. */
+  /** Runs SQL on a separate connection. */
   async sql(text: string, url = this.#server?.url): Promise<Record<string, unknown>[]> {
     const client = new pg.Client(url);
     client.on('error', () => undefined);

@@ -1,6 +1,6 @@
 import { PACE, type Pace } from '../../src/app/seams.ts';
 
-/** Durations that are shorter than the product's by a factor. */
+/** The product's durations, divided by a factor. */
 export function fasterPace(times: number): Pace {
   const { leaseMs, sendWithinMs, notificationLeaseMs, periodMs, purgeMs } = PACE;
   return {

@@ -46,7 +46,7 @@ export async function chooseMethod(
   );
 }
 
-/** Links Tina's account, which signs in with two factors. */
+/** Links Tina's two-factor account. */
 export async function linkTwoFactor(workspace: Workspace, person: Actor): Promise<void> {
   const view = await openLink(workspace, person, 'two_factor');
   const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
@@ -72,8 +72,8 @@ export function closed(result: SubmitResult): void {
 }
 
 /**
- * Presses a button whose form asks for a reason, and gives the reason.
- * @returns the form that asked
+ * Clicks a button whose form asks for a reason, and enters the reason.
+ * @returns the form
  */
 export async function giveReason(
   workspace: Workspace,
@@ -104,7 +104,7 @@ export function reveal(workspace: Workspace, person: Actor, order: SeenOrder): P
   );
 }
 
-/** Confirms a task that can lose a name: presses the button and types the name again. */
+/** Confirms a task that can lose a name: clicks the button and types the name again. */
 export async function confirmByName(
   workspace: Workspace,
   person: Actor,
@@ -117,8 +117,8 @@ export async function confirmByName(
 }
 
 /**
- * Asks for a task that is confirmed first, and confirms it.
- * @param name typed again, where that is asked for
+ * Requests a task that needs a confirmation, and confirms it.
+ * @param name typed again, if the form asks for it
  */
 export async function askAndConfirm(
   workspace: Workspace,
@@ -149,7 +149,7 @@ export const DELEGATION = {
   nameServers: SANDBOX_NAMESERVERS.join('\n'),
 };
 
-/** Has Ada, who is an admin, ask for the audit log, and reads the file. */
+/** Ada, an admin, requests the audit log; reads the file. */
 export async function auditLog(
   workspace: Workspace,
   command = '/domain audit',
@@ -157,7 +157,7 @@ export async function auditLog(
   const ada = workspace.as('U0ADA');
   const directly = () => workspace.messages('D0ADA').filter(({ files }) => files !== undefined);
   const before = directly().length;
-  // That it was sent is said last, so nothing of it is left for the next question.
+  // The message that it was sent comes last, so nothing is left for the next command.
   await answerTo(workspace, ada, command);
   const file = await workspace.waitFor(() => directly()[before]?.files?.[0], {
     what: `the file of ${command}`,
@@ -196,7 +196,7 @@ export function choicesOf(view: View, field: string): string[] {
   return block.element.options.map(({ value }) => value);
 }
 
-/** The newest ephemeral message of a person that matches, once there is one. */
+/** A person's newest matching ephemeral message, once there is one. */
 export function ephemeral(
   workspace: Workspace,
   person: Actor,
@@ -223,7 +223,7 @@ export function buttonValue(message: Message, actionId: string): string {
   return found.value;
 }
 
-/** Presses a button that somebody else got: a forged click with a valid signature. */
+/** Clicks another person's button: a forged click with a valid signature. */
 export async function clickAs(
   workspace: Workspace,
   userId: string,

@@ -1,13 +1,12 @@
 import type pg from 'pg';
 
-/** Of which a name is, in turn; the first has half of all. */
+/** The zones of the names, in turn; half of all names are in the first one. */
 const ZONES = ['rest', 'example', 'co.uk', 'page', 'com.de', 'shop', 'bar', 'cafe', 'club', 'site', 'brand'];
 
 /**
- * Fills an empty watch list with names as a large portfolio has them: dates through three years, a registry's record, an
- * owner, tags, here and there a note, and what was seen to live on them. None is due to be looked at.
- *
- * @param teamId whose looks at the names these are
+ * Fills an empty watch list with a typical large portfolio: dates through three years, a registry's record, an owner,
+ * tags, some notes, and uses seen in the DNS. No lookup is due.
+ * @param teamId the team of these names
  */
 export async function fillPortfolio(
   client: pg.Client | pg.Pool,

@@ -3,7 +3,7 @@ import type { ProposalStore } from '../../src/approvals/proposals/ports.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createProposalStore } from '../../src/store/proposals.ts';
 
-/* Proposals that any other person confirms. */
+/* Proposals that any other person can confirm. */
 
 const DECIDED = {
   ...({ confirmers: 'another_person', charter: 'not_needed' } as const),
@@ -16,7 +16,7 @@ export const proposalsOf = (
   texts: Readonly<Record<string, string>> = {},
 ) => createProposalStore(database, { teamId, settingTexts: () => texts, canSign: true });
 
-/** @returns why not, or what the store says */
+/** @returns the refusal, or the store's result */
 export async function confirmProposal(store: ProposalStore, id: string, userId: string, at: Date) {
   const found = await store.read(id, at);
   const proposal = found?.state === 'proposed' ? found : undefined;

@@ -1,16 +1,16 @@
 import { type Json, type JsonObject, LIMITS } from '@domain-steward/slack-workspace';
 
 /*
- * How long a message is on a phone, and what nobody should have to read in one. Lines are counted as the page on messages
- * counts them: 40 characters each, fields one below the other, a row of buttons as two.
+ * The length of a message on a phone, and values that people shouldn't have to read. Lines are counted like on the page
+ * about messages: 40 characters each, fields one below the other, a row of buttons as two.
  */
 
 const LINE = 40;
 const ROW_OF_BUTTONS = 2;
-/** A chart is as high as this many lines. */
+/** The height of a chart in lines. */
 const CHART = 8;
 
-/** What a person sees of mrkdwn: names for mentions, labels for links, the fallback of a moment, no marks. */
+/** The visible text of mrkdwn: names for mentions, labels for links, the fallback of dates, no markup. */
 export function seen(mrkdwn: string): string {
   return mrkdwn
     .replace(/<!date\^[^|>]*\|([^>]*)>/g, '$1')
@@ -64,13 +64,13 @@ function linesOfText(mrkdwn: string): number {
     .reduce((sum, line) => sum + Math.max(1, Math.ceil([...line].length / LINE)), 0);
 }
 
-/** The unusual facts of a message: each stands on a line of its own with ⚠ or ❌. */
+/** The unusual facts of a message: each is on its own line with ⚠ or ❌. */
 export function unusualFacts(blocks: readonly JsonObject[]): number {
   const text = blocks.flatMap((block) => textsOf(block)).join('\n');
   return text.split('\n').filter((line) => /^(?::warning:|:x:|:rotating_light:|⚠|❌)/u.test(line)).length;
 }
 
-/** What no message may have in it: moments of a wire, states and field names of programs. */
+/** Values that no message may contain: machine timestamps, states and field names. */
 const UNREADABLE: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['a timestamp', /\b\d{4}-\d\d-\d\dT\d\d:\d\d/],
   [
@@ -82,13 +82,13 @@ const UNREADABLE: readonly (readonly [what: string, pattern: RegExp])[] = [
 ];
 
 /**
- * What a person should not have to read in a message. Quotations are left out: what people typed and the service said is shown
- * as it came.
- * @returns a line each: what it is, and where it stands
+ * Finds unreadable values in a message. Quotations are left out: people's texts and the service's responses are shown
+ * unchanged.
+ * @returns one line each: the value and its context
  */
 export function unreadable(text: string, blocks: readonly JsonObject[]): string[] {
   const texts = blocks.flatMap((block) => textsOf(block));
-  // The sentence for a lock screen has no marks: what is code in the blocks is code there too.
+  // The lock screen text has no markup: code in the blocks is code there too.
   const codes = texts.flatMap((each) => [...each.matchAll(/`([^`]+)`/g)].map(([, inside = '']) => inside));
   const plain = codes.reduce((left, inside) => left.replaceAll(inside, ' '), text);
   return [plain, ...texts].flatMap((each) => {
@@ -104,14 +104,14 @@ export function unreadable(text: string, blocks: readonly JsonObject[]): string[
 const QUOTED =
   /“[^”]*”|The service says:.*|Slack says \w+|Slack refused this \(\w+\)|```[\s\S]*?```|`[^`]*`|:[a-z+-][a-z0-9_+-]*:/g;
 
-/** Every text inside a block, in its sequence; values, ids and styles are no texts. */
+/** Every text in a block, in order; without values, ids and styles. */
 export function textsOf(value: Json | undefined): string[] {
   if (Array.isArray(value)) return value.flatMap((each) => textsOf(each));
   if (value === undefined || value === null || typeof value !== 'object') return [];
-  // Response of the service, as it came.
+  // The service's raw response.
   if ('type' in value && value['type'] === 'rich_text_preformatted') return [];
   return Object.entries(value).flatMap(([field, inner]) => {
-    // A placeholder is an example of what people type.
+    // A placeholder is an example of people's input.
     if (field === 'placeholder') return [];
     if (typeof inner !== 'string') return textsOf(inner);
     return ['text', 'title', 'caption', 'label', 'name'].includes(field) ? [inner] : [];

@@ -51,11 +51,11 @@ const TEAM = 'T0STEWARD';
 const SECOND_MS = 1_000;
 const ADMINS: ReadonlySet<string> = new Set(['U0ADA', 'U0CAROL']);
 
-/** What differs from one run to the next: in the audit file it gives way to what it is called here. */
+/** Values that differ between runs, with their replacement in the audit file. */
 export type Generated = ReadonlyMap<string, string>;
 
 /**
- * A day on which everything happens that the audit log knows, by the use cases on the real stores and a clock that moves a
+ * A day with every kind of event of the audit log, by the use cases on the real stores and a clock that advances a
  * second at a time.
  * @param url an empty database
  */
@@ -95,7 +95,7 @@ export async function recordDay(url: string): Promise<Generated> {
       pass();
       await rig.runDue();
     };
-    /** The items of an order are answered one after the other. */
+    /** The items of an order are answered in order. */
     const inOrder =
       (answer: () => Promise<typeof DONE>): typeof rig.service.answer =>
       async ({ ctid }) => {
@@ -106,7 +106,7 @@ export async function recordDay(url: string): Promise<Generated> {
         });
         return answer();
       };
-    /** What nobody can make happen by asking. */
+    /** Events that no request can cause. */
     const apply = async (id: string, event: OrderEvent) => {
       pass();
       const before = await rig.read(id);
@@ -116,7 +116,7 @@ export async function recordDay(url: string): Promise<Generated> {
     };
     const renewal = (...names: string[]) => ask('renew', { names, period: 1 }, { reason: 'for the year' });
 
-    // Deciding, and the end of what nobody decides.
+    // Decisions, and orders that end without one.
     const plain = await renewal('plain.rest');
     await ok(askRequester(deps, plain.id, 'U0BOB', 'is it still used?'));
     await approve(plain, 'U0BOB', 'fine');
@@ -147,7 +147,7 @@ export async function recordDay(url: string): Promise<Generated> {
       hours: 2,
     });
 
-    // By rules: stand-ins, approvals that lapse, emergencies.
+    // Policy rules: stand-ins, lapsed approvals, emergencies.
     rig.groups.set('S0FINANCE', ['U0FAY', 'U0FRED']);
     rig.setPolicy(3, {
       decision: 'approve',
@@ -177,7 +177,7 @@ export async function recordDay(url: string): Promise<Generated> {
     await ok(signOff(deps, urgent.id, 'U0CAROL'));
     rig.setPolicy(0);
 
-    // What the service answers, and does not.
+    // Responses of the service, and missing ones.
     rig.service.answer = async () => {
       throw fails('refused', { code: 'EF01055', httpStatus: 400 });
     };
@@ -247,7 +247,7 @@ export async function recordDay(url: string): Promise<Generated> {
     await revealSecret(deps, fetched.id, 'U0ALICE');
 
     rig.service.answer = inOrder(async () => DONE);
-    // Many rows: one has an end of its own, the others wait, go on, and are stopped.
+    // Bulk orders: one row ends on its own, the others wait, continue, and are stopped.
     const rows = ['r1.rest', 'r2.rest', 'r3.rest'].map((name) => ({
       name,
       input: { names: [name], period: 1 },
@@ -381,7 +381,7 @@ export async function recordDay(url: string): Promise<Generated> {
     pass();
     await presets.remove(kept?.id ?? '', 'U0BOB', rig.now);
 
-    // Names: the watch list, what is set for them, and what changes by itself.
+    // Names: the watch list, people's settings, and observed changes.
     const portfolio = createPortfolioStore(database, TEAM);
     const watchList = {
       portfolio,
@@ -464,7 +464,7 @@ export async function recordDay(url: string): Promise<Generated> {
   }
 }
 
-/** Asks with the team's prices and budgets. */
+/** Requests with the team's prices and budgets. */
 function askWith(
   rig: Awaited<ReturnType<typeof startRig>>,
   deps: Parameters<typeof requestOrder>[0],

@@ -1,6 +1,6 @@
 import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 
-/** A registration of which a record tells no more than its end. */
+/** A registration whose record has only its expiry. */
 export function registrationUntil(expiresAt: Date, more: Partial<Registration> = {}): Registration {
   return {
     expiresAt,
@@ -16,7 +16,7 @@ export function registrationUntil(expiresAt: Date, more: Partial<Registration> =
   };
 }
 
-/** A look at a registry that showed a registration. */
+/** A registry lookup with a registration. */
 export function lookThatShows(name: string, at: Date, registration: Registration): RegistryLookup {
   return { name, at, facts: {}, result: { kind: 'registered', registration, server: 'rdap.example' } };
 }

@@ -1,6 +1,6 @@
 /*
- * RDAP answers in the shapes of twenty registries. All are made up, after RFC 9083, RFC 8056, RFC 9537 and what registries
- * are known to send; no person, name or registrar in them exists.
+ * RDAP responses in the shapes of twenty registries. All are invented, after RFC 9083, RFC 8056, RFC 9537 and real
+ * registries; the people, names and registrars don't exist.
  */
 
 export interface RegistryShape {
@@ -135,7 +135,7 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
     reads: { expires_at: END },
   },
   {
-    registry: 'several expirations, one of which is no date',
+    registry: 'several expirations, one without a valid date',
     record: domain({ events: expiring('never', '2027-12-16T12:00:00Z', '2026-12-16T12:00:00Z', null) }),
     reads: { expires_at: END },
   },

@@ -14,7 +14,7 @@ const record = z.record(z.string(), z.unknown());
 
 /** The sandbox's public records over https, as registries serve them. */
 export class SecureRegistry {
-  /** Changes what the record of a name shows. */
+  /** Overrides in the records of names. */
   readonly changes = new Map<string, Readonly<Record<string, unknown>>>();
   readonly #server: Server;
 

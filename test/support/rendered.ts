@@ -1,4 +1,4 @@
-/** Renders messages, views and blocks as the lines that a person reads, for snapshots. Ids and values stand in braces. */
+/** Renders messages, views and blocks as the lines that a person reads, for snapshots. Ids and values are in braces. */
 export function rendered(value: unknown): string {
   return linesOf(value).join('\n');
 }

@@ -8,24 +8,24 @@ import type { RunningBot } from './harness.ts';
 const CARD_WITHIN_MS = 30_000;
 /** The longest time between two kills. */
 const LONGEST_LIFE_MS = 2_000;
-/** After this time the bot has given up whatever it was waiting for. */
+/** After this time the bot has given up waiting for anything. */
 const TOLD_WITHIN_MS = 15_000;
 const ASKED_AT_MOST = 10;
 
 export interface ReplicaOptions {
   readonly socketMode?: boolean;
-  /** Settings of every bot, which replace those of the surroundings. */
+  /** Settings of every bot, which override those of the surroundings. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Several bots on one database, with a balancer for Slack's deliveries. */
+/** Several bots on one database, with a load balancer for Slack's deliveries. */
 export class Replicas {
   readonly site: CrashSite;
   readonly #bots: RunningBot[];
   readonly #balancer: Server;
   #turn = 0;
   #days = 0;
-  /** How often something was asked again because the bot said that it could not be done. */
+  /** How often a request was repeated because the bot said that it couldn't be done. */
   askedAgain = 0;
 
   private constructor(site: CrashSite, bots: RunningBot[], balancer: Server) {
@@ -34,13 +34,14 @@ export class Replicas {
     this.#balancer = balancer;
   }
 
-  /** @param options.socketMode instead of HTTP through a balancer */
+  /** @param options.socketMode instead of HTTP through a load balancer */
   static async start(
     count: number,
     { socketMode = false, settings = {} }: ReplicaOptions = {},
   ): Promise<Replicas> {
     const site = await CrashSite.open((s) => ({
-      // On a busy machine, several bots are silent for seconds; with shorter leases they would take orders from each other.
+      // On a busy machine, several bots are silent for seconds; with shorter leases they would take orders from each
+      // other.
       TIMES_FASTER: '2',
       ...settings,
       ...(socketMode ? { SLACK_APP_TOKEN: s.workspace.appToken } : {}),
@@ -62,7 +63,7 @@ export class Replicas {
               answer.on('error', () => outgoing.destroy());
             });
             onward.on('error', (error: NodeJS.ErrnoException) => {
-              // As a balancer does, only what reached no bot goes to the next one.
+              // Like a load balancer, sends only undelivered requests to the next bot.
               if (error.code === 'ECONNREFUSED' && left > 0) tryNext(left - 1);
               else outgoing.destroy();
             });
@@ -98,7 +99,7 @@ export class Replicas {
     this.#lead();
   }
 
-  /** Asks for a number of renewals and waits for their cards. */
+  /** Requests a number of renewals and waits for their cards. */
   async asked(count: number, label: string): Promise<readonly string[]> {
     const { site } = this;
     const names = Array.from({ length: count }, (_, n) => site.names(`${label}-${n}`));
@@ -113,8 +114,8 @@ export class Replicas {
   }
 
   /**
-   * Asks again what Slack reports as not delivered and what the bot said it could not do, as people do; never
-   * what was acknowledged without an answer.
+   * Like people, repeats requests that Slack reports as undelivered or that the bot refused; never acknowledged ones
+   * without an answer.
    */
   async #ask(name: string): Promise<void> {
     const { site } = this;
@@ -129,19 +130,19 @@ export class Replicas {
         const kept = JSON.stringify(await site.kept(name));
         throw new Error(`${String(cause)}; kept: ${kept}\n${this.complaints()}`, { cause });
       });
-      // The message may belong to another order. The result of this one appears within that time.
+      // The message may be about another order. The result of this one appears within that time.
       await thereIsCard(() => false, TOLD_WITHIN_MS).catch(() => undefined);
       if (isThere()) return;
       this.askedAgain += 1;
       expect(
         this.askedAgain,
-        `orders that were not kept, and nobody was told\n${this.complaints()}`,
+        `orders that were neither saved nor refused\n${this.complaints()}`,
       ).toBeLessThanOrEqual(this.#refusals());
     }
     throw new Error(`nobody takes /domain renew ${name}\n${this.complaints()}`);
   }
 
-  /** How often the requester was told that a request had no result. */
+  /** How often the requester was notified that a request had no result. */
   #refusals(): number {
     return this.site.alice.ephemerals().filter(({ text }) => /not asked for twice/.test(text ?? '')).length;
   }
@@ -160,7 +161,7 @@ export class Replicas {
       .join('\n');
   }
 
-  /** Presses Approve several times at once, on whichever bot the click reaches. */
+  /** Clicks Approve several times at once, on any of the bots. */
   async press(name: string, clicks: number): Promise<void> {
     const card = this.site.approvable(name);
     if (card !== undefined) await this.site.press(card, clicks);
@@ -171,7 +172,7 @@ export class Replicas {
     return Promise.all(this.#bots.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
   }
 
-  /** Moves the clock of all bots by a day, and waits until each has looked for due work. */
+  /** Moves the clock of all bots by a day, and waits until each has checked for due work. */
   async nextDay(): Promise<void> {
     this.#days += 1;
     for (const { child } of this.#bots) process.kill(child.pid, 'SIGUSR2');
@@ -179,7 +180,7 @@ export class Replicas {
   }
 
   /**
-   * Kills and replaces one bot after the other while the work goes on.
+   * Kills and replaces one bot after the other during the work.
    * @returns how many
    */
   async whileKilled(random: () => number, work: () => Promise<unknown>): Promise<number> {

@@ -3,25 +3,28 @@ import { relative } from 'node:path';
 import { expect } from 'vitest';
 import { seeded } from './seeded.ts';
 
-/** One file of this many meets a rude sandbox or a strict workspace; another one for each `SEED`. */
+/** One in this many files gets a rude sandbox or a strict workspace; which one depends on `SEED`. */
 const SHARE = 3;
 
-/** A number for the test file, by `SEED` and what it is for. */
+/** A number for the test file, by `SEED` and purpose. */
 function numberOf(purpose: string): number {
   const file = relative(process.cwd(), expect.getState().testPath ?? '');
   const text = [process.env['SEED'] ?? '1', ...(purpose === '' ? [] : [purpose]), file].join(' ');
   return createHash('sha256').update(text).digest().readUInt32BE(0);
 }
 
-/** The seed of a rude sandbox, by `SEED` and the test file; undefined where that file meets a polite one. `RUDE=all` leaves none polite. */
+/**
+ * The seed of a rude sandbox, by `SEED` and the test file; undefined if the file gets a polite one. `RUDE=all` makes
+ * all of them rude.
+ */
 export function rudeness(): number | undefined {
   const number = numberOf('');
   return process.env['RUDE'] === 'all' || number % SHARE === 0 ? number : undefined;
 }
 
 /**
- * Whether the file meets Slack's rate limits, by `SEED`. Deep files make more calls a minute than people do, so they meet
- * them only where `SLACK_RATE_LIMITS` of the run is `true`.
+ * Whether the file gets Slack's rate limits, by `SEED`. Deep files make more calls a minute than people do, so they get
+ * them only if `SLACK_RATE_LIMITS` is `true`.
  */
 export function hasRateLimits(): boolean {
   const all = process.env['SLACK_RATE_LIMITS'];
@@ -32,7 +35,7 @@ export function hasRateLimits(): boolean {
 const SLOWEST_MS = 4_000;
 const FASTEST_MS = 1_000;
 
-/** From one second to four for each answer of Slack's, by `SEED` and the test file. */
+/** Slack's latency, one to four seconds, by `SEED` and the test file. */
 export function slowAnswers(): () => number {
   const random = seeded(numberOf('slow answers'));
   return () => FASTEST_MS + random() * (SLOWEST_MS - FASTEST_MS);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { parseAst } from 'rolldown/parseAst';
 import { z } from 'zod';
 
-/* Finds in the sources what people read. */
+/* Finds user-visible texts in the sources. */
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 
@@ -17,13 +17,13 @@ const template = node.extend({
 });
 type Node = z.output<typeof node>;
 
-/** Calls and properties, as they are written, in which nothing is looked for. */
+/** Calls and properties, as written, that aren't searched. */
 export interface Exempt {
   readonly calls: RegExp;
   readonly properties: RegExp;
 }
 
-/** `log.warn(…)`, `new StoreError(…)`, `serviceError(…)` and its like. */
+/** `log.warn(…)`, `new StoreError(…)`, `serviceError(…)` and similar calls. */
 export const CALLS_FOR_THE_LOG = /^(?:(?:\w+\.)*log(?:\.\w+|\[\w+\])|\w*Error|failure|super|compareAndSwap)$/;
 
 function isExempt(source: string, at: Node, { calls, properties }: Exempt): boolean {
@@ -33,7 +33,7 @@ function isExempt(source: string, at: Node, { calls, properties }: Exempt): bool
   return isText(call.parse(at).callee, calls);
 }
 
-/** All parts of a source but those that are exempt. */
+/** All parts of a source except for exempt ones. */
 export function nodesIn(source: string, exempt: Exempt): Node[] {
   const found: Node[] = [];
   const walk = (value: unknown): void => {
@@ -59,14 +59,14 @@ function textsIn(source: string, exempt: Exempt): string[] {
   });
 }
 
-/** Texts of so many words. */
+/** Texts of at least this many words. */
 export function textsOf(words: number, source: string, exempt: Exempt): string[] {
   return textsIn(source, exempt).filter(
     (text) => text.split(/\s+/).filter((word) => /^\p{P}*\p{L}/u.test(word)).length >= words,
   );
 }
 
-/** The sources of a folder of `src`, by their names from there. */
+/** The source files of a folder of `src`, relative to it. */
 export function filesIn(folder: string): string[] {
   return readdirSync(join(SRC, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
@@ -74,7 +74,7 @@ export function filesIn(folder: string): string[] {
     .sort();
 }
 
-/** What is found in files of `src`, with the file's name before it. */
+/** The findings in files of `src`, each with its file's name. */
 export function findIn(files: readonly string[], find: (source: string) => readonly string[]): string[] {
   return files.flatMap((file) =>
     find(readFileSync(join(SRC, file), 'utf8')).map((text) => `${file}: ${text}`),

@@ -1,6 +1,6 @@
 import type { FaultKind } from '@domain-steward/sandbox-service';
 
-/** The faults of a request over JSON. All but `hang` are over at once. */
+/** The faults of a request over JSON. All but `hang` end at once. */
 export const JSON_FAULTS = [
   'hang',
   'drop_before',

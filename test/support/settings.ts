@@ -1,11 +1,9 @@
 import type { TeamSettings } from '../../src/config/environment.ts';
 
-/**
- * `APPROVAL_TASKS` for tests about other subjects: tasks that can lose a name need no approval in them.
- */
+/** `APPROVAL_TASKS` for tests about other subjects, in which tasks that can lose a name need no approval. */
 export const CHARGED_TASKS = 'create,transfer,renew,restore';
 
-/** Settings under which Bob approves renewals; the durations are a millisecond. */
+/** Settings with Bob as the approver of renewals; the durations are a millisecond. */
 export function newTeamSettings(changes: Partial<TeamSettings> = {}): TeamSettings {
   return {
     approvers: ['U0BOB'],

@@ -1,6 +1,6 @@
 import type { SlackContext } from '../../src/slack/context.ts';
 
-/** Members that a test uses; of nested contexts and stores, the functions that it uses. */
+/** Members that a test uses; for nested contexts and stores, their functions. */
 type Known = {
   readonly [Key in keyof SlackContext]?: NonNullable<SlackContext[Key]> extends (...args: never) => unknown
     ? SlackContext[Key]

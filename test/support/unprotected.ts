@@ -18,7 +18,7 @@ import { createWatchListStore } from '../../src/store/domains.ts';
 import { namesContextWith } from './names-context.ts';
 import { newTeamSettings } from './settings.ts';
 
-/* The watch list and the portfolio where nothing protects a name, so that every change takes effect at once. */
+/* The watch list and the portfolio without protected names, so that every change takes effect at once. */
 
 /** No rule, budget, mandate, incident or order. */
 const NOTHING: Protection = {
@@ -66,7 +66,7 @@ interface Deps {
 
 const contextOf = ({ store, now }: Deps) => namesContextWith({ watchList: store, now });
 
-/** The gate where nothing is protected. */
+/** The gate without protection. */
 function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.Gate {
   return async (asked) => {
     const found = await portfolio.findMany(asked.map(({ name }) => name));
@@ -107,7 +107,7 @@ export const snoozeName = (
 export const requestLapse = (deps: Deps, name: string, by: string, reason: string, origin?: MessagePlace) =>
   list.requestLapse(contextOf(deps), { name, reason, ...(origin && { origin }) }, openGate(deps, by));
 
-/** Writes the confirmation of the request that stands. */
+/** Writes the confirmation of the pending request. */
 export async function confirmLapse(deps: Deps, name: string, by: string, origin?: MessagePlace) {
   const { requestedBy: askedBy = '', reason = '' } = (await deps.store.find(name))?.lapse ?? {};
   const decision = { kind: 'lapse_confirmed' as const, reason, askedBy, ...(origin && { origin }) };
@@ -122,12 +122,12 @@ export async function unwatchName({ portfolio, now }: Deps, name: string, by: st
   await portfolio.write(allowed, by, now());
 }
 
-/** The watch list with ways to arrange rows that no person can write. */
+/** The watch list, with ways to arrange rows that no person can write. */
 export function arrangedList(database: Database) {
   return {
     ...createWatchListStore(database),
 
-    /** @returns false when the name is already on the list */
+    /** @returns false if the name is already on the list */
     async add(domain: WatchedDomain): Promise<boolean> {
       try {
         await database.run(insertDomain(domain));
@@ -138,7 +138,7 @@ export function arrangedList(database: Database) {
       }
     },
 
-    /** @returns false when somebody else was faster */
+    /** @returns false if the name was changed meanwhile */
     change: (before: WatchedDomain, after: WatchedDomain): Promise<boolean> =>
       database.transaction(async (tx) => {
         if (changedNames.parse(await tx(updateDomain(before, after))).length === 0) return false;

@@ -1,6 +1,5 @@
 import type pg from 'pg';
 
-/** What {@link fillWatchList} makes. */
 export interface WatchListSize {
   readonly names: number;
   /** How many of them pass the threshold of 60 days today. */
@@ -8,8 +7,8 @@ export interface WatchListSize {
 }
 
 /**
- * Fills an empty watch list to its usual state: names that expire through the year, all reminders before today
- * given for thresholds of 60, 30, 14, 7, 3 and 1 days, and some names that pass a threshold today.
+ * Fills an empty watch list with its usual state: names that expire through the year, all reminders before today sent
+ * for thresholds of 60, 30, 14, 7, 3 and 1 days, and some names that pass a threshold today.
  */
 export async function fillWatchList(
   client: pg.Client,

@@ -5,7 +5,7 @@ import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
 
 export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
-/** A webhook as it arrived: its signature is valid, and its body is one of those that there are. */
+/** A received webhook: its signature is valid, and its body is of a known type. */
 export interface ReceivedWebhook {
   readonly id: string;
   readonly path: string;
@@ -37,9 +37,9 @@ export async function startReceiver() {
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/hook?key=canary`,
-    /** In the sequence in which they arrived, repeated ones too. */
+    /** In order of arrival, including repeated ones. */
     received,
-    /** Answers in another way than 200 from now on. */
+    /** Responds with another status than 200 from now on. */
     answers(another: typeof answer) {
       answer = another;
     },

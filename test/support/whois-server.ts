@@ -10,7 +10,7 @@ export interface RunningWhois {
   close(): void;
 }
 
-/** A WHOIS server on this machine. @param answer undefined: it never answers */
+/** A WHOIS server on this machine. @param answer undefined: it never responds */
 export async function startWhois(answer: (query: string) => Answer): Promise<RunningWhois> {
   const queries: string[] = [];
   const server = createServer((socket) => {

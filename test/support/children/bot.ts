@@ -1,4 +1,4 @@
-// The bot with short leases: it takes up what a dead process left behind within seconds.
+// The bot with short leases: it takes over a dead process's work within seconds.
 import { startBot } from '../../../src/app/bot.ts';
 import { loadConfig } from '../../../src/config/environment.ts';
 import { fasterPace } from '../pace.ts';

@@ -1,5 +1,5 @@
-// The bot with short leases, which kills itself once at the crash point that is in the file CRASH_FILE. With SIGSTOP
-// in front of the point it suspends itself there. Each SIGUSR2 moves its clock by a day.
+// The bot with short leases, which kills itself once at the crash point in the file CRASH_FILE. With SIGSTOP in front
+// of the point it suspends itself there. Each SIGUSR2 moves its clock by a day.
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync, rmSync } from 'node:fs';
 import { z } from 'zod';

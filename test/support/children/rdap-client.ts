@@ -1,4 +1,4 @@
-// Looks cafe.rest up through each of the bootstrap files in turn, and prints each result.
+// Looks up cafe.rest through each of the bootstrap files in turn, and prints each result.
 import { createRdapClient } from '../../../src/registry/rdap/client.ts';
 
 for (const bootstrapUrl of process.argv.slice(2)) {
