@@ -4,14 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 
-/*
- * Imports go one way. A new line in one of these tables is a decision; see the page on the architecture.
- */
+/* Imports go one way. A new line in one of these tables is a decision; see the page on the architecture. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
 
-/** What each folder may import of ours. */
+/** The folders of ours that each folder may import. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // One exchange for every outgoing call.
   http: [],
@@ -119,11 +117,11 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   // Routes deliveries to features.
   'slack/inbound': ['accounts', 'lib', 'service', 'slack', 'slack/kit', 'slack/outbound', 'zones'],
-  // What any Slack bot needs: blocks, forms, files.
+  // The parts that any Slack bot needs: blocks, forms, files.
   'slack/kit': ['lib'],
-  // Everything that leaves for Slack.
+  // Everything sent to Slack.
   'slack/outbound': ['http', 'lib', 'orders', 'outbox', 'service', 'slack/kit'],
-  // The edges of the use cases: store and slack never import each other.
+  // Implements the ports of the use cases: store and slack never import each other.
   store: [
     'accounts',
     'approvals',
@@ -144,15 +142,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   zones: ['lib'],
 };
 
-/** Packages that belong to one part alone. */
+/** Packages that only one part may import. */
 const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[] = [
   [/^@slack\/(bolt|web-api|socket-mode)/, ['slack/inbound', 'slack/outbound']],
   [/^@slack\/types/, ['slack', 'slack/inbound', 'slack/kit', 'slack/outbound']],
   [/^(@prisma\/|pg$)/, ['store']],
   [/^@domain-steward\/embedded-postgres$/, ['main.ts', 'cli.ts', 'app', 'ops']],
-  // What only tests and the demo need.
+  // Only for tests and the demo.
   [/^(@domain-steward\/|domain-steward-verify$)/, []],
-  // The bench alone compares with it.
+  // Only for the bench's comparison.
   [/^pg-boss/, []],
   [/^undici/, ['http', 'service', 'registry', 'slack/outbound']],
   [/^fast-xml-parser/, ['service']],
@@ -165,7 +163,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
   [/^csv-stringify/, ['slack/kit']],
 ];
 
-/** Modules that a view may use, not only name the types of: all of them pure. */
+/** Pure modules that a view may use at run time, besides types. */
 const PURE = [
   /^lib\/(collections|duration)\.ts$/,
   /^accounts\/account\.ts$/,
@@ -185,7 +183,7 @@ interface Import {
   /** A file of ours, or a package. */
   readonly to: string;
   readonly ours: boolean;
-  /** Types only: gone when it runs. */
+  /** Only types, without effect at run time. */
   readonly type: boolean;
 }
 
@@ -221,7 +219,7 @@ function partOf(file: string): string {
   return first === 'slack' && ROOMS_OF_SLACK.has(second ?? '') ? `${first}/${second}` : first;
 }
 
-test('the imports are read at all', () => {
+test('the imports are found', () => {
   expect(FILES.length).toBeGreaterThan(100);
   expect(IMPORTS).toContainEqual({
     from: 'slack/prereg/prereg.ts',
@@ -232,18 +230,18 @@ test('the imports are read at all', () => {
   expect(IMPORTS.some(({ from, to }) => from === 'slack/inbound/app.ts' && to === '@slack/bolt')).toBe(true);
 });
 
-test('every part imports only what it may', () => {
+test('every part imports only allowed parts', () => {
   const across = IMPORTS.filter(({ from, to, ours }) => ours && partOf(from) !== partOf(to));
   const wrong = across.filter(({ from, to }) => ALLOWED[partOf(from)]?.includes(partOf(to)) !== true);
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
-test('the file that joins all parts only joins them', () => {
+test('the composition file only composes', () => {
   const lines = readFileSync(join(SRC, 'app/bot.ts'), 'utf8').split('\n').length;
   expect(lines, 'lines of app/bot.ts: what it builds belongs into compose.ts or start.ts').toBeLessThan(150);
 });
 
-test('the table of parts allows nothing that nobody needs', () => {
+test('the table of parts allows nothing unused', () => {
   const used = new Set(IMPORTS.map(({ from, to }) => `${partOf(from)} imports ${partOf(to)}`));
   const allowed = Object.entries(ALLOWED).flatMap(([part, others]) =>
     others.map((other) => `${part} imports ${other}`),
@@ -253,7 +251,7 @@ test('the table of parts allows nothing that nobody needs', () => {
   expect(Object.keys(ALLOWED).filter((part) => !parts.has(part))).toEqual([]);
 });
 
-test('packages stay in the part that is there to know them', () => {
+test('packages are imported only by the part that owns them', () => {
   const wrong = IMPORTS.filter(({ ours }) => !ours).flatMap(({ from, to }) => {
     const owner = OWNERS.find(([pattern]) => pattern.test(to));
     return owner === undefined || owner[1].includes(partOf(from)) ? [] : [`${from} imports ${to}`];
@@ -261,7 +259,7 @@ test('packages stay in the part that is there to know them', () => {
   expect(wrong).toEqual([]);
 });
 
-test('the generated client of the database stays in the one file that opens it', () => {
+test('only one file imports the generated database client', () => {
   const users = IMPORTS.filter(({ to }) => to.startsWith('store/generated/')).map(({ from }) => from);
   expect([...new Set(users)]).toEqual(['store/database.ts']);
 });
@@ -354,7 +352,7 @@ test('the demo reaches the bot and the packages by their names', () => {
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
-test('there are no import circles, types included', () => {
+test('there are no import cycles, types included', () => {
   const edges = new Map<string, string[]>();
   for (const { from, to, ours } of IMPORTS) {
     if (ours) edges.set(from, [...(edges.get(from) ?? []), to]);
@@ -373,8 +371,8 @@ test('there are no import circles, types included', () => {
 });
 
 /**
- * What reads orders as the bot itself. Messages of an order go where it was asked for and to its approvers; the rest
- * checks who may see it first, or shows nothing of a private one.
+ * Code that reads orders as the bot itself. Messages of an order go to the place of its request and to its approvers;
+ * the rest checks first who may see it, or shows nothing of a private one.
  */
 const READ_AS_SYSTEM = [
   'slack/bulk/bulk-messages.ts',

@@ -3,9 +3,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-/*
- * The worked examples of CONTRIBUTING.md are the code itself, and name every place that there is.
- */
+/* The worked examples of CONTRIBUTING.md are the real code, and name every place to change. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const GUIDE = readFileSync(join(ROOT, '.github/CONTRIBUTING.md'), 'utf8');
@@ -21,7 +19,7 @@ interface Example {
   readonly code: string;
 }
 
-/** Text without the indentation of its lines, so that a piece can be shown without what stands around it. */
+/** Text without the indentation of its lines, so that a snippet can be shown without its context. */
 function flat(text: string): string {
   return text
     .split('\n')
@@ -30,7 +28,7 @@ function flat(text: string): string {
     .join('\n');
 }
 
-/** The code blocks of a section that say from which file they are. */
+/** The code blocks of a section that name their file. */
 function examplesOf(section: string): Example[] {
   const start = GUIDE.indexOf(`## ${section}\n`);
   expect(start, `CONTRIBUTING.md has a section “${section}”`).toBeGreaterThan(-1);
@@ -40,7 +38,7 @@ function examplesOf(section: string): Example[] {
   );
 }
 
-/** The sources whose text fits. The local workspace shows what it is told, and names no task. */
+/** The source files that match. The local workspace is excluded, because it names no task. */
 function filesWith(pattern: RegExp, ...folders: readonly string[]): string[] {
   return folders
     .flatMap((folder) => readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true }))
@@ -60,9 +58,9 @@ test.each(['Add a task', 'Add a zone', 'Add a subcommand'])('%s: the examples ma
   }
 });
 
-test('a task is known in the files that the example names, and in no other', () => {
+test('a task is named in the files of the example, and in no other', () => {
   const named = new Set(examplesOf('Add a task').map(({ file }) => file));
-  // These pick some of the tasks: a new one need not be among them.
+  // These list only some of the tasks: a new one need not be among them.
   const picking = ['src/policy/starting-points.ts', 'src/money/prices.ts', 'src/slack/money/price.view.ts'];
   const files = filesWith(/owner-?change/i, 'src', 'demo', ...PACKAGES).filter(
     (file) => !picking.includes(file),
@@ -70,17 +68,17 @@ test('a task is known in the files that the example names, and in no other', () 
   expect([...named].sort()).toEqual(files);
 });
 
-test('a zone is known in its own file and among the others', () => {
+test('a zone is named in its own file and in the list', () => {
   const named = examplesOf('Add a zone').map(({ file }) => file);
   expect(filesWith(/from '[./a-z]*\/rest\.ts'/, 'src')).toEqual(named);
 });
 
-test('a subcommand is known in the file of its subject, in the table and in help', () => {
+test('a subcommand is named in the file of its subject, in the table and in help', () => {
   const named = examplesOf('Add a subcommand').map(({ file }) => file);
   expect(filesWith(/\bwhoami(?:'|: )/, 'src')).toEqual(named.toSorted());
 });
 
-test('the tests that it sends people to exist', () => {
+test('the tests that it refers to exist', () => {
   const files = [...GUIDE.matchAll(/`(test\/[\w/.-]+\.ts)`/g)].map(([, file = '']) => file);
   expect(files.length).toBeGreaterThan(3);
   for (const file of files) expect(() => readFileSync(join(ROOT, file)), file).not.toThrow();

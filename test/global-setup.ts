@@ -26,7 +26,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await mkdir(bundleDir);
   const server = await startEmbeddedPostgres({
     dataDir,
-    // What is written need not outlive the machine here; a killed process loses nothing all the same.
+    // Data need not survive the machine here; a killed process loses nothing anyway.
     settings: { max_connections: '300', fsync: 'off', full_page_writes: 'off' },
   });
   const end = async () => {
@@ -58,7 +58,7 @@ async function makeTemplate(adminUrl: string): Promise<void> {
   }
 }
 
-/** Everything that each test's database begins with. All connections to it must be closed at the end. */
+/** The initial content of each test's database. All connections to it must be closed at the end. */
 async function prepareTemplate(url: string): Promise<void> {
   await migrate({ url });
 }

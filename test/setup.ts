@@ -1,8 +1,6 @@
 import { watchCuts } from '../src/slack/kit/blocks.ts';
 
-/*
- * In every process that runs tests. A warning about listeners that pile up is a leak, or hides one: it ends the run.
- */
+/* In every test process. A warning about too many listeners is a leak, or hides one: it ends the run. */
 function failOnLeak(warning: Error): void {
   if (warning.name === 'MaxListenersExceededWarning') throw warning;
 }

@@ -28,32 +28,14 @@ const PATTERNS: readonly RegExp[] = [
  * it at zero. Without a number there may be none.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  test: 11,
-  'test/accounts': 7,
-  'test/app': 3,
   'test/approvals': 50,
-  'test/bench': 4,
-  'test/browser': 6,
-  'test/config': 2,
-  'test/demo': 4,
-  'test/deploy': 3,
   'test/expiry': 28,
   'test/flows': 270,
-  'test/http': 2,
-  'test/ledger': 7,
-  'test/lib': 2,
   'test/mandates': 25,
-  'test/money': 6,
   'test/names': 66,
-  'test/ops': 14,
   'test/orders': 92,
-  'test/outbox': 6,
-  'test/policy': 10,
-  'test/service': 7,
   'test/slack': 98,
   'test/store': 49,
-  'test/support': 43,
-  'test/torture': 8,
 };
 
 function found(sentences: readonly string[]): string[] {

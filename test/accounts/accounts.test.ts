@@ -37,7 +37,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** A team's accounts, as one process of the bot has them. */
+/** A team's accounts in one process of the bot. */
 function accountsOf({
   keys = [FIRST],
   jsonAuth = 'basic',
@@ -76,9 +76,9 @@ function idOf(outcome: LinkOutcome): string {
   return outcome.account.id;
 }
 
-/** Renews with the account, and says whom the service took the request for. */
+/** Renews with the account, and returns the service's user. */
 async function renewAs(accounts: Accounts, accountId: string): Promise<string> {
-  // The sandbox renews a name for ten years at most.
+  // The sandbox renews a name for at most ten years.
   const { name } = service.state.addDomain({ name: 'cafe.rest', context: 4, expires: Date.now() + 1e9 });
   const client = await accounts.clientFor(accountId);
   if (client === undefined) return 'nobody';
@@ -88,7 +88,7 @@ async function renewAs(accounts: Accounts, accountId: string): Promise<string> {
 }
 
 describe('linking', () => {
-  test('keeps what the service accepts, and makes it the active account', async () => {
+  test('stores a credential that the service accepts, and makes the account active', async () => {
     const accounts = accountsOf();
     const outcome = await accounts.link('U0ALICE', password());
     expect(outcome).toMatchObject({
@@ -100,7 +100,7 @@ describe('linking', () => {
     expect(await renewAs(accounts, idOf(outcome))).toBe('alice in 4');
   });
 
-  test('keeps nothing that the service refuses, or that it could not be asked about', async () => {
+  test('stores nothing if the service refuses, or can’t be reached', async () => {
     const accounts = accountsOf();
     const wrong = password({ ...SANDBOX_ACCOUNTS.alice, password: 'wrong' });
     expect(await accounts.link('U0ALICE', wrong)).toMatchObject({
@@ -122,7 +122,7 @@ describe('linking', () => {
     expect(await database.prisma.account.count()).toBe(0);
   });
 
-  test('leaves no session open behind the check', async () => {
+  test('leaves no session of the check open', async () => {
     const before = service.sessions.count();
     await accountsOf().link('U0ALICE', password());
     expect(service.sessions.count()).toBe(before);
@@ -136,7 +136,7 @@ describe('linking', () => {
     expect(bytes.includes(SANDBOX_ACCOUNTS.alice.password)).toBe(false);
   });
 
-  test('the same user again keeps the account’s id and works with the new password', async () => {
+  test('linking the same user again keeps the account’s id and uses the new password', async () => {
     const accounts = accountsOf();
     const first = await accounts.link('U0ALICE', password());
     await renewAs(accounts, idOf(first));
@@ -157,7 +157,7 @@ describe('linking', () => {
     }
   });
 
-  test('another user in the same context is another account: what was bound to the old one finds it gone', async () => {
+  test('another user in the same context is another account: orders bound to the old one no longer find it', async () => {
     const accounts = accountsOf();
     const alice = await accounts.link('U0ALICE', password());
     const frontdesk = await accounts.link('U0ALICE', password(SANDBOX_ACCOUNTS.frontdesk));
@@ -167,7 +167,7 @@ describe('linking', () => {
     expect(await accounts.list('U0ALICE')).toHaveLength(1);
   });
 
-  test('twice at once, as a form delivered twice does it, ends with one account', async () => {
+  test('two concurrent links, such as a form delivered twice, create one account', async () => {
     const accounts = accountsOf();
     const outcomes = await Promise.all([1, 2, 3].map(() => accounts.link('U0ALICE', password())));
     expect(outcomes.map(({ kind }) => kind)).toEqual(['linked', 'linked', 'linked']);
@@ -176,7 +176,7 @@ describe('linking', () => {
     expect(await renewAs(accounts, account?.id ?? '')).toBe('alice in 4');
   });
 
-  test('an application is kept as not yet used, beside the contexts', async () => {
+  test('an application is stored as not yet used, beside the contexts', async () => {
     const accounts = accountsOf();
     await accounts.link('U0ALICE', password());
     const { uuid, application, password: secret } = SANDBOX_ACCOUNTS.trustedApplication;
@@ -196,7 +196,7 @@ describe('linking', () => {
     expect((await accounts.list('U0ALICE')).map(({ slot }) => slot)).toEqual(['4', 'application']);
   });
 
-  test('with a token alone, the session that it opened is kept and ended with the link', async () => {
+  test('linked with a token, the account keeps the session it opened, and unlinking ends it', async () => {
     const accounts = accountsOf();
     const { user, context, password: secret, totpSecret } = SANDBOX_ACCOUNTS.tina;
     const before = service.sessions.count();
@@ -214,7 +214,7 @@ describe('linking', () => {
 });
 
 describe('choosing and forgetting', () => {
-  test('the last one linked is active until another is chosen', async () => {
+  test('the last linked account is active until another one is chosen', async () => {
     const accounts = accountsOf();
     await accounts.link('U0ALICE', password());
     await accounts.link('U0ALICE', password(SANDBOX_ACCOUNTS.aliceDemoSystem));
@@ -236,14 +236,14 @@ describe('choosing and forgetting', () => {
     expect(await renewAs(accounts, bob)).toBe('bob in 4');
   });
 
-  test('a row that was moved to somebody else does not open', async () => {
+  test('a row that was moved to another person doesn’t open', async () => {
     const accounts = accountsOf();
     const alice = idOf(await accounts.link('U0ALICE', password()));
     await database.prisma.account.update({ where: { id: alice }, data: { userId: 'U0BOB' } });
     await expect(accounts.clientFor(alice)).rejects.toMatchObject({ name: 'VaultError' });
   });
 
-  test('unlinking ends the session that was open for it', async () => {
+  test('unlinking ends the account’s session', async () => {
     const accounts = accountsOf({ jsonAuth: 'session' });
     const before = service.sessions.count();
     const id = idOf(await accounts.link('U0ALICE', password()));
@@ -254,7 +254,7 @@ describe('choosing and forgetting', () => {
     expect(await accounts.unlink('U0ALICE', '4')).toEqual([]);
   });
 
-  test('linking anew ends the session of before', async () => {
+  test('linking again ends the previous session', async () => {
     const accounts = accountsOf({ jsonAuth: 'session' });
     const before = service.sessions.count();
     await renewAs(accounts, idOf(await accounts.link('U0ALICE', password())));
@@ -272,7 +272,7 @@ describe('choosing and forgetting', () => {
 });
 
 describe('a new key', () => {
-  test('seals what the old one sealed, once; then the old one can go', async () => {
+  test('reseals the credentials of the old key, once; then the old key can be removed', async () => {
     const id = idOf(await accountsOf().link('U0ALICE', password()));
     const both = accountsOf({ keys: [SECOND, FIRST] });
     expect(await both.reseal()).toBe(1);
@@ -280,7 +280,7 @@ describe('a new key', () => {
     expect(await renewAs(accountsOf({ keys: [SECOND] }), id)).toBe('alice in 4');
   });
 
-  test('is not held up by a row that cannot be opened', async () => {
+  test('isn’t blocked by a row that can’t be opened', async () => {
     const accounts = accountsOf();
     const broken = idOf(await accounts.link('U0ALICE', password()));
     const good = idOf(await accounts.link('U0BOB', password(SANDBOX_ACCOUNTS.bob)));

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createMissingKeyLog } from '../../src/accounts/missing-keys.ts';
 import { createLog } from '../../src/lib/log.ts';
 
-test('a missing key is logged once a minute, each for itself', () => {
+test('each missing key is logged once a minute', () => {
   const lines: string[] = [];
   const log = createLog(
     'info',

@@ -10,9 +10,7 @@ import { type Database, openDatabase } from '../../src/store/database.ts';
 import { startChild } from '../support/child.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-/*
- * Keys are changed while processes die. CREDENTIALS says how many credentials there are, KILLS how many deaths.
- */
+/* Keys are rotated while processes die. CREDENTIALS is the number of credentials, KILLS the number of deaths. */
 
 const CREDENTIALS = Number(process.env['CREDENTIALS'] ?? 500);
 const KILLS = Number(process.env['KILLS'] ?? 2);
@@ -47,7 +45,7 @@ const ownerOf = (account: Pick<Account, 'teamId' | 'userId' | 'slot'>) => [
   account.slot,
 ];
 
-/** Rows sealed with older keys; the first ones, by id, cannot be opened. */
+/** Rows sealed with older keys; the first ones, by id, can't be opened. */
 async function fill(): Promise<void> {
   const vaults = [createVault([oldKey]), createVault([olderKey])];
   const now = new Date();
@@ -89,7 +87,7 @@ async function resealed(): Promise<number> {
   return found.rows[0]?.n ?? 0;
 }
 
-/** Every good credential opens for its owner and says what it always said. @returns the keys that sealed them */
+/** Every good credential opens for its owner with its original content. @returns the keys that sealed them */
 async function checkAll(): Promise<Map<string, number>> {
   const vault = createVault([newKey, oldKey, olderKey]);
   const rows = await database.prisma.account.findMany({ where: { id: { startsWith: 'b-' } } });
@@ -105,7 +103,7 @@ async function checkAll(): Promise<Map<string, number>> {
   return keys;
 }
 
-test(`${CREDENTIALS} credentials get a new key over ${KILLS} kills; ${BROKEN} broken ones hold up none`, async () => {
+test(`${CREDENTIALS} credentials get a new key over ${KILLS} kills; ${BROKEN} broken ones block none`, async () => {
   await fill();
   const env = {
     DATABASE_URL: testDatabase.url,
@@ -141,7 +139,7 @@ test(`${CREDENTIALS} credentials get a new key over ${KILLS} kills; ${BROKEN} br
   }
 }, 600_000);
 
-test('once all are sealed anew the old keys can be taken away', async () => {
+test('once all are resealed, the old keys can be removed', async () => {
   const vault = createVault([newKey]);
   const store = createAccountStore(database);
   const found = await store.find('b-000200');
@@ -152,7 +150,7 @@ test('once all are sealed anew the old keys can be taken away', async () => {
 test.each([
   ['no JSON', 'a secret that is no JSON'],
   ['another shape', '{"method":"password","user":"alice","password":"hunter2"}'],
-])('a credential that is %s says nothing of it in its error', (_what, text) => {
+])('a credential that is %s isn’t quoted in its error', (_what, text) => {
   let error: unknown;
   try {
     credentialFromText(new Secret(text));

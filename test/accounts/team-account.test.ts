@@ -12,9 +12,7 @@ import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
 
-/*
- * The account of the whole team, on the real database.
- */
+/* The account of the whole team, on the real database. */
 
 const FIRST = { id: 'first', key: randomBytes(32) };
 const SECOND = { id: 'second', key: randomBytes(32) };
@@ -78,7 +76,7 @@ async function linked(accounts: Accounts, by = 'U0ADA', given = credential()): P
   return outcome.account.id;
 }
 
-/** What the log says of the team's account, in short. */
+/** The log of the team's account, in short. */
 async function changes(from = FROM) {
   return (await teamEvents(database, 'T0STEWARD', from, TO)).flatMap((event) =>
     event.subject.kind === 'account' && 'application' in event
@@ -93,7 +91,7 @@ async function changes(from = FROM) {
   );
 }
 
-test('is nobody’s own, says who linked it, and signs requests', async () => {
+test('belongs to no person, has the admin who linked it, and signs requests', async () => {
   const accounts = accountsOf();
   expect(await accounts.team.current()).toBeUndefined();
   const id = await linked(accounts);
@@ -116,7 +114,7 @@ test('is nobody’s own, says who linked it, and signs requests', async () => {
   expect(service.requestsFor({ ctid: 'team-1' }).at(-1)).toMatchObject({ user: uuid });
 });
 
-test('is what people without an account of their own ask with, and nobody else', async () => {
+test('is used by people without their own account, and by nobody else', async () => {
   const accounts = accountsOf();
   expect(await accounts.forOrders('U0DAVE')).toBeUndefined();
   const id = await linked(accounts);
@@ -129,7 +127,7 @@ test('is what people without an account of their own ask with, and nobody else',
   expect(await accounts.forOrders('U0ALICE')).toMatchObject({ login: 'alice', userId: 'U0ALICE' });
 });
 
-test('is one a team, beside the application that the same admin has of their own', async () => {
+test('is one per team, besides its admin’s own application', async () => {
   const accounts = accountsOf();
   await accounts.link('U0ADA', credential());
   const id = await linked(accounts);
@@ -147,7 +145,7 @@ test('is one a team, beside the application that the same admin has of their own
   expect(await database.prisma.account.count({ where: { teamKey: { not: null } } })).toBe(2);
 });
 
-test('linked by two at once there is one all the same', async () => {
+test('two concurrent links create one', async () => {
   const accounts = accountsOf();
   await Promise.all(
     ['a', 'b', 'c'].map((letter) =>
@@ -157,7 +155,7 @@ test('linked by two at once there is one all the same', async () => {
   expect(await database.prisma.account.count()).toBe(1);
 });
 
-test('forgotten it is gone with its secrets, and only once', async () => {
+test('is deleted with its secrets, and only once', async () => {
   const accounts = accountsOf();
   const id = await linked(accounts);
   expect(await accounts.team.unlink('U0BOB')).toMatchObject({ id });
@@ -186,7 +184,7 @@ function stringOfBigInt(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
-test('moved to a person its row does not open, nor does a person’s as the team’s', async () => {
+test('its row doesn’t open as a person’s, nor a person’s as the team’s', async () => {
   const accounts = accountsOf();
   const id = await linked(accounts);
   await database.prisma.account.update({ where: { id }, data: { userId: 'U0EVE', teamKey: null } });
@@ -208,7 +206,7 @@ test('moved to a person its row does not open, nor does a person’s as the team
   await expect(accounts.clientFor(theirs)).rejects.toThrow(VaultError);
 });
 
-test('no row is both a person’s and the team’s, or nobody’s', async () => {
+test('no row is both a person’s and the team’s, or neither', async () => {
   const accounts = accountsOf();
   const id = await linked(accounts);
   await expect(

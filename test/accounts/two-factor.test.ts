@@ -16,8 +16,8 @@ import { createTokenStepStore } from '../../src/store/token-steps.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 /*
- * A two-factor account whose tokens the bot makes, at a service that takes each token once (RFC 6238, section 5.2). Both
- * go by one clock, which passes while somebody waits for a token.
+ * A two-factor account with tokens made by the bot, at a service that accepts each token once (RFC 6238, section 5.2).
+ * Both use one clock, which advances while the bot waits for a token.
  */
 
 const MINUTE_MS = 60_000;
@@ -56,7 +56,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** The accounts as one process of the bot has them, from its start on. */
+/** The accounts of a newly started process. */
 function startProcess(timeoutMs = TIMEOUT_MS): Accounts {
   const accounts = createAccounts({
     teamId: 'T0STEWARD',
@@ -110,7 +110,7 @@ async function search(accounts: Accounts, accountId: string): Promise<void> {
 /** The service's response codes when opening sessions. */
 const opened = () => service.requestsFor({ task: 'session.create' }).map(({ answerCode }) => answerCode);
 
-describe('the session that linking has opened', () => {
+describe('the session opened by linking', () => {
   test('carries the next task, in the same half minute', async () => {
     const accounts = startProcess();
     const id = idOf(await accounts.link('U0TINA', withSecret));
@@ -119,7 +119,7 @@ describe('the session that linking has opened', () => {
     expect(waits).toEqual([]);
   });
 
-  test('carries it after a restart and at another replica too', async () => {
+  test('carries it after a restart and on another replica too', async () => {
     const first = startProcess();
     const id = idOf(await first.link('U0TINA', withSecret));
     await first.close();
@@ -127,7 +127,7 @@ describe('the session that linking has opened', () => {
     expect(opened()).toEqual(['S1321001']);
   });
 
-  test('is renewed when its ten minutes are over, without a request that is refused', async () => {
+  test('is renewed after ten minutes, without a refused request', async () => {
     const accounts = startProcess();
     const id = idOf(await accounts.link('U0TINA', withSecret));
     now += 10 * MINUTE_MS;
@@ -136,7 +136,7 @@ describe('the session that linking has opened', () => {
     expect(service.requests.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test('ends with the link, and so does the one that took its place', async () => {
+  test('ends when the account is unlinked, and so does its successor', async () => {
     const accounts = startProcess();
     const id = idOf(await accounts.link('U0TINA', withSecret));
     now += 9 * MINUTE_MS + 40_000;
@@ -147,7 +147,7 @@ describe('the session that linking has opened', () => {
   });
 });
 
-describe('a token that was used is waited out', () => {
+describe('waits for the next token if the current one was used', () => {
   test('when the session is gone and the next task comes at once', async () => {
     const accounts = startProcess();
     const id = idOf(await accounts.link('U0TINA', withSecret));
@@ -193,14 +193,14 @@ describe('a token that was used is waited out', () => {
     expect(opened()).toEqual(['S1321001', 'S1321001']);
   });
 
-  test('when somebody has typed it', async () => {
+  test('when a person has typed it', async () => {
     const accounts = startProcess();
     idOf(await accounts.link('U0TINA', withToken()));
     idOf(await accounts.link('U0TINA', withSecret));
     expect(opened()).toEqual(['S1321001', 'S1321001']);
   });
 
-  test('by the next person who links the same user, and for another context of it', async () => {
+  test('by the next person who links the same user, also for another context', async () => {
     const accounts = startProcess();
     idOf(await accounts.link('U0TINA', withSecret));
     idOf(await accounts.link('U0BOB', withSecret));
@@ -210,7 +210,7 @@ describe('a token that was used is waited out', () => {
   });
 });
 
-test('where there is no time to wait, the person is told in how many seconds to try again, and nothing is kept', async () => {
+test('without enough time to wait, the person learns in how many seconds to try again, and nothing is stored', async () => {
   const accounts = startProcess(10_000);
   await accounts.link('U0TINA', withSecret);
   now += 1_500;
@@ -224,7 +224,7 @@ test('where there is no time to wait, the person is told in how many seconds to 
   expect(opened()).toEqual(['S1321001', 'S1321001']);
 });
 
-test('a token that has not left is not used up', async () => {
+test('a token that wasn’t sent isn’t used up', async () => {
   const accounts = startProcess();
   await service.close();
   expect(await accounts.link('U0TINA', withSecret)).toMatchObject({ kind: 'unreachable' });

@@ -11,7 +11,7 @@ const vault = createVault([newKey, oldKey]);
 const owner = ['account', 'T0STEWARD', 'U0ALICE', '4'];
 
 describe('the vault', () => {
-  it('gives back any text, for the owner it was sealed for', () => {
+  it('returns any text, for the owner it was sealed for', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.array(fc.string()), (text, anyOwner) => {
         const sealed = vault.seal(new Secret(text), anyOwner);
@@ -33,12 +33,12 @@ describe('the vault', () => {
     ['another team', ['account', 'T0OTHER', 'U0ALICE', '4']],
     ['the same parts cut elsewhere', ['account', 'T0STEWARDU0ALICE', '4']],
     ['nobody', []],
-  ])('does not open for %s', (_name, other) => {
+  ])('doesn’t open for %s', (_name, other) => {
     const sealed = vault.seal(new Secret('hunter2'), owner);
     expect(() => vault.open(sealed, other)).toThrow(VaultError);
   });
 
-  it('does not open with any bit flipped', () => {
+  it('doesn’t open with any bit flipped', () => {
     const sealed = vault.seal(new Secret('hunter2'), owner);
     for (let bit = 0; bit < sealed.bytes.length * 8; bit += 1) {
       const bytes = Uint8Array.from(sealed.bytes);
@@ -47,7 +47,7 @@ describe('the vault', () => {
     }
   });
 
-  it('does not open when cut, whatever is left as the tag', () => {
+  it('doesn’t open when truncated, whatever is left as the tag', () => {
     const sealed = vault.seal(new Secret('hunter2'), owner);
     for (let length = 0; length < sealed.bytes.length; length += 1) {
       const bytes = sealed.bytes.slice(0, length);
@@ -55,7 +55,7 @@ describe('the vault', () => {
     }
   });
 
-  it('opens what older keys sealed, and says which key is missing', () => {
+  it('opens text sealed with older keys, and names a missing key', () => {
     const sealed = createVault([oldKey]).seal(new Secret('hunter2'), owner);
     expect(vault.open(sealed, owner).reveal()).toBe('hunter2');
     expect(vault.currentKeyId).toBe('2026');
@@ -66,12 +66,12 @@ describe('the vault', () => {
     expect(missing).toEqual(['2025', '2025']);
   });
 
-  it('does not take one key’s row for another’s', () => {
+  it('doesn’t confuse rows of different keys', () => {
     const sealed = vault.seal(new Secret('hunter2'), owner);
     expect(() => vault.open({ ...sealed, keyId: '2025' }, owner)).toThrow(VaultError);
   });
 
-  it('says nothing of the secret in its errors', () => {
+  it('never has the secret in its errors', () => {
     const sealed = vault.seal(new Secret('hunter2'), owner);
     try {
       vault.open(sealed, ['somebody else']);
@@ -83,7 +83,7 @@ describe('the vault', () => {
 });
 
 describe('a secret', () => {
-  it('prints as [secret], however it is turned into text', () => {
+  it('prints as [secret], however it is converted to text', () => {
     const secret = new Secret('hunter2');
     const texts = [
       String(secret),

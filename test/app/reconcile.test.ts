@@ -9,9 +9,7 @@ import { at, newOrder, type Rig, startRig, T0, underWay } from '../store/order-r
 import { until } from '../support/demo.ts';
 import { WITNESS } from '../support/witness.ts';
 
-/*
- * The loops over what is due: what a process does at once, and what it finds.
- */
+/* The loops over due work: how a process starts work at once, and how it finds more. */
 
 const log = pino({ level: 'silent' });
 const APPROVED_BY_BOB = { ...ENOUGH, type: 'approved', by: 'U0BOB', validApprovers: ['U0BOB'] } as const;
@@ -22,7 +20,7 @@ describe('a loop', () => {
   let loop: Loop;
   afterEach(() => loop.stop());
 
-  /** A loop over what is in a list. @param claimable what it finds when it looks */
+  /** A loop over a list. @param claimable the work it finds */
   const over = (
     work: (id: string, isClaimed: boolean) => Promise<void>,
     { parallel = 8, periodMs = NEVER_MS, claimable = [] as string[] } = {},
@@ -39,7 +37,7 @@ describe('a loop', () => {
     return loop;
   };
 
-  test('begins at once with what it is given, and finds the rest when it starts', async () => {
+  test('starts given work at once, and finds the rest when it starts', async () => {
     const done: string[] = [];
     const work = async (id: string, isClaimed: boolean) => void done.push(`${id} ${isClaimed}`);
     over(work, { claimable: ['found'] }).add('given');
@@ -50,7 +48,7 @@ describe('a loop', () => {
     expect(done[1]).toBe('found true');
   });
 
-  test('finds within a period what nobody told it of', async () => {
+  test('finds unannounced work within a period', async () => {
     const done: string[] = [];
     const claimable: string[] = [];
     over(async (id) => void done.push(id), { claimable, periodMs: 20 }).start();
@@ -65,7 +63,7 @@ describe('a loop', () => {
     await until('all are done', () => done.size === 600);
   });
 
-  test('begins with no more than it has room for, the same one twice is one, and again while it is done is again', async () => {
+  test('starts no more than it has room for; starts the same work once, and again if it was given while running', async () => {
     const begun: string[] = [];
     const ends: (() => void)[] = [];
     const work = (id: string) => {
@@ -85,7 +83,7 @@ describe('a loop', () => {
     await loop.idle();
   });
 
-  test('claims one at least, however much it has been given', async () => {
+  test('claims at least one, however much it was given', async () => {
     const ends: (() => void)[] = [];
     const begun: string[] = [];
     const work = (id: string) => {
@@ -102,7 +100,7 @@ describe('a loop', () => {
     for (const end of ends.splice(0)) end();
   });
 
-  test('goes on after one that fails, and after a look that fails', async () => {
+  test('continues after failed work, and after a failed search', async () => {
     const done: string[] = [];
     let looks = 0;
     let failures = 0;
@@ -129,7 +127,7 @@ describe('a loop', () => {
     expect(failures).toBe(2);
   });
 
-  test('stops: what is under way ends, and nothing else is begun', async () => {
+  test('stops: running work ends, and no other work starts', async () => {
     const begun: string[] = [];
     const held = gate();
     over(
@@ -150,8 +148,8 @@ describe('a loop', () => {
   });
 });
 
-describe('what is repeated', () => {
-  test('is done at start, once at a time, and once more when it is wanted meanwhile', async () => {
+describe('repeated work', () => {
+  test('runs at start, one at a time, and once more if requested meanwhile', async () => {
     const ends: (() => void)[] = [];
     let begun = 0;
     const work = () => {
@@ -170,7 +168,7 @@ describe('what is repeated', () => {
     expect(begun).toBe(2);
   });
 
-  test('goes on after a failure', async () => {
+  test('continues after a failure', async () => {
     let tries = 0;
     const work = async () => {
       tries += 1;
@@ -199,7 +197,7 @@ describe('two processes on one database', () => {
   });
   afterAll(() => rig.end());
 
-  /** A process that notes what it does. */
+  /** A process that records its work. */
   const start = (
     { advance, show }: Partial<Record<'advance' | 'show', (orderId: string) => Promise<void>>> = {},
     periodMs = 50,
@@ -225,7 +223,7 @@ describe('two processes on one database', () => {
   };
   const approved = () => newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
 
-  test('share one order only once, and so with telling of it', async () => {
+  test('carry out an order once, and notify of it once', async () => {
     const orders = await Promise.all(Array.from({ length: 20 }, () => rig.keep(approved())));
     const advanced: string[] = [];
     const shown: string[] = [];
@@ -259,7 +257,7 @@ describe('two processes on one database', () => {
     expect(done.toSorted()).toEqual([`advanced ${wanted.id}`, `shown ${unwanted.id}`]);
   });
 
-  test('what a killed one carried out is taken over when its lease is over, by the database’s clock', async () => {
+  test('the orders of a killed process are taken over when their lease expires, by the database’s clock', async () => {
     const order = newOrder();
     await underWay(rig, order);
     const taken: string[] = [];
@@ -272,7 +270,7 @@ describe('two processes on one database', () => {
     expect(await rig.read(order.id)).toMatchObject({ claim: undefined });
   });
 
-  test('a Slack that does not answer holds up no execution', async () => {
+  test('a Slack outage delays no execution', async () => {
     const held = gate();
     const advanced: string[] = [];
     const shown: string[] = [];
@@ -289,7 +287,7 @@ describe('two processes on one database', () => {
     held.open();
   });
 
-  test('orders that are carried out for long hold up none that runs out', async () => {
+  test('long executions delay no expiring order', async () => {
     const held = gate();
     const over: string[] = [];
     let executing = 0;
@@ -309,7 +307,7 @@ describe('two processes on one database', () => {
     held.open();
   });
 
-  test('registries that do not answer hold up no execution', async () => {
+  test('hanging registries delay no execution', async () => {
     const held = gate();
     const advanced: string[] = [];
     start({
@@ -329,7 +327,7 @@ describe('two processes on one database', () => {
     held.open();
   });
 
-  test('one that fails again and again is put off, in its row', async () => {
+  test('work that keeps failing is rescheduled in its row', async () => {
     const { id } = await rig.keep(approved());
     let tries = 0;
     start({

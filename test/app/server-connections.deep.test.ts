@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bolt, SIGNED, serve } from '../support/http-server.ts';
 
-describe('connections that come to nothing', () => {
-  /** Opens connections that say `text` and nothing more. @returns how many of them are still open, and an end to them */
+describe('connections without a request', () => {
+  /** Opens connections that only send `text`. @returns how many of them are still open, and a function to end them */
   async function open(url: string, count: number, text: string) {
     const { port } = new URL(url);
     const sockets = Array.from({ length: count }, () => connect(Number(port), '127.0.0.1'));
@@ -35,7 +35,7 @@ describe('connections that come to nothing', () => {
       'that were refused and stay',
       `POST /slack/events HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n${'x'.repeat(1_001)}`,
     ],
-  ])('%s keep no delivery out, however many they are', async (_what, text) => {
+  ])('any number of %s keeps no delivery out', async (_what, text) => {
     const url = await serve({ slack: () => bolt });
     const sockets = await open(url, 1_200, text);
     const response = await deliver(url);
@@ -49,7 +49,7 @@ describe('connections that come to nothing', () => {
     });
   });
 
-  test('are closed after seconds, when they are few', { timeout: 20_000 }, async () => {
+  test('are closed after seconds, if there are few', { timeout: 20_000 }, async () => {
     const url = await serve({ slack: () => bolt });
     const [socket] = await open(url, 1, 'POST /slack/events HTTP/1.1\r\nhost: x\r\n');
     const openedAt = performance.now();

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startMetricsServer } from '../../src/app/server.ts';
 import { bolt, SIGNED, serve } from '../support/http-server.ts';
 
-test('healthz lives whatever else is missing; readyz names it', async () => {
+test('healthz is up whatever else is missing; readyz names missing parts', async () => {
   const url = await serve({ missing: async () => ({ database: 'does not answer' }) });
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const ready = await fetch(`${url}/readyz`);
@@ -13,7 +13,7 @@ test('healthz lives whatever else is missing; readyz names it', async () => {
   expect(await ready.json()).toMatchObject({ missing: { database: 'does not answer' } });
 });
 
-test('readyz is 200 when nothing is missing, metrics are served as they are', async () => {
+test('readyz is 200 if nothing is missing, and metrics are served unchanged', async () => {
   const url = await serve();
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
   const metrics = await fetch(`${url}/metrics`);
@@ -21,7 +21,7 @@ test('readyz is 200 when nothing is missing, metrics are served as they are', as
   expect(await metrics.text()).toBe('orders 3\n');
 });
 
-test('metrics with a port of their own are there, nothing else is, and they are not on the other one', async () => {
+test('a separate metrics port serves only metrics, and the main port none', async () => {
   const url = await serve({ metrics: undefined });
   const metrics = await startMetricsServer({
     port: 0,
@@ -39,7 +39,7 @@ test('metrics with a port of their own are there, nothing else is, and they are 
   expect((await fetch(`${own}/metrics`, { method: 'POST' })).status).toBe(404);
 });
 
-test('a part that fails is answered with 500 that says nothing of it', async () => {
+test('a failing part is answered with 500 without details', async () => {
   const text = () => Promise.reject(new Error('password is hunter2'));
   const url = await serve({ metrics: { contentType: 'text/plain', text } });
   const response = await fetch(`${url}/metrics`);
@@ -47,7 +47,7 @@ test('a part that fails is answered with 500 that says nothing of it', async () 
   expect(await response.text()).not.toContain('hunter2');
 });
 
-test('every answer forbids to be sniffed, framed or kept', async () => {
+test('every response forbids sniffing, framing and caching', async () => {
   const url = await serve();
   for (const path of ['/healthz', '/readyz', '/nothing-here']) {
     const { headers } = await fetch(url + path);
@@ -67,13 +67,13 @@ test.each([
   expect((await fetch(url + path, { method })).status).toBe(status);
 });
 
-test('while Slack cannot be answered, deliveries are refused for Slack to send them again', async () => {
+test('while Slack can’t be answered, deliveries are refused so that Slack retries them', async () => {
   const url = await serve();
   const response = await fetch(`${url}/slack/events`, { method: 'POST', body: '{}' });
   expect(response.status).toBe(503);
 });
 
-test('a delivery reaches Bolt with its bytes as they came, and a media type that Bolt knows', async () => {
+test('a delivery reaches Bolt with its original bytes and a media type that Bolt knows', async () => {
   const url = await serve({ slack: () => bolt });
   const response = await fetch(`${url}/slack/events`, {
     method: 'POST',
@@ -83,7 +83,7 @@ test('a delivery reaches Bolt with its bytes as they came, and a media type that
   expect(await response.text()).toBe('application/json {"a":1}');
 });
 
-describe('nothing of a body is decoded before its signature is checked', () => {
+describe('no body is decoded before its signature is checked', () => {
   test.each([
     ['not signed at all', {}, 401],
     ['wrongly signed', SIGNED, 401],
@@ -96,7 +96,7 @@ describe('nothing of a body is decoded before its signature is checked', () => {
         return false;
       },
     });
-    // What is not JSON would be 400 where it had been looked at.
+    // Invalid JSON would be 400 if it had been parsed.
     for (const body of ['{"broken', '%', 'payload=%7B', '']) {
       const response = await fetch(`${url}/slack/events`, { method: 'POST', body, headers });
       expect([body, response.status]).toEqual([body, status]);
@@ -104,7 +104,7 @@ describe('nothing of a body is decoded before its signature is checked', () => {
     expect(checked).toHaveLength('x-slack-signature' in headers ? 4 : 0);
   });
 
-  test('rightly signed and no delivery: 400', async () => {
+  test('correctly signed, but not a delivery: 400', async () => {
     const url = await serve({ slack: () => bolt });
     const response = await fetch(`${url}/slack/events`, {
       method: 'POST',
@@ -128,7 +128,7 @@ describe('Slack looks at the certificate', () => {
       '',
       { method: 'POST', headers: { ...form, 'x-slack-request-timestamp': '1' }, body: 'ssl_check=1' },
     ],
-  ])('%s: 200 with nothing in it, though Slack is not connected', async (_what, path, init) => {
+  ])('%s: an empty 200, even if Slack isn’t connected', async (_what, path, init) => {
     const url = await serve();
     const response = await fetch(`${url}/slack/events${path}`, init);
     expect([response.status, await response.text()]).toEqual([200, '']);
@@ -150,7 +150,7 @@ describe('Slack looks at the certificate', () => {
     ['written otherwise', '', {}, `%73sl_check=1&${command}`, 401],
     ['twice', '', {}, `ssl_check=0&ssl_check=1&${command}`, 200],
     ['nearly', '', {}, `ssl_check=11&${command}`, 401],
-  ])('what rides along %s reaches nobody', async (_what, path, headers, body, status) => {
+  ])('extra data %s reaches nobody', async (_what, path, headers, body, status) => {
     const taken: string[] = [];
     const url = await serve({
       isSigned: () => false,
@@ -192,7 +192,7 @@ test('a connection is kept for the next delivery', async () => {
   await answered(2);
 });
 
-test('a body without an end is cut off at a megabyte', async () => {
+test('an endless body is cut off at a megabyte', async () => {
   const url = await serve({ slack: () => bolt });
   const { port } = new URL(url);
   const socket = connect(Number(port), '127.0.0.1');
@@ -211,7 +211,7 @@ test('a body without an end is cut off at a megabyte', async () => {
   expect(answer).toMatch(/^HTTP\/1\.1 413 /);
 });
 
-test('a port that is taken is refused', async () => {
+test('a port in use is refused', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, resolve));
   const address = other.address();

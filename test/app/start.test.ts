@@ -24,12 +24,12 @@ function start(signal = new AbortController().signal) {
   });
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   const identified = retryAtStart('Slack', log, signal, () => identify(web));
-  identified.catch(() => undefined); // told when it is awaited
+  identified.catch(() => undefined); // reported when it is awaited
   return { identified, logged: () => text };
 }
 
-describe('when Slack asks to wait', () => {
-  test('it is asked again when that time is over, and not before', { timeout: 30_000 }, async () => {
+describe('when Slack’s rate limit is exceeded', () => {
+  test('it tries again after that time, and not before', { timeout: 30_000 }, async () => {
     const calls = () => workspace.calls.filter(({ method }) => method === 'auth.test').length;
     const before = calls();
     workspace.faults.set({ method: 'auth.test', kind: 'ratelimited', retryAfter: 3, times: 1 });
@@ -41,7 +41,7 @@ describe('when Slack asks to wait', () => {
     expect(logged()).toContain('"waitMs":3000');
   });
 
-  test('a signal ends the waiting', async () => {
+  test('a signal ends the wait', async () => {
     const ending = new AbortController();
     workspace.faults.set({ method: 'auth.test', kind: 'ratelimited', retryAfter: 600 });
     const { identified, logged } = start(ending.signal);
@@ -51,7 +51,7 @@ describe('when Slack asks to wait', () => {
   });
 });
 
-test('a token that Slack does not take is not tried again', async () => {
+test('an invalid token isn’t retried', async () => {
   workspace.faults.set({ method: 'auth.test', kind: 'error', code: 'token_revoked' });
   await expect(start().identified).rejects.toThrow(StartError);
 });
@@ -59,7 +59,7 @@ test('a token that Slack does not take is not tried again', async () => {
 describe('half a minute after the start', () => {
   afterEach(() => void vi.useRealTimers());
 
-  /** Starts with settings, and lets the time pass. @returns what is warned of, and gives it up */
+  /** Starts with settings, and advances the clock. @returns the warnings, and a function to stop */
   async function started(settings: Readonly<Record<string, string>>, ms = 30_000) {
     const config = readConfig({
       ...{ SLACK_BOT_TOKEN: workspace.botToken, SLACK_SIGNING_SECRET: workspace.signingSecret },
@@ -78,7 +78,7 @@ describe('half a minute after the start', () => {
     return { lines, teamSettings, giveUp };
   }
 
-  test('approvers who do not exist, and channels that are not there, are warned of with what to do', async () => {
+  test('missing approvers and channels are warned of, with what to do', async () => {
     const { lines } = await started({
       APPROVERS: 'U0BOB,U0NOBODY,S0NOBODY',
       REMINDER_CHANNEL: 'C0NOWHERE',
@@ -102,14 +102,14 @@ describe('half a minute after the start', () => {
     ]);
   });
 
-  test('nothing is said of what is right, and no sooner', async () => {
+  test('nothing is warned of if everything is right, or before then', async () => {
     const right = { APPROVERS: 'U0BOB', REMINDER_CHANNEL: 'C0EXPIRY' };
     const early = await started(right, 29_999);
     expect(early.teamSettings).not.toHaveBeenCalled();
     early.giveUp();
     const before = workspace.calls.length;
     const { lines } = await started(right);
-    await until('all was looked at', () =>
+    await until('everything was checked', () =>
       workspace.calls.slice(before).some(({ method }) => method === 'chat.deleteScheduledMessage'),
     );
     expect(lines).toEqual([]);

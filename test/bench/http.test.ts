@@ -6,9 +6,7 @@ import { Client } from 'undici';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { answerBytes, HttpClient, type HttpRequest, readRequest, serve } from '../../bench/http.ts';
 
-/*
- * What stands beside the bot in the bench speaks HTTP as the bot's own clients and servers do.
- */
+/* The bench's HTTP peers behave like the bot's real clients and servers. */
 
 const POST = 'POST /api/a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\na=b&c';
 const GET = 'GET /rdap HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
@@ -19,7 +17,7 @@ const CHUNKED =
   'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\n\r\n\r\n\r\nb;x=1\r\n0\r\n\r\nabcdef\r\n0\r\nx-late: 1\r\n\r\n';
 const TO_THE_END = 'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nwhatever';
 
-/** @returns every part of the text from its start, shortest first, without the whole */
+/** @returns every proper prefix of the text, shortest first */
 function beginnings(text: string): string[] {
   return Array.from({ length: text.length }, (_, size) => text.slice(0, size));
 }
@@ -32,7 +30,7 @@ async function portOf(server: Server): Promise<number> {
   return address.port;
 }
 
-/** A server that does with each connection what it is told. */
+/** A server that handles each connection with the given function. */
 function listen(take: (socket: Socket) => void): Promise<number> {
   return portOf(createServer(take));
 }
@@ -56,7 +54,7 @@ async function dial(port: number): Promise<Socket> {
   return socket;
 }
 
-test('a request is read when its last byte is there, and no byte of the next one', () => {
+test('a request is read when its last byte has arrived, without the next one’s bytes', () => {
   for (const part of beginnings(POST)) expect(readRequest(part), part).toBeUndefined();
   const whole = { target: '/api/a?b=c', body: 'a=b&c', keeps: true, bytes: POST.length };
   expect(readRequest(POST)).toEqual(whole);
@@ -69,7 +67,7 @@ test.each([
   'POST / HTTP/1.1\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n',
   'HEAD / HTTP/1.1\r\n\r\n',
   'GET / HTTP/1.0\r\n\r\n',
-])('what is not understood is refused: %j', async (request) => {
+])('unsupported requests are refused: %j', async (request) => {
   const answer = vi.fn(() => '{}');
   const socket = await dial(await served(answer));
   socket.write(request);
@@ -99,7 +97,7 @@ test('the server keeps connections or closes them, as the client asks', async ()
   expect(connected).toHaveBeenCalledTimes(2);
 });
 
-test('the server answers one request after the other, in however many pieces they come', async () => {
+test('the server answers requests in order, in any number of pieces', async () => {
   const socket = await dial(await served(({ target }) => JSON.stringify({ target })));
   socket.setNoDelay(true);
   for (const byte of POST) {
@@ -116,7 +114,7 @@ test('the server answers one request after the other, in however many pieces the
   ]);
 });
 
-test('a connection on which no answer comes stays open and takes no other request', async () => {
+test('a connection without a response stays open and takes no other request', async () => {
   const seen: string[] = [];
   const port = await served(({ target }) => {
     seen.push(target);
@@ -132,7 +130,7 @@ test('a connection on which no answer comes stays open and takes no other reques
   expect(hung.readyState).toBe('open');
 });
 
-test('where an answer ends is known from its lengths', () => {
+test('the end of a response is known from its lengths', () => {
   for (const text of [LENGTH, CHUNKED]) {
     for (const part of beginnings(text)) {
       expect(answerBytes(part) ?? Number.POSITIVE_INFINITY, part).toBeGreaterThan(part.length);
@@ -143,7 +141,7 @@ test('where an answer ends is known from its lengths', () => {
   expect(answerBytes(TO_THE_END)).toBe(Number.POSITIVE_INFINITY);
 });
 
-test.each([LENGTH, CHUNKED, TO_THE_END])('an answer may come byte by byte: %j', async (text) => {
+test.each([LENGTH, CHUNKED, TO_THE_END])('a response may come byte by byte: %j', async (text) => {
   let sent = '';
   const port = await listen((socket) => {
     socket.setNoDelay(true).once('data', async () => {
@@ -167,12 +165,12 @@ test.each([
   [`${LENGTH}x`, 'something came that is no part of the answer'],
   ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nabc?', 'closed before'],
   ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n?\r\n', 'no part of the answer'],
-])('the client says what is wrong with %j', async (text, why) => {
+])('the client reports what is wrong with %j', async (text, why) => {
   const port = await listen((socket) => void socket.once('data', () => socket.end(text)));
   await expect(client().send(port, ASKED)).rejects.toThrow(why);
 });
 
-test('the client says that nobody listens', async () => {
+test('the client reports that nobody listens', async () => {
   const { server, port } = await serve(() => '{}');
   server.close();
   await once(server, 'close');
@@ -218,7 +216,7 @@ test.each([
     'keep-alive',
     async () => void vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 4_000),
   ],
-])('a connection that was ended %s is not used again', async (_, connection, end) => {
+])('a connection that was closed %s isn’t reused', async (_, connection, end) => {
   onTestFinished(() => void vi.restoreAllMocks());
   const sockets: Socket[] = [];
   const port = await listen((socket) => {

@@ -12,14 +12,14 @@ const LINE: Line = {
   target: { of: 'ratio', kind: 'at least', value: 0.5 },
 };
 
-test('a ratio is taken within each round, and its median is what counts', () => {
+test('a ratio is taken within each round, and its median counts', () => {
   expect(targetFigures(LINE)).toEqual([0.6, 0.4, 0.4]);
   expect(spreadOf(targetFigures(LINE))).toEqual({ median: 0.4, least: 0.4, most: 0.6 });
   expect(isMet(LINE)).toBe(false);
   expect(isMet({ ...LINE, ours: [60, 50, 70] })).toBe(true);
 });
 
-test('a difference and a figure that stands alone are judged as they are', () => {
+test('a difference, and a figure without a reference, are compared directly', () => {
   const difference = { ...LINE, target: { of: 'difference', kind: 'at most', value: -50 } } as const;
   expect(targetFigures(difference)).toEqual([-40, -60, -75]);
   expect(isMet(difference)).toBe(true);
@@ -29,20 +29,20 @@ test('a difference and a figure that stands alone are judged as they are', () =>
   expect(isMet(told)).toBeUndefined();
 });
 
-test('a quantile lies between its neighbours in proportion', () => {
+test('a quantile is interpolated between its neighbors', () => {
   expect(quantile([4, 1, 3, 2], 0.5)).toBe(2.5);
   expect(quantile([10, 20], 0.99)).toBeCloseTo(19.9);
   expect(quantile([7], 0.99)).toBe(7);
 });
 
-test('both sides are measured in turns, and neither always comes first', async () => {
+test('both sides are measured alternately, and neither always comes first', async () => {
   const order: string[] = [];
   const side = (name: string) => async (round: number) => void order.push(`${name}${round}`);
   await inTurns(3, side('a'), side('b'));
   expect(order).toEqual(['a0', 'b0', 'b1', 'a1', 'a2', 'b2']);
 });
 
-test('the table says of each line what was measured, beside what, and whether that is enough', () => {
+test('the table shows each measurement, its reference, and whether it meets the target', () => {
   const [head, , line] = tableOf([LINE]).split('\n');
   expect(head).toMatch(/^row .*ours .*reference .*judged \(least … most\) .*target/);
   expect(line).toMatch(

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { startProcess } from '../../bench/processes.ts';
 
-test('the peers answer what they were asked about', async () => {
+test('the peers respond correctly', async () => {
   const peers = await startProcess('peers.ts');
   onTestFinished(() => peers.stop());
   const origin = `http://127.0.0.1:${peers.port}`;
@@ -36,5 +36,5 @@ test('the peers answer what they were asked about', async () => {
     '',
     '3 names for `x`',
   ]);
-  expect(await peers.ask('responses', responses), 'each is told once').toEqual({ responses: [] });
+  expect(await peers.ask('responses', responses), 'each is reported once').toEqual({ responses: [] });
 });

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { HttpClient, serve } from '../../bench/http.ts';
 import { SlackLoad } from '../../bench/slack-load.ts';
 
-/** Somebody to deliver to, and a note of every delivery that is made into a request, and of everyone that is sent. */
+/** A receiver, and a record of every delivery that is turned into a request, and of every sent one. */
 async function scene() {
   const events: string[] = [];
   const came: string[] = [];
@@ -32,7 +32,7 @@ async function scene() {
   return { events, came, connected, port, load, delivery };
 }
 
-test('loads that start together make all requests before one is sent, and have so many under way', async () => {
+test('loads that start together prepare all requests before the first is sent, with a fixed concurrency', async () => {
   const { events, came, connected, port, load, delivery } = await scene();
   await Promise.all([
     load.inTurn(port, ['a', 'b', 'c', 'd'].map(delivery), 2),
@@ -44,7 +44,7 @@ test('loads that start together make all requests before one is sent, and have s
   expect(connected).toHaveBeenCalledTimes(3);
 });
 
-test('a load at a rate makes all requests before one is sent, and tells how long each took', async () => {
+test('a load at a rate prepares all requests before the first is sent, and reports how long each took', async () => {
   const { events, came, port, load, delivery } = await scene();
   const startedAt = performance.now();
   const waits = await load.atRate(port, ['a', 'b', 'c'].map(delivery), 100);

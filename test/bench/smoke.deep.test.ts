@@ -8,15 +8,15 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 
 /*
- * The bench in its smallest: what it needs of the bot is still there. Rows that need processes of their own are stood
- * for by one of them.
+ * A minimal bench run: everything it needs of the bot still exists. One row represents those that need separate
+ * processes.
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const figures = z.array(z.number().positive()).min(1);
 const results = z.object({
   machine: z.array(z.string()).min(2),
-  // A line that stands alone, for the picture that it gives, has no reference and no target.
+  // A line without comparison has no reference and no target.
   results: z.array(
     z.object({
       row: z.string(),
@@ -27,7 +27,7 @@ const results = z.object({
   ),
 });
 
-test('rows are measured, printed as a table and kept as JSON', { timeout: 90_000 }, async () => {
+test('rows are measured, printed as a table and saved as JSON', { timeout: 90_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-bench-smoke-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const json = join(folder, 'results.json');

@@ -11,9 +11,8 @@ export interface PageDemo extends Demo {
 }
 
 /**
- * The demo as `npm run demo` starts it, on a database of its own.
- *
- * @param options `settings` go over those of the demo; `lived` begins as `npm run demo` does
+ * The demo as `npm run demo` starts it, on a separate database.
+ * @param options `settings` override those of the demo; `lived` starts with the history of `npm run demo`
  */
 export async function startPageDemo(
   options: Pick<DemoOptions, 'settings' | 'lived'> = {},

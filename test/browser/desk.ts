@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { expect } from 'vitest';
 import type { Authenticator } from '../support/authenticator.ts';
 
-/** A person's own browser, with a passkey that says yes when it is asked. */
+/** A person's own browser, with a passkey that always agrees. */
 export class Desk {
   readonly page: Page;
   readonly problems: string[] = [];
@@ -50,7 +50,7 @@ export class Desk {
     return new Desk(context, page);
   }
 
-  /** Opens an address, looks at the page with axe, and presses its button with the keyboard. */
+  /** Opens an address, checks the page with axe, and presses its button with the keyboard. */
   async press(address: string, button: string, heading: string): Promise<string> {
     await this.page.goto(address);
     await this.expectAccessible();
@@ -64,7 +64,7 @@ export class Desk {
   }
 
   async expectAccessible(): Promise<void> {
-    // The page's policy lets no script in but its own, so axe comes past it.
+    // The page's policy allows only its own scripts, so axe is injected through the devtools.
     const devtools = await this.#context.newCDPSession(this.page);
     await devtools.send('Runtime.evaluate', { expression: axe.source });
     const { result } = await devtools.send('Runtime.evaluate', {

@@ -4,9 +4,7 @@ import { type PageDemo, startPageDemo } from './demo.ts';
 import { Desk } from './desk.ts';
 import { launchBrowser, Window } from './windows.ts';
 
-/*
- * A first visit: the guided path by nothing but what it highlights, and what the digest at its end is for.
- */
+/* A first visit: the guided path with nothing but its highlights, and the use of the digest at its end. */
 
 let browser: Browser;
 let demo: PageDemo;
@@ -25,7 +23,7 @@ afterEach(async () => {
 });
 afterAll(() => browser.close());
 
-/** The one thing that is highlighted, once it says this. */
+/** The only highlighted element, once it has this text. */
 function next(text: string | RegExp) {
   return window.page.locator('.next').filter({ hasText: text });
 }
@@ -83,7 +81,7 @@ test('the guided path leads from the first command to the expiry digest', async 
   expect(await page.getByRole('region', { name: 'Guided path' }).count(), 'it stays closed').toBe(0);
 });
 
-test('the second path leads from a deletion that is stopped to the alarm of a theft', async () => {
+test('the second path leads from a stopped deletion to the alarm of a theft', async () => {
   const { page, dialog } = window;
   await window.link('alice, context 4');
   await page.getByLabel('Choose a path').selectOption('Lose a domain');
@@ -125,9 +123,9 @@ test('the third path leads from a passkey to a signature and a revocation', asyn
   const { page } = window;
   const desk = await Desk.open(browser, 390);
   const be = (id: string) => page.getByLabel('You are').selectOption(id);
-  /** The address in the newest message that says this. */
+  /** The address in the newest message with this text. */
   const linkIn = async (lead: string) => {
-    // The first address: a key is retired, or revoked as compromised.
+    // The first link: the key is retired, or revoked as compromised.
     const link = window.message(lead).last().getByRole('link').first();
     return (await link.getAttribute('href')) ?? '';
   };

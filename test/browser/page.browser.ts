@@ -5,9 +5,7 @@ import { httpApp, type RunningApp } from '../../packages/slack-workspace/test/bo
 import { call } from '../../packages/slack-workspace/test/client.ts';
 import { expectFocus, launchBrowser, Window } from './windows.ts';
 
-/*
- * The page by itself, with an app that posts whatever a test needs.
- */
+/* Only the page, with an app that posts whatever a test needs. */
 
 const CHANNEL = 'C0DOMAINS';
 let browser: Browser;
@@ -123,7 +121,7 @@ test('draws every kind of block, and is accessible in light and dark', async () 
   await alice.checkAccess('all blocks, dark');
 });
 
-test('a button is pressed by keyboard alone, and keeps the focus', async () => {
+test('a button is pressed by keyboard, and keeps the focus', async () => {
   const pressed: string[] = [];
   running.app.action('drop', async ({ ack, body }) => {
     await ack();
@@ -142,7 +140,7 @@ test('a button is pressed by keyboard alone, and keeps the focus', async () => {
   await expectFocus(button, 'the focus stays');
 });
 
-test('the composer completes commands by keyboard and says how they go on', async () => {
+test('the composer completes commands by keyboard and shows their usage', async () => {
   const texts: string[] = [];
   running.app.command('/domain', async ({ ack, command }) => {
     texts.push(command.text);
@@ -169,7 +167,7 @@ test('the composer completes commands by keyboard and says how they go on', asyn
   expect(texts).toEqual(['renew cafe.rest', 'help']);
 });
 
-test('messages are walked through with the arrow keys, and their menu opens a shortcut', async () => {
+test('the arrow keys move through messages, and a message’s menu opens a shortcut', async () => {
   const used: string[] = [];
   running.app.shortcut('domain_here', async ({ ack, shortcut }) => {
     await ack();
@@ -196,7 +194,7 @@ test('messages are walked through with the arrow keys, and their menu opens a sh
   await alice.page.getByRole('alert').getByText('do not work in threads').waitFor();
 });
 
-test('a form keeps what was typed while the app changes it, and shows errors at the fields', async () => {
+test('a form keeps typed text while the app changes it, and shows errors at the fields', async () => {
   const input = (name: string, element: object, more: object = {}) => ({
     type: 'input',
     block_id: name,
@@ -259,7 +257,7 @@ test('a form keeps what was typed while the app changes it, and shows errors at 
   await dialog.getByLabel('extra').waitFor();
   await alice.checkAccess('a form with every input');
   expect(await dialog.getByLabel('name', { exact: true }).inputValue()).toBe('bad');
-  expect(seenOnChange, 'the app is told what else was typed').toMatchObject({
+  expect(seenOnChange, 'the app gets the other typed values').toMatchObject({
     name: { name: { value: 'bad' } },
   });
 
@@ -306,7 +304,7 @@ test('one pane at a time on a narrow screen', async () => {
   await page.getByRole('heading', { level: 2, name: '#general' }).waitFor();
 });
 
-test('the address leads to a message and says who one is', async () => {
+test('the address leads to a message and identifies the person', async () => {
   const { page } = alice;
   const linked = await call(workspace, 'chat.postMessage', { channel: CHANNEL, text: 'linked to' });
   const { ts } = linked;
@@ -325,7 +323,7 @@ test('the address leads to a message and says who one is', async () => {
   expect(await page.getByLabel('You are').inputValue(), 'the window stays the same person').toBe('U0BOB');
 });
 
-test('says that the workspace is away, and goes on when it is back', async () => {
+test('says that the workspace is down, and continues when it is back', async () => {
   const port = Number(new URL(workspace.url).port);
   await workspace.close();
   await alice.page.getByRole('alert').getByText('does not answer').waitFor();

@@ -6,7 +6,7 @@ import { openForm, useTestDemo } from '../support/demo.ts';
 import { orderAfter } from '../support/orders.ts';
 import { launchBrowser } from './windows.ts';
 
-/* The page on which an order for 2,000 names is signed: all of them are there, and are found. */
+/* Signing an order for 2,000 names: the page has all of them, and a filter finds one. */
 
 const ROWS = 2_000;
 const root = new Authenticator(PUBLIC);
@@ -22,12 +22,12 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-test('2,000 names stand on the page, what is unusual first, and a filter finds one of them', async () => {
+test('the page shows 2,000 names, unusual ones first, and a filter finds one of them', async () => {
   const names = Array.from({ length: ROWS }, (_, index) => `name-${index + 1}.rest`);
   for (const name of names) t.service.state.addDomain({ name, context: 4 });
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
   const before = t.alice.ephemerals().length;
-  // One of them for longer than all others.
+  // One of them for a longer period than all others.
   const rows = names.map((name, index) => `${name},${index === 1_233 ? 9 : 1}`);
   await t.alice.submit(form, { file: [t.alice.upload('names.csv', ['name,period', ...rows].join('\n'))] });
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], {
@@ -37,7 +37,7 @@ test('2,000 names stand on the page, what is unusual first, and a filter finds o
   const order = await orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'));
   const address = addressIn(await people.told(t.bob, () => t.bob.click(order.card, 'order_sign')));
   const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
-  // Looking needs no passkey, so the page may be reached by another address.
+  // Viewing needs no passkey, so the page may have another address.
   await page.goto(address.replace(PUBLIC.origin, t.botUrl));
   expect(await page.locator('#rows > li').count()).toBe(ROWS);
   expect(await page.locator('#rows > li').first().innerText(), 'the outlier stands first').toContain(

@@ -8,8 +8,8 @@ import { Desk } from './desk.ts';
 import { launchBrowser } from './windows.ts';
 
 /*
- * Two people with Chromium's virtual authenticators: an enrolment, a vouching, a signature, a revocation. The root's key was made
- * beforehand, so that the bot starts with its fingerprint; it is put into her authenticator.
+ * Two people with Chromium's virtual authenticators: an enrollment, a vouching, a signature, a revocation. The root's
+ * key is created beforehand, so that the bot starts with its fingerprint; then it is put into her authenticator.
  */
 
 const root = new Authenticator(PUBLIC);
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-test('somebody adds a passkey, is vouched for, signs, and revokes it', async () => {
+test('a person adds a passkey, is vouched for, signs, and revokes it', async () => {
   const [ada, bob] = [await Desk.open(browser, 1_200, root), await Desk.open(browser, 390)];
   const own = await bob.press(await people.keyLink(t.bob, 'key_add'), 'Add this passkey', 'Added');
   const [key = ''] = /SHA256:[A-Za-z0-9_-]{43}/.exec(own) ?? [];
@@ -36,7 +36,7 @@ test('somebody adds a passkey, is vouched for, signs, and revokes it', async () 
   const address = addressIn(await people.told(t.bob, () => t.bob.click(order.card, 'order_sign')));
   await bob.page.goto(address);
   expect(await bob.page.locator('main').innerText()).toContain('POST /domain/cafe.rest/_renew');
-  // In the reader's zone, which is not the one that the page comes with.
+  // In the reader's time zone, not in the page's default.
   expect(await bob.page.locator('time').first().innerText()).not.toContain('UTC');
   await bob.press(address, 'Sign', 'Signed');
   await order.ends('SUCCEEDED');
@@ -45,7 +45,7 @@ test('somebody adds a passkey, is vouched for, signs, and revokes it', async () 
 
   await bob.press(await people.keyLink(t.bob, 'key_revoke', key), 'Revoke', 'Revoked');
   expect(await people.keysOf(t.bob)).toContain('revoked');
-  // A spent link is answered with 410, which browsers note.
+  // A spent link is answered with 410, which browsers log.
   const wrong = [...ada.problems, ...bob.problems].filter((problem) => !problem.includes('410'));
   expect(wrong).toEqual([]);
 });

@@ -4,9 +4,7 @@ import { CHARGED_TASKS } from '../support/settings.ts';
 import { type PageDemo, startPageDemo } from './demo.ts';
 import { expectFocus, launchBrowser, Window } from './windows.ts';
 
-/*
- * What people do with the bot, in the browser they would do it in.
- */
+/* People's actions with the bot, in a real browser. */
 
 let browser: Browser;
 let demo: PageDemo;
@@ -19,7 +17,7 @@ beforeEach(async () => {
   demo = await startPageDemo({ settings: { SERVICE_TIMEOUT: '1s', APPROVAL_TASKS: CHARGED_TASKS } });
 });
 afterEach(async () => {
-  // A window goes first: what it asks of a workspace that is gone would count as its failure.
+  // Windows close first: their requests to a stopped workspace would count as failures.
   for (const window of open.splice(0)) await window.close();
   await demo.stop();
 });
@@ -33,7 +31,7 @@ async function windowOf(person: string): Promise<Window> {
 
 const renewals = (name: string) => demo.service.requestsFor({ task: 'domain.renew', name });
 
-test('two people in two windows: one asks, the other sees it come in and approves', async () => {
+test('two people in two windows: one requests, the other sees the request arrive and approves', async () => {
   const alice = await windowOf('U0ALICE');
   const bob = await windowOf('U0BOB');
   await bob.goTo('general');
@@ -91,7 +89,7 @@ test('a denial with a reason sends nothing', async () => {
   expect(renewals('bar.rest')).toEqual([]);
 });
 
-test('a two-factor account is linked by the shared secret, and shown what it can do', async () => {
+test('a two-factor account is linked by the shared secret, and shows what it can do', async () => {
   const alice = await windowOf('U0ALICE');
   await alice.type('/domain link');
   const { dialog } = alice;
@@ -119,7 +117,7 @@ test('a two-factor account is linked by the shared secret, and shown what it can
   expect(renewals('cafe.rest')).toEqual([]);
 });
 
-test('a secret is shown once, to the one who asked', async () => {
+test('a secret is shown once, to its requester', async () => {
   const alice = await windowOf('U0ALICE');
   const bob = await windowOf('U0BOB');
   await alice.link('alice, context 4');
@@ -151,7 +149,7 @@ test('a secret is shown once, to the one who asked', async () => {
   for (const { page } of [alice, bob]) expect(await page.content()).not.toContain(secret);
 });
 
-test('an outage of the service is shown as not known, and settled by an approver', async () => {
+test('an outage of the service is shown as an unknown outcome, and settled by an approver', async () => {
   const alice = await windowOf('U0ALICE');
   const bob = await windowOf('U0BOB');
   await alice.link('alice, context 4');
@@ -201,7 +199,7 @@ test('an admin picks approvers, their groups and the channel of the reminders by
   await ada.message('Expiry reminders are posted here from now on').waitFor();
 });
 
-test('somebody new finds the first steps where the app opens, and links from there', async () => {
+test('a new person finds the first steps on the app’s first screen, and links an account there', async () => {
   const carol = await windowOf('U0CAROL');
   await carol.page.getByRole('button', { name: 'Domain Steward' }).click();
   await carol.page.getByRole('heading', { name: 'First steps' }).waitFor();

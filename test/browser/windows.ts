@@ -2,7 +2,7 @@ import axe, { type AxeResults } from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** Debian's Chromium, without a screen and without a word to the outside. */
+/** Debian's Chromium, headless and without background requests. */
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
@@ -20,14 +20,14 @@ export function launchBrowser(): Promise<Browser> {
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** Waits until the keyboard is there. */
+/** Waits until it has the keyboard focus. */
 export function expectFocus(locator: Locator, what: string): Promise<void> {
   return expect
     .poll(() => locator.evaluate((element) => element.matches(':focus')), { message: what })
     .toBe(true);
 }
 
-/** One person's window, with a record of everything that went wrong in it. */
+/** One person's window, with a record of its errors. */
 export class Window {
   readonly page: Page;
   readonly #problems: string[] = [];
@@ -41,7 +41,7 @@ export class Window {
     page.on('pageerror', (error) => note(`error in the page: ${error.stack ?? error.message}`));
     page.on('requestfailed', (request) => {
       const why = request.failure()?.errorText ?? '';
-      // Going to another address gives up what is under way.
+      // Navigation aborts running requests.
       if (why !== 'net::ERR_ABORTED') note(`failed: ${request.url()} ${why}`);
     });
     page.on('response', (response) => {
@@ -52,7 +52,7 @@ export class Window {
     });
   }
 
-  /** Opens the workspace as a person, in a browser of its own: two windows share nothing. */
+  /** Opens the workspace as a person, in a separate browser: two windows share nothing. */
   static async open(
     browser: Browser,
     url: string,
@@ -106,7 +106,7 @@ export class Window {
     await this.thread.waitFor();
   }
 
-  /** Links an account by the button that fills the form from the sandbox. */
+  /** Links an account by the button that fills in the sandbox's values. */
   async link(account: string): Promise<void> {
     await this.type('/domain link');
     await this.dialog.getByRole('button', { name: account }).click();
@@ -114,7 +114,7 @@ export class Window {
     await this.message(/Linked:/).waitFor();
   }
 
-  /** Fails on violations of the rules for accessible pages, where the page stands now. */
+  /** Fails on accessibility violations in the page's current state. */
   async checkAccess(what: string): Promise<void> {
     await this.page.evaluate(axe.source);
     const options = JSON.stringify({ runOnly: RULES, resultTypes: ['violations'] });
@@ -125,12 +125,12 @@ export class Window {
     expect(found, `accessibility: ${what}`).toEqual([]);
   }
 
-  /** Forgets what went wrong so far: a test wanted it to. */
+  /** Discards the errors that a test caused on purpose. */
   forgive(): void {
     this.#problems.length = 0;
   }
 
-  /** Fails when anything went wrong in the window, and closes it. */
+  /** Fails if anything went wrong in the window, and closes it. */
   async close(): Promise<void> {
     const problems = [...this.#problems];
     await this.page.context().close();

@@ -22,10 +22,10 @@ const least = {
   APPROVERS: 'U0BOB, S0APPROVERS',
 };
 
-/** Its example says how to make one. */
+/** Its example has a command that generates one. */
 const webhookSecret = { WEBHOOK_SECRET: `whsec_${randomBytes(24).toString('base64')}` };
 
-/** What of an address would be ignored. */
+/** Parameters of an address that would be ignored. */
 const UNUSED_PARAMETERS = [
   ...['schema=bot', 'sslmode=require&schema=bot', 'options=-csearch_path%3Dbot', 'pgbouncer=true'],
   ...['connection_limit=1', 'statement_timeout=9', 'unheard=of', '#fragment'],
@@ -65,7 +65,7 @@ describe('the settings', () => {
       team: {
         approvers: ['U0BOB', 'S0APPROVERS'],
         approvals_required: 1,
-        // Paid tasks, and what can lose a name.
+        // Paid tasks, and tasks that can lose a name.
         approval_tasks: [
           'create',
           'transfer',
@@ -101,29 +101,29 @@ describe('the settings', () => {
     [{ PORT: '8080', METRICS_PORT: '3000' }, true],
     // Both take any free port.
     [{ PORT: '0', METRICS_PORT: '0' }, true],
-  ])('keep the metrics on a port of their own: %j', (ports, good) => {
+  ])('have a separate port for metrics: %j', (ports, good) => {
     if (good) expect(readConfig({ ...least, ...ports }).metricsPort).toBe(Number(ports.METRICS_PORT));
     else expect(problemsOf({ ...least, ...ports })).toContain('METRICS_PORT must differ from PORT');
   });
 
-  it('keep secrets out of sight', () => {
+  it('hide secrets', () => {
     const config = readConfig({ ...least, DATABASE_URL: 'postgresql://steward:canary-password@db/steward' });
     expect(inspect({ ...config, credentialsKeys: undefined }, { depth: 9 })).not.toContain('canary');
   });
 
-  it('need nothing but an app token beside the bot token for Socket Mode', () => {
+  it('need only an app token besides the bot token for Socket Mode', () => {
     const { SLACK_SIGNING_SECRET: _left, ...rest } = least;
     expect(readConfig({ ...rest, SLACK_APP_TOKEN: 'xapp-1' }).slack.signingSecret).toBeUndefined();
     expect(problemsOf(rest)).toMatch(/SLACK_SIGNING_SECRET is required unless SLACK_APP_TOKEN/);
   });
 
-  it('take several keys, the first to seal', () => {
+  it('accept several keys, the first one for sealing', () => {
     const older = randomBytes(32).toString('base64');
     const config = readConfig({ ...least, CREDENTIALS_KEYS: `new:${key}, old:${older}` });
     expect(config.credentialsKeys?.map(({ id }) => id)).toEqual(['new', 'old']);
   });
 
-  it('list everything that is missing, with an example each', () => {
+  it('list every missing setting, with an example each', () => {
     const message = problemsOf({});
     for (const name of ['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET', 'SERVICE_JSON_URL', 'APPROVERS']) {
       expect(message).toContain(`  ${name} is required`);
@@ -131,7 +131,7 @@ describe('the settings', () => {
     expect(message.match(/example:/g)).toHaveLength(4);
   });
 
-  it('list missing ones in the order in which one gets them, with where to find each', () => {
+  it('list missing ones in the order of the setup, with where to find each', () => {
     const lines = problemsOf({ DATABASE_URL: 'postgresql://db/steward' }).split('\n');
     const names = lines.map((line) => /^ {2}([A-Z_]+) is required/.exec(line)?.[1]);
     expect(names.filter((name) => name !== undefined)).toEqual([
@@ -144,12 +144,12 @@ describe('the settings', () => {
     const places = lines.filter((line) => /^ {6}(At https:|In Slack|From|Make)/.test(line));
     expect(places).toHaveLength(5);
     expect(lines.at(-2)).toContain('npm run manifest -- --socket');
-    // Where a token is there, there is an app.
+    // A token implies an app.
     const { SLACK_SIGNING_SECRET: _left, ...rest } = least;
     expect(problemsOf(rest)).not.toContain('npm run manifest');
   });
 
-  it('list everything that is wrong in one message, and never a value', () => {
+  it('list every invalid setting in one message, and never a value', () => {
     const wrong: Record<keyof typeof VARIABLES, string> = {
       SLACK_BOT_TOKEN: 'canary-1',
       SLACK_SIGNING_SECRET: 'canary',
@@ -273,7 +273,7 @@ describe('the settings', () => {
     ['REMINDER_TIMEZONE', ['Europe/Berlin', 'UTC'], ['Berlin', 'GMT+25']],
     ['LOG_LEVEL', ['silent', 'trace'], ['verbose', 'INFO']],
     ['LOG_FORMAT', ['json', 'pretty'], ['text', 'JSON']],
-  ])('%s takes %j and nothing like %j', (name, good, bad) => {
+  ])('%s accepts %j and rejects variants like %j', (name, good, bad) => {
     for (const value of good) expect(() => readConfig({ ...least, [name]: value }), value).not.toThrow();
     for (const value of bad) {
       expect(problemsOf({ ...least, [name]: value }), value).toMatch(
@@ -292,13 +292,13 @@ describe('the settings', () => {
     ['SERVICE_XML_URL', 'https://:canary@service.example/xml'],
     ['DATABASE_URL', 'postgresql://bot:1?canary@db/steward'],
     ['DATABASE_URL', 'postgresql://bot:1#canary@db/steward'],
-  ])('%s is refused where a part of it would be ignored, and not repeated: %s', (name, value) => {
+  ])('%s is refused if a part of it would be ignored, and not quoted: %s', (name, value) => {
     const problems = problemsOf({ ...least, [name]: value });
     expect(problems).toMatch(new RegExp(`1 to fix:\\n  ${name} must`));
     expect(problems).not.toContain('canary');
   });
 
-  it('takes a query where requests carry it', () => {
+  it('accept a query if requests use it', () => {
     const given = {
       SERVICE_XML_URL: 'https://service.example/xml?a=b',
       RDAP_BOOTSTRAP_URL: 'https://r.example/?a',
@@ -306,7 +306,7 @@ describe('the settings', () => {
     expect(readConfig({ ...least, ...given }).service.xmlUrl).toBe(given.SERVICE_XML_URL);
   });
 
-  it('names what of a database’s address is not used, and the reason', () => {
+  it('name unused parts of a database’s address, with the reason', () => {
     const url = 'postgresql://db/steward?pgbouncer=true&connection_limit=1';
     expect(problemsOf({ ...least, DATABASE_URL: url })).toContain('pgbouncer, connection_limit');
     expect(() => readDatabaseSettings({ DATABASE_URL: 'postgresql://db/steward?schema=bot' })).toThrow(
@@ -314,7 +314,7 @@ describe('the settings', () => {
     );
   });
 
-  it('come from files where those are named, and are checked alike', async () => {
+  it('are read from files if those are named, with the same checks', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'domain-steward-secrets-'));
     const file = async (name: string, text: string) => {
       await writeFile(join(folder, name), text);
@@ -346,7 +346,7 @@ describe('the settings', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('refuse every placeholder that .env.example leaves, by name', () => {
+  it('refuse every placeholder of .env.example, by name', () => {
     const example = parseEnv(readFileSync(new URL('../../.env.example', import.meta.url), 'utf8'));
     const names = Object.keys(example);
     expect(names).toEqual(expect.arrayContaining(['SLACK_BOT_TOKEN', 'SLACK_APP_TOKEN', 'APPROVERS']));
@@ -356,7 +356,7 @@ describe('the settings', () => {
     expect(message).toContain(`${names.length} to fix`);
   });
 
-  it('say which variables may be mistyped', () => {
+  it('name variables that may be mistyped', () => {
     const env = {
       SLACK_BOT_TOKN: 'x',
       slack_app_token: 'x',
@@ -383,13 +383,13 @@ describe('the settings', () => {
     ]);
   });
 
-  it('read lists without blanks and repetitions, thresholds from the most distant', () => {
+  it('read lists without blanks and duplicates, thresholds in descending order', () => {
     const { team } = readConfig({ ...least, REMINDER_DAYS: '1, 30,7,30', APPROVAL_TASKS: 'renew, user' });
     expect(team.reminder_days).toEqual([30, 7, 1]);
     expect(team.approval_tasks).toEqual(['renew', 'user']);
   });
 
-  it('count what is empty or blank as not set', () => {
+  it('treat empty or blank values as not set', () => {
     const config = readConfig({ ...least, PORT: ' ', REMINDER_CHANNEL: '', LOG_LEVEL: ' debug ' });
     expect(config.port).toBe(3000);
     expect(config.team.reminder_channel).toBeUndefined();
@@ -397,7 +397,7 @@ describe('the settings', () => {
     expect(problemsOf({ ...least, APPROVERS: '  ' })).toMatch(/APPROVERS is required/);
   });
 
-  it('give examples that can be used as they are', () => {
+  it('have usable examples', () => {
     const usable = Object.fromEntries(
       Object.entries(VARIABLES).filter(
         ([name]) => !(name in least) && name !== 'SLACK_APP_TOKEN' && name !== 'LEDGER_KEY',
@@ -415,7 +415,7 @@ describe('the settings', () => {
     expect(named.sort()).toEqual(Object.keys(VARIABLES).sort());
   });
 
-  it('are shown in .env.example as they are when nothing is set', () => {
+  it('are shown in .env.example with their defaults', () => {
     const example = readFileSync('.env.example', 'utf8');
     const shown = Object.fromEntries(
       [...example.matchAll(/^#([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
@@ -457,7 +457,7 @@ describe('a .env file', () => {
     Object.assign(process.env, before.env);
   });
 
-  it('is read where it lies, and what the environment sets wins', async () => {
+  it('is read from its folder, and the environment overrides it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'domain-steward-env-'));
     const lines = Object.entries({ ...least, PORT: '4001', LOG_LEVEL: 'debug' });
     await writeFile(join(folder, '.env'), lines.map(([name, value]) => `${name}=${value}`).join('\n'));
@@ -474,7 +474,7 @@ describe('a .env file', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('that cannot be read is said to be one, such as the folder that Docker makes of a file that is not there', async () => {
+  it('is named if it can’t be read, such as the folder that Docker creates for a missing file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'domain-steward-env-'));
     await mkdir(join(folder, '.env'));
     process.chdir(folder);

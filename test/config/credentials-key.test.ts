@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(join(dataDir, '..'), { recursive: true, force: true }));
 
-test('a key is made once, and only its owner can read it', async () => {
+test('a key is created once, and only its owner can read it', async () => {
   const made = credentialsKeysOf(config());
   const file = join(dataDir, 'credentials.key');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -28,13 +28,13 @@ test('a key that replaces a lost one has another id', async () => {
   expect(second.id).not.toBe(first.id);
 });
 
-test('keys of the settings win, and no file is made', async () => {
+test('keys of the settings override it, and no file is created', async () => {
   const credentialsKeys = parseVaultKeys(`a:${Buffer.alloc(32).toString('base64')}`);
   expect(credentialsKeysOf({ credentialsKeys, dataDir })).toBe(credentialsKeys);
   await expect(stat(dataDir)).rejects.toThrow(/ENOENT/);
 });
 
-test('a file without a valid key is neither used nor replaced, and not repeated', async () => {
+test('a file without a valid key is neither used nor replaced, and not quoted', async () => {
   credentialsKeysOf(config());
   const file = join(dataDir, 'credentials.key');
   await writeFile(file, 'canary');

@@ -9,7 +9,7 @@ const hints = [...COMMANDS.values()].map(({ usage, summary }) => ({
 }));
 const offered = (typed: string): string[] => suggestionsFor(typed, hints).map(({ insert }) => insert);
 
-test('offers the commands that go on from what was typed', () => {
+test('offers the commands that start with the typed text', () => {
   expect(offered('/')).toHaveLength(hints.length);
   expect(offered('/domain re')).toEqual(expect.arrayContaining(['/domain renew ', '/domain restore ']));
   expect(offered('/DOMAIN REN')).toEqual(['/domain renew ']);
@@ -19,7 +19,7 @@ test('offers the commands that go on from what was typed', () => {
   expect(offered('hello /domain')).toEqual([]);
 });
 
-test('offers nothing more once the arguments follow, but tells how they go', () => {
+test('offers no commands after the arguments have started, but shows the usage', () => {
   expect(offered('/domain renew ')).toEqual([]);
   expect(offered('/domain renew cafe.rest')).toEqual([]);
   expect(typedCommand('/domain renew cafe.rest', hints)).toMatchObject({
@@ -30,7 +30,7 @@ test('offers nothing more once the arguments follow, but tells how they go', () 
   expect(typedCommand('/domain', hints)).toBeUndefined();
 });
 
-test('sends on Enter when a command is typed out, and completes it before', () => {
+test('sends on Enter when a command is complete, and completes it before', () => {
   const enterSends = (typed: string): boolean => isComplete(typed, suggestionsFor(typed, hints));
   expect(enterSends('/domain link')).toBe(true);
   expect(enterSends('/domain order')).toBe(true);

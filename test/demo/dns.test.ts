@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type DemoDns, startDemoDns } from '../../demo/dns.ts';
 
 /*
- * The demo's registries follow the service. A theft changes them behind its back, and has to survive the requests that
- * the bot sends meanwhile.
+ * The demo's registries follow the service. A theft changes them without the service, and must survive the bot's later
+ * requests.
  */
 
 const CONTEXT = 4;
@@ -20,7 +20,7 @@ afterAll(async () => {
   await service.close();
 });
 
-test('a stolen delegation survives the requests that follow', async () => {
+test('a stolen delegation survives later requests', async () => {
   const { sandbox } = dns;
   if (sandbox === undefined) throw new Error('this machine cannot run the demo’s DNS');
   await sandbox.addNameserver('ns1.thief.example');

@@ -17,7 +17,7 @@ test('knows every emoji that the bot uses', () => {
   expect([...used].filter((name) => emojiOf(name) === undefined)).toEqual([]);
 });
 
-test('leaves alone what only looks like one', () => {
+test('ignores text that only looks like one', () => {
   expect(withEmoji(':bell: at 10:30:00 :nothing: :constructor:')).toBe(
     '🔔 at 10:30:00 :nothing: :constructor:',
   );

@@ -47,34 +47,34 @@ function next(
   return [current?.title, target];
 }
 
-test('begins with Alice, who writes the command to link', () => {
+test('begins with Alice, who types the command to link', () => {
   expect(next('U0ALICE')).toEqual(['Link an account', { kind: 'composer', text: '/domain link' }]);
   const elsewhere = { place: { channel: 'C0GENERAL' } };
   expect(next('U0ALICE', [], elsewhere)[1]).toEqual({ kind: 'channel', channel: 'C0DOMAINS' });
   expect(next('U0BOB')[1]).toEqual({ kind: 'person', user: 'U0ALICE' });
 });
 
-test('goes on when the service took a login, and not when it refused', () => {
+test('continues after a login that the service accepted, and not after a refused one', () => {
   expect(next('U0ALICE', [], { requests: [LOGIN] })[0]).toBe('Request a renewal');
   expect(next('U0ALICE', [], { requests: [{ ...LOGIN, status: 401 }] })[0]).toBe('Link an account');
   expect(next('U0ALICE', [], { requests: [{ ...LOGIN, carriedOut: false }] })[0]).toBe('Link an account');
 });
 
-test('wants Bob for the approval, on the card', () => {
+test('highlights Bob’s approval on the card', () => {
   const asked = [cardOf('PENDING')];
   expect(next('U0ALICE', asked)).toEqual(['Approve it', { kind: 'person', user: 'U0BOB' }]);
   const button = { kind: 'action', ts: '10.0', actionId: 'order_approve' };
   expect(next('U0CAROL', asked)[1]).toEqual(button);
 });
 
-test('asks again after a denial, and goes by the latest order of its name', () => {
+test('asks again after a denial, and follows the latest order of its name', () => {
   expect(next('U0ALICE', [cardOf('DENIED')], { requests: [LOGIN] })[0]).toBe('Request a renewal');
   expect(next('U0BOB', [cardOf('SUCCEEDED'), cardOf('PENDING', '11.0')])[0]).toBe('Approve it');
   expect(next('U0ALICE', [cardOf('PENDING', '12.0', { task: 'create' })])[0]).toBe('Link an account');
   expect(next('U0ALICE', [cardOf('PENDING', '12.0', { names: 'bar.rest' })])[0]).toBe('Link an account');
 });
 
-test('waits for the answer, then wants its thread read', () => {
+test('waits for the response, then highlights its thread', () => {
   expect(next('U0BOB', [cardOf('EXECUTING')])).toEqual(['Read the result', undefined]);
   const done = [cardOf('SUCCEEDED')];
   expect(next('U0BOB', done)).toEqual(['Read the result', { kind: 'thread', ts: '10.0' }]);

@@ -50,7 +50,7 @@ test.each<[string, InputValue]>([
   ['one', 'b'],
   ['some', ['a', 'b']],
   ['picks', ['b']],
-])('reads from the state what was put into %s', (name, value) => {
+])('reads the input of %s from the state', (name, value) => {
   const view = viewOf('create', FIELDS);
   const place = inputsOf(view).find(({ blockId }) => blockId === name);
   if (place === undefined) throw new Error(`the form has no input ${name}`);
@@ -66,7 +66,7 @@ test('starts an input with its initial value', () => {
   expect(values).toEqual(['x', 'a', ['a'], []]);
 });
 
-test('takes an input for another one when its type changes', () => {
+test('treats an input as new when its type changes', () => {
   const [before] = inputsOf(viewOf('f', [{ name: 'mode', label: 'M', kind: 'text' }]));
   const [after] = inputsOf(viewOf('f', [{ name: 'mode', label: 'M', kind: 'choice', options }]));
   expect(before && after && inputKey(before) === inputKey(after)).toBe(false);
@@ -88,7 +88,7 @@ test.each([
   ['password', 'bob', 'bob, context 4', { user: 'bob', context: '4' }],
   ['two_factor', 'alice', 'tina, context 4', { user: 'tina', totpSecret: SANDBOX_ACCOUNTS.tina.totpSecret }],
   ['trusted_application', 'alice', 'steward-sandbox', { application: 'steward-sandbox' }],
-])('offers accounts for the way in %s', (method, person, text, values) => {
+])('offers accounts for the login method in %s', (method, person, text, values) => {
   const methods = ['password', 'two_factor', 'trusted_application'].map((value) => ({ value, text: value }));
   const view = viewOf('link', [{ name: 'method', label: 'M', kind: 'choice', options: methods }], { method });
   const [first, ...others] = hintsFor(view, hints, person);
@@ -96,7 +96,7 @@ test.each([
   expect(others.every((other) => other.text !== text)).toBe(true);
 });
 
-test('offers what a transfer and a registration need', () => {
+test('offers values for a transfer and a registration', () => {
   expect(hintsFor(viewOf('transfer', []), hints, 'alice')[0]?.values).toEqual({
     name: 'bistro.rest',
     auth: 'code',
@@ -112,7 +112,7 @@ test('offers what a transfer and a registration need', () => {
 test.each([
   ['people', ['U0BOB', 'U0ADA']],
   ['channel', 'C0DOMAINS'],
-] as const)('a picker of %s holds what was picked before', (kind, value) => {
+] as const)('a picker of %s shows the earlier choice', (kind, value) => {
   const picker: Field = { name: 'picker', label: 'L', kind };
   const built = viewOf('settings', [picker], {});
   const [place] = inputsOf(built);

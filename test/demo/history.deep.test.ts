@@ -12,13 +12,11 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { answerTo, link, textOf, until } from '../support/demo.ts';
 import { ask, orderOf } from '../support/orders.ts';
 
-/*
- * The demo begins in a workspace that has lived, and goes on from there after a restart.
- */
+/* The demo starts in a workspace with a history, and continues from there after a restart. */
 
 const DAY_MS = 86_400_000;
 const PEOPLE = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
-/** What only one person saw, when the demo was ready. */
+/** Everyone's ephemeral messages when the demo was ready. */
 const atTheStart = new Map<string, readonly Message[]>();
 let logged = '';
 let database: TestDatabase;
@@ -61,7 +59,7 @@ test('nothing of it is missing', () => {
   );
 });
 
-test('it lies in the thirty days before now', () => {
+test('it covers the thirty days before now', () => {
   const times = demo.workspace.messages(RESTAURANTS).map(({ ts }) => Number(ts) * 1_000);
   expect(Math.min(...times)).toBeGreaterThan(Date.now() - 31 * DAY_MS);
   expect(Math.min(...times)).toBeLessThan(Date.now() - 27 * DAY_MS);
@@ -79,7 +77,7 @@ test.each(PEOPLE)('an order waits for %s at Home', async (id) => {
   );
 });
 
-test('spending, orders, names and the mandate have something to show', async () => {
+test('spending, orders, names and the mandate have content', async () => {
   const bob = person('U0BOB');
   expect(await answer(bob, '/domain spend')).toMatch(/Spent in \d+: about €\d+/);
   expect(await answer(bob, '/domain orders mine')).toContain('tapas.rest');
@@ -87,7 +85,7 @@ test('spending, orders, names and the mandate have something to show', async () 
   expect(await answer(bob, '/domain mandates')).toContain('1 mandate in force');
 });
 
-test('nobody finds answers to what they never asked', () => {
+test('nobody has ephemeral messages from the history', () => {
   expect([...atTheStart.values()].flat()).toEqual([]);
   expect(atTheStart.size).toBe(PEOPLE.length);
 });
@@ -102,7 +100,7 @@ test('one incident was solved', () => {
   expect(incidents).toHaveLength(1);
 });
 
-test('what happened is sealed, and an order of it has a receipt', async () => {
+test('all events are sealed, and an order of the history has a receipt', async () => {
   const [first] = cards();
   await until('everything is sealed', async () => {
     await demo.bot.catchUp();
@@ -115,7 +113,7 @@ test('what happened is sealed, and an order of it has a receipt', async () => {
   expect(receipt).toContain('"type":"seal"');
 });
 
-test('a click approves, because what decides is signed; and the guide’s panel begins empty', async () => {
+test('a click approves, because the policy is signed; and the guide’s panel starts empty', async () => {
   const answered = await fetch(new URL('/local/requests', demo.workspace.url));
   const { requests } = z
     .object({ requests: z.array(z.object({ task: z.string() })) })
@@ -127,7 +125,7 @@ test('a click approves, because what decides is signed; and the guide’s panel 
   await order.ends('SUCCEEDED');
 });
 
-test('after a restart at another port it goes on, with what was signed and the mandate, and does not begin again', async () => {
+test('after a restart at another port it continues, with the signatures and the mandate, and doesn’t start over', async () => {
   const before = cards().map(({ id }) => id);
   const bob = new Doing(demo.workspace, 'U0BOB');
   await bob.pressed(await bob.answerTo('/domain mandates'), 'mandate_end');

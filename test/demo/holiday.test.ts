@@ -3,7 +3,7 @@ import { goOnHoliday } from '../../demo/page/paths/holiday.ts';
 import { progressOf } from '../../demo/page/paths/path.ts';
 import { cardOf, messageAt, situationOf } from '../support/guide.ts';
 
-/* The path of a mandate: what comes next, told from its orders. */
+/* The path of a mandate: its next step, derived from the orders. */
 
 const DAY = messageAt('20.0', {
   channel: 'C0EXPIRY',
@@ -22,7 +22,7 @@ function orderOf(id: string, state: string) {
 
 const there = { place: { channel: 'C0EXPIRY' } };
 
-test('begins with Carol, who looks at what is in force', () => {
+test('begins with Carol, who opens the mandate in force', () => {
   const { current, target } = progressOf(goOnHoliday, situationOf('U0CAROL'));
   expect([current?.title, target]).toEqual([
     'See the mandate',
@@ -37,14 +37,14 @@ test('begins with Carol, who looks at what is in force', () => {
   expect([seen.current?.title, seen.current?.deed?.route]).toEqual(['Let time pass', '/local/days']);
 });
 
-test('wants one of the orders stopped, by one button', () => {
+test('highlights the button that stops one of the orders', () => {
   const waiting = [DAY, orderOf('o1', 'APPROVED'), orderOf('o2', 'APPROVED')];
   const { current, target } = progressOf(goOnHoliday, situationOf('U0CAROL', waiting, there));
   const button = { kind: 'action', ts: '20.0', actionId: 'order_stop', value: 'o1' };
   expect([current?.title, target]).toEqual(['Stop one', button]);
 });
 
-test('goes on until two are renewed, and ends in their thread', () => {
+test('continues until two are renewed, and ends in their thread', () => {
   const stopped = [DAY, orderOf('o1', 'CANCELLED'), orderOf('o2', 'SUCCEEDED')];
   expect(progressOf(goOnHoliday, situationOf('U0CAROL', stopped, there)).current?.title).toBe(
     'Let them be renewed',

@@ -3,7 +3,7 @@ import { loseADomain } from '../../demo/page/paths/lose-a-domain.ts';
 import { progressOf, type Situation } from '../../demo/page/paths/path.ts';
 import { messageAt, situationOf } from '../support/guide.ts';
 
-/* The second path of the guide: what comes next, told from what stands in the workspace. */
+/* The second path of the guide: its next step, derived from the workspace. */
 
 const DRAFT = messageAt('10.0', {
   text: 'Delete cafe.rest?',
@@ -17,14 +17,14 @@ const INCIDENT = messageAt('20.0', {
 const currentOf = (situation: Situation) => progressOf(loseADomain, situation).current?.title;
 const targetOf = (situation: Situation) => progressOf(loseADomain, situation).target;
 
-test('begins with Alice, who asks to delete a name in use', () => {
+test('begins with Alice, who requests the deletion of a name in use', () => {
   expect(targetOf(situationOf('U0BOB'))).toEqual({ kind: 'person', user: 'U0ALICE' });
   const begun = situationOf('U0ALICE');
   expect(currentOf(begun)).toBe('Delete a name in use');
   expect(targetOf(begun)).toEqual({ kind: 'composer', text: '/domain delete cafe.rest' });
 });
 
-test('wants the confirmation opened, which is enough', () => {
+test('highlights the confirmation, and opening it is enough', () => {
   const asked = situationOf('U0ALICE', [DRAFT]);
   expect(currentOf(asked)).toBe('See what stops you');
   expect(targetOf(asked)).toEqual({ kind: 'action', ts: '10.0', actionId: 'order_confirm' });
@@ -33,7 +33,7 @@ test('wants the confirmation opened, which is enough', () => {
   expect(read.current?.deed?.route).toBe('/local/theft');
 });
 
-test('goes on to the thread of its incident, and ends with what arrived besides', () => {
+test('continues to the thread of its incident, and ends with the webhooks', () => {
   const told = situationOf('U0ALICE', [DRAFT, INCIDENT]);
   expect(targetOf(told)).toEqual({ kind: 'channel', channel: 'C0EXPIRY' });
   const there = { ...told, place: { channel: 'C0EXPIRY' } };
@@ -47,7 +47,7 @@ test('goes on to the thread of its incident, and ends with what arrived besides'
   expect(currentOf({ ...read, seen: ['20.0', 'webhooks'] })).toBeUndefined();
 });
 
-test('an incident of another name is none of it', () => {
+test('ignores incidents of other names', () => {
   const metadata = { event_type: 'domain_incident', event_payload: { name: 'olive.rest' } };
   expect(currentOf(situationOf('U0ALICE', [{ ...INCIDENT, metadata }]))).toBe('Delete a name in use');
 });

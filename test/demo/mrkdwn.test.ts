@@ -56,7 +56,7 @@ test.each([
   expect(inline(text)).toBe(tree);
 });
 
-test('leaves addresses alone where the block says verbatim', () => {
+test('doesn’t link addresses in verbatim blocks', () => {
   expect(short(readInline('https://a.example', { verbatim: true }))).toBe('https://a.example');
 });
 
@@ -68,7 +68,7 @@ test.each(['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', ' ja
   },
 );
 
-test('tells quotes, code blocks and lines apart', () => {
+test('separates quotes, code blocks and lines', () => {
   const kinds = readMrkdwn('first\nline\n&gt; said *so*\n&gt; twice\nafter\n```\n*as* <it> is\n```\nend');
   expect(
     kinds.map((one) => [one.kind, one.kind === 'preformatted' ? one.text : short(one.children)]),
@@ -81,7 +81,7 @@ test('tells quotes, code blocks and lines apart', () => {
   ]);
 });
 
-test('shows what the bot escaped as it was typed, with no markup in it', () => {
+test('shows escaped text as it was typed, without markup', () => {
   fc.assert(
     fc.property(
       fc.string({
@@ -99,7 +99,7 @@ test('shows what the bot escaped as it was typed, with no markup in it', () => {
   );
 });
 
-test('reads back what the kit of the bot writes', () => {
+test('parses the markup of the bot’s kit', () => {
   expect(inline(code('a`b<c>&'))).toBe('code(aˋb<c>&)');
   expect(inline(mention('U0BOB'))).toBe('user(U0BOB)');
   const at = new Date('2026-07-29T10:04:00Z');

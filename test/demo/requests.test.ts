@@ -26,7 +26,7 @@ function request(n: number, durationMs: number | null): SeenRequest {
   };
 }
 
-test('lists requests newest first and puts a later report in the place of an earlier one', () => {
+test('lists requests newest first and replaces earlier reports by later ones', () => {
   const known = mergeRequests([], [request(2, null), request(1, 5)]);
   const merged = mergeRequests(known, [request(3, 4), request(2, 9)]);
   expect(merged.map(({ n, durationMs }) => [n, durationMs])).toEqual([
@@ -36,7 +36,7 @@ test('lists requests newest first and puts a later report in the place of an ear
   ]);
 });
 
-test('reads again from the first request without an answer', () => {
+test('reads again from the first unanswered request', () => {
   expect(requestsReadFrom([])).toBe(0);
   expect(requestsReadFrom([request(3, 1), request(2, 1)])).toBe(3);
   expect(requestsReadFrom([request(3, 1), request(2, null), request(1, 1)])).toBe(1);

@@ -3,7 +3,7 @@ import { type NextTarget, progressOf, type Situation } from '../../demo/page/pat
 import { signIt } from '../../demo/page/paths/sign-it.ts';
 import { cardOf, messageAt, situationOf } from '../support/guide.ts';
 
-/* The path of a signed approval: an enrolment, a vouching, a signature, a revocation. */
+/* The path of a signed approval: an enrollment, a vouching, a signature, a revocation. */
 
 const listOf = (me: string, ts: string, ...actions: string[]) =>
   messageAt(ts, {
@@ -32,7 +32,7 @@ test('begins with Bob, who adds a passkey by a command, a button and a link', ()
   expect(next('U0BOB', [list, link, listOf('U0BOB', '3.0', 'key_add')])[1]).toMatchObject({ ts: '3.0' });
 });
 
-test('has Ada vouch with the passkey that the demo has', () => {
+test('has Ada vouch with the demo’s passkey', () => {
   expect(next('U0BOB', [], 'Added')).toEqual(['Vouch for it', { kind: 'person', user: 'U0ADA' }]);
   const link = linkOf('U0ADA', '2.0', 'Vouch for it with your passkey here: http://localhost:3000/keys/x');
   const { current, target } = progressOf(
@@ -42,7 +42,7 @@ test('has Ada vouch with the passkey that the demo has', () => {
   expect([current?.deed?.route, target]).toEqual(['/local/root', undefined]);
 });
 
-test('goes on with Carol’s question, Bob’s signature and the thread', () => {
+test('continues with Carol’s request, Bob’s signature and the thread', () => {
   const vouched = ['Added', 'Vouched'] as const;
   const text = '/domain renew menu.example -- it must not be lost';
   expect(next('U0CAROL', [], ...vouched)).toEqual(['Request a renewal', { kind: 'composer', text }]);
@@ -61,7 +61,7 @@ test('goes on with Carol’s question, Bob’s signature and the thread', () => 
   ]);
 });
 
-test('ends with the revocation, also when the demo was started again since', () => {
+test('ends with the revocation, even after a restart of the demo', () => {
   const situation = situationOf('U0BOB', [card('SUCCEEDED')], {
     place: { channel: 'C0DOMAINS', thread: '10.0' },
   });

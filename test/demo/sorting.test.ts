@@ -8,7 +8,7 @@ function blockOf(rows: string[][]): JsonObject {
   return JSON.parse(JSON.stringify(table({ caption: 'T', columns: ['Name', 'When'], rows })));
 }
 
-test('sorts words with the numbers in them by value, both ways', () => {
+test('sorts words with numbers by value, in both directions', () => {
   const [, ...body] = rowsOf(
     blockOf([
       ['b10.rest', '2026-01-02'],

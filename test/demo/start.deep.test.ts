@@ -5,9 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startChild } from '../support/child.ts';
 
-/*
- * The demo as a process: signals while it starts, and where the database lies.
- */
+/* The demo as a process: signals during its start, and the place of its database. */
 
 const DEMO = new URL('../../demo/main.ts', import.meta.url);
 const CLI = new URL('../../src/cli.ts', import.meta.url);
@@ -22,7 +20,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const demo = () =>
   startChild(DEMO, { cwd: folder, env: { PORT: '0', DATA_DIR: undefined, LOG_LEVEL: 'info' } });
 
-/** PostgreSQL servers whose data lies in the folder. */
+/** PostgreSQL servers with their data in the folder. */
 async function servers(): Promise<string[]> {
   const processes = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const commands = await Promise.all(
@@ -31,7 +29,7 @@ async function servers(): Promise<string[]> {
   return commands.filter((command) => command.includes('postgres') && command.includes(folder));
 }
 
-/** Moments of the start: a file that appears in the folder of the database, or a line that is printed. */
+/** Points of the start: a file that appears in the database's folder, or a printed line. */
 const MOMENTS = [
   ['before there is a database', 'postgres', 'SIGINT'],
   ['while the database is made', 'postgres/data.partial', 'SIGTERM'],
@@ -51,7 +49,7 @@ test.skipIf(process.platform !== 'linux').each(MOMENTS)(
   },
 );
 
-test('the demo before the bot does not move the bot’s database', async () => {
+test('the demo’s database doesn’t affect the bot’s', async () => {
   const child = demo();
   await child.line(/Domain Steward, to try/);
   await child.kill('SIGTERM');

@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest';
 import { answerTo, openedAfter, until, useTestDemo } from '../support/demo.ts';
 
-/*
- * The second path of the guide: what is in use is deleted with a warning, and what is stolen is told.
- */
+/* The second path of the guide: deleting a name in use needs a confirmation, and a theft is reported. */
 
 const t = useTestDemo({ speedup: 8 });
 
-test('a name that is in use asks for its name before it is deleted', async () => {
-  // The first look waits for DNS no longer than the command may take.
+test('deleting a name in use requires typing its name', async () => {
+  // The first lookup waits for DNS no longer than the command may take.
   await until('what hangs on the name has been seen', async () =>
     /Mail will stop working/.test(await answerTo(t.workspace, t.alice, '/domain delete cafe.rest')),
   );
@@ -18,7 +16,7 @@ test('a name that is in use asks for its name before it is deleted', async () =>
   expect(form.callback_id).toBe('confirm');
 });
 
-test('a name that is stolen is one incident, opened within the minute', async () => {
+test('the theft of a name is one incident, opened within the minute', async () => {
   await t.demo.playTheft();
   const incidents = t.workspace
     .messages('C0EXPIRY')

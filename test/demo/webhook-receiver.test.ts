@@ -35,7 +35,7 @@ async function send(id: string, secret: string): Promise<number> {
   return status;
 }
 
-test('what is signed is shown once, the newest first', async () => {
+test('signed webhooks are shown once, newest first', async () => {
   expect(await send('msg_1', receiver.secret)).toBe(204);
   expect(await send('msg_2', receiver.secret)).toBe(204);
   expect(await send('msg_2', receiver.secret)).toBe(204);
@@ -45,7 +45,7 @@ test('what is signed is shown once, the newest first', async () => {
   ]);
 });
 
-test('what is signed with another secret is refused, and not shown', async () => {
+test('a webhook signed with another secret is refused, and not shown', async () => {
   expect(await send('msg_1', `whsec_${Buffer.alloc(32).toString('base64')}`)).toBe(401);
   expect(receiver.received()).toEqual([]);
   expect(changes).toBe(0);

@@ -13,9 +13,7 @@ import { z } from 'zod';
 import { findHelm } from '../../.ci/helm.mjs';
 import { VARIABLES } from '../../src/config/environment.ts';
 
-/*
- * The chart, rendered by helm and held against the schemas of the Kubernetes API, without a cluster.
- */
+/* The chart, rendered by helm and validated against the schemas of the Kubernetes API, without a cluster. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CHART = join(ROOT, 'deploy/helm/domain-steward');
@@ -44,7 +42,7 @@ function render(values: readonly string[]): Manifest[] {
   return parseAllDocuments(text).map((document) => manifest.parse(document.toJS()));
 }
 
-/** The kinds of the chart: where their types stand, and a check against the API's schema. */
+/** The chart's kinds: the module of their types, and a check against the API's schema. */
 const KINDS: Readonly<Record<string, readonly [from: string, validate: (data: Manifest) => void]>> = {
   Deployment: ['apps/v1', (data) => new Deployment(data as never).validate()],
   CronJob: ['batch/v1', (data) => new CronJob(data as never).validate()],
@@ -56,7 +54,7 @@ const KINDS: Readonly<Record<string, readonly [from: string, validate: (data: Ma
   ServiceAccount: ['v1', (data) => new ServiceAccount(data as never).validate()],
 };
 
-/** What the compiler says of manifests as literals of the API's types: the schemas alone allow fields that do not exist. */
+/** The compiler's errors for manifests as literals of the API's types: the schemas alone allow unknown fields. */
 function unknownFields(manifests: readonly Manifest[]): string {
   const folder = join(ROOT, 'node_modules/.cache/domain-steward/chart');
   mkdirSync(folder, { recursive: true });
@@ -82,7 +80,7 @@ test('the chart has at most ten templates', () => {
 test.skipIf(helm === undefined).each([
   ['the least that must be said', ['existingSecret=secrets'], 5],
   ['everything that can be said', ALL, 8],
-])('with %s, every manifest fits the API', (_what, values, count) => {
+])('with %s, every manifest is valid', (_what, values, count) => {
   const manifests = render(values);
   expect(manifests).toHaveLength(count);
   for (const data of manifests) {
@@ -93,7 +91,7 @@ test.skipIf(helm === undefined).each([
   expect(unknownFields(manifests)).toBe('');
 });
 
-test.skipIf(helm === undefined)('a field that does not exist would be found', () => {
+test.skipIf(helm === undefined)('an unknown field is found', () => {
   const [service] = render(['existingSecret=secrets']).filter(({ kind }) => kind === 'Service');
   if (service === undefined) throw new Error('there is no service');
   expect(unknownFields([{ ...service, spec: { selectr: {} } }])).toMatch(/selectr.* does not exist/);
@@ -135,6 +133,6 @@ test.skipIf(helm === undefined)(
   },
 );
 
-test.skipIf(helm === undefined)('without its secret it is refused by name', () => {
+test.skipIf(helm === undefined)('without its secret it is refused, naming the secret', () => {
   expect(() => render([])).toThrow('existingSecret is required');
 });

@@ -8,7 +8,7 @@ import { RELEASE } from '../../src/app/release.ts';
 const notes = (tag: string) =>
   spawnSync(process.execPath, ['.ci/release-notes.mjs', tag], { encoding: 'utf8' });
 
-test('the notes of a release begin with what an upgrade needs', () => {
+test('the notes of a release begin with its upgrade steps', () => {
   const { status, stdout } = notes(`v${RELEASE}`);
   expect(status).toBe(0);
   expect(stdout).toMatch(/^\*\*Upgrading:\*\* /);
@@ -18,7 +18,7 @@ test('the notes of a release begin with what an upgrade needs', () => {
   });
 });
 
-test('the chart is of the release', () => {
+test('the chart has the release’s version', () => {
   const chart = z.object({ version: z.string(), appVersion: z.string() });
   expect(chart.parse(parse(readFileSync('deploy/helm/domain-steward/Chart.yaml', 'utf8')))).toEqual({
     version: RELEASE,
@@ -26,7 +26,7 @@ test('the chart is of the release', () => {
   });
 });
 
-test('the unit starts the bot as npm start does, gives it time to end, and no rights', () => {
+test('the unit starts the bot like npm start, gives it time to stop, and no privileges', () => {
   const unit = readFileSync('deploy/systemd/domain-steward.service', 'utf8');
   expect(unit).toContain('ExecStart=/usr/bin/node dist/main.js\n');
   expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(10);
@@ -39,7 +39,7 @@ test('the unit starts the bot as npm start does, gives it time to end, and no ri
       encoding: 'utf8',
     },
   );
-  // Where there is no systemd, its own check is left out. The program of the unit need not be on this machine.
+  // Without systemd, its own check is skipped. The unit's program need not exist on this machine.
   if (error === undefined)
     expect(stderr.replace(/.*is not executable.*\n/g, '')).not.toMatch(/domain-steward\.service/);
 });
@@ -63,7 +63,7 @@ test.each(['deploy/compose.yml', 'deploy/compose.proxy.yml'])(
   },
 );
 
-test('the example proxy and the ingress pass every public path, and no other', () => {
+test('the example proxy and the ingress forward every public path, and no other', () => {
   const proxy = readFileSync('deploy/compose.proxy.yml', 'utf8');
   const ingress = readFileSync('deploy/helm/domain-steward/templates/ingress.yaml', 'utf8');
   const [, passed = ''] = /@public path (.+)/.exec(proxy) ?? [];

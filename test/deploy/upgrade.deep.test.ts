@@ -7,9 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/*
- * The upgrade from the last release, with a release that was made up: this one, tagged in a clone.
- */
+/* The upgrade from the last release, with an invented release: this version, tagged in a clone. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SCRIPT = join(ROOT, '.ci/upgrade-story.mjs');
@@ -26,7 +24,7 @@ const git = (...args: readonly string[]) =>
     encoding: 'utf8',
   });
 
-/** Builds nothing anew: what `npm ci` would build of the tag stands here. */
+/** Instead of building the tag like `npm ci`, copies the current build. */
 async function fakeNpm(): Promise<string> {
   const npm = join(folder, 'npm');
   await writeFile(
@@ -46,7 +44,7 @@ function upgrade(path = '') {
   return { status, output: `${stdout}${stderr}` };
 }
 
-test('from the last tag before this commit holds; before the first release there is nothing to do', {
+test('works from the last tag before this commit; before the first release there is nothing to do', {
   timeout: 300_000,
 }, async () => {
   execFileSync('git', ['clone', '--quiet', '--depth=1', `file://${ROOT}`, join(folder, 'clone')]);
@@ -67,7 +65,7 @@ test('from the last tag before this commit holds; before the first release there
   expect(git('worktree', 'list').trim().split('\n'), 'worktrees that are left').toHaveLength(1);
 });
 
-test('is told of every release: its workflow has the tags, and runs what every change must pass', async () => {
+test('runs for every release: its workflow has the tags, and runs the checks of every change', async () => {
   const workflow = z.object({
     jobs: z.object({
       check: z.object({

@@ -6,16 +6,16 @@ const FOLDER = '.github/workflows';
 const lint = await createLinter();
 const files = readdirSync(FOLDER).map((name) => `${FOLDER}/${name}`);
 
-test.each(files)('%s is a workflow without a mistake', (file) => {
+test.each(files)('%s is a valid workflow', (file) => {
   expect(lint(readFileSync(file, 'utf8'), file)).toEqual([]);
 });
 
-test('a mistake would be found', () => {
+test('a mistake is found', () => {
   const text = readFileSync(`${FOLDER}/check.yml`, 'utf8').replace('matrix.node }}', 'matrix.nod }}');
   expect(lint(text, 'check.yml').map(({ message }) => message)).toEqual([expect.stringContaining('"nod"')]);
 });
 
-test('every action is of a fixed version, and every job has a time limit', () => {
+test('every action has a pinned version, and every job a time limit', () => {
   for (const file of files) {
     const text = readFileSync(file, 'utf8');
     for (const [, action = ''] of text.matchAll(/uses: (\S+)/g)) expect(action, file).toMatch(/@v\d+$/);

@@ -57,12 +57,12 @@ describe('a body', () => {
     ['with a wrong checksum', 'gzip', Buffer.concat([gzipSync(TEXT).subarray(0, -8), Buffer.alloc(8)])],
     ['that is plain', 'gzip', TEXT],
     ['of many codings', Array(6).fill('identity').join(), TEXT],
-  ])('%s (%s) stays as it came', async (_what, coding, body) => {
+  ])('%s (%s) is not decoded', async (_what, coding, body) => {
     answering(body, coding);
     expect(await get()).toMatchObject({ status: 200, body: undefined, rawBody: body });
   });
 
-  test('that is empty needs no decoding', async () => {
+  test('an empty body needs no decoding', async () => {
     answering(Buffer.alloc(0), 'gzip', 204);
     expect(await get()).toMatchObject({ status: 204, body: Buffer.alloc(0) });
   });
@@ -73,13 +73,13 @@ describe('a body', () => {
     ['deflate', deflateSync(Buffer.alloc(10_001))],
     ['deflate', deflateRawSync(Buffer.alloc(10_001))],
     ['gzip, gzip', gzipSync(gzipSync(Buffer.alloc(10_000_000)))],
-  ])('in %s that grows over the limit is too large', async (coding, body) => {
+  ])('in %s that expands over the limit is too large', async (coding, body) => {
     expect(body.length).toBeLessThan(10_000);
     answering(body, coding);
     await expect(get()).rejects.toMatchObject({ failure: 'too_large', sent: true, status: 200 });
   });
 
-  test('as large as the limit is taken', async () => {
+  test('of exactly the limit is accepted', async () => {
     answering(gzipSync(Buffer.alloc(10_000)), 'gzip');
     expect((await get()).body).toHaveLength(10_000);
   });
@@ -90,7 +90,7 @@ test.each<[string, (response: ServerResponse) => void]>([
   ['never ends', (response) => response.write('<html>')],
   ['breaks off', (response) => response.write('<html>', () => response.destroy())],
   ['cannot be decoded', (response) => response.writeHead(200, { 'content-encoding': 'zstd' }).end('x')],
-])('an ignored body that %s leaves the status', async (_what, respond) => {
+])('ignoring a body that %s keeps the status', async (_what, respond) => {
   answer = respond;
   expect(await get({ maxBytes: 'ignored' })).toMatchObject({ status: 200, body: Buffer.alloc(0) });
 });

@@ -3,7 +3,7 @@ import { HostBusyError, HostRateLimiter } from '../../src/http/host-rate-limiter
 
 let now = new Date('2026-06-01T00:00:00Z');
 
-/** A request whose end the test decides. */
+/** A request that the test ends. */
 function heldRequest() {
   let end = () => {};
   let started = false;
@@ -28,8 +28,8 @@ function gate(atOnce: number): HostRateLimiter {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('a place', () => {
-  test('is given on in the order of asking', async () => {
+describe('a slot', () => {
+  test('is granted in the order of requests', async () => {
     const host = gate(1);
     const requests = [heldRequest(), heldRequest(), heldRequest()];
     const runs = requests.map(({ run }) => host.run(run, undefined));
@@ -41,7 +41,7 @@ describe('a place', () => {
     await Promise.all(runs);
   });
 
-  test('is not lost to somebody who gave up waiting', async () => {
+  test('isn’t lost to a caller that gave up waiting', async () => {
     const host = gate(1);
     const [first, never, last] = [heldRequest(), heldRequest(), heldRequest()];
     const controller = new AbortController();
@@ -56,14 +56,14 @@ describe('a place', () => {
     expect([never.started, last.started]).toEqual([false, true]);
   });
 
-  test('is free again after a request that failed', async () => {
+  test('is free again after a failed request', async () => {
     const host = gate(1);
     await expect(host.run(() => Promise.reject(new Error('cut')), undefined)).rejects.toThrow('cut');
     await expect(host.run(() => Promise.resolve('next'), undefined)).resolves.toBe('next');
   });
 });
 
-test('a closed host refuses those who come and those who wait, until its time is over', async () => {
+test('a closed host refuses new and waiting callers until its time is over', async () => {
   const host = gate(1);
   const first = heldRequest();
   const waiting = heldRequest();
@@ -80,7 +80,7 @@ test('a closed host refuses those who come and those who wait, until its time is
   await expect(host.run(() => Promise.resolve('open'), undefined)).resolves.toBe('open');
 });
 
-test('somebody who gave up before is not let in', async () => {
+test('doesn’t go to a caller that gave up before', async () => {
   const request = heldRequest();
   const signal = AbortSignal.abort(new Error('gone'));
   await expect(gate(1).run(request.run, signal)).rejects.toThrow('gone');

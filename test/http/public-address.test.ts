@@ -45,7 +45,7 @@ describe('with a public bootstrap file', () => {
     'http://[2001:0:a00:1::f7f7:f7f7]/',
     'http://[2001:0:808:808:0:1234:80ff:fffe]/',
     'http://[2001:0:808:808:0:1234:5601:5601]/',
-  ])('%s is not asked', (url) => {
+  ])('%s is not requested', (url) => {
     expect(() => guard.check(new URL(url))).toThrow(PrivateAddressError);
   });
 
@@ -58,11 +58,11 @@ describe('with a public bootstrap file', () => {
     'https://[2001:0:808:808:0:1234:f7f7:f7f7]/',
     'https://[2001:500::7f00:1]/',
     'https://rdap.example/',
-  ])('%s may be asked', (url) => {
+  ])('%s may be requested', (url) => {
     expect(() => guard.check(new URL(url))).not.toThrow();
   });
 
-  test('a name that leads to the loopback is not asked', async () => {
+  test('a name that resolves to the loopback is not requested', async () => {
     await expect(resolve(guard, 'localhost', true)).rejects.toThrow(PrivateAddressError);
     await expect(resolve(guard, 'localhost', false)).rejects.toThrow(
       'asking localhost: its address is private',
@@ -84,7 +84,7 @@ describe('with a public bootstrap file', () => {
     },
   );
 
-  test('a name that leads nowhere is an error of the look-up', async () => {
+  test('a name without an address is a lookup error', async () => {
     await expect(resolve(guard, 'nowhere.invalid', true)).rejects.not.toBeInstanceOf(PrivateAddressError);
   });
 });
@@ -92,20 +92,20 @@ describe('with a public bootstrap file', () => {
 describe('with a sandbox on the loopback', () => {
   const guard = createAddressGuard(new URL('http://localhost:4000/dns.json'));
 
-  test('other servers of the loopback may be asked, other private ones not', () => {
+  test('other servers of the loopback may be requested, other private ones not', () => {
     expect(() => guard.check(new URL('http://127.0.0.1:4001/'))).not.toThrow();
     expect(() => guard.check(new URL('http://[::1]:4001/'))).not.toThrow();
     expect(() => guard.check(new URL('http://10.0.0.1/'))).toThrow(PrivateAddressError);
   });
 
-  test('names are resolved in both manners that sockets ask for', async () => {
+  test('names are resolved in both ways that sockets use', async () => {
     const one = await resolve(guard, 'localhost', false);
     const all = await resolve(guard, 'localhost', true);
     expect(all).toContainEqual(expect.objectContaining({ address: one }));
   });
 });
 
-test('a private host that the operator set is trusted itself, and no other', () => {
+test('a private host that the operator configured is trusted, and no other', () => {
   const guard = createAddressGuard(new URL('http://10.0.0.5/dns.json'));
   expect(() => guard.check(new URL('http://10.0.0.5:8080/'))).not.toThrow();
   expect(() => guard.check(new URL('http://10.0.0.6/'))).toThrow(PrivateAddressError);

@@ -5,8 +5,8 @@ import { createLedgerStore } from '../../src/store/ledger.ts';
 import { type LedgerRig, startLedgerRig, textOf, verifyText } from './rig.ts';
 
 /*
- * Sealers that die at any moment. All that a sealer has is in its one transaction: for the database, a process that was killed is a
- * connection that ends.
+ * Sealers that die at any moment. A sealer does all its work in one transaction: for the database, a killed process is
+ * a closed connection.
  */
 
 const KILLS = 150;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.end());
 
-/** Ends the connections that are in a transaction of a sealer. @returns how many */
+/** Ends the connections in a sealer's transaction. @returns how many */
 async function kill(): Promise<number> {
   const rows = await rig.sql(`
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => rig.end());
 
-/** Seals of so many events each. */
+/** Seals of these numbers of events. */
 async function sealed(...sizes: readonly number[]): Promise<void> {
   for (const size of sizes) {
     await rig.happen(size);
@@ -35,26 +35,26 @@ const newest = async () => {
   if (seal === undefined) throw new Error('nothing is sealed');
   return seal;
 };
-/** What people were told of, oldest first. */
+/** The reported differences, oldest first. */
 async function told(): Promise<readonly (readonly LedgerDifference[])[]> {
   const rows = await rig.sql(`SELECT data FROM events WHERE kind = 'ledger_differs' ORDER BY seq`);
   return rows.map(({ data }) => (data as { differences: LedgerDifference[] }).differences);
 }
 
 describe('sealing', () => {
-  test('gives a ledger that a program without our code proves', async () => {
+  test('creates a ledger that a program without our code proves', async () => {
     await sealed(1, 7, 30);
     const report = await verifyText(await file(), { key: rig.key.fingerprint, anchors: [await newest()] });
     expect(report).toMatchObject({ verdict: 'proved', events: { count: 38 }, seals: { from: 1, to: 3 } });
   });
 
-  test('takes what commits late, and numbers it without a gap', async () => {
+  test('includes events that commit late, and numbers them without a gap', async () => {
     await rig.happen();
     const late = await rig.database.transaction(async (run) => {
       const insert = `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
         VALUES ('name', 'late.rest', 'name_watched', 'U0BOB', now(), '{}')`;
       await run({ text: insert, values: [] });
-      // Its number in the log is given; another event gets the next one, and is sealed first.
+      // It has its number in the log; another event gets the next one, and is sealed first.
       await sealed(1);
       return newest();
     });
@@ -70,7 +70,7 @@ describe('sealing', () => {
     expect(await verifyText(await file())).toMatchObject({ verdict: 'proved', events: { count: 4 } });
   });
 
-  test('by several at once gives one chain, and nothing is sealed twice', async () => {
+  test('by several processes at once creates one chain, and nothing is sealed twice', async () => {
     for (let round = 0; round < 10; round += 1) {
       await rig.happen(5);
       await Promise.all(Array.from({ length: 4 }, () => rig.ledger().turn()));
@@ -80,7 +80,7 @@ describe('sealing', () => {
     expect(await rig.sql('SELECT FROM unsealed_events')).toEqual([]);
   });
 
-  test('stops where another key has signed, and says so', async () => {
+  test('stops and warns if another key has signed', async () => {
     await sealed(2);
     const other = { key: readLedgerKey(createLedgerKey()) };
     await rig.happen(2);
@@ -90,7 +90,7 @@ describe('sealing', () => {
     expect(await told()).toEqual([[{ code: 'other_key', count: 1, first: 1 }]]);
   });
 
-  test('that does not keep up is said, once', async () => {
+  test('warns once if it falls behind', async () => {
     await rig.happen();
     await rig.sql(`UPDATE unsealed_events SET since = now() - interval '61 s'`);
     const idle = rig.ledger({ key: undefined });
@@ -102,7 +102,7 @@ describe('sealing', () => {
 });
 
 describe('anchors', () => {
-  test('leave once an hour, when there is something new', async () => {
+  test('are published once an hour if there is something new', async () => {
     const anchors = async () => (await rig.ledgerStore.anchors()).map(({ n }) => n);
     await sealed(1, 1);
     expect(await anchors()).toEqual([]);
@@ -122,7 +122,7 @@ describe('anchors', () => {
 });
 
 describe('the bot finds in its own ledger', () => {
-  test('nothing, where nothing is wrong', async () => {
+  test('nothing, if nothing is wrong', async () => {
     await sealed(3, 1, 12);
     rig.pass(HOUR_MS);
     await sealed(2);
@@ -146,12 +146,12 @@ describe('the bot finds in its own ledger', () => {
     [`UPDATE ledger_entries SET leaf = sha256('') WHERE seq = 5`, ['seal_changed', 'event_changed']],
     [`UPDATE anchors SET hash = repeat('0', 64)`, ['anchor_differs']],
     ['DELETE FROM seals WHERE n = 3', ['seal_gone']],
-  ])('what was changed in the database: %s', async (statement, codes) => {
+  ])('a change in the database: %s', async (statement, codes) => {
     await sealed(3, 7);
     rig.pass(HOUR_MS);
     await sealed(4);
     await tamper(rig, statement);
-    // At the start, and by the hour.
+    // At the start, and every hour.
     const ledger = rig.ledger({ memory: { recall: async () => undefined, remember: async () => undefined } });
     await ledger.checkIfDue();
     const [found = []] = await told();
@@ -159,10 +159,10 @@ describe('the bot finds in its own ledger', () => {
     expect(await rig.sql(`SELECT FROM notifications WHERE subject_kind = 'event'`)).toHaveLength(1);
     rig.pass(HOUR_MS);
     await ledger.checkIfDue();
-    expect(await told(), 'the same is told once').toHaveLength(1);
+    expect(await told(), 'the same difference is reported once').toHaveLength(1);
   });
 
-  test('what is changed while it runs, by the hour', async () => {
+  test('a change while it runs, within the hour', async () => {
     const ledger = rig.ledger();
     await sealed(3);
     await ledger.checkIfDue();
@@ -175,11 +175,11 @@ describe('the bot finds in its own ledger', () => {
     expect(await told()).toEqual([[{ code: 'event_changed', count: 1, first: 2 }]]);
   });
 
-  test('that an earlier state was put back, and that it has gone on since', async () => {
+  test('that an earlier state was restored, and new events were added since', async () => {
     await sealed(2);
     rig.pass(HOUR_MS);
     await sealed(2);
-    // As a backup from before the second seal has it.
+    // Like a backup from before the second seal.
     await tamper(rig, 'DELETE FROM seals WHERE n = 2');
     await tamper(rig, 'DELETE FROM ledger_entries WHERE seq > 2');
     await tamper(rig, 'DELETE FROM events WHERE seq > 2');
@@ -193,7 +193,7 @@ describe('the bot finds in its own ledger', () => {
     expect((await told()).at(-1)).toEqual([{ code: 'other_history', count: 1, first: 2 }]);
   });
 
-  test('that an earlier state was put back, before a number is given again', async () => {
+  test('that an earlier state was restored, before a number is reused', async () => {
     await sealed(2);
     rig.pass(HOUR_MS);
     await sealed(2, 2);
@@ -202,7 +202,7 @@ describe('the bot finds in its own ledger', () => {
     await tamper(rig, 'DELETE FROM events WHERE seq > 2');
     await tamper(rig, 'DELETE FROM anchors');
     await rig.happen();
-    // A process that starts has not looked at all of the ledger when it seals.
+    // A starting process hasn't checked the whole ledger when it seals.
     const starting = rig.ledger();
     await starting.turn();
     expect(await told()).toEqual([[{ code: 'put_back', count: 1, first: 2 }]]);
@@ -217,7 +217,7 @@ describe('the bot finds in its own ledger', () => {
     expect(await told(), 'and it is said once').toHaveLength(1);
   });
 
-  test('nothing of the past, where what left is there', async () => {
+  test('nothing about the past if the published seals are there', async () => {
     await sealed(2);
     rig.pass(HOUR_MS);
     await sealed(2);
@@ -256,7 +256,7 @@ describe('the receipt of a signed order', () => {
       [fingerprint],
     );
 
-  test('has what revoked the keys that it rests on, before and after', async () => {
+  test('has the revocations of the keys that it depends on, before and after', async () => {
     await sealed(3);
     await revoke(key('v'));
     await revoke(key('x'));
@@ -277,8 +277,8 @@ describe('the receipt of a signed order', () => {
   });
 });
 
-describe('what was forgotten', () => {
-  test('is gone, and its hash is still there, with who forgot it and when', async () => {
+describe('forgotten events', () => {
+  test('lose their content but keep their hash, with who forgot it and when', async () => {
     await sealedLongAgo(3);
     await rig.happen(2, at(0));
     await rig.sql(`SELECT delete_old_events('infinity', 'operator')`);
@@ -297,7 +297,7 @@ describe('what was forgotten', () => {
     ]);
   });
 
-  test('by nobody who says so is found, though its hash fits', async () => {
+  test('without an event that names them are found, although their hash matches', async () => {
     await sealedLongAgo(3);
     await rig.sql(`SELECT delete_old_events('infinity', 'operator')`);
     await sealed(2);
@@ -310,7 +310,7 @@ describe('what was forgotten', () => {
     expect(await told()).toEqual([[{ code: 'event_hidden', count: 1, first: expect.any(Number) }]]);
   });
 
-  test('is compared event by event: what nobody forgot is found beside an event that two people were taken out of', async () => {
+  test('are compared one by one: an unexplained one is found next to an event that names two forgotten people', async () => {
     await sealed(3);
     await rig.sql(`INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
       VALUES ('person', 'U0GONE', 'stand_in_changed', 'U0GONE', now(), '{"of": "U0ALSO"}')`);
@@ -334,7 +334,7 @@ describe('what was forgotten', () => {
     });
   });
 
-  test('of a person is what names them', async () => {
+  test('of a person are those that name them', async () => {
     await sealed(1);
     await rig.sql(`INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
       VALUES ('person', 'U0GONE', 'stand_in_changed', 'U0GONE', now(), '{}')`);
@@ -348,7 +348,7 @@ describe('what was forgotten', () => {
   });
 });
 
-describe('a receipt of an order that names somebody who was forgotten', () => {
+describe('a receipt of an order with a forgotten person', () => {
   async function afterForgetting(person: string) {
     const { order } = await rig.order();
     await sealed(1);
@@ -370,7 +370,7 @@ describe('a receipt of an order that names somebody who was forgotten', () => {
     );
   });
 
-  test('cannot tell what was sent with the account of who asked, which is no difference', async () => {
+  test('can’t prove what was sent with the requester’s account, which is no difference', async () => {
     const { report, order } = await afterForgetting('U0ALICE');
     expect(report).toMatchObject({ verdict: 'cannot_tell', differences: [] });
     expect(report.unknown).toEqual([
@@ -381,7 +381,7 @@ describe('a receipt of an order that names somebody who was forgotten', () => {
   });
 });
 
-describe('the key that the bot makes', () => {
+describe('the key that the bot generates', () => {
   const made = async (...ids: [string, ...string[]]) => {
     const [first, ...rest] = ids.map((id) => ({ id, key: Buffer.alloc(32, id) }));
     if (first === undefined) throw new Error('no key');
@@ -393,7 +393,7 @@ describe('the key that the bot makes', () => {
     return openLedgerKey(undefined, parts);
   };
 
-  test('is kept, sealed anew where the credentials’ keys change, and not opened without them', async () => {
+  test('is kept, resealed when the credentials’ keys change, and not opened without them', async () => {
     const { fingerprint } = await made('a');
     expect((await made('a')).fingerprint).toBe(fingerprint);
     expect((await made('b', 'a')).fingerprint).toBe(fingerprint);
@@ -402,7 +402,7 @@ describe('the key that the bot makes', () => {
   });
 });
 
-test('the ledger is only added to', async () => {
+test('the ledger is append-only', async () => {
   await sealed(2);
   rig.pass(HOUR_MS);
   await sealed(2);

@@ -10,7 +10,7 @@ import { createLedgerStore } from '../../src/store/ledger.ts';
 import { newOrder, startRig } from '../store/order-rig.ts';
 import { orderEvent } from '../support/log.ts';
 
-/** What the jobs of a process do with its ledger, one after the other. */
+/** Runs a process's ledger jobs one after the other. */
 function inTurns(ledger: Ledger) {
   return {
     ...ledger,
@@ -25,7 +25,7 @@ export const HOUR_MS = 60 * 60_000;
 
 const PLACES = { jsonUrl: 'https://service.example/v1', xmlUrl: undefined, replyTo: undefined };
 
-/** The ledger over a database of its own, with orders to fill the log. */
+/** The ledger on a separate database, with orders to fill the log. */
 export async function startLedgerRig() {
   const rig = await startRig();
   const key = readLedgerKey(createLedgerKey());
@@ -51,16 +51,16 @@ export async function startLedgerRig() {
     ...rig,
     key,
     ledgerStore: store,
-    /** That of a process that has been running all the time. */
+    /** Of a process that has been running all the time. */
     running,
     now: deps.now,
-    /** That of a process that has just started. */
+    /** Of a newly started process. */
     ledger: (changes: Partial<LedgerContext> = {}) => inTurns(createLedger({ ...deps, ...changes })),
-    /** Time passes for the bot. */
+    /** Advances the bot's clock. */
     pass(ms: number): void {
       now = new Date(now.getTime() + ms);
     },
-    /** Keeps an order that was asked for and approved. @param approval what its approval says besides */
+    /** Stores a requested and approved order. @param approval additional data of its approval */
     async order(approval: object = {}) {
       const draft = newOrder();
       const statement = readStatement(draft, PLACES);
@@ -75,13 +75,13 @@ export async function startLedgerRig() {
       );
       return { order, statement };
     },
-    /** The receipt of an order as it is handed out now. */
+    /** The current receipt of an order. */
     async receipt(orderId: string): Promise<string> {
       const order = await rig.store.load(orderId, 'system');
       if (order === undefined) throw new Error('there is no such order');
       return textOf(await running.receipt(order, readStatement(order, PLACES)));
     },
-    /** Writes events that are about no order. */
+    /** Writes events about other subjects than orders. */
     async happen(times = 1, moment = now): Promise<void> {
       for (let each = 0; each < times; each += 1) {
         count += 1;
@@ -110,7 +110,7 @@ export async function textOf(
   return text;
 }
 
-/** What the verifier, which shares no code with the bot, says of a file. */
+/** Runs the verifier, which shares no code with the bot, on a file. */
 export function verifyText(
   text: string,
   known: { readonly key?: string; readonly anchors?: readonly Seal[] } = {},
@@ -122,7 +122,7 @@ export function verifyText(
   return verify(pieces, { key: known.key, anchors, roots: undefined }, nodeCryptography);
 }
 
-/** Runs SQL as somebody who has switched the triggers off. */
+/** Runs SQL with disabled triggers. */
 export async function tamper(rig: Pick<LedgerRig, 'sql'>, statement: string): Promise<void> {
   for (const table of ['events', 'seals', 'ledger_entries', 'anchors'])
     await rig.sql(`ALTER TABLE ${table} DISABLE TRIGGER ALL`);

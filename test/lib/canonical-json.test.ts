@@ -4,7 +4,7 @@ import { canonicalJson } from '../../src/lib/canonical-json.ts';
 describe('the form of RFC 8785', () => {
   it('of the example in section 3.2.2', () => {
     const value = {
-      // biome-ignore lint/correctness/noPrecisionLoss: as it stands in the RFC
+      // biome-ignore lint/correctness/noPrecisionLoss: copied from the RFC
       numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
       string: '\u20ac$\u000F\u000aA\'\u0042\u0022\u005c\\"/',
       literals: [null, true, false],
@@ -56,7 +56,7 @@ describe('the form of RFC 8785', () => {
     expect(canonicalJson(value)).toBe(text);
   });
 
-  it('leaves out what is undefined, and keeps the sequence of lists', () => {
+  it('leaves out undefined values, and keeps the order of lists', () => {
     expect(canonicalJson({ b: [2, 1], a: undefined })).toBe('{"b":[2,1]}');
   });
 

@@ -5,7 +5,7 @@ import { inTurns, readCsv } from '../../src/lib/csv.ts';
 
 const OPTIONS = { maxRows: 5_000, columnOf: (heading: string) => heading.toLowerCase() };
 
-/** Counts the turns that other work has while something is under way. */
+/** Counts the event loop turns of other work during some work. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let isOver = false;
@@ -21,7 +21,7 @@ async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('a file of any size', () => {
-  test('is read as it was written, wherever it is cut for other work', async () => {
+  test('is read correctly, wherever it is split for other work', async () => {
     const cell = fc.oneof(
       fc.constantFrom('a', 'ü', '€', '😀', 'say "hi"', 'a,b', 'two\nlines', 'b'.repeat(3_000)),
       fc.stringMatching(/^[a-zß-ÿ🙂]{1,20}$/u),
@@ -50,7 +50,7 @@ describe('a file of any size', () => {
     expect(turns).toBeGreaterThanOrEqual(Math.floor(900_000 / 16_384));
   });
 
-  test('is not read beyond a header that is refused', async () => {
+  test('isn’t read beyond an invalid header', async () => {
     const wide = `${'n,'.repeat(200)}\n${'cafe.rest\n'.repeat(80_000)}`;
     const turns = await turnsDuring(async () => {
       expect(await readCsv(wide, OPTIONS)).toEqual({
@@ -81,7 +81,7 @@ test('as much as the limits allow is read', async () => {
   expect(read.ok && read.rows.length).toBe(5_000);
 });
 
-test('work on rows lets other work in after 20 ms', async () => {
+test('work on rows yields after 20 ms', async () => {
   const turns = await turnsDuring(async () => {
     for await (const _row of inTurns([1, 2, 3, 4])) {
       const until = performance.now() + 21;

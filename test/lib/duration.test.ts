@@ -20,7 +20,7 @@ describe('amounts of time', () => {
     },
   );
 
-  it('are written as they are read, in the largest unit that keeps them whole', () => {
+  it('are written as they are read, in the largest unit without a fraction', () => {
     for (const text of ['90s', '15m', '71h', '3d', '1d', '3650d']) {
       expect(formatDuration(parseDuration(text) ?? 0)).toBe(text);
     }

@@ -15,7 +15,7 @@ function captured(): { readonly log: ReturnType<typeof createLog>; text(): strin
 }
 
 describe('the log', () => {
-  it('holds no secret, wherever one stands', () => {
+  it('never contains a secret', () => {
     const { log, text } = captured();
     const secret = new Secret('canary');
     log.info({ secret, deep: { deeper: { deepest: [secret] } } }, 'with %s', secret);
@@ -31,13 +31,13 @@ describe('the log', () => {
     expect(text(), 'what is no secret is said').toContain('"login":"alice"');
   });
 
-  it('tells times as people and machines read them', () => {
+  it('has times for people and for machines', () => {
     const { log, text } = captured();
     log.info('now');
     expect(text()).toMatch(/"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/);
   });
 
-  it('changes nothing of what it was given, and ends where values hold each other', () => {
+  it('doesn’t change its input, and supports circular values', () => {
     const { log, text } = captured();
     const ring: Record<string, unknown> = { at: new Date(0), token: 'canary' };
     ring['ring'] = ring;
@@ -46,7 +46,7 @@ describe('the log', () => {
     expect(ring['token']).toBe('canary');
   });
 
-  it('says of a database error its code alone, for its message quotes values', () => {
+  it('has only the code of a database error, because its message quotes values', () => {
     const { log, text } = captured();
     const cause = Object.assign(new Error('Invalid value: canary'), { code: 'P2002' });
     cause.name = 'PrismaClientKnownRequestError';
@@ -56,7 +56,7 @@ describe('the log', () => {
     expect(text()).toContain('keeping an order');
   });
 
-  it('names the cause of an error, and its cause', () => {
+  it('has the cause of an error, and its cause', () => {
     const { log, text } = captured();
     log.error({ err: new Error('a', { cause: new Error('b', { cause: new Error('c') }) }) });
     expect(JSON.parse(text()).err).toMatchObject({
@@ -70,7 +70,7 @@ describe('the log', () => {
     'PrismaClientValidationError',
     'PrismaClientUnknownRequestError',
     'PrismaClientInitializationError',
-  ])('says nothing of what %s quotes, wherever it stands in a chain of causes', (name) => {
+  ])('hides quotations of %s, anywhere in a chain of causes', (name) => {
     const { log, text } = captured();
     const quoting = Object.assign(new Error('Invalid `create()`:\n    at password: "canary"\n  at canary'), {
       name,
@@ -83,13 +83,13 @@ describe('the log', () => {
     expect(text().match(/a database error/g)).toHaveLength(3);
   });
 
-  it('names the place of an error', () => {
+  it('has the stack of an error', () => {
     const { log, text } = captured();
     log.error({ err: new Error('here') });
     expect(JSON.parse(text()).err.stack).toMatch(/^\s+at .*log\.test\.ts/);
   });
 
-  it('ends where a chain of causes does not', () => {
+  it('supports a circular chain of causes', () => {
     const { log, text } = captured();
     const ring = new Error('round');
     ring.cause = new Error('and', { cause: ring });
@@ -108,7 +108,7 @@ describe('the log', () => {
     },
   );
 
-  it('writes one JSON object a line, from its level on', () => {
+  it('writes one JSON object per line, from its level on', () => {
     const written: string[] = [];
     const log = createLog('warn', { write: (line) => void written.push(line) });
     log.info('too quiet');
@@ -118,7 +118,7 @@ describe('the log', () => {
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['a line\nthat breaks', 'loud']);
   });
 
-  it('gives references that differ', () => {
+  it('generates unique references', () => {
     const references = Array.from({ length: 100 }, newReference);
     expect(new Set(references).size).toBe(100);
     for (const reference of references) expect(reference).toMatch(/^[0-9a-f]{8}$/);

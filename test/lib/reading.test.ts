@@ -24,7 +24,7 @@ describe('the lines of a message on a phone', () => {
     expect(phoneLines(blocks)).toBe(lines);
   });
 
-  it('are not guessed for a block that nobody has measured', () => {
+  it('are not guessed for unknown blocks', () => {
     expect(() => phoneLines([{ type: 'carousel' }])).toThrow('carousel');
   });
 });
@@ -39,6 +39,6 @@ it.each([
   ['a field of a wire', 'retry_scheduled: busy', ['a field name (retry_scheduled)']],
   ['a quotation', 'Alice: “is PENDING ok_here?”', []],
   ['what people type', '`/domain policy_test`', []],
-])('%s is found where nobody is quoted', (_what, text, found) => {
+])('%s is found outside of quotations', (_what, text, found) => {
   expect(unreadable(text, []).map((each) => each.split(' in: ')[0])).toEqual(found);
 });

@@ -40,7 +40,7 @@ describe('for random amounts', () => {
     minor: fc.integer({ min: 0, max: 1_000_000_000_000 }),
   });
 
-  test('what is written is read back the same', () => {
+  test('a written amount is read back unchanged', () => {
     fc.assert(
       fc.property(amounts, (amount) => {
         expect(parseAmount(formatDecimal(amount), amount.currency)).toEqual({ ok: true, amount });
@@ -48,7 +48,7 @@ describe('for random amounts', () => {
     );
   });
 
-  test('any text gets an answer', () => {
+  test('any text gets a result', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (text, currency) => {
         expect(typeof parseAmount(text, currency).ok).toBe('boolean');

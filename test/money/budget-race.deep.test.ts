@@ -10,7 +10,8 @@ import { WITNESS } from '../support/witness.ts';
 import { type MoneyRig, startRig } from './rig.ts';
 
 /*
- * Hundreds of approvals at once against one budget, through three replicas with connections of their own to one database.
+ * Hundreds of concurrent approvals against one budget, through three replicas with separate connections to one
+ * database.
  */
 
 const ORDERS = 500;
@@ -23,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => m.end());
 
-test('500 approvals at once on three replicas never overspend a budget by a cent', async () => {
+test('500 concurrent approvals on three replicas never overspend a budget by a cent', async () => {
   // 123 renewals of €10.00 fit, and a cent less than one more.
   await m.addBudget(123_999);
   const ids: string[] = [];

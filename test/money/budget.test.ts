@@ -54,8 +54,8 @@ const reservations = fc.record({
     .map((items) => items.map((item, index) => ({ n: index + 1, ...item }))),
 });
 
-describe('what an order takes out of a budget', () => {
-  test('is the sum of its names of the tag and the currency, to the last unit', () => {
+describe('an order’s share of a budget', () => {
+  test('is the exact sum of its names with the tag and the currency', () => {
     fc.assert(
       fc.property(reservations, fc.constantFrom(undefined, 'brand', 'shop'), (reservation, tag) => {
         let sum = 0n;
@@ -67,7 +67,7 @@ describe('what an order takes out of a budget', () => {
     );
   });
 
-  test('never depends on the sequence of its names, nor on how they are split into orders', () => {
+  test('doesn’t depend on the order of its names, nor on how they are split into orders', () => {
     fc.assert(
       fc.property(reservations, fc.nat(60), (reservation, cut) => {
         const part = (items: Reservation['items']) => takenFrom(budget(), { ...reservation, items });
@@ -78,7 +78,7 @@ describe('what an order takes out of a budget', () => {
     );
   });
 
-  test('is nothing where no price is known', () => {
+  test('is nothing if no price is known', () => {
     const cost = costOf([], { task: 'renew', names: ['cafe.rest', 'bar.rest'] }, '2026-11-22');
     const reservation = reservationOf(cost, asked('cafe.rest', 'bar.rest'), ON, () => ['brand']);
     expect(reservation.items.map(({ amount }) => amount)).toEqual([undefined, undefined]);
@@ -86,7 +86,7 @@ describe('what an order takes out of a budget', () => {
     expect(sharesOf([full], reservation)).toEqual([]);
   });
 
-  test('has the price and the tags of each name, in the sequence of the items', () => {
+  test('has the price and the tags of each name, in the order of the items', () => {
     const price: Price = {
       zone: 'rest',
       task: 'renew',
@@ -109,7 +109,7 @@ describe('what an order takes out of a budget', () => {
 });
 
 describe('a budget', () => {
-  test('is exceeded exactly where booked, reserved and taken are together more than it has', () => {
+  test('is exceeded exactly if the booked, reserved and new amounts are more than it has', () => {
     const minor = fc.bigInt({ min: 0n, max: 2_000_000_000_000n });
     fc.assert(
       fc.property(reservations, minor, minor, fc.nat(1_000_000_000), (reservation, booked, reserved, has) => {
@@ -130,7 +130,7 @@ describe('a budget', () => {
     );
   });
 
-  test('that is used up to the last cent takes one more cent from nobody', () => {
+  test('that is used up exactly isn’t exceeded; another cent exceeds it', () => {
     const takes = (minor: number): Reservation => ({
       teamId: 'T',
       day: '2026-11-22',

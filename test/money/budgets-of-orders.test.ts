@@ -12,7 +12,8 @@ import { DONE, fails } from '../orders/scripted-service.ts';
 import { type MoneyRig, startRig } from './rig.ts';
 
 /*
- * Budgets and orders on a real database: what is reserved when, what becomes of it, and who has to agree when it is too much.
+ * Budgets and orders on a real database: when amounts are reserved, how they are released, and who must agree to an
+ * excess.
  */
 
 let m: MoneyRig;
@@ -25,7 +26,7 @@ afterAll(() => m.end());
 const renewal = (...names: string[]) => m.ask('renew', { names, period: 1 });
 const approve = (orderId: string, userId = 'U0BOB') => approveOrder(m.orders, orderId, userId);
 const stateOf = async (orderId: string) => (await m.rig.read(orderId)).state;
-/** How the only budget stands. */
+/** The only budget's status. */
 const stands = async () => (await m.stands())[0];
 
 async function lastExcess(orderId: string) {
@@ -49,7 +50,7 @@ describe('what an order costs', () => {
     expect(await stands()).toEqual([2_000n, 0n]);
   });
 
-  test('is reserved without waiting for budgets that do not cover it', async () => {
+  test('is reserved without waiting for budgets that don’t include it', async () => {
     await m.addBudget(2_500, { tag: 'brand' });
     const { id } = await renewal('cafe.rest');
     await m.database.transaction(async (run) => {
@@ -61,7 +62,7 @@ describe('what an order costs', () => {
     expect(rows).toEqual([{ minor: 1_000 }]);
   });
 
-  test('is given back when it fails, name by name', async () => {
+  test('is released when it fails, name by name', async () => {
     await m.addBudget(5_000);
     m.rig.service.answer = async ({ ctid }) => {
       if (ctid.endsWith('.2')) throw fails('refused');
@@ -75,7 +76,7 @@ describe('what an order costs', () => {
     expect(await stands()).toEqual([1_000n, 1_000n]);
   });
 
-  test('stays reserved while nobody knows the outcome, and follows what is settled', async () => {
+  test('stays reserved while the outcome is unknown, and follows the settlement', async () => {
     await m.addBudget(5_000);
     m.rig.service.answer = async () => {
       throw fails('unknown_outcome');
@@ -91,7 +92,7 @@ describe('what an order costs', () => {
     expect(await stands()).toEqual([1_000n, 0n]);
   });
 
-  test('is not reserved by what was never approved, and given back by what is stopped', async () => {
+  test('isn’t reserved for unapproved orders, and is released for stopped ones', async () => {
     await m.addBudget(9_000);
     const [denied, cancelled, expired, stopped] = [
       await renewal('a.rest'),
@@ -145,7 +146,7 @@ describe('what an order costs', () => {
       ];
       const { id } = await renewal(...[...days, 'another-currency'].map((label) => `${label}.rest`));
       await approve(id);
-      // Every name has an amount of its own, so that a sum tells which of them are in it.
+      // Every name has a different amount, so that a sum identifies its names.
       await m.rig.sql(`UPDATE budget_reservations SET amount_minor = 10 ^ n,
         currency = CASE WHEN n = 8 THEN 'USD' ELSE currency END, day = (ARRAY['${days.join("','")}', '2026-11-07'])[n]::date`);
       const expected = { month: 110_000n, year: 1_111_100n };
@@ -156,21 +157,21 @@ describe('what an order costs', () => {
     },
   );
 
-  test('is counted in a budget that is made afterwards', async () => {
+  test('is counted in a budget that is created later', async () => {
     const { id } = await renewal('cafe.rest');
     await approve(id);
     await m.addBudget(9_000);
     expect(await stands()).toEqual([0n, 1_000n]);
   });
 
-  test('is reserved at once where nobody has to approve', async () => {
+  test('is reserved at once if no approval is needed', async () => {
     m.rig.setTeam({ approvalTasks: [] });
     await m.addBudget(1_500);
     expect((await renewal('cafe.rest')).state).toBe('APPROVED');
     expect(await stands()).toEqual([0n, 1_000n]);
   });
 
-  test('is nothing on a test system, and where', async () => {
+  test('is nothing on a test system, or without a price', async () => {
     await m.addBudget(500);
     m.rig.accounts.set(ALICE.id, { ...ALICE, context: 1 });
     const demo = await renewal('cafe.rest');
@@ -184,7 +185,7 @@ describe('what an order costs', () => {
 });
 
 describe('an order that exceeds a budget', () => {
-  test('goes on waiting after its approval, says by how much, and goes when an admin agrees who is no approver', async () => {
+  test('waits after its approval, shows the excess, and is sent when an admin who is no approver agrees', async () => {
     await m.addBudget(1_500);
     const { id } = await renewal('cafe.rest', 'bar.rest');
     expect((await approve(id)).ok).toBe(true);
@@ -206,7 +207,7 @@ describe('an order that exceeds a budget', () => {
     expect((await m.rig.store.history(id, 'system')).at(-1)).toMatchObject({ lapsed: [], standing: 1 });
   });
 
-  test('goes with one click of an approver who is an admin', async () => {
+  test('is sent with one click of an approver who is an admin', async () => {
     await m.addBudget(500);
     const { id } = await renewal('cafe.rest');
     await m.showCard(id);
@@ -214,7 +215,7 @@ describe('an order that exceeds a budget', () => {
     expect(await stateOf(id)).toBe('APPROVED');
   });
 
-  test('does not go by an admin who approved while it fitted: they look at what the card says, and press again', async () => {
+  test('isn’t sent because of an admin’s earlier approval within the budget: they must see the excess and click again', async () => {
     await m.addBudget(2_000);
     m.rig.setTeam({ approvalsRequired: 2 });
     const { id } = await renewal('cafe.rest');
@@ -233,7 +234,7 @@ describe('an order that exceeds a budget', () => {
     expect((await lastExcess(id))?.admins).toEqual(['U0CAROL']);
   });
 
-  test('keeps the agreement of an admin who presses again before all others have approved', async () => {
+  test('keeps the agreement of an admin who clicks again before all others have approved', async () => {
     await m.addBudget(2_000);
     m.rig.setTeam({ approvalsRequired: 2 });
     const { id } = await renewal('cafe.rest');
@@ -247,7 +248,7 @@ describe('an order that exceeds a budget', () => {
     expect(await stateOf(id)).toBe('APPROVED');
   });
 
-  test('goes by an admin only as far as the card said: not when others have taken more meanwhile', async () => {
+  test('is agreed to only up to the excess on the card: not if others have spent more meanwhile', async () => {
     await m.addBudget(1_500);
     const [first, second] = [await renewal('a.rest', 'b.rest'), await renewal('c.rest', 'd.rest')];
     for (const { id } of [first, second]) await m.showCard(id);
@@ -259,7 +260,7 @@ describe('an order that exceeds a budget', () => {
     expect(await stateOf(second.id)).toBe('APPROVED');
   });
 
-  test('does not go by an admin alone, nor by its requester', async () => {
+  test('isn’t sent by an admin alone, nor by its requester', async () => {
     await m.addBudget(500);
     m.rig.setTeam({ allowSelfApproval: true, approvers: ['U0BOB', 'U0ALICE'] });
     const { id } = await renewal('cafe.rest');
@@ -273,7 +274,7 @@ describe('an order that exceeds a budget', () => {
     expect(await stateOf(own.id)).toBe('PENDING');
   });
 
-  test('is not approved by people who are neither admins nor approvers, nor by admins where it fits', async () => {
+  test('isn’t approved by people who are neither admins nor approvers, nor by admins if it is within the budget', async () => {
     await m.addBudget(500);
     const { id } = await renewal('cafe.rest');
     expect(await approve(id, 'U0EVE')).toMatchObject({ ok: false, refusal: { code: 'not_an_approver' } });
@@ -286,7 +287,7 @@ describe('an order that exceeds a budget', () => {
     });
   });
 
-  test('goes by another press of its approver once the budget has enough', async () => {
+  test('is sent by another click of its approver once the budget suffices', async () => {
     await m.addBudget(500);
     const { id } = await renewal('cafe.rest');
     await approve(id);
@@ -296,7 +297,7 @@ describe('an order that exceeds a budget', () => {
     expect(await stateOf(id)).toBe('APPROVED');
   });
 
-  test('waits for an admin alone where nobody else has to approve', async () => {
+  test('waits only for an admin if no approval is needed', async () => {
     m.rig.setTeam({ approvalTasks: [] });
     await m.addBudget(1_500);
     const { id, state } = await renewal('cafe.rest', 'bar.rest');
@@ -309,7 +310,7 @@ describe('an order that exceeds a budget', () => {
     expect(await stateOf(id)).toBe('APPROVED');
   });
 
-  test('goes by one press of an approver where nobody has to approve and the budget has room again', async () => {
+  test('is sent by one click of an approver if no approval is needed and the budget suffices again', async () => {
     m.rig.setTeam({ approvalTasks: [] });
     await m.addBudget(1_500);
     const { id } = await renewal('cafe.rest', 'bar.rest');
@@ -324,13 +325,13 @@ describe('an order that exceeds a budget', () => {
   });
 });
 
-describe('an order of many rows that is paused', () => {
+describe('a paused bulk order', () => {
   const rows = Array.from({ length: 6 }, (_, n) => ({
     name: `r${n + 1}.rest`,
     input: { names: [`r${n + 1}.rest`], period: 1 },
     secret: undefined,
   }));
-  /** Approved by Bob and paused after three refusals, with what waits. */
+  /** Approved by Bob and paused after three refusals, with its unsent items. */
   async function paused() {
     m.rig.service.answer = async () => {
       throw fails('refused');
@@ -345,7 +346,7 @@ describe('an order of many rows that is paused', () => {
   }
   const resume = (orderId: string, userId = 'U0ALICE') => resumeOrder(m.orders, orderId, userId);
 
-  test('goes on within what is reserved for it, in a budget that has nothing else left', async () => {
+  test('continues within its reservation in a budget that has nothing else left', async () => {
     await m.addBudget(6_000);
     const { id, waiting } = await paused();
     expect(await stands()).toEqual([0n, BigInt(waiting) * 1_000n]);
@@ -356,7 +357,7 @@ describe('an order of many rows that is paused', () => {
     expect(await stands()).toEqual([BigInt(waiting) * 1_000n, 0n]);
   });
 
-  test('takes the rest out of the budget of the month in which it goes on', async () => {
+  test('reserves the rest in the budget of the month in which it continues', async () => {
     m.rig.setTeam({ approvalTtl: 60 * 24 * HOUR_MS });
     await m.addBudget(6_000);
     const { id, waiting } = await paused();
@@ -368,7 +369,7 @@ describe('an order of many rows that is paused', () => {
     expect(march.map(({ reserved }) => reserved)).toEqual([0n]);
   });
 
-  test('waits for an admin where the rest does not fit by now, and reserves nothing anew', async () => {
+  test('waits for an admin if the rest no longer fits, and reserves nothing again', async () => {
     await m.addBudget(6_000);
     const { id, waiting } = await paused();
     const [budget] = await m.budgets.list();
@@ -386,7 +387,7 @@ describe('an order of many rows that is paused', () => {
     expect(await stands()).toEqual([BigInt(waiting) * 1_000n, 0n]);
   });
 
-  test('and others that are resumed or approved at one moment never overspend', async () => {
+  test('and others, resumed or approved at once, never overspend', async () => {
     m.rig.setTeam({ approvalTtl: 60 * 24 * HOUR_MS });
     await m.addBudget(9_000);
     const { id, waiting } = await paused();
@@ -404,7 +405,7 @@ describe('an order of many rows that is paused', () => {
 test.each([
   ['that fit by their cards', 1_000],
   ['that exceed it by their cards', 500],
-])('five presses of one admin at one moment on orders %s reserve one of them', async (_, minor) => {
+])('five concurrent clicks of one admin on orders %s reserve one of them', async (_, minor) => {
   await m.addBudget(minor);
   const orders = [];
   for (let n = 0; n < 5; n += 1) orders.push(await renewal(`n${n}.rest`));
@@ -415,7 +416,7 @@ test.each([
   expect(await stands()).toEqual([0n, 1_000n]);
 });
 
-test('20 orders at once that nobody has to approve never overspend', async () => {
+test('20 concurrent orders without an approval never overspend', async () => {
   m.rig.setTeam({ approvalTasks: [] });
   await m.addBudget(7_500);
   const orders = await Promise.all(Array.from({ length: 20 }, (_, n) => renewal(`n${n}.rest`)));

@@ -6,15 +6,13 @@ import { costOf, PRICED_TASKS, type Price } from '../../src/money/prices.ts';
 import { spendOf, totalOf } from '../../src/money/spend.ts';
 import fc from '../support/properties.ts';
 
-/*
- * No floating point is anywhere near an amount: not in the sources, and not in what comes out of them.
- */
+/* Amounts never use floating point: neither in the sources, nor in results. */
 
 const MONEY = fileURLToPath(new URL('../../src/money/', import.meta.url));
 const RELATED = ['../store/reservations.ts', '../store/budgets.ts', '../slack/money/budget.view.ts'];
 const FLOATING =
   /\bparseFloat\b|\btoFixed\b|\btoPrecision\b|\bMath\.(round|floor|ceil|trunc)\b|\d\.\d|\bfloat\d?\b|[^*/<]\/(?![*/>])/;
-/** Lines with a division of bigints, which leaves no fraction. */
+/** Lines with a division of bigints, which is exact. */
 const EXACT = [
   'const parts = currencyFormat(locale, currency, exponent).formatToParts(absolute / divisor);',
   'return Number(BigInt(minor) / 10n ** BigInt(exponentOf(currency) ?? 2));',
@@ -22,7 +20,7 @@ const EXACT = [
   'const filled = Number(percent > 100n ? 10n : percent / 10n);',
 ];
 
-/** Code alone: no comments, no texts, no regular expressions. */
+/** Only code: no comments, texts or regular expressions. */
 function codeOf(source: string): string[] {
   return source
     .replace(/\/\*[\s\S]*?\*\//g, '')
@@ -58,7 +56,7 @@ const expectExact = (sums: readonly Amount[], parts: readonly Amount[]) => {
   );
 };
 
-test('every sum is the one that unbounded integers give, whatever is on the list', () => {
+test('every sum equals the one with unbounded integers, for any list', () => {
   const lists = fc.array(
     fc.record({
       zone: fc.constantFrom('rest', 'cafe'),

@@ -34,7 +34,7 @@ const names = fc.array(fc.constantFrom('cafe.rest', 'bar.rest', 'a.example', 'b.
 });
 
 describe('the price on a day', () => {
-  test('is the one that became valid last, and not yet one of the future', () => {
+  test('is the one that became valid last, and none of the future', () => {
     const list = [
       price({ validFrom: '2026-06-01', amount: eur(1_500) }),
       price({ validFrom: '2026-11-01', amount: eur(1_800) }),
@@ -50,7 +50,7 @@ describe('the price on a day', () => {
     ]);
   });
 
-  test('is that of the whole period, or of one year for each', () => {
+  test('is that of the whole period, or of one year times the years', () => {
     const list = [price(), price({ period: 5, amount: eur(8_000) })];
     const quote = (period: number) =>
       quoteOn(list, { name: 'cafe.rest', task: 'renew', period }, '2026-12-01');
@@ -58,7 +58,7 @@ describe('the price on a day', () => {
     expect(quote(2)).toMatchObject({ amount: eur(3_600), times: 2 });
   });
 
-  test('of a task without a period is for once', () => {
+  test('of a task without a period is charged once', () => {
     const list = [price({ task: 'restore', amount: eur(8_000) })];
     expect(quoteOn(list, { name: 'cafe.rest', task: 'restore', period: 3 }, '2026-12-01')).toMatchObject({
       amount: eur(8_000),
@@ -66,7 +66,7 @@ describe('the price on a day', () => {
     });
   });
 
-  test('is not known for a name of a zone below the one that is listed', () => {
+  test('is unknown for a name in a zone below the listed one', () => {
     expect(zoneOf('cafe.com.de')).toBe('com.de');
     expect(
       quoteOn([price({ zone: 'de' })], { name: 'cafe.com.de', task: 'renew' }, '2026-12-01'),
@@ -75,7 +75,7 @@ describe('the price on a day', () => {
 });
 
 describe('what an order costs', () => {
-  test('names what is not known and leaves it out of the sum', () => {
+  test('lists unknown prices and leaves them out of the sum', () => {
     const cost = costOf([price()], { task: 'renew', names: ['cafe.rest', 'b.example'] }, '2026-12-01');
     expect(cost).toMatchObject({
       sums: [eur(1_800)],
@@ -85,7 +85,7 @@ describe('what an order costs', () => {
     });
   });
 
-  test('says of zones with premium names, and of zones nobody knows, that a name may cost more', () => {
+  test('warns that a name may cost more in zones with premium names and in unknown zones', () => {
     const may = (name: string, task: 'renew' | 'restore') =>
       costOf([], { task, names: [name] }, '2026-12-01').mayCostMore;
     expect([may('cafe.rest', 'renew'), may('a.example', 'renew'), may('cafe.rest', 'restore')]).toEqual([
@@ -95,7 +95,7 @@ describe('what an order costs', () => {
     ]);
   });
 
-  test('for random lists is, in each currency, the exact sum of the prices that are known', () => {
+  test('for random lists is, in each currency, the exact sum of the known prices', () => {
     fc.assert(
       fc.property(
         fc.array(prices),
@@ -113,7 +113,7 @@ describe('what an order costs', () => {
           }
           expect(new Set(cost.sums.map(({ currency }) => currency)).size).toBe(cost.sums.length);
           for (const { quote, name } of cost.names) {
-            // Every quote comes from a line of the list, valid by then; none is made up.
+            // Every quote comes from a valid line of the list; none is invented.
             const from = list.filter(
               (each) => each.zone === zoneOf(name) && each.task === task && each.validFrom <= day,
             );
@@ -125,8 +125,8 @@ describe('what an order costs', () => {
     );
   });
 
-  test('is the same in whatever order the list stands', () => {
-    // Two prices of one key contradict each other, and the store keeps only one of them.
+  test('is the same for any order of the list', () => {
+    // Two prices with one key contradict each other, and the store keeps only one of them.
     const lists = fc.uniqueArray(prices, {
       selector: ({ zone, task, period, validFrom }) => `${zone} ${task} ${period} ${validFrom}`,
     });
@@ -138,7 +138,7 @@ describe('what an order costs', () => {
     );
   });
 
-  test('differs once a price does, or is not known any more', () => {
+  test('differs once a price differs, or is no longer known', () => {
     const order = { task: 'renew', names: ['cafe.rest'] } as const;
     const before = costOf([price()], order, '2026-12-01');
     expect(isSameCost(before, costOf([price({ source: 'other' })], order, '2026-12-01'))).toBe(true);
@@ -175,7 +175,7 @@ describe('amounts', () => {
     );
   });
 
-  test('are summed by currency, and a sum that cannot be exact is refused', () => {
+  test('are summed by currency, and an inexact sum is refused', () => {
     expect(sumByCurrency([eur(1), { currency: 'JPY', minor: 5 }, eur(2)])).toEqual([
       eur(3),
       { currency: 'JPY', minor: 5 },

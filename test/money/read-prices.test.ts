@@ -68,7 +68,7 @@ describe('a price', () => {
 describe('a list as CSV', () => {
   const HEADER = 'zone,task,period,amount,valid_from,source';
 
-  test('may be parted by semicolons, with a byte order mark and blank lines', async () => {
+  test('may use semicolons, a byte order mark and blank lines', async () => {
     const text = `\ufeff${HEADER.replaceAll(',', ';')}\r\n\r\nrest;renew;1;18.00;2026-11-01;"Contract; 7"\r\n`;
     expect(await readPrices(text, 'EUR')).toMatchObject({
       ok: true,
@@ -118,7 +118,7 @@ describe('a list as CSV', () => {
     expect(await readPrices(text, 'EUR')).toEqual({ ok: false, issues });
   });
 
-  test('is read back as it was written, also with cells that look like formulas', async () => {
+  test('is read back as it was written, even with cells that look like formulas', async () => {
     const price: fc.Arbitrary<Price> = fc.record({
       zone: fc.constantFrom('rest', 'co.uk', 'xn--bcher-kva'),
       task: fc.constantFrom(...PRICED_TASKS),
@@ -138,7 +138,7 @@ describe('a list as CSV', () => {
     );
   });
 
-  test('gets an answer whatever stands in it', async () => {
+  test('any content gets a result', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string(), async (text) => {
         expect(typeof (await readPrices(`${HEADER}\n${text}`, 'EUR')).ok).toBe('boolean');

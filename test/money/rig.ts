@@ -76,7 +76,7 @@ export async function startRig() {
       const { tag, span = 'month' } = given;
       await budgets.add({ tag, span, amount: eur(minor) }, 'U0ADA', rig.now);
     },
-    /** Alice asks for something that must be taken. */
+    /** Alice requests a task, which must be accepted. */
     async ask(task: OrderRequest['task'], input: unknown, changes: Partial<OrderRequest> = {}) {
       deliveries += 1;
       const outcome = await requestOrder(orders, {
@@ -94,7 +94,7 @@ export async function startRig() {
       if (outcome.kind !== 'accepted') throw new Error(`the order was not taken: ${outcome.kind}`);
       return outcome.order;
     },
-    /** The order's card says by now by how much it exceeds budgets. */
+    /** Updates the excess on the order's card. */
     async showCard(orderId: string) {
       const order = await rig.read(orderId);
       const { task, input } = order;
@@ -103,7 +103,7 @@ export async function startRig() {
       const look = await money.compareBudgets(takes, money.priceOf({ task, names, input }));
       await rig.messages.recordShownExcess(orderId, look?.over ?? []);
     },
-    /** How the budgets stand today: booked and reserved, in minor units. */
+    /** Today's budgets: booked and reserved, in minor units. */
     async stands(): Promise<[booked: bigint, reserved: bigint][]> {
       const standings = await budgets.standings(rig.now.toISOString().slice(0, 10));
       return standings.map(({ booked, reserved }) => [booked, reserved]);

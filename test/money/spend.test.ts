@@ -37,8 +37,8 @@ const bought = (name: string, day: string, given: Partial<Purchase> = {}): Purch
 });
 const eur = (minor: number) => [{ currency: 'EUR', minor }];
 
-describe('what was spent', () => {
-  test('is counted by the list of the day, by month, task, zone and person', () => {
+describe('the amount spent', () => {
+  test('uses the list of the day, by month, task, zone and person', () => {
     const spend = spendOf(LIST, [
       bought('cafe.rest', '2026-06-30'),
       bought('bar.rest', '2026-07-01', { period: 2, requesterId: 'U0BOB' }),
@@ -71,7 +71,7 @@ describe('what was spent', () => {
     ]);
   });
 
-  test('adds up to the same total in every list, to the last minor unit', () => {
+  test('adds up to the same exact total in every list', () => {
     const purchases = fc.array(
       fc.record({
         name: fc.constantFrom('cafe.rest', 'a.jp', 'b.example'),
@@ -91,7 +91,7 @@ describe('what was spent', () => {
         ).toEqual(sorted(spendOf(LIST, all)));
         const { total, byTag, byMandate, ...lists } = spendOf(LIST, all);
         expect([...byTag, ...byMandate]).toEqual([]);
-        // Of what need not cost money nothing is said where the list has no price.
+        // Optional charges without a price on the list are left out.
         const counted = all.filter(({ task }) => !['owner-change', 'authcode'].includes(task));
         expect(total.names).toBe(counted.length);
         for (const lines of Object.values(lists)) {
@@ -107,12 +107,12 @@ describe('what was spent', () => {
   });
 });
 
-/** The sums of currencies have no sequence. */
+/** Sums of currencies are unordered. */
 function sortedSums(key: string, value: unknown): unknown {
   return key === 'sums' && Array.isArray(value) ? value.map((sum) => JSON.stringify(sum)).sort() : value;
 }
 
-test('what the reader may not see counts in the sums, under no tag, zone or person', () => {
+test('names that the reader may not see count in the sums, but under no tag, zone or person', () => {
   const tags = new Map([['cafe.rest', ['brand']]]);
   const all = [bought('cafe.rest', '2026-07-01'), bought('bar.rest', '2026-07-02', { requesterId: 'U0BOB' })];
   const spend = spendOf(LIST, all, tags, ({ name }) => name === 'cafe.rest');
@@ -130,7 +130,7 @@ test('what the reader may not see counts in the sums, under no tag, zone or pers
   expect(spend.byTag).toEqual([]);
 });
 
-test('a name stands in the line of each of its tags, once', () => {
+test('a name counts once in the line of each of its tags', () => {
   const tags = new Map([
     ['cafe.rest', ['brand', 'shop', 'brand']],
     ['bar.rest', ['shop']],
@@ -146,7 +146,7 @@ test('a name stands in the line of each of its tags, once', () => {
   ]);
 });
 
-test('what need not cost money counts with its price on the list, and not at all without one', () => {
+test('an optional charge counts with its price on the list, and not at all without one', () => {
   const all = [bought('cafe.rest', '2026-06-30', { task: 'authcode' })];
   expect(spendOf(LIST, all).total).toEqual({ names: 0, unknown: 0, sums: [] });
   const list = [...LIST, price({ task: 'authcode', amount: { currency: 'EUR', minor: 500 } })];

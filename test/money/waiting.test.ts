@@ -35,13 +35,13 @@ describe('the cost of waiting', () => {
     ]);
   });
 
-  test('is taken from the list of the day on which a step begins', () => {
+  test('uses the list of the day on which a step begins', () => {
     const list = [...LIST, price('restore', 9_000, '2027-04-15')];
     const [, , restore] = costOfWaiting(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
     expect(restore).toMatchObject({ restore: { amount: { minor: 9_000 } } });
   });
 
-  test('begins with where the name stands', () => {
+  test('begins with the name’s current phase', () => {
     const on = (day: string, deletedAt?: Date) =>
       kinds(costOfWaiting(LIST, 'cafe.rest', { expiresAt: EXPIRES, deletedAt }, at(day)));
     expect(on('2027-03-10')).toEqual(['at_own_risk', 'restore', 'lost']);
@@ -50,7 +50,7 @@ describe('the cost of waiting', () => {
     expect(on('2027-06-17')).toEqual([]);
   });
 
-  test('offers a deleted name no renewal, in a zone without periods either', () => {
+  test('offers a deleted name no renewal, even in a zone without documented periods', () => {
     const deletedAt = new Date('2027-02-20T00:00:00Z');
     const left = (name: string, deletionPhase: 'redemption' | 'pending_delete') =>
       kinds(costOfWaiting(LIST, name, { expiresAt: EXPIRES, deletedAt, deletionPhase }, at('2027-02-22')));
@@ -60,7 +60,7 @@ describe('the cost of waiting', () => {
     expect(left('cafe.example', 'pending_delete')).toEqual(['lost']);
   });
 
-  test('says what is not known instead of taking it for nothing', () => {
+  test('names unknown prices instead of treating them as zero', () => {
     expect(costOfWaiting([], 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toMatchObject([
       { kind: 'renew', renewal: undefined },
       { kind: 'at_own_risk', renewal: undefined },
@@ -69,13 +69,13 @@ describe('the cost of waiting', () => {
     ]);
   });
 
-  test('is what can be done now where the zone’s periods are not documented', () => {
+  test('has only the current options if the zone’s periods aren’t documented', () => {
     expect(costOfWaiting(LIST, 'cafe.example', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
       { kind: 'renew', until: undefined, renewal: undefined },
     ]);
   });
 
-  test('never gets a step back, and no day lies in the past, whenever somebody looks', () => {
+  test('steps always move forward, and no day is in the past, at any time', () => {
     const hours = fc.integer({ min: -24 * 400, max: 24 * 200 });
     const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'Pacific/Auckland', 'America/Los_Angeles');
     fc.assert(
@@ -100,13 +100,13 @@ describe('what is at stake', () => {
   const steps = (list: readonly Price[]) =>
     costOfWaiting(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
 
-  test('is the restore with its renewal, as far as the list tells', () => {
+  test('is the restore with its renewal, if both are on the list', () => {
     expect(costAtRisk(steps(LIST))).toEqual(eur(9_800));
     expect(costAtRisk(steps([price('renew', 1_800)]))).toEqual(eur(1_800));
     expect(costAtRisk(steps([]))).toBeUndefined();
   });
 
-  test('is sorted the dearest first, currencies apart, what is not known last, whatever comes in', () => {
+  test('is sorted from the most expensive, by currency, with unknown ones last', () => {
     const amounts = fc.array(
       fc.option(fc.record({ currency: fc.constantFrom('EUR', 'JPY', 'USD'), minor: fc.nat() }), {
         nil: undefined,

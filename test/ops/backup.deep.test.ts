@@ -19,9 +19,7 @@ import { link, textOf, until } from '../support/demo.ts';
 import { ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
-/*
- * A database that is restored from a backup tells of orders as they were. What went out since must not go out again.
- */
+/* A database restored from a backup has earlier states of orders. Requests sent since must not be sent again. */
 
 const MINUTE_MS = 60_000;
 
@@ -72,7 +70,7 @@ async function startAt(aheadMs: number): Promise<void> {
     ADMINS: 'U0ADA',
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
     WHOIS: 'off',
-    // Nothing listens there: what tests do stays on this machine.
+    // Nothing listens there: tests stay on this machine.
     DNS_SERVERS: '127.0.0.1:9',
   });
   bot = await startBot(config, {
@@ -87,14 +85,14 @@ async function stop(): Promise<void> {
   bot = undefined;
 }
 
-/** One database as a copy of another; both without connections. */
+/** Copies a database; both must have no connections. */
 async function copyDatabase(from: string, to: string): Promise<void> {
   await admin.query(`DROP DATABASE IF EXISTS ${to} WITH (FORCE)`);
   await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [from]);
   await admin.query(`CREATE DATABASE ${to} TEMPLATE ${from}`);
 }
 
-/** Whether an order was tried once and given back. */
+/** Whether an order was tried once and rescheduled. */
 async function isRetryScheduled(order: SeenOrder): Promise<boolean> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
@@ -110,7 +108,7 @@ async function isRetryScheduled(order: SeenOrder): Promise<boolean> {
   }
 }
 
-/** An approved order that the service has held off, so that it waits to go out. */
+/** An approved order that the service has refused for load, so it is waiting to be sent. */
 async function approvedAndUnsent(name: string): Promise<SeenOrder> {
   const order = await ask(workspace, alice, `/domain renew ${name}`);
   service.faults.set({ kind: 'status_429', retryAfter: 30, match: { task: 'domain.renew', name } });
@@ -120,13 +118,13 @@ async function approvedAndUnsent(name: string): Promise<SeenOrder> {
   return order;
 }
 
-test('a backup that is put back sends nothing that may have gone out since; what waits needs its approval', async () => {
+test('a restored backup sends no request that may have been sent since; pending orders need their approval', async () => {
   const order = await approvedAndUnsent('cafe.rest');
   const waiting = await ask(workspace, alice, '/domain renew tapas.rest');
   await stop();
   await copyDatabase(nameOf(database.url), backupName);
 
-  // After the backup was made it goes out.
+  // It is sent after the backup.
   service.faults.clear();
   await startAt(MINUTE_MS);
   await order.ends('SUCCEEDED', 15_000);
@@ -139,7 +137,7 @@ test('a backup that is put back sends nothing that may have gone out since; what
   expect(textOf(reply)).toContain('restored from a backup');
   await bob.click(waiting.card, 'order_approve');
   await waiting.ends('SUCCEEDED');
-  // Whatever was waiting in the queue before it has had its turn.
+  // Everything in the queue has had its turn.
   expect(chargesFor(service, 'cafe.rest'), 'charges for the order of the backup').toBe(1);
 
   await giveReason(workspace, bob, reply, 'order_resolve_done', 'The service shows it');
@@ -147,7 +145,7 @@ test('a backup that is put back sends nothing that may have gone out since; what
   await stop();
 });
 
-test('after a short stop an approved order goes on; after a long one it is a person’s to settle', async () => {
+test('after a short stop an approved order continues; after a long one a person must settle it', async () => {
   await startAt(2 * MINUTE_MS);
   const short = await approvedAndUnsent('sushi.rest');
   await stop();
@@ -164,12 +162,12 @@ test('after a short stop an approved order goes on; after a long one it is a per
   expect(chargesFor(service, 'olive.rest')).toBe(0);
 });
 
-test('a backup taken while people work is put back whole, and the promises hold on it', async () => {
+test('a backup taken under load is restored completely, and the promises hold', async () => {
   await startAt(40 * MINUTE_MS);
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-backup-'));
   const file = join(folder, 'backup.sql.gz');
   const held = await approvedAndUnsent('noodle.rest');
-  // Orders are asked for, approved and carried out while the backup is taken.
+  // Orders are requested, approved and carried out during the backup.
   const names = Array.from(
     { length: 12 },
     (_, n) => service.state.addDomain({ name: `load${n}.rest`, context: 4 }).name,
@@ -206,17 +204,17 @@ test('a backup taken while people work is put back whole, and the promises hold 
   expect(told).toEqual({ takenAt: manifest.takenAt.toISOString(), seal: ledgers[0]?.seal });
   await workspace.waitFor(
     () => workspace.messages('D0ADA').find((message) => textOf(message).includes('continues after seal')),
-    { what: 'what admins are told' },
+    { what: 'notifications to admins' },
   );
   expect(charges(), 'requests that cost money since').toEqual(before);
-  // New events follow the old ones, and what was asked for before the backup can be approved.
+  // New events follow the old ones, and orders requested before the backup can be approved.
   await ask(workspace, alice, '/domain renew bistro.rest');
   await stop();
   await former.drop();
   await rm(folder, { recursive: true });
 });
 
-test('a backup that was cut or changed leaves nothing behind', async () => {
+test('a truncated or changed backup leaves nothing behind', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-backup-'));
   const file = join(folder, 'backup.sql.gz');
   await takeBackup(database.url, file);
@@ -253,7 +251,7 @@ async function onDatabase<T>(work: (client: pg.Client) => Promise<T>): Promise<T
   }
 }
 
-/** Rows that contradict each other: an order whose last event tells of another state, or rows without their order. */
+/** Rows that contradict each other: an order whose last event has another state, or rows without their order. */
 async function inconsistent(url: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -265,7 +263,7 @@ async function inconsistent(url: string): Promise<unknown[]> {
   return rows;
 }
 
-/** How many requests that cost money the service has seen. */
+/** The number of paid requests to the service. */
 function charges(): number {
   return service.requests.filter(({ task }) => task === 'domain.renew').length;
 }

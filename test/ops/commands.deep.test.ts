@@ -28,7 +28,7 @@ test('the process ends with the command’s exit code, and prints problems on st
   expect(await run(['purge'])).toMatchObject({ code: 2, output: expect.stringContaining('DATE is missing') });
 });
 
-test('a backup of the embedded database in a folder with a blank goes and comes back', async () => {
+test('a backup of the embedded database in a folder with a blank in its name can be restored', async () => {
   expect(await run(['migrate'])).toMatchObject({ code: 0 });
   const taken = await run(['backup', 'my backup.sql.gz']);
   expect(taken.output).toMatch(/^The backup my backup\.sql\.gz is complete: the database of \d{4}-/m);
@@ -49,7 +49,7 @@ const ON_A_DATABASE = [
   ['key:fingerprint'],
 ];
 
-test.each(ON_A_DATABASE)('%s makes no database where there is none', async (...args) => {
+test.each(ON_A_DATABASE)('%s creates no database if there is none', async (...args) => {
   const { code, output } = await run(args, { DATA_DIR: 'mistyped' });
   expect(code).toBe(1);
   expect(output).toBe(
@@ -57,7 +57,7 @@ test.each(ON_A_DATABASE)('%s makes no database where there is none', async (...a
   );
 });
 
-test('a database of somebody else is said to be one, by each command that needs ours', async () => {
+test('each command that needs our database recognizes a foreign one', async () => {
   const { url, stop } = await startEmbeddedPostgres({ dataDir: join(folder, 'foreign') });
   onTestFinished(stop);
   for (const args of ON_A_DATABASE) {
@@ -69,8 +69,8 @@ test('a database of somebody else is said to be one, by each command that needs 
 
 test.each([
   ['a folder that is not there', 'nowhere/backup.sql.gz', 'ENOENT'],
-  ['a file in the place of a folder', 'taken/backup.sql.gz', 'ENOTDIR'],
-])('a backup into %s is refused in a sentence, and leaves no server behind', async (_what, path, why) => {
+  ['a file instead of a folder', 'taken/backup.sql.gz', 'ENOTDIR'],
+])('a backup into %s is refused with a sentence, and leaves no server running', async (_what, path, why) => {
   await writeFile(join(folder, 'taken'), '');
   const { code, output } = await run(['backup', path]);
   expect(code).toBe(1);
@@ -79,10 +79,10 @@ test.each([
   expect(output).toContain('Stopped the embedded PostgreSQL.');
 });
 
-test('a data folder that was copied while nothing ran is put back as it was', async () => {
+test('a data folder that was copied while nothing ran can be restored', async () => {
   expect(await run(['migrate'], { DATA_DIR: 'copied' })).toMatchObject({ code: 0 });
   await cp(join(folder, 'copied'), join(folder, 'copy'), { recursive: true, preserveTimestamps: true });
-  // PostgreSQL takes only a folder of its own user, and a copy by root is root's.
+  // PostgreSQL accepts only a folder of its own user, and root's copy belongs to root.
   const { uid, gid } = await stat(join(folder, 'copied/postgres/data'));
   for (const entry of await readdir(join(folder, 'copy/postgres/data'), { recursive: true }))
     await chown(join(folder, 'copy/postgres/data', entry), uid, gid);

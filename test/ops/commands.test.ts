@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { runCommand } from '../../src/ops/commands/run-command.ts';
 
-/* How the operator's commands are used. */
+/* The usage of the operator's commands. */
 
 async function run(args: readonly string[]) {
   let output = '';

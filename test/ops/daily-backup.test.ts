@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { lastBackupAt, takeDailyBackup } from '../../src/ops/daily-backup.ts';
 
-/* Which of the daily backups are there, day by day. */
+/* The existing daily backups, day by day. */
 
 const DAY_MS = 86_400_000;
 const NOW = new Date('2026-11-25T04:00:00Z');
@@ -32,13 +32,13 @@ describe('the backup of a day', () => {
     );
   });
 
-  test('takes away those that are older than 14 days, and none that is newer', async () => {
+  test('deletes backups older than 14 days, and no newer one', async () => {
     await put(...Array.from({ length: 30 }, (_, days) => nameOf(days + 1)));
     await take();
     expect(await files()).toEqual(Array.from({ length: 15 }, (_, days) => nameOf(days)).toSorted());
   });
 
-  test('takes nothing away that it did not take', async () => {
+  test('deletes only its own files', async () => {
     const others = [
       'domain-steward-2020-01-01T020304Z.sql.gz',
       'my-domain-steward-2020-01-01.sql.gz',
@@ -49,7 +49,7 @@ describe('the backup of a day', () => {
     expect(await files()).toEqual([...others, nameOf(0)].toSorted());
   });
 
-  test('that cannot be taken takes nothing away: the last one is never lost', async () => {
+  test('deletes nothing if it fails: the last one is never lost', async () => {
     await put(nameOf(20), nameOf(40));
     const failing = take(NOW, async () => {
       throw new Error('the disk is full');
@@ -58,7 +58,7 @@ describe('the backup of a day', () => {
     expect(await files()).toEqual([nameOf(20), nameOf(40)].toSorted());
   });
 
-  test('after weeks without one is there before the old ones are gone', async () => {
+  test('after weeks without one exists before the old ones are deleted', async () => {
     await put(nameOf(20));
     let before: readonly string[] = [];
     await take(NOW, async (path) => {
@@ -69,7 +69,7 @@ describe('the backup of a day', () => {
     expect(await files()).toEqual([nameOf(0)]);
   });
 
-  test('takes away what a process that died has left, after a day', async () => {
+  test('deletes leftovers of a dead process, after a day', async () => {
     const [old, fresh] = [
       'domain-steward-2026-11-20.sql.gz.partial',
       'domain-steward-2026-11-25.sql.gz.partial',
@@ -83,7 +83,7 @@ describe('the backup of a day', () => {
   });
 });
 
-test('the newest backup is told by when it was completed, whoever took it', async () => {
+test('the newest backup is the one completed last, by any means', async () => {
   expect(await lastBackupAt(folder)).toBeUndefined();
   await put(nameOf(1), 'by-hand.sql.gz', 'newer.txt');
   await utimes(join(folder, nameOf(1)), NOW, new Date('2026-11-24T04:00:00Z'));

@@ -6,12 +6,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startChild } from '../support/child.ts';
 import { openForm, textOf, until, useTestDemo } from '../support/demo.ts';
 
-/*
- * `doctor` as a process, beside a bot that works: what it says of settings that are right, and of ones that are not.
- */
+/* `doctor` as a process beside a running bot: its output for correct and for wrong settings. */
 
 const CLI = new URL('../../src/cli.ts', import.meta.url);
-/** Answers at the bot's `PUBLIC_URL`, once it is let. */
+/** Responds at the bot's `PUBLIC_URL`, once enabled. */
 let asked = 0;
 const answer = new EventEmitter();
 const proxy = createServer((_request, response) => {
@@ -45,7 +43,7 @@ async function doctor(env: Readonly<Record<string, string>> = {}) {
   return { code, output: child.output(), lines: child.output().trim().split('\n') };
 }
 
-test('what is right is said in a line each, and nothing of the trial is left in Slack', async () => {
+test('correct settings have one line each, and the test leaves nothing in Slack', async () => {
   const { code, output } = await doctor();
   for (const line of [
     /^ok {7}Database: PostgreSQL \d+/m,
@@ -62,7 +60,7 @@ test('what is right is said in a line each, and nothing of the trial is left in 
     /^ok {7}PUBLIC_URL: reaches a bot/m,
   ])
     expect(output).toMatch(line);
-  // What is stored was sealed by the demo's key.
+  // The stored values are sealed with the demo's key.
   expect(output).toMatch(
     /^wrong {4}Keys: “demo” encrypts 1 account, 1 key of the ledger, and isn’t in CREDENTIALS_KEYS\. Add it/m,
   );
@@ -71,13 +69,13 @@ test('what is right is said in a line each, and nothing of the trial is left in 
   expect(t.workspace.calls.filter(({ method }) => method === 'chat.scheduleMessage')).toHaveLength(1);
 });
 
-test('what is wrong is said with what to do', async () => {
+test('problems have a line with what to do', async () => {
   const { code, output, lines } = await doctor({
     APPROVERS: 'U0NOBODY,S0NOBODY',
     REMINDER_CHANNEL: 'C0NOWHERE',
     SLACK_APP_TOKEN: 'xapp-wrong',
     SERVICE_JSON_URL: 'http://127.0.0.1:9/v1',
-    // The address of the workspace passes the bot's pages on.
+    // The workspace's address forwards to the bot's pages.
     PUBLIC_URL: new URL(t.demo.service.jsonUrl).origin,
     CREDENTIALS_KEYS: `demo:${randomBytes(32).toString('base64')}`,
     REMINDER_CRONN: '1',
@@ -97,7 +95,7 @@ test('what is wrong is said with what to do', async () => {
   expect(code).toBe(1);
 });
 
-test('a token that Slack refuses, and a database that is away, end no other check', async () => {
+test('a token that Slack refuses, and a database that is down, stop no other check', async () => {
   const { output } = await doctor({
     SLACK_BOT_TOKEN: 'xoxb-wrong',
     DATABASE_URL: 'postgresql://127.0.0.1:9/steward',
@@ -107,9 +105,9 @@ test('a token that Slack refuses, and a database that is away, end no other chec
   expect(output).toMatch(/^ok {7}PUBLIC_URL: /m);
 });
 
-test('admins see the same by a button in their settings, while it is found', async () => {
+test('admins see the same by a button in their settings, while it runs', async () => {
   const form = await openForm(t.workspace, t.ada, '/domain settings');
-  // The last check waits, and the press was acknowledged all the same.
+  // The last check is waiting, but the click was acknowledged.
   await t.ada.click(form, 'settings_check');
   await until('it is asked', async () => asked > 0);
   const page = () => t.ada.openedViews().map(textOf).at(-1) ?? '';
@@ -118,7 +116,7 @@ test('admins see the same by a button in their settings, while it is found', asy
   answer.emit('now');
   await until('all was tried', async () => page().includes(' warning, '));
   const { lines } = await doctor();
-  // Keys, addresses and people of the demo are others than those of the command here.
+  // Keys, addresses and people of the demo differ from the command's.
   const same = lines.filter((line) => /^ok +(Database|Slack’s clock|Slack: SLACK_BOT|Scopes)/.test(line));
   expect(same.length).toBeGreaterThan(4);
   const figures = (text: string) => text.replaceAll('*', '').replaceAll('&amp;', '&').replaceAll(/\d+/g, 'N');

@@ -15,9 +15,7 @@ import { answerTo, openedAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
-/*
- * What the guide for operators rests on: the commands for records, the settings, the image.
- */
+/* Claims of the operators' guide: the commands for records, the settings, the image. */
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -43,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => client.end());
 
-/** Versions of the policy in which Alice stands: as who published, as who confirmed, and, in the former one, in a rule. */
+/** Versions of the policy with Alice: as publisher, as confirmer, and, in an earlier one, in a rule. */
 async function keepPolicies(): Promise<void> {
   const database = openDatabase({ url: t.databaseUrl });
   const store = createPolicyStore(database, t.workspace.teamId, true);
@@ -65,14 +63,14 @@ async function keepPolicies(): Promise<void> {
 const count = async (table: string) =>
   (await client.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]?.n;
 
-/** In how many rows Alice stands, without those that the bot itself writes meanwhile. */
+/** The number of rows with Alice, without those that the bot itself is writing. */
 const traces = async () =>
   (await t.dump())
     .split('\n')
     .filter((row) => row.includes('U0ALICE') && !row.startsWith('public.notifications ')).length;
 
 describe('the commands for records', () => {
-  test('know the keys in use', async () => {
+  test('list the keys in use', async () => {
     const keys = await findSealedKeys(client);
     expect(keys.map(({ what: [, many], keyId }) => `${many} ${keyId}`)).toEqual([
       'accounts demo',
@@ -82,7 +80,7 @@ describe('the commands for records', () => {
     ]);
   });
 
-  test('know every table that has sealed values', async () => {
+  test('cover every table with sealed values', async () => {
     const { rows } = await client.query<{ place: string }>(
       `SELECT table_name AS place FROM information_schema.columns
        WHERE table_schema = 'public' AND data_type = 'bytea' AND column_name LIKE '%sealed%' ORDER BY 1`,
@@ -90,7 +88,7 @@ describe('the commands for records', () => {
     expect(SEALED_COLUMNS.map(([, , table]) => table).toSorted()).toEqual(rows.map(({ place }) => place));
   });
 
-  test('forget nobody whose order has not ended, or whom a setting names', async () => {
+  test('forget nobody with an open order, or in a setting', async () => {
     await client.query(`INSERT INTO settings (key, value, updated_by, updated_at)
       VALUES ('approvers', '["U0ALICE"]', 'U0BOB', now())`);
     onTestFinished(async () => void (await client.query("DELETE FROM settings WHERE key = 'approvers'")));
@@ -102,7 +100,7 @@ describe('the commands for records', () => {
     expect(await traces()).toBe(before);
   });
 
-  test('forget a person; a dry run tells the same and changes nothing', async () => {
+  test('forget a person; a dry run reports the same and changes nothing', async () => {
     const before = await traces();
     expect(before).toBeGreaterThan(10);
     const dry = await forgetPerson(client, 'U0ALICE', { dryRun: true });
@@ -120,7 +118,7 @@ describe('the commands for records', () => {
     expect(rows).toEqual([{ actor: 'former' }]);
   });
 
-  test('delete what is old, and nothing else; a dry run tells the same and changes nothing', async () => {
+  test('delete old rows and nothing else; a dry run reports the same and changes nothing', async () => {
     await client.query(
       `UPDATE orders SET closed_at = closed_at - interval '4 years' WHERE task = 'authcode'`,
     );
@@ -165,7 +163,7 @@ describe('the image and what runs it', () => {
     }),
   });
 
-  test('compose gives the bot no rights, a place for exports and time to end, and hides the database', async () => {
+  test('compose gives the bot no privileges, a volume for exports and time to stop, and hides the database', async () => {
     const { bot, database } = services.parse(parse(await read('deploy/compose.yml'))).services;
     expect(bot.tmpfs).toContain('/tmp');
     expect(bot.security_opt).toContain('no-new-privileges:true');
@@ -174,7 +172,7 @@ describe('the image and what runs it', () => {
     expect(Object.keys(bot.environment).filter((name) => !(name in VARIABLES))).toEqual([]);
   });
 
-  test('the image is small, runs as nobody special, and says how it is', async () => {
+  test('the image is small, runs without privileges, and reports its health', async () => {
     const lines = (await read('Dockerfile')).split('\n');
     const last = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')));
     expect(last.filter((line) => /^USER /.test(line))).toEqual(['USER node']);
@@ -184,7 +182,7 @@ describe('the image and what runs it', () => {
     expect(lines.join('\n')).toContain('npm prune --omit=dev --omit=optional');
   });
 
-  test('the image holds neither workspace nor sandbox, for they are never copied', async () => {
+  test('the image contains neither workspace nor sandbox, because they are never copied', async () => {
     const kept = ['demo', 'packages/sandbox-service', 'packages/slack-workspace'];
     const holds = (path: string) =>
       kept.filter(

@@ -9,9 +9,7 @@ import { link, textOf, until } from '../support/demo.ts';
 import { approvedBy, ask, chargesFor, requestsOf } from '../support/orders.ts';
 import { OwnServer } from '../support/own-server.ts';
 
-/*
- * The bot lives, and its server comes back without what was committed last.
- */
+/* The bot keeps running, and its server comes back without the latest commits. */
 
 const MAX_WAIT_MS = 120_000;
 
@@ -44,7 +42,7 @@ async function start(): Promise<void> {
     APPROVERS: 'U0BOB',
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
     WHOIS: 'off',
-    // Nothing listens there: what tests do stays on this machine.
+    // Nothing listens there: tests stay on this machine.
     DNS_SERVERS: '127.0.0.1:9',
   });
   const write = (line: string) => {
@@ -97,7 +95,7 @@ test(
 
     expect(textOf(await heldOff.ends('UNKNOWN', 20_000))).toContain('restored from a backup');
     expect(logged).toContain('the server lost commits');
-    // Its approval is lost as well: the row waits for it when the answer comes.
+    // Its approval is lost as well: the row is pending when the response comes.
     const reply = textOf(await order.ends('UNKNOWN', 20_000));
     expect(reply).toMatch(/the bot’s database lost the record.*confirmed that it was carried out.*S0/s);
     expect(requestsOf(service, order), 'requests').toHaveLength(1);

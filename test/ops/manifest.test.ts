@@ -4,9 +4,7 @@ import { parse } from 'yaml';
 import { UsageError } from '../../src/ops/commands/command.ts';
 import { manifestCommand } from '../../src/ops/commands/manifest.ts';
 
-/*
- * `npm run manifest`: what Slack is given is the repository's manifest, in one of two modes.
- */
+/* `npm run manifest`: Slack gets the repository's manifest, in one of two modes. */
 
 const original = parse(readFileSync(new URL('../../manifest.yml', import.meta.url), 'utf8'));
 
@@ -16,7 +14,7 @@ async function printed(values: Record<string, unknown>, args: readonly string[] 
   return lines.join('\n');
 }
 
-/** The manifest in the link, which is all that Slack's form is filled with. */
+/** The manifest in the link, which fills in Slack's form. */
 function linked(output: string): unknown {
   const [link = ''] = /https:\/\/api\.slack\.com\/apps\?\S+/.exec(output) ?? [];
   const { searchParams } = new URL(link);

@@ -26,13 +26,13 @@ beforeAll(async () => {
 
 const scrape = async () => (await fetch(`${t.botUrl}/metrics`)).text();
 
-/** The values of a metric, by what stands in its braces. */
+/** The values of a metric, by its labels. */
 function valuesOf(name: string): Map<string, number> {
   const lines = [...text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))];
   return new Map(lines.map(([, labels = '', value]) => [labels, Number(value)]));
 }
 
-test('orders are counted by state, with those that nobody is in', () => {
+test('orders are counted by state, including states without orders', () => {
   const counts = valuesOf('domain_steward_orders');
   expect([...counts.keys()]).toEqual(ORDER_STATES.map((state) => `state="${state}"`));
   expect(counts.get('state="SUCCEEDED"')).toBe(1);
@@ -62,10 +62,10 @@ const panels = z.object({
 });
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-/** What only the embedded database or backups have, and what is told when it has happened: declared all the same. */
+/** Metrics that only the embedded database or backups have, or that appear after an event: they are declared anyway. */
 const DECLARED = /^domain_steward_(database_disk_free|backup_disk_free|last_(backup|digest|anchor|webhook))_/;
 
-test('every metric that alerts and dashboard name is there', async () => {
+test('every metric of the alerts and the dashboard exists', async () => {
   const alerts = rules.parse(parse(await read('deploy/prometheus/alerts.yml')));
   const { panels: shown } = panels.parse(JSON.parse(await read('deploy/grafana/dashboard.json')));
   const all = [
@@ -83,7 +83,7 @@ test('every metric that alerts and dashboard name is there', async () => {
   }
 });
 
-test('what the bot does by itself, and what it runs on, is told', () => {
+test('the bot’s background work and its environment have metrics', () => {
   expect(valuesOf('domain_steward_database_bytes').get('')).toBeGreaterThan(1_000_000);
   expect(valuesOf('domain_steward_names').get('')).toBe(1);
   expect(valuesOf('domain_steward_names_overdue').get('')).toBe(0);
@@ -101,7 +101,7 @@ test('what the bot does by itself, and what it runs on, is told', () => {
 });
 
 describe('without the database', () => {
-  test('the rest is told all the same, and no old figures', async () => {
+  test('the other metrics are still there, and no old values', async () => {
     let away = false;
     const metrics = createMetrics();
     metrics.watchOrders(async () => {
@@ -119,7 +119,7 @@ describe('without the database', () => {
   });
 });
 
-test('health, readiness and their words', async () => {
+test('health, readiness and their texts', async () => {
   expect(await (await fetch(`${t.botUrl}/healthz`)).json()).toEqual({ status: 'alive' });
   await until('the bot is ready', async () => (await fetch(`${t.botUrl}/readyz`)).status === 200);
 });

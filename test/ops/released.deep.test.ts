@@ -8,9 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { VARIABLES } from '../../src/config/environment.ts';
 
-/*
- * The built program as the image has it: without the demo; and how it is started.
- */
+/* The built program as in the image, without the demo, and how it is started. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 let folder: string;
@@ -26,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('it starts without the demo, and says what is wrong with its settings', async () => {
+test('it starts without the demo, and reports wrong settings', async () => {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in VARIABLES)));
   const started = spawnSync(process.execPath, ['dist/main.js'], {
     cwd: folder,

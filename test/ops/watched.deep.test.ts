@@ -3,14 +3,12 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { DatabaseProxy } from '../support/database-proxy.ts';
 import { DOMAINS, until, useTestDemo } from '../support/demo.ts';
 
-/*
- * Health checks and metrics look at the bot from outside: what orders do must not keep an answer from them.
- */
+/* Health checks and metrics from outside: load must not delay them. */
 
-describe('with the metrics on a port of their own', () => {
+describe('with a separate metrics port', () => {
   const t = useTestDemo({ settings: { METRICS_PORT: '0' } });
 
-  test('they are there and nowhere else', async () => {
+  test('it serves only metrics', async () => {
     expect(t.demo.bot.metricsPort).not.toBe(t.demo.bot.port);
     const own = `http://127.0.0.1:${t.demo.bot.metricsPort}`;
     expect(await (await fetch(`${own}/metrics`)).text()).toContain(
@@ -30,7 +28,7 @@ describe('on one port', () => {
   const metrics = async () => (await fetch(`${t.botUrl}/metrics`)).text();
   const ready = () => fetch(`${t.botUrl}/readyz`);
 
-  test('they are told while every connection that orders use waits', async () => {
+  test('they respond while every connection for orders is busy', async () => {
     const holder = new pg.Client({ connectionString: t.databaseUrl });
     await holder.connect();
     onTestFinished(() => holder.end());
@@ -51,11 +49,11 @@ describe('on one port', () => {
     await Promise.all(commands);
   });
 
-  test('events that wait for a seal: it is ready all the same, says so, and the metric too', async () => {
+  test('with unsealed events it is ready, warns, and has a metric', async () => {
     const sealer = new pg.Client({ connectionString: t.databaseUrl });
     await sealer.connect();
     onTestFinished(() => sealer.end());
-    // Another process is sealing, and does not come to an end.
+    // Another process is sealing, and doesn't finish.
     await sealer.query(`SELECT pg_advisory_lock(${0x4c454447}, hashtext(installation_team()))`);
     await t.alice.command(DOMAINS, '/domain watch noodle.rest');
     const wait = () =>
@@ -74,11 +72,11 @@ describe('on one port', () => {
       'it is sealed',
       async () => JSON.stringify(await (await ready()).json()) === '{"status":"ready"}',
     );
-    // Another event may wait for its seal at this moment.
+    // Another event may be waiting for its seal.
     await until('nothing waits', async () => /^domain_steward_unsealed_seconds 0$/m.test(await metrics()));
   });
 
-  test('a database that hangs: readiness says so, and the metrics of the process are there without the orders', async () => {
+  test('with a hanging database it isn’t ready, and serves the process’s metrics without those of orders', async () => {
     await until('it is ready', async () => (await ready()).status === 200);
     onTestFinished(() => proxy.mend());
     proxy.hang();

@@ -16,7 +16,7 @@ test.each(examples.map((example) => [example.type, example] as const))(
   '%s is shown as it is sent',
   (_type, example) => {
     const { text, ...data } = example.data;
-    // The union cannot be taken apart and put together again without losing which data belongs to which type.
+    // Splitting and rebuilding the union would lose which data belongs to which type.
     const event = { type: example.type, at: new Date(example.timestamp), data } as Parameters<
       typeof webhookOf
     >[0];

@@ -2,7 +2,7 @@ import type { JsonObject } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
 import { holdMessages } from '../support/held-messages.ts';
 
-/* The checker itself: a message that is as long as the table of lengths allows passes, one with a line more does not. */
+/* The checker itself: it accepts a message of the maximum length, but not one more line. */
 
 const section = (lines: number, more: JsonObject = {}): JsonObject => ({
   type: 'section',
@@ -66,7 +66,7 @@ test.each<[kind: string, most: number, of: (lines: number) => ReturnType<typeof 
         { type: 'actions', block_id: 'digest_1', elements: [] },
       ]),
   ],
-])('%s has %s lines at most', (kind, most, of) => {
+])('%s has at most %s lines', (kind, most, of) => {
   expect(() => holdMessages([of(most)])).not.toThrow();
   expect(() => holdMessages([of(most + 1)])).toThrow(`${kind} has ${most + 1} lines, ${most} at most`);
 });
@@ -79,7 +79,7 @@ test('an unusual fact has two lines of its own', () => {
   expect(() => holdMessages([card(14)])).toThrow('a waiting card has 15 lines, 14 at most');
 });
 
-test('nothing of a wire stands in a message or a view; what was not shown is passed over', () => {
+test('messages and views have no technical values; invisible ones are ignored', () => {
   expect(() => holdMessages([posted('It is PENDING', [])])).toThrow('a state of an order (PENDING)');
   const view = {
     method: 'views.open',
@@ -96,7 +96,7 @@ test('nothing of a wire stands in a message or a view; what was not shown is pas
   ).not.toThrow();
 });
 
-test('what is code in the blocks is code in the sentence for a lock screen', () => {
+test('code in the blocks is code in the lock screen’s sentence', () => {
   const blocks = [{ type: 'section', text: { type: 'mrkdwn', text: 'Set `should_escape` there' } }];
   expect(() => holdMessages([posted('Set should_escape there', blocks)])).not.toThrow();
   expect(() => holdMessages([posted('Set should_escape there', [])])).toThrow('should_escape');

@@ -36,7 +36,7 @@ const store = () => createWebhookStore(rig.database, '');
 const logged: string[] = [];
 const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
 
-/** Webhooks of a process that was started with these addresses. */
+/** The webhooks of a process started with these addresses. */
 async function open(urls: readonly string[]): Promise<Webhooks> {
   const webhooks = createWebhooks({
     urls: urls.map((url) => new Secret(url)),
@@ -59,7 +59,7 @@ const opened = (name: string, code: 'ds' | 'registrar' = 'ds'): WebhookEvent => 
   data: { name, incident_id: 'i1', code },
 });
 
-/** What the loops of a process do in one turn. */
+/** One iteration of a process's loops. */
 async function deliverDue({ endpoints }: Webhooks): Promise<void> {
   await Promise.all(
     endpoints.map(async ({ claimDue, deliver }) =>
@@ -68,7 +68,7 @@ async function deliverDue({ endpoints }: Webhooks): Promise<void> {
   );
 }
 
-/** Turns of a process until a moment, every five minutes, and at least one. */
+/** Iterations until a time, every five minutes, and at least one. */
 async function runUntil(webhooks: Webhooks, end: number): Promise<void> {
   for (;;) {
     await deliverDue(webhooks);
@@ -88,7 +88,7 @@ const status =
     response.writeHead(code, headers).end();
   };
 
-test('every endpoint gets what happened, signed, with one id, and is not asked again', async () => {
+test('every endpoint gets an event, signed, with one id, and only once', async () => {
   const webhooks = await open([receiver.url, other.url, receiver.url]);
   await queue(opened('cafe.rest'));
   await deliverDue(webhooks);
@@ -119,7 +119,7 @@ test('without an endpoint nothing is kept', async () => {
   expect(await waiting()).toBe(0);
 });
 
-test('what is rolled back is not told', async () => {
+test('a rolled-back change is not sent', async () => {
   const webhooks = await open([receiver.url]);
   const rolledBack = rig.database.transaction(async (run) => {
     await queueWebhooks(run, [opened('cafe.rest')], '');
@@ -130,7 +130,7 @@ test('what is rolled back is not told', async () => {
   expect(receiver.received).toEqual([]);
 });
 
-test('a receiver that answers 500 for two days gets each webhook with its id, in its sequence', async () => {
+test('a receiver that answers 500 for two days gets each webhook with its id, in order', async () => {
   const webhooks = await open([receiver.url]);
   receiver.answers(status(500));
   await queue(opened('cafe.rest'), opened('bar.rest'));
@@ -156,7 +156,7 @@ test('a receiver that answers 500 for two days gets each webhook with its id, in
   expect(await waiting()).toBe(0);
 });
 
-test('a webhook that nobody takes for three days is given up, and the next one follows', async () => {
+test('a webhook that isn’t accepted for three days is given up, and the next one follows', async () => {
   const webhooks = await open([receiver.url]);
   receiver.answers(status(500));
   await queue(opened('cafe.rest'));
@@ -176,7 +176,7 @@ describe('a receiver that', () => {
     ['hangs', () => undefined, 'timeout'],
     ['hangs up', (response) => void response.destroy(), 'connection'],
     ['is not there any more', status(410), 'http_410'],
-  ])('%s gets it again, and another one at once', async (_name, answer, code) => {
+  ])('%s gets it again, and another receiver at once', async (_name, answer, code) => {
     const webhooks = await open([receiver.url, other.url]);
     receiver.answers(answer);
     logged.length = 0;
@@ -218,7 +218,7 @@ describe('a receiver that', () => {
       'an unknown coding',
       (response) => void response.writeHead(202, { 'content-encoding': 'zstd' }).end('x'),
     ],
-  ])('answers 2xx with %s has taken it', async (_what, answer) => {
+  ])('answers 2xx with %s has accepted it', async (_what, answer) => {
     const webhooks = await open([receiver.url]);
     receiver.answers(answer);
     await queue(opened('cafe.rest'), opened('cafe.rest', 'registrar'));
@@ -229,7 +229,7 @@ describe('a receiver that', () => {
     expect(await waiting()).toBe(0);
   });
 
-  test.each([301, 302, 307, 308])('redirects with %i is not followed', async (code) => {
+  test.each([301, 302, 307, 308])('redirects with %i isn’t followed', async (code) => {
     const webhooks = await open([receiver.url]);
     receiver.answers(status(code, { location: other.url }));
     await queue(opened('cafe.rest'));
@@ -238,7 +238,7 @@ describe('a receiver that', () => {
     expect(await waiting()).toBe(1);
   });
 
-  test('asks to wait is left alone for that long', async () => {
+  test('asks to wait gets nothing until then', async () => {
     const webhooks = await open([receiver.url]);
     receiver.answers(status(429, { 'retry-after': '1800' }));
     await queue(opened('cafe.rest'));
@@ -249,13 +249,13 @@ describe('a receiver that', () => {
   });
 });
 
-test('a process that dies leaves a queue to the next, with the id; one that stops, at once', async () => {
+test('a dead process leaves its queue to the next one, with the id; a stopping process does so at once', async () => {
   const webhooks = await open([receiver.url]);
   await queue(opened('cafe.rest'));
   const [claimed = ''] = (await webhooks.endpoints[0]?.claimDue(10)) ?? [];
   await deliverDue(webhooks);
   expect(receiver.received, 'another process has it').toEqual([]);
-  // It was taken, and the process died before it noted that.
+  // It was accepted, but the process died before it recorded that.
   const first = await store().read(claimed);
   await rig.passLeases(60);
   await deliverDue(webhooks);
@@ -270,7 +270,7 @@ test('a process that dies leaves a queue to the next, with the id; one that stop
   expect(namesAt(receiver)).toEqual(['cafe.rest', 'bar.rest', 'bar.rest']);
 });
 
-test('of 40 webhooks that are queued while others are delivered none is lost', async () => {
+test('none of 40 webhooks queued during deliveries is lost', async () => {
   const webhooks = await open([receiver.url]);
   await Promise.all([
     ...Array.from({ length: 40 }, async (_, n) => queue({ ...opened('cafe.rest'), at: at(-n) })),
@@ -293,7 +293,7 @@ test('a process that starts with another address leaves the queue of the first o
   expect([namesAt(receiver).toSorted(), namesAt(other)]).toEqual([['bar.rest', 'cafe.rest'], ['bar.rest']]);
 });
 
-test('an address that no process has served for three days is forgotten with its queue', async () => {
+test('an address that no process has served for three days is deleted with its queue', async () => {
   await open([receiver.url]);
   await queue(opened('cafe.rest'));
   seconds = 3 * DAY;
@@ -304,7 +304,7 @@ test('an address that no process has served for three days is forgotten with its
   expect(await waiting()).toBe(0);
 });
 
-test('nothing of the address but its host is logged or kept', async () => {
+test('only the address’s host is logged or stored', async () => {
   const webhooks = await open([receiver.url]);
   receiver.answers(status(500));
   logged.length = 0;
@@ -322,7 +322,7 @@ describe('an endpoint', () => {
       "SELECT refused, due_at AS due FROM notifications WHERE subject_kind = 'webhook_endpoint' AND purpose = 'plan'",
     );
 
-  test('that fails for an hour is due to be told, once; one that fails between is not', async () => {
+  test('that fails for an hour is reported once; one that succeeds meanwhile isn’t', async () => {
     const webhooks = await open([receiver.url]);
     receiver.answers(status(500));
     await queue(opened('cafe.rest'));
@@ -335,7 +335,7 @@ describe('an endpoint', () => {
     expect(await standing()).toEqual([]);
   });
 
-  test('of whose failure was told is not due again before it took something', async () => {
+  test('isn’t reported again before it has accepted a webhook', async () => {
     const webhooks = await open([receiver.url]);
     receiver.answers(status(500));
     await queue(opened('cafe.rest'));
@@ -346,7 +346,7 @@ describe('an endpoint', () => {
     expect(await standing()).toEqual([{ refused: 'http_503', due: null }]);
   });
 
-  test('that does not take a test is due at once', async () => {
+  test('that refuses a test is reported at once', async () => {
     const webhooks = await open([receiver.url]);
     receiver.answers(status(500));
     await queue(opened('cafe.rest'));
@@ -370,7 +370,7 @@ describe('an endpoint', () => {
     expect(typesAt(receiver)).toEqual(['test:monthly', 'test:monthly']);
   });
 
-  test('is told of a Slack that is out of reach for an hour, once an outage', async () => {
+  test('gets one webhook per outage when Slack is unreachable for an hour', async () => {
     const webhooks = await open([receiver.url]);
     const since = at(0);
     const tick = async (after: number, outage?: { since: Date; code: string }) => {
@@ -380,7 +380,7 @@ describe('an endpoint', () => {
       return typesAt(receiver);
     };
     expect(await tick(60, { since, code: 'unreachable' })).toEqual([]);
-    // Another process, started since.
+    // Another process, started later.
     expect(await tick(3_599, { since: at(1_800), code: 'unreachable' })).toEqual([]);
     const once = ['slack.unreachable:token_revoked'];
     expect(await tick(3_600, { since: at(1_800), code: 'token_revoked' })).toEqual(once);
@@ -392,7 +392,7 @@ describe('an endpoint', () => {
   });
 });
 
-describe('an order whose outcome is not known', () => {
+describe('an order with an unknown outcome', () => {
   const unknown = async (order: ReturnType<typeof newOrder>) => {
     await underWay(rig, order);
     await rig.apply(
@@ -407,7 +407,7 @@ describe('an order whose outcome is not known', () => {
     );
   };
 
-  test('is told once, by the change that made it so', async () => {
+  test('is sent once, by the change to that state', async () => {
     const webhooks = await open([receiver.url]);
     const order = newOrder({ reason: 'canary' }, ['cafe.rest']);
     await unknown(order);
@@ -435,7 +435,7 @@ describe('an order whose outcome is not known', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test('has no names where it is private', async () => {
+  test('has no names if it is private', async () => {
     const webhooks = await open([receiver.url]);
     await unknown(newOrder({ isPrivate: true }, ['secret.rest']));
     seconds = 10;
@@ -445,7 +445,7 @@ describe('an order whose outcome is not known', () => {
   });
 });
 
-test('the outbox of Slack takes none of it', async () => {
+test('isn’t in Slack’s outbox', async () => {
   await open([receiver.url]);
   await queue(opened('cafe.rest'));
   seconds = 10;

@@ -3,9 +3,7 @@ import type { PolicyFacts, PolicyOrder, PolicySettings } from '../../src/policy/
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import fc from '../support/properties.ts';
 
-/*
- * Random policies and orders of a small world, so that rules, people and names meet often.
- */
+/* Random policies and orders of a small world, so that rules, people and names often match. */
 
 export const VOCABULARY = {
   tasks: ['create', 'renew', 'delete', 'nameservers', 'authcode', 'redirect'],
@@ -94,7 +92,7 @@ export const settings: fc.Arbitrary<PolicySettings> = fc.record({
 
 const taskName = fc.constantFrom(...VOCABULARY.tasks);
 
-/** Each key with a value or, as often as `unknownWeight` says, not there. */
+/** Each key with a value or, with the weight `unknownWeight`, missing. */
 function known<Key, Value>(keys: readonly Key[], value: fc.Arbitrary<Value>) {
   return fc
     .tuple(...keys.map((key) => fc.tuple(fc.constant(key), fc.option(value, { nil: undefined, freq: 3 }))))
@@ -109,7 +107,7 @@ export const groups = known(
   people.map((members): ReadonlySet<string> => new Set(members)),
 );
 
-/** An order with what is known of it; each fact may be missing. */
+/** An order with its facts. Any fact may be missing. */
 export const situation: fc.Arbitrary<{ readonly order: PolicyOrder; readonly facts: PolicyFacts }> = fc
   .record({
     task: taskName,
@@ -125,7 +123,7 @@ export const situation: fc.Arbitrary<{ readonly order: PolicyOrder; readonly fac
     return { order, facts: { task, tags, groups: members, prices } };
   });
 
-/** Every way in which what is missing could turn out, for groups and tags; a missing price is above any amount. */
+/** Every possible value of missing facts, for groups and tags; a missing price is above any amount. */
 export function worlds({ order, facts }: { order: PolicyOrder; facts: PolicyFacts }): PolicyFacts[] {
   let found: PolicyFacts[] = [
     {

@@ -89,7 +89,7 @@ describe('without rules', () => {
     expect(names[0]?.decidedBy).toEqual([{ rule: { kind: 'rest' }, unknowns: [] }]);
   });
 
-  test('what goes out with the team’s account is approved first', () => {
+  test('orders with the team’s account need an approval', () => {
     const { demand } = run([rule({ decision: 'free' })], { usesTeamAccount: true });
     expect(demand.requirements).toMatchObject([{ rule: { kind: 'team_account' }, approvers: ['U0BOSS'] }]);
   });
@@ -99,8 +99,8 @@ describe('without rules', () => {
   });
 });
 
-describe('the first rule that fits a name decides', () => {
-  test('and the ones before it say why they did not', () => {
+describe('the first matching rule decides', () => {
+  test('and the rules before it have a reason why they didn’t', () => {
     const { names } = run([
       rule({ name: 'other task', tasks: ['transfer', 'risk'] }),
       rule({ name: 'other people', by: ['U0BOB', 'S0MARKETING'], names: ['bar.rest'] }),
@@ -168,7 +168,7 @@ describe('an order of several names', () => {
     breakGlass: true,
   });
 
-  test('needs what each of them needs, and waits as the strictest says', () => {
+  test('needs what each of them needs, with the shortest deadline', () => {
     const { demand } = run([brand], { names: ['cafe.rest', 'bar.rest'] });
     expect(demand.requirements.map(({ names, needed, approvers }) => ({ names, needed, approvers }))).toEqual(
       [
@@ -180,38 +180,38 @@ describe('an order of several names', () => {
     expect(demand).toMatchObject({ escalateTo: ['U0CEO'], escalateToAdmins: true, breakGlass: false });
   });
 
-  test('is refused when one of them is', () => {
+  test('is refused if one of them is', () => {
     const { demand } = run([rule({ names: ['bar.rest'], decision: 'refuse' })], {
       names: ['cafe.rest', 'bar.rest'],
     });
     expect(demand).toMatchObject({ outcome: 'refuse', requirements: [], refusedBy: [{ name: 'a rule' }] });
   });
 
-  test('needs one rule once', () => {
+  test('needs the same rule once', () => {
     const { demand } = run([brand], { names: ['cafe.rest', 'cafe.rest'] });
     expect(demand.requirements).toHaveLength(1);
     expect(demand.breakGlass).toBe(true);
   });
 });
 
-describe('what cannot be evaluated counts against the order', () => {
+describe('unknown facts count against the order', () => {
   const nobody = { groups: new Map<string, ReadonlySet<string>>() };
   const group = { kind: 'group', group: 'S0MARKETING' };
 
-  test('a rule that makes it free does not fit', () => {
+  test('a free rule doesn’t match', () => {
     const { demand, names, unknowns } = run([rule({ by: ['S0MARKETING'], decision: 'free' })], {}, nobody);
     expect(demand.outcome).toBe('approve');
     expect(names[0]?.skipped).toMatchObject([{ because: 'unknown', unknowns: [group] }]);
     expect(unknowns).toEqual([group]);
   });
 
-  test('a rule that refuses fits', () => {
+  test('a refusing rule matches', () => {
     const { demand, unknowns } = run([rule({ by: ['S0MARKETING'], decision: 'refuse' })], {}, nobody);
     expect(demand.outcome).toBe('refuse');
     expect(unknowns).toEqual([group]);
   });
 
-  test('a rule that asks for approvers fits, and what would decide without it is needed too', () => {
+  test('an approve rule matches, and the rules that would decide without it are needed too', () => {
     const { demand, names } = run([rule({ by: ['S0MARKETING'] })], {}, nobody);
     expect(demand.requirements.map(({ approvers }) => approvers)).toEqual([['U0CFO'], ['U0BOSS']]);
     expect(names[0]?.decidedBy).toMatchObject([
@@ -220,13 +220,13 @@ describe('what cannot be evaluated counts against the order', () => {
     ]);
   });
 
-  test('somebody who is listed by their own id is known', () => {
+  test('a person listed by their own id is known', () => {
     const { demand, unknowns } = run([rule({ by: ['S0MARKETING', 'U0ANNA'], decision: 'free' })], {}, nobody);
     expect(demand.outcome).toBe('free');
     expect(unknowns).toEqual([]);
   });
 
-  test('an unknown price is over any amount', () => {
+  test('an unknown price is above any amount', () => {
     const over = { currency: 'EUR', minor: 1_000_000 };
     const { demand, unknowns } = run([rule({ over })], {}, { prices: new Map() });
     expect(demand.requirements.map(({ approvers }) => approvers)).toEqual([['U0CFO']]);
@@ -239,7 +239,7 @@ describe('what cannot be evaluated counts against the order', () => {
     expect(unknowns).toEqual([{ kind: 'price', name: 'cafe.rest' }]);
   });
 
-  test('what is known already may be over', () => {
+  test('known prices may already be above it', () => {
     const { unknowns, demand } = run([rule({ over: { currency: 'EUR', minor: 1_000 }, decision: 'free' })], {
       names: ['cafe.rest', 'new.rest'],
     });
@@ -247,7 +247,7 @@ describe('what cannot be evaluated counts against the order', () => {
     expect(demand.outcome).toBe('free');
   });
 
-  test('tags that are not known', () => {
+  test('unknown tags', () => {
     const { unknowns, demand } = run([rule({ names: ['tag:brand'] })], { names: ['new.rest'] });
     expect(unknowns).toEqual([{ kind: 'tags', name: 'new.rest' }]);
     expect(demand.requirements).toHaveLength(2);
@@ -269,7 +269,7 @@ const truth = (value: boolean): Truth => (value ? 'true' : 'false');
 
 interface NaiveNeed {
   readonly refused: boolean;
-  /** Some approval is needed for certain. */
+  /** Some approval is certainly needed. */
   readonly sure: boolean;
   readonly needs: readonly string[];
 }
@@ -355,7 +355,7 @@ function naive(
 }
 
 describe('for random policies and orders', () => {
-  test('it says what a naive evaluator says', () => {
+  test('it agrees with a naive evaluator', () => {
     fc.assert(
       fc.property(policy, settings, situation, (drawn, options, { order, facts }) => {
         const rules = {
@@ -373,7 +373,7 @@ describe('for random policies and orders', () => {
     );
   });
 
-  test('what is not known never makes an order need less', () => {
+  test('an unknown fact never makes an order need less', () => {
     fc.assert(
       fc.property(policy, settings, situation, (drawn, options, { order, facts }) => {
         const rules = {
@@ -402,7 +402,7 @@ describe('for random policies and orders', () => {
         situation,
         fc.constantFrom('a.rest', 'b.example'),
         (rules, options, { order, facts }, name) => {
-          // Amounts sum up, so one more name can bring another rule to decide.
+          // Amounts add up, so one more name can make another rule decide.
           const plain = { ...rules, rules: rules.rules.map((each) => ({ ...each, over: undefined })) };
           fc.pre(order.names.length > 0 && !order.usesTeamAccount);
           const before = evaluate(plain, options, order, facts).demand;
@@ -416,7 +416,7 @@ describe('for random policies and orders', () => {
     );
   });
 
-  test('a rule that refuses never makes an order need less, wherever it stands', () => {
+  test('a refusing rule never makes an order need less, at any position', () => {
     fc.assert(
       fc.property(
         policy,
@@ -442,7 +442,7 @@ describe('for random policies and orders', () => {
     );
   });
 
-  test('every name is decided, and its rules are told in their order', () => {
+  test('every name is decided, and its rules are listed in order', () => {
     fc.assert(
       fc.property(policy, settings, situation, (rules, options, { order, facts }) => {
         const { names, demand } = evaluate(rules, options, order, facts);
@@ -460,7 +460,7 @@ describe('for random policies and orders', () => {
     );
   });
 
-  test('it depends on nothing but its input, and leaves it as it is', () => {
+  test('it depends only on its input, and doesn’t change it', () => {
     fc.assert(
       fc.property(policy, settings, situation, policy, (rules, options, { order, facts }, other) => {
         const input = structuredClone({ rules, options, order, facts });
@@ -473,7 +473,7 @@ describe('for random policies and orders', () => {
     );
   });
 
-  test('it has an answer for whatever the values are', () => {
+  test('it has a result for any values', () => {
     const odd = fc.constantFrom(
       '',
       '*',

@@ -17,7 +17,7 @@ describe('a changed setting', () => {
   test.each([
     ['nothing', {}, []],
     ['one more approver', { approvers: ['U0BOB', 'S0LEADS', 'U0EVE'] }, ['approvers']],
-    ['one approver in the place of another', { approvers: ['U0BOB', 'U0EVE'] }, ['approvers']],
+    ['one approver replaced by another', { approvers: ['U0BOB', 'U0EVE'] }, ['approvers']],
     ['one approver fewer', { approvers: ['U0BOB'] }, []],
     ['the same approvers in another sequence', { approvers: ['S0LEADS', 'U0BOB'] }, []],
     ['one more silent approver', { silentApprovers: ['U0EVE'] }, ['silent_approvers']],
@@ -25,7 +25,7 @@ describe('a changed setting', () => {
     ['fewer approvals', { approvalsRequired: 1 }, ['approvals_required']],
     ['more approvals', { approvalsRequired: 3 }, []],
     ['one task fewer', { approvalTasks: ['renew'] }, ['approval_tasks']],
-    ['one task in the place of another', { approvalTasks: ['renew', 'create'] }, ['approval_tasks']],
+    ['one task replaced by another', { approvalTasks: ['renew', 'create'] }, ['approval_tasks']],
     ['one more task', { approvalTasks: ['renew', 'delete', 'create'] }, []],
     ['who asks may approve', { allowSelfApproval: true }, ['allow_self_approval']],
     [
@@ -37,13 +37,13 @@ describe('a changed setting', () => {
     expect([...weakenedSettings(before, { ...before, ...change })]).toEqual(loosened);
   });
 
-  test('who asks may no longer approve: that tightens', () => {
+  test('requesters may no longer approve: that tightens', () => {
     const allowed = { ...before, allowSelfApproval: true };
     expect(weakenedSettings(allowed, before).size).toBe(0);
   });
 });
 
-describe('a changed price, with a rule on what is over 100.00', () => {
+describe('a changed price, with a rule above 100.00', () => {
   const price = (given: Partial<Price> & { minor?: number; currency?: string } = {}): Price => {
     const { minor = 15_000, currency = 'EUR', ...rest } = given;
     return {
@@ -130,12 +130,12 @@ describe('a changed price, with a rule on what is over 100.00', () => {
     ['a tag', ['renew'], ['tag:brand'], true],
     ['a name of another zone', ['renew'], ['cafe.example'], false],
     ['what is at risk', ['risk'], ['*'], false],
-  ])('is looked at by rules on %s', (_, tasks, names, expected) => {
+  ])('matters for rules on %s', (_, tasks, names, expected) => {
     const rules = [rule({ tasks, names, over })];
     expect(loosens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(expected);
   });
 
-  test('is looked at by a rule on a name above', () => {
+  test('matters for a rule on a parent name', () => {
     const rules = [rule({ tasks: ['renew'], names: ['co.rest'], over })];
     const under = price({ zone: 'co.rest' });
     expect(
@@ -144,7 +144,7 @@ describe('a changed price, with a rule on what is over 100.00', () => {
     expect(loosens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(true);
   });
 
-  test('waits for nobody where no rule has an amount', () => {
+  test('applies at once if no rule has an amount', () => {
     const rules = [rule({ tasks: ['renew'], names: ['*'] })];
     expect(loosens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(false);
   });
@@ -157,7 +157,7 @@ describe('a changed price, with a rule on what is over 100.00', () => {
     ['rises', ['*.rest'], edit(cheap, price()), false],
     ['is of another zone', ['*.example'], edit(price(), cheap), false],
     ['is of another task', ['*'], edit(undefined, price({ task: 'restore', minor: 1 })), false],
-  ])('is compared with a mandate’s ceiling: %s', (_, names, change, expected) => {
+  ])('is compared with a mandate’s price limit: %s', (_, names, change, expected) => {
     const list = change.before === undefined ? [] : [change.before];
     expect(loosens(list, change, { rules: [], mandates: [{ names, maxPrice: over }] })).toBe(expected);
   });

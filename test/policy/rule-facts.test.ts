@@ -27,7 +27,7 @@ const SETTINGS: PolicySettings = {
 const EUR = (minor: number) => ({ currency: 'EUR', minor });
 const prices: PolicyFacts['prices'] = new Map([['cafe.rest', EUR(1_200)]]);
 
-/** Sources that note what they are asked for. */
+/** Sources that record their calls. */
 function sources(known: Partial<FactSources['directory'] & FactSources['ruleFacts']> = {}) {
   const asked: string[] = [];
   const from: FactSources = {
@@ -55,7 +55,7 @@ function sources(known: Partial<FactSources['directory'] & FactSources['ruleFact
 const gather = (from: FactSources, rules: readonly PolicyRule[], order = ORDER) =>
   gatherFacts(from, rules, order);
 
-test('only what a rule looks at is asked for, each group once', async () => {
+test('reads only facts that a rule uses, each group once', async () => {
   const { from, asked } = sources();
   await gather(from, [rule({ approvers: ['S0LEGAL'], escalateTo: ['S0BOARD'] })]);
   expect(asked).toEqual([]);
@@ -66,7 +66,7 @@ test('only what a rule looks at is asked for, each group once', async () => {
   expect(asked.sort()).toEqual(['S0SALES', 'prices', 'tags']);
 });
 
-test('what a source does not know is left out, and counts against the order', async () => {
+test('an unknown fact is left out, and counts against the order', async () => {
   const { from } = sources({ membersOf: async () => undefined });
   const rules = [rule({ by: ['S0SALES'], names: ['tag:brand'], over: EUR(1_000_000) })];
   const facts = await gather(from, rules);
@@ -97,7 +97,7 @@ test('a redirect touches its host and every parent, a user nothing', async () =>
   expect(asked).toHaveLength(2);
 });
 
-test('what is known to cost nothing costs zero, so it is not over an amount', async () => {
+test('a free task costs zero, so it is not above an amount', async () => {
   const { from } = sources({ pricesOf: async () => new Map() });
   const rules = [rule({ over: EUR(0) })];
   const free = { ...ORDER, isFree: () => true };

@@ -99,7 +99,7 @@ test.each<[field: string, value: unknown, code: string, sentence: string]>([
   expect(issues.map(policyIssueSentence).join('\n')).toContain(sentence);
 });
 
-test('what does not go together', () => {
+test('contradictory fields', () => {
   expect(issuesOf({ approvers: ['U0CFO', 'U0CEO'], needed: '3' })).toMatchObject([
     { field: 'needed', code: 'more_than_people', ruleName: 'renewals', given: '3', instead: ['2'] },
   ]);
@@ -109,7 +109,7 @@ test('what does not go together', () => {
   ]);
 });
 
-test('every problem is told at once, with its rule', () => {
+test('every problem is listed at once, with its rule', () => {
   const read = parseRules(
     [{ ...GOOD, ttl: 'soon', needed: 'two' }, 'no rule', { ...GOOD, rule_name: 'Renewals', over: 'much' }],
     VOCABULARY,
@@ -131,7 +131,7 @@ test('too much is refused', () => {
 });
 
 describe('for random rules', () => {
-  test('what is written is read back the same', () => {
+  test('a written rule is read back unchanged', () => {
     fc.assert(
       fc.property(rules, fc.constantFrom('EUR', 'JPY', 'BHD'), (list, currency) => {
         const possible = list.map((rule) => ({
@@ -146,7 +146,7 @@ describe('for random rules', () => {
     );
   });
 
-  test('anything gets an answer, and every problem a sentence without gaps', () => {
+  test('any input gets a result, and every problem a complete sentence', () => {
     const field = fc.constantFrom(
       'rule_name',
       'tasks',

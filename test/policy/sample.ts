@@ -1,6 +1,6 @@
 import type { PolicyRule } from '../../src/policy/policy.ts';
 
-/** A rule that asks `U0CFO` about every order of every name, but for what a test says of it. */
+/** A rule by which `U0CFO` approves every order of every name, unless a test overrides it. */
 export function rule(fields: Partial<PolicyRule> = {}): PolicyRule {
   return {
     name: 'a rule',

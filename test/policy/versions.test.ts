@@ -32,20 +32,20 @@ describe('the difference of two versions', () => {
     expect(diffPolicies([a, b], [a, b], 'EUR')).toEqual([]);
   });
 
-  test('tells what was added and removed', () => {
+  test('has added and removed rules', () => {
     expect(diffPolicies([a, b], [b, c], 'EUR')).toEqual([
       { kind: 'removed', rule: a, from: 1 },
       { kind: 'added', rule: c, to: 2 },
     ]);
   });
 
-  test('tells the fewest moves', () => {
+  test('has the fewest moves', () => {
     expect(diffPolicies([a, b, c, d], [d, a, b, c], 'EUR')).toEqual([
       { kind: 'moved', rule: d, from: 4, to: 1 },
     ]);
   });
 
-  test('tells the fields as a file has them', () => {
+  test('has fields as in a file', () => {
     const changed = rule('a', {
       needed: 2,
       over: { currency: 'EUR', minor: 5_000 },
@@ -74,12 +74,12 @@ describe('the difference of two versions', () => {
     ['escalate_after', { escalateAfterMs: 60_000 }],
     ['escalate_to', { escalateTo: ['U0CEO'] }],
     ['break_glass', { breakGlass: true }],
-  ])('tells a change of %s alone', (field, change) => {
+  ])('has only a change of %s', (field, change) => {
     const [told] = diffPolicies([a], [rule('a', change)], 'EUR');
     expect(told?.kind === 'changed' && told.fields.map((each) => each.field)).toEqual([field]);
   });
 
-  test('for random versions says everything that is needed to make the new one', () => {
+  test('for random versions suffices to build the new one', () => {
     fc.assert(
       fc.property(rules, rules, fc.func(fc.boolean()), (before, after, keep) => {
         const named = after.map((each, index) => ({
@@ -164,7 +164,7 @@ describe('past orders under a draft', () => {
     };
   });
 
-  test('are counted by what would have been otherwise', () => {
+  test('are counted by how they would differ', () => {
     const draft = [
       rule('free', { names: ['a.rest'], decision: 'free', approvers: [] }),
       rule('refused', { names: ['b.rest'], decision: 'refuse', approvers: [] }),
@@ -187,7 +187,7 @@ describe('past orders under a draft', () => {
     ]);
   });
 
-  test('under the policy that decided them are as they were', () => {
+  test('don’t change under the policy that decided them', () => {
     fc.assert(
       fc.property(policy, settings, fc.array(situation, { maxLength: 5 }), (version, current, orders) => {
         const kept = orders.map(({ order, facts: known }, index) => ({
@@ -221,14 +221,14 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
   const groupsOf = ({ roles }: StartingPoint) =>
     Object.fromEntries(roles.map((role) => [role, [`S0${role.replace('_', '').toUpperCase()}`]]));
 
-  test('is a policy once people stand in it', () => {
+  test('is a valid policy once it has people', () => {
     const start = startingPoint(name);
     const read = parseRules(fillStartingPoint(start, groupsOf(start), { canSign: true }), vocabulary);
     expect(read).toMatchObject({ ok: true });
     expect(JSON.stringify(read)).not.toMatch(/managers|finance|legal|brand_owners|security/);
   });
 
-  test('names every role that nobody was picked for', () => {
+  test('names every role without a person', () => {
     const start = startingPoint(name);
     const read = parseRules(fillStartingPoint(start, {}, { canSign: true }), vocabulary);
     expect(read.ok ? [] : read.issues.map(({ field, code }) => [field, code])).toContainEqual([
@@ -237,7 +237,7 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
     ]);
   });
 
-  test('lets nothing that can lose a name or take it down be free for everybody', () => {
+  test('makes no task free for everybody that can lose a name or take it down', () => {
     const start = startingPoint(name);
     const read = parseRules(fillStartingPoint(start, groupsOf(start), { canSign: true }), vocabulary);
     expect(read).toMatchObject({ ok: true });

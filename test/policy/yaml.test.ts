@@ -29,7 +29,7 @@ function linesOf(text: string) {
   return read.ok ? [] : read.issues.map(({ line, code }) => [line, code]);
 }
 
-test('a file is read, and written as it was', () => {
+test('a file is read, and written unchanged', () => {
   const read = policyFromYaml(EXAMPLE, VOCABULARY);
   expect(read.ok ? read.rules.map(({ name, over, needed }) => [name, over?.minor, needed]) : read).toEqual([
     ['transfers of the brand', undefined, 2],
@@ -63,7 +63,7 @@ test('an empty file is a policy without rules', () => {
   expect(policyFromYaml(policyToYaml([], 'EUR'), VOCABULARY)).toEqual({ ok: true, rules: [] });
 });
 
-describe('what is wrong has its line', () => {
+describe('a problem has its line', () => {
   test.each<[name: string, text: string, expected: (string | number)[][]]>([
     [
       'fields',
@@ -79,11 +79,7 @@ describe('what is wrong has its line', () => {
       EXAMPLE.replace('[S0LEGAL, U0CFO]', '\n    - S0LEGAL\n    - "@cfo"'),
       [[7, 'not_an_id']],
     ],
-    [
-      'a field that is missing stands at its rule',
-      EXAMPLE.replace('  tasks: [renew]\n', ''),
-      [[8, 'missing']],
-    ],
+    ['a missing field is reported at its rule', EXAMPLE.replace('  tasks: [renew]\n', ''), [[8, 'missing']]],
     ['an unknown field', EXAMPLE.replace('  needed', '  need'), [[6, 'unknown_field']]],
     ['a field twice', EXAMPLE.replace('  ttl: 48h', '  ttl: 48h\n  needed: 1'), [[8, 'duplicate_field']]],
     ['no list', 'rule_name: x\n', [[1, 'not_a_list_of_rules']]],
@@ -107,7 +103,7 @@ describe('what is wrong has its line', () => {
     ],
     ['an anchor', EXAMPLE.replace('[renew]', '&a [renew]'), [[9, 'alias']]],
     ['a tag', EXAMPLE.replace('100.00', '!!float 100.00'), [[12, 'tag']]],
-    ['a tag of somebody', EXAMPLE.replace('100.00', '!js/function x'), [[12, 'tag']]],
+    ['a misspelled tag', EXAMPLE.replace('100.00', '!js/function x'), [[12, 'tag']]],
     ['a directive', `%TAG ! !foo\n---\n${EXAMPLE}`, [[1, 'directive']]],
     ['two documents', `${EXAMPLE}---\n${EXAMPLE}`, [[19, 'several_documents']]],
   ])('%s', (_name, text, expected) => {
@@ -126,7 +122,7 @@ describe('what is wrong has its line', () => {
   });
 });
 
-// Without the look of the lexer the first three end the process or its stack.
+// Without the lexer's check the first three crash the process or overflow its stack.
 test.each([
   ['lists in lists', '['.repeat(100_000), 'nested_too_deep'],
   ['items of items', '- '.repeat(60_000), 'nested_too_deep'],
@@ -177,12 +173,12 @@ describe('for random texts', () => {
     ),
   );
 
-  test('what is written is read back the same', () => {
+  test('written text is read back unchanged', () => {
     fc.assert(
       fc.property(rules, fc.array(named, { minLength: 7, maxLength: 7 }), (list, names) => {
         const written = list.map((rule, index) => ({
           ...rule,
-          // Names are distinct, trimmed and without characters that cannot be seen.
+          // Names are distinct, trimmed and without invisible characters.
           name: `${(names[index] ?? '').replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim()}${index}`,
           needed: rule.decision === 'approve' ? Math.min(rule.needed, rule.approvers.length) : 1,
         }));
@@ -195,7 +191,7 @@ describe('for random texts', () => {
     );
   });
 
-  test('any text gets an answer with a line that it has', () => {
+  test('any text gets a result with a line that exists', () => {
     const piece = fc.constantFrom(
       ...[
         '- ',

@@ -32,7 +32,7 @@ const answering = (status: number, body: unknown, headers: readonly string[] = [
 };
 const renew = (): ReturnType<typeof client.run> => client.run(domainRenew, { name: 'cafe.rest', period: 1 });
 
-describe('what an answer means for a charge', () => {
+describe('the outcome of a charge by its response', () => {
   const status = (code: string, type?: string): object => ({
     stid: 's-1',
     status: { code, text: 'said', type },
@@ -57,7 +57,7 @@ describe('what an answer means for a charge', () => {
     [200, status('S0105', 'ERROR'), 'unknown_outcome'],
     [200, status('S0105', 'error'), 'unknown_outcome'],
     [200, status('S0105', 'FAILURE'), 'unknown_outcome'],
-    // Success codes that the document gives to other tasks.
+    // Success codes that the document shows for other tasks.
     [200, status('S1321001', 'SUCCESS'), 'unknown_outcome'],
     [200, status('S1321003', 'SUCCESS'), 'unknown_outcome'],
     [200, status('S1301001', 'SUCCESS'), 'unknown_outcome'],
@@ -81,7 +81,7 @@ describe('what an answer means for a charge', () => {
     expect(error.message).toMatch(/^renewing cafe\.rest: /);
   });
 
-  it('a refusal carries what the service said', async () => {
+  it('a refusal has the service’s codes and text', async () => {
     const messages = [{ code: 'EF01002', text: 'locked', status: 'ERROR', objects: [] }];
     answering(400, { stid: 's-9', status: { code: 'EF00805', text: 'no', type: 'ERROR' }, messages });
     const call = client.run(domainRenew, { name: 'cafe.rest', period: 1 }, { ctid: 'o-1' });
@@ -95,7 +95,7 @@ describe('what an answer means for a charge', () => {
     });
   });
 
-  it('an answer that contradicts itself says so, with all that the service said', async () => {
+  it('a contradictory response is reported, with all that the service said', async () => {
     answering(200, status('S0502', 'SUCCESS'));
     const other = await errorOf(renew());
     expect(other.message).toBe(
@@ -108,7 +108,7 @@ describe('what an answer means for a charge', () => {
     );
   });
 
-  it('a contradiction of a status that refuses and a code that does not is never a refusal', () => {
+  it('a status that refuses and a code that doesn’t are never a refusal', () => {
     const done: Envelope = { status: { code: 'S1', text: '' }, messages: [], data: [] };
     for (let httpStatus = 300; httpStatus < 600; httpStatus += 1) {
       expect(
@@ -130,7 +130,7 @@ describe('a task whose success code the document shows', () => {
     ['a search', 'S0110005', () => client.run(preregSearch, {}), 'invalid_response'],
   ];
 
-  it.each(tasks)('%s is done by %s alone', async (_name, code, call, kind) => {
+  it.each(tasks)('%s needs exactly %s', async (_name, code, call, kind) => {
     answering(200, said(code));
     await call();
     for (const other of ['S0105', 'S1', 'S1321001', ...(code === 'S0502' ? [] : ['S0502'])]) {
@@ -141,7 +141,7 @@ describe('a task whose success code the document shows', () => {
     expect(await errorOf(call())).toMatchObject({ kind });
   });
 
-  it('a login that answers with another code opens nothing', async () => {
+  it('a login with another code opens no session', async () => {
     const cookie = ['set-cookie: service_session=s-1'];
     const typed = { user: 'customer', context: 4, password: password.password };
     answering(200, said('S1321001'), cookie);
@@ -174,7 +174,7 @@ describe('Retry-After', () => {
   });
 });
 
-describe('one envelope out of two codecs', () => {
+describe('both codecs give the same envelope', () => {
   it('JSON', () => {
     const body = {
       stid: '20260701-app1-1',
@@ -238,11 +238,11 @@ describe('one envelope out of two codecs', () => {
   });
 });
 
-describe('XML as the silence of the document allows it', () => {
+describe('XML within the document’s gaps', () => {
   const session = '6ba7b811-9dad-11d1-80b4-00c04fd430c8';
   const text = 'für';
 
-  it('with values on lines of their own', () => {
+  it('with values on separate lines', () => {
     const xml = `<response>
       <result>
         <data>
@@ -329,7 +329,7 @@ describe('XML as the silence of the document allows it', () => {
     const bytes = Buffer.from(xml, 'utf16le');
     const body = Buffer.concat([Buffer.from(mark), order === 'be' ? bytes.swap16() : bytes]);
     expect(decodeXml(body, contentType).envelope.status).toMatchObject({ code: 'S1', text });
-    // A broken pair at its end, and a cut one.
+    // A broken pair at its end, and a truncated one.
     expect(() => decodeXml(body.subarray(0, -1), contentType)).toThrow();
   });
 
@@ -348,7 +348,7 @@ describe('XML as the silence of the document allows it', () => {
     expect(JSON.stringify(envelope)).not.toContain(session);
   });
 
-  it('with values in places of their own, which count as data', () => {
+  it('with values in other places, which count as data', () => {
     const xml = `<response><notice>moved</notice><result><expires>2027-01-01</expires><status><code>S0502</code></status><stid>s-1</stid></result></response>`;
     expect(decodeXml(Buffer.from(xml)).envelope).toMatchObject({
       stid: 's-1',
@@ -363,7 +363,7 @@ describe('XML as the silence of the document allows it', () => {
   });
 });
 
-describe('what tasks read', () => {
+describe('the output of tasks', () => {
   const ok = (more: object, code = 'S1'): object => ({
     status: { code, text: 'ok', type: 'SUCCESS' },
     ...more,
@@ -408,7 +408,7 @@ describe('what tasks read', () => {
     expect(JSON.stringify(envelope)).not.toContain('p<&w');
   });
 
-  it('a password that only the text tells is neither lost nor shown', async () => {
+  it('a password only in the text is neither lost nor shown', async () => {
     answering(200, ok({ messages: [{ text: 'Password: tell-me', code: 'MSG13004' }] }, 'S1301001'));
     const { output, envelope } = await client.run(userCreate, create);
     expect(output.password?.reveal()).toBe('Password: tell-me');
@@ -438,7 +438,7 @@ describe('what tasks read', () => {
     expect(JSON.stringify(envelope)).not.toContain('C0de');
   });
 
-  it('an answer without a known name for the auth code, whole and hidden', async () => {
+  it('a response without a known name for the auth code is secret as a whole', async () => {
     answering(200, ok({ data: [{ epp: 'C0de-1' }], messages: [{ text: 'it is C0de-1' }] }));
     const { output, envelope } = await client.run(domainAuthInfo, { name: 'a.rest' });
     expect(output.auth).toBeUndefined();
@@ -458,14 +458,14 @@ describe('what tasks read', () => {
     ['wrapped in the data', { object: { type: 'Redirect', summary: 1 }, data: [{ object: described }] }],
     ['as a record', { object: { type: 'Redirect', summary: 1 }, data: [redirectData] }],
     ['in no documented place', { object: { type: 'Redirect', summary: 1 }, redirect: redirectData }],
-  ])('a redirect whose second object stands %s', async (_name, more) => {
+  ])('a redirect whose second object is %s', async (_name, more) => {
     answering(200, ok(more, 'S0502'));
     const input = { source: 'a.rest', target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
     const { envelope } = await client.run(redirectUpdate, input);
     expect(envelope.received, 'the answer as it came').toMatchObject(more);
   });
 
-  it('an object under a name of its own counts as the second one', () => {
+  it('an object with its own name counts as the second one', () => {
     const body = ok({ object: { type: 'Redirect', summary: 1 }, objects: [described] }, 'S0502');
     expect(decodeJson(Buffer.from(JSON.stringify(body))).envelope.object).toEqual({
       ...described,
@@ -550,7 +550,7 @@ describe('what tasks read', () => {
     expect(output.records).toEqual([given]);
   });
 
-  it('nothing under the name of a prototype, however deep it stands', async () => {
+  it('nothing under the name of a prototype, at any depth', async () => {
     answering(
       200,
       `{"status":{"code":"S0110005"},"object":{"data":{"a":{"__proto__":{"b":1}}}},"data":[{"name":"x","__proto__":{"b":1}}]}`,
@@ -578,7 +578,7 @@ describe('what tasks read', () => {
   });
 });
 
-describe('what cannot be sent', () => {
+describe('requests that can’t be sent', () => {
   beforeEach(() => {
     service.requests.length = 0;
   });
@@ -667,7 +667,7 @@ describe('what cannot be sent', () => {
     await basic.close();
   });
 
-  it('what an interface does not have, with what to do instead', async () => {
+  it('unsupported features of an interface, with what to do instead', async () => {
     const second = clientOf(service.origin, twoFactor);
     const error = await errorOf(second.run(domainRenew, { name: 'a.rest', period: 1 }));
     expect(error.kind).toBe('unsupported');

@@ -57,7 +57,7 @@ export function clientOf(
   });
 }
 
-/** Sends a task as orders do: each request is marked before it leaves. */
+/** Sends a task like orders do: each request is marked before it is sent. */
 export async function sendMarked<I, O>(
   client: ServiceClient,
   task: ServiceTask<I, O>,
@@ -87,7 +87,7 @@ export async function sendMarked<I, O>(
   }
 }
 
-/** The error that a call ends with; anything but a ServiceError is thrown on. */
+/** The error that a call ends with; rethrows anything but a ServiceError. */
 export async function errorOf(call: Promise<unknown>): Promise<ServiceError> {
   try {
     await call;

@@ -13,7 +13,7 @@ import fc, { runs } from '../support/properties.ts';
 import { clientOf, password } from './clients.ts';
 import { http, type RawService, startRawService, xmlAnswer } from './raw-service.ts';
 
-/** Any string JavaScript can hold, broken surrogates and control characters among it. */
+/** Any JavaScript string, including broken surrogates and control characters. */
 const anyText = fc
   .string({ unit: 'binary', maxLength: 40 })
   .chain((text) =>
@@ -39,7 +39,7 @@ const hasControl = (text: string): boolean =>
 const broken = (text: string): boolean => Buffer.from(text, 'utf8').toString('utf8') !== text;
 
 describe('secrets arrive unchanged or are refused before sending', () => {
-  it('in XML, where nothing adds an element', () => {
+  it('in XML, without adding an element', () => {
     fc.assert(
       fc.property(anyText, anyText, (user, secret) => {
         const elements = { user, password: new Secret(secret) };
@@ -106,7 +106,7 @@ describe('secrets arrive unchanged or are refused before sending', () => {
   });
 });
 
-/** An XML reader that is not ours. */
+/** A different XML reader. */
 function readText(text: string): string {
   const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", '#13': '\r' };
   return text.replace(/&([a-z#0-9]+);/g, (whole, name) => named[String(name)] ?? whole);
@@ -128,7 +128,7 @@ const XML_ANSWER = Buffer.from(
   ).trimEnd(),
 );
 
-describe('an answer that is cut', () => {
+describe('a truncated answer', () => {
   it.each([
     ['JSON', decodeJson, JSON_ANSWER],
     ['XML', decodeXml, XML_ANSWER],
@@ -166,13 +166,13 @@ describe('an answer that is cut', () => {
     ['no code', whole('').replace('S1', ' ')],
     ['a name of JavaScript', whole('<__proto__/>')],
     ['an unknown encoding', `<?xml version="1.0" encoding="UTF-7"?>${whole('')}`],
-  ])('or has %s is refused', (_name, xml) => {
+  ])('or one with %s is refused', (_name, xml) => {
     expect(decodeXml(Buffer.from(whole('<a>&amp;</a>'))).envelope.status.code).toBe('S1');
     expect(() => decodeXml(Buffer.from(xml))).toThrow(InvalidResponseError);
   });
 });
 
-describe('answers made to hurt are refused quickly and cheaply', () => {
+describe('malicious answers are refused quickly and cheaply', () => {
   const deep = (open: string, close: string, inside: string): string =>
     open.repeat(20_000) + inside + close.repeat(20_000);
   const bomb =
@@ -198,7 +198,7 @@ describe('answers made to hurt are refused quickly and cheaply', () => {
   ])('%s', (_name, decode, make) => {
     const body = make();
     const before = process.memoryUsage();
-    // Of the processor, so that a busy machine does not count.
+    // CPU time, so that a busy machine does not count.
     const start = process.cpuUsage();
     expect(() => decode(body)).toThrow(InvalidResponseError);
     const { user, system } = process.cpuUsage(start);
@@ -215,7 +215,7 @@ describe('answers made to hurt are refused quickly and cheaply', () => {
   });
 });
 
-describe('whatever the service answers', () => {
+describe('any response of the service', () => {
   let service: RawService;
   let client: ServiceClient;
   beforeAll(async () => {
@@ -308,7 +308,7 @@ describe('whatever the service answers', () => {
     expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('code');
   });
 
-  it('an answer cut at any byte of the wire is never a success of a charge', async () => {
+  it('a response truncated at any byte is never a success of a charge', async () => {
     const whole = http(200, JSON_ANSWER, ['content-type: application/json']);
     let length = 0;
     service.respond = (_request, socket) => socket.end(whole.subarray(0, length));
@@ -323,7 +323,7 @@ describe('whatever the service answers', () => {
   });
 });
 
-it('the library still accepts what only the checks refuse', () => {
-  // If this fails, some of the checks before the parser may have become superfluous.
+it('the library still accepts input that only our checks refuse', () => {
+  // If this fails, some of the checks before the parser may have become unnecessary.
   expect(new XMLParser().parse('<response><code>S05')).toEqual({ response: { code: '' } });
 });

@@ -41,7 +41,7 @@ const markedWrite = (c: ServiceClient, steps: Steps): Promise<unknown> =>
 const markedRead = (c: ServiceClient, steps: Steps): Promise<unknown> =>
   sendMarked(c, preregSearch, {}, steps);
 
-/** A server that does with each connection whatever it is told, before any byte is read. */
+/** A server that runs a function on each connection before any byte is read. */
 async function listening(onConnection: (socket: net.Socket) => void): Promise<{ port: number }> {
   const sockets = new Set<net.Socket>();
   const server = net.createServer((socket) => {
@@ -62,14 +62,14 @@ async function listening(onConnection: (socket: net.Socket) => void): Promise<{ 
   return { port: address.port };
 }
 
-/** A port that nobody listens on. */
+/** A port where nothing listens. */
 async function deadPort(): Promise<number> {
   const { port } = await listening(() => undefined);
   await closers.pop()?.();
   return port;
 }
 
-describe('provably nothing left', () => {
+describe('provably nothing sent', () => {
   it('when the connection is refused', async () => {
     const error = await errorOf(charge(client(`http://127.0.0.1:${await deadPort()}`)));
     expect(error.kind).toBe('not_sent');
@@ -94,14 +94,14 @@ describe('provably nothing left', () => {
     }
   });
 
-  it('when the call is given up before', async () => {
+  it('when the call is aborted before', async () => {
     const service = await serving(always(200, OK_JSON));
     const error = await errorOf(charge(client(service.origin), { signal: AbortSignal.abort() }));
     expect(error.kind).toBe('not_sent');
     expect(service.requests).toHaveLength(0);
   });
 
-  it('when the time is up before, however late the connection then comes about', async () => {
+  it('when the deadline has passed, however late the connection is established', async () => {
     const service = await serving(always(200, OK_JSON));
     const slow = client(service.origin);
     const late = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
@@ -114,7 +114,7 @@ describe('provably nothing left', () => {
   it.each([
     ['before it connects', 1, 0],
     ['when the connection is there', 2, 1],
-  ])('when it is held up past its deadline %s', async (_when, stopsAt, connections) => {
+  ])('when it is delayed past its deadline %s', async (_when, stopsAt, connections) => {
     for (const send of [markedCharge, markedWrite]) {
       const service = await serving(always(200, OK_JSON));
       let asked = 0;
@@ -129,7 +129,7 @@ describe('provably nothing left', () => {
     }
   });
 
-  it('when what must be done before sending fails; its error comes through unchanged', async () => {
+  it('when preparing the request fails, with that error unchanged', async () => {
     const service = await serving(always(200, OK_JSON));
     const failure = new Error('the order was taken over');
     const sending = markedCharge(client(service.origin), { mark: () => Promise.reject(failure) });
@@ -138,7 +138,7 @@ describe('provably nothing left', () => {
   });
 });
 
-it('a connection of its own is closed when the call is over', async () => {
+it('a dedicated connection is closed after the call', async () => {
   let open = 0;
   const { port } = await listening((socket) => {
     open += 1;
@@ -151,8 +151,8 @@ it('a connection of its own is closed when the call is over', async () => {
   await vi.waitUntil(() => open === 0);
 });
 
-describe('a connection that comes about too late', () => {
-  it('carries nothing of a request that was given up', async () => {
+describe('a connection established too late', () => {
+  it('carries nothing of an aborted request', async () => {
     const service = await serving(always(200, OK_JSON));
     const connect = buildConnector({});
     let connected = false;
@@ -183,7 +183,7 @@ describe('a connection that comes about too late', () => {
   });
 });
 
-describe('sent, and nobody knows', () => {
+describe('sent, with an unknown outcome', () => {
   const hang: Respond = () => undefined;
   const half = http(200, OK_JSON).subarray(0, -10);
   const faults: [name: string, respond: Respond][] = [
@@ -245,14 +245,14 @@ describe('sent, and nobody knows', () => {
     if (/limit/.test(name)) expect(errors[0]?.message, 'it must stop at the limit').toContain('too large');
   });
 
-  it('when the call is given up after it was sent', async () => {
+  it('when the call is aborted after it was sent', async () => {
     const controller = new AbortController();
     const service = await serving(() => controller.abort());
     const error = await errorOf(charge(client(service.origin), { signal: controller.signal }));
     expect(error.kind).toBe('unknown_outcome');
   });
 
-  it('when a kept connection is closed under the request', async () => {
+  it('when a kept connection is closed during the request', async () => {
     const service = await serving(always(200, OK_JSON));
     const kept = client(service.origin);
     await write(kept);
@@ -261,7 +261,7 @@ describe('sent, and nobody knows', () => {
     expect(service.requests, 'it must not be sent again on another connection').toHaveLength(2);
   });
 
-  it('keeps the code, text and transaction ids of an error it cannot trust', async () => {
+  it('keeps the code, text and transaction ids of an error it can’t trust', async () => {
     const body = '{"stid":"s-1","status":{"code":"EF00512","text":"broken","type":"ERROR"}}';
     const service = await serving(always(500, body));
     const error = await errorOf(charge(client(service.origin), { ctid: 'order-1' }));
@@ -276,7 +276,7 @@ describe('sent, and nobody knows', () => {
 });
 
 describe('connections', () => {
-  it('are fresh for every task that charges, and kept for the others', async () => {
+  it('are new for every task that charges, and kept for the others', async () => {
     const service = await serving(always(200, OK_JSON));
     const kept = client(service.origin);
     for (const send of [write, write, charge, read, charge, write, charge]) await send(kept);
@@ -289,7 +289,7 @@ describe('connections', () => {
     expect(new Set(of(false)).size, 'other tasks must reuse connections').toBeLessThan(4);
   });
 
-  it('are signed anew each time: a signed request is sent once', async () => {
+  it('are never reused: each request is signed and sent once', async () => {
     const service = await serving(always(200, OK_JSON));
     const description = describeRequest(domainRenew, { name: 'cafe.rest', period: 1 }, 'json');
     const call = client(service.origin).begin(domainRenew, { description, about: 'cafe.rest' });
@@ -301,7 +301,7 @@ describe('connections', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it('sends each task once what must be done before it is done', async () => {
+  it('prepare and send each task once', async () => {
     const service = await serving(always(200, OK_JSON));
     const seen: number[] = [];
     const mark = async (): Promise<void> => {
@@ -312,7 +312,7 @@ describe('connections', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it('serve the calls under way before the client closes', async () => {
+  it('finish running calls before the client closes', async () => {
     let answer: (() => void) | undefined;
     const service = await serving((_request, socket) => {
       answer = () => socket.write(http(200, OK_JSON));

@@ -1,6 +1,6 @@
 import net from 'node:net';
 
-/** One request as its bytes came in. */
+/** One request with its raw bytes. */
 export interface RawRequest {
   /** e.g. `POST /v1/domain HTTP/1.1`. */
   readonly line: string;
@@ -13,13 +13,13 @@ export interface RawRequest {
 
 export type Respond = (request: RawRequest, socket: net.Socket) => void;
 
-/** A service on a bare socket: sees every byte, and can misbehave in any way a socket can. */
+/** A service on a bare socket: sees every byte, and can misbehave in any way that a socket can. */
 export interface RawService {
   readonly origin: string;
   readonly port: number;
   readonly requests: RawRequest[];
   connections: number;
-  /** Replaces what it does with requests from now on. */
+  /** Replaces its handler of requests. */
   respond: Respond;
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export async function startRawService(respond: Respond): Promise<RawService> {
   return service;
 }
 
-/** The bytes of an answer. */
+/** The bytes of a response. */
 export function http(status: number, body: string | Buffer, headers: readonly string[] = []): Buffer {
   const bytes = Buffer.from(body);
   const head = [`HTTP/1.1 ${status} Status`, `content-length: ${bytes.length}`, ...headers].join('\r\n');
@@ -87,7 +87,7 @@ export const OK_JSON = JSON.stringify({
   status: { code: 'S0999', text: 'done', type: 'SUCCESS' },
 });
 
-/** Success codes that the document shows, by where they are asked for. */
+/** Documented success codes, by request line. */
 const SHOWN_CODES = [
   [/^PUT \S*\/redirect\//, 'S0502'],
   [/^PUT \S*\/sslcontact\//, 'S400202'],
@@ -95,13 +95,13 @@ const SHOWN_CODES = [
   [/^POST \S*\/domainPrereg\/_search[ ?]/, 'S0110005'],
 ] as const;
 
-/** {@link OK_JSON} with the success code of the request, where the document shows one. */
+/** {@link OK_JSON} with the success code of the request, if the document shows one. */
 export function okJson({ line }: Pick<RawRequest, 'line'>): string {
   const [, code = 'S0999'] = SHOWN_CODES.find(([asked]) => asked.test(line)) ?? [];
   return OK_JSON.replace('S0999', code);
 }
 
-/** The success code of the task that an XML request asks for. */
+/** The success code of an XML request's task. */
 export function xmlSuccess({ body }: Pick<RawRequest, 'body'>): string {
   return `S${/<code>(\d+)<\/code>/.exec(body)?.[1]}`;
 }

@@ -15,7 +15,7 @@ async function recordOf(name: string) {
   return { coding: response.headers.get('content-encoding'), body };
 }
 
-test('a rude sandbox gives the same answers in other forms, the same for the same seed', async () => {
+test('a rude sandbox sends the same responses in other forms, which depend on the seed', async () => {
   const forms = async (seed: number | undefined) => {
     const rude = await startSandboxService({ rude: seed });
     const found: (string | null)[] = [];
@@ -34,7 +34,7 @@ test('a rude sandbox gives the same answers in other forms, the same for the sam
   expect(new Set(await forms(undefined))).toEqual(new Set([null]));
 });
 
-test('a record reads the same in the form of every registry', async () => {
+test('a record has the same facts in the form of every registry', async () => {
   service.registry.show('cafe.rest', { registrar: { ianaId: '292', name: 'Proper Registrar GmbH' } });
   service.registry.show('cafe.rest', { statuses: ['active', 'client transfer prohibited'] });
   const factsIn = async (seed: number | undefined) => {

@@ -9,7 +9,7 @@ import { password, type Run, useSandbox } from './sandbox.ts';
 
 const { service, clientOf } = useSandbox();
 
-/** How a call that changes something ends (a charge over JSON, a write over XML), and one that reads. */
+/** The results of a write (a charge over JSON, an update over XML) and of a read. */
 interface Ends {
   readonly changing: ServiceErrorKind | 'done';
   readonly reading: ServiceErrorKind | 'done';
@@ -23,7 +23,7 @@ const AUTH: Ends = { changing: 'auth', reading: 'auth' };
 const DONE: Ends = { changing: 'done', reading: 'done' };
 const refusal = { code: 'EF00803', text: 'no' };
 
-/** Every fault of the sandbox, so that a new one has to be thought of here. */
+/** Every fault of the sandbox, so that a new one can't be forgotten here. */
 const FAULTS: Readonly<
   Record<Exclude<FaultKind, 'rdap_not_found' | 'rdap_wrong_date'>, readonly (readonly [Fault, Ends])[]>
 > = {
@@ -108,7 +108,7 @@ const redirect: Run = (c, call) =>
 const search: Run = (c, call) =>
   c.run(preregSearch, { view: { children: true, offset: 0, limit: 2 }, filters: [] }, call);
 
-/** Faults whose answer nobody waits for: the call is given up as soon as the sandbox has the request. */
+/** Faults whose response nobody waits for: the call is aborted as soon as the sandbox has the request. */
 const endless = ({ kind, ...fault }: Fault): boolean =>
   kind === 'hang' || kind === 'trickle' || ('delayMs' in fault && fault.delayMs > 1_000);
 
@@ -146,7 +146,7 @@ async function strike(fault: Fault, via: 'json' | 'xml', run: Run): Promise<Call
 interface CallEnd {
   readonly kind: ServiceErrorKind | 'done';
   readonly retryAfterMs?: number | undefined;
-  /** What the sandbox got. */
+  /** The sandbox's log. */
   readonly sent: readonly RecordedRequest[];
 }
 

@@ -41,8 +41,10 @@ const dated = expect.objectContaining({
 });
 const created = { user: 'new', context: 4 };
 
-/** What both interfaces carry: the name in the sandbox's log, the call over JSON and XML, and its output, or its envelope where
- * nothing is read of that. */
+/**
+ * Tasks of both interfaces: their name in the sandbox's log, the call over JSON and XML, and the output, or the
+ * envelope if there is no output.
+ */
 const shared: [task: SandboxTask, json: Run, xml: Run, output: unknown][] = [
   [
     'user.create',
@@ -137,7 +139,7 @@ const shared: [task: SandboxTask, json: Run, xml: Run, output: unknown][] = [
   ],
 ];
 
-/** A record that was found. Over XML every value is a text. */
+/** A found record. Over XML every value is a text. */
 function searched(name: string): unknown {
   const said = (value: number) => expect.toBeOneOf([value, String(value)]);
   return expect.objectContaining({
@@ -209,7 +211,7 @@ const xmlWays: [way: string, logged: string, () => Credential, Partial<ServiceCl
   ],
 ];
 
-/** Runs a task, and looks at what came of it on both sides. */
+/** Runs a task, and checks the result on both sides. */
 async function carriedOut(
   client: ServiceClient,
   run: Run,
@@ -260,7 +262,7 @@ describe.each(xmlWays)('over XML, with %s', (_name, way, credential, options) =>
 });
 
 describe('sessions', () => {
-  it('are opened and ended over JSON, with all that a login can ask for', async () => {
+  it('are opened and ended over JSON, with every option of a login', async () => {
     const client = clientOf(password);
     const { user, context } = alice;
     const extras = { acl: true, profile: true, customer: true, timeout: 5 };

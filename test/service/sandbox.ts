@@ -34,7 +34,7 @@ export const application: TrustedApplicationCredential = {
 /** One task, as a test sends it. */
 export type Run = (client: ServiceClient, call: CallOptions) => Promise<CallResult<unknown>>;
 
-/** A fresh sandbox before each test, closed after it with all the clients that were made for it. */
+/** A new sandbox for each test, closed after it together with its clients. */
 export function useSandbox(): {
   service(): SandboxService;
   clientOf(credential: Credential, options?: Partial<ServiceClientOptions>): ServiceClient;

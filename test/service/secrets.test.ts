@@ -67,7 +67,7 @@ const user = (c: ServiceClient, via: 'json' | 'xml'): Promise<CallResult<unknown
     { interface: via },
   );
 
-/** Every way in which a value may end up as text somewhere. */
+/** Every way to convert a value to text. */
 function shown(value: unknown): string {
   const own = value instanceof Error ? [value.message, value.stack, JSON.stringify({ ...value })] : [];
   return [
@@ -145,9 +145,9 @@ describe('a service that echoes secrets', () => {
     ['in broken XML', always(200, `<response>${echo}`), (c) => user(c, 'xml')],
   ];
 
-  it.each(cases)('%s is not repeated', async (_name, respond, run) => {
+  it.each(cases)('%s isn’t repeated', async (_name, respond, run) => {
     service.respond = respond;
-    // What this call never sent is not its secret: the echo is cut down to what it did send.
+    // This call never sent the other values, so they aren't its secrets: the echo has only what it did send.
     const sentSecrets = run === transfer ? [PASSWORD, BASE64, AUTH_CODE] : [PASSWORD, BASE64, NEW_PASSWORD];
     const result = await run(client(password)).catch((error: unknown) => error);
     const text = shown(result);
@@ -195,7 +195,7 @@ describe('a service that echoes secrets', () => {
 });
 
 describe('masking', () => {
-  it('takes the longest secret first', () => {
+  it('masks the longest secret first', () => {
     const mask = createMask(['hunter2', 'hunter2!x', '']);
     expect(mask('first hunter2!x, then hunter2')).toBe('first [secret], then [secret]');
   });
@@ -238,7 +238,7 @@ describe('masking', () => {
     expect(createMask([secret])(text)).toBe(masked);
   });
 
-  it('leaves the names of values as the service wrote them, unless they hold a secret', async () => {
+  it('keeps the service’s names of values, unless they contain a secret', async () => {
     const answer = {
       status: { code: 'S1', text: 'the password is set' },
       messages: [{ text: 'a password is set', objects: [{ type: 'password', value: 'password' }] }],
@@ -256,7 +256,7 @@ describe('masking', () => {
     expect(envelope.data).toEqual([{ password: '[secret]', other: 'it is [secret]', '[secret]': 1 }]);
   });
 
-  it('leaves the status code, which decides what happened', async () => {
+  it('keeps the status code, which decides the outcome', async () => {
     service.respond = always(200, JSON.stringify({ status: { code: 'S0105', text: 'S0105' } }));
     const odd = client({ ...password, password: new Secret('S0105') });
     expect((await transfer(odd)).envelope.status).toEqual({ code: 'S0105', text: '[secret]' });
@@ -328,7 +328,7 @@ describe('credentials never mix', () => {
   });
 });
 
-it('a secret shows itself only when it is asked to', () => {
+it('a secret is shown only on request', () => {
   const secret = new Secret('open sesame');
   expect(`${secret} ${String(secret)} ${JSON.stringify({ secret })} ${inspect({ secret })}`).not.toContain(
     'sesame',

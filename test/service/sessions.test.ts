@@ -24,12 +24,12 @@ afterEach(async () => {
 });
 
 interface SessionService extends RawService {
-  /** Sessions that are taken; empty them to end all. */
+  /** Valid sessions; clear them to end all. */
   readonly open: Set<string>;
   paths(): string[];
 }
 
-/** A service that opens numbered sessions and refuses requests that carry none of them. */
+/** A service that opens numbered sessions and refuses requests without one of them. */
 async function serving(
   options: { maxAge?: number; refuse?: Respond; login?: Respond } = {},
 ): Promise<SessionService> {
@@ -89,7 +89,7 @@ const redirect = (c: ServiceClient): Promise<unknown> =>
   c.run(redirectUpdate, { source: 'a.rest', target: 'b.rest', type: 'domain', mode: 'frame' });
 
 describe('a JSON session', () => {
-  it('is opened once for calls that start at the same time', async () => {
+  it('is opened once for concurrent calls', async () => {
     const service = await serving();
     const shared = client(service, password);
     await Promise.all(Array.from({ length: 20 }, () => remove(shared)));
@@ -129,7 +129,7 @@ describe('a JSON session', () => {
     expect(service.paths().filter((path) => path === '/v1/login')).toHaveLength(2);
   });
 
-  it('is asked for no more than twice by one call', async () => {
+  it('is requested at most twice by one call', async () => {
     const service = await serving();
     const shared = client(service, password);
     const before = vi.fn(async (_refusal?: ServiceError) => service.open.clear());
@@ -155,7 +155,7 @@ describe('a JSON session', () => {
     ]);
   });
 
-  it('sends nothing more when the second request is not let go; that error comes through unchanged', async () => {
+  it('sends nothing more when the second request isn’t allowed, and passes on that error unchanged', async () => {
     const service = await serving();
     const shared = client(service, password);
     await remove(shared);
@@ -169,7 +169,7 @@ describe('a JSON session', () => {
     expect(service.paths().filter((path) => path.includes('_renew'))).toHaveLength(1);
   });
 
-  it('does not send a charge again after an error that only speaks of the session', async () => {
+  it('doesn’t repeat a charge after an error that only mentions the session', async () => {
     const body = '{"status":{"code":"EF00001","text":"session has ended","type":"ERROR"}}';
     const service = await serving({ refuse: (_r, socket) => socket.write(http(200, body)) });
     const shared = client(service, password);
@@ -184,7 +184,7 @@ describe('a JSON session', () => {
     ).toHaveLength(2);
   });
 
-  it('does not send anything again after an answer that leaves it open', async () => {
+  it('repeats nothing after a response that leaves the outcome open', async () => {
     const service = await serving({ refuse: (_r, socket) => socket.write(http(500, ERROR_JSON)) });
     const shared = client(service, password);
     await remove(shared);
@@ -253,7 +253,7 @@ describe('a JSON session', () => {
     if (kind === 'busy') expect(error.retryAfterMs).toBe(7000);
   });
 
-  it('serves the others when the call that opened it is given up', async () => {
+  it('serves the others when the call that opened it is aborted', async () => {
     let answer: (() => void) | undefined;
     const service = await serving({
       login: (_r, socket) => {
@@ -275,7 +275,7 @@ describe('a JSON session', () => {
 });
 
 describe('a two-factor session', () => {
-  it('is opened once, with one token, for calls that start at the same time', async () => {
+  it('is opened once, with one token, for concurrent calls', async () => {
     const service = await serving();
     const shared = client(service, twoFactor, { now: () => 59_000 });
     await Promise.all(Array.from({ length: 10 }, () => redirect(shared)));
@@ -303,7 +303,7 @@ describe('a two-factor session', () => {
     expect(tokensOf(service)).toEqual(['287082', '359152']);
   });
 
-  it('says how long to wait when a call has not the time for it, and opens nothing', async () => {
+  it('says how long to wait if a call doesn’t have enough time, and opens nothing', async () => {
     let time = 59_000;
     const service = await serving();
     const shared = client(service, twoFactor, { now: () => time, timeoutMs: 1_999 });
@@ -315,7 +315,7 @@ describe('a two-factor session', () => {
     expect(tokensOf(service)).toEqual(['287082', '359152']);
   });
 
-  it('knows the tokens that other clients of the user have used, whatever the context', async () => {
+  it('knows the tokens that other clients of the user have used, in any context', async () => {
     let time = 59_000;
     const service = await serving();
     const tokenSteps = createTokenSteps();
@@ -332,7 +332,7 @@ describe('a two-factor session', () => {
     expect(tokensOf(service)).toEqual(['287082', '359152', '969429']);
   });
 
-  it('is not waited for any longer when the client is closed', async () => {
+  it('stops waiting when the client is closed', async () => {
     let time = 59_000;
     const service = await serving();
     const aborted = vi.fn();
@@ -364,7 +364,7 @@ describe('a two-factor session', () => {
     expect(aborted).toHaveBeenCalledTimes(1);
   });
 
-  it('that was handed in with its end is renewed before that, with a token of its own', async () => {
+  it('that was handed in with its expiry is renewed before that, with a new token', async () => {
     let time = 1_000_000;
     const service = await serving();
     const hash = '00000000-0000-0000-0000-00000000aaaa';
@@ -378,7 +378,7 @@ describe('a two-factor session', () => {
     expect(service.paths()).toEqual(['/xml 0502', '/xml 1321001', '/xml 0502']);
   });
 
-  it('takes back a token that never left', async () => {
+  it('takes back an unsent token', async () => {
     const service = await serving();
     const { port } = service;
     await service.close();
@@ -389,7 +389,7 @@ describe('a two-factor session', () => {
 
   const tokenOnly: TwoFactorCredential = { ...twoFactor, totpSecret: undefined, token: new Secret('123456') };
 
-  it('lives as long as it is taken when it was opened with a token, then says what to do', async () => {
+  it('lasts as long as the service accepts it if it was opened with a typed token, then says what to do', async () => {
     const service = await serving();
     let time = 0;
     const shared = client(service, tokenOnly, { now: () => time });
@@ -403,7 +403,7 @@ describe('a two-factor session', () => {
     expect(service.requests.filter(({ body }) => body.includes('<token>'))).toHaveLength(1);
   });
 
-  it('is handed out by the check, taken up by the next client, and ended on unlinking only', async () => {
+  it('is handed out by the check, used by the next client, and ended only on unlinking', async () => {
     const service = await serving();
     const first = client(service, tokenOnly);
     const check = await first.verify();
@@ -420,7 +420,7 @@ describe('a two-factor session', () => {
     expect(service.paths()).toEqual(['/xml 1321001', '/xml 0502', '/xml 1321003']);
   });
 
-  it('is ended on closing when the client opened it for itself', async () => {
+  it('is ended on closing if the client opened it for itself', async () => {
     const service = await serving();
     const shared = client(service, twoFactor);
     await redirect(shared);
@@ -436,7 +436,7 @@ describe('a two-factor session', () => {
     ],
     ['an empty shared secret', { ...twoFactor, totpSecret: new Secret('') }, /empty/],
     ['a token of five digits', { ...tokenOnly, token: new Secret('12345') }, /six digits/],
-  ])('is not asked for with %s', async (_name, credential, message) => {
+  ])('is not requested with %s', async (_name, credential, message) => {
     const service = await serving();
     const error = await errorOf(redirect(client(service, credential)));
     expect(error.kind).toBe('invalid_input');
@@ -469,13 +469,13 @@ describe('the check of a credential', () => {
     expect(service.requests[0]?.body).toContain(PASSWORD);
   });
 
-  it('names a refused password', async () => {
+  it('reports a refused password', async () => {
     const service = await serving({ login: (_r, socket) => socket.write(http(401, ERROR_JSON)) });
     const error = await errorOf(client(service, password).verify());
     expect(error).toMatchObject({ kind: 'auth', code: 'EF00803', text: 'nope' });
   });
 
-  it('has nothing to check a trusted application with', async () => {
+  it('can’t check a trusted application', async () => {
     const service = await serving();
     expect(await client(service, application).verify()).toMatchObject({ verified: false });
     expect(service.requests).toHaveLength(0);

@@ -8,8 +8,8 @@ import { clientOf, errorOf, password } from './clients.ts';
 import { OK_JSON } from './raw-service.ts';
 
 /*
- * The client trusts the authorities that Node trusts. An operator adds one of their own with NODE_EXTRA_CA_CERTS,
- * which a process reads when it starts: so the calls that trust the test's authority are made by a child.
+ * The client trusts Node's certificate authorities. An operator adds another one with NODE_EXTRA_CA_CERTS, which a
+ * process reads at its start, so a child process makes the calls that trust the test's authority.
  */
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../support/tls/${name}`, import.meta.url));
@@ -39,7 +39,7 @@ afterAll(() => {
 });
 
 describe('over TLS', () => {
-  it('the service is served when its authority is trusted, and only under its own name', async () => {
+  it('a service with a trusted authority is used, and only under its own name', async () => {
     const child = startChild(new URL('../support/children/tls-client.ts', import.meta.url), {
       args: [`https://localhost:${port}/v1`, `https://127.0.0.1:${port}/v1`],
       env: { NODE_EXTRA_CA_CERTS: fixture('tls-test-ca.pem') },
@@ -57,7 +57,7 @@ describe('over TLS', () => {
     ]);
   });
 
-  it('nothing is sent to a service whose authority is not trusted', async () => {
+  it('nothing is sent to a service with an untrusted authority', async () => {
     const client = clientOf(`https://localhost:${port}`, password);
     const errors = [
       await errorOf(client.run(domainRenew, { name: 'cafe.rest', period: 1 })),

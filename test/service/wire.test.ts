@@ -63,7 +63,7 @@ afterAll(() => service.close());
 
 type Run = (client: ServiceClient, call: CallOptions) => Promise<unknown>;
 
-/** Sends one task and gives the last request as text: request line, headers without `host`, blank line, body. */
+/** Sends one task and returns the last request as text: request line, headers without `host`, blank line, body. */
 async function sent(
   credential: Credential,
   run: Run,
@@ -275,7 +275,7 @@ describe('JSON requests, byte by byte', () => {
     expect(asText(service.requests.at(-1))).toBe(jsonRequest('GET /v1/logout', undefined, [header]));
   });
 
-  it('carries the service’s own headers under the names of a deployment', async () => {
+  it('carries the service’s own headers with a deployment’s prefix', async () => {
     client = clientOf(service.origin, password, { headerPrefix: 'X-Acme-' });
     await renew(client, {});
     const headers = [`authorization: ${BASIC}`, 'x-acme-context: 4'];
@@ -311,7 +311,7 @@ describe('JSON requests, byte by byte', () => {
     );
   });
 
-  it('takes a base address with a slash at its end', async () => {
+  it('accepts a base address with a trailing slash', async () => {
     client = clientOf(service.origin, password, { jsonUrl: `${service.origin}/v1/` });
     await client.run(domainDelete, { name: 'a.rest' });
     expect(service.requests.at(-1)?.line).toBe('DELETE /v1/domain/a.rest HTTP/1.1');
@@ -441,10 +441,10 @@ describe('XML requests, byte by byte', () => {
     expect(await sent(application, update, { interface: 'xml' })).toBe(xmlRequest(block + task));
   });
 
-  it.each(['/', '/xml', '/xml/', '/xml/gate?of=us'])('are posted to %s as it is', async (address) => {
+  it.each(['/', '/xml', '/xml/', '/xml/gate?of=us'])('are posted to %s unchanged', async (address) => {
     service.requests.length = 0;
     client = clientOf(service.origin, password, { xmlUrl: `${service.origin}${address}` });
-    // Only the first line is looked at, whatever the answer.
+    // Only the first line matters here, not the response.
     await update(client, { interface: 'xml' }).catch(() => undefined);
     expect(service.requests[0]?.line).toBe(`POST ${address} HTTP/1.1`);
   });
@@ -456,7 +456,7 @@ describe('XML requests, byte by byte', () => {
     expect(asText(service.requests[0])).toBe(xmlRequest(`${auth}<task><code>1321001</code></task>`));
   });
 
-  it('a password opens a session too, when it is told so, and ends it', async () => {
+  it('a password also opens a session if configured so, and ends it', async () => {
     const session = `<auth_session><hash>${HASH}</hash></auth_session>`;
     client = clientOf(service.origin, password, { xmlAuth: 'session' });
     await update(client, { interface: 'xml' });

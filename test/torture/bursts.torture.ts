@@ -4,14 +4,14 @@ import { IMPATIENT } from '../support/harness.ts';
 import { numberFrom } from './seed.ts';
 
 /*
- * BURSTS bursts of CLICKS clicks on Approve at one moment, over one and three bots, by one and several approvers, every
- * other one with Slack's API at 150 ms a call and limits of its own: each click has changed its order, or its person was
- * told why not.
+ * BURSTS bursts of CLICKS concurrent clicks on Approve, over one and three bots, by one and several approvers, every
+ * other one with Slack's API at 150 ms a call and rate limits: each click has changed its order, or its person has an
+ * answer with the reason.
  */
 
 const BURSTS = numberFrom('BURSTS', 50);
 const CLICKS = numberFrom('CLICKS', 1_000);
-/** Longer than the bot tries to tell anybody something. */
+/** Longer than the bot retries an answer. */
 const ANSWERED_WITHIN_MS = 5 * 60_000;
 const HOUR_MS = 3_600_000;
 
@@ -71,7 +71,7 @@ test.each(cases)(
   HOUR_MS,
 );
 
-/** Slack is slow, and limits each of the methods that a click needs for some of the calls. */
+/** Slack is slow, and sometimes rate limits each method that a click needs. */
 function limit({ s }: Bursts): void {
   const { faults } = s.workspace;
   const methods = ['users.info', 'usergroups.users.list', 'chat.postEphemeral', 'conversations.open'];

@@ -8,7 +8,7 @@ import { numberFrom, seedFromEnvironment } from './seed.ts';
  */
 
 const KILLS = numberFrom('KILLS', 1_000);
-/** Before everything is looked at, with a database and a workspace of its own. */
+/** Then a new database and workspace are used, and everything is checked. */
 const KILLS_A_SITE = 25;
 const LANES = 2;
 const MINUTE_MS = 60_000;

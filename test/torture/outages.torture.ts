@@ -16,17 +16,14 @@ import { seeded } from '../support/seeded.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
 
-/*
- * Half a minute without a database, a disk that is really full, and everything that can fail failing at once, while
- * people go on.
- */
+/* Half a minute without a database, a full disk, and every possible failure at once, while people work. */
 
 const MINUTE_MS = 60_000;
 const AWAY_MS = 30_000;
 const ORDERS = numberFrom('ORDERS', 60);
 const seed = seedFromEnvironment();
 
-/** A running bot with a proxy to its database, Alice linked. */
+/** A running bot with a proxy to its database, and Alice linked. */
 async function withDemo(
   work: (t: TestDemo, proxy: DatabaseProxy) => Promise<void>,
   settings: Readonly<Record<string, string>> = {},
@@ -43,9 +40,9 @@ async function withDemo(
   }
 }
 
-describe('the database is away for 30 s while people click', () => {
+describe('the database is down for 30 s while people click', () => {
   test.each(['cut', 'hang'] as const)(
-    '%s: each is told within 3 s, and afterwards each press works, once',
+    '%s: everyone has an answer within 3 s, and afterwards each click works, once',
     (how) =>
       withDemo(async (t, proxy) => {
         const people = [t.bob, t.carol];
@@ -80,14 +77,14 @@ describe('the database is away for 30 s while people click', () => {
 });
 
 test(
-  'the disk is really full (needs root, for a small disk): people are told, nothing is sent, then all goes on',
+  'the disk is full (needs root, for a small disk): people get an error, nothing is sent, then all continues',
   async () => {
     const disk = mkdtempSync(join(tmpdir(), 'domain-steward-disk-'));
     const admin = new pg.Client({ connectionString: inject('postgresUrl') });
     await admin.connect();
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', disk]);
     try {
-      // It must belong to whoever PostgreSQL runs as.
+      // It must belong to PostgreSQL's user.
       const { rows } = await admin.query<{ folder: string }>('SELECT current_setting($1) AS folder', [
         'data_directory',
       ]);
@@ -106,7 +103,7 @@ test(
         const order = await ask(t.workspace, alice, '/domain renew soup.rest');
         await filler.query('CREATE TABLE filler (bytes text)');
         await filler.query('ALTER TABLE filler ALTER bytes SET STORAGE EXTERNAL');
-        // A page is what the last row of a table may still find room in.
+        // The table's last page may still have room for some rows.
         let problem: unknown;
         for (const size of [1_000_000, 100_000, 8_000, 1]) {
           problem = undefined;
@@ -118,7 +115,7 @@ test(
           }
         }
         expect(problem).toMatchObject({ code: '53100' });
-        // Rows that fit into pages that are there go on for a while; then people are told.
+        // Rows that fit into existing pages work for a while; then people get an error.
         let told = '';
         for (let tries = 0; tries < 200 && !/no room left/.test(told); tries += 1) {
           const reason = 'x'.repeat(2_000);
@@ -186,7 +183,7 @@ test(
         const { alice } = t;
         const approvers: readonly Actor[] = [t.bob, t.carol];
         const database = new pg.Client({ connectionString: t.databaseUrl });
-        // It ends with its database where the test fails before.
+        // It ends with its database if the test fails before.
         database.on('error', () => undefined);
         await database.connect();
         const rows = async () => {
@@ -208,7 +205,7 @@ test(
           for (const card of cards) {
             const id = orderOf(card)?.id;
             if (id === undefined || !waiting.has(id) || !buttonsOf(card).includes('order_approve')) continue;
-            // Where the bot could not post in the channel only Alice has the card.
+            // If the bot couldn't post in the channel, only Alice has the card.
             if (card.channel === 'D0ALICE') await alice.click(card, 'order_cancel');
             else await oneOf(approvers).click(card, 'order_approve');
           }
@@ -290,7 +287,7 @@ test(
           const known = seen.filter(({ ts }) => cards.includes(ts));
           const right = known.filter((card) => orderOf(card)?.state === state);
           const told = seen.filter(({ ts }) => !cards.includes(ts)).map((reply) => orderOf(reply)?.state);
-          // A card that Slack did not let change says less than its thread.
+          // A card that Slack refused to update shows less than its thread.
           if (right.length < known.length) expect(told, `${what}: its thread`).toContain(state);
         }
         process.stdout.write(`SEED=${seed}: ${JSON.stringify(Object.fromEntries(ends))}\n`);

@@ -4,13 +4,13 @@ import { seeded } from '../support/seeded.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
 
 /*
- * Three bots on one database, ORDERS orders, and CLICKS clicks on each of them at once, with and without bots that are
- * killed all the while: while people ask and press, while orders are carried out and while that is told.
+ * Three bots on one database, ORDERS orders, and CLICKS concurrent clicks on each, with and without bots that are
+ * killed meanwhile: during requests and clicks, during execution and during notification.
  */
 
 const ORDERS = numberFrom('ORDERS', 500);
 const CLICKS = numberFrom('CLICKS', 20);
-/** Of people and names at once. */
+/** Concurrent people and names. */
 const LANES = 10;
 const MINUTE_MS = 60_000;
 const PATIENCE_WITH_KILLS_MS = 5 * MINUTE_MS;
@@ -22,7 +22,7 @@ describe.each([
   ['HTTP', true],
   ['Socket Mode', false],
   ['Socket Mode', true],
-] as const)('%s, killed all the while: %s', (mode, areKilled) => {
+] as const)('%s, with bots killed: %s', (mode, areKilled) => {
   let replicas: Replicas;
   beforeAll(async () => {
     replicas = await Replicas.start(3, { socketMode: mode === 'Socket Mode' });
@@ -66,7 +66,7 @@ describe.each([
   );
 });
 
-/** Works on all of them, so many at once. */
+/** Works on all of them with a fixed concurrency. */
 async function inLanes<T>(
   all: readonly T[],
   lanes: number,

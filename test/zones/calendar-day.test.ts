@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { calendarDay, dayNumber, isCalendarDay, numberedDay } from '../../src/zones/calendar-day.ts';
 import fc, { runs } from '../support/properties.ts';
 
-/** Half hours and quarters, daylight saving of half an hour, clocks that change at midnight, a day that never was. */
+/** Half-hour and quarter-hour offsets, half-hour daylight saving, clocks that change at midnight, a skipped day. */
 const ZONES = [
   'UTC',
   'Europe/Berlin',
@@ -23,7 +23,7 @@ const formats = new Map(
   ZONES.map((timeZone) => [timeZone, new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })]),
 );
 
-test.each(ZONES)('%s: the day is the one that Intl tells, through every change of the clock', (timeZone) => {
+test.each(ZONES)('%s: the day equals Intl’s, through every change of the clock', (timeZone) => {
   const wrong: string[] = [];
   for (const year of [2011, 2027]) {
     for (let at = Date.UTC(year, 0, 1); at < Date.UTC(year + 1, 0, 1); at += HALF_HOUR_MS) {
@@ -36,7 +36,7 @@ test.each(ZONES)('%s: the day is the one that Intl tells, through every change o
   expect(wrong.slice(0, 5)).toEqual([]);
 });
 
-test('any moment has the day that Intl tells', () => {
+test('any time has the same day as in Intl', () => {
   fc.assert(
     fc.property(
       fc.date({ min: new Date('1970-01-02'), max: new Date('2199-12-31'), noInvalidDate: true }),
@@ -47,7 +47,7 @@ test('any moment has the day that Intl tells', () => {
   );
 });
 
-test('days and their numbers stand for each other', () => {
+test('days and their numbers convert both ways', () => {
   expect(numberedDay(0)).toBe('1970-01-01');
   expect(dayNumber('2028-03-01') - dayNumber('2028-02-28')).toBe(2);
   for (let number = -1_000; number < 30_000; number += 1) {

@@ -17,7 +17,7 @@ test.each([
   ['a zone without periods', general, 'redemption', 'deleted'],
   ['a zone without periods', general, 'pending_delete', 'pending_delete'],
 ] as const)('in %s the registry’s phase wins over the dates', (_zone, zone, deletionPhase, phase) => {
-  // By its dates, a .rest name that was deleted a day ago can be restored, and one of two months ago is released.
+  // By its dates, a .rest name that was deleted a day ago can be restored, and one deleted two months ago is released.
   for (const days of [1, 60]) {
     const now = new Date('2026-02-20T00:00:00Z');
     const deletedAt = new Date(now.getTime() - days * 86_400_000);
@@ -26,7 +26,7 @@ test.each([
   }
 });
 
-describe('a .rest name that nobody renews', () => {
+describe('an unrenewed .rest name', () => {
   test.each([
     ['2026-03-01T09:59:59Z', 'registered'],
     ['2026-03-01T10:00:00Z', 'auto_renew_grace'],
@@ -41,7 +41,7 @@ describe('a .rest name that nobody renews', () => {
     expect(phaseAt(now)).toBe(phase);
   });
 
-  test('has a last safe day for each stage and an end for the restore', () => {
+  test('has a last safe day for each stage and a deadline for the restore', () => {
     const life = lifecycleAt(rest, { expiresAt }, new Date('2026-03-02T00:00:00Z'));
     expect(life.stages.map(({ phase, lastSafeDay }) => [phase, lastSafeDay])).toEqual([
       ['registered', '2026-02-28'],
@@ -57,8 +57,8 @@ describe('a .rest name that nobody renews', () => {
   });
 });
 
-describe('a deletion that is known', () => {
-  test('counts instead of the assumed one', () => {
+describe('a known deletion', () => {
+  test('replaces the assumed one', () => {
     const deletedAt = new Date('2026-03-10T00:00:00Z');
     expect(phaseAt('2026-03-09T00:00:00Z', deletedAt)).toBe('auto_renew_grace');
     expect(phaseAt('2026-03-10T00:00:00Z', deletedAt)).toBe('redemption');
@@ -76,7 +76,7 @@ describe('a deletion that is known', () => {
   });
 });
 
-test('the last safe day is one of the calendar that people live by', () => {
+test('the last safe day is a calendar day in people’s time zone', () => {
   const dates = { expiresAt: new Date('2026-03-01T02:00:00Z') };
   const dayIn = (zone: string) => lifecycleAt(rest, dates, dates.expiresAt, zone).stages[0]?.lastSafeDay;
   expect(dayIn('UTC')).toBe('2026-02-28');
@@ -84,7 +84,7 @@ test('the last safe day is one of the calendar that people live by', () => {
   expect(dayIn('Pacific/Kiritimati')).toBe('2026-02-28');
 });
 
-test('where no periods are documented a name is registered or expired', () => {
+test('without documented periods a name is registered or expired', () => {
   const at = (now: string) => lifecycleAt(general, { expiresAt }, new Date(now));
   expect(at('2026-03-01T09:59:59Z').current.phase).toBe('registered');
   expect(at('2026-03-01T10:00:00Z').current.phase).toBe('expired');
@@ -92,7 +92,7 @@ test('where no periods are documented a name is registered or expired', () => {
   expect(at('2026-03-01T10:00:00Z').stages.map(({ phase }) => phase)).toEqual(['registered', 'expired']);
 });
 
-test('where no periods are documented a name that was deleted is that, whenever it would have expired', () => {
+test('without documented periods a deleted name stays deleted, whatever its expiry was', () => {
   const phase = (deletedAt: string, now: string) =>
     lifecycleAt(general, { expiresAt, deletedAt: new Date(deletedAt) }, new Date(now)).current.phase;
   expect(phase('2026-02-01T00:00:00Z', '2026-01-31T00:00:00Z')).toBe('registered');
@@ -106,7 +106,7 @@ test('an unknown time zone is refused', () => {
   expect(() => calendarDay(expiresAt, 'Mars/Olympus')).toThrow(RangeError);
 });
 
-test('stages follow each other without a gap, the present one contains now, its last safe day ends before its end', () => {
+test('stages have no gaps, the current one contains now, and its last safe day is before its end', () => {
   const moment = fc.date({ min: new Date('2020-01-01'), max: new Date('2040-01-01'), noInvalidDate: true });
   const zones = fc.constantFrom(
     'UTC',

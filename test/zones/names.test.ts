@@ -34,7 +34,7 @@ describe('reading a domain name', () => {
     ['XN--MNCHEN-3YA.rest', 'xn--mnchen-3ya.rest'],
     ['日本語。jp', 'xn--wgv71a119e.jp'],
     ['shop.example.co.uk', 'shop.example.co.uk'],
-    // Characters that nobody sees: zero-width, word joiner, byte order mark, soft hyphen, direction marks, hard blanks.
+    // Invisible characters: zero-width, word joiner, byte order mark, soft hyphen, direction marks, hard blanks.
     ['ca\u200bfe.rest', 'cafe.rest'],
     ['\ufeffcafe.rest\u2060', 'cafe.rest'],
     ['ca\u00adfe.rest\u200f', 'cafe.rest'],
@@ -43,7 +43,7 @@ describe('reading a domain name', () => {
     ['<http://cafe.rest|ca\u200bfe.rest>', 'cafe.rest'],
     // A joiner between Persian letters belongs to the name.
     ['نامه\u200cای.com', 'xn--mgba3gch31f060k.com'],
-    // Zones without a profile have the rules of DNS alone.
+    // Zones without a profile have only the rules of DNS.
     ['☕.com', 'xn--53h.com'],
     ['☕\ufe0f.com', 'xn--53h.com'],
     ['xn--53h.com', 'xn--53h.com'],
@@ -94,7 +94,7 @@ describe('reading a domain name', () => {
     expect(problemOf('xn---3oth.rest')).toContain('isn’t a valid xn-- form');
   });
 
-  test('a long text is quoted cut and without invisible characters', () => {
+  test('a long text is quoted truncated and without invisible characters', () => {
     const problem = problemOf(`<script>\u200b\u202e${'x'.repeat(5000)}`);
     expect(problem.length).toBeLessThan(200);
     expect(problem).not.toMatch(/[\u200b\u202e]/);
@@ -108,7 +108,7 @@ describe('reading a domain name', () => {
     });
   });
 
-  test('whatever is read is a name by RFC 1123 and reads back the same', () => {
+  test('every accepted name is valid by RFC 1123 and reads back unchanged', () => {
     const label = fc.string({ unit: fc.constantFrom(...'abzAZ09-éüßñλя日ا·_ .@/%<>|\u200b😀') });
     const text = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
     const anything = fc.oneof(text, fc.webUrl(), fc.domain(), fc.string({ unit: 'grapheme' }), fc.ipV6());
@@ -131,13 +131,13 @@ describe('reading a domain name', () => {
   });
 });
 
-test('a name is shown in both forms when they differ', () => {
+test('a name is shown in both forms if they differ', () => {
   expect(displayName('cafe.rest')).toBe('cafe.rest');
   expect(displayName('xn--mnchen-3ya.rest')).toBe('münchen.rest (xn--mnchen-3ya.rest)');
   expect(displayName('xn--a.rest')).toBe('xn--a.rest');
 });
 
-test('a nameserver may lie in any zone, and must be a name', () => {
+test('a nameserver may be in any zone, and must be a valid name', () => {
   expect(parseDomainName(' NS1.Example.NET. ')).toEqual({
     ok: true,
     value: { ascii: 'ns1.example.net', unicode: 'ns1.example.net', zone: 'net' },

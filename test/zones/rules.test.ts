@@ -23,7 +23,7 @@ function hosts(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `ns${index + 1}.example.net`);
 }
 
-test('a name is governed by the profile of its zone, any other by the general rules', () => {
+test('a name follows the profile of its zone, or else the general rules', () => {
   expect(zoneFor('cafe.rest')).toBe(rest);
   expect(zoneFor('CAFE.REST.')).toBe(rest);
   expect(zoneFor('rest')).toBe(rest);
@@ -58,7 +58,7 @@ describe('names in .rest', () => {
     expect(checkName(name(text)).map(zoneIssueText).join(' ')).toContain(words);
   });
 
-  test('every letter of ISO 8859-1 is taken and no other letter is', () => {
+  test('every letter of ISO 8859-1 is accepted and no other letter', () => {
     for (let code = 0xa0; code <= 0x250; code += 1) {
       const character = String.fromCodePoint(code);
       const parsed = parseDomainName(`a${character}b.rest`);
@@ -71,7 +71,7 @@ describe('names in .rest', () => {
     }
   });
 
-  test('other zones take what a name can be', () => {
+  test('other zones accept every valid name', () => {
     expect(checkName(name('日本.jp'))).toEqual([]);
     expect(checkName(name('a.b.example.co.uk'))).toEqual([]);
   });
@@ -91,7 +91,7 @@ describe('a name to register, watch or renew', () => {
     );
   });
 
-  // Siblings: a wildcard rule; a private suffix is registered by its operator.
+  // Siblings: a wildcard rule, and a private suffix registered by its operator.
   test.each(['co.uk', 'com.au', 'foo.ck'])('%s is a public suffix, which nobody can register', (text) => {
     expect(checkRegistrable(name(text))).toEqual([{ code: 'public_suffix', name: text }]);
   });
@@ -111,7 +111,7 @@ describe('a name to register, watch or renew', () => {
 });
 
 describe('nameservers', () => {
-  test('as many as the zone takes and no more', () => {
+  test('as many as the zone accepts and no more', () => {
     for (let count = 0; count <= 9; count += 1) {
       const problems = checkNameServers(rest, hosts(count)).map(zoneIssueText);
       expect([count, problems.length]).toEqual([count, count >= 2 && count <= 7 ? 0 : 1]);
@@ -120,19 +120,19 @@ describe('nameservers', () => {
     }
   });
 
-  test('any number from one where no rules are known', () => {
+  test('any number from one if no rules are known', () => {
     expect(checkNameServers(general, []).map(zoneIssueText)).toEqual([
       'A name needs at least 1 nameserver, 0 were given. Add some.',
     ]);
     for (const count of [1, 13, 14, 40]) expect(checkNameServers(general, hosts(count))).toEqual([]);
   });
 
-  test('each one once, in whatever form', () => {
+  test('each one once, in any form', () => {
     const issues = checkNameServers(rest, ['ns1.example.net', 'NS1.example.net.', 'ns1.example.net']);
     expect(issues).toEqual([{ code: 'nameserver_repeated', host: 'ns1.example.net' }]);
   });
 
-  test('each one a host name', () => {
+  test('each one a valid host name', () => {
     expect(checkNameServers(rest, ['ns1.example.net', '192.0.2.1', 'ns'])).toEqual([
       { code: 'nameserver_unreadable', issue: { code: 'ip_address', text: '192.0.2.1' } },
       { code: 'nameserver_unreadable', issue: { code: 'no_ending', text: 'ns', example: 'ns.rest' } },
@@ -143,17 +143,17 @@ describe('nameservers', () => {
 test.each([
   [rest, [1, 2, 10], [0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
   [general, [1, 10, 11, 99], [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
-])('periods are whole numbers from 1, up to what the zone documents', (zone, right, wrong) => {
+])('periods are integers from 1, up to the documented maximum', (zone, right, wrong) => {
   for (const period of right) expect(checkPeriod(zone, period), String(period)).toEqual([]);
   for (const period of wrong) expect(checkPeriod(zone, period), String(period)).toHaveLength(1);
 });
 
-test('the error codes of .rest are those that its profile lists', () => {
+test('the error codes of .rest are those in its profile', () => {
   expect(rest.errorCodes).toHaveLength(18);
   expect(new Set(rest.errorCodes).size).toBe(18);
 });
 
-test('whatever list of servers is given, the answer is sentences', () => {
+test('any list of servers gets sentences as an answer', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.domain(), fc.string()), { maxLength: 20 }), (list) => {
       for (const issue of checkNameServers(rest, list))

@@ -39,7 +39,7 @@ test('the four chargeable tasks cost money in every zone, even where a profile s
   }
 });
 
-test('a task that the profile declares chargeable is so', () => {
+test('a task that the profile declares chargeable costs money', () => {
   const dear: ZoneProfile = {
     ...rest,
     tasks: { ...rest.tasks, delete: { available: true, chargeable: true, processing: 'automated' } },
@@ -47,7 +47,7 @@ test('a task that the profile declares chargeable is so', () => {
   expect(chargeOf(dear, taskOf('delete'))).toBe('yes');
 });
 
-test('what the document states no charge for is not called free', () => {
+test('a task without a documented charge is not called free', () => {
   const stated = (zone: ZoneProfile) => each((task) => chargeOf(zone, task));
   expect(stated(rest)).toMatchObject({
     delete: 'no',
@@ -64,7 +64,7 @@ test('what the document states no charge for is not called free', () => {
   });
 });
 
-test('a task that the profile does not offer is refused; without a list everything is tried', () => {
+test('a task that the profile doesn’t offer is refused; without a list everything is allowed', () => {
   const poor: ZoneProfile = {
     ...rest,
     tasks: { ...rest.tasks, restore: { available: false, chargeable: true, processing: 'manual' } },
@@ -79,7 +79,7 @@ test('a task that the profile does not offer is refused; without a list everythi
   }
 });
 
-test('what an approver must know about each task in .rest', () => {
+test('notes for approvers about each task in .rest', () => {
   const said = each(say(rest));
   expect(said['create']).toMatch(
     /costs money.*cost more at registration.*each need an email address.*60 days/,
@@ -94,7 +94,7 @@ test('what an approver must know about each task in .rest', () => {
   );
 });
 
-test('what an approver must know where nothing is documented', () => {
+test('notes for approvers in an undocumented zone', () => {
   for (const task of Object.values(TASKS)) {
     const said = say(general)(task);
     expect(said).toContain('No rules are known for this zone');

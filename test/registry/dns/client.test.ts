@@ -24,7 +24,7 @@ async function cafe(options: Parameters<typeof clientFor>[1] = {}) {
   return { dns, addresses, client: clientFor(dns, options) };
 }
 
-describe('what is there', () => {
+describe('an existing record', () => {
   test('is read by its type', async () => {
     const { dns, client } = await cafe();
     dns.world.delegate('cafe.rest', ['ns1.host.example', 'ns2.host.example'], ['12345 13 2 ABCDEF']);
@@ -51,7 +51,7 @@ describe('what is there', () => {
     });
   });
 
-  test('is asked for and read whatever the case of the name', async () => {
+  test('is found in any letter case', async () => {
     const { dns, client } = await cafe();
     dns.faults.set({ kind: 'other_case' });
     expect(await client.query('CAFE.Rest.', 'A')).toMatchObject({ kind: 'records' });
@@ -66,7 +66,7 @@ describe('what is there', () => {
     expect(await client.query('shop.cafe.rest', 'A')).toMatchObject({ records: ['198.51.100.9'] });
   });
 
-  test('is found through aliases that the server does not follow itself', async () => {
+  test('is found through aliases that the server doesn’t follow itself', async () => {
     const { dns, addresses } = await cafe();
     const [address = ''] = addresses;
     const client = clientFor(dns, { servers: [{ address, port: dns.port }] });
@@ -74,8 +74,8 @@ describe('what is there', () => {
   });
 });
 
-describe('what is not there', () => {
-  test('is told apart: no such record, no such name', async () => {
+describe('a missing record', () => {
+  test('is either a missing type or a missing name', async () => {
     const { client } = await cafe();
     expect(await client.query('cafe.rest', 'DS')).toMatchObject({ kind: 'no_data' });
     expect(await client.query('nothing.cafe.rest', 'A')).toMatchObject({ kind: 'no_such_name' });
@@ -84,24 +84,24 @@ describe('what is not there', () => {
   });
 });
 
-describe('what nobody says', () => {
+describe('no answer', () => {
   test.each([
     ['servfail', 'server_failure'],
     ['refused', 'refused'],
     ['garbage', 'malformed'],
-  ] as const)('%s is not taken for an answer', async (kind, failure) => {
+  ] as const)('%s is not accepted as an answer', async (kind, failure) => {
     const { dns, client } = await cafe();
     dns.faults.set({ kind });
     expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure });
   });
 
-  test('silence is given up after the timeout', async () => {
+  test('silence ends with the timeout', async () => {
     const { dns, client } = await cafe({ timeoutMs: 50 });
     dns.faults.set({ kind: 'silence' });
     expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'timeout' });
   });
 
-  test('aliases that lead in a circle end', async () => {
+  test('circular aliases end', async () => {
     const { client } = await cafe();
     expect(await client.query('first.cafe.rest', 'A')).toEqual({
       kind: 'unanswered',
@@ -109,7 +109,7 @@ describe('what nobody says', () => {
     });
   });
 
-  test('aliases in a circle end at a server that does not follow them', async () => {
+  test('circular aliases end at a server that doesn’t follow them', async () => {
     const { dns, addresses } = await cafe();
     const [address = ''] = addresses;
     const client = clientFor(dns, { servers: [{ address, port: dns.port }] });
@@ -123,7 +123,7 @@ describe('what nobody says', () => {
     expect(await client.query('cafe.rest', 'MX')).toEqual({ kind: 'unanswered', failure: 'referral' });
   });
 
-  test('a delegation to nameservers that do not hold the zone is a failure of theirs', async () => {
+  test('a delegation to nameservers without the zone is their failure', async () => {
     const { dns, client } = await cafe();
     dns.world.drop('cafe.rest', ['ns1.host.example', 'ns2.host.example']);
     expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'server_failure' });
@@ -139,7 +139,7 @@ describe('what nobody says', () => {
     ['a name that is too long', `${'x.'.repeat(130)}rest`],
     ['letters that are no host name’s', 'caf\u00e9.rest'],
     ['nothing between two dots', 'cafe..rest'],
-  ])('%s is not asked for', async (_case, name) => {
+  ])('%s is not queried', async (_case, name) => {
     const { dns, client } = await cafe();
     const answer = { kind: 'unanswered', failure: 'invalid_name' };
     expect(await client.query(name, 'A')).toEqual(answer);
@@ -147,7 +147,7 @@ describe('what nobody says', () => {
     expect(dns.questions).toEqual([]);
   });
 
-  test('a signal gives the question up', async () => {
+  test('a signal aborts the query', async () => {
     const { dns, client } = await cafe({ timeoutMs: 60_000 });
     dns.faults.set({ kind: 'silence' });
     const controller = new AbortController();
@@ -158,7 +158,7 @@ describe('what nobody says', () => {
   });
 });
 
-describe('answers that were not asked for', () => {
+describe('unsolicited answers', () => {
   test.each(['wrong_id', 'wrong_question', 'wrong_source'] as const)(
     '%s is passed over, and the right answer that follows counts',
     async (kind) => {
@@ -179,9 +179,9 @@ describe('answers that were not asked for', () => {
     },
   );
 
-  test('records of other names in the right answer are left out', async () => {
+  test('records of other names in the right answer are ignored', async () => {
     const { dns } = await cafe();
-    // A referral brings the addresses of nameservers along.
+    // A referral includes the addresses of nameservers.
     const client = clientFor(dns);
     expect(await client.query('ns1.host.example', 'A')).toMatchObject({
       records: [dns.world.addressOf('ns1.host.example')],
@@ -192,7 +192,7 @@ describe('answers that were not asked for', () => {
     });
   });
 
-  test('ids and ports differ from question to question', async () => {
+  test('ids and ports differ between queries', async () => {
     const { dns, client } = await cafe();
     for (let n = 0; n < 20; n += 1) await client.query('cafe.rest', 'A');
     expect(new Set(dns.questions.map(({ id }) => id)).size).toBeGreaterThan(15);
@@ -201,7 +201,7 @@ describe('answers that were not asked for', () => {
 });
 
 describe('long answers', () => {
-  test('come over TCP when they are cut', async () => {
+  test('come over TCP when they are truncated', async () => {
     const { dns, client } = await cafe();
     dns.faults.set({ kind: 'truncate' });
     expect(await client.query('cafe.rest', 'A')).toMatchObject({
@@ -210,7 +210,7 @@ describe('long answers', () => {
     expect(dns.questions.map(({ transport }) => transport)).toEqual(['udp', 'tcp']);
   });
 
-  test('come over UDP as far as EDNS says', async () => {
+  test('come over UDP up to the EDNS size', async () => {
     const { dns, client } = await cafe();
     const long = Array.from({ length: 4 }, (_, n) => `@ TXT "${String(n).repeat(200)}"`);
     dns.world.serve('cafe.rest', ['ns1.host.example'], long);
@@ -235,14 +235,14 @@ describe('long answers', () => {
     expect(await client.query('cafe.rest', 'TXT')).toMatchObject({ kind: 'records' });
   });
 
-  test('are asked for without EDNS where a server does not know it', async () => {
+  test('are requested without EDNS if a server doesn’t know it', async () => {
     const { dns, client } = await cafe();
     dns.faults.set({ kind: 'no_edns' });
     expect(await client.query('cafe.rest', 'A')).toMatchObject({ kind: 'records' });
     expect(dns.questions.map(({ udpPayloadSize }) => udpPayloadSize)).toEqual([1_232, undefined]);
   });
 
-  test('with more records than a name needs are not kept', async () => {
+  test('with more records than a name needs are dropped', async () => {
     const { dns, client } = await cafe();
     const many = Array.from({ length: 201 }, (_, n) => `@ A 198.51.100.${n}`);
     dns.world.serve('cafe.rest', ['ns1.host.example'], many);
@@ -251,7 +251,7 @@ describe('long answers', () => {
     expect(await client.query('cafe.rest', 'A')).toMatchObject({ kind: 'records' });
   });
 
-  test('that end in the middle are no answers', async () => {
+  test('that are cut off are no answers', async () => {
     const { dns, client } = await cafe();
     dns.faults.set({ kind: 'truncate', match: { transport: 'udp' } });
     dns.faults.set({ kind: 'cut', match: { transport: 'tcp' } });
@@ -265,7 +265,7 @@ describe('a server that', () => {
     query.writeUInt16BE(0x8400 | code, 2);
     return query;
   };
-  /** The 12 bytes of the header, its counts as in the question, or none. */
+  /** The 12 bytes of the header, with the query's counts, or none. */
   const header: Reply = (code, query) => [flagged(query, code).subarray(0, 12)];
   const zeroed: Reply = (code, query) => [flagged(query.fill(0, 4), code).subarray(0, 12)];
   const whole: Reply = (code, query) => [flagged(query, code)];
@@ -274,7 +274,7 @@ describe('a server that', () => {
     return [Buffer.concat([flagged(query, 0).subarray(0, -option.length), option])];
   };
 
-  /** A nameserver that answers with an address to questions without EDNS, or in its own way. */
+  /** A nameserver that answers queries without EDNS with an address, and others in its own way. */
   async function lacking(answer: (query: Buffer, edns: boolean) => Buffer[]) {
     const asked: boolean[] = [];
     const server = createSocket('udp4', (query, { port, address }) => {
@@ -305,7 +305,7 @@ describe('a server that', () => {
     ['SERVFAIL, a header alone', 2, header],
     ['REFUSED, a header alone', 5, zeroed],
     ['BADVERS', 16, badVersion],
-  ])('answers EDNS with %s, is asked without it', async (_what, code, reply) => {
+  ])('answers EDNS with %s is asked without it', async (_what, code, reply) => {
     const { client, asked } = await lacking((query, edns) => (edns ? reply(code, query) : [right(query)]));
     const answer = await client.queryNameserver('127.0.0.1', 'cafe.rest', 'A');
     expect(answer).toMatchObject({ kind: 'records', records: ['198.51.100.7'] });
@@ -317,19 +317,19 @@ describe('a server that', () => {
     ['SERVFAIL', 2, zeroed, 'server_failure'],
     ['FORMERR', 1, header, 'unexpected_code'],
     ['NOTIMP', 4, header, 'unexpected_code'],
-  ])('answers everything with a bare %s says no', async (_what, code, reply, failure) => {
+  ])('answers everything with a bare %s refuses', async (_what, code, reply, failure) => {
     const { client } = await lacking((query) => reply(code, query));
     expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure });
   });
 
-  test('answers nothing but a header says nothing of the name', async () => {
+  test('answers only with a header says nothing about the name', async () => {
     for (const code of [0, 3]) {
       const { client } = await lacking((query) => header(code, query));
       expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'timeout' });
     }
   });
 
-  test('is imitated with another id, another question, or a question of its own is waited for', async () => {
+  test('is imitated with another id, question or query is waited for', async () => {
     const forged = (query: Buffer) => {
       const otherId = Buffer.from(query);
       otherId.writeUInt16BE((query.readUInt16BE(0) + 1) % 65_536, 0);
@@ -357,7 +357,7 @@ describe('several resolvers', () => {
     expect(bad.dns.questions).toHaveLength(3);
   });
 
-  test('one that is not there is passed over at once', async () => {
+  test('one that is down is skipped at once', async () => {
     const { dns } = await cafe();
     const socket = createSocket('udp4');
     await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));
@@ -373,7 +373,7 @@ describe('several resolvers', () => {
 });
 
 describe('one nameserver', () => {
-  test('is asked without recursion, and says whether it has authority', async () => {
+  test('is asked without recursion, and reports its authority', async () => {
     const { dns, addresses, client } = await cafe();
     const [address = ''] = addresses;
     expect(await client.queryNameserver(address, 'cafe.rest', 'A')).toEqual({
@@ -387,7 +387,7 @@ describe('one nameserver', () => {
     expect(await client.queryNameserver(address, 'cafe.rest', 'A')).toMatchObject({ authoritative: false });
   });
 
-  test('refuses what it does not hold', async () => {
+  test('refuses other zones', async () => {
     const { addresses, client } = await cafe();
     const [address = ''] = addresses;
     expect(await client.queryNameserver(address, 'other.rest', 'A')).toEqual({
@@ -396,7 +396,7 @@ describe('one nameserver', () => {
     });
   });
 
-  test('tells an alias whose records it does not give', async () => {
+  test('reports an alias without its records', async () => {
     const { addresses, client } = await cafe();
     const [address = ''] = addresses;
     expect(await client.queryNameserver(address, 'shop.cafe.rest', 'A')).toEqual({
@@ -406,7 +406,7 @@ describe('one nameserver', () => {
     });
   });
 
-  test('tells the DS of a delegation when it is asked at the parent', async () => {
+  test('reports the DS of a delegation when asked at the parent', async () => {
     const { dns, client } = await cafe();
     dns.world.delegate('cafe.rest', ['ns1.host.example'], ['1 13 2 ab']);
     const address = dns.world.addressOf('a.nic.rest') ?? '';
@@ -420,7 +420,7 @@ describe('one nameserver', () => {
     });
   });
 
-  test('at an address that may not be asked is not asked', async () => {
+  test('at a forbidden address is not asked', async () => {
     const { dns, addresses } = await cafe();
     const [address = ''] = addresses;
     const client = clientFor(dns, { mayConnect: () => false });

@@ -25,7 +25,7 @@ const P384_DIGEST =
   '72d7b62976ce06438e9c0bf319013cf801f09ecc84b8d7e9495f27e305c6a9b0563a9b5f4d288405c3008a946df983d6';
 
 describe('the digest of a key', () => {
-  test('is that of the examples of the RFCs', () => {
+  test('matches the examples of the RFCs', () => {
     expect(keyTagOf(EXAMPLE_KEY)).toBe(60_485);
     expect(dsDigest('dskey.example.com', EXAMPLE_KEY, 1)).toBe(SHA1);
     expect(dsDigest('DSKEY.Example.com.', EXAMPLE_KEY, 2)).toBe(SHA256);
@@ -33,7 +33,7 @@ describe('the digest of a key', () => {
     expect(dsDigest('example.net', P384_KEY, 4)).toBe(P384_DIGEST);
   });
 
-  test('of an unknown kind is not made up', () => {
+  test('of an unknown kind isn’t computed', () => {
     expect(dsDigest('dskey.example.com', EXAMPLE_KEY, 3)).toBeUndefined();
   });
 });
@@ -41,7 +41,7 @@ describe('the digest of a key', () => {
 describe('a DS', () => {
   const ds = { keyTag: 60_485, algorithm: 5, digestType: 2, digest: SHA256.toUpperCase() };
 
-  test('fits its key among others', () => {
+  test('matches its key among others', () => {
     expect(matchDs('dskey.example.com', ds, [P384_KEY, EXAMPLE_KEY])).toBe('match');
   });
 
@@ -51,11 +51,11 @@ describe('a DS', () => {
     ['another tag', 'dskey.example.com', { ...ds, keyTag: 1 }, [EXAMPLE_KEY]],
     ['another algorithm', 'dskey.example.com', { ...ds, algorithm: 8 }, [EXAMPLE_KEY]],
     ['another digest', 'dskey.example.com', { ...ds, digest: SHA1 }, [EXAMPLE_KEY]],
-  ] as const)('does not fit %s', (_case, name, given, keys) => {
+  ] as const)('doesn’t match %s', (_case, name, given, keys) => {
     expect(matchDs(name, given, keys)).toBe('mismatch');
   });
 
-  test('does not fit a key that is none of the zone', () => {
+  test('doesn’t match a key that isn’t the zone’s', () => {
     const other = { ...EXAMPLE_KEY, flags: 0 };
     const digest = dsDigest('dskey.example.com', other, 2) ?? '';
     expect(matchDs('dskey.example.com', { ...ds, keyTag: keyTagOf(other), digest }, [other])).toBe(
@@ -63,7 +63,7 @@ describe('a DS', () => {
     );
   });
 
-  test('of an unknown digest is neither right nor wrong', () => {
+  test('of an unknown digest is neither valid nor invalid', () => {
     expect(matchDs('dskey.example.com', { ...ds, digestType: 3 }, [EXAMPLE_KEY])).toBe('unknown');
   });
 });

@@ -42,7 +42,7 @@ describe('a packet', () => {
     }
   });
 
-  test('with any bytes in it is read without an error', () => {
+  test('with any bytes in it is parsed without an exception', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
         const packet = Buffer.from(bytes);
@@ -58,7 +58,7 @@ describe('a packet', () => {
     );
   });
 
-  test('whose id or question was changed is never taken for the response', () => {
+  test('whose id or question was changed is never accepted as the response', () => {
     const at = fc.oneof(
       fc.constantFrom(0, 1),
       fc.integer({ min: HEADER_BYTES, max: HEADER_BYTES + QUESTION_BYTES - 1 }),

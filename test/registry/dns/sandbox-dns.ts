@@ -3,14 +3,14 @@ import { onTestFinished } from 'vitest';
 import { createDnsClient, type DnsClient, type DnsClientOptions } from '../../../src/registry/dns/client.ts';
 import { parseDnsServers } from '../../../src/registry/dns/servers.ts';
 
-/** A DNS of the sandbox's, closed after the test. */
+/** A DNS of the sandbox, closed after the test. */
 export async function startDns(options: SandboxDnsOptions = {}): Promise<SandboxDns> {
   const dns = await startSandboxDns(options);
   onTestFinished(() => dns.close());
   return dns;
 }
 
-/** A client that asks the sandbox's resolver, and nameservers on the loopback. */
+/** A client of the sandbox's resolver, and of nameservers on the loopback. */
 export function clientFor(dns: SandboxDns, options: Partial<DnsClientOptions> = {}): DnsClient {
   return createDnsClient({
     servers: parseDnsServers(dns.resolver) ?? [],
@@ -21,7 +21,7 @@ export function clientFor(dns: SandboxDns, options: Partial<DnsClientOptions> = 
   });
 }
 
-/** Delegates a name to two nameservers that hold its zone. @returns the addresses of the nameservers */
+/** Delegates a name to two nameservers with its zone. @returns the addresses of the nameservers */
 export async function serveName(
   dns: SandboxDns,
   name: string,

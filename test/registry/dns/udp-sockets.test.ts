@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { clientFor, serveName, startDns } from './sandbox-dns.ts';
 
-test('questions of one moment share a port, but not too many, and each gets the answer to itself', async () => {
+test('concurrent queries share a port up to a limit, and each gets only its own answer', async () => {
   const dns = await startDns();
   await serveName(dns, 'cafe.rest', ['@ A 198.51.100.7', '@ A 198.51.100.8', '@ AAAA 2001:DB8::7']);
   const client = clientFor(dns);

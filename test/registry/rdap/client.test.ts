@@ -12,7 +12,7 @@ let now: Date;
 let registry: FakeRegistry;
 let clients: RdapClient[];
 
-/** A server that answers as a registry does, and serves the bootstrap file that points to it. */
+/** A server that responds like a registry, and serves the bootstrap file that points to it. */
 class FakeRegistry {
   readonly requests: IncomingMessage[] = [];
   readonly #server: Server;
@@ -99,7 +99,7 @@ afterEach(async () => {
 });
 
 describe('a look-up', () => {
-  test('gives the record and asks without credentials', async () => {
+  test('returns the record and sends no credentials', async () => {
     await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({
       kind: 'answered',
       body: record('cafe.rest'),
@@ -126,7 +126,7 @@ describe('a look-up', () => {
     await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({ kind: 'answered', body });
   });
 
-  test('gives the whole record, one without a date of expiry too', async () => {
+  test('returns the whole record, even without an expiry date', async () => {
     const undated = { objectClassName: 'domain', ldhName: 'cafe.rest', status: ['active'] };
     registry.domain = (_request, response) => json(response, undated);
     await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({
@@ -204,7 +204,7 @@ describe('a look-up', () => {
     await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject(result);
   });
 
-  test('gives up a server that lets its answer drip', async () => {
+  test('times out if a server responds too slowly', async () => {
     let dripping: NodeJS.Timeout | undefined;
     registry.domain = (_request, response) => {
       response.writeHead(200);
@@ -215,19 +215,19 @@ describe('a look-up', () => {
     expect(result).toEqual({ kind: 'unavailable', problem: { code: 'timeout', detail: '0.4' } });
   });
 
-  test('is given up when its caller says so', async () => {
+  test('is aborted by its caller', async () => {
     const controller = new AbortController();
     registry.domain = () => controller.abort(new Error('the bot is going'));
     await expect(client().fetchRecord('cafe.rest', controller.signal)).rejects.toThrow('the bot is going');
   });
 
-  test('comes back when the client closes', async () => {
+  test('ends when the client closes', async () => {
     const asked = client();
     registry.domain = () => void asked.close();
     await expect(asked.fetchRecord('cafe.rest')).resolves.toMatchObject({ kind: 'unavailable' });
   });
 
-  test('says that a zone has no public record', async () => {
+  test('reports that a zone has no public record', async () => {
     await expect(client().fetchRecord('cafe.example')).resolves.toMatchObject({
       kind: 'unavailable',
       problem: { code: 'no_public_record' },
@@ -238,7 +238,7 @@ describe('a look-up', () => {
 describe('the bootstrap file', () => {
   const fetches = () => registry.paths.filter((path) => path === '/dns.json').length;
 
-  test('is kept for a day and fetched once by look-ups that come together', async () => {
+  test('is kept for a day and fetched once by concurrent lookups', async () => {
     const asked = client();
     await Promise.all(['a.rest', 'b.rest', 'c.rest'].map((name) => asked.fetchRecord(name)));
     now = new Date(now.getTime() + 23 * HOUR_MS);
@@ -252,7 +252,7 @@ describe('the bootstrap file', () => {
   test.each([
     ['an error', refuse(500)],
     ['no bootstrap file', (_request: IncomingMessage, response: ServerResponse) => response.end('[]')],
-  ])('is used on when its refresh gives %s, and tried again later', async (_case, broken) => {
+  ])('stays in use if its refresh gives %s, and is refreshed later', async (_case, broken) => {
     const asked = client();
     await asked.fetchRecord('a.rest');
     const works = registry.bootstrap;
@@ -267,7 +267,7 @@ describe('the bootstrap file', () => {
     expect(fetches()).toBe(3);
   });
 
-  test('that was never had makes look-ups unavailable until it is', async () => {
+  test('that was never loaded makes lookups unavailable until it is', async () => {
     const works = registry.bootstrap;
     registry.bootstrap = refuse(500);
     const asked = client();
@@ -311,7 +311,7 @@ describe('a busy server', () => {
     await expect(asked.fetchRecord('b.rest')).resolves.toMatchObject({ kind: 'answered' });
   });
 
-  test('is not asked by look-ups that were waiting for their turn', async () => {
+  test('gets no lookups that were already waiting', async () => {
     registry.domain = refuse(429, { 'retry-after': '60' });
     const names = Array.from({ length: 10 }, (_, index) => `n${index}.rest`);
     const asked = client();
@@ -320,7 +320,7 @@ describe('a busy server', () => {
     expect(registry.paths.filter((path) => path?.startsWith('/rdap/')).length).toBeLessThanOrEqual(2);
   });
 
-  test('does not keep another one waiting', async () => {
+  test('doesn’t delay another one', async () => {
     const other = await new FakeRegistry().start();
     try {
       registry.bootstrap = (_request, response) =>
@@ -341,7 +341,7 @@ describe('a busy server', () => {
 });
 
 describe('gentleness', () => {
-  test('asks a host for two names at once at most', async () => {
+  test('gets at most two concurrent requests', async () => {
     const held: (() => void)[] = [];
     let most = 0;
     registry.domain = (request, response) => {
@@ -359,7 +359,7 @@ describe('gentleness', () => {
     expect(most).toBe(2);
   });
 
-  test('leaves time between two requests', async () => {
+  test('gets requests with a pause between them', async () => {
     let lastAt = 0;
     const answer = registry.domain;
     registry.domain = (request, response) => {
@@ -367,7 +367,7 @@ describe('gentleness', () => {
       answer(request, response);
     };
     const asked = client({ spacingMs: 40 });
-    // Arrivals may come late on a busy machine, so only the last one tells: it cannot be early.
+    // Requests may arrive late on a busy machine, so only the last one is checked: it can't be early.
     const startedAt = performance.now();
     await Promise.all(['a.rest', 'b.rest', 'c.rest', 'd.rest'].map((name) => asked.fetchRecord(name)));
     expect(lastAt - startedAt).toBeGreaterThan(110);
@@ -422,7 +422,7 @@ describe('redirects', () => {
     });
   });
 
-  test('never lead from https to http', () => {
+  test('never go from https to http', () => {
     const from = new URL('https://rdap.example/a/b');
     expect(redirectTarget(from, 'http://rdap.example/')).toMatchObject({ kind: 'unavailable' });
     expect(redirectTarget(from, 'c')).toEqual(new URL('https://rdap.example/a/c'));
@@ -435,7 +435,7 @@ describe('redirects', () => {
   });
 });
 
-test('a registry at a private address is not asked', async () => {
+test('a registry at a private address is not requested', async () => {
   registry.bootstrap = (_request, response) =>
     json(response, { services: [[['rest'], ['http://192.168.1.1/']]] });
   await expect(client().fetchRecord('cafe.rest')).resolves.toEqual({
@@ -444,7 +444,7 @@ test('a registry at a private address is not asked', async () => {
   });
 });
 
-test('a registry whose name leads to a private address is not asked', async () => {
+test('a registry whose name resolves to a private address is not requested', async () => {
   const addresses: Record<string, string> = {
     'rdap.rest.example': '10.0.0.1',
     'rdap.cafe.example': '127.0.0.1',

@@ -60,11 +60,11 @@ test.each([
   1_772_366_400,
   null,
   {},
-])('%j is not read', (value) => {
+])('%j is not a date', (value) => {
   expect(readRecordDate(value)).toBeUndefined();
 });
 
-test('agrees with the clock for every moment', () => {
+test('agrees with the clock at any time', () => {
   const moments = fc.date({ min: new Date('1990-01-01'), max: new Date('2190-01-01'), noInvalidDate: true });
   fc.assert(
     fc.property(moments, (moment) => {

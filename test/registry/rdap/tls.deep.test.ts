@@ -8,7 +8,7 @@ import { startChild } from '../../support/child.ts';
 import { TRUSTS_REGISTRY } from '../../support/registry.ts';
 
 /*
- * An answer is secure when nobody on the way could have changed it: neither the list of registries, nor a redirect, nor
+ * A response is secure if nobody on the way could have changed it: neither the list of registries, nor a redirect, nor
  * the record.
  */
 
@@ -20,7 +20,7 @@ const RECORD = {
   ldhName: 'cafe.rest',
   events: [{ eventAction: 'expiration', eventDate: '2027-03-01T12:00:00Z' }],
 };
-/** Where the registry is, by the bootstrap file. */
+/** The registry's address, by the bootstrap file. */
 const REGISTRIES: Readonly<Record<string, () => string>> = {
   '/to-secure': () => `${secure()}/rdap/`,
   '/to-plain': () => `${plain()}/rdap/`,
@@ -66,7 +66,7 @@ afterAll(() => {
   }
 });
 
-/** How answers come by way of these bootstrap files. */
+/** The transports of responses with these bootstrap files. */
 async function lookups(...bootstrapUrls: string[]): Promise<string[]> {
   const child = startChild(new URL('../../support/children/rdap-client.ts', import.meta.url), {
     args: bootstrapUrls,

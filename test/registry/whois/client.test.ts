@@ -28,7 +28,7 @@ async function ask(answer: (query: string) => string | Buffer | undefined, name 
   return { client, queries, answer: await client.fetchRecord(name, NEVER) };
 }
 
-test('asks for the name in the way of its zone', async () => {
+test('asks for the name in the zone’s format', async () => {
   expect(await ask(() => RECORD)).toMatchObject({
     queries: ['cafe.hk\r\n'],
     answer: { kind: 'record', expiry: { at: new Date('2027-04-03') } },
@@ -45,7 +45,7 @@ test.each([
   expect((await ask(answer)).answer).toEqual({ kind });
 });
 
-test('a long notice after the record is cut, and Latin-1 is read', async () => {
+test('a long notice after the record is cut off, and Latin-1 is read', async () => {
   const record = Buffer.from(`${RECORD}Registrar: Caf\xe9 Names\n${'terms '.repeat(20_000)}`, 'latin1');
   expect((await ask(() => record)).answer).toMatchObject({ kind: 'record', registrar: 'Café Names' });
 });
@@ -65,7 +65,7 @@ test('one server is asked once a second', async () => {
   expect(performance.now() - began).toBeGreaterThan(950);
 });
 
-test('IANA’s referral is kept, and never leads to a private address', async () => {
+test('IANA’s referral is remembered, and never leads to a private address', async () => {
   const registry = await whoisServer((query) => `Domain: ${query.trim()}\nExpiry Date: 2027-04-03\n`);
   const iana = await whoisServer((query) =>
     query === 'xx\r\n'

@@ -144,12 +144,12 @@ describe('answers', () => {
     expect(readWhois(text, 'cafe.rest', NOW).kind).toBe(kind);
   });
 
-  test('with several records give that of the name alone', () => {
+  test('with several records count only for the name itself', () => {
     const text = 'Domain: other.rest\nexpires: 2026-12-01\n\nDomain: cafe.rest\r\nexpires: 2027-04-03\n';
     expect(readWhois(text, 'cafe.rest', NOW)).toMatchObject({ expiry: { at: new Date('2027-04-03') } });
   });
 
-  test('with values on lines of their own give dates and the registrar', () => {
+  test('with values on separate lines have dates and the registrar', () => {
     const text =
       '    Domain name:\n        cafe.co.uk\n\n    Registrar:\n        Café Names Ltd [Tag = CAFE]\n        URL: https://cafe.example\n\n    Registered on: 10-Dec-2005\n    Expiry date: 10-Dec-2027\n';
     expect(readWhois(text, 'cafe.co.uk', NOW)).toEqual({
@@ -160,7 +160,7 @@ describe('answers', () => {
     });
   });
 
-  test('may write the name with other letters', () => {
+  test('may use other letter cases', () => {
     const text = 'domain: кафе.рф\npaid-till: 2027-06-30';
     expect(readWhois(text, 'xn--80akn5b.xn--p1ai', NOW).kind).toBe('record');
   });
@@ -170,16 +170,16 @@ describe('answers', () => {
     ['of empty lines', '\n'.repeat(60_000)],
     ['of separators', '\u2028'.repeat(20_000)],
     ['of words that come before it', 'error '.repeat(10_000)],
-  ])('%s before a limit are read at once', (_, text) => {
+  ])('%s before a limit are parsed fast', (_, text) => {
     expect(readWhois(`Domain: cafe.rest\n${text}limit of`, 'cafe.rest', NOW).kind).toBe('record');
   });
 
-  test('with a date full of blanks are read at once', () => {
+  test('with a date full of blanks are parsed fast', () => {
     const text = `Domain: cafe.rest\nexpires: 2027${' '.repeat(60_000)}x`;
     expect(readWhois(text, 'cafe.rest', NOW)).toMatchObject({ expiry: { kind: 'unreadable' } });
   });
 
-  test('of any text never throw, and never give a day that is not written there', () => {
+  test('any text is parsed without an exception, and never to a day that isn’t in it', () => {
     const pieces = [
       'Expiry Date',
       'expires',
