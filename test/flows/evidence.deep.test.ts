@@ -66,7 +66,7 @@ test(
     await look();
     const reply = await order.ends('SUCCEEDED', 15_000);
     expect(textOf(reply)).toMatch(
-      /registry’s public record settled this as done.*registered when this was sent, with the requested nameservers/s,
+      /registry’s public record marked this as done.*registered when this was sent, with the requested nameservers/s,
     );
     expect(chargesFor(s.service, 'brand-new.rest')).toBe(1);
     expect(requestsOf(s.service, order)).toHaveLength(1);
@@ -97,7 +97,7 @@ test(
       'Somebody else has it',
     );
     expect(textOf(form)).toMatch(/hint, not proof.*other nameservers/s);
-    expect(textOf(await order.ends('FAILED'))).toMatch(/<@U0BOB> settled this as failed/);
+    expect(textOf(await order.ends('FAILED'))).toMatch(/<@U0BOB> marked this as failed/);
   },
   MAX_WAIT_MS,
 );
@@ -117,17 +117,17 @@ test(
     expect(textOf(await order.ends('UNKNOWN'))).toMatch(/unknown for 2 of 3 names/);
     await look();
     const first = await s.workspace.waitFor(
-      () => order.replies().find((reply) => textOf(reply).includes('settled this as done')),
+      () => order.replies().find((reply) => textOf(reply).includes('marked this as done')),
       { what: 'the reply that bar.rest is settled', timeoutMs: 15_000 },
     );
-    expect(textOf(first)).toMatch(/\*bar\.rest\* \(Renew 3 names for 1 year\): .*settled this as done/);
+    expect(textOf(first)).toMatch(/\*bar\.rest\* \(Renew 3 names for 1 year\): .*marked this as done/);
     expect(textOf(first)).toMatch(/expiry date moved by the requested years, from .* to /);
     expect(await hinted(order)).toMatch(/cafe\.rest: No renewal found/);
     expect(order.state, 'while cafe.rest is open').toBe('UNKNOWN');
     expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed', 'order_look']);
     await giveReason(s.workspace, bob, first, 'order_resolve_failed', 'Not on the invoice');
     const last = await order.ends('FAILED');
-    expect(textOf(last)).toMatch(/\*cafe\.rest\*.*: <@U0BOB> settled this as failed/);
+    expect(textOf(last)).toMatch(/\*cafe\.rest\*.*: <@U0BOB> marked this as failed/);
     const again = await orderAfter(s.workspace, () => alice.click(last, 'order_retry'));
     await bob.click(again.card, 'order_approve');
     await again.ends('SUCCEEDED');

@@ -74,7 +74,7 @@ describe('nobody knows whether the service carried it out', () => {
     const form = await giveReason(t.workspace, t.bob, reply, 'order_resolve_done', 'The invoice shows it');
     expect(form.callback_id).toBe('settle');
     expect(textOf(await done.ends('SUCCEEDED'))).toMatch(
-      /<@U0BOB> settled this as done.*The invoice shows it/s,
+      /<@U0BOB> marked this as done.*The invoice shows it/s,
     );
     expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_resolve_failed'))).toMatch(
       /nothing to settle/,
@@ -82,7 +82,7 @@ describe('nobody knows whether the service carried it out', () => {
 
     const unknown = await failed.ends('UNKNOWN');
     await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'It is not there');
-    expect(textOf(await failed.ends('FAILED'))).toMatch(/settled this as failed.*It is not there/s);
+    expect(textOf(await failed.ends('FAILED'))).toMatch(/marked this as failed.*It is not there/s);
     expect(buttonsOf(failed.card)).toEqual(['order_look', 'order_retry', 'order_receipt']);
     const again = await orderAfter(t.workspace, () => t.alice.click(failed.card, 'order_retry'));
     await t.bob.click(again.card, 'order_approve');

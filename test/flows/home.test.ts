@@ -109,7 +109,7 @@ describe('the Home tab', () => {
     await answerTo(t.workspace, t.alice, `/domain watch tea.example ${ends.toISOString().slice(0, 10)}`);
     const view = await home(t.alice, 'tea.example');
     const captions = view.blocks.flatMap(({ type, caption }) => (type === 'data_table' ? caption : []));
-    expect(captions).toEqual(['Names that expire, by month', 'Next to expire']);
+    expect(captions).toEqual(['Expirations by month', 'Next to expire']);
     expect(textOf(view)).toContain(DAY.format(ends));
   });
 

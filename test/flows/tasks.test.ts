@@ -244,7 +244,7 @@ describe('what is confirmed first', () => {
 
     await t.alice.command(DOMAINS, '/domain owner-change cafe.rest');
     const own = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
-      text.includes('of cafe.rest?'),
+      text.includes('for cafe.rest?'),
     );
     const value = buttonValue(own, 'order_confirm');
     const told = await toldAfter(t.workspace, t.bob, () =>

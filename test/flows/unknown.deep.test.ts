@@ -47,7 +47,7 @@ test('the expiry moved, told over plain http: a hint for the approver who settle
   const form = await giveReason(t.workspace, t.bob, card, 'order_resolve_done', 'The invoice shows it');
   expect(textOf(form)).toMatch(/hint, not proof.*plain HTTP/s);
   const reply = await order.ends('SUCCEEDED');
-  expect(textOf(reply)).toMatch(/<@U0BOB> settled this as done/);
+  expect(textOf(reply)).toMatch(/<@U0BOB> marked this as done/);
   expect(textOf(order.card), 'of what is settled').not.toContain('hint, not proof');
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
   expect(requestsOf(t.service, order)).toHaveLength(1);
@@ -78,7 +78,7 @@ test('what not published by the registry is settled by an approver; no Retry bef
 
   await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'Not on the invoice');
   const settled = await order.ends('FAILED');
-  expect(textOf(settled)).toMatch(/<@U0BOB> settled this as failed.*Not on the invoice/s);
+  expect(textOf(settled)).toMatch(/<@U0BOB> marked this as failed.*Not on the invoice/s);
   expect(requestsOf(t.service, order)).toHaveLength(1);
 
   t.service.faults.clear();

@@ -421,7 +421,7 @@ function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
     ...title,
     months.some(({ count }) => count > 0) &&
       table({
-        caption: 'Names that expire, by month',
+        caption: 'Expirations by month',
         columns: ['Month', 'Names'],
         rows: months.map(({ label, count }) => [label, String(count)]),
         pageSize: months.length,

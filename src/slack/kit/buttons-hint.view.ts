@@ -1,3 +1,3 @@
 export function buttonsHint(command: string): string {
-  return `\`${command}\` shows it with its buttons.`;
+  return `To act on it, use \`${command}\`.`;
 }

@@ -401,7 +401,7 @@ function footer({ name, listed, known }: NameScreen): string {
   const next =
     listed === undefined
       ? `Not watched: no reminders, no history. \`/domain watch ${name}\` adds it.`
-      : `Rules of its zone: \`/domain rules ${name}\`.`;
+      : `Zone rules: \`/domain rules ${name}\`.`;
   return `${capitalized(seen)}. ${next}`;
 }
 

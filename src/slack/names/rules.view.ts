@@ -87,11 +87,11 @@ export function rulesMessage(
   name: NameRules | undefined,
   at: { readonly now: Date; readonly timeZone: string },
 ): Message {
-  const title = `Rules of .${zoneName}`;
+  const title = `Rules for .${zoneName}`;
   return message(escapeText(name === undefined ? title : `${name.name}: ${title}`), [
     ...(name === undefined ? [] : nameBlocks(zone, name, at)),
     section(
-      `*${escapeText(title)}*${zone.documented ? '' : '\nNo rules are documented for this zone: only DNS’s own rules are checked, and the service decides the rest.'}`,
+      `*${escapeText(title)}*${zone.documented ? '' : '\nNo rules are documented for this zone. I check DNS rules only, and the service may still refuse an order.'}`,
     ),
     ...facts(zoneFacts(zone)),
     taskTable(zone, zoneName),
@@ -110,9 +110,9 @@ export const NOT_STATED =
 
 export function zonesMessage(zones: readonly ZoneProfile[]): Message {
   const list = zones.map(({ zone }) => `• .${zone}: \`/domain rules ${zone}\``).join('\n');
-  return message('Documented zones', [
+  return message('Zones with rules', [
     section(
-      `*Zones with documented rules*\n${list}\nFor a name’s own dates: \`/domain rules cafe.rest\`. Other zones have general rules: \`/domain rules ZONE\`.`,
+      `*Zones with rules*\n${list}\nFor a name’s own dates, use \`/domain rules cafe.rest\`. For any other zone, use \`/domain rules ZONE\`.`,
     ),
   ]);
 }
@@ -164,7 +164,7 @@ function nameBlocks(
 
 function deadlines(life: Lifecycle): string[] {
   const ahead = life.stages.slice(life.stages.indexOf(life.current));
-  const assumed = life.deletionKnown ? '' : ' (caution)';
+  const assumed = life.deletionKnown ? '' : ' (assumed)';
   return ahead.flatMap(({ phase, from, lastSafeDay }) => {
     const last = lastSafeDay === undefined ? undefined : day(new Date(lastSafeDay));
     switch (phase) {
@@ -172,11 +172,11 @@ function deadlines(life: Lifecycle): string[] {
         return last === undefined
           ? []
           : present([
-              `Renewal possible until ${last}, the last day of its grace. It renews automatically at its expiry (auto-renew) unless deleted.`,
-              !life.deletionKnown && 'To be safe, the dates below assume a deletion at the end of its grace.',
+              `Renew by ${last}, the last day of its grace period. It renews automatically unless it’s deleted.`,
+              !life.deletionKnown && 'To be safe, the dates below assume that it’s deleted on that day.',
             ]);
       case 'redemption':
-        return last === undefined ? [] : [`Restore possible until ${last}${assumed}.`];
+        return last === undefined ? [] : [`Restore by ${last}${assumed}.`];
       case 'released':
         return from === undefined || phase === life.current.phase
           ? []
@@ -189,49 +189,46 @@ function deadlines(life: Lifecycle): string[] {
 
 function zoneFacts(zone: ZoneProfile): Fact[] {
   const { names, periodYears, nameServers, transfer } = zone;
-  const withAuthCode = `with the auth code${transfer.authCodeFormat === undefined ? '' : ` (${transfer.authCodeFormat})`}`;
+  const withAuthCode = `needs the auth code${transfer.authCodeFormat === undefined ? '' : ` (${transfer.authCodeFormat})`}`;
   return [
     ['Name', `${names.labelLength.min} to ${names.labelLength.max} characters`],
     [
-      'Letters',
+      'Characters',
       names.idn === 'any'
-        ? 'a–z, 0–9, hyphens, and others in their xn-- form'
-        : `a–z, 0–9, hyphens, and the letters of ${names.idn.replaceAll('_', '-')}`,
+        ? 'a–z, 0–9, hyphens, and other letters as Punycode (xn--)'
+        : `a–z, 0–9, hyphens, and the letters in ${names.idn.replaceAll('_', '-')}`,
     ],
     [
       'Period',
       periodYears.max === undefined
-        ? `a whole number from ${periodYears.min}`
-        : `${periodYears.min} to ${periodYears.max} years; the document gives no unit, so years are assumed`,
+        ? `${periodYears.min} or more`
+        : `${periodYears.min} to ${periodYears.max} years (the document gives no unit)`,
     ],
-    [
-      'Nameservers',
-      nameServers.max === undefined ? 'host names' : `${nameServers.min} to ${nameServers.max}`,
-    ],
+    ['Nameservers', nameServers.max === undefined ? 'hostnames' : `${nameServers.min} to ${nameServers.max}`],
     optional('Transfer', [
       transfer.authCodeRequired ? withAuthCode : undefined,
-      transfer.autoApproveDays && `completes after ${count(transfer.autoApproveDays, 'day')} at the latest`,
+      transfer.autoApproveDays && `completes within ${count(transfer.autoApproveDays, 'day')}`,
       transfer.renews === true ? 'also renews the name' : undefined,
     ]),
     optional('Transfer lock', [
       transfer.lockDays &&
-        `${count(transfer.lockDays, 'day')} after a registration or owner change; the document states none after a transfer, and doesn’t show how to set or remove one`,
+        `${count(transfer.lockDays, 'day')} after a registration or owner change; no other lock is documented`,
     ]),
-    optional('Contacts need', [zone.requiredContactFields.map(contactField).join(', ')]),
+    optional('Required contact fields', [zone.requiredContactFields.map(contactField).join(', ')]),
     optional('Premium names', [zone.premiumNames]),
   ];
 }
 
 const CONTACTS: Readonly<Record<string, string>> = {
   ownerc: 'owner',
-  adminc: 'admin contact',
-  techc: 'tech contact',
+  adminc: 'admin',
+  techc: 'tech',
 };
 
-/** `ownerc/email` as words: the owner's email. */
+/** `ownerc/email` in words. */
 function contactField(path: string): string {
   const [contact = '', field = ''] = path.split('/');
-  return `the ${CONTACTS[contact] ?? contact}’s ${field}`;
+  return `${CONTACTS[contact] ?? contact} ${field}`;
 }
 
 function optional(label: string, parts: readonly (string | number | undefined)[]): Fact {
@@ -245,7 +242,7 @@ function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
     documented.length === 0
       ? [...LISTED.values()].map(({ label, isChargeable }) => [
           label,
-          isChargeable ? 'yes, assumed as in .rest' : 'not stated',
+          isChargeable ? 'probably, as for .rest' : 'not stated',
           'unknown',
           '',
         ])
@@ -254,12 +251,12 @@ function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
           .map(([task, profile]) => [
             LISTED.get(task)?.label ?? task,
             profile.chargeable ? 'yes' : 'no',
-            profile.processing === 'manual' ? 'by hand' : 'automatic',
+            profile.processing === 'manual' ? 'manual' : 'automatic',
             [profile.note, LISTED.has(task) ? undefined : NO_ROUTE].filter(Boolean).join('; '),
           ]);
   return table({
-    caption: `Tasks in .${zoneName}`,
-    columns: ['Task', 'Costs money', 'Processing', 'Note'],
+    caption: `Tasks for .${zoneName}`,
+    columns: ['Task', 'Paid', 'Processing', 'Note'],
     rows: [...rows, ...UNLISTED.map((task) => [task, 'not stated', 'not stated', ''])],
     pageSize: 20,
   });
@@ -272,10 +269,10 @@ function lifeBlocks(zone: ZoneProfile): AnyBlock[] {
     section(
       '*After expiry*',
       lifecycle.autoRenews
-        ? `• A name renews automatically (standard auto-renew). ${count(lifecycle.autoRenewGraceDays, 'day')} of grace follow; only a deletion ends it.`
+        ? `• A name renews automatically (standard auto-renew). ${count(lifecycle.autoRenewGraceDays, 'day')} of grace follow; deleting the name ends it early.`
         : `• ${count(lifecycle.autoRenewGraceDays, 'day')} of grace.`,
       `• After a deletion, it can be restored for ${count(lifecycle.redemptionDays, 'day')}.`,
-      `• Then it can’t be recovered for ${count(lifecycle.pendingDeleteDays, 'day')}. After that anyone can register it.`,
+      `• Then it’s pending deletion for ${count(lifecycle.pendingDeleteDays, 'day')} and can’t be restored. After that, anyone can register it.`,
     ),
   ];
 }
@@ -293,7 +290,7 @@ function registryBlocks(zone: ZoneProfile): AnyBlock[] {
     section(
       '*Registry*',
       `• Registration: ${escapeText(registry.registration)}. Eligibility: ${escapeText(registry.eligibility)}.`,
-      `• It offers ${offers.join(', ')}; the document doesn’t show how to request these. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
+      `• The registry supports ${offers.join(', ')}; the document doesn’t show how to request these. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
       `• Data: ${escapeText(registry.dataSet)}. WHOIS update: ${escapeText(registry.whoisUpdate)}. Connection: ${escapeText(registry.connection)}.`,
     ),
   ];

@@ -70,6 +70,7 @@ import { formatList } from '../names/facts.view.ts';
 import { openIncidentLine } from '../names/incident.view.ts';
 import { impactChangeLines, impactLines, impactWarnings } from './impact.view.ts';
 import {
+  afterColon,
   approverList,
   briefResult,
   clickButton,
@@ -86,7 +87,6 @@ import {
   nextSteps,
   orderButton,
   orderTitle,
-  reasonOf,
   receiptButton,
   resolveButtons,
   resultText,
@@ -565,7 +565,7 @@ function partsOf(
       const denied = history.findLast((event) => event.kind === 'denied');
       return [
         state,
-        denied === undefined ? asked : `${asked}, ${mention(denied.actor)} denied${reasonOf(denied)}`,
+        denied === undefined ? asked : `${asked}, ${mention(denied.actor)} denied it${afterColon(denied)}`,
       ];
     }
     case 'SUCCEEDED': {
@@ -593,7 +593,7 @@ function knownLines({ items }: Order): string[] {
 
 /** For sent requests without an outcome. */
 const NOT_AGAIN =
-  'It won’t be sent again automatically. Check the domain service, then press what you found.';
+  'It won’t be sent again automatically. Check with the domain service, then mark it as done or failed.';
 
 /** For a single name. */
 function failureOf({ items }: Order): string[] {

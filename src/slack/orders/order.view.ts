@@ -60,8 +60,8 @@ export const STATES: Readonly<
 > = {
   DRAFT: { icon: ':memo:', words: 'not confirmed yet', line: 'Not confirmed yet' },
   PENDING: { icon: ':hourglass_flowing_sand:', words: 'waiting for approval', line: 'Waiting for approval' },
-  APPROVED: { icon: ':ballot_box_with_check:', words: 'already approved', line: 'About to be sent' },
-  EXECUTING: { icon: ':gear:', words: 'being carried out', line: 'Being carried out' },
+  APPROVED: { icon: ':ballot_box_with_check:', words: 'already approved', line: 'Approved, sending soon' },
+  EXECUTING: { icon: ':gear:', words: 'in progress', line: 'In progress' },
   SUCCEEDED: { icon: ':white_check_mark:', words: 'done', line: 'Done' },
   FAILED: { icon: ':x:', words: 'failed', line: 'Failed' },
   UNKNOWN: {
@@ -212,10 +212,10 @@ export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string 
     : `${whose} approval no longer counts`;
 }
 
-/** The given reason or public record, quoted, with a leading space. */
-export function reasonOf({ reason, seen }: Decided): string {
+/** The reason after a colon, for the end of a clause. Empty without one. */
+export function afterColon({ reason, seen }: Decided): string {
   const said = reason ?? (seen && recordFindingText(seen)) ?? '';
-  return said === '' ? '' : ` “${quote(said, 1_000)}”`;
+  return said === '' ? '' : `: “${quote(said, 1_000)}”`;
 }
 
 interface Decided {

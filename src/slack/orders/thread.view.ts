@@ -40,6 +40,7 @@ import { isAnnouncedInForce } from '../mandates/mandate.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
 import {
+  afterColon,
   approverList,
   briefResult,
   type CalledPeople,
@@ -57,7 +58,6 @@ import {
   NOBODY_CALLED,
   nextSteps,
   orderTitle,
-  reasonOf,
   resolveButtons,
   resultText,
   retryButtons,
@@ -128,7 +128,7 @@ function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' |
   if (event.kind === 'cancelled')
     return reply(order, STATES.CANCELLED.icon, `${mention(requesterId)} cancelled it. Nothing was sent.`);
   if (event.kind === 'denied') {
-    const said = `${mention(event.actor)} denied it.${reasonOf(event)} Nothing was sent.`;
+    const said = `${mention(event.actor)} denied it${afterColon(event)}. Nothing was sent.`;
     return reply(order, STATES.DENIED.icon, said, requesterId);
   }
   const said =
@@ -232,12 +232,11 @@ function escalatedReply(
 
 /** The card names approvers, but not their comment or what they couldn't see. */
 function lastApprovalReply(event: HistoryEventOf<'approved'>): Message | undefined {
-  const said = reasonOf(event);
   const unseen = unseenAtApproval(event);
-  return said === '' && unseen === ''
+  return afterColon(event) === '' && unseen === ''
     ? undefined
     : textMessage(
-        `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${said === '' ? '.' : `:${said}`}${unseen}`,
+        `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${afterColon(event)}.${unseen}`,
       );
 }
 
@@ -263,7 +262,7 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
       ? ' That’s more than when it was requested; the requirements changed since.'
       : '';
   return textMessage(
-    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved.${reasonOf(event)}${gone} ${more}${stricter}${unseenAtApproval(event)}`,
+    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${afterColon(event)}.${gone} ${more}${stricter}${unseenAtApproval(event)}`,
   );
 }
 
@@ -277,7 +276,7 @@ function resolvedReply(
   return outcomeReply(
     order,
     STATES[event.state].icon,
-    `${resolvedTitle(order, event)}: ${nameOfActor(event.actor)} settled this as ${found}.${reasonOf(event)}`,
+    `${resolvedTitle(order, event)}: ${nameOfActor(event.actor)} marked this as ${found}${afterColon(event)}.`,
     approvers,
     now,
   );

@@ -24,15 +24,15 @@ const USER = {
   language: typedField('Language', { placeholder: 'en' }),
   status: numberField('Status'),
   substatus: numberField('Substatus'),
-  parent_user: typedField('Superior user', { hint: 'Only for a sub-user of a sub-user.' }),
-  parent_context: numberField('Superior user’s context'),
+  parent_user: typedField('Parent user', { hint: 'Only for a sub-user of a sub-user.' }),
+  parent_context: numberField('Parent user’s context'),
 };
 
-/** JSON takes more fields of the superior user than XML. */
+/** JSON takes more fields of the parent user than XML. */
 const JSON_PARENT = {
-  parent_defaultEmail: typedField('Superior user’s email', { kind: 'email' }),
-  parent_status: numberField('Superior user’s status'),
-  parent_substatus: numberField('Superior user’s substatus'),
+  parent_defaultEmail: typedField('Parent user’s email', { kind: 'email' }),
+  parent_status: numberField('Parent user’s status'),
+  parent_substatus: numberField('Parent user’s substatus'),
 };
 
 /** The document shows only that it may be given, and that a notice about the user follows. */
@@ -65,7 +65,7 @@ export const userForm = orderForm({
   fields: fieldsFor,
   interfaces: {
     xmlHas: 'Users with a mail key',
-    choice: 'Default: JSON. XML names the superior user as the owner, with name and context only.',
+    choice: 'Default: JSON. XML names the parent user as the owner, with name and context only.',
   },
   input: userInput,
   presets: (account) => (account?.context === undefined ? {} : { context: String(account.context) }),

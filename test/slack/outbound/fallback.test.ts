@@ -90,7 +90,7 @@ describe('what Slack may have refused for its blocks', () => {
 
   test('text only stays within the limit of an update, and says how to act', async () => {
     const long = message('Long', [section('x'.repeat(2_900)), section('y'.repeat(2_900))]);
-    const hint = 'Order `o1`. `/domain order o1` shows it with its buttons.';
+    const hint = 'Order `o1`. To act on it, use `/domain order o1`.';
     const { sent } = await send({ ...long, textOnlyHint: hint }, 1, () => refusal('msg_too_long'));
     expect(sent[1]?.text.length).toBeLessThanOrEqual(4_000);
     expect(sent[1]?.text.endsWith(`\n${hint}`)).toBe(true);
