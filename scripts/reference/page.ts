@@ -24,6 +24,8 @@ const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
   linked: 'members with a linked account',
   account: 'members with a linked account, or with the team’s',
   admin: 'admins',
+  service: 'members, with a domain service',
+  linked_if_service: 'members',
 };
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -19,7 +19,10 @@ export const SETTINGS: Readonly<Record<string, Readonly<Partial<Record<Variable,
     SLACK_API_URL: setting('Web API root, ends in `/api/`', 'Slack’s'),
   },
   People: {
-    APPROVERS: setting('Slack user ids and user-group ids (`S…`), comma-separated', 'required'),
+    APPROVERS: setting(
+      'Slack user ids and user-group ids (`S…`), comma-separated',
+      'required with `SERVICE_JSON_URL`; else the admins',
+    ),
     ADMINS: setting(
       'user ids of people who may change settings, besides workspace admins and owners. They also get admin notifications',
       'the workspace’s admins and owners get them',
@@ -30,7 +33,7 @@ export const SETTINGS: Readonly<Record<string, Readonly<Partial<Record<Variable,
     ),
   },
   'Domain service': {
-    SERVICE_JSON_URL: setting('JSON interface, with its version segment', 'required'),
+    SERVICE_JSON_URL: setting('JSON interface, with its version segment', 'none: the bot only watches names'),
     SERVICE_XML_URL: setting('address for XML requests', 'none: XML-only features say so'),
     SERVICE_AUTH: setting('how a password link signs JSON requests: `basic` or `session`', '`basic`'),
     SERVICE_XML_AUTH: setting('how a password link signs XML requests: `auth` or `session`', '`auth`'),

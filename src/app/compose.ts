@@ -76,17 +76,21 @@ interface Built
 
 export function compose(site: Site, connected: Connected): Contexts {
   const { config, pace, metrics, now, log, shutdown } = site;
-  const { slack, stores, vault, relyingParty, publicUrl } = connected;
+  const { slack, stores, vault, relyingParty, publicUrl, teamDefaults } = connected;
   const { teamId } = slack.bot;
+  const hasService = config.service.jsonUrl !== undefined;
   const accounts = createAccounts({
     ...{ teamId, store: stores.accounts, vault, now, log },
-    createClient: (credential) =>
-      createServiceClient({ ...config.service, credential, tokenSteps: stores.tokenSteps }),
+    createClient: (credential) => {
+      const { jsonUrl, ...service } = config.service;
+      if (jsonUrl === undefined) throw new Error('no domain service is connected');
+      return createServiceClient({ ...service, jsonUrl, credential, tokenSteps: stores.tokenSteps });
+    },
   });
   shutdown.onClose(() => accounts.close());
   const memory = createAnchorFile(config.dataDir, teamId, log);
   const ledger = createLedger({ store: stores.ledger, key: connected.ledgerKey, memory, now, log });
-  const savedSettings = async () => withSaved(config.team, await stores.savedSettings.all());
+  const savedSettings = async () => withSaved(teamDefaults.current(), await stores.savedSettings.all());
   const reconciler = createReconciler({
     ...pace,
     store: stores.orders,
@@ -110,7 +114,7 @@ export function compose(site: Site, connected: Connected): Contexts {
     vault,
     teamId,
     publicUrl,
-    formatEvent: formatCalendarEvent,
+    formatEvent: (name) => formatCalendarEvent(name, hasService),
     mandated: () => mandatesInTime(orders),
     settings: savedSettings,
     lookUpAdded: () => {
@@ -251,8 +255,8 @@ function composeOrders(
         ? readRows
         : async () => ({ ...(await readRows()), policy: await policy.current() }),
     directory,
-    settingsOf: (saved) => withSaved(config.team, saved),
-    start: withSaved(config.team, {}),
+    settingsOf: (saved) => withSaved(connected.teamDefaults.current(), saved),
+    start: withSaved(connected.teamDefaults.current(), {}),
     ruleFacts,
     now,
   });
@@ -309,6 +313,7 @@ function composeSlack(
     ...built,
     web,
     directory,
+    hasService: config.service.jsonUrl !== undefined,
     admins: config.admins,
     adminsToNotify: createAdminsToNotify(config.admins, directory, log),
     teamId: bot.teamId,
@@ -365,8 +370,8 @@ function composeOffboarding(
 
 /** The signing pages; undefined if WebAuthn doesn't work at `PUBLIC_URL`. */
 export function openPages(
-  { config, now }: Site,
-  { stores, relyingParty }: Connected,
+  { now }: Site,
+  { stores, relyingParty, teamDefaults }: Connected,
   deps: SlackContext,
 ): Routes['page'] {
   if (relyingParty === undefined) return async () => false;
@@ -380,7 +385,7 @@ export function openPages(
     },
     proposals: deps.proposals,
     readSettings: savedSettings.all,
-    settingsOf: (saved) => withSaved(config.team, saved),
+    settingsOf: (saved) => withSaved(teamDefaults.current(), saved),
   });
   return createPages({ ceremonies, origin: relyingParty.origin, ...pageWords(deps) }).handle;
 }

@@ -1,6 +1,6 @@
 import type { Vault } from '../accounts/vault.ts';
 import type { RelyingParty } from '../approvals/signing/assertion.ts';
-import type { Config } from '../config/environment.ts';
+import type { Config, NamedSettings } from '../config/environment.ts';
 import type { LedgerKey } from '../ledger/key.ts';
 import type { Log } from '../lib/log.ts';
 import type { SendingContext } from '../orders/context.ts';
@@ -52,6 +52,13 @@ export interface Identity {
   readonly orgId: string | undefined;
 }
 
+/** Values of team settings that were not saved. */
+export interface TeamDefaults {
+  current(): NamedSettings;
+  /** Reads the workspace's admins again, if they are the approvers. */
+  refresh(): Promise<void>;
+}
+
 /** Connections made at start. */
 export interface Connected {
   readonly server: HttpServer;
@@ -64,6 +71,7 @@ export interface Connected {
   readonly vault: Vault;
   readonly slack: Slack;
   readonly stores: Stores;
+  readonly teamDefaults: TeamDefaults;
   /** Undefined when it can't be decrypted: nothing is sealed then. */
   readonly ledgerKey: LedgerKey | undefined;
 }

@@ -6,7 +6,7 @@ import { createVault, type Vault, VaultError } from '../accounts/vault.ts';
 import { relyingPartyOf } from '../approvals/signing/assertion.ts';
 import { activeKeys } from '../approvals/signing/key-ring.ts';
 import { credentialsKeyFile, credentialsKeysOf } from '../config/credentials-key.ts';
-import type { Config } from '../config/environment.ts';
+import type { Config, NamedSettings } from '../config/environment.ts';
 import { settingsAsText, withSaved } from '../config/settings.ts';
 import type { LedgerKey } from '../ledger/key.ts';
 import { OVERDUE_SECONDS, openLedgerKey } from '../ledger/ledger.ts';
@@ -37,7 +37,7 @@ import { openProbe } from '../store/probe.ts';
 import { createInstallationStores, createStores, type Stores } from '../store/stores.ts';
 import type { Condition } from './metrics.ts';
 import { type HttpServer, type MetricsServer, startMetricsServer, startServer } from './server.ts';
-import type { Connected, Identity, Site, Slack } from './site.ts';
+import type { Connected, Identity, Site, Slack, TeamDefaults } from './site.ts';
 
 /** The parts a start waits for, and the operator's message when one is missing. */
 
@@ -230,6 +230,20 @@ async function openKey(
   return key;
 }
 
+/** @param readAdmins the workspace's admins: the approvers if the settings name none */
+export function createTeamDefaults(
+  start: NamedSettings,
+  readAdmins: () => Promise<readonly string[]>,
+): TeamDefaults {
+  let current = start;
+  return {
+    current: () => current,
+    refresh: async () => {
+      if (start.approvers.length === 0) current = { ...start, approvers: await readAdmins() };
+    },
+  };
+}
+
 /** Asks Slack for the bot's identity, and opens the stores of its team. */
 async function connectSlack(site: Site, database: Database, vault: Vault, canSign: boolean) {
   const { config, log, signal, now, seams, metrics, readiness } = site;
@@ -248,7 +262,9 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   // Before any work is taken: new rows belong to the team from here on.
   await retryAtStart('the database', log, signal, () => opened.installation.serve(bot.teamId));
   const ledgerKey = await openKey(site, database, vault, bot.teamId);
-  const texts = (saved: Readonly<Record<string, unknown>>) => settingsAsText(withSaved(config.team, saved));
+  const teamDefaults = createTeamDefaults(config.team, () => directory.workspaceAdmins());
+  const texts = (saved: Readonly<Record<string, unknown>>) =>
+    settingsAsText(withSaved(teamDefaults.current(), saved));
   const ofTeam = createStores(database, opened, {
     ...{ teamId: bot.teamId, settingTexts: texts, canSign },
     witness: ledgerKey,
@@ -269,7 +285,11 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
     orgId,
     onUnreadableGroup: (groupId, problem) => noteUnreadableGroup(noting, groupId, problem),
   });
-  return { slack: { web, pacer, bot, orgId, directory, token, outage }, stores, ledgerKey };
+  await teamDefaults
+    .refresh()
+    .catch((err: unknown) => log.warn({ err }, 'listing the workspace’s admins: there are no approvers yet'));
+  const slack = { web, pacer, bot, orgId, directory, token, outage };
+  return { slack, stores, teamDefaults, ledgerKey };
 }
 
 /** Opens the ports and connects to the database and to Slack, one after the other. */
@@ -362,8 +382,10 @@ export function checkSettingsLater(
   return () => clearTimeout(timer);
 }
 
-/** The bot already works, so a slow database must not end it. */
-export function noteMissingChannel(log: Log, settings: SlackContext['savedSettings']): void {
+/** Parts that are switched off. The bot already works, so a slow database must not end it. */
+export function noteMissing({ config, log }: Site, settings: SlackContext['savedSettings']): void {
+  if (config.service.jsonUrl === undefined)
+    log.info('SERVICE_JSON_URL is not set: no domain service is connected, the bot only watches');
   settings().then(
     ({ reminderChannel }) =>
       reminderChannel === undefined && log.info('REMINDER_CHANNEL is not set: there are no expiry reminders'),

@@ -176,6 +176,8 @@ const teamSettingParsers = {
 
 export const namedSettings = z.object(teamSettingParsers);
 export type NamedSettings = z.output<typeof namedSettings>;
+/** Without a domain service the admins are the approvers. */
+const watchOnlySettings = namedSettings.extend({ approvers: peopleAndGroups.prefault('') });
 
 /** @param of returns the setting of a name */
 export function teamSettingsOf(of: <Name extends keyof NamedSettings>(name: Name) => NamedSettings[Name]) {
@@ -318,7 +320,7 @@ const environment = z.object({
       'must be passkey fingerprints (SHA256:…), separated by commas',
     )
     .default([]),
-  SERVICE_JSON_URL: baseUrl.transform((text) => text.replace(/\/+$/, '')),
+  SERVICE_JSON_URL: baseUrl.transform((text) => text.replace(/\/+$/, '')).optional(),
   SERVICE_XML_URL: httpUrl.optional(),
   // A token of RFC 9110, section 5.6.2.
   SERVICE_HEADER_PREFIX: z
@@ -437,7 +439,8 @@ export class ConfigError extends Error {
 export function readConfig(env: Environment): Config {
   const { given, problems: unreadable } = givenVariables(env, VARIABLE_NAMES);
   const parsed = environment.safeParse(given);
-  const team = namedSettings.safeParse(
+  const settings = given['SERVICE_JSON_URL'] === undefined ? watchOnlySettings : namedSettings;
+  const team = settings.safeParse(
     Object.fromEntries(Object.entries(given).map(([name, text]) => [name.toLowerCase(), text])),
   );
   const issues = [...(parsed.error?.issues ?? []), ...(team.error?.issues ?? [])];
@@ -518,6 +521,10 @@ function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]):
   if (given['WEBHOOK_URLS'] !== undefined && given['WEBHOOK_SECRET'] === undefined) {
     problems.set('WEBHOOK_SECRET', 'is required with WEBHOOK_URLS');
   }
+  const ofService = Object.keys(given).filter((name) => name.startsWith('SERVICE_'));
+  if (ofService.length > 0 && given['SERVICE_JSON_URL'] === undefined) {
+    problems.set('SERVICE_JSON_URL', `is required with ${ofService.join(', ')}`);
+  }
   const port = Number(given['PORT'] ?? DEFAULT_PORT);
   if (port !== 0 && Number(given['METRICS_PORT']) === port) {
     problems.set('METRICS_PORT', 'must differ from PORT');
@@ -584,6 +591,7 @@ function configOf(
     /** Fingerprints of passkeys that may vouch for others; empty: nothing can be signed. */
     signingRoots: e.SIGNING_ROOTS,
     service: {
+      /** Undefined: the bot only watches. */
       jsonUrl: e.SERVICE_JSON_URL,
       xmlUrl: e.SERVICE_XML_URL,
       headerPrefix: e.SERVICE_HEADER_PREFIX,
@@ -609,8 +617,8 @@ function configOf(
     allowOrgMembers: e.ALLOW_ORG_MEMBERS,
     /** ISO 4217 code. */
     currency: e.CURRENCY,
-    /** Defaults of team settings. */
-    team,
+    /** Defaults of team settings. No approvers: the workspace's admins. */
+    team: team.approvers.length === 0 ? { ...team, approvers: e.ADMINS } : team,
     rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
     /** Undefined: WHOIS is off. */
     whoisServers: e.WHOIS === 'off' ? undefined : e.WHOIS_SERVERS,

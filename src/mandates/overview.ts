@@ -96,6 +96,11 @@ async function comingNames(
   return found;
 }
 
+/** Without a domain service no mandate renews. */
+async function actingMandates(deps: OrdersContext, viewer: SystemViewer): Promise<readonly MandateInForce[]> {
+  return deps.servicePlaces.jsonUrl === undefined ? [] : mandatesInForce(deps, viewer);
+}
+
 interface EndingName {
   readonly name: string;
   readonly expiresAt?: Date | undefined;
@@ -108,7 +113,7 @@ async function mandatesCovering(
   viewer: SystemViewer,
 ): Promise<ReadonlyMap<string, MandateInForce>> {
   const now = deps.now();
-  const given = await mandatesInForce(deps, viewer);
+  const given = await actingMandates(deps, viewer);
   if (given.length === 0) return new Map();
   const touched = await deps.tagsTouched(names.map(({ name }) => name));
   return new Map(
@@ -176,7 +181,7 @@ export async function mandatesInTime(
 ): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
   const now = deps.now();
   const covering = await Promise.all(
-    (await mandatesInForce(deps, 'system')).map(async ({ mandate }) => {
+    (await actingMandates(deps, 'system')).map(async ({ mandate }) => {
       const names = new Set(await deps.mandates.namesFitting(mandate.terms.mandate_names));
       return { mandate, names };
     }),
@@ -212,7 +217,7 @@ export async function mandatesOfPerson(
   deps: OrdersContext,
   userId: string,
 ): Promise<readonly MandateInForce[]> {
-  return (await mandatesInForce(deps, 'system')).filter(
+  return (await actingMandates(deps, 'system')).filter(
     ({ order }) =>
       order.requesterId === userId || order.approvals.some((approval) => approval.userId === userId),
   );

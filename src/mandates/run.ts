@@ -35,6 +35,7 @@ export async function runMandates(deps: OrdersContext): Promise<void> {
   const tended = await settleEach(await mandatesOf(deps.store, 'system'), (order) =>
     tendMandate(deps, order),
   );
+  if (deps.servicePlaces.jsonUrl === undefined) return throwAny(tended.errors);
   const acted = await actForDueNames(deps, present(tended.results));
   throwAny([...tended.errors, ...acted.errors, ...(await askForHeldNames(deps))]);
 }

@@ -37,6 +37,8 @@ export async function advance(deps: SendingContext, orderId: string, lane: DueLa
       return;
     case 'APPROVED':
       if (isPaused(order)) await expireOrder(deps, orderId);
+      // It waits until a domain service is connected again.
+      else if (deps.servicePlaces.jsonUrl === undefined) await deps.store.putOff(orderId);
       else if (!taskNamed(order.task).sends) {
         if (!(await putInForce(deps, orderId))) await deps.store.putOff(orderId);
       } else await sendOrder(deps, order);

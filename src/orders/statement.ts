@@ -19,7 +19,8 @@ import { taskNamed } from './tasks.ts';
 
 /** The service's addresses, and the fields of every request. From the configuration. */
 export interface ServicePlaces {
-  readonly jsonUrl: string;
+  /** Undefined while no domain service is connected: orders have no statement then, and nothing is sent. */
+  readonly jsonUrl: string | undefined;
   readonly xmlUrl: string | undefined;
   readonly replyTo: string | undefined;
 }
@@ -58,6 +59,7 @@ export function readStatement(order: StatableOrder, places: ServicePlaces): Stat
  */
 export function statementOf(order: StatableOrder, { jsonUrl, xmlUrl, replyTo }: ServicePlaces): Statement {
   const { id, task, account } = order;
+  if (jsonUrl === undefined) throw new InvalidInputError('no domain service is connected');
   const interfaces = credentialInterfaces(account.method, xmlUrl !== undefined);
   const items = order.items.map((item): StatementItem => {
     const { n, name, ctid } = item;

@@ -20,6 +20,7 @@ import type { Statement } from '../orders/statement-shape.ts';
 import type { NotificationStore } from '../outbox/notifications.ts';
 import type { Webhooks } from '../outbox/webhooks/webhooks.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
+import type { Capability } from './feature.ts';
 import type { Limiter } from './kit/limiter.ts';
 import type { HomeWorkspace, SlackDirectory } from './outbound/directory.ts';
 import type { ReadFile } from './outbound/download.ts';
@@ -27,7 +28,7 @@ import type { Latest } from './outbound/latest.ts';
 import type { SlackWeb } from './outbound/web.ts';
 
 /** Features' dependencies. Built once in `app/compose.ts` and passed whole. */
-export interface SlackContext extends HomeWorkspace {
+export interface SlackContext extends HomeWorkspace, Capability {
   readonly accounts: Accounts;
   /** Features read orders from its `store`. */
   readonly orders: OrdersContext;

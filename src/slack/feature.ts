@@ -86,8 +86,23 @@ export type Submitted =
   | { readonly say: Message | undefined }
   | NextView;
 
-/** Precondition. `linked`: an own account; `account`: an own account or the team's. */
-export type Needs = 'nothing' | 'member' | 'linked' | 'account' | 'admin';
+/**
+ * Precondition. `service`: a domain service is connected; `linked`: and the person has an own account; `account`: an
+ * own account or the team's. `linked_if_service`: an own account, if a domain service is connected.
+ */
+export type Needs = 'nothing' | 'member' | 'admin' | 'service' | 'linked' | 'account' | 'linked_if_service';
+
+/** Whether a domain service is connected. Without one the bot only watches. */
+export interface Capability {
+  readonly hasService: boolean;
+}
+
+const NEED_SERVICE: ReadonlySet<Needs> = new Set<Needs>(['service', 'linked', 'account']);
+
+/** Whether a feature works and is offered. */
+export function isOffered({ needs }: { readonly needs: Needs }, { hasService }: Capability): boolean {
+  return hasService || !NEED_SERVICE.has(needs);
+}
 
 export interface Command {
   /** After `/domain`. Starts with the subcommand's name. */

@@ -106,6 +106,21 @@ describe('the settings', () => {
     else expect(problemsOf({ ...least, ...ports })).toContain('METRICS_PORT must differ from PORT');
   });
 
+  it('need no domain service; the admins approve then', () => {
+    const { SERVICE_JSON_URL: _service, APPROVERS: _approvers, ...tokens } = least;
+    expect(readConfig(tokens)).toMatchObject({ service: { jsonUrl: undefined }, team: { approvers: [] } });
+    expect(readConfig({ ...tokens, ADMINS: 'U0ADA' }).team.approvers).toEqual(['U0ADA']);
+    expect(readConfig({ ...tokens, ADMINS: 'U0ADA', APPROVERS: 'U0BOB' }).team.approvers).toEqual(['U0BOB']);
+    expect(
+      problemsOf({ ...tokens, SERVICE_XML_URL: 'https://service.example/xml', SERVICE_AUTH: 'basic' }),
+    ).toMatch(
+      /1 to fix:\n {2}SERVICE_JSON_URL is required with SERVICE_XML_URL, SERVICE_AUTH \(example: https/,
+    );
+    expect(problemsOf({ ...tokens, SERVICE_JSON_URL: 'https://service.example/v1' })).toMatch(
+      /1 to fix:\n {2}APPROVERS is required/,
+    );
+  });
+
   it('hide secrets', () => {
     const config = readConfig({ ...least, DATABASE_URL: 'postgresql://steward:canary-password@db/steward' });
     expect(inspect({ ...config, credentialsKeys: undefined }, { depth: 9 })).not.toContain('canary');
@@ -125,24 +140,24 @@ describe('the settings', () => {
 
   it('list every missing setting, with an example each', () => {
     const message = problemsOf({});
-    for (const name of ['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET', 'SERVICE_JSON_URL', 'APPROVERS']) {
+    for (const name of ['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET']) {
       expect(message).toContain(`  ${name} is required`);
     }
-    expect(message.match(/example:/g)).toHaveLength(4);
+    expect(message.match(/example:/g)).toHaveLength(2);
   });
 
   it('list missing ones in the order of the setup, with where to find each', () => {
-    const lines = problemsOf({ DATABASE_URL: 'postgresql://db/steward' }).split('\n');
+    const given = { DATABASE_URL: 'postgresql://db/steward', SERVICE_AUTH: 'basic' };
+    const lines = problemsOf(given).split('\n');
     const names = lines.map((line) => /^ {2}([A-Z_]+) is required/.exec(line)?.[1]);
     expect(names.filter((name) => name !== undefined)).toEqual([
       'SLACK_SIGNING_SECRET',
       'SLACK_BOT_TOKEN',
-      'APPROVERS',
       'SERVICE_JSON_URL',
       'CREDENTIALS_KEYS',
     ]);
     const places = lines.filter((line) => /^ {6}(At https:|In Slack|From|Make)/.test(line));
-    expect(places).toHaveLength(5);
+    expect(places).toHaveLength(4);
     expect(lines.at(-2)).toContain('npm run manifest -- --socket');
     // A token implies an app.
     const { SLACK_SIGNING_SECRET: _left, ...rest } = least;
@@ -349,7 +364,7 @@ describe('the settings', () => {
   it('refuse every placeholder of .env.example, by name', () => {
     const example = parseEnv(readFileSync(new URL('../../.env.example', import.meta.url), 'utf8'));
     const names = Object.keys(example);
-    expect(names).toEqual(expect.arrayContaining(['SLACK_BOT_TOKEN', 'SLACK_APP_TOKEN', 'APPROVERS']));
+    expect(names).toEqual(['SLACK_BOT_TOKEN', 'SLACK_APP_TOKEN']);
     const message = problemsOf(Object.fromEntries(names.map((name) => [name, example[name] ?? ''])));
     for (const name of names)
       expect(message).toContain(`  ${name} still has the placeholder of .env.example (`);
@@ -427,6 +442,8 @@ describe('the settings', () => {
       'SLACK_SIGNING_SECRET',
       'CREDENTIALS_KEYS',
       'SLACK_API_URL',
+      'SERVICE_JSON_URL',
+      'APPROVERS',
       'SERVICE_XML_URL',
       'SERVICE_REPLY_TO',
       'LEDGER_KEY',

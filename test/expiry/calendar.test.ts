@@ -7,7 +7,7 @@ import fc from '../support/properties.ts';
 const options = {
   now: new Date('2026-06-01T09:08:07.654Z'),
   timeZone: 'Europe/Berlin',
-  formatEvent: formatCalendarEvent,
+  formatEvent: (name: CalendarName) => formatCalendarEvent(name, true),
 };
 
 async function feed(names: Iterable<CalendarName> | AsyncIterable<CalendarName>): Promise<string> {

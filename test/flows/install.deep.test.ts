@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findHelm } from '../../.ci/helm.mjs';
 import { parseVaultKeys } from '../../src/config/environment.ts';
 import { startChild } from '../support/child.ts';
-import { answerTo, link } from '../support/demo.ts';
+import { answerTo } from '../support/demo.ts';
 import { MAIN, type Surroundings, startSurroundings } from '../support/harness.ts';
 
 /*
@@ -93,8 +93,6 @@ test('the path for Socket Mode leads to a bot that makes its key and answers, an
   const found: Readonly<Record<string, string>> = {
     SLACK_BOT_TOKEN: s.workspace.botToken,
     SLACK_APP_TOKEN: s.workspace.appToken,
-    SERVICE_JSON_URL: s.settings['SERVICE_JSON_URL'] ?? '',
-    APPROVERS: 'U0BOB',
   };
   const example = await readFile(join(s.folder, '.env'), 'utf8');
   // A person replaces each placeholder, and no other line.
@@ -109,8 +107,8 @@ test('the path for Socket Mode leads to a bot that makes its key and answers, an
   };
   const bot = await s.start(MAIN, env);
   const alice = s.workspace.as('U0ALICE');
-  expect(await answerTo(s.workspace, alice, '/domain help')).toContain('/domain link');
-  await link(s.workspace, alice);
+  expect(await answerTo(s.workspace, alice, '/domain help')).toContain('/domain watch');
+  expect(await answerTo(s.workspace, alice, '/domain link')).toContain('SERVICE_JSON_URL');
 
   const file = join(s.folder, 'data', 'credentials.key');
   expect((await stat(file)).mode & 0o777).toBe(0o600);

@@ -86,7 +86,8 @@ describe('help', () => {
     ).toEqual([]);
   });
 
-  it.each(readers)('is short, and its button shows every subcommand: %o', (reader) => {
+  it.each(readers)('is short, and its button shows every subcommand: %o', (who) => {
+    const reader = { ...who, hasService: true };
     const overview = helpOverview(commands, reader);
     expectMessage(overview);
     expect(JSON.stringify(overview.blocks)).toContain('"action_id":"help_all"');
@@ -102,11 +103,15 @@ describe('help', () => {
   });
 
   it('does not begin with what the reader cannot use', () => {
-    const overview = JSON.stringify(helpOverview(commands, { isLinked: false, isAdmin: false }).blocks);
+    const overview = JSON.stringify(
+      helpOverview(commands, { hasService: true, isLinked: false, isAdmin: false }).blocks,
+    );
     const [link, name, create, settings] = positions(overview, ['link', 'name', 'create', 'settings']);
     expect(link).toBeLessThan(name ?? 0);
     expect([create, settings]).toEqual([-1, -1]);
-    const all = JSON.stringify(helpForAll(commands, { isLinked: false, isAdmin: false }).blocks);
+    const all = JSON.stringify(
+      helpForAll(commands, { hasService: true, isLinked: false, isAdmin: false }).blocks,
+    );
     const order = positions(all, ['rules', 'expiring', 'link', 'renew', 'settings']);
     expect(order).toEqual(order.toSorted((a, b) => a - b));
   });

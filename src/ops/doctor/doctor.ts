@@ -73,6 +73,8 @@ async function examineAppToken({ slack: { appToken, apiUrl } }: Config): Promise
 }
 
 async function examineService({ config: { service }, now }: Examined): Promise<readonly Finding[]> {
+  if (service.jsonUrl === undefined)
+    return [ok('Domain service', 'none connected, so the bot only watches: SERVICE_JSON_URL connects one.')];
   const addresses = { SERVICE_JSON_URL: service.jsonUrl, SERVICE_XML_URL: service.xmlUrl };
   return Promise.all(
     Object.entries(addresses).flatMap(([name, url]) =>

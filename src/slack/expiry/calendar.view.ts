@@ -10,8 +10,11 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
   person: 'Date entered by a person.',
 };
 
-/** Plain text. */
-export function formatCalendarEvent({ name, source, lapsing, isMandated }: CalendarName): CalendarText {
+/** Plain text. @param hasService orders are possible */
+export function formatCalendarEvent(
+  { name, source, lapsing, isMandated }: CalendarName,
+  hasService: boolean,
+): CalendarText {
   const shown = displayName(name);
   if (isMandated && !lapsing)
     return {
@@ -22,7 +25,9 @@ export function formatCalendarEvent({ name, source, lapsing, isMandated }: Calen
     ? { summary: `${shown} expires (set to lapse)`, description: SOURCES[source] }
     : {
         summary: `${shown} expires`,
-        description: `${SOURCES[source]}\nRenew it in Slack with /domain renew ${name}`,
+        description: hasService
+          ? `${SOURCES[source]}\nRenew it in Slack with /domain renew ${name}`
+          : `${SOURCES[source]}\nRenew it at its registrar.`,
       };
 }
 

@@ -246,8 +246,8 @@ async function placeOf(
 /** With the cost of waiting by current prices and clock. */
 function createDigestViews(context: SlackContext): DigestViews {
   return {
-    head: async (head) => digestHead(head, await waitingCosts(context)),
-    more: async (part) => digestMore(part, await waitingCosts(context)),
+    head: async (head) => digestHead(head, await waitingCosts(context), context),
+    more: async (part) => digestMore(part, await waitingCosts(context), context),
     months: async (months) => monthsMessage(months),
   };
 }

@@ -14,6 +14,7 @@ import { present } from '../../lib/collections.ts';
 import { byCostAtRisk, costAtRisk, type WaitingStep } from '../../money/waiting.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
+import type { Capability } from '../feature.ts';
 import {
   type AnyBlock,
   actions,
@@ -49,13 +50,18 @@ type Reminder = DueReminder<WatchedReminder>;
 export type WaitingOf = (watched: WatchedReminder) => readonly WaitingStep[];
 
 const nothingKnown: WaitingOf = () => [];
+const WITH_SERVICE: Capability = { hasService: true };
 
 /** Deadlines within this many days are near. */
 const NEAR_DAYS = 7;
 /** In a longer digest, a week ahead isn't near. */
 const SHORT_DIGEST = 6;
 
-export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown): Message {
+export function digestHead(
+  head: DigestHead,
+  waitingOf: WaitingOf = nothingKnown,
+  can: Capability = WITH_SERVICE,
+): Message {
   const title = digestTitle(head, waitingOf);
   const left = head.total - head.reminders.length;
   const subject = head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`;
@@ -69,10 +75,11 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
   ]);
   return message(`${escapeText(title)}${keeps}`, [
     header(title),
-    ...partBlocks(head, waitingOf, head.total <= SHORT_DIGEST),
+    ...partBlocks(head, waitingOf, head.total <= SHORT_DIGEST, can),
     ...(head.total > 1
       ? actions(`digest_${head.digestId}`, [
-          head.all.some(({ phase }) => isRenewable(phase)) &&
+          can.hasService &&
+            head.all.some(({ phase }) => isRenewable(phase)) &&
             button('reminder_renew_many', 'Renew several…', subject, { style: 'primary' }),
           button('reminder_all', 'Show all', subject),
         ])
@@ -88,7 +95,11 @@ function undatedText(undated: number): string {
 }
 
 /** Thread message; says how many names follow, or that it is the last. */
-export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown): Message {
+export function digestMore(
+  part: DigestMore,
+  waitingOf: WaitingOf = nothingKnown,
+  can: Capability = WITH_SERVICE,
+): Message {
   const names = part.reminders.map(({ name }) => displayName(name));
   const title = names.length === 0 ? disputedTitle(part.disputed) : `Also due: ${names.join(', ')}`;
   const follows = part.more
@@ -98,7 +109,7 @@ export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown
     : `${count(part.left, 'name')} ${part.left === 1 ? 'follows' : 'follow'}.`;
   const isAll = part.left === 0 && !part.more;
   return message(escapeText(title), [
-    ...partBlocks(part, waitingOf, false),
+    ...partBlocks(part, waitingOf, false, can),
     context(isAll ? 'End of this digest.' : follows),
   ]);
 }
@@ -191,11 +202,11 @@ function headline(reminder: Reminder): string {
 }
 
 /** Renewals missing at the registry come last. */
-function partBlocks(part: DigestPart, waitingOf: WaitingOf, isShort: boolean): AnyBlock[] {
+function partBlocks(part: DigestPart, waitingOf: WaitingOf, isShort: boolean, can: Capability): AnyBlock[] {
   const { reminders, renewals, disputed } = part;
   const names = byAtStake(reminders, renewals, waitingOf).flatMap((reminder, index): AnyBlock[] => {
     const line = section(...reminderLines(reminder, waitingOf(reminder.watched), renewals, isShort));
-    return lineWithMenu(line, `due_${index}`, keepButtons(reminder.name, deadlineOf(reminder)));
+    return lineWithMenu(line, `due_${index}`, keepButtons(reminder.name, deadlineOf(reminder), can));
   });
   return [...names, ...disputedBlocks(disputed)];
 }

@@ -6,6 +6,7 @@ import type { DueReminder } from '../../expiry/plan.ts';
 import { present } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { displayName } from '../../zones/names.ts';
+import type { Capability } from '../feature.ts';
 import { type AnyBlock, actions, button, fitsMenu, moreMenu, withMenu } from '../kit/blocks.ts';
 import { quoteText, restoreText } from '../money/price.view.ts';
 import { formatDay, formatDays } from './expiry.view.ts';
@@ -88,15 +89,19 @@ export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]):
   return `, ${step.kind === 'restore' && (phase === 'redemption' || phase === 'deleted') ? restoreText(step) : quoteText(step.renewal)}`;
 }
 
-export function keepButtons(name: string, deadline: Deadline | undefined): Button[] {
+export function keepButtons(
+  name: string,
+  deadline: Deadline | undefined,
+  { hasService }: Capability,
+): Button[] {
   const make = (actionId: string, text: string) =>
     button(actionId, text, name, { label: `${text}: ${displayName(name)}` });
   const { renews, restores } =
     deadline === undefined ? { renews: false, restores: false } : renewalOptions(deadline);
   if (!renews && !restores) return [];
   return present([
-    renews && make('reminder_renew', 'Renew'),
-    restores && make('reminder_restore', 'Restore'),
+    renews && hasService && make('reminder_renew', 'Renew'),
+    restores && hasService && make('reminder_restore', 'Restore'),
     make('reminder_snooze', 'Snooze'),
     make('reminder_lapse', 'Let it lapse'),
   ]);

@@ -35,7 +35,7 @@ async function page({ context }: Interaction, days: number, offset: number): Pro
     waitingOfListed(context),
   ]);
   const renewals = await renewalDaysOf(context, names.names);
-  return expiringPage(names, { days, offset, now: context.now() }, costOf, renewals);
+  return expiringPage(names, { days, offset, now: context.now() }, costOf, renewals, context);
 }
 
 function readNumber(text: string, max = Number.MAX_SAFE_INTEGER): number | undefined {

@@ -5,6 +5,7 @@ import { present } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
 import { displayName } from '../../zones/names.ts';
+import type { Capability } from '../feature.ts';
 import {
   actions,
   button,
@@ -36,6 +37,7 @@ export function expiringPage(
   { days, offset, now }: { readonly days: number; readonly offset: number; readonly now: Date },
   costOf: CostOf,
   renewals: RenewalDays,
+  can: Capability,
 ): Message {
   const total = page.deleted + page.dated + page.undated;
   const within = `within ${count(days, 'day')}`;
@@ -60,7 +62,7 @@ export function expiringPage(
           section(...listedLines(listed, costOf(listed), renewals, now)),
           `due_${index}`,
           listed.domain.lapse?.confirmed === undefined
-            ? keepButtons(listed.domain.name, listed.deadline)
+            ? keepButtons(listed.domain.name, listed.deadline, can)
             : [],
         ),
       ),

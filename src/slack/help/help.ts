@@ -5,8 +5,10 @@ import {
   type Feature,
   type Interaction,
   isAdmin,
+  isOffered,
   type NamedCommand,
 } from '../feature.ts';
+import { NO_SERVICE } from '../inbound/access.view.ts';
 import { nearest } from '../kit/parse.ts';
 import { type HelpReader, helpFor, helpForAll, helpOverview, unknownCommand } from './help.view.ts';
 
@@ -17,10 +19,10 @@ import { type HelpReader, helpFor, helpForAll, helpOverview, unknownCommand } fr
 /** Longest wait for the reader's data. Help matters most during an outage. */
 const READER_MS = 800;
 /** Fallback on a timeout: most people are linked and no admins. */
-const ANYBODY: HelpReader = { isLinked: true, isAdmin: false };
+const ANYBODY = { isLinked: true, isAdmin: false };
 
 async function readerOf(call: Interaction): Promise<HelpReader> {
-  const { accounts, directory } = call.context;
+  const { accounts, directory, hasService } = call.context;
   const known = Promise.all([
     call.account(),
     accounts.team.current(),
@@ -33,7 +35,8 @@ async function readerOf(call: Interaction): Promise<HelpReader> {
     }),
     () => ANYBODY,
   );
-  return Promise.race([known, sleep(READER_MS, ANYBODY, { ref: false })]);
+  const reader = await Promise.race([known, sleep(READER_MS, ANYBODY, { ref: false })]);
+  return { ...reader, hasService };
 }
 
 export function createHelp(listCommands: () => readonly NamedCommand[]) {
@@ -42,13 +45,15 @@ export function createHelp(listCommands: () => readonly NamedCommand[]) {
     summary: 'Show what I can do',
     example: '/domain help renew',
     async run(call: CommandCall) {
-      const commands = listCommands();
+      const all = listCommands();
+      const commands = all.filter((each) => isOffered(each, call.context));
       const [word] = call.words;
       // Help changes nothing, so it acknowledges at once.
       call.acknowledge();
       if (word === undefined) return call.respond(helpOverview(commands, await readerOf(call)));
       if (word.toLowerCase() === 'all') return call.respond(helpForAll(commands, await readerOf(call)));
-      const command = commands.find(({ name }) => name === word.toLowerCase());
+      const command = all.find(({ name }) => name === word.toLowerCase());
+      if (command !== undefined && !commands.includes(command)) return call.respond(NO_SERVICE);
       const names = commands.map(({ name }) => name);
       await call.respond(
         command === undefined ? unknownCommand(word, nearest(word.toLowerCase(), names)) : helpFor(command),
@@ -58,7 +63,8 @@ export function createHelp(listCommands: () => readonly NamedCommand[]) {
 
   async function showAll(call: ActionCall): Promise<void> {
     call.acknowledge();
-    await call.respond(helpForAll(listCommands(), await readerOf(call)), { replace: true });
+    const commands = listCommands().filter((each) => isOffered(each, call.context));
+    await call.respond(helpForAll(commands, await readerOf(call)), { replace: true });
   }
   return { commands: [help], actions: [{ id: 'help_all', run: showAll }] } as const satisfies Feature;
 }

@@ -1,4 +1,4 @@
-import type { NamedCommand, Needs } from '../feature.ts';
+import type { Capability, NamedCommand, Needs } from '../feature.ts';
 import {
   actions,
   button,
@@ -17,7 +17,7 @@ import { NOT_STATED } from '../names/rules.view.ts';
 type Described = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs'>;
 
 /** Decides which subcommands the reader can use. */
-export interface HelpReader {
+export interface HelpReader extends Capability {
   readonly isLinked: boolean;
   /** Lets people without an own account order. */
   readonly hasTeamAccount?: boolean;
@@ -76,7 +76,11 @@ const LINK_FIRST = '*First* link your account at the domain service: `/domain li
 const WITH_TEAM_ACCOUNT =
   'You have no account of your own: your approved orders use the team’s account. `/domain link` links yours.';
 
-function introFor({ isLinked, hasTeamAccount = false }: HelpReader): string {
+const WATCH_ONLY_INTRO =
+  '*Domain Steward* watches your names: expiry, DNS, registrar, certificates. It says in a channel what needs a decision.';
+
+function introFor({ hasService, isLinked, hasTeamAccount = false }: HelpReader): string {
+  if (!hasService) return WATCH_ONLY_INTRO;
   if (isLinked) return INTRO;
   return `${INTRO}\n${hasTeamAccount ? WITH_TEAM_ACCOUNT : LINK_FIRST}`;
 }
@@ -87,22 +91,28 @@ function usageLine({ usage, summary }: Described): string {
 
 /** By how often they are needed; the overview shows the first that the reader can use. */
 const MOST_USED = ['link', 'renew', 'create', 'name', 'orders', 'expiring', 'watch', 'import'];
+const MOST_USED_TO_WATCH = ['watch', 'import', 'expiring', 'name', 'names'];
 const OVERVIEW_COMMANDS = 5;
+const WATCH_ONLY_EXAMPLE = context('An example for each: `/domain help watch`.');
 
 /** A few commands to start with, and a button for all. */
 export function helpOverview(commands: readonly Described[], reader: HelpReader): Message {
-  const shown = MOST_USED.flatMap((name) => commands.filter((command) => command.name === name))
+  const names = reader.hasService ? MOST_USED : MOST_USED_TO_WATCH;
+  const shown = names
+    .flatMap((name) => commands.filter((command) => command.name === name))
     .filter((command) => canUse(command, reader) && !(command.name === 'link' && reader.isLinked))
     .slice(0, OVERVIEW_COMMANDS);
   return message('What /domain can do', [
     section(introFor(reader)),
     ...lines(shown.map(usageLine)),
     ...actions('help', [button('help_all', 'All commands', 'all')]),
-    context(
-      'A reason for the approvers goes after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
-      'An example for each: `/domain help renew`.',
-      NOT_STATED,
-    ),
+    reader.hasService
+      ? context(
+          'A reason for the approvers goes after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
+          'An example for each: `/domain help renew`.',
+          NOT_STATED,
+        )
+      : WATCH_ONLY_EXAMPLE,
   ]);
 }
 
@@ -117,11 +127,13 @@ export function helpForAll(commands: readonly Described[], reader: HelpReader): 
     { title: 'For admins', commands: admin },
   ];
   return message('All commands', [
-    section(INTRO),
+    section(reader.hasService ? INTRO : WATCH_ONLY_INTRO),
     ...groups.flatMap(({ title, commands: listed }) =>
       listed.length === 0 ? [] : lines([`*${title}*`, ...listed.map(usageLine)]),
     ),
-    context('An example for each: `/domain help renew`.', NOT_STATED),
+    reader.hasService
+      ? context('An example for each: `/domain help renew`.', NOT_STATED)
+      : WATCH_ONLY_EXAMPLE,
   ]);
 }
 
@@ -131,6 +143,8 @@ const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
   linked: 'You need a linked account: `/domain link`.',
   account: 'You need a linked account, your own or the team’s: `/domain link`.',
   admin: 'For admins only.',
+  service: '',
+  linked_if_service: '',
 };
 
 export function helpFor({ usage, summary, example, needs }: Described): Message {

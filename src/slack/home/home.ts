@@ -57,7 +57,17 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
       decisionsOf(context, userId, admin),
     ]);
   return {
-    ...{ account, teamAccount, isAdmin: admin, incidents, open, months, money, mandates },
+    ...{
+      hasService: context.hasService,
+      account,
+      teamAccount,
+      isAdmin: admin,
+      incidents,
+      open,
+      months,
+      money,
+      mandates,
+    },
     ...decisions,
     ...next,
     standIn: standIns.get(userId),

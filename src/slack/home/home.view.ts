@@ -19,6 +19,7 @@ import { displayName } from '../../zones/names.ts';
 import { isRuled, ruleNames } from '../approvals/decision.view.ts';
 import { reviewText, signOffButtons } from '../approvals/emergency.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
+import type { Capability } from '../feature.ts';
 import {
   actions,
   button,
@@ -67,7 +68,7 @@ import { briefText, showWhole } from '../orders/statement.view.ts';
  * The Home tab.
  */
 
-export interface HomeData {
+export interface HomeData extends Capability {
   readonly account: Account | undefined;
   /** Used by people without an own account. */
   readonly teamAccount?: Account | undefined;
@@ -114,8 +115,8 @@ const SHORT_LENGTH = 5;
 
 /** For members of the workspace. */
 export function homeBlocks(data: HomeData): KnownBlock[] {
-  const blocks =
-    data.account === undefined && data.teamAccount === undefined ? firstStepsBlocks : memberBlocks;
+  const isLinked = data.account !== undefined || data.teamAccount !== undefined;
+  const blocks = !data.hasService ? watchOnlyBlocks : isLinked ? memberBlocks : firstStepsBlocks;
   const full = blocks(data, HOME_LENGTH);
   return full.length > LIMITS.viewBlocks ? blocks(data, SHORT_LENGTH) : full;
 }
@@ -134,6 +135,21 @@ function memberBlocks(data: HomeData, length: number): KnownBlock[] {
     ...reviewPart(data.toReview, length),
     ...openPart(data.open, length),
     ...homeMandates(data.mandates ?? []),
+    ...moneyPart(data.money),
+    ...expiringPart(data),
+  ];
+}
+
+/** Without a domain service. Orders of an earlier one may still have to be settled. */
+function watchOnlyBlocks(data: HomeData, length: number): KnownBlock[] {
+  return [
+    header('Domain Steward'),
+    section(
+      'I watch your names: expiry, DNS, registrar and certificates. `/domain watch` adds names, `/domain help` shows everything.',
+    ),
+    ...actions('home', [data.isAdmin && SETTINGS_BUTTON]),
+    ...incidentPart(data),
+    ...unresolvedPart(data.toResolve, length),
     ...moneyPart(data.money),
     ...expiringPart(data),
   ];

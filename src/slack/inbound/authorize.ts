@@ -3,7 +3,7 @@ import type { ModalView } from '@slack/types';
 import { z } from 'zod';
 import { NOT_LINKED, NOT_LINKED_ADMIN, NOT_LINKED_BUT_MAY_ORDER } from '../accounts/link.view.ts';
 import type { SlackContext } from '../context.ts';
-import { type Interaction, isAdmin, type Needs } from '../feature.ts';
+import { type Interaction, isAdmin, isOffered, type Needs } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { asSections, noticeView } from '../kit/form.ts';
 import type { Person } from '../outbound/directory.ts';
@@ -11,6 +11,7 @@ import { okResponse, SlackApiError } from '../outbound/web.ts';
 import {
   ADMIN_UNKNOWN,
   DONE,
+  NO_SERVICE,
   NOT_A_MEMBER,
   NOT_AN_ADMIN,
   NOT_OF_THE_ORGANISATION,
@@ -142,7 +143,9 @@ async function refusal(call: Interaction, needs: Needs): Promise<Message | undef
   if (!person.isMember) return context.orgId === undefined ? NOT_A_MEMBER : NOT_OF_THE_ORGANISATION;
   if (needs === 'admin' && !isAdmin(context, person))
     return person.isConfirmed ? NOT_AN_ADMIN : ADMIN_UNKNOWN;
-  if (needs === 'linked' && (await call.account()) === undefined) return notLinked(call);
+  if (!isOffered({ needs }, context)) return NO_SERVICE;
+  const isPersonal = needs === 'linked' || (needs === 'linked_if_service' && context.hasService);
+  if (isPersonal && (await call.account()) === undefined) return notLinked(call);
   if (needs === 'account' && (await call.orderAccount()) === undefined) return notLinked(call);
   return undefined;
 }

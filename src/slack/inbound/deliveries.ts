@@ -2,7 +2,7 @@ import type { SlackViewMiddlewareArgs, ViewSubmitAction } from '@slack/bolt';
 import type { z } from 'zod';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import type { SlackContext } from '../context.ts';
-import type { Interaction, Needs } from '../feature.ts';
+import { type Interaction, isOffered, type Needs } from '../feature.ts';
 import { unknownCommand } from '../help/help.view.ts';
 import { publishHome } from '../home/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../index.ts';
@@ -164,7 +164,9 @@ const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) =>
   const what = { needs: command?.needs ?? 'nothing', activity: `/domain ${command?.name ?? '(unknown)'}` };
   await handleLimited(delivery, what, async (call) => {
     if (command === undefined) {
-      await call.respond(unknownCommand(line.subcommand, likelyLine(line, [...COMMANDS.keys()])));
+      const offered = [...COMMANDS.values()].filter((each) => isOffered(each, call.context));
+      const names = offered.map(({ name }) => name);
+      await call.respond(unknownCommand(line.subcommand, likelyLine(line, names)));
     } else {
       await command.run({ ...call, channelId: delivery.channelId, words: line.words, reason: line.reason });
     }

@@ -125,6 +125,7 @@ async function readName(context: SlackContext, name: string): Promise<NameOfInci
     owner: details?.owner ?? watched?.registeredBy ?? watched?.addedBy,
     channel: details?.channel,
     registrar: record?.trusted?.registrar,
+    hasService: context.hasService,
     isElsewhere: record !== undefined && isAtAnotherRegistrar(record, context.now()),
   };
 }

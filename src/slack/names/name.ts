@@ -42,6 +42,7 @@ async function runName(call: CommandCall): Promise<void> {
   if (listed === undefined && host !== undefined) return call.respond(ownSentence(zoneIssueText(host)));
   await call.respond(
     nameScreen({
+      hasService: call.context.hasService,
       name: ascii,
       listed,
       known,

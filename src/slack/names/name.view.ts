@@ -25,6 +25,7 @@ import { datelessSentences } from '../expiry/dateless.view.ts';
 import { dueFactsOf, priceText } from '../expiry/due.view.ts';
 import { formatDay, formatDays } from '../expiry/expiry.view.ts';
 import { phaseText } from '../expiry/phase.view.ts';
+import type { Capability } from '../feature.ts';
 import {
   type AnyBlock,
   actions,
@@ -53,7 +54,7 @@ import { detailPairs, editButton } from './portfolio.view.ts';
 
 /* The screen of one name, sized for a phone. */
 
-export interface NameScreen {
+export interface NameScreen extends Capability {
   /** In ASCII. */
   readonly name: string;
   /** Undefined when not watched. */
@@ -371,7 +372,7 @@ function changeLine(
   return `${moment(firstSeenAfter)}: ${formatChange(fact, before, after)}${why}`;
 }
 
-function buttons({ name, listed, renewWithinDays, incidents }: NameScreen) {
+function buttons({ name, listed, renewWithinDays, incidents, hasService }: NameScreen) {
   if (listed === undefined) return [];
   if (listed.domain.lapse?.confirmed !== undefined) return [editButton(name)];
   const title = displayName(name);
@@ -379,11 +380,14 @@ function buttons({ name, listed, renewWithinDays, incidents }: NameScreen) {
   const isNear = daysLeft !== undefined && daysLeft <= renewWithinDays;
   const ways = deadline && renewalOptions(deadline);
   return present([
-    ways?.renews &&
+    hasService &&
+      ways?.renews &&
       isNear &&
       !incidents.some(rulesOutRenewal) &&
       button('reminder_renew', 'Renew', name, { style: 'primary', label: `Renew ${title}` }),
-    ways?.restores && button('reminder_restore', 'Restore', name, { label: `Restore ${title}` }),
+    hasService &&
+      ways?.restores &&
+      button('reminder_restore', 'Restore', name, { label: `Restore ${title}` }),
     editButton(name),
   ]);
 }

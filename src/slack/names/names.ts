@@ -137,6 +137,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
   const today = utcDay(now());
   const priceOf = (name: string) => quoteOn(list, { name, task: 'renew' }, today)?.amount;
   return namesPage({
+    hasService: call.context.hasService,
     filter: state.filter,
     state: JSON.stringify({ filter: state.filter, offset: 0 } satisfies PageState),
     total,

@@ -6,6 +6,7 @@ import { MAX_IMPORTED_NAMES, MAX_TAGS, type NameDetails, type TagIssue } from '.
 import type { FoundName } from '../../names/ports.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatDays } from '../expiry/expiry.view.ts';
+import type { Capability } from '../feature.ts';
 import { fileSentText } from '../files.view.ts';
 import {
   actions,
@@ -116,7 +117,7 @@ const EXAMPLES: Readonly<Record<(typeof FILTER_KEYS)[number], string>> = {
 
 export const NAMES_PAGE = 50;
 
-export interface NamesPage {
+export interface NamesPage extends Capability {
   /** As typed; empty for all. */
   readonly filter: string;
   /** Value of the bulk action buttons. */
@@ -154,7 +155,7 @@ export function namesPage(page: NamesPage): Message {
     section(`*${title}*${renewalText(page)}${names.length < total ? `\nShown: ${place}` : ''}`),
     ...lines(names.map((name) => nameLine(name, page.locale))),
     ...actions('names', [
-      button('names_renew', 'Renew several…', state, { style: 'primary' }),
+      page.hasService && button('names_renew', 'Renew several…', state, { style: 'primary' }),
       ...moreOrButtons([
         button('names_edit', 'Owner, tags…', state),
         button('names_export', 'Export as CSV', state),

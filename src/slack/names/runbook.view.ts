@@ -1,4 +1,5 @@
 import type { IncidentKind } from '../../names/unexplained-changes.ts';
+import type { Capability } from '../feature.ts';
 import { quote } from '../kit/blocks.ts';
 
 /* How to handle an unexplained change of a name. `docs/runbook.md` has more detail. */
@@ -112,7 +113,7 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
 };
 
 /** Facts that decide which steps still work. */
-export interface RunbookName {
+export interface RunbookName extends Capability {
   readonly isElsewhere: boolean;
   /** Name of the team's registrar; undefined: unknown. */
   readonly registrar: string | undefined;
@@ -154,17 +155,16 @@ const OVERTAKEN: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>
 /** Steps in order of usefulness, without impossible ones. */
 export function runbookLines(
   kinds: readonly IncidentKind[],
-  { isElsewhere, registrar }: RunbookName,
+  { isElsewhere, registrar, hasService }: RunbookName,
 ): string[] {
   const overtaken = new Set(kinds.flatMap((kind) => OVERTAKEN[kind] ?? []));
   const runbooks = SEQUENCE.filter((kind) => kinds.includes(kind) && !overtaken.has(kind)).map(
     (kind) => RUNBOOKS[kind],
   );
-  const orders = runbooks.flatMap(({ order }) => order ?? []);
+  const orders = hasService ? runbooks.flatMap(({ order }) => order ?? []) : [];
+  const service = hasService ? 'the domain service' : 'the registrar';
   const support =
-    registrar === undefined
-      ? 'the domain service’s support'
-      : `the domain service’s support, or ${quote(registrar)}`;
+    registrar === undefined ? `${service}’s support` : `${service}’s support, or ${quote(registrar)}`;
   const steps = [
     ...runbooks.flatMap(({ ask }) => ask),
     ...(orders.length === 0 ? [] : isElsewhere ? [ELSEWHERE] : orders),
@@ -172,7 +172,7 @@ export function runbookLines(
   return [
     '*What to do*',
     `• Call ${support}. *Raise the alarm* notifies the owner, the approvers and the admins.`,
-    ...steps.map((step) => `• ${step}`),
+    ...steps.map((step) => `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`),
     '*What not to do*',
     ...[...new Set(runbooks.flatMap(({ dont }) => dont))].map((step) => `• ${step}`),
     ...(runbooks.some(({ call }) => call !== undefined)

@@ -298,6 +298,7 @@ describe('within Slack’s limits', () => {
       { days: 90, offset: 20, now: NOW },
       () => [],
       new Map(),
+      { hasService: true },
     );
     expectMessage(page);
     expect(page.text).toMatch(

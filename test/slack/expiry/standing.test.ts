@@ -46,6 +46,7 @@ function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules
       incidents: [],
       changes: [],
       delegation: { faults: [], isSeenWhole: true, seenAt: undefined },
+      hasService: true,
       renewWithinDays: 60,
       waiting: [],
       today: TODAY,
@@ -56,7 +57,9 @@ function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules
   const page = { names: [listed], deleted: 0, dated: 1, undated: 0 };
   return {
     name: visibleText(nameScreen(screen).blocks),
-    expiring: visibleText(expiringPage(page, { days: 90, offset: 0, now: NOW }, () => [], new Map()).blocks),
+    expiring: visibleText(
+      expiringPage(page, { days: 90, offset: 0, now: NOW }, () => [], new Map(), screen).blocks,
+    ),
     rules: visibleText(rulesMessage(zoneFor(name), 'rest', ruled, { now: NOW, timeZone: 'UTC' }).blocks),
   };
 }

@@ -49,6 +49,7 @@ function listed(name: string, day: string, daysLeft: number): ListedName {
 const WAITING = sampleOrder('PENDING', {}, ['cafe.rest', 'xn--bcher-kva.rest']);
 
 const FULL: HomeData = {
+  hasService: true,
   account: {
     id: 'a1',
     teamId: 'T0STEWARD',
@@ -132,6 +133,7 @@ it('shows first what has happened to names and nobody has explained, in few line
 
 it('the Home tab of somebody new', () => {
   const blocks = homeBlocks({
+    hasService: true,
     account: undefined,
     isAdmin: false,
     incidents: [],

@@ -50,6 +50,7 @@ const expiring = (names: readonly ListedName[]) =>
     { days: 90, offset: 0, now: NOW },
     costOf,
     new Map(),
+    { hasService: true },
   );
 
 test('expiring: a line a name with its menu, the amount and the first name for a lock screen', () => {
@@ -108,6 +109,7 @@ test('names: a line a name, two buttons and a menu', () => {
     renewal: n === 1 ? undefined : renewal.amount,
   }));
   const page = namesPage({
+    hasService: true,
     ...{ filter: 'zone:rest', state: '{"filter":"zone:rest","offset":0}', total: 50, offset: 0, names },
     ...{ renewal: { sums: [{ currency: 'EUR', minor: 88_200 }], unknown: 1 }, deleted: 0 },
     ...{ previous: undefined, next: undefined, locale: 'en-GB' },
@@ -141,6 +143,7 @@ function known(values: readonly string[]) {
 /** A name with nothing unusual. */
 function usualName(): NameScreen {
   return {
+    hasService: true,
     name: 'cafe.rest',
     listed: listed('cafe.rest', 60),
     known: {

@@ -342,6 +342,7 @@ describe('whatever people and the service say', () => {
           toResolve: [order],
           toReview: [],
           standIn: undefined,
+          hasService: true,
           standsInFor: [],
           open: [order],
           next: [],

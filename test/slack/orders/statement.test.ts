@@ -199,7 +199,7 @@ function homeOf(order: Order, statement: Statement): AnyBlock[] {
   const briefings = new Map([[order.id, newBriefing({ statement })]]);
   const data: HomeData = {
     ...{ ...nothing, toDecide: [order], briefings, standIn: undefined, standsInFor: [] },
-    ...{ open: [], next: [], renewals: new Map(), months: [] },
+    ...{ open: [], next: [], renewals: new Map(), months: [], hasService: true },
   };
   return homeBlocks(data);
 }

@@ -213,7 +213,7 @@ const SURFACES: Readonly<Record<string, (order: Order, briefing: Briefing) => Su
       homeBlocks({
         ...{ account: undefined, isAdmin: false, incidents: [], unreadableGroups: [], toDecide: [order] },
         ...{ briefings: new Map([[order.id, briefing]]), toResolve: [], toReview: [], open: [], next: [] },
-        ...{ standIn: undefined, standsInFor: [], renewals: new Map(), months: [] },
+        ...{ standIn: undefined, standsInFor: [], renewals: new Map(), months: [], hasService: true },
       }),
     ),
   'the signing page': signingPage,

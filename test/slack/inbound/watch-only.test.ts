@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import type { Needs } from '../../../src/slack/feature.ts';
+import { NO_SERVICE } from '../../../src/slack/inbound/access.view.ts';
+import { authorize } from '../../../src/slack/inbound/authorize.ts';
+import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../../../src/slack/index.ts';
+import { slackContextWith } from '../../support/context.ts';
+
+/* What needs a domain service, and what works without one. Everything that is not listed works. */
+
+const NEED_SERVICE = {
+  commands: [
+    ...['link', 'unlink', 'whoami', 'use', 'create', 'transfer', 'renew', 'restore', 'delete', 'nameservers'],
+    ...[
+      'authcode',
+      'owner-change',
+      'redirect',
+      'ssl-contact',
+      'prereg',
+      'user',
+      'bulk',
+      'presets',
+      'mandates',
+    ],
+  ],
+  forms: [
+    ...['task_menu', 'link', 'create', 'transfer', 'renew', 'restore', 'delete', 'nameservers', 'authcode'],
+    ...[
+      'owner-change',
+      'redirect',
+      'ssl-contact',
+      'prereg',
+      'user',
+      'bulk',
+      'preset',
+      'mandate',
+      'renew_many',
+    ],
+    ...['confirm', 'approve', 'break_glass'],
+  ],
+  actions: [
+    ...['home_link', 'whoami_details', 'method', 'type', 'mode', 'interface', 'operator', 'order', 'kind'],
+    ...[
+      'prereg_next',
+      'prereg_previous',
+      'prereg_open',
+      'names_renew',
+      'preset',
+      'preset_add',
+      'preset_edit',
+    ],
+    ...['preset_delete', 'presets_next', 'presets_previous', 'order_approve', 'order_approve_comment'],
+    ...['order_break_glass', 'order_confirm', 'order_retry', 'order_undo', 'order_sign', 'order_resume'],
+    ...['mandate_add', 'mandates_next', 'mandates_previous'],
+    ...['reminder_renew', 'reminder_restore', 'reminder_renew_many'],
+  ],
+};
+
+const delivery = {
+  ...{ userId: 'U0ADA', homeTeamId: 'T1', channelId: 'C1', threadTs: undefined, triggerId: 't' },
+  ...{ isInModal: false, deliveryId: 'd', responseUrl: undefined },
+  acknowledgement: { give: () => undefined, isLate: false, arrivedAt: 0 },
+};
+
+/** For an admin without an account. */
+async function isRefused(needs: Needs, hasService: boolean): Promise<boolean> {
+  const context = slackContextWith({
+    ...{ hasService, admins: [], orgId: undefined },
+    accounts: { active: async () => undefined, forOrders: async () => undefined },
+    directory: { person: async (id) => ({ id, isMember: true, isAdmin: true, isConfirmed: true }) },
+  });
+  const admission = await authorize(context, delivery, needs);
+  return 'refused' in admission && admission.refused === NO_SERVICE;
+}
+
+async function refusedAmong(
+  all: ReadonlyMap<string, { readonly needs: Needs }>,
+  hasService: boolean,
+): Promise<string[]> {
+  const found = await Promise.all(
+    [...all].map(async ([name, { needs }]) => ((await isRefused(needs, hasService)) ? [name] : [])),
+  );
+  return found.flat().sort();
+}
+
+test.each([
+  ['commands', COMMANDS, NEED_SERVICE.commands],
+  ['forms', FORMS, NEED_SERVICE.forms],
+  ['buttons', ACTIONS, NEED_SERVICE.actions],
+] as const)('without a service, %s that need one are refused, and the others work', async (_, all, need) => {
+  expect(await refusedAmong(all, false)).toEqual([...need].sort());
+  expect(await refusedAmong(all, true)).toEqual([]);
+});
+
+test('the shortcuts say the same', async () => {
+  expect(await isRefused(TASK_MENU.needs, false)).toBe(true);
+});
+
+test('the answer is one sentence that names the setting', () => {
+  expect(NO_SERVICE.text).toMatch(/^No domain service is connected[^.]*SERVICE_JSON_URL[^.]*\.$/);
+});
