@@ -364,7 +364,7 @@ describe('the settings', () => {
   it('refuse every placeholder of .env.example, by name', () => {
     const example = parseEnv(readFileSync(new URL('../../.env.example', import.meta.url), 'utf8'));
     const names = Object.keys(example);
-    expect(names).toEqual(['SLACK_BOT_TOKEN', 'SLACK_APP_TOKEN']);
+    expect(names).toEqual(expect.arrayContaining(['SLACK_BOT_TOKEN', 'SLACK_APP_TOKEN']));
     const message = problemsOf(Object.fromEntries(names.map((name) => [name, example[name] ?? ''])));
     for (const name of names)
       expect(message).toContain(`  ${name} still has the placeholder of .env.example (`);

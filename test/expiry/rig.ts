@@ -218,10 +218,12 @@ export class Rig {
       },
     });
     const context = slackContextWith({
+      hasService: true,
       nameRecords: { newlyFaulty: async () => [], newlyUnrecorded: async () => [] },
       orders: {
         store: { list: async () => [], openOrders: async () => new Map() },
         mandates: { aheadAmong: async () => [], findMany: async () => [] },
+        servicePlaces: { jsonUrl: 'http://127.0.0.1:1/v1', xmlUrl: undefined, replyTo: undefined },
         now,
       },
       watchList: arrangedList(this.database),

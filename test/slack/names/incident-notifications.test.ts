@@ -79,7 +79,7 @@ function deps(changes: Changes = {}) {
     ...{ candidate: undefined, past: [], unseen: undefined },
   };
   const planning = slackContextWith({
-    incidents,
+    ...{ incidents, hasService: true },
     orders: { store: { load: changes.load ?? (async () => undefined) } },
     directory: createDirectory(web, workspace.teamId),
     savedSettings: async () => newTeamSettings({ alertChannel }),
