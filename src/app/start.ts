@@ -231,7 +231,7 @@ async function openKey(
 }
 
 /** @param readAdmins the workspace's admins: the approvers if the settings name none */
-export function createTeamDefaults(
+function createTeamDefaults(
   start: NamedSettings,
   readAdmins: () => Promise<readonly string[]>,
 ): TeamDefaults {
