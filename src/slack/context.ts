@@ -20,7 +20,7 @@ import type { Statement } from '../orders/statement-shape.ts';
 import type { NotificationStore } from '../outbox/notifications.ts';
 import type { Webhooks } from '../outbox/webhooks/webhooks.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
-import type { Capability } from './feature.ts';
+import type { Capability } from './capability.ts';
 import type { Limiter } from './kit/limiter.ts';
 import type { HomeWorkspace, SlackDirectory } from './outbound/directory.ts';
 import type { ReadFile } from './outbound/download.ts';

@@ -2,6 +2,7 @@ import type { ModalView } from '@slack/types';
 import type { Account } from '../accounts/account.ts';
 import type { Log } from '../lib/log.ts';
 import type { PersonViewer } from '../orders/visibility.ts';
+import type { Needs } from './capability.ts';
 import type { SlackContext } from './context.ts';
 import type { Message } from './kit/blocks.ts';
 import type { FieldErrors, Form, FormOrigin, FormValues, FormView } from './kit/form.ts';
@@ -85,24 +86,6 @@ export type Submitted =
   /** The form closes; `say` goes to this person alone. */
   | { readonly say: Message | undefined }
   | NextView;
-
-/**
- * Precondition. `service`: a domain service is connected; `linked`: and the person has an own account; `account`: an
- * own account or the team's. `linked_if_service`: an own account, if a domain service is connected.
- */
-export type Needs = 'nothing' | 'member' | 'admin' | 'service' | 'linked' | 'account' | 'linked_if_service';
-
-/** Whether a domain service is connected. Without one the bot only watches. */
-export interface Capability {
-  readonly hasService: boolean;
-}
-
-const NEED_SERVICE: ReadonlySet<Needs> = new Set<Needs>(['service', 'linked', 'account']);
-
-/** Whether a feature works and is offered. */
-export function isOffered({ needs }: { readonly needs: Needs }, { hasService }: Capability): boolean {
-  return hasService || !NEED_SERVICE.has(needs);
-}
 
 export interface Command {
   /** After `/domain`. Starts with the subcommand's name. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { NO_SERVICE } from '../../src/slack/inbound/access.view.ts';
+import { NO_SERVICE } from '../../src/slack/help/help.view.ts';
 import { COMMANDS } from '../../src/slack/index.ts';
 import { answerTo, DOMAINS, textOf, until, useTestDemo } from '../support/demo.ts';
 

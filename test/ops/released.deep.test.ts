@@ -32,7 +32,7 @@ test('it starts without the demo, and reports wrong settings', async () => {
     encoding: 'utf8',
   });
   expect(started.status, started.stderr).toBe(1);
-  for (const name of ['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET', 'SERVICE_JSON_URL', 'APPROVERS']) {
+  for (const name of ['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET', 'CREDENTIALS_KEYS']) {
     expect(started.stderr).toContain(name);
   }
   expect(started.stderr).not.toMatch(/a-token-that-is-none|too-short|node:internal/);

@@ -14,7 +14,7 @@ import { present } from '../../lib/collections.ts';
 import { byCostAtRisk, costAtRisk, type WaitingStep } from '../../money/waiting.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
-import type { Capability } from '../feature.ts';
+import type { Capability } from '../capability.ts';
 import {
   type AnyBlock,
   actions,

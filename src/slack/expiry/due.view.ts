@@ -6,7 +6,7 @@ import type { DueReminder } from '../../expiry/plan.ts';
 import { present } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { displayName } from '../../zones/names.ts';
-import type { Capability } from '../feature.ts';
+import type { Capability } from '../capability.ts';
 import { type AnyBlock, actions, button, fitsMenu, moreMenu, withMenu } from '../kit/blocks.ts';
 import { quoteText, restoreText } from '../money/price.view.ts';
 import { formatDay, formatDays } from './expiry.view.ts';

@@ -5,7 +5,7 @@ import { present } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
 import { displayName } from '../../zones/names.ts';
-import type { Capability } from '../feature.ts';
+import type { Capability } from '../capability.ts';
 import {
   actions,
   button,

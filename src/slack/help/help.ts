@@ -1,16 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isOffered } from '../capability.ts';
 import {
   type ActionCall,
   type CommandCall,
   type Feature,
   type Interaction,
   isAdmin,
-  isOffered,
   type NamedCommand,
 } from '../feature.ts';
-import { NO_SERVICE } from '../inbound/access.view.ts';
 import { nearest } from '../kit/parse.ts';
-import { type HelpReader, helpFor, helpForAll, helpOverview, unknownCommand } from './help.view.ts';
+import {
+  type HelpReader,
+  helpFor,
+  helpForAll,
+  helpOverview,
+  NO_SERVICE,
+  unknownCommand,
+} from './help.view.ts';
 
 /*
  * Help.

@@ -1,4 +1,5 @@
-import type { Capability, NamedCommand, Needs } from '../feature.ts';
+import type { Capability, Needs } from '../capability.ts';
+import type { NamedCommand } from '../feature.ts';
 import {
   actions,
   button,
@@ -154,6 +155,11 @@ export function helpFor({ usage, summary, example, needs }: Described): Message 
       .join('\n'),
   );
 }
+
+/** Without `SERVICE_JSON_URL`. */
+export const NO_SERVICE = textMessage(
+  'No domain service is connected, so I only watch names; the setting `SERVICE_JSON_URL` connects one.',
+);
 
 export function unknownCommand(word: string, near: string | undefined): Message {
   return textMessage(

@@ -18,8 +18,8 @@ import { needsSignatures } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
 import { isRuled, ruleNames } from '../approvals/decision.view.ts';
 import { reviewText, signOffButtons } from '../approvals/emergency.view.ts';
+import type { Capability } from '../capability.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
-import type { Capability } from '../feature.ts';
 import {
   actions,
   button,

@@ -17,11 +17,6 @@ export const NOT_OF_THE_ORGANISATION = textMessage(
   'Only members of this organization can use Domain Steward, without guests. Ask a member to do it for you.',
 );
 
-/** Without `SERVICE_JSON_URL`. */
-export const NO_SERVICE = textMessage(
-  'No domain service is connected, so I only watch names; the setting `SERVICE_JSON_URL` connects one.',
-);
-
 export const NOT_AN_ADMIN = textMessage('Only admins can do this. Ask a workspace admin or owner.');
 export const ADMIN_UNKNOWN = textMessage(
   'Slack doesn’t confirm that you’re an admin. Try again in a minute.',

@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModalView } from '@slack/types';
 import { z } from 'zod';
 import { NOT_LINKED, NOT_LINKED_ADMIN, NOT_LINKED_BUT_MAY_ORDER } from '../accounts/link.view.ts';
+import { isOffered, type Needs } from '../capability.ts';
 import type { SlackContext } from '../context.ts';
-import { type Interaction, isAdmin, isOffered, type Needs } from '../feature.ts';
+import { type Interaction, isAdmin } from '../feature.ts';
+import { NO_SERVICE } from '../help/help.view.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { asSections, noticeView } from '../kit/form.ts';
 import type { Person } from '../outbound/directory.ts';
@@ -11,7 +13,6 @@ import { okResponse, SlackApiError } from '../outbound/web.ts';
 import {
   ADMIN_UNKNOWN,
   DONE,
-  NO_SERVICE,
   NOT_A_MEMBER,
   NOT_AN_ADMIN,
   NOT_OF_THE_ORGANISATION,

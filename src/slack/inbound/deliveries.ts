@@ -1,8 +1,9 @@
 import type { SlackViewMiddlewareArgs, ViewSubmitAction } from '@slack/bolt';
 import type { z } from 'zod';
 import { MINUTE_MS } from '../../lib/duration.ts';
+import { isOffered, type Needs } from '../capability.ts';
 import type { SlackContext } from '../context.ts';
-import { type Interaction, isOffered, type Needs } from '../feature.ts';
+import type { Interaction } from '../feature.ts';
 import { unknownCommand } from '../help/help.view.ts';
 import { publishHome } from '../home/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../index.ts';

@@ -21,11 +21,11 @@ import { isOfIncident } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import type { LifePhase } from '../../zones/lifecycle.ts';
 import { displayName } from '../../zones/names.ts';
+import type { Capability } from '../capability.ts';
 import { datelessSentences } from '../expiry/dateless.view.ts';
 import { dueFactsOf, priceText } from '../expiry/due.view.ts';
 import { formatDay, formatDays } from '../expiry/expiry.view.ts';
 import { phaseText } from '../expiry/phase.view.ts';
-import type { Capability } from '../feature.ts';
 import {
   type AnyBlock,
   actions,

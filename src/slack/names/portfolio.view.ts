@@ -5,8 +5,8 @@ import { FILTER_KEYS, type FilterIssue } from '../../names/filter.ts';
 import { MAX_IMPORTED_NAMES, MAX_TAGS, type NameDetails, type TagIssue } from '../../names/portfolio.ts';
 import type { FoundName } from '../../names/ports.ts';
 import { displayName } from '../../zones/names.ts';
+import type { Capability } from '../capability.ts';
 import { formatDays } from '../expiry/expiry.view.ts';
-import type { Capability } from '../feature.ts';
 import { fileSentText } from '../files.view.ts';
 import {
   actions,

@@ -1,5 +1,5 @@
 import type { IncidentKind } from '../../names/unexplained-changes.ts';
-import type { Capability } from '../feature.ts';
+import type { Capability } from '../capability.ts';
 import { quote } from '../kit/blocks.ts';
 
 /* How to handle an unexplained change of a name. `docs/runbook.md` has more detail. */

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { Needs } from '../../../src/slack/feature.ts';
-import { NO_SERVICE } from '../../../src/slack/inbound/access.view.ts';
+import type { Needs } from '../../../src/slack/capability.ts';
+import { NO_SERVICE } from '../../../src/slack/help/help.view.ts';
 import { authorize } from '../../../src/slack/inbound/authorize.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../../../src/slack/index.ts';
 import { slackContextWith } from '../../support/context.ts';
 
-/* What needs a domain service, and what works without one. Everything that is not listed works. */
+/* Commands, forms and buttons that need a domain service. All others work without one. */
 
 const NEED_SERVICE = {
   commands: [
