@@ -360,6 +360,11 @@ function composeOffboarding(
       owners: async () => activeKeys((await stores.keys.readRows()).log.keys).map(({ owner }) => owner),
       revoke: (userId: string) => stores.keys.revokeOfLeaver(userId, now()),
     },
+    owners: {
+      people: stores.portfolio.owners,
+      left: (userId) => stores.portfolio.ownerLeft(userId, now()),
+      returned: stores.portfolio.ownerReturned,
+    },
     directory: slack.directory,
     alertOfTeamAccount: (account: Account, userId: string) =>
       stores.notifications.open(departureOf(account, userId), now()),

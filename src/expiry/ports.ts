@@ -28,6 +28,10 @@ export interface WatchedDomain extends NameDates {
   readonly nextRegistryAt: Date;
   readonly snooze: Snooze | undefined;
   readonly lapse: Lapse | undefined;
+  /** Slack user id. Read only: the portfolio writes it. */
+  readonly owner?: string | undefined;
+  /** When the bot learned that the owner had left. */
+  readonly ownerLeftAt?: Date | undefined;
 }
 
 /** A successful order's effect on a name. */
@@ -56,6 +60,12 @@ export interface ListCounts {
   readonly undated: number;
 }
 
+export interface OwnerlessCounts {
+  readonly none: number;
+  /** With an owner who has left. */
+  readonly left: number;
+}
+
 /** Implemented by the store. */
 export interface WatchListStore {
   find(name: string): Promise<WatchedDomain | undefined>;
@@ -70,6 +80,7 @@ export interface WatchListStore {
   page(range: ListRange, offset: number, limit: number): Promise<readonly WatchedDomain[]>;
   /** Without names that lapse. */
   countUndated(): Promise<number>;
+  countOwnerless(): Promise<OwnerlessCounts>;
   /** Counts {@link WatchListStore.page}. */
   count(range: ListRange): Promise<ListCounts>;
   /** By month (YYYY-MM) in the time zone, without names that lapse. */
@@ -196,6 +207,8 @@ export interface DigestHead extends DigestPart {
   readonly uncovered: readonly string[];
   /** Watched names without a date: they get no reminders. */
   readonly undated: number;
+  /** All watched names that need an owner; undefined outside the common channel. */
+  readonly ownerless?: OwnerlessCounts | undefined;
 }
 
 export interface FeedRecord {

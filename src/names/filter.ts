@@ -4,7 +4,7 @@ import { NONE } from './portfolio.ts';
 
 export interface NameFilter {
   readonly tags: readonly string[];
-  /** As typed: an id, a name, `me`. */
+  /** As typed: an id, a name, `me`, `none`, `left`. */
   readonly owners: readonly string[];
   readonly zones: readonly string[];
   readonly registrars: readonly string[];
@@ -146,4 +146,9 @@ function readSort(filter: NameFilter, value: string): ReturnType<typeof readWord
 
 export function isNone(value: string): boolean {
   return value.toLowerCase() === NONE;
+}
+
+/** Owners who have left. */
+export function isLeft(value: string): boolean {
+  return value.toLowerCase() === 'left';
 }

@@ -183,6 +183,14 @@ export interface FoundName extends NameDetails {
   readonly registrar: string | undefined;
   /** As shown by the registry. */
   readonly deletedAt: Date | undefined;
+  /** When the bot learned that the owner had left. */
+  readonly ownerLeftAt?: Date | undefined;
+}
+
+export interface KnownOwner {
+  /** Slack user id. */
+  readonly id: string;
+  readonly hasLeft: boolean;
 }
 
 export interface FoundZone {
@@ -206,7 +214,7 @@ export interface ImportPlan {
 
 export interface NameQuery {
   readonly filter: NameFilter;
-  /** User ids, or `none`. */
+  /** User ids, `none` or `left`. */
   readonly owners: readonly string[];
   readonly now: Date;
   readonly cursor: NameCursor | undefined;
@@ -248,7 +256,11 @@ export interface PortfolioStore extends TagSource {
   ): Promise<ImportPlan | { readonly stale: ImportPlan } | 'gone'>;
   page(query: NameQuery): Promise<readonly FoundName[]>;
   zones(query: NameQuery): Promise<readonly FoundZone[]>;
-  owners(): Promise<readonly string[]>;
+  owners(): Promise<readonly KnownOwner[]>;
+  /** Marks a person's names and queues an alert about them. Safe to repeat. */
+  ownerLeft(userId: string, at: Date): Promise<void>;
+  /** The person is a member again. */
+  ownerReturned(userId: string): Promise<void>;
 }
 
 export interface PresetStore {

@@ -27,13 +27,19 @@ export interface OffboardingContext extends ChangeContext {
     owners(): Promise<readonly string[]>;
     revoke(userId: string): Promise<unknown>;
   };
+  /** Owners of names. */
+  readonly owners: {
+    people(): Promise<readonly { readonly id: string; readonly hasLeft: boolean }[]>;
+    left(userId: string): Promise<void>;
+    returned(userId: string): Promise<void>;
+  };
   readonly directory: Directory;
   readonly log: Log;
 }
 
 /**
- * Deletes everything encrypted for a person, revokes their passkeys, ends the sessions, and stops their orders and
- * those that use their accounts. Safe to repeat.
+ * Deletes everything encrypted for a person, revokes their passkeys, ends the sessions, stops their orders and those
+ * that use their accounts, and marks their names. Safe to repeat.
  */
 export async function offboard(deps: OffboardingContext, userId: string): Promise<void> {
   const accounts = await deps.accounts.list(userId);
@@ -44,6 +50,7 @@ export async function offboard(deps: OffboardingContext, userId: string): Promis
     deps.accounts.unlink(userId),
     deps.feeds.remove(userId),
     deps.keys.revoke(userId),
+    deps.owners.left(userId),
     deps.store.forgetPrivate(userId),
     ...orderIds.map((orderId) => stopOrder(deps, orderId, userId)),
   ]);
@@ -72,18 +79,21 @@ export interface OffboardingLook extends OffboardingContext {
 const PAUSE_MS = 1_000;
 
 /**
- * Asks Slack about everyone with encrypted data and the person who linked the team's account, because Slack's event
- * may have been lost.
+ * Asks Slack about everyone with encrypted data, the person who linked the team's account, and the owners of names,
+ * because Slack's event may have been lost.
  * @returns false when it must be repeated soon, because Slack couldn't look up everyone
  * @throws {AggregateError} after everyone was checked, if a check failed
  */
 async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
   const { pauseMs = PAUSE_MS, signal } = deps;
   const { linkedBy } = (await deps.accounts.team.current()) ?? {};
+  const owners = await deps.owners.people();
+  const gone = new Set(owners.flatMap(({ id, hasLeft }) => (hasLeft ? id : [])));
   const people = new Set([
     ...(await deps.accounts.people()),
     ...(await deps.feeds.people()),
     ...(await deps.keys.owners()),
+    ...owners.map(({ id }) => id),
     ...(linkedBy === undefined ? [] : [linkedBy]),
   ]);
   let isFirst = true;
@@ -93,6 +103,7 @@ async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
     if (signal.aborted) return false;
     const membership = await deps.directory.membership(userId);
     if (membership === 'left') await offboard(deps, userId);
+    if (membership === 'member' && gone.has(userId)) await deps.owners.returned(userId);
     return membership !== 'unknown';
   });
   throwAny(looked.errors);

@@ -7,7 +7,8 @@ import { z } from 'zod';
 
 /**
  * What messages are about. Place: a channel that refuses messages. Group: an unreadable approver group, per day.
- * Mandate day: what mandates do from that day on. Departure: a person who left and had linked the team's account.
+ * Mandate day: what mandates do from that day on. Departure: a person who left and had linked the team's account. Owner left: the names of a person
+ * who left.
  * Event: one of the log. Endpoint: one that refuses webhooks. Anchors: those of a day.
  */
 export const SUBJECT_KINDS = [
@@ -18,6 +19,7 @@ export const SUBJECT_KINDS = [
   'place',
   'group',
   'departure',
+  'owner_left',
   'proposal',
   'event',
   'webhook_endpoint',

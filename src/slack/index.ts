@@ -16,6 +16,7 @@ import { mandates } from './mandates/mandates.ts';
 import { budgets } from './money/budgets.ts';
 import { prices } from './money/prices.ts';
 import { spend } from './money/spend.ts';
+import { assignOwners } from './names/assign-owners.ts';
 import { factChanges } from './names/fact-changes.ts';
 import { incidents } from './names/incidents.ts';
 import { name } from './names/name.ts';
@@ -134,6 +135,7 @@ const SUBJECTS: readonly Subject[] = [
       incidents_previous: 'member',
     },
   }),
+  subject(assignOwners, { forms: { owners: 'member' }, actions: { owners_assign: 'member' } }),
   subject(nameEdit, { forms: { name_edit: 'member' }, actions: { name_edit: 'member' } }),
   subject(factChanges, {
     actions: { facts_confirm: 'member', facts_dismiss: 'member', facts_look: 'member' },

@@ -12,6 +12,7 @@ import { createAnchorPlanner } from './ledger/ledger-notifications.ts';
 import { createMandateDayPlanner } from './mandates/mandate-day.ts';
 import { createMoneyReportPlanner } from './money/money-report.ts';
 import { createIncidentPlanner } from './names/incident-notifications.ts';
+import { createOwnerLeftPlanner } from './names/owner-notifications.ts';
 import { createOrderPlanner } from './orders/order-messages.ts';
 import { type NotificationPlanner, notify } from './outbound/notify.ts';
 import { createProposalPlanner } from './proposals/proposal-notifications.ts';
@@ -37,5 +38,6 @@ function createPlanners(context: SlackContext): Readonly<Record<Subject['kind'],
     webhook_endpoint: createEndpointPlanner(context),
     mandate_day: createMandateDayPlanner(context),
     departure: createDeparturePlanner(context),
+    owner_left: createOwnerLeftPlanner(context),
   };
 }

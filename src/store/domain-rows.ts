@@ -49,6 +49,8 @@ export const domainRow = z.object({
   snoozedBy: optionalText,
   snoozeReason: optionalText,
   ...lapseShape,
+  ownerId: optionalText,
+  ownerLeftAt: optionalMoment,
 }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>;
 
 export const recordRow = z.object({
@@ -119,6 +121,8 @@ export function domainFromRow(row: z.output<typeof domainRow>): WatchedDomain {
     ...datesFromRow(row),
     snooze: until && { until, by, reason },
     lapse: lapseFromRow(row),
+    owner: row.ownerId,
+    ownerLeftAt: row.ownerLeftAt,
   };
 }
 

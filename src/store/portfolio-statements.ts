@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Maybe, present } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
-import { isNone, type NameSort } from '../names/filter.ts';
+import { isLeft, isNone, type NameSort } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
 import { optional, optionalText } from './columns.ts';
 import { Prisma } from './database.ts';
@@ -28,6 +28,7 @@ export const foundRows = z.array(
     note: optionalText,
     registrar: optionalText,
     deletedAt: optionalMoment,
+    ownerLeftAt: optionalMoment,
   }),
 );
 
@@ -37,7 +38,7 @@ export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number(), 
 const COLUMNS =
   Prisma.raw(`d.name, d.expires_at AS "expiresAt", d.expiry_source AS "expirySource", d.owner_id AS owner,
   d.tags, d.channel_id AS channel, d.note, d.registrar,
-  d.deleted_at AS "deletedAt"`);
+  d.deleted_at AS "deletedAt", d.owner_left_at AS "ownerLeftAt"`);
 
 function any(conditions: readonly Maybe<Prisma.Sql>[]): Prisma.Sql[] {
   const given = present(conditions);
@@ -53,7 +54,7 @@ function conditionsOf(query: NameQuery): Prisma.Sql[] {
   const { filter, now } = query;
   const day = (days: number) => new Date(now.getTime() + days * DAY_MS);
   const tags = filter.tags.filter((tag) => !isNone(tag));
-  const owners = query.owners.filter((owner) => !isNone(owner));
+  const owners = query.owners.filter((owner) => !isNone(owner) && !isLeft(owner));
   return present([
     ...any([
       tags.length > 0 && Prisma.sql`d.tags && ${tags}::text[]`,
@@ -62,6 +63,7 @@ function conditionsOf(query: NameQuery): Prisma.Sql[] {
     ...any([
       owners.length > 0 && Prisma.sql`d.owner_id = ANY (${owners}::text[])`,
       query.owners.some(isNone) && Prisma.sql`d.owner_id IS NULL`,
+      query.owners.some(isLeft) && Prisma.sql`d.owner_left_at IS NOT NULL`,
     ]),
     ...any(filter.zones.map((zone) => Prisma.sql`d.name LIKE ${`%.${like(zone)}`}`)),
     ...any(filter.registrars.map((part) => Prisma.sql`d.registrar ILIKE ${`%${like(part)}%`}`)),
@@ -188,5 +190,15 @@ function countsByZone(from: Prisma.Sql, conditions: readonly Prisma.Sql[]): Pris
     ) names GROUP BY zone`;
 }
 
-export const OWNERS = Prisma.sql`SELECT DISTINCT owner_id AS owner FROM domains WHERE owner_id IS NOT NULL`;
-export const ownerRows = z.array(z.object({ owner: z.string() }));
+export const OWNERS = Prisma.sql`
+  SELECT owner_id AS id, bool_or(owner_left_at IS NOT NULL) AS "hasLeft" FROM domains
+  WHERE owner_id IS NOT NULL GROUP BY owner_id`;
+export const ownerRows = z.array(z.object({ id: z.string(), hasLeft: z.boolean() }));
+
+/** Marks the names of a person who left, in the order in which all changes lock names. Answers with the names. */
+export function markOwnerLeft(userId: string, at: Date): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE domains d SET owner_left_at = ${at}::timestamptz
+    FROM (SELECT name FROM domains WHERE owner_id = ${userId} AND owner_left_at IS NULL ORDER BY name FOR UPDATE) theirs
+    WHERE d.name = theirs.name RETURNING d.name`;
+}

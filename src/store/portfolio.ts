@@ -22,11 +22,19 @@ import {
 } from '../names/portfolio.ts';
 import type { ImportPlan, PortfolioStore, Progress } from '../names/ports.ts';
 import { messagePlace } from '../outbox/notifications.ts';
-import { assignments, optional, optionalText } from './columns.ts';
+import { assignments, insertRows, optional, optionalText } from './columns.ts';
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
 import { type Changer, importNames, removeDomain } from './domain-statements.ts';
 import { announceEvents, insertEvents } from './events.ts';
-import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
+import {
+  foundRows,
+  markOwnerLeft,
+  namesPage,
+  OWNERS,
+  ownerRows,
+  zoneRows,
+  zonesOfNames,
+} from './portfolio-statements.ts';
 
 const detailsRows = z.array(
   z
@@ -95,7 +103,20 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
 
     zones: async (query) => zoneRows.parse(await run(zonesOfNames(query))),
 
-    owners: async () => ownerRows.parse(await run(OWNERS)).map(({ owner }) => owner),
+    owners: async () => ownerRows.parse(await run(OWNERS)),
+
+    ownerLeft: (userId, at) =>
+      database.transaction(async (tx) => {
+        if (nameRows.parse(await tx(markOwnerLeft(userId, at))).length === 0) return;
+        const subject = { subjectKind: 'owner_left', subjectId: `${userId} ${at.toISOString()}` } as const;
+        const plan = { teamId, ...subject, purpose: 'plan', version: 1, dueAt: at };
+        await insertRows(tx, 'notifications', [plan], Prisma.sql`ON CONFLICT DO NOTHING`);
+      }),
+
+    ownerReturned: async (userId) => {
+      await run(Prisma.sql`
+        UPDATE domains SET owner_left_at = NULL WHERE owner_id = ${userId} AND owner_left_at IS NOT NULL`);
+    },
   });
 }
 
@@ -450,7 +471,8 @@ async function writeDetails(
   if (changed.length === 0) return;
   // PostgreSQL needs inner arrays of equal length, so tags are joined by a blank, which no tag contains.
   await tx(Prisma.sql`
-    UPDATE domains d SET owner_id = NULLIF(given.owner, ''), channel_id = NULLIF(given.channel, ''),
+    UPDATE domains d SET owner_id = NULLIF(given.owner, ''),
+      owner_left_at = CASE WHEN d.owner_id = given.owner THEN d.owner_left_at END, channel_id = NULLIF(given.channel, ''),
       note = NULLIF(given.note, ''), tags = string_to_array(given.tags, ' ')
     FROM unnest(
       ${changed.map(({ name }) => name)}::text[], ${changed.map(({ after }) => after.owner ?? '')}::text[],

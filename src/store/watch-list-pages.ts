@@ -36,6 +36,14 @@ export function createWatchListPages(prisma: Database['prisma']) {
 
     countUndated: () =>
       prisma.domain.count({ where: { expiresAt: null, deletedAt: null, lapseConfirmedAt: null } }),
+
+    countOwnerless: async () => {
+      const [none, left] = await Promise.all([
+        prisma.domain.count({ where: { ownerId: null } }),
+        prisma.domain.count({ where: { ownerLeftAt: { not: null } } }),
+      ]);
+      return { none, left };
+    },
   } satisfies Partial<WatchListStore>;
 
   return {

@@ -1,8 +1,8 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { describe, expect, test } from 'vitest';
-import { answerTo, openForm, until, useTestDemo } from '../support/demo.ts';
+import { answerTo, openedAfter, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { orderAfter, requestsOf } from '../support/orders.ts';
-import { DELEGATION, fieldsOf } from '../support/people.ts';
+import { choicesOf, DELEGATION, fieldsOf } from '../support/people.ts';
 
 /*
  * Owners of names: chosen with the order, asked before the expiry, and replaced when they leave.
@@ -51,5 +51,44 @@ describe('a registration', () => {
     t.alice.close(form);
     if (changes !== undefined)
       await t.workspace.changePerson(owner, { deleted: false, is_restricted: false });
+  });
+});
+
+describe('an owner who leaves', () => {
+  const NAMES = ['first.rest', 'second.rest', 'third.rest'];
+
+  test('is named in one alert, from which the names get another owner', async () => {
+    const file = await openForm(t.workspace, t.alice, '/domain import');
+    await toldAfter(t.workspace, t.alice, () => t.alice.submit(file, { names: NAMES.join('\n') }));
+    await told('names first second third');
+    const list = t.alice.ephemerals().at(-1);
+    if (list === undefined) throw new Error('no list');
+    const edit = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
+    await toldAfter(t.workspace, t.alice, () => t.alice.submit(edit, { names: NAMES, owner: 'U0CAROL' }));
+
+    await t.workspace.changePerson('U0CAROL', { deleted: true });
+    const alert = await t.workspace.waitFor(
+      () => t.workspace.messages('C0EXPIRY').findLast((each) => textOf(each).includes('has left, so 4')),
+      { what: 'the alert' },
+    );
+    expect(textOf(alert)).toMatch(/4 names need an owner.*first.rest, second.rest, third.rest/s);
+    expect(await told('names owner:left')).toMatch(/^4 names.*<@U0CAROL> \(left\)/s);
+
+    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(alert, 'owners_assign'));
+    expect(choicesOf(form, 'names')).toEqual(expect.arrayContaining(NAMES));
+    const assigned = { names: NAMES, owner: 'U0CAROL' };
+    expect(await t.bob.submit(form, assigned)).toMatchObject({ errors: { owner: expect.any(String) } });
+    await toldAfter(t.workspace, t.bob, () => t.bob.submit(form, { ...assigned, owner: 'U0BOB' }));
+    expect(await told('names owner:left')).toMatch(/^1 name /);
+
+    const late = await openedAfter(t.workspace, t.ada, () => t.ada.click(alert, 'owners_assign'));
+    expect(choicesOf(late, 'names')).toEqual(['owned.rest']);
+    t.ada.close(late);
+  });
+
+  test('owns the names again after coming back', async () => {
+    await t.workspace.changePerson('U0CAROL', { deleted: false });
+    await until('the mark is gone', async () => /^No names found/.test(await told('names owner:left')));
+    expect(await told('names owner:@U0CAROL')).toContain('owned.rest');
   });
 });

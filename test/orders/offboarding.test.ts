@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Account, PersonAccount } from '../../src/accounts/account.ts';
 import { cancelOrder } from '../../src/approvals/pending.ts';
 import { createLog } from '../../src/lib/log.ts';
+import type { KnownOwner } from '../../src/names/ports.ts';
 import { createDepartureCheck, type OffboardingLook } from '../../src/orders/offboarding.ts';
 import type { Membership } from '../../src/orders/ports.ts';
 import { ALICE, HOUR_MS, type Rig, startRig } from './rig.ts';
@@ -15,6 +16,8 @@ let rig: Rig;
 let linked: PersonAccount[];
 let teamAccount: Account | undefined;
 let told: string[];
+let owners: readonly KnownOwner[];
+let marked: string[];
 let looked: string[];
 let memberships: Map<string, Membership | Error>;
 
@@ -26,6 +29,8 @@ beforeEach(async () => {
   looked = [];
   teamAccount = undefined;
   told = [];
+  owners = [];
+  marked = [];
   linked = [ALICE, { ...ALICE, id: 'account-bob', userId: 'U0BOB' }];
   memberships = new Map();
 });
@@ -49,6 +54,11 @@ async function start() {
     alertOfTeamAccount: async (account, userId) => void told.push(`${account.id} of ${userId}`),
     feeds: { people: async () => ['U0FEED', 'U0BOB'], remove: async () => undefined },
     keys: { owners: async () => [], revoke: async () => 0 },
+    owners: {
+      people: async () => owners,
+      left: async (userId) => void marked.push(`${userId} left`),
+      returned: async (userId) => void marked.push(`${userId} returned`),
+    },
     directory: {
       ...rig.directory,
       membership: async (userId) => {
@@ -136,4 +146,16 @@ test('leaves the team’s account to the team when who linked it has left, and h
   await start();
   expect(told).toEqual(['account-team of U0ADA']);
   expect((await rig.read(order.id)).state).toBe('PENDING');
+});
+
+test('marks the names of owners who left, and clears the mark when they are back', async () => {
+  linked = [];
+  owners = [
+    { id: 'U0GONE', hasLeft: false },
+    { id: 'U0BACK', hasLeft: true },
+    { id: 'U0HERE', hasLeft: false },
+  ];
+  memberships.set('U0GONE', 'left');
+  await start();
+  expect(marked).toEqual(['U0GONE left', 'U0BACK returned']);
 });

@@ -25,6 +25,7 @@ export function notifierDeps(
       place: unplanned,
       group: unplanned,
       departure: unplanned,
+      owner_left: unplanned,
       proposal: unplanned,
       event: unplanned,
       webhook_endpoint: unplanned,

@@ -202,11 +202,13 @@ async function headOf(
   all: readonly DueReminder<WatchedReminder>[],
 ): Promise<DigestHead> {
   const isCommon = part.destination === COMMON;
-  const [undated, { renewals, uncovered }] = await Promise.all([
+  const [undated, ownerless, { renewals, uncovered }] = await Promise.all([
     isCommon ? context.watchList.countUndated() : 0,
+    isCommon ? context.watchList.countOwnerless() : undefined,
     outlookOn(context, options, all),
   ]);
-  return { ...part, all, total: all.length, more, undated, renewals, uncovered: isCommon ? uncovered : [] };
+  const counts = { total: all.length, undated, ownerless };
+  return { ...part, ...counts, all, more, renewals, uncovered: isCommon ? uncovered : [] };
 }
 
 async function outlookOn(

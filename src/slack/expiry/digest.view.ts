@@ -34,6 +34,7 @@ import {
 import { uncoveredText } from '../mandates/mandate.view.ts';
 import { laterText } from '../money/price.view.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
+import { ownerlessLine } from '../names/owner.view.ts';
 import { channelMention } from '../names/portfolio.view.ts';
 import { deadlineText, keepButtons, lineWithMenu, priceText, todayOf, whenText } from './due.view.ts';
 import { type CostOf, LOOKED_THROUGH, listedLines } from './expiring.view.ts';
@@ -86,6 +87,7 @@ export function digestHead(
       : []),
     notes.length > 0 && context(...notes),
     head.uncovered.length > 0 && context(uncoveredText(head.uncovered)),
+    ...ownerlessLine(head.ownerless ?? { none: 0, left: 0 }),
   ]);
 }
 

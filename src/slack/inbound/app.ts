@@ -99,9 +99,10 @@ async function takeIn(context: SlackContext, { track }: WorkTracker, body: unkno
   if (event.type === 'user_change') {
     const { user } = event;
     context.directory.forgetPerson(user.id);
-    if (isFullMember(user, context)) return;
+    const { offboard, portfolio } = context;
+    const change = isFullMember(user, context) ? portfolio.ownerReturned : offboard;
     // On failure, the daily check finds the person.
-    const offboarded = track('offboarding', () => context.offboard(user.id));
+    const offboarded = track('offboarding', () => change(user.id));
     await Promise.race([offboarded, sleep(ACKNOWLEDGE_WITHIN_MS, undefined, { ref: false })]);
   }
 }

@@ -18,7 +18,7 @@ import {
 
 /* Ledger notifications: mismatches, and the daily anchors. */
 
-async function alertPlace({ savedSettings }: SlackContext) {
+export async function alertPlace({ savedSettings }: SlackContext) {
   const { alertChannel, reminderChannel } = await savedSettings();
   const channelId = alertChannel ?? reminderChannel;
   return channelId === undefined ? undefined : { channelId };

@@ -161,12 +161,10 @@ async function saveOne(call: SubmissionCall, name: string): Promise<Submitted> {
   if ('errors' in read) return read;
   const former = await call.context.portfolio.find(name);
   if (former === undefined) return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
-  const { tags: set, note: said = null } = read.value;
-  return save(
-    call,
-    new Map([[name, { ...pickedChange(read.value), tags: set, note: said }]]),
-    former.channel,
-  );
+  const { tags: set, note: said = null, owner } = read.value;
+  // An owner who left stays until the name gets another.
+  const picked = pickedChange({ ...read.value, owner: owner === former.owner ? undefined : owner });
+  return save(call, new Map([[name, { ...picked, tags: set, note: said }]]), former.channel);
 }
 
 async function saveSeveral(call: SubmissionCall): Promise<Submitted> {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { daysBetween, expiryDay } from '../../expiry/days.ts';
 import { quoteOn } from '../../money/prices.ts';
 import { renewalsByZone } from '../../money/spend.ts';
-import { isNone, type NameFilter, readFilter } from '../../names/filter.ts';
+import { isLeft, isNone, type NameFilter, readFilter } from '../../names/filter.ts';
 import { DETAIL_COLUMNS, detailCells } from '../../names/portfolio.ts';
 import type { FoundName, NameQuery } from '../../names/ports.ts';
 import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
@@ -73,7 +73,7 @@ async function ownersOf(
     const id = PERSON_ID.exec(value)?.[1];
     const wanted = value.replace(/^@/, '').toLowerCase();
     if (wanted === 'me') ids.push(person.id);
-    else if (isNone(wanted)) ids.push(wanted);
+    else if (isNone(wanted) || isLeft(wanted)) ids.push(wanted);
     else if (id !== undefined) ids.push(id);
     else {
       const named = await ownersCalled(context, wanted);
@@ -85,7 +85,7 @@ async function ownersOf(
 }
 
 async function ownersCalled(context: Interaction['context'], wanted: string): Promise<string[]> {
-  const owners = await context.portfolio.owners();
+  const owners = (await context.portfolio.owners()).map(({ id }) => id);
   const names = await Promise.all(owners.map((id) => context.directory.nameOf(id).catch(() => undefined)));
   return owners.filter((_, index) => {
     const words = (names[index] ?? '').toLowerCase().split(/\s+/);

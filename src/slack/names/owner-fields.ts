@@ -23,6 +23,10 @@ export function ownerField(more: Partial<FieldDisplay> = {}) {
   return field({ ...OWNER, ...more }, id);
 }
 
+export function neededOwner(hint: string) {
+  return field({ ...OWNER, hint }, z.string('Choose an owner.'));
+}
+
 export function noteField(more: Partial<FieldDisplay> = {}) {
   return field({ ...NOTE, ...more }, note);
 }

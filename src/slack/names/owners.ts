@@ -5,7 +5,7 @@ import type { OwnersIssue } from './portfolio.view.ts';
 const MAX_NEW_OWNERS = 30;
 
 /**
- * Why people can't become owners. Skips current owners; departures are handled elsewhere.
+ * Why people can't become owners. Skips current owners who haven't left.
  * @param given per name: a person, null for no one, undefined for no change
  */
 export async function ownersIssue(
@@ -14,7 +14,7 @@ export async function ownersIssue(
 ): Promise<OwnersIssue | undefined> {
   const named = new Set(given.flatMap((owner) => owner ?? []));
   if (named.size === 0) return undefined;
-  const known = new Set(await portfolio.owners());
+  const known = new Set((await portfolio.owners()).flatMap(({ id, hasLeft }) => (hasLeft ? [] : id)));
   const added = [...named].filter((owner) => !known.has(owner));
   if (added.length > MAX_NEW_OWNERS) return { code: 'too_many_new', limit: MAX_NEW_OWNERS };
   const found = await Promise.all(

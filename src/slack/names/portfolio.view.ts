@@ -103,7 +103,7 @@ export function filterIssueText(
     case 'too_long':
       return 'The filter is too long. Use at most 800 characters.';
     case 'unknown_owner':
-      return `No owner is called “${quote(issue.value, 80)}” in Slack. A mention works always: \`owner:@ada\`. \`owner:me\` finds yours, \`owner:none\` names without an owner.`;
+      return `No owner is called “${quote(issue.value, 80)}” in Slack. A mention works always: \`owner:@ada\`. \`owner:me\` finds yours, \`owner:none\` names without an owner, \`owner:left\` names of people who left.`;
   }
 }
 
@@ -174,7 +174,7 @@ export function namesPage(page: NamesPage): Message {
 
 /** `bar.rest · 30 Nov (5 days) · €18.00 · @ada · brand`. */
 function nameLine(
-  { name, expires, owner, tags, renewal, deletedAt }: NamesPage['names'][number],
+  { name, expires, owner, ownerLeftAt, tags, renewal, deletedAt }: NamesPage['names'][number],
   locale: string,
 ): string {
   return present([
@@ -187,7 +187,7 @@ function nameLine(
           renewal === undefined ? 'no price' : amountsText([renewal], locale),
         ]
       : ['deleted']),
-    owner !== undefined && mention(owner),
+    owner !== undefined && `${mention(owner)}${ownerLeftAt === undefined ? '' : ' (left)'}`,
     tags.length > 0 && tags.map(code).join(' '),
   ]).join(' · ');
 }

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { EVERY_NAME } from '../../names/filter.ts';
+import { NONE } from '../../names/portfolio.ts';
+import { displayName } from '../../zones/names.ts';
+import type { SlackContext } from '../context.ts';
+import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../feature.ts';
+import { LIMITS, section, textMessage } from '../kit/blocks.ts';
+import { field, fieldsOf, readForm } from '../kit/form.ts';
+import { openForm } from '../open-form.ts';
+import { editedText } from './fact-changes.ts';
+import { EVERY_NAME_OWNED, ownedSinceText } from './owner.view.ts';
+import { neededOwner } from './owner-fields.ts';
+import { ownerIssue } from './owners.ts';
+import { onlyFirstText, ownersIssueText } from './portfolio.view.ts';
+
+/* Gives an owner to names that have none, or whose owner has left. */
+
+/** Longer values can't be menu options. */
+const MAX_PICK = 150;
+/** Of everybody's names. */
+const ALL = 'all';
+
+/** Names that need an owner, soonest to expire first, as many as a menu takes. @param subject who left, or all */
+export async function namesOf(
+  { portfolio, now }: SlackContext,
+  subject: string,
+): Promise<{ readonly names: readonly string[]; readonly total: number }> {
+  const owners = subject === ALL ? [NONE, 'left'] : [subject];
+  const query = { filter: EVERY_NAME, owners, now: now(), cursor: undefined, isBackward: false };
+  const [rows, zones] = await Promise.all([
+    portfolio.page({ ...query, limit: LIMITS.options }),
+    portfolio.zones({ ...query, limit: LIMITS.options }),
+  ]);
+  const lacking = rows.filter(({ owner, ownerLeftAt }) => owner === undefined || ownerLeftAt !== undefined);
+  const total = lacking.length === 0 ? 0 : zones.reduce((sum, zone) => sum + zone.count, 0);
+  return { names: lacking.map(({ name }) => name), total };
+}
+
+const assigning = z.object({
+  names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Tick at least one name.')),
+  owner: neededOwner('Asked before a name expires whether you still need it.'),
+});
+const [namesField, ...fields] = fieldsOf(assigning);
+const declared = { name: 'owners', title: 'Assign an owner', submit: 'Save', fields } as const;
+
+const ownersForm: FormFeature<'owners'> = {
+  form: declared,
+
+  async render(call, { subject = ALL }) {
+    const { names, total } = await namesOf(call.context, subject);
+    const options = names
+      .filter((name) => name.length <= MAX_PICK)
+      .map((name) => ({ value: name, text: displayName(name) }));
+    const intro = total > options.length ? [section(onlyFirstText(options.length, total))] : [];
+    return {
+      form: { ...declared, fields: [...(namesField ? [{ ...namesField, options }] : []), ...fields] },
+      intro,
+    };
+  },
+
+  async submit(call) {
+    const read = readForm(assigning, call.values);
+    if ('errors' in read) return read;
+    const { names, owner } = read.value;
+    const issue = await ownerIssue(call.context, owner);
+    if (issue !== undefined) return { errors: { owner: ownersIssueText(issue) } };
+    const owned = (await call.context.expiry.findMany(names)).filter(
+      (each) => each.owner !== undefined && each.ownerLeftAt === undefined,
+    );
+    if (owned.length > 0) return { errors: { names: ownedSinceText(owned.map(({ name }) => name)) } };
+    const edits = new Map(names.map((name) => [name, { owner }]));
+    const outcome = await call.context.facts.change(edits, call.person.id, call.origin);
+    return { say: textMessage(await editedText(call, outcome, names.length === 1)) };
+  },
+};
+
+async function openOwners(call: ActionCall): Promise<void> {
+  const { names } = await namesOf(call.context, call.value);
+  if (names.length === 0) return call.respond(EVERY_NAME_OWNED);
+  await openForm(call, ownersForm, formOrigin(call, call.value));
+}
+
+export const assignOwners = {
+  forms: [ownersForm],
+  actions: [{ id: 'owners_assign', run: openOwners }],
+} as const satisfies Feature;

@@ -1,0 +1,30 @@
+import type { SlackContext } from '../context.ts';
+import { alertPlace } from '../ledger/ledger-notifications.ts';
+import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { namesOf } from './assign-owners.ts';
+import { ownerLeftMessage } from './owner.view.ts';
+
+/* Messages about owners of names. */
+
+/** Alerts once of the names of a person who left, unless they have new owners already. */
+export function createOwnerLeftPlanner(context: SlackContext): NotificationPlanner {
+  return async ({ id }, send) => {
+    const [userId = '', at = ''] = id.split(' ');
+    const found = await namesOf(context, userId);
+    if (found.total === 0) return undefined;
+    const admins = await context.adminsToNotify();
+    await send({
+      purpose: 'alert',
+      version: ONCE,
+      since: new Date(at),
+      places: [
+        () => alertPlace(context),
+        ...admins.map((admin) => directMessageTo(context.directory, admin)),
+      ],
+      mustArrive: true,
+      alertsAdmins: true,
+      message: () => ownerLeftMessage(userId, found),
+    });
+    return undefined;
+  };
+}

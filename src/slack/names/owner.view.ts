@@ -1,0 +1,55 @@
+import type { SectionBlock } from '@slack/types';
+import type { OwnerlessCounts } from '../../expiry/ports.ts';
+import { present } from '../../lib/collections.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  button,
+  context,
+  count,
+  escapeText,
+  firstOf,
+  type Message,
+  mention,
+  message,
+  section,
+} from '../kit/blocks.ts';
+
+/* Missing owners of names. */
+
+const LISTED = 10;
+
+function assignButton(subject: string) {
+  return button('owners_assign', 'Assign an owner…', subject, { label: 'Assign an owner to these names' });
+}
+
+/** @param names the first of them */
+export function ownerLeftMessage(
+  userId: string,
+  { names, total }: { readonly names: readonly string[]; readonly total: number },
+): Message {
+  const need = `${count(total, 'name')} ${total === 1 ? 'needs' : 'need'} an owner`;
+  const left = total - Math.min(LISTED, names.length);
+  const listed = `${names.slice(0, LISTED).map(displayName).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+  const text = `${mention(userId)} has left, so ${need}`;
+  return message(`${text}: ${escapeText(listed)}`, [
+    { ...section(`:wave: *${text}*`, escapeText(listed)), accessory: assignButton(userId) },
+    left > 0 && context('`/domain names owner:left` lists them all.'),
+  ]);
+}
+
+/** The last line of a digest; empty if every name has an owner. */
+export function ownerlessLine({ none, left }: OwnerlessCounts): SectionBlock[] {
+  if (none + left === 0) return [];
+  const counted = present([
+    none > 0 && `${count(none, 'name')} without an owner (\`/domain names owner:none\`)`,
+    left > 0 && `${count(left, 'name')} whose owner has left (\`owner:left\`)`,
+  ]);
+  return [{ ...section(counted.join(' · ')), accessory: assignButton('all') }];
+}
+
+export const EVERY_NAME_OWNED = 'Each of these names has an owner.';
+
+/** Plain text, for a form field. */
+export function ownedSinceText(names: readonly string[]): string {
+  return `${firstOf(names.map(displayName), LISTED)} got an owner in the meantime. Untick ${names.length === 1 ? 'it' : 'them'}; nothing changed.`;
+}

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { ownerLeftMessage, ownerlessLine } from '../../../src/slack/names/owner.view.ts';
+import { buttonsOf, textOf } from '../../support/demo.ts';
+import { phoneLines } from '../../support/reading.ts';
+import { blocksOf, expectMessage } from '../kit/limits.ts';
+
+const names = Array.from({ length: 100 }, (_, index) => `name-${index}.rest`);
+
+describe('the alert about a person who left', () => {
+  test('lists ten of 400 names and says how many follow', () => {
+    const alert = ownerLeftMessage('U0CAROL', { names, total: 400 });
+    expectMessage(alert);
+    const blocks = blocksOf(alert.blocks);
+    expect(alert.text).toMatch(
+      /^<@U0CAROL> has left, so 400 names need an owner: name-0.rest, .* and 390 more$/,
+    );
+    expect(textOf({ ...alert, blocks })).toContain('`/domain names owner:left` lists them all');
+    expect(buttonsOf({ blocks })).toEqual(['owners_assign']);
+    expect(phoneLines(blocks)).toBeLessThanOrEqual(14);
+  });
+
+  test('says one name without a rest', () => {
+    const { text } = ownerLeftMessage('U0CAROL', { names: ['cafe.rest'], total: 1 });
+    expect(text).toBe('<@U0CAROL> has left, so 1 name needs an owner: cafe.rest');
+  });
+});
+
+describe('the last line of a digest', () => {
+  test.each([
+    [{ none: 0, left: 0 }, undefined],
+    [{ none: 1, left: 0 }, '1 name without an owner (`/domain names owner:none`)'],
+    [
+      { none: 2, left: 3 },
+      '2 names without an owner (`/domain names owner:none`) · 3 names whose owner has left (`owner:left`)',
+    ],
+  ])('counts %j', (counts, text) => {
+    expect(ownerlessLine(counts)[0]?.text?.text).toBe(text);
+  });
+});
