@@ -14,7 +14,7 @@ import { ALICE, HOUR_MS, TEAM } from '../orders/rig.ts';
 import { namesContextWith } from '../support/names-context.ts';
 import { SIGNED_RULE, startSigningRig } from './signing-rig.ts';
 
-/* An approval reads everything that decides again. Each statement is a round trip while the approver waits for an answer. */
+/* An approval reads everything again that decides it. Each statement is a round trip while the approver waits. */
 
 const MAX_READS = 6;
 const TEAM_ID = 'T0STEWARD';
@@ -22,7 +22,7 @@ const TEAM_ID = 'T0STEWARD';
 const statements = vi.spyOn(pg.Client.prototype, 'query');
 const textsOf = () =>
   statements.mock.calls.flatMap(([query]: readonly unknown[]) =>
-    // A string is asked by the pool itself, about its connection.
+    // The pool itself sends plain strings, about its connection.
     typeof query === 'object' && query !== null && 'text' in query ? [String(query.text)] : [],
   );
 

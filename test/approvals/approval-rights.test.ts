@@ -17,7 +17,7 @@ const policyOf = (approvers: readonly string[], allowSelfApproval = false) => ({
 
 const said = (refusal: Refusal | undefined) => (refusal === undefined ? 'nothing' : refusalText(refusal));
 
-describe('who may decide', () => {
+describe('approval rights', () => {
   const SOMEBODY_ELSE = /someone else has to approve/;
   const AN_APPROVER = /You requested.* an approver has to approve/i;
   const ONLY_APPROVERS = /Only approvers can/;
@@ -53,7 +53,7 @@ describe('who may decide', () => {
   });
 });
 
-describe('the policy of the moment', () => {
+describe('the current policy', () => {
   const settingsWith = (approvers: readonly string[]) => async () =>
     newTeamSettings({ approvers, approvalTasks: [] });
   const groups: Readonly<Record<string, readonly string[]>> = {
@@ -61,7 +61,7 @@ describe('the policy of the moment', () => {
     S0EMPTY: [],
   };
 
-  /** @param silent groups and people of whom Slack does not tell */
+  /** @param silent groups and people that Slack doesn't return */
   const slack = (silent: readonly string[] = [], left: readonly string[] = []) => {
     const asked: string[] = [];
     return {
@@ -89,7 +89,7 @@ describe('the policy of the moment', () => {
   };
   const LISTED = ['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY'];
 
-  it('takes people and the members of groups, and no group for a person', async () => {
+  it('accepts people and members of groups, and no group as a person', async () => {
     const { approvers } = await currentPolicy({ settings: settingsWith(LISTED), directory: slack() }, [
       'U0BOB',
       'W0ADA',
@@ -100,14 +100,14 @@ describe('the policy of the moment', () => {
     expect([...approvers].sort()).toEqual(['U0BOB', 'U0CAROL', 'W0ADA']);
   });
 
-  it('replaces groups by their members, each person once, and names groups that Slack does not tell', async () => {
+  it('replaces groups by their members, each person once, and names groups that Slack doesn’t return', async () => {
     expect(await peopleAmong(slack(['S0SECRET']), ['U0BOB', 'S0LEADS', 'S0SECRET', 'S0EMPTY'])).toEqual({
       people: ['U0BOB', 'U0CAROL'],
       unreadableGroups: ['S0SECRET'],
     });
   });
 
-  it('asks about groups only for people who are not listed themselves', async () => {
+  it('reads groups only for people who aren’t listed themselves', async () => {
     const directory = slack();
     await currentPolicy({ settings: settingsWith(LISTED), directory }, ['U0BOB', 'W0ADA']);
     expect(directory.asked).toEqual(['U0BOB', 'W0ADA']);
@@ -115,7 +115,7 @@ describe('the policy of the moment', () => {
     expect(directory.asked.slice(2)).toEqual(['S0LEADS', 'S0EMPTY']);
   });
 
-  it('counts a group that Slack does not tell as empty, and names it', async () => {
+  it('counts a group that Slack doesn’t return as empty, and names it', async () => {
     const policy = await currentPolicy({ settings: settingsWith(LISTED), directory: slack(['S0LEADS']) }, [
       'U0BOB',
       'U0CAROL',
@@ -128,7 +128,7 @@ describe('the policy of the moment', () => {
     );
   });
 
-  it('takes nobody for an approver who has left, or of whom Slack does not tell', async () => {
+  it('a person who has left, or that Slack doesn’t return, is no approver', async () => {
     const policy = await currentPolicy(
       { settings: settingsWith(LISTED), directory: slack(['U0CAROL'], ['U0BOB']) },
       ['U0BOB', 'U0CAROL'],

@@ -69,7 +69,7 @@ describe('approvals', () => {
     expect(approvalProgress(needs, context({ approvals: ['U0BOB', 'U0DAVE'] })).isApproved).toBe(true);
   });
 
-  test('of one person count for several requirements, and all have to be met', () => {
+  test('of one person count for several requirements, and all must be met', () => {
     const needs = demand([1, 'U0BOB', 'U0DAVE'], [2, 'S0LEGAL']);
     const { isApproved, requirements } = approvalProgress(needs, context({ approvals: ['U0BOB'] }));
     expect(isApproved).toBe(false);
@@ -77,7 +77,7 @@ describe('approvals', () => {
     expect(approvalProgress(needs, context({ approvals: ['U0BOB', 'U0CAROL'] })).isApproved).toBe(true);
   });
 
-  test('of who asked do not count unless that is allowed', () => {
+  test('of the requester don’t count unless that is allowed', () => {
     const needs = demand([1, 'U0ANNA', 'U0BOB']);
     const own = { approvals: ['U0ANNA'] };
     expect(approvalProgress(needs, context(own)).isApproved).toBe(false);
@@ -86,7 +86,7 @@ describe('approvals', () => {
     expect(approvalProgress(needs, context(again)).isApproved).toBe(false);
   });
 
-  test('of who has left do not count, and neither do those of whom nobody knows', () => {
+  test('of people who have left or are unknown don’t count', () => {
     const membership = new Map(EVERYBODY.membership).set('U0BOB', 'left');
     membership.delete('U0CAROL');
     const { requirements } = approvalProgress(
@@ -96,7 +96,7 @@ describe('approvals', () => {
     expect(requirements[0]?.counted).toEqual([]);
   });
 
-  test('of members of a group that cannot be read do not count', () => {
+  test('of members of an unreadable group don’t count', () => {
     const { requirements } = approvalProgress(
       demand([1, 'S0LEGAL', 'U0DAVE']),
       context({ approvals: ['U0BOB'], with: { groups: new Map() } }),
@@ -104,7 +104,7 @@ describe('approvals', () => {
     expect(requirements[0]?.counted).toEqual([]);
   });
 
-  test('what needs nobody is approved, what is refused never is', () => {
+  test('an order without requirements is approved, a refused one never is', () => {
     expect(approvalProgress({ ...demand(), outcome: 'free' }, context({})).isApproved).toBe(true);
     expect(approvalProgress({ ...demand(), outcome: 'refuse' }, context({})).isApproved).toBe(false);
     expect(approvalProgress(demand(), context({})).isApproved).toBe(false);
@@ -115,7 +115,7 @@ describe('a stand-in', () => {
   const needs = demand([1, 'U0BOB', 'U0DAVE']);
   const carolForBob = away(['U0BOB', 'U0CAROL']);
 
-  test('approves in place of who is away, and is named so', () => {
+  test('approves for the absent person, and is named as their stand-in', () => {
     const { isApproved, requirements } = approvalProgress(
       needs,
       context({ approvals: ['U0CAROL'], with: carolForBob }),
@@ -127,7 +127,7 @@ describe('a stand-in', () => {
   test.each<[string, Partial<GivenApprovals> & { readonly with: Partial<People> }]>([
     ['ends by itself', { with: away(['U0BOB', 'U0CAROL', NOW]) }],
     ['is never passed on', { with: away(['U0BOB', 'U0EVE'], ['U0EVE', 'U0CAROL']) }],
-    ['stands in for approvers alone', { with: away(['U0EVE', 'U0CAROL']) }],
+    ['replaces only approvers', { with: away(['U0EVE', 'U0CAROL']) }],
     ['never approves what they asked for', { with: carolForBob, requesters: new Set(['U0CAROL']) }],
     [
       'never approves what they asked for, whatever is allowed',
@@ -142,7 +142,7 @@ describe('a stand-in', () => {
       { with: { ...carolForBob, membership: new Map(EVERYBODY.membership).set('U0CAROL', 'left') } },
     ],
     [
-      'stands in for members',
+      'replaces members',
       { with: { ...carolForBob, membership: new Map(EVERYBODY.membership).set('U0BOB', 'left') } },
     ],
   ])('%s', (_name, fields) => {
@@ -150,12 +150,12 @@ describe('a stand-in', () => {
     expect(progress.isApproved).toBe(false);
   });
 
-  test('and who is away are one voice', () => {
+  test('counts as one approval with the absent person', () => {
     const both = context({ approvals: ['U0CAROL', 'U0BOB'], with: carolForBob });
     expect(approvalProgress(demand([2, 'U0BOB', 'U0DAVE']), both).isApproved).toBe(false);
   });
 
-  test('for two is one voice', () => {
+  test('for two people counts as one approval', () => {
     const forBoth = away(['U0BOB', 'U0CAROL'], ['U0DAVE', 'U0CAROL']);
     const needsBoth = demand([2, 'U0BOB', 'U0DAVE']);
     expect(approvalProgress(needsBoth, context({ approvals: ['U0CAROL'], with: forBoth })).isApproved).toBe(
@@ -207,8 +207,8 @@ const contexts: fc.Arbitrary<GivenApprovals> = fc.record({
 });
 
 /**
- * What the policy forbids, said as plainly as possible: there is a way to give each of `needed` different seats of
- * approvers to a different person who approved, and each of those people may have that seat.
+ * The policy's rule in its simplest form: each of `needed` different slots can be assigned to a different person who
+ * approved and may fill it.
  */
 function allows(approvers: readonly string[], needed: number, world: GivenApprovals): boolean {
   const { people: known, requesters, allowSelfApproval } = world;
@@ -257,7 +257,7 @@ describe('for random people and approvals', () => {
     );
   });
 
-  test('without stand-ins, what the policy allows is approved', () => {
+  test('without stand-ins, everything that the policy allows is approved', () => {
     fc.assert(
       fc.property(needs, contexts, (order, any) => {
         const world = { ...any, people: { ...any.people, standIns: new Map() } };
@@ -268,7 +268,7 @@ describe('for random people and approvals', () => {
     );
   });
 
-  test('who asked never approves alone unless that is allowed', () => {
+  test('the requester never approves alone unless that is allowed', () => {
     fc.assert(
       fc.property(needs, contexts, (order, any) => {
         const approvals = any.approvals.filter((userId) => any.requesters.has(userId));
@@ -279,7 +279,7 @@ describe('for random people and approvals', () => {
     );
   });
 
-  test('taking a requirement away, or asking for less of it, is the only way to need less', () => {
+  test('only removing or reducing a requirement makes an order need less', () => {
     const narrower = fc.constantFrom('add', 'raise', 'narrow', 'refuse');
     fc.assert(
       fc.property(needs, contexts, narrower, requirement, fc.nat(), (order, world, how, extra, at) => {
@@ -305,7 +305,7 @@ describe('for random people and approvals', () => {
     );
   });
 
-  test('one approval more never takes anything back', () => {
+  test('another approval never takes anything back', () => {
     fc.assert(
       fc.property(needs, contexts, fc.constantFrom(...PEOPLE), (order, world, userId) => {
         const more = { ...world, approvals: [...world.approvals, userId] };
@@ -317,7 +317,7 @@ describe('for random people and approvals', () => {
     );
   });
 
-  test('the order in which people approve does not matter', () => {
+  test('the order of approvals doesn’t matter', () => {
     fc.assert(
       fc.property(needs, contexts, (order, world) => {
         const backwards = { ...world, approvals: world.approvals.toReversed() };
@@ -327,7 +327,7 @@ describe('for random people and approvals', () => {
     );
   });
 
-  test('groups that nobody can read never help', () => {
+  test('unreadable groups never help', () => {
     fc.assert(
       fc.property(needs, contexts, fc.constantFrom(...GROUPS), (order, world, group) => {
         const fewer = new Map(world.people.groups);

@@ -10,9 +10,7 @@ import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 
-/*
- * How orders come to be: asked for, confirmed, asked for again.
- */
+/* How orders are created: requested, confirmed, retried. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -25,14 +23,14 @@ const RENEWAL = { names: ['cafe.rest'], period: 2 };
 const AT_ONCE = () => ({ work: rig.now, notifications: rig.now });
 
 describe('ids', () => {
-  test('are twelve letters and digits that cannot be mistaken for each other, and differ', () => {
+  test('are twelve unambiguous letters and digits, and unique', () => {
     const ids = Array.from({ length: 1_000 }, newOrderId);
     expect(ids.filter((id) => !/^[0-9a-hjkmnp-tv-z]{12}$/.test(id))).toEqual([]);
     expect(new Set(ids).size).toBe(ids.length);
     expect(new Set(ids.join('')).size, 'signs in use').toBe(32);
   });
 
-  test('bind what is sealed to the order, the person and the item', () => {
+  test('bind sealed values to the order, the person and the item', () => {
     const order = { id: 'a', requesterId: 'U0ALICE' };
     const owners = [
       inputOwner(order),
@@ -47,7 +45,7 @@ describe('ids', () => {
 });
 
 describe('asking', () => {
-  test('for paid tasks makes an order that waits', async () => {
+  test('for a paid task creates a pending order', async () => {
     const order = await rig.ask('renew', RENEWAL, { reason: 'client paid', threadTs: '1.2' });
     expect(await rig.read(order.id)).toEqual(order);
     expect(order).toMatchObject({
@@ -74,13 +72,13 @@ describe('asking', () => {
     });
   });
 
-  test('for a task that need not wait makes one that goes out at once', async () => {
+  test('for a task without an approval creates one that is sent at once', async () => {
     const order = await rig.ask('authcode', { name: 'cafe.rest' });
     expect(order).toMatchObject({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
     expect(await rig.due(order.id)).toEqual(AT_ONCE());
   });
 
-  test('follows the settings of the moment', async () => {
+  test('uses the current settings', async () => {
     rig.setTeam({ approvalTasks: ['authcode'], approvalsRequired: 3, approvalTtl: HOUR_MS });
     expect((await rig.ask('renew', RENEWAL)).state).toBe('APPROVED');
     expect(await rig.ask('authcode', { name: 'cafe.rest' })).toMatchObject({
@@ -90,17 +88,20 @@ describe('asking', () => {
     });
   });
 
-  test.each(['delete', 'owner-change'] as const)('to %s makes a draft that nobody hears of', async (task) => {
-    const draft = await rig.ask(task, { name: 'cafe.rest' });
-    expect(draft).toMatchObject({
-      state: 'DRAFT',
-      expiresAt: new Date(rig.now.getTime() + 15 * MINUTE_MS),
-      remindAt: undefined,
-    });
-    expect(await rig.due(draft.id)).toEqual({ work: undefined, notifications: undefined });
-  });
+  test.each(['delete', 'owner-change'] as const)(
+    'to %s creates a draft that nobody is notified of',
+    async (task) => {
+      const draft = await rig.ask(task, { name: 'cafe.rest' });
+      expect(draft).toMatchObject({
+        state: 'DRAFT',
+        expiresAt: new Date(rig.now.getTime() + 15 * MINUTE_MS),
+        remindAt: undefined,
+      });
+      expect(await rig.due(draft.id)).toEqual({ work: undefined, notifications: undefined });
+    },
+  );
 
-  test('without a linked account, with one that cannot do it, or for what is wrong makes none', async () => {
+  test('without a suitable linked account, or with an error, creates none', async () => {
     expect(await rig.request('renew', RENEWAL, { account: undefined })).toEqual({ kind: 'not_linked' });
     expect(await rig.request('renew', { names: ['-'], period: 1 })).toMatchObject({
       kind: 'invalid',
@@ -114,17 +115,17 @@ describe('asking', () => {
     expect(await rig.sql('SELECT id FROM orders')).toEqual([]);
   });
 
-  test('once, delivered ten times, makes one order', async () => {
+  test('delivered ten times creates one order', async () => {
     const outcomes = await atOnce(10, () => rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
     const ids = outcomes.map((outcome) => acceptedOf(outcome).id);
     expect(new Set(ids).size).toBe(1);
     const again = acceptedOf(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
     await cancelOrder(rig.orders, again.id, 'U0ALICE');
     const late = acceptedOf(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
-    expect(late, 'the same order, cancelled by now').toMatchObject({ id: again.id, state: 'CANCELLED' });
+    expect(late, 'the same order, cancelled meanwhile').toMatchObject({ id: again.id, state: 'CANCELLED' });
   });
 
-  test('ten times at once for one name makes one order, and the others learn of it', async () => {
+  test('ten times at once for one name creates one order, and the others get its id', async () => {
     const outcomes = await atOnce(10, () => rig.request('renew', RENEWAL));
     const accepted = outcomes.filter(({ kind }) => kind === 'accepted').map(acceptedOf);
     expect(accepted).toHaveLength(1);
@@ -148,7 +149,7 @@ describe('asking', () => {
   });
 });
 
-test('an open order that closes while it is looked at is in nobody’s way', async () => {
+test('doesn’t conflict with an order that closes during the lookup', async () => {
   const open = await rig.ask('renew', RENEWAL);
   rig.setOnConflict(async () => {
     rig.setOnConflict(undefined);
@@ -162,7 +163,7 @@ test('an open order that closes while it is looked at is in nobody’s way', asy
 describe('confirming a draft', () => {
   const draft = () => rig.ask('delete', { name: 'cafe.rest' });
 
-  test('is for the requester, and works once', async () => {
+  test('is only for the requester, and works once', async () => {
     const order = await draft();
     expect(await confirmOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ kind: 'refused' });
     const outcomes = await atOnce(5, () => confirmOrder(rig.orders, order.id, 'U0ALICE'));
@@ -172,7 +173,7 @@ describe('confirming a draft', () => {
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
-  test('makes an order that waits where the settings say so, with a time of its own', async () => {
+  test('creates a pending order if the settings say so, with its own deadline', async () => {
     rig.setTeam({ approvalTasks: ['delete'] });
     const order = await draft();
     rig.pass(10 * MINUTE_MS);
@@ -196,7 +197,7 @@ describe('confirming a draft', () => {
     expect(rig.service.received).toEqual([]);
   });
 
-  test('meets the order that was faster', async () => {
+  test('conflicts with an order that was faster', async () => {
     const [first, second] = [await draft(), await draft()];
     const outcomes = await Promise.all(
       [first, second].map(({ id }) => confirmOrder(rig.orders, id, 'U0ALICE')),
@@ -219,7 +220,7 @@ describe('retrying', () => {
     return rig.read(order.id);
   };
 
-  test('asks for the failed names again, as a new order that waits for approval', async () => {
+  test('requests the failed names again, as a new order that needs an approval', async () => {
     const failed = await refused('a.rest', 'b.rest', 'c.rest');
     expect(failed.state).toBe('FAILED');
     const retried = acceptedOf(await retryOrder(rig.orders, failed.id, 'U0ALICE'));
@@ -236,7 +237,7 @@ describe('retrying', () => {
     expect(await rig.read(failed.id), 'the first order stays as it was').toEqual(failed);
   });
 
-  test('ten times at once makes one order, which can be retried in its turn', async () => {
+  test('ten times at once creates one order, which can itself be retried', async () => {
     const failed = await refused('a.rest');
     const outcomes = await atOnce(10, () => retryOrder(rig.orders, failed.id, 'U0ALICE'));
     const ids = new Set(
@@ -247,7 +248,7 @@ describe('retrying', () => {
     expect(await retryOrder(rig.orders, id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
   });
 
-  test('is for the requester and approvers, and for orders that failed', async () => {
+  test('is for the requester and approvers, and for failed orders', async () => {
     const failed = await refused('a.rest');
     expect(await retryOrder(rig.orders, failed.id, 'U0EVE')).toMatchObject({ kind: 'refused' });
     expect(await retryOrder(rig.orders, 'nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
@@ -256,7 +257,7 @@ describe('retrying', () => {
     expect(await rig.sql('SELECT id FROM orders')).toHaveLength(2);
   });
 
-  test('needs the account that it was asked with', async () => {
+  test('needs the order’s original account', async () => {
     const failed = await refused('a.rest');
     rig.accounts.clear();
     const other: Account = { ...ALICE, id: 'account-other', login: 'frontdesk' };
@@ -267,7 +268,7 @@ describe('retrying', () => {
     });
   });
 
-  test('needs the secret once more, for it was not kept', async () => {
+  test('needs the secret again, because it wasn’t kept', async () => {
     const order = await rig.ask(
       'user',
       { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },

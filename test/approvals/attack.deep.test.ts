@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
 
 /*
- * Somebody writes one value into the database between the last signature and the sending. The tables and columns are those that the
- * database has, so that a new one is attacked too: either nothing is sent, or the column stands below with why it decides nothing,
- * and what is sent is what was signed.
+ * An attacker writes one value into the database between the last signature and the sending. The tables and columns are
+ * those of the real database, so new ones are attacked too. Either nothing is sent, or only what was signed; columns of
+ * the second kind are listed below with the reason.
  */
 
 let s: SigningRig;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => s.rig.end());
 
-/** The rows that the approvals of an order depend on, by table; several where rows of one table do different things. */
+/** The rows that the approvals of an order depend on, by table; several if rows of a table have different roles. */
 const ROWS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   orders: { 'the order': 'id = $id' },
   order_items: { 'its name': 'order_id = $id' },
@@ -32,18 +32,18 @@ const ROWS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   installation: { 'whose it is': 'id = 1' },
 };
 
-/** Tables that decide nothing about an order whose approvals were signed, and why. */
+/** Tables that don't affect an order with signed approvals, and why. */
 const OTHER_TABLES: Readonly<Record<string, string>> = {
   _prisma_migrations: 'the schema',
   accounts:
-    'credentials are sealed with whose they are; the account in the statement is compared with what signs in',
+    'credentials are sealed with their owner’s id; the account in the statement is compared with the one that signs in',
   anchors: 'what proves the ledger',
   budget_reservations: 'money is reserved with the last approval',
   budgets: 'looked at with the last approval',
   calendar_feeds: 'addresses of calendars',
   domains:
-    'tags and dates are looked at when it is asked for and at each approval; what was signed stays bound to what was needed',
-  heartbeats: 'stops more than it lets go',
+    'tags and dates are read at the request and at each approval; signatures stay bound to the requirements of that time',
+  heartbeats: 'only stops orders',
   incident_warnings: 'that a person was shown an incident before their approval counted',
   incidents: 'told; shown to who approves',
   leases: 'which process does some work',
@@ -65,14 +65,14 @@ const OTHER_TABLES: Readonly<Record<string, string>> = {
   seals: 'what proves the ledger',
   slack_outages: 'when Slack didn’t answer',
   signing_links: 'spent where a signature is made',
-  stand_ins: 'nobody signs in the place of somebody else',
+  stand_ins: 'stand-ins can’t sign',
   token_steps: 'one-time tokens',
   unsealed_events: 'what proves the ledger',
   webhook_deliveries: 'notifications of other programs',
   webhook_endpoints: 'notifications of other programs',
 };
 
-/** How an order goes on, who is told and where: not what it is, who asked for it and what it needed. */
+/** The order's course, notifications and their places: not its content, requester or requirements. */
 const COURSE = [
   'approvals_required',
   'channel_id',
@@ -112,10 +112,10 @@ const COURSE_OF_ITEM = [
   'sealed_input_key_id',
 ];
 
-/** What is noted of an event when its content is taken away. */
+/** Recorded when an event's content is removed. */
 const NOTED_OF_EVENT = ['forgotten_at', 'forgotten_by', 'forgotten_leaf'];
 
-/** Columns in which another value lets what was signed leave all the same, and why. */
+/** Columns in which another value doesn't stop what was signed, and why. */
 const HARMLESS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(COURSE.map((name) => [`orders.${name}`, 'its course'])),
   ...Object.fromEntries(COURSE_OF_ITEM.map((name) => [`order_items.${name}`, 'its course'])),
@@ -165,11 +165,11 @@ function otherValue({ column_name: name, data_type, udt_name }: Column): string 
   if (data_type === 'bytea') return `'\\x00'::bytea`;
   if (data_type.startsWith('timestamp')) return `COALESCE(${quoted}, '2020-01-01') + interval '1 second'`;
   if (data_type === 'text') return `COALESCE(${quoted}, '') || 'x'`;
-  // Far away, for keys that are numbered.
+  // Far away, for numeric keys.
   return `COALESCE(${quoted}, 0) + 1000`;
 }
 
-/** Does something past all triggers, and puts the table back afterwards. */
+/** Does something with the triggers disabled, and restores the table afterwards. */
 async function withChange(table: string, update: string, act: () => Promise<void>): Promise<void> {
   const past = (sql: string) =>
     s.rig.sql(`DO $do$ BEGIN SET LOCAL session_replication_role = replica; ${sql}; END $do$`);
@@ -178,7 +178,7 @@ async function withChange(table: string, update: string, act: () => Promise<void
     await past(update);
     await act();
   } finally {
-    // What became of the order stays; the one value is put back where others depend on it.
+    // The order's result stays; only the changed value is restored for other tests.
     await past(
       table.startsWith('order') || table === 'approvals'
         ? 'DROP TABLE kept'
@@ -190,7 +190,7 @@ async function withChange(table: string, update: string, act: () => Promise<void
 
 let count = 0;
 
-/** Sends a signed order after one change. @returns what was sent */
+/** Sends a signed order after one change. @returns the requests */
 async function attack(table: string, which: string, set: string) {
   count += 1;
   const name = `attacked-${count}.rest`;
@@ -199,7 +199,7 @@ async function attack(table: string, which: string, set: string) {
   const where = which.replaceAll('$id', `'${order.id}'`);
   await withChange(table, `UPDATE "${table}" SET ${set} WHERE ${where}`, async () => {
     await s.execute(order.id).catch(() => undefined);
-    // Under another id it is another order.
+    // With another id it is another order.
     if (table === 'orders') await s.execute(`${order.id}x`).catch(() => undefined);
   });
   for (const request of s.rig.service.received)
@@ -210,16 +210,16 @@ async function attack(table: string, which: string, set: string) {
   return s.rig.service.received.length;
 }
 
-test('every table is attacked, or stands there with why not', async () => {
+test('every table is attacked, or listed with the reason why not', async () => {
   const tables = new Set((await columns()).map(({ table_name }) => table_name));
   expect([...Object.keys(ROWS), ...Object.keys(OTHER_TABLES)].sort()).toEqual([...tables].sort());
 });
 
-test('unharmed, it is sent', async () => {
+test('without a change it is sent', async () => {
   expect(await attack('orders', 'id = $id', 'reason = reason')).toBe(1);
 });
 
-test('after one change in the database nothing is sent, or what was signed', async () => {
+test('after one change in the database either nothing is sent, or what was signed', async () => {
   const leaks: string[] = [];
   for (const column of await columns()) {
     const { table_name: table, column_name: name } = column;
@@ -302,7 +302,7 @@ test.each(DEEPER)('another value in %s sends nothing', async (_what, table, whic
   expect(await attack(table, which, set)).toBe(0);
 });
 
-test('an order that somebody wrote into the database as approved is not sent', async () => {
+test('an order that was inserted as approved isn’t sent', async () => {
   const order = await s.askFor('forged.rest');
   s.rig.service.received.length = 0;
   await s.rig.sql(`UPDATE orders SET state = 'APPROVED' WHERE id = $1`, order.id);

@@ -10,9 +10,7 @@ import { fails } from '../orders/scripted-service.ts';
 import { GROUPS, groups, PEOPLE, people, rules } from '../policy/arbitraries.ts';
 import fc from '../support/properties.ts';
 
-/*
- * An admin approves alone with break glass, and another one reviews that.
- */
+/* An admin approves alone with break glass, and another one signs it off. */
 
 let rig: Rig;
 let admins: ReadonlySet<string>;
@@ -37,7 +35,7 @@ const openReviews = async () =>
   (await rig.store.list({ viewer: 'system', isReviewOpen: true, limit: 10 })).map(({ id }) => id);
 
 describe('approving alone', () => {
-  test('lets the order go, keeps who could have decided, and is open for review', async () => {
+  test('sends the order, records who could have decided, and needs a sign-off', async () => {
     rig.setPolicy(3, RULE);
     const order = await renewal();
     const standIn = { userId: 'U0CAROL', until: new Date(rig.now.getTime() + HOUR_MS) };
@@ -58,7 +56,7 @@ describe('approving alone', () => {
     expect(await openReviews()).toEqual([order.id]);
   });
 
-  test('asks what hangs on the name only for a press that would count, and is refused once for what is new', async () => {
+  test('looks up the impact only for a click that would count, and is refused once for new findings', async () => {
     rig.setPolicy(3, RULE);
     const order = await rig.ask('authcode', { name: 'cafe.rest' });
     let looks = 0;
@@ -76,7 +74,7 @@ describe('approving alone', () => {
     expect(looks, 'of what does not wait any more').toBe(2);
   });
 
-  test('is for admins who did not ask, with a reason, and as long as it waits', async () => {
+  test('is for admins who aren’t the requester, with a reason, while the order is pending', async () => {
     rig.setPolicy(3, RULE);
     rig.setTeam({ allowSelfApproval: true });
     admins = new Set(['U0ADA', 'U0ALICE']);
@@ -95,7 +93,7 @@ describe('approving alone', () => {
     expect(rig.service.received).toEqual([]);
   });
 
-  test('needs every rule to allow it, when it was asked for and now', async () => {
+  test('needs every rule to allow it, at the request and now', async () => {
     const strict = { ...RULE, breakGlass: false };
     rig.setPolicy(1, { ...RULE, names: ['cafe.rest'] }, { ...strict, names: ['bar.rest'] });
     const both = await rig.ask('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
@@ -119,7 +117,7 @@ describe('approving alone', () => {
     );
   });
 
-  test('checks what an approval checks: people, account, rules of the zone, orders before', async () => {
+  test('checks everything that an approval checks: people, account, zone rules, earlier orders', async () => {
     rig.setPolicy(3, RULE);
     const left = await renewal();
     rig.absent.set('U0ALICE', 'unknown');
@@ -140,7 +138,7 @@ describe('approving alone', () => {
     expect(rig.service.received).toEqual([]);
   });
 
-  test('of a retry is for the names that were not done meanwhile', async () => {
+  test('of a retry is for the names that weren’t done meanwhile', async () => {
     rig.setPolicy(3, RULE);
     const first = await rig.ask('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
     await breakGlass(first);
@@ -149,7 +147,7 @@ describe('approving alone', () => {
     };
     await rig.runDue();
     const retried = acceptedOf(await retryOrder(rig.orders, first.id, 'U0ALICE'));
-    // The answer to the first request comes after all.
+    // The response to the first request comes late.
     await rig.sql(
       `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1 AND name = 'bar.rest'`,
       first.id,
@@ -162,7 +160,7 @@ describe('approving alone', () => {
     ]);
   });
 
-  test('reserves what it costs, an exceeded budget included, and says so', async () => {
+  test('reserves the price, even over a budget, and says so', async () => {
     rig.setPolicy(3, RULE);
     const order = await renewal();
     const over = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 }];
@@ -187,7 +185,7 @@ describe('approving alone', () => {
     });
   });
 
-  test('is done once, however often it is pressed at once', async () => {
+  test('happens once for concurrent clicks', async () => {
     rig.setPolicy(3, RULE);
     const order = await renewal();
     const outcomes = await Promise.all(['U0ADA', 'U0EVE', 'U0ADA'].map((admin) => breakGlass(order, admin)));
@@ -198,7 +196,7 @@ describe('approving alone', () => {
 });
 
 describe('the review', () => {
-  test('stays open when the order failed, and ends by another admin who did not ask', async () => {
+  test('stays open after a failure, and is signed off by another admin who isn’t the requester', async () => {
     rig.setPolicy(3, RULE);
     rig.service.answer = async () => {
       throw fails('refused', { code: 'EF1' });
@@ -219,7 +217,7 @@ describe('the review', () => {
     expect(codeOf(await signOff(deps, order.id, 'U0EVE'))).toBe('signed_off_already');
   });
 
-  test('does not disturb an order that is on its way', async () => {
+  test('doesn’t affect an order in execution', async () => {
     rig.setPolicy(3, RULE);
     const order = await renewal();
     await breakGlass(order);
@@ -239,7 +237,7 @@ describe('over random policies', () => {
     fc.constantFrom(...PEOPLE),
   );
 
-  test('nobody who asked ever approves alone, and only admins do where every rule allows it', async () => {
+  test('no requester ever approves alone, and only admins do if every rule allows it', async () => {
     const seen = { waiting: 0, approved: 0, alone: 0, signedOff: 0 };
     await fc.assert(
       fc.asyncProperty(
@@ -306,7 +304,7 @@ describe('over random policies', () => {
     for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(0);
   });
 
-  test('where people may approve for themselves, they still never approve alone with break glass', async () => {
+  test('even with self-approval, requesters never approve alone with break glass', async () => {
     await fc.assert(
       fc.asyncProperty(rules, fc.constantFrom(...PEOPLE), async (some, asker) => {
         await rig.reset();

@@ -17,9 +17,7 @@ import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { fails } from '../orders/scripted-service.ts';
 
-/*
- * Orders whose rules name who decides.
- */
+/* Orders with approvers from policy rules. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -40,8 +38,8 @@ const standIn = (away: string, userId: string) =>
 
 const FINANCE = { decision: 'approve', name: 'large renewals', approvers: ['S0FINANCE'] } as const;
 
-/* Tried for a second rule that came later: seeing a private order, its copy of the card, asking back. */
-test('those whom a later rule names see a private order and get its card', async () => {
+/* Tried for a second rule that came later: seeing a private order, its copy of the card, asking a question. */
+test('approvers of a later rule see a private order and get its card', async () => {
   rig.setPolicy(1, FINANCE);
   const order = await rig.ask('renew', { names: ['cafe.rest'], period: 2 }, { isPrivate: true });
   rig.setPolicy(2, { ...FINANCE, name: 'legal decides', approvers: ['U0LENA'] });
@@ -53,7 +51,7 @@ test('those whom a later rule names see a private order and get its card', async
 });
 
 describe('asking', () => {
-  test('what a rule refuses is not taken, and the rule is named', async () => {
+  test('a refusal by a rule names the rule', async () => {
     rig.setPolicy(3, { decision: 'refuse', name: 'no renewals', tasks: ['renew'] });
     const outcome = await rig.request('renew', { names: ['cafe.rest'], period: 2 });
     expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'policy_refuses' } });
@@ -64,7 +62,7 @@ describe('asking', () => {
     expect(await rig.store.list({ viewer: 'system', limit: 10 })).toEqual([]);
   });
 
-  test('of many names those are told that a rule refuses, each with its rule', async () => {
+  test('a refusal of many names lists the refused ones, each with its rule', async () => {
     rig.setPolicy(3, {
       decision: 'refuse',
       name: 'not these',
@@ -93,7 +91,7 @@ describe('asking', () => {
     ).toEqual(new Map());
   });
 
-  test('before a form, only a policy that refuses its task makes anything but the policy be read', async () => {
+  test('opening a form reads only the policy, unless it refuses the task', async () => {
     let reads = 0;
     const orders = {
       ...rig.orders,
@@ -124,7 +122,7 @@ describe('asking', () => {
     expect(reads).toBe(2);
   });
 
-  test('what a rule makes free goes out at once', async () => {
+  test('a task that a rule makes free is sent at once', async () => {
     rig.setPolicy(3, { decision: 'free', tasks: ['renew'] });
     const order = await renewal();
     expect(order).toMatchObject({ state: 'APPROVED', policyVersion: 3, demand: { outcome: 'free' } });
@@ -132,7 +130,7 @@ describe('asking', () => {
     expect(await stateOf(order.id)).toBe('SUCCEEDED');
   });
 
-  test('what a rule asks for is kept with the order, with its own times', async () => {
+  test('a rule’s requirements are stored with the order, with its times', async () => {
     rig.setPolicy(3, { ...FINANCE, needed: 2, ttlMs: 2 * HOUR_MS, remindAfterMs: 5 * MINUTE_MS });
     const order = await renewal();
     expect(await rig.read(order.id)).toEqual(order);
@@ -149,7 +147,7 @@ describe('asking', () => {
     expect(await stateOf(order.id)).toBe('EXPIRED');
   });
 
-  test('an amount, a tag and who asks are looked at', async () => {
+  test('amount, tag and requester are checked', async () => {
     rig.setPolicy(
       1,
       { ...FINANCE, over: { currency: 'EUR', minor: 50_000 } },
@@ -175,7 +173,7 @@ describe('asking', () => {
     expect(await outcomeOf('grill.rest'), 'a group that cannot be read counts against it').toBe('refused');
   });
 
-  test('a draft is decided when it is confirmed, by the policy of that moment', async () => {
+  test('a draft is decided at its confirmation, by the policy of that time', async () => {
     rig.setPolicy(1, { ...FINANCE, name: 'first' });
     const input = { name: 'cafe.rest', nameServers: ['ns1.example.com', 'ns2.example.com'] };
     const draft = acceptedOf(await rig.request('nameservers', input));
@@ -199,7 +197,7 @@ describe('asking', () => {
 });
 
 describe('deciding', () => {
-  test('those decide whom the rule names, and whoever else presses is told who', async () => {
+  test('the rule’s approvers decide, and other people learn who does', async () => {
     rig.setPolicy(1, FINANCE);
     const order = await renewal();
     for (const outcome of [
@@ -212,7 +210,7 @@ describe('deciding', () => {
     expect(await stateOf(order.id)).toBe('APPROVED');
   });
 
-  test('everything that all names need is needed', async () => {
+  test('an order for several names needs everything that they need', async () => {
     rig.setPolicy(
       1,
       { ...FINANCE, names: ['cafe.rest'] },
@@ -226,7 +224,7 @@ describe('deciding', () => {
     expect(await stateOf(order.id)).toBe('APPROVED');
   });
 
-  test('who asked never approves alone, nor who asked for it before', async () => {
+  test('the requester never approves alone, nor an earlier requester', async () => {
     rig.setPolicy(1, { ...FINANCE, approvers: ['U0ALICE', 'U0FAY'] });
     const order = await renewal();
     expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/someone else has to approve/);
@@ -240,7 +238,7 @@ describe('deciding', () => {
       expect(refusal(await approve(again.id, userId)), userId).toMatch(/someone else has to approve/);
   });
 
-  test('a group that cannot be read counts as empty and is named; who is listed counts', async () => {
+  test('an unreadable group counts as empty and is named; a listed person counts', async () => {
     rig.setPolicy(1, { ...FINANCE, approvers: ['S0FINANCE', 'U0LEA'] });
     const order = await renewal();
     rig.groups.delete('S0FINANCE');
@@ -252,7 +250,7 @@ describe('deciding', () => {
   });
 });
 
-test('an approval before anybody saw what hangs on the name says so', async () => {
+test('an approval before a person saw the impact says so', async () => {
   rig.setPolicy(1, { ...FINANCE, needed: 2 });
   const order = await rig.ask('authcode', { name: 'cafe.rest' });
   const seen: string[] = [];
@@ -270,7 +268,7 @@ test('an approval before anybody saw what hangs on the name says so', async () =
   expect(said[1]).toBe('');
 });
 
-test('an approval is refused once when more would be lost than the card showed', async () => {
+test('an approval is refused once if more would be lost than the card showed', async () => {
   rig.setPolicy(1, FINANCE);
   const order = await rig.ask('authcode', { name: 'cafe.rest' });
   const approveSeeing = (impact: ImpactAtApproval) =>
@@ -280,7 +278,7 @@ test('an approval is refused once when more would be lost than the card showed',
   expect(await approveSeeing('known')).toMatchObject({ ok: true });
 });
 
-test('what appears after the first of two approvals is approved again by both', async () => {
+test('findings after the first of two approvals need both approvals again', async () => {
   rig.setPolicy(1, { ...FINANCE, needed: 2 });
   const order = await rig.ask('authcode', { name: 'cafe.rest' });
   let warnedAt: Date | undefined;
@@ -294,14 +292,14 @@ test('what appears after the first of two approvals is approved again by both', 
   expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({ lapsed: ['U0FAY'] });
   rig.pass(1_000);
   warnedAt = rig.now;
-  expect(await press('U0FAY'), 'she may say so again before anybody else').toMatchObject({ ok: true });
+  expect(await press('U0FAY'), 'she may approve again before anyone else').toMatchObject({ ok: true });
   expect(await stateOf(order.id)).toBe('PENDING');
   await press('U0FRED');
   expect(await stateOf(order.id)).toBe('APPROVED');
 });
 
 describe('while an incident of a name is open', () => {
-  /** Shows it to each person once, as the store does. */
+  /** Shows it to each person once, like the store. */
   function openIncident() {
     const shown = new Map<string, Date>();
     return {
@@ -310,7 +308,7 @@ describe('while an incident of a name is open', () => {
     };
   }
 
-  /** Presses, of which the person has been told what came of them. */
+  /** Clicks after which the person was notified of the result. */
   function pressing(orderId: string) {
     const deps = { ...rig.orders, incidents: openIncident() };
     return async (userId: string) => {
@@ -320,7 +318,7 @@ describe('while an incident of a name is open', () => {
     };
   }
 
-  test('a press that was made before the person was told of it does not count', async () => {
+  test('a click before the person was notified doesn’t count', async () => {
     rig.setPolicy(1, FINANCE);
     const order = await renewal();
     const incidents = openIncident();
@@ -337,7 +335,7 @@ describe('while an incident of a name is open', () => {
     expect(await approveOrder(deps, order.id, 'U0FAY')).toMatchObject({ ok: true });
   });
 
-  test('each approver’s first press shows it, and the next one counts', async () => {
+  test('each approver’s first click shows it, and the next one counts', async () => {
     rig.setPolicy(1, { ...FINANCE, needed: 2 });
     const order = await renewal();
     const press = pressing(order.id);
@@ -349,7 +347,7 @@ describe('while an incident of a name is open', () => {
     expect(await stateOf(order.id)).toBe('APPROVED');
   });
 
-  test('an approval that was given before it is given again', async () => {
+  test('an earlier approval must be given again', async () => {
     rig.setPolicy(1, { ...FINANCE, needed: 2 });
     const order = await renewal();
     await approve(order.id, 'U0FAY');
@@ -365,7 +363,7 @@ describe('while an incident of a name is open', () => {
     expect(await stateOf(order.id)).toBe('APPROVED');
   });
 
-  test('it is shown to nobody who may not approve', async () => {
+  test('it isn’t shown to people who can’t approve', async () => {
     rig.setPolicy(1, FINANCE);
     const order = await renewal();
     const outcome = await pressing(order.id)('U0NINA');
@@ -373,7 +371,7 @@ describe('while an incident of a name is open', () => {
   });
 });
 
-test('a press that does not count does not ask what hangs on the name', async () => {
+test('a click that doesn’t count looks up no impact', async () => {
   rig.setPolicy(1, FINANCE);
   const order = await rig.ask('authcode', { name: 'cafe.rest' });
   let looks = 0;
@@ -394,8 +392,8 @@ test('a press that does not count does not ask what hangs on the name', async ()
   expect(looks, 'of what does not wait any more').toBe(0);
 });
 
-describe('a policy that changes while an order waits', () => {
-  test('asks for more: both are needed, and it is said', async () => {
+describe('a policy that changes while an order is pending', () => {
+  test('adds a requirement: both are needed, and people are notified', async () => {
     rig.setPolicy(1, FINANCE);
     const order = await renewal();
     rig.setPolicy(2, { ...FINANCE, approvers: ['U0LEA'] });
@@ -408,7 +406,7 @@ describe('a policy that changes while an order waits', () => {
     expect(await stateOf(order.id)).toBe('APPROVED');
   });
 
-  test('asks for less: what was needed is still needed', async () => {
+  test('drops a requirement: the earlier one is still needed', async () => {
     rig.setPolicy(1, { ...FINANCE, needed: 2 });
     const order = await renewal();
     rig.setPolicy(2, { decision: 'free' });
@@ -431,7 +429,7 @@ describe('a policy that changes while an order waits', () => {
 test.each([
   ['version', '9'],
   ['name', '"other"'],
-])('a rule whose %s only the row names is not shown, and no approval records it', async (field, value) => {
+])('a rule whose %s is only in the row isn’t shown, and no approval records it', async (field, value) => {
   rig.setPolicy(1, FINANCE);
   const { id } = await renewal();
   await rig.sql(`UPDATE orders SET demand = jsonb_set(demand, '{requirements,0,rule,${field}}', '${value}')`);
@@ -446,7 +444,7 @@ test.each([
 describe('a stand-in', () => {
   beforeEach(() => rig.setPolicy(1, { ...FINANCE, needed: 2 }));
 
-  test('approves in the place of a member of the group, and it is kept for whom', async () => {
+  test('approves for a member of the group, whose name is recorded', async () => {
     const order = await renewal();
     await standIn('U0FAY', 'U0CAROL');
     await approve(order.id, 'U0FRED');
@@ -459,7 +457,7 @@ describe('a stand-in', () => {
     });
   });
 
-  test('never approves what they or who is away asked for', async () => {
+  test('never approves requests of their own or of the absent person', async () => {
     const order = await renewal();
     await standIn('U0FAY', 'U0ALICE');
     expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/You requested this/);
@@ -470,7 +468,7 @@ describe('a stand-in', () => {
     expect(refusal(await approve(own.id, 'U0CAROL'))).toMatch(/You can’t approve this/);
   });
 
-  test('adds nothing to the approval of who is away', async () => {
+  test('adds nothing to the absent person’s approval', async () => {
     const order = await renewal();
     await approve(order.id, 'U0FAY');
     await standIn('U0FAY', 'U0CAROL');
@@ -478,7 +476,7 @@ describe('a stand-in', () => {
     expect(await stateOf(order.id)).toBe('PENDING');
   });
 
-  test('no longer counts at the last click when their time is over or who is away is back', async () => {
+  test('no longer counts at the last click if their time is over or the absent person is back', async () => {
     const order = await renewal();
     await standIn('U0FAY', 'U0CAROL');
     await approve(order.id, 'U0CAROL');
@@ -493,7 +491,7 @@ describe('a stand-in', () => {
     expect(refusal(await approve(other.id, 'U0CAROL'))).toMatch(/You can’t approve this/);
   });
 
-  test('settles, stops and retries as who is away could', async () => {
+  test('settles, stops and retries like the absent person', async () => {
     rig.setPolicy(1, FINANCE);
     await standIn('U0FAY', 'U0CAROL');
     rig.setTeam({ approvers: ['U0BOB'] });

@@ -13,8 +13,8 @@ import { newSigner, revoking, vouching } from './signing/sample.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig, TEAM_ID } from './signing-rig.ts';
 
 /*
- * The policy and the settings decide while the newest charter in the log counts and the rows are what it says. Whatever takes that
- * away makes orders need more, never less.
+ * The policy and the settings apply while the newest charter in the log is valid and matches the rows. Without that,
+ * orders need more, never less.
  */
 
 const FREE = rule({ name: 'all free', decision: 'free', approvers: [] });
@@ -35,9 +35,9 @@ const statusOf = async (signing: OrderSigning = s.signing) => {
   const status = await signing.charter();
   return status?.kind === 'lapsed' ? status.problem : status?.kind;
 };
-/** By the process that runs, and by one that starts now. */
+/** By the running process, and by one that starts now. */
 const statuses = async () => [await statusOf(), await statusOf(s.restarted())];
-/** What a renewal needs. */
+/** The requirements of a renewal. */
 const demanded = async () =>
   (await s.askFor(newName())).demand.requirements.map(({ rule: { kind }, needed, signed }) => [
     kind,
@@ -49,14 +49,14 @@ const ENVIRONMENT = ['environment', 1, true];
 const keyOf = (who: { readonly authenticator: { readonly fingerprint: string } }) =>
   who.authenticator.fingerprint;
 
-test('before the first charter the environment decides with signatures, and tags of the policy decide', async () => {
+test('before the first charter the environment applies with signatures, and the policy’s tags are protected', async () => {
   await s.publish([rule({ name: 'brand', names: ['tag:brand'], decision: 'free', approvers: [] })], 'nobody');
   expect(await statuses()).toEqual(['none', 'none']);
   expect(await demanded()).toEqual([['approval_tasks', 1, true]]);
   expect((await s.signing.policy.current()).tags).toEqual(['brand']);
 });
 
-test('a charter stays good when its signer leaves or retires the key', async () => {
+test('a charter stays valid when its signer leaves or retires the key', async () => {
   const { anna, bob, carol, dora } = s.people;
   for (const signer of [bob, carol, dora]) await s.publish([SIGNED_RULE, rule({ name: newName() })], signer);
   s.rig.absent.set('U0DORA', 'left');
@@ -74,7 +74,7 @@ test('a charter stays good when its signer leaves or retires the key', async () 
   expect((await s.signing.keys()).ring.counting.size, 'approvals of theirs do not count').toBe(0);
 });
 
-test('a key revoked as compromised takes its charter along: what was signed and the environment both apply', async () => {
+test('a key revoked as compromised invalidates its charter: signed policy and environment both apply', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   await s.publish([FREE], s.people.carol);
   expect((await s.askFor(newName())).state).toBe('APPROVED');
@@ -89,7 +89,7 @@ test('a key revoked as compromised takes its charter along: what was signed and 
   expect((await s.askFor(newName())).state).toBe('APPROVED');
 });
 
-test('a voucher’s compromised key takes the charters of those it vouched for', async () => {
+test('a voucher’s compromised key invalidates the charters of people it vouched for', async () => {
   const eve = newSigner('U0EVE');
   await s.enrol(eve);
   await s.keys.vouch('U0EVE', vouching(s.people.bob, eve), AT);
@@ -99,7 +99,7 @@ test('a voucher’s compromised key takes the charters of those it vouched for',
   expect(await statuses()).toEqual(['not_signed', 'not_signed']);
 });
 
-test('a free order needs a signed approval while no charter counts, and is sent with it', async () => {
+test('a free order needs a signed approval while no charter is valid, and is sent with it', async () => {
   await s.publish([FREE], s.people.bob);
   await s.tamper(`UPDATE policy_versions SET rules = jsonb_set(rules::jsonb, '{0,name}', '"other"')::jsonb`);
   expect(await statuses()).toEqual(['rows_differ', 'rows_differ']);
@@ -110,7 +110,7 @@ test('a free order needs a signed approval while no charter counts, and is sent 
   expect(await s.rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
 });
 
-test('an order approved before the charter stopped counting is not sent', async () => {
+test('an order approved before the charter became invalid isn’t sent', async () => {
   await s.publish([FREE], s.people.bob);
   const order = await s.askFor(newName());
   expect(order.state).toBe('APPROVED');
@@ -120,7 +120,7 @@ test('an order approved before the charter stopped counting is not sent', async 
   expect(await s.rig.read(order.id)).toMatchObject({ state: 'FAILED' });
 });
 
-test('only an admin who did not publish it signs a charter, as the bot saw when it was signed', async () => {
+test('a charter needs the signature of an admin who didn’t publish it, as checked at signing', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   await s.publish([FREE], 'nobody');
   const cases = {
@@ -135,7 +135,7 @@ test('only an admin who did not publish it signs a charter, as the bot saw when 
   }
 });
 
-test('an older charter that was signed does not count again, whatever of it is put back', async () => {
+test('an older signed charter doesn’t become valid again, whatever is restored', async () => {
   const OLD = `SELECT team_id, subject_kind, subject_id, kind, actor, at, data FROM events WHERE kind = 'charter_signed' ORDER BY seq`;
   await s.publish([FREE], s.people.bob);
   await s.publish([SIGNED_RULE], s.people.carol);
@@ -158,7 +158,7 @@ test('an older charter that was signed does not count again, whatever of it is p
   expect(await statuses(), 'as no event of the bot').toEqual(['rows_differ', 'rows_differ']);
 });
 
-test('a charter that is written into the log with the right link does not count', async () => {
+test('a charter inserted into the log with the right link is invalid', async () => {
   await s.publish([FREE], s.people.bob);
   await s.publish([SIGNED_RULE], s.people.carol);
   const link = await newestLink(s.rig.database.run);
@@ -170,7 +170,7 @@ test('a charter that is written into the log with the right link does not count'
   expect(await demanded()).toEqual([RULED, ENVIRONMENT]);
 });
 
-test('a charter whose content was changed does not count', async () => {
+test('a charter with changed content is invalid', async () => {
   await s.publish([FREE], s.people.bob);
   await s.publish([SIGNED_RULE], s.people.carol);
   const rules = `(SELECT rules FROM policy_versions WHERE version = 1)`;
@@ -180,7 +180,7 @@ test('a charter whose content was changed does not count', async () => {
   expect(await statuses()).toEqual(['not_signed', 'not_signed']);
 });
 
-test('a running process notices a removed revocation, even if its unsealed row is removed too', async () => {
+test('a running process detects a removed revocation, even if its unsealed row is removed too', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
   expect(await statusOf()).toBe('counts');
@@ -192,7 +192,7 @@ test('a running process notices a removed revocation, even if its unsealed row i
   expect((await s.signing.keys()).ring.counting.size).toBe(0);
 });
 
-test('a revocation that proves nothing takes no key away', async () => {
+test('a revocation without proof revokes no key', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   const { bob } = s.people;
   for (const data of [`'{"owner": "U0BOB"}'`, `'{"owner": "U0BOB", "left": true}'`, `'{}'`])
@@ -228,7 +228,7 @@ test.each(['revocation', 'vouching', 'charter'] as const)(
   },
 );
 
-test('a copied database object keeps the verified log of keys, a new process has none', async () => {
+test('a copied database object keeps the verified log of keys, a new process starts without', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   expect(await statusOf()).toBe('counts');
   const isWhole = async (database: Database) =>
@@ -237,7 +237,7 @@ test('a copied database object keeps the verified log of keys, a new process has
   expect(await isWhole({ ...s.rig.database, keyLog: new KnownKeyLog() })).toBe(false);
 });
 
-test('an event about keys in the middle of the log cannot be changed either', async () => {
+test('an event about keys in the middle of the log can’t be changed either', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
   await s.signCharter(s.people.bob);
@@ -247,7 +247,7 @@ test('an event about keys in the middle of the log cannot be changed either', as
   expect((await s.signing.keys()).ring.counting.has(keyOf(s.people.carol))).toBe(false);
 });
 
-test('where PUBLIC_URL has another host, nothing counts and nothing becomes easier', async () => {
+test('if PUBLIC_URL has another host, nothing is valid and nothing becomes easier', async () => {
   await s.publish([FREE], s.people.bob);
   const moved = s.restarted(createVerifier({ id: 'other.example', origin: 'https://other.example' }));
   expect(await statusOf(moved)).toBe('not_signed');
@@ -255,7 +255,7 @@ test('where PUBLIC_URL has another host, nothing counts and nothing becomes easi
   expect((await moved.keys()).ring.counting.size).toBe(0);
 });
 
-test('where PUBLIC_URL has lost its https, nothing counts and nothing becomes easier', async () => {
+test('if PUBLIC_URL has lost its https, nothing is valid and nothing becomes easier', async () => {
   await s.publish([FREE], s.people.bob);
   const moved = s.restarted(createVerifier(relyingPartyOf('http://steward.example')));
   expect(await statusOf(moved)).toBe('not_signed');
@@ -263,7 +263,7 @@ test('where PUBLIC_URL has lost its https, nothing counts and nothing becomes ea
   expect((await moved.keys()).ring.counting.size).toBe(0);
 });
 
-test('a new process notices a sealed event that was removed or changed', async () => {
+test('a new process detects a removed or changed sealed event', async () => {
   const { anna, bob, carol } = s.people;
   await s.publish([SIGNED_RULE], bob);
   await s.seal();
@@ -306,7 +306,7 @@ test('a new process notices a sealed event that was removed or changed', async (
   }
 });
 
-test('a forged event keeps nobody from being told, and each process tells once', async () => {
+test('a forged event suppresses no notification, and each process notifies once', async () => {
   await s.publish([FREE], s.people.bob);
   const newWatch = (signing = s.signing) =>
     createCharterWatch({
@@ -338,7 +338,7 @@ test('a forged event keeps nobody from being told, and each process tells once',
   expect(await told(), 'once for both').toEqual(['rows_differ', 'rows_differ', 'counts']);
 });
 
-test('an order with a signed and an unsigned requirement takes each from those who may give it', async () => {
+test('an order with a signed and an unsigned requirement takes each from its approvers', async () => {
   const both = rule({ name: 'signed', by: ['S0GONE'], approvers: ['U0BOB'], signed: true });
   await s.publish([both, rule({ name: 'clicked', approvers: ['U0MALLORY', 'U0CAROL'] })]);
   const order = await s.askFor(newName());
@@ -363,11 +363,11 @@ test('a person has at most ten passkeys', async () => {
   expect(await s.enrol(newSigner('U0ALICE'))).toBe(true);
 });
 
-/** The tables whose rows say what decides and who signs. */
+/** The tables that decide approval and signing. */
 const TABLES = ['settings', 'policy_versions', 'policy_drafts', 'passkey_counters'] as const;
 type Image = ReadonlyMap<string, string>;
 
-test('whole rows of an earlier moment make no later order need less, and each difference is told once', async () => {
+test('restored whole rows make no later order need less, and each difference is reported once', async () => {
   const { bob, carol, dora } = s.people;
   const watch = createCharterWatch({
     ...{ signing: s.signing, keys: s.keys, noted: () => undefined },

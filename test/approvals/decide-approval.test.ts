@@ -19,9 +19,7 @@ import {
   ruled,
 } from './decision-sample.ts';
 
-/*
- * What a click decides. No database: everything that decides is in the context.
- */
+/* The decision of a click. No database: everything it needs is in the context. */
 
 const refused = (code: string, more = {}) => ({ refusal: { code, ...more } });
 const event = (type: string, more = {}) => ({ event: { type, ...more } });
@@ -32,7 +30,7 @@ const TWO_APPROVERS = requiring(TWO, { approvers: ['U0BOB', 'U0CAROL'] });
 const SIGNED = requiring(newDemand(['cafe.rest']), { signed: true });
 const OVER_BUDGET = { budgets: { price: undefined, over: OVER, reservation: undefined } };
 const ADA = { userId: 'U0ADA' };
-/** Nobody verifies it here. */
+/** Not verified here. */
 const SIGNATURE: LoggedSignature = {
   signature: {
     challenge: { approver: 'U0BOB', decision: 'approve', nonce: '', policy: 0, statement: '' },
@@ -73,7 +71,7 @@ describe('an approval', () => {
   test.each<[what: string, given: Given, decision: object]>([
     ['of an approver counts', {}, event('approved', { by: 'U0BOB', validApprovers: ['U0BOB'] })],
     ['of a paused order has another button', { order: PAUSED }, refused('wrong_state')],
-    ['of somebody else', { click: { userId: 'U0NINA' } }, refused('not_an_approver')],
+    ['of another person', { click: { userId: 'U0NINA' } }, refused('not_an_approver')],
     ['of who asked', { click: { userId: 'U0ALICE' } }, refused('own_order', { isApprover: false })],
     [
       'of who asked, where that is allowed',
@@ -88,7 +86,7 @@ describe('an approval', () => {
     ['by a rule that only the row names', { order: { demand: ruled('U0BOB') } }, refused('log_differs')],
     ['by a rule in force', { order: { demand: ruled('U0BOB') }, requirements: FINANCE }, event('approved')],
     [
-      'that a rule refuses by now',
+      'that a rule refuses now',
       {
         order: { demand: newDemand(['cafe.rest']) },
         requirements: {
@@ -289,7 +287,7 @@ describe('a resumption', () => {
   test.each<[what: string, given: Given, decision: object]>([
     ['of an order that isn’t paused', { order: { state: 'PENDING' } }, refused('not_paused')],
     ['by an approver', {}, event('resumed', { by: 'U0BOB' })],
-    ['by somebody else', { click: { userId: 'U0NINA' } }, refused('not_an_approver', { wanted: 'resume' })],
+    ['by another person', { click: { userId: 'U0NINA' } }, refused('not_an_approver', { wanted: 'resume' })],
     [
       'by the requester, after an approver',
       { click: { userId: 'U0ALICE' }, order: { approvals: [approvedBy('U0BOB')] } },
@@ -375,7 +373,7 @@ describe('an approval with break glass', () => {
   });
 });
 
-/** What it needed is also what it needs now. */
+/** The requirements at the request are also the current ones. */
 function withDemand(given: Given): Given {
   const demand = given.order?.demand;
   return demand === undefined

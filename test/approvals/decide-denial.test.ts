@@ -29,7 +29,7 @@ test.each<[what: string, userId: string, given: Given, decision: object]>([
     { event: { type: 'denied', progress: { isApproved: false } } },
   ],
   [
-    'an approver of what a rule refuses by now',
+    'an approver of an order that a rule refuses now',
     'U0BOB',
     { requirements: { demand: REFUSED } },
     { event: { type: 'denied', progress: undefined } },

@@ -9,9 +9,7 @@ import { ALICE, atOnce, gate, HOUR_MS, type Rig, startRig, until } from '../orde
 import { saidOf } from '../orders/sample.ts';
 import { fails } from '../orders/scripted-service.ts';
 
-/*
- * Approvals, refusals and what else may happen to an order that waits: by many at once, late, and without ground.
- */
+/* Approvals, denials and other events of a pending order: many at once, late, and without a valid reason. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -39,7 +37,7 @@ async function nothingSent(orderId: string): Promise<void> {
 }
 
 describe('approving', () => {
-  test('of 20 approvers at once one lets the order go, and it is sent once', async () => {
+  test('of 20 concurrent approvals one sends the order, once', async () => {
     const approvers = Array.from({ length: 20 }, (_, index) => `U0BOSS${index}`);
     rig.setTeam({ approvers });
     const order = await renewal();
@@ -62,7 +60,7 @@ describe('approving', () => {
     ]);
   });
 
-  test('however often one person clicks, it counts once', async () => {
+  test('any number of one person’s clicks count once', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
     const outcomes = await atOnce(10, () => approveOrder(rig.orders, order.id, 'U0BOB'));
@@ -72,7 +70,7 @@ describe('approving', () => {
     await nothingSent(order.id);
   });
 
-  test('of 10 at once exactly as many count as are needed', async () => {
+  test('of 10 concurrent approvals exactly the needed ones count', async () => {
     const approvers = Array.from({ length: 10 }, (_, index) => `U0BOSS${index}`);
     rig.setTeam({ approvers, approvalsRequired: 3 });
     const order = await renewal();
@@ -89,7 +87,7 @@ describe('approving', () => {
     expect(await rig.isDue(order.id)).toBe(true);
   });
 
-  test('as many are needed as when it was asked for', async () => {
+  test('the number of approvals at the request is needed', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
     rig.setTeam({ approvalsRequired: 1 });
@@ -99,7 +97,7 @@ describe('approving', () => {
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
-  test('the approval of somebody who is no approver any more falls out at the last click', async () => {
+  test('the approval of a removed approver is dropped at the last click', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
     await approveOrder(rig.orders, order.id, 'U0DORA');
@@ -113,7 +111,7 @@ describe('approving', () => {
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
-  test('two who both approved let it go when the one who had left is an approver again and presses once more', async () => {
+  test('after a removed approver is back and clicks again, both approvals send it', async () => {
     rig.setTeam({ approvers: ['U0BOB', 'U0CAROL'], approvalsRequired: 2 });
     const order = await renewal();
     await approveOrder(rig.orders, order.id, 'U0BOB');
@@ -131,7 +129,7 @@ describe('approving', () => {
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
-  test('one’s own order is approved only where the settings allow it', async () => {
+  test('self-approval needs the setting', async () => {
     rig.setTeam({ approvers: ['U0ALICE', 'U0BOB'] });
     const order = await renewal();
     expect(refusal(await approveOrder(rig.orders, order.id, 'U0ALICE'))).toMatch(/someone else/);
@@ -139,7 +137,7 @@ describe('approving', () => {
     expect((await approveOrder(rig.orders, order.id, 'U0ALICE')).ok).toBe(true);
   });
 
-  test('an own approval given while it was allowed does not stand when it is not any more', async () => {
+  test('a self-approval no longer counts when the setting changes', async () => {
     rig.setTeam({
       approvers: ['U0ALICE', 'U0BOB', 'U0CAROL'],
       approvalsRequired: 2,
@@ -154,7 +152,7 @@ describe('approving', () => {
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
-  test('a group that Slack does not tell counts as empty, and bars nobody who is listed', async () => {
+  test('a group that Slack doesn’t return counts as empty, and listed people still count', async () => {
     const order = await renewal();
     rig.groups.delete('S0LEADS');
     expect(refusal(await approveOrder(rig.orders, order.id, 'U0DORA'))).toMatch(
@@ -164,7 +162,7 @@ describe('approving', () => {
     expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
   });
 
-  test('an approval by way of a group that cannot be read counts once more when it can', async () => {
+  test('an approval through an unreadable group counts again when the group is readable', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
     await approveOrder(rig.orders, order.id, 'U0DORA');
@@ -178,13 +176,13 @@ describe('approving', () => {
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
-  test('an order that is not there is no order', async () => {
+  test('an unknown order is refused', async () => {
     expect(refusal(await approveOrder(rig.orders, 'nothing', 'U0BOB'))).toMatch(/This order doesn’t exist/);
   });
 });
 
 describe('people who have left', () => {
-  test('the approval of somebody who has left does not count', async () => {
+  test('the approval of a person who has left doesn’t count', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
     await approveOrder(rig.orders, order.id, 'U0CAROL');
@@ -197,7 +195,7 @@ describe('people who have left', () => {
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
-  test('while Slack does not tell of somebody who approved, the last approval is refused', async () => {
+  test('while Slack doesn’t return an earlier approver, the last approval is refused', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
     await approveOrder(rig.orders, order.id, 'U0CAROL');
@@ -212,7 +210,7 @@ describe('people who have left', () => {
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
-  test('where others are enough, it does not matter that Slack does not tell of one', async () => {
+  test('if others suffice, an approver that Slack doesn’t return doesn’t matter', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
     await approveOrder(rig.orders, order.id, 'U0CAROL');
@@ -224,7 +222,7 @@ describe('people who have left', () => {
   });
 
   test.each(['approve', 'deny', 'settle'] as const)(
-    'whoever Slack does not tell of cannot %s',
+    'a person that Slack doesn’t return can’t %s',
     async (decision) => {
       const order = decision === 'settle' ? await unknownRenewal() : await renewal();
       rig.absent.set('U0BOB', 'unknown');
@@ -239,7 +237,7 @@ describe('people who have left', () => {
     },
   );
 
-  test('what they asked for is stopped at the approval, before anything is sent', async () => {
+  test('their requests are stopped at the approval, before anything is sent', async () => {
     const order = await renewal();
     rig.absent.set('U0ALICE', 'left');
     expect(refusal(await approveOrder(rig.orders, order.id, 'U0EVE')), 'by an approver alone').toMatch(
@@ -252,7 +250,7 @@ describe('people who have left', () => {
     await nothingSent(order.id);
   });
 
-  test('what uses their account is stopped as well', async () => {
+  test('orders with their account are stopped as well', async () => {
     const order = await rig.ask('renew', { names: ['cafe.rest'], period: 2 }, { requesterId: 'U0ERIN' });
     rig.absent.set('U0ALICE', 'left');
     await approveOrder(rig.orders, order.id, 'U0BOB');
@@ -261,7 +259,7 @@ describe('people who have left', () => {
     expect(saidOf(items[0])).toMatch(/The account’s owner is no longer a full member/);
   });
 
-  test('while Slack does not tell of who asked, nothing is approved and nothing given up', async () => {
+  test('while Slack doesn’t return the requester, nothing is approved and nothing is stopped', async () => {
     const order = await renewal();
     rig.absent.set('U0ALICE', 'unknown');
     expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
@@ -273,13 +271,13 @@ describe('people who have left', () => {
   });
 });
 
-describe('when several decide at once', () => {
-  /** Each has read the order as it waits before anybody's decision is kept. */
+describe('concurrent decisions', () => {
+  /** Each has read the pending order before another decision is saved. */
   test.each([
     ['approved', 'APPROVED'],
     ['denied', 'DENIED'],
     ['cancelled', 'CANCELLED'],
-  ] as const)('the first to be kept happens, and the others learn which: %s', async (first, state) => {
+  ] as const)('the first saved one counts, and the others learn which it was: %s', async (first, state) => {
     const order = await renewal();
     const waiting = new Map<string, () => void>();
     rig.setBeforeCommit(async ({ log }) => {
@@ -304,13 +302,13 @@ describe('when several decide at once', () => {
     expect(await rig.isDue(order.id), 'to be carried out').toBe(state === 'APPROVED');
   });
 
-  test('an order that is approved cannot be taken back or denied', async () => {
+  test('an approved order can’t be cancelled or denied', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     expect(refusal(await cancelOrder(rig.orders, order.id, 'U0ALICE'))).toMatch(/already approved/);
     expect(refusal(await denyOrder(rig.orders, order.id, 'U0BOB', 'no'))).toMatch(/already approved/);
   });
 
-  test('only the requester takes an order back, and only an approver denies it', async () => {
+  test('only the requester cancels an order, and only an approver denies it', async () => {
     const order = await renewal();
     expect(refusal(await cancelOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/Only the requester/);
     expect(refusal(await denyOrder(rig.orders, order.id, 'U0EVE', undefined))).toMatch(/Only approvers/);
@@ -322,7 +320,7 @@ describe('when several decide at once', () => {
   });
 });
 
-describe('when the ground of an order has gone', () => {
+describe('when an order is no longer valid', () => {
   test('it fails at the click, before anything is sent', async () => {
     const order = await renewal();
     rig.accounts.clear();
@@ -337,14 +335,14 @@ describe('when the ground of an order has gone', () => {
     await nothingSent(order.id);
   });
 
-  test('it fails after the click too, as long as nothing is sent', async () => {
+  test('it also fails after the click, while nothing is sent', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     rig.accounts.clear();
     await nothingSent(order.id);
     expect((await rig.read(order.id)).state).toBe('FAILED');
   });
 
-  test('it fails when another login took the account’s place', async () => {
+  test('it fails when another login replaced the account’s', async () => {
     const order = await renewal();
     rig.accounts.clear();
     rig.accounts.set('account-other', { ...ALICE, id: 'account-other', login: 'frontdesk' });
@@ -353,7 +351,7 @@ describe('when the ground of an order has gone', () => {
     await nothingSent(order.id);
   });
 
-  test('it fails when the rules have changed since it was asked for', async () => {
+  test('it fails when zone rules have changed since the request', async () => {
     const order = await renewal();
     await rig.askedWith(order.id, `jsonb_set(input, '{period}', '11')`);
     await approveOrder(rig.orders, order.id, 'U0BOB');
@@ -363,10 +361,10 @@ describe('when the ground of an order has gone', () => {
     await nothingSent(order.id);
   });
 
-  test('it fails after the click too when the rules have changed', async () => {
+  test('it also fails after the click when zone rules have changed', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     await rig.askedWith(order.id, `jsonb_set(input, '{period}', '11')`);
-    // Rules come with a release: who knows the new ones is not the process that took the click.
+    // Rules come with a release: another process than the one that handled the click has the new ones.
     await rig.startProcess().execute(order.id);
     await nothingSent(order.id);
     const { state, items } = await rig.read(order.id);
@@ -374,7 +372,7 @@ describe('when the ground of an order has gone', () => {
     expect(saidOf(items[0])).toMatch(/rules changed/);
   });
 
-  test('somebody who may not approve cannot make it fail', async () => {
+  test('a person who can’t approve can’t make it fail', async () => {
     const order = await renewal();
     rig.accounts.clear();
     expect(refusal(await approveOrder(rig.orders, order.id, 'U0EVE'))).toMatch(/Only approvers/);
@@ -383,7 +381,7 @@ describe('when the ground of an order has gone', () => {
 });
 
 describe('time', () => {
-  test('an order runs out at its moment, not before, and once', async () => {
+  test('an order expires at its time, not before, and once', async () => {
     const order = await renewal();
     expect(order.expiresAt).toEqual(new Date(rig.now.getTime() + 72 * HOUR_MS));
     rig.pass(72 * HOUR_MS - 1);
@@ -404,7 +402,7 @@ describe('time', () => {
     expect((await rig.main.expire(order.id)).ok, 'it ran out though it was approved').toBe(false);
   });
 
-  test('the moments are kept with the order', async () => {
+  test('the times are stored with the order', async () => {
     const order = await renewal();
     expect(await rig.due(order.id)).toEqual({ work: order.remindAt, notifications: rig.now });
     rig.pass(4 * HOUR_MS);
@@ -420,7 +418,7 @@ describe('time', () => {
     expect((await rig.read(order.id)).state).toBe('EXPIRED');
   });
 
-  test('approvers are nudged once, however many remind at once', async () => {
+  test('approvers are reminded once by concurrent processes', async () => {
     const order = await renewal();
     rig.pass(4 * HOUR_MS - 1);
     expect((await rig.main.nudge(order.id)).ok).toBe(false);
@@ -431,7 +429,7 @@ describe('time', () => {
     expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded']);
   });
 
-  test('are noticed once, however many processes look', async () => {
+  test('are noticed once by concurrent processes', async () => {
     const order = await renewal();
     rig.pass(4 * HOUR_MS);
     await rig.recover();

@@ -8,7 +8,7 @@ import { newTeamSettings } from '../support/settings.ts';
 export const NOW = hoursLater(1);
 export const AT_CLICK = new Date(NOW.getTime() - 1_000);
 
-/** Everybody is a member; U0GONE has left, and Slack can't tell about U0UNKNOWN. */
+/** Everyone is a member, except for U0GONE, who has left, and U0UNKNOWN, whom Slack doesn't return. */
 const MEMBERS = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA', 'U0NINA'];
 
 export const OVER = [
@@ -28,7 +28,7 @@ export const approvedBy = (userId: string, more: Partial<Approval> = {}): Approv
   ...more,
 });
 
-/** What Bob's click approves: Alice's renewal, which needs one approval and has everything. */
+/** Bob's click: Alice's renewal, which needs one approval and is otherwise complete. */
 export function newApproval(given: Given = {}): ApprovalContext {
   const { click, order: changes, requirements, ...rest } = given;
   const asked = newOrder(['cafe.rest'], changes);

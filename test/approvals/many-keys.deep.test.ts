@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newSigner, vouching } from './signing/sample.ts';
 import { type SigningRig, startSigningRig } from './signing-rig.ts';
 
-/* Every command and click reads the settings in force, and with them the keys. */
+/* Every command and click reads the settings in force, and the keys with them. */
 
 const KEYS = 600;
 const KEYS_EACH = 10;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => s.rig.end());
 
-/** Milliseconds of the middle one of many reads. */
+/** The median of many reads, in milliseconds. */
 async function medianRead(): Promise<number> {
   const times: number[] = [];
   for (let n = 0; n < READS; n += 1) {
@@ -26,7 +26,7 @@ async function medianRead(): Promise<number> {
   return times.toSorted((a, b) => a - b)[Math.floor(READS / 2)] ?? Number.POSITIVE_INFINITY;
 }
 
-test('600 passkeys, half of them vouched for, cost a read of the settings less than 2 ms', async () => {
+test('600 passkeys, half of them vouched for, add less than 2 ms to a read of the settings', async () => {
   await s.seal();
   await s.signing.settings();
   const before = await medianRead();

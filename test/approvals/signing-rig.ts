@@ -29,7 +29,7 @@ const { team: START } = readConfig({
   APPROVERS: 'U0BOB,U0CAROL',
 });
 
-/** Two signatures of three people for whatever is asked for. */
+/** Every order needs two signatures of three people. */
 export const SIGNED_RULE = rule({
   name: 'the request',
   approvers: ['U0BOB', 'U0CAROL', 'U0DORA'],
@@ -38,8 +38,8 @@ export const SIGNED_RULE = rule({
 });
 
 /**
- * The use cases with keys in use: Anna is the root, and has vouched for Bob, Carol and Dora; Mallory’s key nobody vouched for. The
- * policy, the settings, keys and charters stand in the database.
+ * The use cases with passkeys: Anna is the root, and has vouched for Bob, Carol and Dora, but nobody for Mallory’s key.
+ * The policy, the settings, keys and charters are in the database.
  */
 export async function startSigningRig() {
   const rig = await startRig();
@@ -90,12 +90,12 @@ export async function startSigningRig() {
   return {
     rig,
     signing,
-    /** After a restart, which remembers nothing. */
+    /** After a restart, without any memory. */
     restarted: (verifier?: Verifier) =>
       signingOf(createKeyStore({ ...database, keyLog: new KnownKeyLog() }, TEAM_ID), verifier),
     /** Seals every event that waits. */
     seal: () => ledger.sealAndAnchor(),
-    /** Past the triggers, as the owner of the database could. */
+    /** With the triggers disabled, as the owner of the database could. */
     tamper: (statement: string) =>
       rig.sql(
         `DO $do$ BEGIN PERFORM set_config('session_replication_role', 'replica', true); ${statement}; END $do$`,
@@ -133,7 +133,7 @@ export async function startSigningRig() {
       const witnessed = isWitnessed ? witness.sign(witnessText(challenge)) : '';
       await keys.signCharter({ charter, signature, witness: witnessed }, at);
     },
-    /** Somebody signs an order as the page would have them sign it. */
+    /** A person's signature of an order, as the page would create it. */
     async signature(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {
       const order = await rig.read(orderId);
       const version = versionToSign(await signing.policy.current());
@@ -149,7 +149,7 @@ export async function startSigningRig() {
       return outcomes.at(-1);
     },
     click: (orderId: string, userId: string) => approveOrder(orders, orderId, userId),
-    /** Alice asks, and Bob and Carol sign. */
+    /** Alice requests, and Bob and Carol sign. */
     async signedOrder(name = 'cafe.rest'): Promise<Order> {
       const order = await this.askFor(name);
       await this.sign(order.id, people.bob, people.carol);

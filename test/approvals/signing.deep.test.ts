@@ -7,9 +7,7 @@ import { rule } from '../policy/sample.ts';
 import { newSigner, type Signer, vouching } from './signing/sample.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
 
-/*
- * Where a rule asks for signatures, nothing leaves without them.
- */
+/* If a rule requires signatures, nothing is sent without them. */
 
 let s: SigningRig;
 beforeAll(async () => {
@@ -28,7 +26,7 @@ const newName = () => {
 };
 const sent = () => s.rig.service.received.length;
 
-test('what two people have signed is sent', async () => {
+test('an order signed by two people is sent', async () => {
   const order = await s.signedOrder(newName());
   expect(order.state).toBe('APPROVED');
   await s.execute(order.id);
@@ -41,7 +39,7 @@ test('what two people have signed is sent', async () => {
   ]);
 });
 
-test('a click takes no signature’s place, and one signature is not two', async () => {
+test('a click doesn’t replace a signature, and one signature doesn’t count twice', async () => {
   const order = await s.askFor(newName());
   expect(await s.click(order.id, 'U0BOB')).toMatchObject({
     ok: false,
@@ -53,19 +51,19 @@ test('a click takes no signature’s place, and one signature is not two', async
   expect((await s.rig.read(order.id)).state).toBe('PENDING');
 });
 
-test('a key that nobody vouched for does not count', async () => {
+test('a key without a voucher doesn’t count', async () => {
   const order = await s.askFor(newName());
   await s.sign(order.id, s.people.bob);
   const impostor = newSigner('U0CAROL');
   await s.enrol(impostor);
   await s.sign(order.id, impostor);
   expect((await s.rig.read(order.id)).state).toBe('PENDING');
-  // Her own key does afterwards.
+  // Then her own key does.
   await s.sign(order.id, s.people.carol);
   expect((await s.rig.read(order.id)).state).toBe('APPROVED');
 });
 
-test('a signature of another order does not count', async () => {
+test('a signature of another order doesn’t count', async () => {
   const [one, other] = [await s.askFor(newName()), await s.askFor(newName())];
   const signature = await s.signature(one.id, s.people.bob);
   await approveSigned(s.rig.orders, other.id, 'U0BOB', signature);
@@ -73,7 +71,7 @@ test('a signature of another order does not count', async () => {
   expect((await s.rig.read(other.id)).state).toBe('PENDING');
 });
 
-test('a key that was revoked meanwhile stops what waits to be sent', async () => {
+test('a revoked key stops an order that isn’t sent yet', async () => {
   const order = await s.signedOrder(newName());
   const { dora, anna } = s.people;
   const second = newSigner('U0CAROL');
@@ -94,7 +92,7 @@ test('a key that was revoked meanwhile stops what waits to be sent', async () =>
     state: 'FAILED',
     items: [{ sentAt: undefined, result: { summary: { code: 'not_signed', differs: ['key'] } } }],
   });
-  // Vouched for again with another key, she signs again.
+  // With another key that was vouched for, she signs again.
   await s.keys.vouch('U0CAROL', vouching(dora, second), s.rig.now);
   s.people.carol = second;
   const next = await s.signedOrder(newName());
@@ -102,7 +100,7 @@ test('a key that was revoked meanwhile stops what waits to be sent', async () =>
   expect(sent()).toBe(1);
 });
 
-test('who left a minute ago has signed nothing', async () => {
+test('the signature of a person who left a minute ago doesn’t count', async () => {
   const order = await s.signedOrder(newName());
   s.rig.absent.set('U0BOB', 'left');
   await s.execute(order.id);
@@ -111,7 +109,7 @@ test('who left a minute ago has signed nothing', async () => {
   s.rig.absent.clear();
 });
 
-test('while Slack does not tell of a signer it waits', async () => {
+test('while Slack doesn’t return a signer, it waits', async () => {
   const order = await s.signedOrder(newName());
   s.rig.absent.set('U0BOB', 'unknown');
   await s.execute(order.id);
@@ -122,7 +120,7 @@ test('while Slack does not tell of a signer it waits', async () => {
   expect(sent()).toBe(1);
 });
 
-test('a request that goes out again is looked at again', async () => {
+test('a repeated request is checked again', async () => {
   const order = await s.signedOrder(newName());
   s.rig.service.answer = async () => {
     throw fails('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
@@ -139,7 +137,7 @@ test('a request that goes out again is looked at again', async () => {
   s.rig.service.answer = async () => DONE;
 });
 
-test('a paused order of many rows goes on with new signatures alone', async () => {
+test('a paused bulk order only continues with new signatures', async () => {
   const rows = Array.from({ length: 60 }, (_, n) => {
     const name = newName();
     return { name, input: { names: [name], period: 1 }, secret: undefined, n };
@@ -157,14 +155,14 @@ test('a paused order of many rows goes on with new signatures alone', async () =
   expect((await s.rig.read(id)).bulk?.pause).toBeDefined();
   s.rig.service.answer = async () => DONE;
   const sentBefore = sent();
-  // Neither who asked nor an approver lets it go on with a click.
+  // Neither the requester nor an approver resumes it with a click.
   for (const userId of ['U0ALICE', 'U0BOB'])
     expect(await resumeOrder(s.rig.orders, id, userId)).toMatchObject({
       refusal: { code: 'signature_needed' },
     });
   const resume = async (signer: Signer) =>
     resumeOrder(s.rig.orders, id, signer.owner, await s.signature(id, signer));
-  // One new signature is not two: those from before the pause are for what came before it.
+  // One new signature doesn't count twice, and those from before the pause only count for what was sent then.
   expect(await resume(s.people.bob)).toMatchObject({ ok: true });
   expect((await s.rig.read(id)).bulk?.pause).toBeDefined();
   expect(await resume(s.people.carol)).toMatchObject({ ok: true });
@@ -175,7 +173,7 @@ test('a paused order of many rows goes on with new signatures alone', async () =
   expect(sent() - sentBefore).toBeGreaterThan(40);
 });
 
-test('nobody breaks the glass', async () => {
+test('break glass doesn’t work', async () => {
   const order = await s.askFor(newName());
   const deps = { ...s.rig.orders, isAdmin: async () => true };
   expect(await approveInEmergency(deps, order.id, 'U0EVE', 'it burns')).toMatchObject({
@@ -183,13 +181,13 @@ test('nobody breaks the glass', async () => {
   });
 });
 
-test('approvals of another version of the policy do not count', async () => {
+test('approvals of another policy version don’t count', async () => {
   const order = await s.askFor(newName());
   await s.sign(order.id, s.people.bob);
   await s.publish([SIGNED_RULE, rule({ name: 'more' })]);
   await s.sign(order.id, s.people.carol);
   expect((await s.rig.read(order.id)).state).toBe('PENDING');
-  // He signs again, under the version that is in force.
+  // He signs again, under the version in force.
   await s.sign(order.id, s.people.bob);
   expect((await s.rig.read(order.id)).state).toBe('APPROVED');
   await s.execute(order.id);

@@ -9,8 +9,8 @@ import { GROUPS, groups, ids, PEOPLE, people } from '../policy/arbitraries.ts';
 import fc, { runs } from '../support/properties.ts';
 
 /*
- * No stand-in makes an approval possible that the policy forbids: random rules, people and stand-ins, decided by the use
- * case itself.
+ * No stand-in makes an approval possible that the policy forbids: random rules, people and stand-ins, decided by the
+ * use case itself.
  */
 
 const NOW = new Date('2026-03-01T09:00:00Z');
@@ -70,7 +70,7 @@ function demandOf({ requirements }: Pick<World, 'requirements'>): Requirements {
   };
 }
 
-/** Slack, as a world has it. */
+/** Slack, as in a world. */
 function directoryOf({ groups: known, memberships: all }: World): Directory {
   return {
     membership: async (userId) => all.get(userId) ?? 'unknown',
@@ -78,7 +78,7 @@ function directoryOf({ groups: known, memberships: all }: World): Directory {
   };
 }
 
-/** As plainly as possible: each of the seats that are needed goes to another person who may have it. */
+/** The simplest form: each needed slot is assigned to another person who may fill it. */
 function allows(
   { approvers, needed }: World['requirements'][number],
   all: World,
@@ -110,7 +110,7 @@ function allows(
   return place([...new Set(all.approvals)], seats, needed);
 }
 
-test('what is read of those who approve decides as if everything was known', async () => {
+test('reading only the approvers’ groups decides like knowing everything', async () => {
   await fc.assert(
     fc.asyncProperty(world, async (all) => {
       const demand = demandOf(all);
@@ -151,7 +151,7 @@ describe('through the use case', () => {
   beforeEach(() => rig.reset());
   afterAll(() => rig.end());
 
-  test('an order is approved only where everybody who counts may have a seat of their own', async () => {
+  test('an order is approved only if everyone who counts has their own slot', async () => {
     const seen = { approved: 0, waiting: 0 };
     await fc.assert(
       fc.asyncProperty(world, fc.constantFrom(...PEOPLE), async (all, asker) => {
@@ -174,7 +174,7 @@ describe('through the use case', () => {
         for (const [userId, standIn] of all.standIns) await rig.standIns.begin(userId, standIn, NOW);
         const order = await rig.ask('renew', { names, period: 1 }, { requesterId: asker });
         for (const [userId, known] of all.memberships) {
-          // Without those who ask nothing goes out, whoever approves.
+          // Without its requesters no order is sent, even if it was approved.
           if (known !== 'member' && userId !== asker) rig.absent.set(userId, known);
         }
         for (const userId of all.approvals) await approveOrder(rig.orders, order.id, userId);

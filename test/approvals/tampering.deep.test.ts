@@ -5,9 +5,7 @@ import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 
-/*
- * Somebody writes into the rows of an approved order: nothing is sent.
- */
+/* An attacker changes the rows of an approved order: nothing is sent. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -84,7 +82,7 @@ test.each(CHANGES)('%s: after its approval', async (_what, parts, sql) => {
   expect(after.items[0]?.result?.summary).toEqual({ code: 'statement_changed', parts });
 });
 
-// What is sealed, and who signs in, is looked at when it is sent.
+// Sealed values and the account are checked when it is sent.
 const SEEN_AT_APPROVAL = CHANGES.filter(
   ([what]) => !['the sealed secret', 'nothing left of it', 'the account'].includes(what),
 );
@@ -98,7 +96,7 @@ test.each(SEEN_AT_APPROVAL)('%s: before its approval', async (_what, parts, sql)
   expect(after.items[0]?.result?.summary).toEqual({ code: 'statement_changed', parts });
 });
 
-test.each(CHANGES)('%s: while a request waits to be repeated', async (_what, parts, sql) => {
+test.each(CHANGES)('%s: before a request is repeated', async (_what, parts, sql) => {
   rig.accounts.set('account-eve', { ...ALICE, id: 'account-eve', login: 'eve' });
   rig.service.answer = async () => {
     throw fails('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
@@ -116,7 +114,7 @@ test.each(CHANGES)('%s: while a request waits to be repeated', async (_what, par
   expect(after.items[0]?.result?.summary).toEqual({ code: 'statement_changed', parts });
 });
 
-test('right before a request leaves, when its worker has the order already', async () => {
+test('right before a request is sent, when its worker has claimed the order', async () => {
   const order = await rig.approvedRenewal('cafe.rest');
   rig.service.prepare = async () => {
     await change(`UPDATE orders SET input = jsonb_set(input, '{period}', '9') WHERE id = $1`, order.id);
@@ -129,7 +127,7 @@ test('right before a request leaves, when its worker has the order already', asy
   });
 });
 
-test('of several names those that were sent stay as they are', async () => {
+test('of several names the sent ones stay unchanged', async () => {
   const names = Array.from({ length: 8 }, (_, index) => `n${index + 1}.rest`);
   const order = await rig.approvedRenewal(...names);
   let changed: Promise<void> | undefined;
@@ -146,20 +144,20 @@ test('of several names those that were sent stay as they are', async () => {
   for (const item of items) expect(item.state).toBe(sent.has(item.ctid) ? 'SUCCEEDED' : 'FAILED');
 });
 
-test('the database refuses that the hash is written again', async () => {
+test('the database refuses to change the hash', async () => {
   const order = await asked();
   await expect(
     rig.sql(`UPDATE orders SET statement_hash = repeat('0', 64) WHERE id = $1`, order.id),
   ).rejects.toThrow(/never changes/);
 });
 
-test('an order that is as it was asked for is sent', async () => {
+test('an unchanged order is sent', async () => {
   const order = await approved();
   await rig.runDue();
   expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
 });
 
-test('nothing can be asked for that cannot be stated', async () => {
+test('a request without a statement is refused', async () => {
   const outcome = await rig.request('transfer', TRANSFER);
   expect(outcome).toMatchObject({ kind: 'unsupported' });
   expect(() => acceptedOf(outcome)).toThrow();

@@ -38,14 +38,14 @@ describe('the feed, read back by a calendar library', () => {
     expect(event?.component.getAllSubcomponents('valarm')).toEqual([]);
   });
 
-  test('says the day of the team’s calendar, or the one that a person gave', async () => {
+  test('uses the day of the team’s calendar, or the one that a person entered', async () => {
     const late = { ...cafe, expiresAt: new Date('2027-02-28T23:30:00Z') };
     const given = { ...cafe, expiresAt: new Date('2027-03-01T00:00:00Z'), source: 'person' as const };
     const days = (await events([late, given])).map((event) => event.startDate.toString());
     expect(days).toEqual(['2027-03-01', '2027-03-01']);
   });
 
-  test('keeps the UID of a name that was renewed', async () => {
+  test('keeps the UID of a renewed name', async () => {
     const renewed = { ...cafe, expiresAt: new Date('2029-03-01T12:00:00Z'), source: 'order' as const };
     const [before] = await events([cafe]);
     const [after] = await events([renewed]);
@@ -54,18 +54,18 @@ describe('the feed, read back by a calendar library', () => {
     expect(after?.description).toContain('estimated from');
   });
 
-  test('escapes what has a meaning in a text', async () => {
+  test('escapes special characters', async () => {
     const text = (await feed([{ ...cafe, source: 'order' }])).replaceAll('\r\n ', '');
     expect(text).toContain('DESCRIPTION:Date estimated from the last order.\\nRenew it');
   });
 
-  test('shows a name that is let go as decided', async () => {
+  test('shows a name that is left to lapse as decided', async () => {
     const [event] = await events([{ ...cafe, lapsing: true }]);
     expect(event?.summary).toBe('cafe.rest expires (set to lapse)');
     expect(event?.description).not.toContain('renew');
   });
 
-  test('takes names in pages', async () => {
+  test('reads names in pages', async () => {
     async function* pages() {
       yield cafe;
       yield { ...cafe, name: 'bar.rest' };
@@ -73,7 +73,7 @@ describe('the feed, read back by a calendar library', () => {
     expect((await feed(pages())).match(/BEGIN:VEVENT/g)).toHaveLength(2);
   });
 
-  test('is right with an empty list', async () => {
+  test('is valid with an empty list', async () => {
     const calendar = new ICAL.Component(ICAL.parse(await feed([])));
     expect(calendar.getFirstPropertyValue('version')).toBe('2.0');
     expect(calendar.getFirstPropertyValue('prodid')).toContain('Domain Steward');
@@ -81,7 +81,7 @@ describe('the feed, read back by a calendar library', () => {
   });
 });
 
-test('no line is longer than 75 octets, each ends with CRLF, and every name comes back whole', async () => {
+test('no line is longer than 75 octets, each ends with CRLF, and every name is complete', async () => {
   const label = fc.string({ unit: fc.constantFrom('a', 'é', 'ß', '日', '9'), minLength: 1, maxLength: 14 });
   const name = fc
     .tuple(label, label, label)

@@ -3,13 +3,13 @@ import { nextTwelveMonths, renewalsByMonth } from '../../src/expiry/chart.ts';
 
 const now = new Date('2026-10-31T23:30:00Z');
 
-test('the chart begins with the month that the team is in', () => {
+test('the chart begins with the team’s current month', () => {
   expect(nextTwelveMonths(now, 'UTC').slice(0, 4)).toEqual(['2026-10', '2026-11', '2026-12', '2027-01']);
   expect(nextTwelveMonths(now, 'Europe/Berlin')[0]).toBe('2026-11');
   expect(nextTwelveMonths(now, 'UTC')).toHaveLength(12);
 });
 
-test('it has twelve months, empty ones too, and nothing from outside of them', () => {
+test('it has twelve months, including empty ones, and only those', () => {
   const counts = [
     ['2026-09', 9],
     ['2026-12', 2],

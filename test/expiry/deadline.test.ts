@@ -11,7 +11,7 @@ describe('the deadline of a name', () => {
     ['registered', 5, '2027-06-19', { action: 'renew', until: '2027-06-20', daysLeft: 5 }],
     ['auto_renew_grace', -3, '2027-08-02', { action: 'renew', until: '2027-08-02', daysLeft: 40 }],
     ['expired', -3, undefined, { action: 'renew', until: undefined, daysLeft: undefined }],
-    // Deleted long before its expiry: the days to the expiry say nothing.
+    // Deleted long before its expiry: the days until the expiry don't matter.
     ['redemption', 113, '2027-03-29', { action: 'restore', until: '2027-03-29', daysLeft: 30 }],
     ['deleted', 113, undefined, { action: 'restore', until: undefined, daysLeft: undefined }],
     ['pending_delete', 100, '2027-06-19', { action: 'none', until: undefined, daysLeft: undefined }],
@@ -36,7 +36,7 @@ describe('the deadline of a name', () => {
     expect(renewalOptions(assumed)).toEqual(ways);
   });
 
-  test('sorts what is lost first before what comes, and what cannot be helped last', () => {
+  test('sorts names by when they are lost, and hopeless ones last', () => {
     const sorted = [
       undefined,
       deadline('released', -100),

@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS, Rig } from './rig.ts';
 
-/*
- * Digests while the clock jumps, and while processes die.
- */
+/* Digests while the clock jumps, and while processes die. */
 
 let rig: Rig;
 
@@ -13,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => rig.stop());
 
 describe('the clock', () => {
-  test('was years ahead once: the digests of the days since go on, and nothing is said twice', async () => {
+  test('was once years ahead: later digests continue, and nothing is repeated', async () => {
     await rig.watch('cafe.rest', 7);
     rig.nextMorning();
     await rig.digest();
@@ -30,7 +28,7 @@ describe('the clock', () => {
     expect(rig.said().filter((each) => each === 'cafe.rest 7')).toEqual(before);
   });
 
-  test('is put back by hours after a digest: not one more that day', async () => {
+  test('is set back by hours after a digest: no other one follows that day', async () => {
     await rig.watch('cafe.rest', 7);
     rig.nextMorning();
     expect(await rig.digest()).toBe('posted');
@@ -42,7 +40,7 @@ describe('the clock', () => {
     expect(rig.said()).toEqual(['cafe.rest 7']);
   });
 
-  test('jumps while a name is snoozed: quiet until the day, then one reminder', async () => {
+  test('jumps while a name is snoozed: no reminder until the day, then one', async () => {
     const until = new Date(rig.now.getTime() + 4 * DAY_MS);
     await rig.watch('cafe.rest', 8, { snooze: { until, by: 'U0ALICE', reason: undefined } });
     rig.nextMorning();
@@ -60,7 +58,7 @@ describe('the clock', () => {
     expect(rig.said()).toHaveLength(1);
   });
 
-  test('is put back by hours while a digest is unfinished: it is finished soon', async () => {
+  test('is set back by hours during a digest: it is soon finished', async () => {
     await rig.watch('cafe.rest', 7);
     rig.settings = { ...rig.settings, reminderCron: '0 * * * *' };
     rig.nextMorning();
@@ -79,7 +77,7 @@ describe('the clock', () => {
 });
 
 describe('a process that dies', () => {
-  test('after it claimed and before it posted, leaves everything to the next, once', async () => {
+  test('after it claimed and before it posted, leaves everything to the next one, once', async () => {
     await rig.watch('cafe.rest', 7);
     rig.nextMorning();
     rig.poster.before = () => {
@@ -93,7 +91,7 @@ describe('a process that dies', () => {
     expect(rig.said()).toEqual(['cafe.rest 7']);
   });
 
-  test('between two messages, leaves what is missing to the next, in the same thread', async () => {
+  test('between two messages, leaves the missing ones to the next process, in the same thread', async () => {
     for (let index = 0; index < 45; index += 1) await rig.watch(`n${index}.rest`, 7);
     rig.nextMorning();
     let posts = 0;
@@ -110,7 +108,7 @@ describe('a process that dies', () => {
     expect(rig.said()).toHaveLength(45);
   });
 
-  test('and whose digest the next morning finds, lets that morning say the tighter threshold only', async () => {
+  test('during a digest that is found only the next morning: only the tighter threshold is posted', async () => {
     await rig.watch('cafe.rest', 8);
     await rig.watch('bar.rest', 4);
     rig.nextMorning();
@@ -126,7 +124,7 @@ describe('a process that dies', () => {
     expect(rig.said().toSorted()).toEqual(['bar.rest 1', 'cafe.rest 7'].toSorted());
   });
 
-  test('again and again, at any post, with another one at work: each name is said once in each place', async () => {
+  test('repeatedly, at any post, with another one running: each name is posted once in each place', async () => {
     for (let index = 0; index < 70; index += 1) {
       await rig.watch(`n${index}.rest`, index % 3 === 0 ? 1 : 7);
       if (index % 2 === 0) await rig.set(`n${index}.rest`, { owner: 'U0ADA' });
@@ -144,7 +142,7 @@ describe('a process that dies', () => {
     }
     const said = rig.poster.said.map(({ name, to }) => `${name} ${to}`);
     expect(new Set(said).size).toBe(said.length);
-    // A last reminder that goes to an owner or a channel of its own stands in the reminder channel too.
+    // A last reminder to an owner or a name's own channel is copied to the reminder channel.
     const isCopied = (index: number) => index % 3 === 0 && (index % 2 === 0 || index % 5 === 0);
     const copies = Array.from({ length: 70 }, (_, index) => index).filter(isCopied).length;
     expect(said).toHaveLength(70 + copies);

@@ -7,7 +7,7 @@ let rig: Rig;
 
 beforeEach(async () => {
   rig = await Rig.start();
-  // Where the schedule stands: nothing is due before the next morning.
+  // Starts the schedule: nothing is due before the next morning.
   await rig.digest();
 });
 afterEach(() => rig.stop());
@@ -20,7 +20,7 @@ test('over 400 days, two replicas, both changes of the clock, an outage and rest
   const names = Array.from({ length: 25 }, (_, index) => ({
     name: `n${index}.rest`,
     days: 61 + index * 11,
-    // All hours of the day, near midnight too.
+    // All hours of the day, including those near midnight.
     at: new Date(Date.parse(`${start}T00:00:00Z`) + (61 + index * 11) * DAY_MS + index * 59 * MINUTE_MS),
   }));
   for (const { name, days, at } of names) await rig.watch(name, days, { expiry: { at, source: 'rdap' } });
@@ -47,7 +47,7 @@ test('over 400 days, two replicas, both changes of the clock, an outage and rest
       const left = daysBetween(day, lastDay);
       if (day !== firstDayBack) expect([name, left], 'said on its day').toEqual([name, threshold]);
     }
-    // What was not swallowed by the outage or the end of the simulation was said.
+    // Reminders that neither the outage nor the end of the simulation prevented.
     const expected = [60, 30, 14, 7, 3, 1].filter((threshold) => {
       const index = daysBetween(start, shiftDay(lastDay, -threshold));
       return index > 0 && index < 400 && (index < OFF_FROM || index >= OFF_UNTIL);

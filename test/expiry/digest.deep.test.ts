@@ -18,7 +18,7 @@ describe('the schedule', () => {
     expect(rig.said()).toEqual(['cafe.rest 7']);
   });
 
-  test('posts nothing when nothing is due, and forgets the empty times', async () => {
+  test('posts nothing when nothing is due, and forgets digests without messages', async () => {
     for (let day = 0; day < 5; day += 1) {
       rig.nextMorning();
       expect(await rig.digest()).toBe('nothing_to_say');
@@ -34,7 +34,7 @@ describe('the schedule', () => {
     expect(await rig.digest()).toBe('not_due');
   });
 
-  test('goes by the settings of the moment', async () => {
+  test('uses the current settings', async () => {
     await rig.watch('cafe.rest', 20);
     rig.settings = { ...rig.settings, reminderCron: '30 15 * * *', reminderDays: [21, 5] };
     rig.now = new Date('2027-06-14T13:29:00Z');
@@ -44,7 +44,7 @@ describe('the schedule', () => {
   });
 });
 
-/* Siblings: names that get their dates one by one, the end of a long digest, and a digest in which nothing follows. */
+/* Siblings: names that get their dates one by one, the end of a long digest, and a digest without later names. */
 test('names that become due while it is posted are collected, and follow together', async () => {
   rig.collectMs = undefined;
   for (let n = 0; n < 3; n += 1) await rig.watch(`first${n}.rest`, 7);
@@ -65,7 +65,7 @@ test('names that become due while it is posted are collected, and follow togethe
   expect(await rig.digest()).toBe('not_due');
 });
 
-test('the chart of the months comes in the thread of the first digest of a month', async () => {
+test('the chart of the months is posted in the thread of a month’s first digest', async () => {
   for (let n = 0; n < 6; n += 1) await rig.watch(`year${n}.rest`, 40 + 30 * n);
   for (const days of [3, 8, 20, 22]) await rig.watch(`due${days}.rest`, days);
   for (let morning = 0; morning < 25; morning += 1) {
@@ -78,7 +78,7 @@ test('the chart of the months comes in the thread of the first digest of a month
   expect(rig.poster.charts[0]?.months).toHaveLength(12);
 });
 
-describe('what changes between the plan and the post', () => {
+describe('a change between the plan and the post', () => {
   test.each([
     ['renewed', { expiry: { at: new Date('2028-06-22T12:00:00Z'), source: 'order' as const } }],
     ['snoozed', { snooze: { until: new Date('2027-06-20T12:00:00Z'), by: 'U0ALICE', reason: undefined } }],
@@ -92,7 +92,7 @@ describe('what changes between the plan and the post', () => {
         },
       },
     ],
-  ])('is heard: a name that was %s is left out', async (_what, change) => {
+  ])('is noticed: a name that was %s is left out', async (_what, change) => {
     for (let index = 0; index < 20; index += 1) await rig.watch(`n${index}.rest`, 1);
     const late = await rig.watch('late.rest', 7);
     rig.nextMorning();
@@ -107,7 +107,7 @@ describe('what changes between the plan and the post', () => {
 });
 
 describe('Slack', () => {
-  test('may ask to wait: the message is posted then, once', async () => {
+  test('may be a rate limit: the message is posted afterwards, once', async () => {
     await rig.watch('cafe.rest', 7);
     rig.nextMorning();
     let tries = 0;
@@ -122,7 +122,7 @@ describe('Slack', () => {
     expect([await rig.digest(), tries, rig.said()]).toEqual(['posted', 3, ['cafe.rest 7']]);
   });
 
-  test('may ask to wait for long: another turn posts it', async () => {
+  test('may be a long rate limit: a later run posts it', async () => {
     await rig.watch('cafe.rest', 7);
     rig.nextMorning();
     rig.poster.before = () => {
@@ -135,7 +135,7 @@ describe('Slack', () => {
     expect([await rig.digest(), rig.said()]).toEqual(['posted', ['cafe.rest 7']]);
   });
 
-  test('may keep the bot out of the channel: admins hear it once, and nothing is lost', async () => {
+  test('may remove the bot from the channel: admins are notified once, and nothing is lost', async () => {
     await rig.watch('cafe.rest', 7);
     rig.poster.before = () => {
       throw refused('not_in_channel');
@@ -155,8 +155,8 @@ describe('Slack', () => {
   });
 });
 
-describe('what a digest holds', () => {
-  test('is most urgent first, twenty names a message', async () => {
+describe('the content of a digest', () => {
+  test('starts with the most urgent names, twenty per message', async () => {
     const days = [30, 7, 1, 3, 14, 60];
     for (let index = 0; index < 41; index += 1) await rig.watch(`n${index}.rest`, days[index % 6] ?? 60);
     await rig.watch('grace.rest', -3);
@@ -178,7 +178,7 @@ describe('what a digest holds', () => {
     ]);
   });
 
-  test('is more than is claimed at once: nothing is left for the next day', async () => {
+  test('can be more than is claimed at once: nothing is left for the next day', async () => {
     const lines = Array.from({ length: 1_050 }, (_, index) => ({
       name: `n${index}.rest`,
       expiresAt: new Date('2027-06-20T00:00:00Z'),
@@ -189,13 +189,13 @@ describe('what a digest holds', () => {
     expect(new Set(rig.said()).size).toBe(1_050);
     expect(rig.said()).toHaveLength(1_050);
     expect(rig.poster.heads[0]).toMatchObject({ total: 1_000, more: true });
-    // So that the next search passes over them by the index.
+    // So that the index lets the next search skip them.
     expect(await rig.database.prisma.domain.count({ where: { remindedThreshold: 7 } })).toBe(1_050);
     rig.nextMorning();
     expect(await rig.digest()).toBe('nothing_to_say');
   });
 
-  test('tells of a deleted name whose expiry nobody knows, once a phase', async () => {
+  test('includes a deleted name with an unknown expiry, once per phase', async () => {
     const deletedAt = new Date(rig.now.getTime() - 3 * DAY_MS);
     const deletion = { expiry: undefined, deletedAt } as const;
     await rig.watch('dateless.rest', 0, { ...deletion, deletionPhase: 'redemption' });
@@ -225,7 +225,7 @@ describe('what a digest holds', () => {
     expect(rig.said()).toEqual(['deleted.rest -4']);
   });
 
-  describe('a name that was deleted and is back with the same expiry', () => {
+  describe('a deleted name that is back with the same expiry', () => {
     const deletedAt = new Date('2027-06-11T12:00:00Z');
     const deleted = () => rig.watch('back.rest', 100, { deletedAt });
     const restore = async (domain: WatchedDomain) =>
@@ -253,7 +253,7 @@ describe('what a digest holds', () => {
       expect(rig.said()).toEqual(['back.rest -4', 'back.rest 60', 'back.rest 30']);
     });
 
-    test('is told of again when it is deleted once more', async () => {
+    test('is reported again when it is deleted again', async () => {
       const domain = await deleted();
       rig.nextMorning();
       await rig.digest();
@@ -279,7 +279,7 @@ describe('what a digest holds', () => {
     const told = () =>
       [...rig.poster.heads, ...rig.poster.replies].map((part) => part.disputed.map(({ name }) => name));
 
-    test('is told weekly until it does, and silences no reminder', async () => {
+    test('is reported weekly until it is shown, and suppresses no reminder', async () => {
       const domain = await disputed('lost.rest');
       for (let day = 0; day < 13; day += 1) {
         rig.nextMorning();
@@ -294,7 +294,7 @@ describe('what a digest holds', () => {
       expect(told()).toHaveLength(3);
     });
 
-    test('is told of every name, however many they are', async () => {
+    test('is reported for any number of names', async () => {
       const names = Array.from({ length: 45 }, (_, index) => `lost${index}.rest`);
       await rig.watch('cafe.rest', 7);
       for (const name of names) await disputed(name);
@@ -310,7 +310,7 @@ describe('what a digest holds', () => {
 });
 
 describe('several places', () => {
-  /** What was said, as `name place`. */
+  /** The reminders, as `name place`. */
   const places = () => rig.poster.said.map(({ name, to }) => `${name} ${to}`);
 
   async function watchFour(): Promise<void> {
@@ -323,7 +323,7 @@ describe('several places', () => {
 
   const ONCE = ['both.rest C0BRAND', 'brand.rest C0BRAND', 'mine.rest U0ADA', 'plain.rest C0EXPIRY'];
 
-  test('are told their own names, each once: the channel before the owner, the rest in the common one', async () => {
+  test('get their own names, each once: a channel before the owner, and the common one the rest', async () => {
     await watchFour();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
     expect(places().sort()).toEqual(ONCE);
@@ -358,7 +358,7 @@ describe('several places', () => {
     ]);
   });
 
-  test('hear in the common channel alone how many names have no date', async () => {
+  test('only the common channel gets the number of names without a date', async () => {
     await rig.watch('undated.rest', 0, { expiry: undefined });
     const lapse = { reason: 'r', requestedBy: 'U0BOB', confirmed: { by: 'U0ADA', at: rig.now } };
     await rig.watch('let-go.rest', 0, { expiry: undefined, lapse });
@@ -371,7 +371,7 @@ describe('several places', () => {
     ]);
   });
 
-  test('say nothing in the common channel when all has a place of its own', async () => {
+  test('the common channel gets nothing if every name has its own place', async () => {
     await rig.watch('brand.rest', 7);
     await rig.set('brand.rest', { channel: 'C0BRAND' });
     rig.nextMorning();
@@ -379,7 +379,7 @@ describe('several places', () => {
     expect(places()).toEqual(['brand.rest C0BRAND']);
   });
 
-  test.each([0, 1, 2])('are told once each when the process dies before post %i', async (dies) => {
+  test.each([0, 1, 2])('get each name once if the process dies before post %i', async (dies) => {
     await watchFour();
     let posts = 0;
     rig.poster.before = () => {
@@ -393,7 +393,7 @@ describe('several places', () => {
     expect(places().sort()).toEqual(ONCE);
   });
 
-  test('go on in the thread that was begun there before the process died', async () => {
+  test('continue in the thread that was started there before the process died', async () => {
     for (let index = 0; index < 30; index += 1) {
       await rig.watch(`n${index}.rest`, 7);
       await rig.set(`n${index}.rest`, { channel: 'C0BRAND' });
@@ -413,7 +413,7 @@ describe('several places', () => {
     expect(places()).toHaveLength(30);
   });
 
-  test('that Slack refuses leave their names to the common channel, which says so', async () => {
+  test('that Slack refuses leave their names to the common channel, with a note', async () => {
     await watchFour();
     rig.poster.before = (to) => {
       if (to === 'C0BRAND') throw refused('is_archived');
@@ -434,7 +434,7 @@ describe('several places', () => {
     expect(rig.poster.complaints, 'nobody has to mend it at once').toEqual([]);
   });
 
-  test('do not wait for one that Slack limits, and nothing is said twice', async () => {
+  test('don’t wait for one that Slack limits, and nothing is posted twice', async () => {
     await watchFour();
     rig.poster.before = (to) => {
       if (to === 'U0ADA') throw limited(60_000);
@@ -447,7 +447,7 @@ describe('several places', () => {
     expect(places().sort()).toEqual(ONCE);
   });
 
-  test.each([0, 1])('share a last call once when the process dies before post %i', async (dies) => {
+  test.each([0, 1])('share a last call once if the process dies before post %i', async (dies) => {
     await rig.watch('mine.rest', 1);
     await rig.set('mine.rest', { owner: 'U0ADA' });
     rig.nextMorning();
@@ -462,7 +462,7 @@ describe('several places', () => {
     expect(places()).toEqual(['mine.rest U0ADA', 'mine.rest C0EXPIRY']);
   });
 
-  test('that are closed while a digest is posted there leave its rest to the channel chosen since', async () => {
+  test('that are closed during a digest leave its rest to the channel chosen since', async () => {
     for (let index = 0; index < 30; index += 1) await rig.watch(`n${index}.rest`, 7);
     rig.nextMorning();
     rig.poster.before = (to) => {

@@ -36,7 +36,7 @@ function outcomeOf(
 }
 
 describe('the watch list after a success', () => {
-  test('of a renewal is quiet until the new end, an estimate', () => {
+  test('of a renewal has no reminders until the new expiry, an estimate', () => {
     expect(outcomeOf('renew', known)).toMatchObject({
       expiry: { at: new Date('2029-06-20T12:00:00Z'), source: 'order' },
       renewed: { until: new Date('2029-06-20T12:00:00Z'), at: NOW },
@@ -61,7 +61,7 @@ describe('the watch list after a success', () => {
     expect(details).toEqual(change && { change, by: 'U0ALICE' });
   });
 
-  test('of a renewal of an unknown name expects the earliest end that it can have', () => {
+  test('of a renewal of an unknown name expects the earliest possible expiry', () => {
     const until = new Date(Date.parse('2029-06-14T12:00:00Z') - 45 * DAY_MS);
     expect(outcomeOf('renew', undefined)).toMatchObject({
       expiry: { at: until, source: 'order' },
@@ -69,7 +69,7 @@ describe('the watch list after a success', () => {
     });
   });
 
-  describe('of a renewal that the registry has shown before it is followed', () => {
+  describe('of a renewal that the registry has shown already', () => {
     const sentAt = new Date('2027-06-14T11:59:50Z');
     const shown = (until: string, at: Date, before = known): WatchedDomain => ({
       ...before,
@@ -100,12 +100,12 @@ describe('the watch list after a success', () => {
       ['the former date', shown('2027-06-20T12:00:00Z', NOW)],
       ['a renewal of days before', shown('2029-06-20T12:00:00Z', new Date('2027-06-10T12:00:00Z'))],
       ['fewer years', shown('2028-06-20T12:00:00Z', NOW)],
-    ])('adds them where it has shown %s', (_what, before) => {
+    ])('adds them if the registry has shown %s', (_what, before) => {
       const until = before.expiry && addYears(before.expiry.at, 2);
       expect(followed(before)).toMatchObject({ expiry: { at: until, source: 'order' }, renewed: { until } });
     });
 
-    test('of two renewals in a row adds those of the second one, which is not shown yet', () => {
+    test('of two renewals in a row adds those of the second one, which isn’t shown yet', () => {
       const first = shown('2029-06-20T12:00:00Z', new Date('2027-06-14T11:59:40Z'));
       expect(followed(first, 1)?.expiry?.at).toEqual(new Date('2030-06-20T12:00:00Z'));
     });
@@ -117,13 +117,13 @@ describe('the watch list after a success', () => {
     expect(outcomeOf('create', { ...known, deletedAt: NOW }, {})).toMatchObject(fresh);
   });
 
-  test('of a transfer keeps the registry’s date, because the transfer may yet be refused', () => {
+  test('of a transfer keeps the registry’s date, because the transfer may still be refused', () => {
     expect(outcomeOf('transfer', known, {})?.expiry).toEqual(known.expiry);
     expect(outcomeOf('transfer', undefined, {})?.expiry?.source).toBe('order');
     expect(outcomeOf('transfer', undefined, {})?.renewed).toBeUndefined();
   });
 
-  test('of a deletion and a restore changes a watched name only', () => {
+  test('of a deletion and a restore changes only watched names', () => {
     expect(outcomeOf('delete', known, {})).toMatchObject({ deletedAt: NOW });
     expect(outcomeOf('restore', { ...known, deletedAt: NOW }, {}), 'it is only accepted').toMatchObject({
       deletedAt: NOW,
@@ -131,7 +131,7 @@ describe('the watch list after a success', () => {
     expect([outcomeOf('delete', undefined), outcomeOf('restore', undefined)]).toEqual([undefined, undefined]);
   });
 
-  test('in the demo system changes nothing: its names live apart', () => {
+  test('in the demo system changes nothing: its names are separate', () => {
     expect(outcomeOf('renew', known, { period: 1 }, 1)).toBeUndefined();
     expect(outcomeOf('create', undefined, {}, 1)).toBeUndefined();
   });
@@ -176,7 +176,7 @@ describe('on the real store', () => {
     return order;
   }
 
-  test('however often and by however many a success is followed, the years are added once', async () => {
+  test('any number of concurrent calls for one success adds the years once', async () => {
     await rig.watch('cafe.rest', 6);
     const order = await anOrder('order1');
     const deps = follower();
@@ -186,7 +186,7 @@ describe('on the real store', () => {
     expect((await rig.store.find('cafe.rest'))?.expiry?.at).toEqual(new Date('2028-06-20T12:00:00Z'));
   });
 
-  test('a change that is being made as a success is followed is not lost, nor is the success, followed by two at once', async () => {
+  test('neither a concurrent change nor the success is lost, even if two processes apply it', async () => {
     await rig.watch('cafe.rest', 6);
     const order = await anOrder('order1');
     const deps = follower();
@@ -195,7 +195,7 @@ describe('on the real store', () => {
       await run(Prisma.sql`UPDATE domains SET version = version + 1, expires_at = ${at}, looked_at = ${at}`);
       const begun = [1, 2].map(() => followOrder(deps, order, 1));
       await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(2);
-      // Not awaited here: they go on after the commit.
+      // Not awaited here: they continue after the commit.
       return { following: begun };
     });
     expect((await Promise.all(following)).filter(Boolean)).toHaveLength(1);
@@ -206,7 +206,7 @@ describe('on the real store', () => {
     });
   });
 
-  /** How many connections to this database wait for a lock that another one has. */
+  /** The number of connections to this database that wait for another one's lock. */
   async function waiting(): Promise<unknown> {
     const rows = await rig.database.prisma.$queryRaw<{ count: number }[]>`
       SELECT count(*)::int FROM pg_stat_activity
@@ -214,7 +214,7 @@ describe('on the real store', () => {
     return rows[0]?.count;
   }
 
-  test('a renewal that a look has kept before it is followed is in the date already', async () => {
+  test('a renewal that a lookup has already saved is part of the date', async () => {
     await rig.watch('cafe.rest', 6);
     const order = await anOrder('order1');
     const records = createNameRecordStore(rig.database, 'T0TEAM');
@@ -230,10 +230,10 @@ describe('on the real store', () => {
     });
   });
 
-  test('of changes and successes of one name at one moment each counts once', async () => {
+  test('concurrent changes and successes of one name count once each', async () => {
     await rig.watch('cafe.rest', 6, { deletedAt: NOW });
     const orders = await Promise.all(['order1', 'order2', 'order3'].map(anOrder));
-    /** One day more. */
+    /** Adds one day. */
     const change = async (): Promise<void> => {
       const before = await rig.store.find('cafe.rest');
       if (before?.deletedAt === undefined) throw new Error('the name is gone');
@@ -251,7 +251,7 @@ describe('on the real store', () => {
     });
   });
 
-  test('a success whose name an import adds at the same moment is followed all the same', async () => {
+  test('a success is applied even if an import adds its name at the same time', async () => {
     const order = await anOrder('order1');
     const deps = follower();
     const { attempt } = await rig.database.transaction(async (run) => {
@@ -265,7 +265,7 @@ describe('on the real store', () => {
     expect(await followOrder(deps, order, 1), 'once').toBeUndefined();
   });
 
-  test('a renewal stops the reminders of its name at once, and begins anew with the next end', async () => {
+  test('a renewal stops the reminders of its name at once, and they start over for the next expiry', async () => {
     await rig.digest();
     await rig.watch('cafe.rest', 8);
     rig.nextMorning();

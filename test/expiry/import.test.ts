@@ -58,7 +58,7 @@ describe('a pasted list', () => {
     });
   });
 
-  test('tells each line that it did not take, and why', async () => {
+  test('reports each line that it didn’t accept, with the reason', async () => {
     const text = [
       'cafe.rest, 2027-03-01',
       'cafe',
@@ -91,7 +91,7 @@ describe('a pasted list', () => {
     for (const { text: shown } of rejected) expect(shown.length).toBeLessThanOrEqual(81);
   });
 
-  test('takes a name once; a repetition may add the date, and may not contradict it', async () => {
+  test('accepts a name once; a repetition may add the date, but not contradict it', async () => {
     const { accepted, rejected, duplicates } = await reportOf(
       'cafe.rest\nbar.rest,2027-03-01\nCafe.rest,2027-03-01\ncafe.rest\nbar.rest,2027-03-01\nbar.rest,2028-03-01',
     );
@@ -107,13 +107,13 @@ describe('a pasted list', () => {
     expect(rejected).toEqual([{ line: 6, text: 'bar.rest,2028-03-01', issue: { code: 'other_date' } }]);
   });
 
-  test('a second header refuses the list, for its columns may be others', async () => {
+  test('a second header refuses the list, because its columns may differ', async () => {
     const issue = { line: 3, code: 'second_header' };
     for (const first of ['cafe.rest\nbar.rest,2027-03-01', 'name,expires\ncafe.rest,2027-03-01'])
       expect(await refusalOf(`${first}\ndomain,created\nbaz.rest,2020-01-01`)).toEqual(issue);
   });
 
-  test('of 50,000 lines is read in one go, the rest is named', async () => {
+  test('of up to 50,000 lines is read, and further lines are reported', async () => {
     const lines = Array.from({ length: MAX_IMPORT_LINES + 3 }, (_, index) => `n${index}.rest,2027-03-01`);
     const { accepted, rejected } = await reportOf(lines.join('\n'));
     expect(accepted).toHaveLength(MAX_IMPORT_LINES);
@@ -122,7 +122,7 @@ describe('a pasted list', () => {
     ]);
   });
 
-  test('every line with content is accounted for, whatever it holds', async () => {
+  test('every line with content is accounted for', async () => {
     const cell = fc.oneof(
       fc.constantFrom('cafe.rest', 'bar.rest', '2027-03-01', 'domain', '"', '""'),
       fc.string(),
@@ -212,13 +212,13 @@ describe('a table', () => {
     expect(await refusalOf(text)).toMatchObject(issue);
   });
 
-  test('that is refused says which headings are taken, and asks for the expiry', async () => {
+  test('that is refused gets the accepted headings, and a question for the expiry', async () => {
     const issue = await refusalOf('domain_name,reseller_id\na.de,1');
     const text = 'line' in issue ? listIssueText(issue) : '';
     expect(text).toMatch(/“reseller_id”.*“expires”.*“Ablaufdatum”.*Rename the expiry column.*Nothing was/);
   });
 
-  test('whose only date is that of the creation gives names without dates, and says so', async () => {
+  test('with only a creation date has names without dates, and says so', async () => {
     expect(await reportOf('Creation Date,Domain Name,Status\n2020-01-01,a.de,ok')).toMatchObject({
       accepted: [{ name: 'a.de' }],
       unusedHeadings: ['Creation Date', 'Status'],
@@ -267,14 +267,14 @@ describe('a table', () => {
     expect(await reportOf(decoded.text)).toMatchObject({ accepted: expected, rejected: [], duplicates: [] });
   });
 
-  test('with days and months in figures alone refuses each row, and takes none', async () => {
+  test('with ambiguous days and months refuses every row', async () => {
     const text = rows((name, at) => `${name},${german(at).replaceAll('.', '/')}`, 'name,expires');
     const { accepted, rejected } = await reportOf(text);
     expect(accepted).toEqual([]);
     expect(new Set(rejected.map(({ issue }) => issue.code))).toEqual(new Set(['ambiguous_date']));
   });
 
-  test('accounts for each row by its line in the file', async () => {
+  test('reports each row by its line in the file', async () => {
     const text =
       'sep=,\r\nname,note,expires\n"a.example","two\r\nlines",2027-03-01\n\nb,x,\rwww.c.example,,\na.example,,,,x';
     const { accepted, rejected } = await reportOf(text);
@@ -286,7 +286,7 @@ describe('a table', () => {
     ]);
   });
 
-  test('of 25,000 rows is read in a second or so', async () => {
+  test('of 25,000 rows is read in about a second', async () => {
     const long = Array.from({ length: 25_000 }, (_, index) => `n${index}.example;01.03.2027;Hoster;x`);
     const { accepted } = await reportOf(['Domäne;Ablaufdatum;Registrar;Status', ...long].join('\r\n'));
     expect(accepted).toHaveLength(25_000);
@@ -300,7 +300,7 @@ test.each([
   ['commas', ','.repeat(3_900_000)],
   ['long dates', `name,expires\n${`a.de,${'1 '.repeat(4_000)}x\n`.repeat(400)}`],
   ['hard blanks', `${'\u00a0\u200b\u200d'.repeat(1_000)}\n`.repeat(400)],
-])('4 MB of %s are read without holding up other work', async (_what, text) => {
+])('4 MB of %s are read without blocking other work', async (_what, text) => {
   const since = performance.now();
   await parseImport(text);
   expect(performance.now() - since).toBeLessThan(4_000);

@@ -35,24 +35,24 @@ describe('before the expiry', () => {
     [2, 3],
     [1, 1],
     [0, 1],
-  ])('%i days left are said for the threshold %s', (daysLeft, threshold) => {
+  ])('%i days before is a reminder for the threshold %s', (daysLeft, threshold) => {
     expect(planned(daysLeft)).toBe(threshold);
   });
 
-  test('what was said for a threshold or a tighter one is not said again', () => {
+  test('a threshold isn’t repeated, nor one after a tighter one', () => {
     expect(planned(6, { remindedThresholds: [60, 30, 14] })).toBe(7);
     expect(planned(6, { remindedThresholds: [7] })).toBeUndefined();
     expect(planned(6, { remindedThresholds: [3] })).toBeUndefined();
   });
 
-  test('a name that is let go or was renewed is not said', () => {
+  test('a name that is left to lapse or was renewed has no reminder', () => {
     expect(planned(6, { lapsing: true })).toBeUndefined();
     expect(planned(-3, { lapsing: true })).toBeUndefined();
     expect(planned(6, { renewedUntil: new Date('2028-06-07') })).toBeUndefined();
     expect(planned(-3, { renewedUntil: new Date('2028-06-07') })).toBeUndefined();
   });
 
-  test('an estimate says that it is one, and who registered the name is asked for last', () => {
+  test('an estimate is marked as one, and the requester of the registration is asked last', () => {
     const [reminder] = planReminders([watched(1, { source: 'order' })], options);
     expect(reminder).toMatchObject({
       estimated: true,
@@ -65,7 +65,7 @@ describe('before the expiry', () => {
     expect(planReminders([watched(3)], options)[0]).toMatchObject({ estimated: false, lastThreshold: false });
   });
 
-  test('days are those of the calendar people live by', () => {
+  test('days are those of people’s calendar', () => {
     const expiresAt = new Date('2026-06-02T02:00:00Z');
     const at = (timeZone: string, source: 'rdap' | 'person') =>
       planReminders([{ ...watched(0), expiresAt, source }], { ...options, timeZone })[0];
@@ -82,20 +82,20 @@ describe('before the expiry', () => {
 describe('a snooze', () => {
   const until = (day: string) => new Date(`${day}T15:00:00Z`);
 
-  test('keeps quiet until its last day begins, whatever the hour', () => {
+  test('is quiet until its last day begins, at any hour', () => {
     expect(planned(10, { snoozedUntil: until('2026-06-02') })).toBeUndefined();
     expect(planned(10, { snoozedUntil: until('2026-06-01') })).toBe(14);
     expect(planned(10, { snoozedUntil: until('2026-05-30') })).toBe(14);
   });
 
-  test('ends on the last safe day, however long it was asked for', () => {
+  test('ends on the last safe day, even if requested for longer', () => {
     const snoozedUntil = until('2027-01-01');
     expect(planned(2, { snoozedUntil })).toBeUndefined();
     expect(planned(1, { snoozedUntil })).toBe(1);
     expect(planned(0, { snoozedUntil })).toBe(1);
   });
 
-  test('does not hide that a phase after the expiry begins, nor the last safe days', () => {
+  test('doesn’t hide the start of a phase after the expiry, nor the last safe days', () => {
     const snoozedUntil = until('2027-01-01');
     expect(planned(-1, { snoozedUntil })).toBe(-1);
     expect(planned(-40, { snoozedUntil, remindedThresholds: [-1] })).toBeUndefined();
@@ -103,7 +103,7 @@ describe('a snooze', () => {
     expect(planned(-46, { snoozedUntil, remindedThresholds: [-1] })).toBe(-4);
   });
 
-  test('is stored with an end that does not pass the expiry', () => {
+  test('is stored with an end not after the expiry', () => {
     const now = new Date('2026-06-01T09:00:00Z');
     const expiresAt = new Date('2026-06-05T00:00:00Z');
     expect(snoozeUntil(expiresAt, 2, now)).toEqual(new Date('2026-06-03T09:00:00Z'));
@@ -123,14 +123,14 @@ describe('after the expiry', () => {
     [-73, 'redemption', -6, '2026-06-02', '2026-06-02'],
     [-76, 'pending_delete', -7, '2026-06-04', undefined],
     [-81, 'released', -8, undefined, undefined],
-  ])('%i days left are in %s', (daysLeft, phase, threshold, lastSafeDay, restoreUntil) => {
+  ])('%i days after are in %s', (daysLeft, phase, threshold, lastSafeDay, restoreUntil) => {
     const [reminder] = planReminders([watched(daysLeft)], options);
     expect(reminder).toMatchObject({ phase, threshold, daysLeft });
     expect(reminder?.lastSafeDay).toBe(lastSafeDay);
     expect(reminder?.restoreUntil).toBe(restoreUntil);
   });
 
-  test('a name without documented periods is expired, and told again for a month', () => {
+  test('a name without documented periods is expired, and reported again after a month', () => {
     const shop = { name: 'cafe.shop' };
     expect(planReminders([watched(-1, shop)], options)[0]).toMatchObject({
       phase: 'expired',
@@ -150,18 +150,18 @@ describe('after the expiry', () => {
     ]);
   });
 
-  test('a snooze covers that, but not that it has expired', () => {
+  test('a snooze hides that, but not the expiry itself', () => {
     const snoozed = { name: 'cafe.shop', snoozedUntil: new Date('2026-06-20T09:00:00Z') };
     expect(planned(-8, snoozed)).toBeUndefined();
     expect(planned(-1, snoozed)).toBe(-9);
   });
 
-  test('a name that expired long ago says nothing any more', () => {
+  test('a name that expired long ago has no more reminders', () => {
     expect(planned(-120)).toBe(-8);
     expect(planned(-121)).toBeUndefined();
   });
 
-  test('a deletion that is known counts, even before the expiry', () => {
+  test('a known deletion counts, even before the expiry', () => {
     const deletedAt = new Date('2026-05-20T00:00:00Z');
     expect(planReminders([watched(200, { deletedAt })], options)[0]).toMatchObject({
       phase: 'redemption',
@@ -172,7 +172,7 @@ describe('after the expiry', () => {
   });
 });
 
-test('a name that was deleted in a zone without documented periods is told once, and not as one to renew', () => {
+test('a name deleted in a zone without documented periods is reported once, and not as renewable', () => {
   const deletedAt = new Date('2026-05-20T00:00:00Z');
   for (const daysLeft of [200, 20, -20]) {
     const deleted = { name: 'cafe.shop', deletedAt };
@@ -185,7 +185,7 @@ test('a name that was deleted in a zone without documented periods is told once,
   }
 });
 
-test('the digest begins with what is lost soonest and ends with what nothing saves', () => {
+test('the digest begins with what is lost soonest and ends with hopeless names', () => {
   const names = [
     watched(30, { name: 'month.rest' }),
     watched(-81, { name: 'gone.rest' }),
@@ -221,7 +221,7 @@ const ZONES = [
   'Africa/Casablanca',
 ];
 
-test('whatever is due lies in the candidate range of its threshold', () => {
+test('every due name is in the candidate range of its threshold', () => {
   const minute = fc.integer({ min: -130 * 1440, max: 80 * 1440 });
   const source = fc.constantFrom('rdap' as const, 'order' as const, 'person' as const);
   const name = fc.constantFrom('cafe.rest', 'cafe.shop');
@@ -271,7 +271,7 @@ describe('over 400 days', () => {
     return new Date(eight.getTime() + (9 - Number(hour)) * 3_600_000);
   }
 
-  /** Two replicas that see the same ticks, a memory with a unique key, and a bot that is off on some days. */
+  /** Two replicas with the same ticks, a memory with a unique key, and a bot that is off on some days. */
   function simulate(names: readonly WatchedName[], isOff: (index: number) => boolean): Map<string, Said[]> {
     const remembered = new Map<string, Set<number>>();
     const memoryOf = (name: string, expiry: string) => {
@@ -288,7 +288,7 @@ describe('over 400 days', () => {
         ...item,
         remindedThresholds: [...memoryOf(item.name, item.expiresAt.toISOString().slice(0, 10))],
       }));
-      // Both replicas read before either writes, and one of them is started again on the same morning.
+      // Both replicas read before either writes, and one of them is restarted on the same morning.
       const plans = [0, 1, 2].map(() => planReminders(snapshot, { now, thresholds: THRESHOLDS, timeZone }));
       for (const due of plans.flat()) {
         const memory = memoryOf(due.name, due.expiry);
@@ -300,7 +300,7 @@ describe('over 400 days', () => {
     return said;
   }
 
-  /** Expiries at all hours, around the changes of the clock too. */
+  /** Expiries at all hours, including those around clock changes. */
   const names: WatchedName[] = Array.from({ length: 60 }, (_, index) => ({
     name: `n${index}.rest`,
     expiresAt: new Date(start.getTime() + (70 + index * 3.9) * DAY_MS + index * 37 * 60_000),
@@ -308,7 +308,7 @@ describe('over 400 days', () => {
     remindedThresholds: [],
   }));
 
-  test('each threshold is said once, on its day, through both changes of the clock', () => {
+  test('each threshold is posted once, on its day, through both clock changes', () => {
     const said = simulate(names, () => false);
     for (const { name, expiresAt } of names) {
       const heard = said.get(name) ?? [];
@@ -324,7 +324,7 @@ describe('over 400 days', () => {
     }
   });
 
-  test('after 30 days without the bot only the tightest is said, and nothing twice', () => {
+  test('after 30 days without the bot only the tightest is posted, and nothing twice', () => {
     const isOff = (index: number) => index >= 80 && index < 110;
     const said = simulate(names, isOff);
     for (const { name, expiresAt } of names) {
@@ -342,7 +342,7 @@ describe('over 400 days', () => {
     }
   });
 
-  test('a bot that runs on some days only says nothing twice and never a looser threshold later', () => {
+  test('a bot that only runs on some days repeats nothing and never posts a looser threshold later', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 7, maxLength: 40 }), (pattern) => {
         const some = names.filter((_, index) => index % 12 === 0);

@@ -48,37 +48,37 @@ const { team } = readConfig({
   REMINDER_TIMEZONE: 'Europe/Berlin',
 });
 
-/** What a message tells. */
+/** The content of a message. */
 type Rendered =
   | { readonly head: DigestHead }
   | { readonly more: DigestMore }
   | { readonly months: readonly MonthCount[] };
 
-/** One thing that a digest said about a name. */
+/** A digest's reminder of a name. */
 export interface Said {
   readonly name: string;
   readonly threshold: number;
   readonly daysLeft: number;
   readonly at: Date;
-  /** The channel or person that was told. */
+  /** The channel or person of the message. */
   readonly to: string;
 }
 
-/** Who is told of places where nothing can be posted. */
+/** The person who is notified of places where nothing can be posted. */
 const ADMIN = 'U0ADMIN';
 
-/** In the place of Slack: remembers what was posted. */
+/** Replaces Slack and remembers posts. */
 class FakePoster {
   readonly heads: DigestHead[] = [];
   readonly charts: { readonly at: Date; readonly months: readonly MonthCount[] }[] = [];
   readonly replies: DigestMore[] = [];
   readonly said: Said[] = [];
   readonly complaints: string[] = [];
-  /** Runs before each post. A {@link SlackApiError} is what Slack answers; at anything else the process dies. */
+  /** Runs before each post. A {@link SlackApiError} is Slack's response; any other error kills the process. */
   before: (to: string) => Promise<void> | void = () => undefined;
   /** People who have left. */
   readonly left = new Set<string>();
-  /** What messages tell, by their text. */
+  /** The content of messages, by their text. */
   readonly #rendered = new Map<string, Rendered>();
   #posts = 0;
   readonly #now: () => Date;
@@ -133,27 +133,27 @@ class FakePoster {
 
 const posting = z.object({ channel: z.string(), text: z.string() });
 
-/** What a process works with: parts of its own, on a database that it shares. Once it is dead, it does nothing more. */
+/** A process's own objects, on a shared database. After its death it does nothing. */
 export interface Replica {
   readonly reminders: ReminderStore;
   readonly notifier: NotifierDeps;
 }
 
-/** A workspace in the place of the poster. */
+/** A workspace instead of the poster. */
 export interface Slack {
   readonly web: SlackWeb;
   readonly directory: SlackDirectory;
   readonly adminsToNotify: AdminsToNotify;
 }
 
-/** How a look at the schedule ended. */
+/** The result of a check of the schedule. */
 export type DigestOutcome = 'not_due' | 'nothing_to_say' | 'posted' | 'postponed';
 
-/** The real store and outbox, a clock that is set by hand, and a poster that remembers. */
+/** The real store and outbox, a clock set by hand, and a poster that remembers. */
 export class Rig {
   now = new Date('2027-06-14T12:00:00Z');
   settings: TeamSettings = withSaved(team, {});
-  /** How long a digest collects names that become due after it; undefined: as long as the product does. */
+  /** How long a digest collects names that become due after it; undefined: as in the product. */
   collectMs: number | undefined = 0;
   readonly database: Database;
   readonly store: ReturnType<typeof arrangedList>;
@@ -175,14 +175,14 @@ export class Rig {
     return new Rig(openDatabase({ url: database.url }), database.drop);
   }
 
-  /** Starts where the schedule stands: nothing is due before the next morning. */
+  /** Starts the schedule: nothing is due before the next morning. */
   static async startOnSchedule(): Promise<Rig> {
     const rig = await Rig.start();
     await rig.digest();
     return rig;
   }
 
-  /** What was said, as `name threshold`. */
+  /** The reminders, as `name threshold`. */
   said(): string[] {
     return this.poster.said.map(({ name, threshold }) => `${name} ${threshold}`);
   }
@@ -192,7 +192,7 @@ export class Rig {
     await this.#drop();
   }
 
-  /** @param slack takes the place of the poster */
+  /** @param slack replaces the poster */
   replica(slack?: Slack): Replica {
     const { poster } = this;
     const { views } = poster;
@@ -241,7 +241,7 @@ export class Rig {
     return { reminders, notifier: notifierDeps({ notifications, web, now }, { digest, place }) };
   }
 
-  /** Looks at the schedule, and posts what is due, as a process does it. */
+  /** Checks the schedule and posts due reminders, like a process. */
   async digest({ reminders, notifier } = this.replica()): Promise<DigestOutcome> {
     const { now, notifications } = notifier;
     await openDigest({ settings: async () => this.settings, reminders, now });
@@ -263,12 +263,12 @@ export class Rig {
     return (await said()) > before ? 'posted' : 'nothing_to_say';
   }
 
-  /** What processes that died had claimed is free again. */
+  /** Frees the claims of dead processes. */
   async endLeases(): Promise<void> {
     await this.database.prisma.notification.updateMany({ data: { leaseUntil: null } });
   }
 
-  /** The digests that are known, the latest first. */
+  /** The known digests, latest first. */
   async digests(): Promise<string[]> {
     const plans = await this.database.prisma.notification.findMany({
       where: { subjectKind: 'digest', purpose: 'plan' },
@@ -277,7 +277,7 @@ export class Rig {
     return plans.map(({ subjectId }) => subjectId);
   }
 
-  /** Puts a name on the list that expires some days from now, at noon UTC. */
+  /** Adds a name that expires in this number of days, at noon UTC. */
   async watch(name: string, days: number, more: Partial<WatchedDomain> = {}): Promise<WatchedDomain> {
     const noon = Date.parse(`${this.now.toISOString().slice(0, 10)}T12:00:00Z`);
     const domain: WatchedDomain = {
@@ -289,7 +289,7 @@ export class Rig {
     return domain;
   }
 
-  /** Sets what people set for a name. */
+  /** Changes a name's settings. */
   async set(name: string, change: DetailsChange): Promise<void> {
     await edit(createPortfolioStore(this.database, TEAM), new Map([[name, change]]), 'U0ALICE', this.now);
   }
@@ -299,7 +299,7 @@ export class Rig {
     await this.database.run(removeDomain(name));
   }
 
-  /** Waits until the next nine o'clock in Berlin, and a minute more. */
+  /** Waits until a minute after the next nine o'clock in Berlin. */
   nextMorning(): void {
     const day = new Date(this.now.getTime() + DAY_MS).toISOString().slice(0, 10);
     this.now = new Date(nineInBerlin(day).getTime() + MINUTE_MS);
@@ -317,12 +317,12 @@ export function nineInBerlin(day: string): Date {
   return new Date(eight.getTime() + (9 - Number(hour)) * 3_600_000);
 }
 
-/** Slack asks to wait. */
+/** A rate limit of Slack. */
 export function limited(retryAfterMs: number): SlackApiError {
   return new SlackApiError('rate_limited', 'chat.postMessage', { retryAfterMs });
 }
 
-/** Slack does not let the bot post. */
+/** Slack's refusal of a post. */
 export function refused(code: string): SlackApiError {
   return new SlackApiError('refused', 'chat.postMessage', { code });
 }

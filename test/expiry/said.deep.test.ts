@@ -7,8 +7,8 @@ import fc from '../support/properties.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
 /*
- * What is due is found by what stands beside each name, without the reminders: it must always be the tightest
- * threshold that they tell about the present expiry.
+ * Due names are found by a column of each name, without its reminders. The column must always be the tightest threshold
+ * of the reminders for the current expiry.
  */
 
 const NAMES = ['bistro.rest', 'cafe.rest'] as const;
@@ -44,7 +44,7 @@ const move = (name: string, days: number | undefined) =>
 
 let unfinished: string | undefined;
 
-/** Has a digest say something about the present expiry of a name, to the end or not. */
+/** Posts a digest with a reminder for a name's current expiry, possibly without finishing it. */
 async function say(name: string, threshold: number, posts: boolean): Promise<void> {
   const known = await rig.store.find(name);
   if (known?.expiry === undefined) return;
@@ -65,7 +65,7 @@ async function say(name: string, threshold: number, posts: boolean): Promise<voi
 
 /** Opens the digest of the next morning. */
 async function open(): Promise<string> {
-  // The first time that the schedule is looked at is only noted.
+  // The first check of the schedule only records the time.
   for (let morning = 0; morning < 2; morning += 1) {
     rig.nextMorning();
     await rig.reminders.open(rig.now.toISOString(), rig.now);
@@ -78,7 +78,7 @@ function claim(digestId: string, keys: readonly ReminderKey[]): Promise<number> 
   return rig.reminders.claim(digestId, claims, rig.now);
 }
 
-/** Names beside which something else stands than the reminders tell. */
+/** Names with a column that differs from their reminders. */
 async function wrong(): Promise<string[]> {
   const { prisma } = rig.database;
   const reminders = await prisma.reminder.findMany();
@@ -89,11 +89,11 @@ async function wrong(): Promise<string[]> {
     const tightest = Math.min(2_147_483_647, ...said.map(({ threshold }) => threshold));
     return expiresAt === null || remindedThreshold === tightest
       ? []
-      : [`${name}: ${remindedThreshold} stands beside it, ${tightest} was said`];
+      : [`${name}: the column is ${remindedThreshold}, the reminders say ${tightest}`];
   });
 }
 
-test('a digest that is over claims nothing: it would never be said', async () => {
+test('a complete digest claims nothing: it would never be posted', async () => {
   await rig.store.add({
     ...newlyWatched('cafe.rest', 'U0ALICE', rig.now),
     expiry: { at: dayAt(0), source: 'person' },
@@ -124,7 +124,7 @@ const step = fc.oneof(
   fc.record({ what: fc.constant('add' as const), name, days }),
 );
 
-test('whatever happens to a name, what stands beside it is what its reminders tell', async () => {
+test('whatever happens to a name, its column matches its reminders', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 20 }), async (steps) => {
       for (const each of NAMES) await rig.watch(each, 30);
@@ -178,7 +178,7 @@ test.each([
       await rig.store.importBatch([{ name: 'cafe.rest', expiresAt: dayAt(0) }], 'U0BOB', rig.now);
     },
   ],
-])('nothing is due again of a date that %s', async (_what, happen) => {
+])('nothing is due again for a date that %s', async (_what, happen) => {
   rig.now = dayAt(-30);
   await rig.watch('cafe.rest', 0, { expiry: { at: dayAt(0), source: 'person' } });
   await rig.digest();

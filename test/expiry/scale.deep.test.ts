@@ -31,7 +31,7 @@ afterAll(async () => {
   await testDatabase?.drop();
 });
 
-test(`finds what is due today among ${NAMES} names, and nothing else`, async () => {
+test(`finds exactly the due names among ${NAMES}`, async () => {
   const { due, more } = await collectDue(createReminderStore(database, 'T0STEWARD'), OPTIONS);
   expect({ due: due.length, more }).toEqual({ due: DUE_TODAY, more: false });
 });
@@ -42,7 +42,7 @@ test('takes less than a second of database time', async () => {
   expect(total, 'milliseconds of database time').toBeLessThan(1_000);
 });
 
-test('walks whole ranges, however many names are in them, a thousand or so at a time', async () => {
+test('walks whole ranges of any size, about a thousand names at a time', async () => {
   const at = (days: number) => new Date(NOW.getTime() + days * 86_400_000);
   const ranges = [
     { threshold: -10, from: at(3), until: at(12) },
@@ -73,8 +73,8 @@ test('finds the names by an index with these ranges', async () => {
   expectIndex(await planOf());
 });
 
-// A named statement is planned once for all, when that pays.
-test('finds the names by an index whatever the ranges', async () => {
+// A named statement gets one generic plan, if that pays.
+test('finds the names by an index for any ranges', async () => {
   const { text } = candidatesQuery([]);
   expectIndex(await explained(`EXPLAIN (GENERIC_PLAN) ${text}`));
 });

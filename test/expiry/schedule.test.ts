@@ -2,9 +2,7 @@ import { expect, test } from 'vitest';
 import { lastScheduled } from '../../src/expiry/schedule.ts';
 import { calendarDay } from '../../src/zones/calendar-day.ts';
 
-/*
- * A schedule's times are those of clocks on a wall: each comes once a local day, whatever the clocks do.
- */
+/* A schedule's times are wall-clock times: each comes once per local day, through every clock change. */
 
 const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
@@ -14,7 +12,7 @@ const YEARS_MS = 5 * 365 * DAY_MS;
 const WEEK_MS = 7 * DAY_MS;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
-/** What clocks show, as if it were UTC. */
+/** The wall-clock time, as if it were UTC. */
 function shown(at: number, timeZone: string): number {
   const format =
     formats.get(timeZone) ??
@@ -27,7 +25,7 @@ interface ClockChange {
   readonly timeZone: string;
   /** The first moment after it. */
   readonly at: number;
-  /** What clocks would have shown then, and what they show. */
+  /** The wall-clock time without the change, and with it. */
   readonly from: number;
   readonly to: number;
 }
@@ -55,7 +53,7 @@ const cronOf = (time: number) => {
 };
 const iso = (at: number) => new Date(at).toISOString();
 
-/** When the clocks first show a time or a later one, found by watching them. */
+/** When the clocks first show a time or a later one, found by checking every minute. */
 function firstShown(time: number, { timeZone, at }: ClockChange): number {
   let moment = at - 3 * DAY_MS;
   while (shown(moment, timeZone) < time) moment += QUARTER_MS;
@@ -81,7 +79,7 @@ function failuresAt(change: ClockChange): string[] {
 
 test('each time comes once a day through every clock change of the next five years, in every zone', () => {
   const changes = Intl.supportedValuesOf('timeZone').flatMap(clockChanges);
-  // Zones whose clocks change alike need one of them.
+  // One zone is enough for all zones with the same changes.
   const alike = new Map(
     changes.map((change) => [`${change.from % DAY_MS} ${change.to - change.from}`, change]),
   );
@@ -110,7 +108,7 @@ test.each([
   expect(lastScheduled(cron, timeZone, new Date(now)).toISOString()).toBe(new Date(expected).toISOString());
 });
 
-test('a day has one digest, watched hour by hour for a year', () => {
+test('a day has one digest, checked hourly for a year', () => {
   for (const timeZone of ['Europe/Berlin', 'America/New_York', 'America/Havana', 'Australia/Lord_Howe']) {
     const days = new Map<string, Set<number>>();
     for (let at = FROM; at < FROM + 365 * DAY_MS; at += 60 * MINUTE_MS) {

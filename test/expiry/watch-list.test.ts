@@ -6,7 +6,7 @@ import { confirmLapse, importNames, requestLapse, snoozeName, watchName } from '
 import { DAY_MS, Rig } from './rig.ts';
 
 let rig: Rig;
-/** What the registry shows; undefined: no such name. */
+/** The registry's expiry; undefined: no such name. */
 let shownEnd: Date | undefined;
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ async function look(name: string): Promise<void> {
 }
 
 describe('watch', () => {
-  test('goes by the registry, and keeps the person’s date while the registry has none', async () => {
+  test('uses the registry’s date, and keeps the person’s date while the registry has none', async () => {
     const kept = await watchName(deps(), look, 'Cafe.REST.', '2027-09-01', 'U0ALICE');
     expect(kept).toMatchObject({
       ok: true,
@@ -53,7 +53,7 @@ describe('watch', () => {
     });
   });
 
-  test('refuses what is no name, or no date, and watches nothing', async () => {
+  test('refuses an invalid name or date, and watches nothing', async () => {
     for (const [name, date, code] of [
       ['not a name', undefined, 'invalid_name'],
       ['cafe', undefined, 'invalid_name'],
@@ -67,7 +67,7 @@ describe('watch', () => {
     expect(await rig.database.prisma.domain.count()).toBe(0);
   });
 
-  test('takes a name back that was to be let go', async () => {
+  test('cancels a requested lapse', async () => {
     await rig.watch('cafe.rest', 20);
     await requestLapse(deps(), 'cafe.rest', 'U0ALICE', 'old');
     await confirmLapse(deps(), 'cafe.rest', 'U0BOB');
@@ -77,7 +77,7 @@ describe('watch', () => {
 });
 
 describe('import', () => {
-  test('tells what was taken and what not, and replaces no better date', async () => {
+  test('reports accepted and refused names, and replaces no better date', async () => {
     await rig.watch('registry.rest', 20);
     await rig.watch('mine.rest', 20, {
       expiry: { at: new Date('2027-07-01T00:00:00Z'), source: 'person', by: 'U0ALICE' },
@@ -95,7 +95,7 @@ describe('import', () => {
     expect((await rig.store.find('mine.rest'))?.expiry?.at).toEqual(new Date('2027-08-01T00:00:00Z'));
   });
 
-  test('takes 10,000 names and shows how far it is', async () => {
+  test('imports 10,000 names and shows its progress', async () => {
     const lines = Array.from({ length: 10_000 }, (_, index) =>
       `n${index}.rest,2028-01-${1 + (index % 28)}`.replace(/-(\d)$/, '-0$1'),
     );
@@ -121,7 +121,7 @@ describe('a snooze', () => {
     );
   });
 
-  test.each([0, -1, 1.5, 366, Number.NaN])('of %s days is none', async (days) => {
+  test.each([0, -1, 1.5, 366, Number.NaN])('of %s days is invalid', async (days) => {
     await rig.watch('cafe.rest', 5);
     expect(await snoozeName(deps(), 'cafe.rest', days, 'U0ALICE', undefined)).toEqual({
       ok: false,
@@ -131,7 +131,7 @@ describe('a snooze', () => {
 });
 
 describe('letting a name lapse', () => {
-  test('is asked for before it is confirmed, and confirmed once', async () => {
+  test('is requested before it is confirmed, and confirmed once', async () => {
     await rig.watch('cafe.rest', 5);
     expect(await confirmLapse(deps(), 'cafe.rest', 'U0BOB'), 'nobody asked').toBe('changed');
     await requestLapse(deps(), 'cafe.rest', 'U0ALICE', 'not needed');
@@ -146,7 +146,7 @@ describe('letting a name lapse', () => {
   });
 });
 
-test('a better date for the same end repeats nothing that was said about it', async () => {
+test('a better date for the same expiry repeats no reminder', async () => {
   await rig.digest();
   await rig.watch('cafe.rest', 8, { expiry: { at: new Date('2027-06-22T00:00:00Z'), source: 'person' } });
   rig.nextMorning();
@@ -158,7 +158,7 @@ test('a better date for the same end repeats nothing that was said about it', as
   expect(rig.poster.said.map(({ threshold }) => threshold)).toEqual([7]);
 });
 
-test('a change that was made from an older state is refused', async () => {
+test('a change based on an older state is refused', async () => {
   const domain = await rig.watch('cafe.rest', 8);
   const snooze = { until: rig.now, by: 'U0ALICE', reason: undefined };
   expect(await rig.store.change(domain, { ...domain, snooze })).toBe(true);

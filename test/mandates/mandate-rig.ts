@@ -8,10 +8,10 @@ import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { utcDay } from '../../src/zones/calendar-day.ts';
 import type { Rig } from '../orders/rig.ts';
 
-/** What tests of mandates do with the rig of orders. */
+/** Helpers for tests of mandates, on the rig of orders. */
 export function mandatesOn(rig: Rig) {
   return {
-    /** A watched name that ends in some days, and what it costs in cents; undefined: the list does not tell. */
+    /** Watches a name that expires in some days, with its price in cents; undefined: no price on the list. */
     async watch(
       name: string,
       inDays: number,
@@ -30,7 +30,7 @@ export function mandatesOn(rig: Rig) {
       rig.tags.set(name, tags);
       if (price !== undefined) rig.prices.set(name, price);
     },
-    /** Alice asks for a mandate. */
+    /** Alice requests a mandate. */
     ask(changes: Partial<MandateTerms> = {}): Promise<Order> {
       return rig.ask('mandate', {
         mandate_names: ['*.rest'],
@@ -42,7 +42,7 @@ export function mandatesOn(rig: Rig) {
         ...changes,
       });
     },
-    /** One that Bob has approved. */
+    /** A mandate that Bob has approved. */
     async inForce(changes: Partial<MandateTerms> = {}): Promise<Order> {
       const { id } = await this.ask(changes);
       const outcome = await approveOrder(rig.orders, id, 'U0BOB');
@@ -56,7 +56,7 @@ export function mandatesOn(rig: Rig) {
       const days = rows.map(({ day }) => String(day));
       return (await Promise.all(days.map((day) => rig.mandates.mandates.actsOf(day)))).flat();
     },
-    /** Runs, and returns what a mandate did for a name. */
+    /** Runs, and returns the act of a mandate for a name. */
     async actFor(name: string): Promise<MandateAct> {
       await this.run();
       const act = (await this.acts()).find((each) => each.name === name);
@@ -68,11 +68,11 @@ export function mandatesOn(rig: Rig) {
       const ids = (await this.acts()).map(({ id }) => id);
       await rig.mandates.mandates.announced(ids, rig.now, { channelId: 'C0REMINDERS', ts: '1.1' });
     },
-    /** The registry was asked again and shows the same. */
+    /** Another registry lookup with the same result. */
     async look(): Promise<void> {
       await rig.sql('UPDATE domains SET looked_at = $1', rig.now);
     },
-    /** A day and a half later everything is sent that may be. */
+    /** Advances a day and a half, after which everything allowed is sent. */
     async nextDay(): Promise<void> {
       rig.pass(DAY_MS + 12 * HOUR_MS);
       await this.look();

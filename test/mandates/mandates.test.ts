@@ -18,7 +18,7 @@ import { fails } from '../orders/scripted-service.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
 /*
- * Mandates on the real store: how they come into force, what they make, why they do not act, and how they end.
+ * Mandates on the real store: how they come into force, the orders they create, why they don't act, and how they end.
  */
 
 const ADA = { id: 'U0ADA', isAdmin: true };
@@ -34,14 +34,14 @@ afterAll(() => rig.end());
 
 const orderOf = async (name: string) => rig.read((await on.actFor(name)).orderId ?? 'none');
 const sent = () => rig.service.received.length;
-/** As if an order had been asked for as a deletion. */
+/** As if an order had been requested as a deletion. */
 async function asAnotherTask(id: string): Promise<void> {
   await rig.sql(`UPDATE orders SET task = 'delete' WHERE id = $1`, id);
   await rig.askedWith(id, `jsonb_build_object('name', 'cafe.rest')`);
 }
 
 describe('a mandate', () => {
-  test('is an order whose names are its patterns, and states its terms', async () => {
+  test('is an order with its patterns as names, and states its terms', async () => {
     await on.watch('cafe.rest', 100);
     const order = await on.ask();
     expect(order).toMatchObject({ task: 'mandate', state: 'PENDING', items: [{ name: '*.rest' }] });
@@ -64,7 +64,7 @@ describe('a mandate', () => {
     ]);
   });
 
-  test('is in force when it is approved, and nothing was sent', async () => {
+  test('is in force once approved, without sending anything', async () => {
     await on.watch('cafe.rest', 100);
     const order = await on.inForce();
     expect(order).toMatchObject({ state: 'SUCCEEDED', mandateEnd: undefined });
@@ -77,7 +77,7 @@ describe('a mandate', () => {
     ]);
   });
 
-  test('is not approved by who asked for it, even where they may approve and every rule is free', async () => {
+  test('isn’t approved by its requester, even if they may approve and every rule is free', async () => {
     await on.watch('cafe.rest', 100);
     rig.setTeam({ allowSelfApproval: true, approvers: ['U0ALICE', 'U0BOB'] });
     rig.setPolicy(1, { decision: 'free' });
@@ -90,7 +90,7 @@ describe('a mandate', () => {
     expect(await approveOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ ok: true });
   });
 
-  test('is decided like the renewal of the names that it covers', async () => {
+  test('is decided like the renewal of the names it covers', async () => {
     await on.watch('brand.rest', 100, 2_000, ['brand']);
     rig.setPolicy(1, {
       tasks: ['renew'],
@@ -113,7 +113,7 @@ describe('a mandate', () => {
     expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'policy_refuses' } });
   });
 
-  test('that was denied makes nothing', async () => {
+  test('does nothing after a denial', async () => {
     await on.watch('cafe.rest', 10);
     const { id } = await on.ask();
     await denyOrder(rig.orders, id, 'U0BOB', undefined);
@@ -121,7 +121,7 @@ describe('a mandate', () => {
     expect(await on.acts()).toEqual([]);
   });
 
-  test('that was written to past the bot comes into no force', async () => {
+  test('doesn’t come into force if its row was changed past the bot', async () => {
     await on.watch('cafe.rest', 10);
     const { id } = await on.ask();
     await rig.sql(
@@ -144,7 +144,7 @@ const TERMS = {
 };
 
 describe('acting', () => {
-  test('makes an order for each due name, says so, and sends it a day later', async () => {
+  test('creates an order for each due name, announces it, and sends it a day later', async () => {
     await on.watch('soon.rest', 13);
     await on.watch('later.rest', 40);
     const mandate = await on.inForce();
@@ -169,7 +169,7 @@ describe('acting', () => {
     expect(await on.acts()).toHaveLength(1);
   });
 
-  test('waits while nobody was told', async () => {
+  test('waits until it was announced', async () => {
     await on.watch('soon.rest', 13);
     await on.inForce();
     const order = await orderOf('soon.rest');
@@ -180,7 +180,7 @@ describe('acting', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
   });
 
-  test('waits while the registry was not asked since', async () => {
+  test('waits for a registry lookup after that', async () => {
     await on.watch('soon.rest', 13);
     await on.inForce();
     const order = await orderOf('soon.rest');
@@ -192,7 +192,7 @@ describe('acting', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
   });
 
-  test('leaves a name alone that somebody asks for already, or lets go', async () => {
+  test('ignores a name that a person has requested already, or that is left to lapse', async () => {
     await on.watch('asked.rest', 10);
     await on.watch('lapsing.rest', 10);
     await rig.sql(`UPDATE domains SET lapse_confirmed_at = $1 WHERE name = 'lapsing.rest'`, rig.now);
@@ -202,7 +202,7 @@ describe('acting', () => {
     expect(await on.acts()).toEqual([]);
   });
 
-  test('is stopped for one name by who asked or an approver, and makes no other order for it', async () => {
+  test('can be stopped for one name by its requester or an approver, and creates no other order for it', async () => {
     await on.watch('soon.rest', 13);
     await on.inForce();
     const order = await orderOf('soon.rest');
@@ -236,7 +236,7 @@ describe('acting', () => {
     },
   );
 
-  test('of a mandate that ends before it could send leaves the name to another, and does not count as covering it', async () => {
+  test('of a mandate that ends before sending leaves the name to another one, and doesn’t count as covering it', async () => {
     await on.watch('cafe.rest', 20);
     const soon = await on.inForce({ until: utcDay(new Date(rig.now.getTime() + 6 * DAY_MS)) });
     const end = { name: 'cafe.rest', expiresAt: new Date(rig.now.getTime() + 20 * DAY_MS) };
@@ -271,7 +271,7 @@ describe('acting', () => {
     expect(await on.actFor('cafe.rest')).toMatchObject({ mandateId: long.id, held: undefined });
   });
 
-  test('the oldest of two that fit acts', async () => {
+  test('the older one of two acts', async () => {
     await on.watch('soon.rest', 10);
     const first = await on.inForce({ mandate_names: ['soon.rest'] });
     rig.pass(1_000);
@@ -289,7 +289,7 @@ describe('ceilings', () => {
     expect(await on.actFor('b.rest')).toMatchObject({ held: 'price_above' });
   });
 
-  test('of a span hold over orders that wait, and give back what was stopped', async () => {
+  test('of a period include waiting orders, and get back stopped ones', async () => {
     for (const [n, name] of ['a.rest', 'b.rest', 'c.rest'].entries()) await on.watch(name, 10 + n);
     await on.inForce({ max_total: { currency: 'EUR', minor: 4_000 } });
     expect(await on.actFor('c.rest')).toMatchObject({ held: 'total_spent' });
@@ -298,7 +298,7 @@ describe('ceilings', () => {
     expect(await on.actFor('d.rest')).toMatchObject({ held: undefined });
   });
 
-  test('keep what is unknown', async () => {
+  test('keep unknown outcomes', async () => {
     await on.watch('a.rest', 10);
     await on.inForce({ max_total: { currency: 'EUR', minor: 2_000 } });
     const order = await orderOf('a.rest');
@@ -312,7 +312,7 @@ describe('ceilings', () => {
     expect(await on.actFor('b.rest')).toMatchObject({ held: 'total_spent' });
   });
 
-  test('hold when the price has grown meanwhile: nothing is sent, and it is asked for', async () => {
+  test('prevent an order after a price increase: nothing is sent, and people are asked', async () => {
     await on.watch('a.rest', 10);
     await on.inForce();
     const order = await orderOf('a.rest');
@@ -330,7 +330,7 @@ describe('ceilings', () => {
     });
   });
 
-  test('share the budgets: what a budget does not have is asked for', async () => {
+  test('respect the budgets: people are asked about the excess', async () => {
     await rig.budgets.add(
       { tag: undefined, span: 'month', amount: { currency: 'EUR', minor: 3_000 } },
       'U0ADMIN',
@@ -344,7 +344,7 @@ describe('ceilings', () => {
     for (const { id } of await rig.budgets.list()) await rig.budgets.remove(id, 'U0ADMIN', rig.now);
   });
 
-  describe('with a budget of the month', () => {
+  describe('with a monthly budget', () => {
     const budgetOf = (minor: number) =>
       rig.budgets.add(
         { tag: undefined, span: 'month', amount: { currency: 'EUR', minor } },
@@ -356,7 +356,7 @@ describe('ceilings', () => {
     };
     afterEach(dropBudgets);
 
-    test('a name goes out for which there is just enough: what is reserved for it is not in its own way', async () => {
+    test('a name is sent if the budget is just enough: its own reservation doesn’t count against it', async () => {
       await budgetOf(2_000);
       await on.watch('a.rest', 10);
       await on.inForce();
@@ -366,7 +366,7 @@ describe('ceilings', () => {
       expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
     });
 
-    test('a name is asked for when the budget has been lowered since it was said', async () => {
+    test('people are asked about a name if the budget was lowered after the announcement', async () => {
       await budgetOf(2_000);
       await on.watch('a.rest', 10);
       await on.inForce();
@@ -382,7 +382,7 @@ describe('ceilings', () => {
     });
   });
 
-  test('are looked at again when midnight comes between the look and the mark of sending', async () => {
+  test('are checked again if midnight passes between the check and the commit of sentAt', async () => {
     await on.watch('a.rest', 10);
     const mandate = await on.inForce();
     const { id } = await orderOf('a.rest');
@@ -406,7 +406,7 @@ describe('ceilings', () => {
     expect(cleared.sending.refusal(mandate, read)).toBe('day_full');
   });
 
-  test('of a year count by the day in UTC on which it goes out, also at the turn of the year', async () => {
+  test('of a year count by the UTC day of sending, also at the turn of the year', async () => {
     rig.pass(Date.parse('2026-12-30T01:00:00Z') - rig.now.getTime());
     const year = { span: 'year', max_total: { currency: 'EUR', minor: 2_000 } } as const;
     await on.watch('a.rest', 10);
@@ -423,7 +423,7 @@ describe('ceilings', () => {
     expect(await on.actFor('c.rest'), 'it goes out in the new year').toMatchObject({ held: undefined });
     const second = await orderOf('c.rest');
     expect(await dayOfSending(second.id)).toBe('2027-01-01');
-    // The first one is late, so that it goes out in the new year, whose sum is taken.
+    // The first one is late, so that it is sent in the new year, which is used up.
     rig.pass(12 * 60 * 60_000 + DAY_MS / 2);
     await on.look();
     await rig.runDue();
@@ -450,8 +450,8 @@ const HINDRANCES: readonly (readonly [code: string, happens: () => unknown])[] =
   ],
 ];
 
-describe('where it does not act', () => {
-  test.each(HINDRANCES)('%s: the name is asked for in the ordinary way at once', async (code, happens) => {
+describe('if it doesn’t act', () => {
+  test.each(HINDRANCES)('%s: people are asked at once with an ordinary order', async (code, happens) => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     await happens();
@@ -464,18 +464,18 @@ describe('where it does not act', () => {
     expect(events.at(-1)?.['data']).toMatchObject({ because: code });
   });
 
-  test('too_late: a name that ends before it could go out is asked for', async () => {
+  test('too_late: people are asked about a name that expires before it could be sent', async () => {
     await on.watch('late.example', 1);
     await on.inForce({ mandate_names: ['*.example'] });
     expect(await on.actFor('late.example')).toMatchObject({ held: 'too_late' });
     expect(await orderOf('late.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
   });
 
-  test('day_full: a name whose days have as many as may go is asked for', async () => {
+  test('day_full: people are asked about a name if all its days are full', async () => {
     await on.watch('first.example', 3);
     await on.inForce({ mandate_names: ['*.example'], max_total: { currency: 'EUR', minor: 100_000_000 } });
     const { orderId } = await on.actFor('first.example');
-    // As if mandates had made so many more for that day.
+    // As if mandates had already created this many for that day.
     for (const [table, key, others] of [
       ['orders', 'id', `'delivery_id', copy`],
       ['order_items', 'order_id', `'client_tid', copy, 'open_key', copy, 'name', copy || '.example'`],
@@ -495,15 +495,15 @@ describe('where it does not act', () => {
     expect(await on.actFor('later.example'), 'the day after has room').toMatchObject({ held: undefined });
   });
 
-  test('not_announced: where it couldn’t be announced a day before, it is asked for while there is a day left', async () => {
+  test('not_announced: if it couldn’t be announced a day before, people are asked while a day is left', async () => {
     await on.watch('cafe.example', 4);
     await on.inForce({ mandate_names: ['*.example'] });
     const order = await orderOf('cafe.example');
-    // Slack takes nothing.
+    // Slack accepts nothing.
     rig.pass(2 * DAY_MS);
     await on.look();
     await rig.runDue();
-    expect(await rig.read(order.id), 'it may still be told').toMatchObject({ state: 'APPROVED' });
+    expect(await rig.read(order.id), 'it can still be announced').toMatchObject({ state: 'APPROVED' });
     rig.pass(DAY_MS + 60_000);
     await on.look();
     await rig.runDue();
@@ -513,7 +513,7 @@ describe('where it does not act', () => {
     expect(await orderOf('cafe.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
   });
 
-  test('earlier_unknown: while nobody knows whether a name was renewed, no order was created to renew it again', async () => {
+  test('earlier_unknown: while an earlier renewal’s outcome is unknown, no order is created for the name', async () => {
     await on.watch('cafe.rest', 10);
     const former = await rig.ask('renew', { names: ['cafe.rest'], period: 1 });
     await approveOrder(rig.orders, former.id, 'U0BOB');
@@ -527,14 +527,14 @@ describe('where it does not act', () => {
     expect([...(await rig.store.openOrders('renew', ['cafe.rest'])).values()]).toEqual([former.id]);
   });
 
-  test('where the policy refuses, it only says so', async () => {
+  test('if the policy refuses, it only reports that', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     rig.setPolicy(1, { tasks: ['renew'], decision: 'refuse' });
     expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'policy_refuses', orderId: undefined });
   });
 
-  test('the request waits for somebody even where the policy would be free', async () => {
+  test('the request needs a person’s approval even if the policy is free', async () => {
     await on.watch('cafe.rest', 10, 9_999);
     await on.inForce();
     rig.setPolicy(1, { tasks: ['renew'], decision: 'free' });
@@ -542,7 +542,7 @@ describe('where it does not act', () => {
     expect(await orderOf('cafe.rest')).toMatchObject({ state: 'PENDING' });
   });
 
-  test('with an account that is gone, it asks with another', async () => {
+  test('if an account is gone, it asks with another one', async () => {
     await on.watch('cafe.rest', 10);
     const mandate = await on.inForce();
     rig.accounts.set('other', { ...ALICE, id: 'other' });
@@ -551,7 +551,7 @@ describe('where it does not act', () => {
     rig.accounts.delete('other');
   });
 
-  test('asking that fails is tried again after pauses that double, and is reported meanwhile', async () => {
+  test('a failed question is retried with exponential backoff, and reported meanwhile', async () => {
     await on.watch('broken.rest', 10, 3_000);
     await on.watch('cafe.rest', 10, 3_000);
     await on.inForce();
@@ -582,7 +582,7 @@ describe('where it does not act', () => {
     await runMandates(rig.mandates);
   });
 
-  test('a name that was renewed last with another account is in two accounts, and is asked for', async () => {
+  test('a name last renewed with another account is in two accounts, so people are asked', async () => {
     await on.watch('cafe.rest', 10);
     rig.accounts.set('other', { ...ALICE, id: 'other', login: 'alice-2' });
     const former = await rig.ask(
@@ -597,7 +597,7 @@ describe('where it does not act', () => {
     rig.accounts.delete('other');
   });
 
-  test('a name that has moved out by the time is not sent', async () => {
+  test('a name that has been transferred away meanwhile isn’t sent', async () => {
     await on.watch('cafe.rest', 10, 2_000, ['brand']);
     await on.inForce({ mandate_names: ['tag:brand'] });
     const order = await orderOf('cafe.rest');
@@ -613,7 +613,7 @@ describe('where it does not act', () => {
   test.each([
     ['another period', (id: string) => rig.askedWith(id, `jsonb_set(input, '{period}', '9')`)],
     ['another task', (id: string) => asAnotherTask(id)],
-  ])('an order with %s than a mandate asks for is not sent', async (_what, change) => {
+  ])('an order with %s than its mandate’s isn’t sent', async (_what, change) => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     const order = await orderOf('cafe.rest');
@@ -625,7 +625,7 @@ describe('where it does not act', () => {
     expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'moved_out' });
   });
 
-  test('a name that somebody renewed meanwhile is not sent, and no order was created', async () => {
+  test('a name that a person renewed meanwhile isn’t sent, and no order was created', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     const order = await orderOf('cafe.rest');
@@ -637,7 +637,7 @@ describe('where it does not act', () => {
     expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
-  test('a name whose price list was there when it was said, and is gone when it goes out, is asked for', async () => {
+  test('people are asked about a name whose price was removed after the announcement', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     await orderOf('cafe.rest');
@@ -649,7 +649,7 @@ describe('where it does not act', () => {
     expect(await orderOf('cafe.rest')).toMatchObject({ state: 'PENDING', mandated: undefined });
   });
 
-  test('a name that two people let go after it was said is not sent, and no order was created', async () => {
+  test('a name left to lapse by two people after the announcement isn’t sent, and no order was created', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     const order = await orderOf('cafe.rest');
@@ -663,7 +663,7 @@ describe('where it does not act', () => {
     expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
-  test('when who asked for the mandate leaves between the message and the request, nothing is sent', async () => {
+  test('if the mandate’s requester leaves between the announcement and the request, nothing is sent', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     const order = await orderOf('cafe.rest');
@@ -674,7 +674,7 @@ describe('where it does not act', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
   });
 
-  test('when the clock is set 40 days forward, what ended meanwhile is not sent, and is asked for', async () => {
+  test('if the clock is set 40 days forward, expired names aren’t sent, and people are asked', async () => {
     await on.watch('cafe.example', 10);
     await on.inForce({ mandate_names: ['*.example'] });
     const order = await orderOf('cafe.example');
@@ -688,7 +688,7 @@ describe('where it does not act', () => {
     expect((await on.acts()).map(({ held }) => held)).toEqual(['too_late']);
   });
 
-  test('a name that was stopped is left alone when a better date of the same end comes', async () => {
+  test('a stopped name stays stopped when its expiry gets a better date', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     const order = await orderOf('cafe.rest');
@@ -699,7 +699,7 @@ describe('where it does not act', () => {
     expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
-  test('a row of the mandate that was written to lets nothing go', async () => {
+  test('a changed row of the mandate sends nothing', async () => {
     await on.watch('cafe.rest', 10);
     const mandate = await on.inForce();
     const order = await orderOf('cafe.rest');
@@ -714,7 +714,7 @@ describe('where it does not act', () => {
   });
 });
 
-test('that it did not act is queued for webhooks in the same transaction', async () => {
+test('a refusal to act is queued for webhooks in the same transaction', async () => {
   await rig.sql(
     `INSERT INTO webhook_endpoints (team_id, id, served_at, tested_month) VALUES ('', 'e', now(), '2026-11')`,
   );
@@ -727,7 +727,7 @@ test('that it did not act is queued for webhooks in the same transaction', async
   ]);
 });
 
-describe('a database that may have been put back', () => {
+describe('a database that may have been restored', () => {
   const startAfter = (ms: number) => {
     const last = {
       seenAt: new Date(rig.now.getTime() - ms),
@@ -751,7 +751,7 @@ describe('a database that may have been put back', () => {
     });
   };
 
-  test('keeps what nobody can have sent yet, and the mandate, after an hour', async () => {
+  test('after an hour, keeps the mandate and orders that nobody can have sent yet', async () => {
     await on.watch('cafe.rest', 10);
     const mandate = await on.inForce();
     const order = await orderOf('cafe.rest');
@@ -760,7 +760,7 @@ describe('a database that may have been put back', () => {
     expect(await rig.read(mandate.id)).toMatchObject({ mandateEnd: undefined });
   });
 
-  test('makes unknown what may have gone out', async () => {
+  test('makes orders unknown that may have been sent', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     const order = await orderOf('cafe.rest');
@@ -769,7 +769,7 @@ describe('a database that may have been put back', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
   });
 
-  test('ends mandates after more than a day, for nobody knows what they have spent', async () => {
+  test('ends mandates after more than a day, because their spending is unknown', async () => {
     await on.watch('cafe.rest', 10);
     const mandate = await on.inForce();
     await startAfter(25 * 60 * 60_000);
@@ -780,7 +780,7 @@ describe('a database that may have been put back', () => {
 });
 
 describe('ending', () => {
-  test('by who asked or an approver stops what was not sent; others may not', async () => {
+  test('by its requester or an approver stops unsent orders; others may not', async () => {
     await on.watch('cafe.rest', 10);
     const { id } = await on.inForce();
     const order = await orderOf('cafe.rest');
@@ -800,7 +800,7 @@ describe('ending', () => {
     });
   });
 
-  test('lets another mandate act for what it had not sent', async () => {
+  test('lets another mandate act for its unsent names', async () => {
     await on.watch('cafe.rest', 10);
     const first = await on.inForce();
     await orderOf('cafe.rest');
@@ -823,7 +823,7 @@ describe('ending', () => {
     expect((await rig.read(order.id)).state).toBe('FAILED');
   });
 
-  test('by itself, a week after it said so', async () => {
+  test('happens automatically, a week after the announcement', async () => {
     await on.watch('cafe.rest', 100);
     const { id } = await on.inForce({ until: '2026-03-31' });
     rig.pass(24 * DAY_MS);

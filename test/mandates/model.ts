@@ -18,8 +18,8 @@ import { utcDay } from '../../src/zones/calendar-day.ts';
 import { newOrder } from '../orders/sample.ts';
 
 /*
- * A year of a team with mandates, as a model: what the database holds, what the service and the registry know, and what
- * goes wrong. The pure core decides; this only plays the world around it.
+ * A year of a team with mandates, as a model: the content of the bot's database, the state of the service and the
+ * registry, and failures. The pure core decides; this code only simulates its environment.
  */
 
 const STEP_MS = 12 * HOUR_MS;
@@ -30,7 +30,7 @@ export type Random = () => number;
 
 interface Name {
   readonly name: string;
-  /** When its registration really ends, and since when. */
+  /** The real end of its registration, and since when. */
   trueEnd: number;
   changedAt: number;
   tags: readonly string[];
@@ -62,7 +62,7 @@ interface Act {
   orderId: number | undefined;
 }
 
-/** What the bot's database holds: a backup is a copy of it. */
+/** The content of the bot's database: a backup is a copy of it. */
 interface Database {
   known: Record<string, { end: number; isCertain: boolean; lookedAt: number }>;
   orders: ModelOrder[];
@@ -80,20 +80,20 @@ interface Charge {
   readonly at: number;
   readonly end: number;
   readonly announcedAt: number | undefined;
-  /** When the name got the end that it had. */
+  /** When the name got its previous end. */
   readonly changedAt: number;
 }
 
-/** What came of a year. */
+/** The result of a year. */
 export interface Year {
   readonly charges: readonly Charge[];
   readonly terms: ReadonlyMap<string, MandateTerms>;
   /** Orders that a person stopped, and when. */
   readonly stoppedAt: ReadonlyMap<number, number>;
   readonly lost: readonly string[];
-  /** Names that ended although a mandate covered them, without anybody having been told in time. */
+  /** Names that expired although a mandate covered them, without a timely message. */
   readonly lapsed: readonly string[];
-  /** What became of the names that a mandate covered when they were due: renewed by it, or why not. */
+  /** The fate of covered names that were due: renewed by the mandate, or why not. */
   readonly ends: readonly (State | HeldCode | 'RENEWED')[];
   readonly held: readonly HeldCode[];
 }
@@ -148,7 +148,7 @@ export function simulateYear(random: Random): Year {
   const lapsed: string[] = [];
   const ends: Year['ends'][number][] = [];
   const held: HeldCode[] = [];
-  /** Names that a mandate covered at one moment at least when they were due, by their true end. */
+  /** Names that a mandate covered at some point while they were due, by their true end. */
   const covered = new Set<string>();
   let lastId = 0;
   let clockOff = 0;
@@ -246,7 +246,7 @@ export function simulateYear(random: Random): Year {
       name.trueEnd += YEAR_MS;
       name.changedAt = now - clockOff;
     }
-    // The process is killed, or no answer comes.
+    // The process is killed, or no response comes.
     if (isLost) order.state = 'UNKNOWN';
     else if (isTaken) {
       order.state = 'SUCCEEDED';
@@ -289,7 +289,7 @@ export function simulateYear(random: Random): Year {
         order.state = cleared.code === 'mandate_ended' ? 'ENDED' : 'HELD';
         if (cleared.code !== 'mandate_ended') hold(act, cleared.code);
       }
-      // A press of Stop between the look and the mark: the mark is refused, because the order has changed.
+      // A click on Stop between the check and the commit of `sentAt`, which is refused because the order has changed.
       if (cleared.kind === 'clear' && chance(0.05)) {
         order.state = 'STOPPED';
         stoppedAt.set(order.id, now.getTime());
@@ -304,7 +304,7 @@ export function simulateYear(random: Random): Year {
   };
 
   const keyOf = ({ name, trueEnd }: Name) => `${name} ${trueEnd}`;
-  /** Notes what a mandate has to act for: covered, due, and known with the end that it really has. */
+  /** Records the names that a mandate must act for: covered, due, and known with their true end. */
   const noteCovered = (now: Date) => {
     for (const name of names) {
       if (Math.abs(knownOf(name.name).end - name.trueEnd) > HOUR_MS) continue;
@@ -318,7 +318,7 @@ export function simulateYear(random: Random): Year {
     db.orders.findLast(
       (order) => order.name === name.name && isSameEnd(new Date(order.actedFor), new Date(name.trueEnd)),
     );
-  /** What became of a name at its end, by what people were told; undefined: nothing, so that it is lost. */
+  /** The fate of a name at its end, as people were notified; undefined if they weren't, so that it is lost. */
   const endAt = (name: Name): Year['ends'][number] | undefined => {
     const acts = db.acts.filter(
       (act) => act.name === name.name && isSameEnd(new Date(act.end), new Date(name.trueEnd)),
@@ -328,17 +328,17 @@ export function simulateYear(random: Random): Year {
     );
     if (told?.held !== undefined) return told.held;
     const order = orderOf(name);
-    // Its card says that it was stopped, refused, or is unknown; a mandate that ends says so.
+    // Its card says that it was stopped, refused, or is unknown; the message of an ended mandate says so too.
     return order !== undefined && ['STOPPED', 'FAILED', 'UNKNOWN', 'ENDED'].includes(order.state)
       ? order.state
       : undefined;
   };
-  /** Looks at the names that end before the next step. */
+  /** Checks the names that end before the next step. */
   const noteEnds = (real: number) => {
     for (const name of names) {
       if (name.trueEnd > real + STEP_MS || name.trueEnd <= real || !covered.has(keyOf(name))) continue;
       const { trueEnd } = name;
-      // What is due until then is looked at when it is due.
+      // Due work until then runs when it is due.
       for (
         let order = orderOf(name);
         order?.state === 'APPROVED' && order.sendAfter < trueEnd;
@@ -347,7 +347,7 @@ export function simulateYear(random: Random): Year {
         sendAll(new Date(order.sendAfter));
       if (name.trueEnd !== trueEnd) continue;
       const isCovered = mandateFor(inForce(), name.name, name.tags, new Date(real)) !== undefined;
-      // That a database was put back ends the mandates, and says so.
+      // A restored database ends the mandates, and people are notified.
       const end = endAt(name) ?? (isCovered ? undefined : 'ENDED');
       if (end === undefined) lapsed.push(`${name.name} at ${new Date(name.trueEnd).toISOString()}`);
       else ends.push(end);
@@ -376,14 +376,14 @@ export function simulateYear(random: Random): Year {
     if (some !== undefined && chance(0.004)) some.hasOwnerLeft = chance(0.2);
     if (some !== undefined && chance(0.004)) some.hasIncident = chance(0.2);
     if (some !== undefined && chance(0.0005)) some.asksMore = true;
-    // Somebody renews a name past the bot.
+    // A person renews a name without the bot.
     if (some !== undefined && chance(0.001)) {
       some.trueEnd += YEAR_MS;
       some.changedAt = real;
     }
     const now = new Date(real + clockOff);
     if (real < botBackAt) continue;
-    // A bot that was away for long cannot know whether its database is the one that it left.
+    // A bot that was down for long can't know whether its database is still the same.
     if (real - lastSeen > STEP_MS) {
       backup = { at: lastSeen + clockOff, db: structuredClone(db) };
       restore(now.getTime());
@@ -409,7 +409,7 @@ export function simulateYear(random: Random): Year {
     if (clockOff === 0) noteEnds(real);
   }
 
-  // A name that ended although a mandate had an order for it must have been said in some way.
+  // A message must exist for every expired name with an order of a mandate.
   const finish = START + YEAR_MS + Math.min(0, clockOff);
   for (const order of db.orders)
     if (order.state === 'APPROVED' && order.actedFor + DAY_MS < finish - 6 * DAY_MS) lost.push(order.name);
@@ -424,7 +424,7 @@ export function simulateYear(random: Random): Year {
   return { charges, terms, stoppedAt, lost, lapsed, ends, held };
 }
 
-/** What a year has spent over the ceilings of its mandates. */
+/** The excess of a year's spending over the limits of its mandates. */
 export function overCeilings({ charges, terms }: Year): string[] {
   const sums = new Map<string, number>();
   const found: string[] = [];

@@ -4,7 +4,7 @@ import { stopOrder } from '../../src/orders/stop.ts';
 import { type Rig, startRig } from '../orders/rig.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
-/* What becomes of names if nobody presses anything: what a digest tells of them is what the mandates then do. */
+/* The fate of names without any clicks: a digest's forecast matches what the mandates then do. */
 
 let rig: Rig;
 let on: ReturnType<typeof mandatesOn>;
@@ -24,7 +24,7 @@ async function outlook(...names: readonly string[]) {
   return { renewed: [...renewals.keys()].sort(), uncovered: [...uncovered].sort(), renewals };
 }
 
-test('a mandate renews what it will act for and what it has acted for, on the day that it says', async () => {
+test('a mandate renews the names it has acted or will act for, on the announced day', async () => {
   await on.watch('soon.rest', 13);
   await on.watch('later.rest', 40);
   await on.watch('other.example', 13);
@@ -37,7 +37,7 @@ test('a mandate renews what it will act for and what it has acted for, on the da
   expect(after.renewals.get('soon.rest')).toEqual(order.mandated?.sendAfter);
 });
 
-test('what is in its way, or was stopped, is for people', async () => {
+test('blocked or stopped names are left to people', async () => {
   await on.watch('dear.rest', 40, 2_001);
   await on.watch('unpriced.rest', 40);
   rig.prices.delete('unpriced.rest');
@@ -64,7 +64,7 @@ test('what is in its way, or was stopped, is for people', async () => {
   expect(uncovered).toEqual(expect.arrayContaining(['stopped.rest']));
 });
 
-test('together they fit under the ceiling', async () => {
+test('together they are within the limit', async () => {
   for (const [n, name] of ['a.rest', 'b.rest', 'c.rest'].entries()) await on.watch(name, 13 + n / 10);
   await on.inForce({ max_total: { currency: 'EUR', minor: 4_000 } });
   expect((await outlook('c.rest', 'b.rest', 'a.rest')).renewed).toEqual(['a.rest', 'b.rest']);

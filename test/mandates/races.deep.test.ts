@@ -5,13 +5,11 @@ import { type Rig, startRig } from '../orders/rig.ts';
 import { seeded } from '../support/seeded.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
-/*
- * Stop and send race two hundred times on a real database: one of them wins, with no state in between.
- */
+/* Stop and send race two hundred times on a real database: one of them wins, with no state in between. */
 
 const RACES = 200;
 const AT_ONCE = 20;
-/** Stops are pressed over the time in which the orders of a round go out. */
+/** Stop is clicked at random times while the orders of a round are sent. */
 const SPREAD_MS = 700;
 
 let rig: Rig;
@@ -20,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.end());
 
-test('of Stop and sending one wins, and the name is charged exactly when it was not stopped', async () => {
+test('either Stop or sending wins, and the name is charged exactly if it wasn’t stopped', async () => {
   const on = mandatesOn(rig);
   const random = seeded(1_000);
   let [stopped, sent] = [0, 0];

@@ -3,9 +3,7 @@ import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig } from '../approvals/signing-rig.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
-/*
- * Mandates where approvals are signed: their renewals go by the signatures of the mandate, and nothing else does.
- */
+/* Mandates with signed approvals: their renewals are sent with the mandate's signatures, and nothing else is. */
 
 let s: SigningRig;
 let on: ReturnType<typeof mandatesOn>;
@@ -19,7 +17,7 @@ beforeAll(async () => {
 beforeEach(() => s.rig.reset());
 afterAll(() => s.rig.end());
 
-/** The order of a mandate that Bob and Carol have signed, and when it may go. */
+/** The order of a mandate that Bob and Carol have signed, and its earliest time to send. */
 async function madeOrder(): Promise<{ readonly id: string; readonly mandateId: string }> {
   await on.watch('cafe.rest', 10);
   const { id: mandateId } = await on.ask();
@@ -36,7 +34,7 @@ async function madeOrder(): Promise<{ readonly id: string; readonly mandateId: s
 
 const sent = () => s.rig.service.received.map(({ ctid }) => ctid);
 
-test('a renewal goes by the signatures of its mandate', async () => {
+test('a renewal is sent with the signatures of its mandate', async () => {
   const { id } = await madeOrder();
   await s.advance(id);
   expect(sent()).toEqual([id]);
@@ -49,14 +47,14 @@ test.each([
     `UPDATE approvals SET signature = NULL WHERE order_id = $1 AND user_id = 'U0BOB'`,
   ],
   [
-    'a signature of the mandate is of somebody else',
+    'a signature of the mandate is another person’s',
     `UPDATE approvals SET user_id = 'U0DORA' WHERE order_id = $1 AND user_id = 'U0BOB'`,
   ],
   [
     'the mandate has another ceiling',
     `UPDATE orders SET input = jsonb_set(input, '{max_price,minor}', '900000') WHERE id = $1`,
   ],
-])('nothing goes where %s', async (_what, change) => {
+])('nothing is sent if %s', async (_what, change) => {
   const { id, mandateId } = await madeOrder();
   await s.rig.sql(change, mandateId);
   await s.advance(id);
@@ -66,7 +64,7 @@ test.each([
 test.each([
   ['a deletion', 'delete', `jsonb_build_object('name', 'cafe.rest')`],
   ['nine years', 'renew', `jsonb_set(input, '{period}', '9')`],
-])('%s does not go by the signatures of a mandate', async (_what, task, input) => {
+])('%s isn’t sent with a mandate’s signatures', async (_what, task, input) => {
   const { id } = await madeOrder();
   await s.rig.sql('UPDATE orders SET task = $2 WHERE id = $1', id, task);
   await s.rig.askedWith(id, input);

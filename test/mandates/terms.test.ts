@@ -5,7 +5,7 @@ import { mandateFor, mandateOf } from '../../src/mandates/mandate.ts';
 import { type MandateTerms, readTerms, type TypedTerms } from '../../src/mandates/terms.ts';
 import { newOrder } from '../orders/sample.ts';
 
-/* What people type into the form of a mandate, and what follows from its terms alone. */
+/* The input of a mandate's form, and everything that follows from its terms alone. */
 
 const TYPED: TypedTerms = {
   mandate_names: '*.rest, tag:Brand\nCAFÉ.rest',
@@ -21,7 +21,7 @@ const issuesOf = (changes: Partial<TypedTerms>) => {
   return terms.ok ? [] : terms.issues;
 };
 
-test('terms are read with what a person may leave out', () => {
+test('terms are read with optional fields left out', () => {
   expect(read()).toEqual({
     ok: true,
     terms: {
@@ -35,7 +35,7 @@ test('terms are read with what a person may leave out', () => {
   });
 });
 
-describe('what is wrong with terms is said at its field', () => {
+describe('an invalid term is reported at its field', () => {
   test.each([
     [{ mandate_names: ' ' }, { field: 'mandate_names', code: 'no_names' }],
     [{ mandate_names: '*' }, { field: 'mandate_names', code: 'fits_everything' }],
@@ -58,7 +58,7 @@ describe('what is wrong with terms is said at its field', () => {
     expect(issuesOf(changes)).toContainEqual(issue);
   });
 
-  test('400 days ahead is not too far, and an amount may name the team’s currency', () => {
+  test('400 days ahead is accepted, and an amount may include the team’s currency', () => {
     expect(issuesOf({ until: '2027-04-05', max_price: '20 eur' })).toEqual([]);
   });
 });
@@ -76,7 +76,7 @@ function given(id: string, names: readonly string[], changes: Partial<MandateTer
   return mandate;
 }
 
-test('of overlapping mandates the oldest acts; one that has ended does not', () => {
+test('the oldest of overlapping mandates acts; an ended one doesn’t', () => {
   const old = given('b', ['tag:brand'], {}, new Date(NOW.getTime() - 1));
   const young = given('a', ['*.rest']);
   expect(mandateFor([young, old], 'cafe.rest', ['brand'], NOW)?.id).toBe('b');
@@ -98,7 +98,7 @@ describe('the plan of sending', () => {
     countOn: (day) => (full.includes(day) ? MAX_SENT_A_DAY : 0),
   });
 
-  test('is a day later at the earliest, and the same for a name at all times', () => {
+  test('is at least a day later, and always the same for a name', () => {
     const plan = planSending(mandate, endIn(14), price, taken([]), NOW);
     if (typeof plan === 'string') throw new Error(plan);
     expect(plan.sendAfter.getTime()).toBeGreaterThanOrEqual(NOW.getTime() + DAY_MS);
@@ -106,7 +106,7 @@ describe('the plan of sending', () => {
     expect(planSending(mandate, endIn(14), price, taken([]), NOW)).toEqual(plan);
   });
 
-  test('goes on to the next day while a day is full, as long as a day is left', () => {
+  test('uses the next day if a day is full, as long as one is left', () => {
     expect(planSending(mandate, endIn(14), price, taken(['2026-03-02']), NOW)).toMatchObject({
       day: '2026-03-03',
     });

@@ -12,8 +12,8 @@ import { fails } from '../orders/scripted-service.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
 /*
- * What a mandate has used up is read from the log. Siblings: an ended mandate, its stopped order, its ceilings, a mandate that never
- * came into force, an order that is made twice for one end of a name.
+ * A mandate's spending is read from the log. Siblings: an ended mandate, its stopped order, its limits, a mandate that
+ * never came into force, two orders for one end of a name.
  */
 
 let rig: Rig;
@@ -29,7 +29,7 @@ const sent = () => rig.service.received.length;
 const contradictions = async (id: string) =>
   (await rig.store.history(id, 'system')).filter(({ kind }) => kind === 'contradicted');
 
-test('an ended mandate whose row says that it goes on makes nothing, and ends again', async () => {
+test('an ended mandate whose row was reset does nothing, and ends again', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.inForce();
   await endMandate(rig.mandates, id, 'U0ALICE');
@@ -41,7 +41,7 @@ test('an ended mandate whose row says that it goes on makes nothing, and ends ag
   expect(await contradictions(id)).toMatchObject([{ found: 'ended' }]);
 });
 
-test('the order of an ended mandate is not sent when both rows are set back', async () => {
+test('the order of an ended mandate isn’t sent when both rows are reset', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.inForce();
   const { orderId = 'none' } = await on.actFor('cafe.rest');
@@ -63,14 +63,14 @@ test('the order of an ended mandate is not sent when both rows are set back', as
   expect(await contradictions(orderId)).toHaveLength(1);
 });
 
-test('the end of a mandate is seen in the transaction that sends', async () => {
+test('the sending transaction sees the end of a mandate', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.inForce();
   const { orderId = 'none' } = await on.actFor('cafe.rest');
   await on.announce();
   rig.pass(DAY_MS + 12 * HOUR_MS);
   await on.look();
-  // The mandate ends, and its row is set back, while its order is about to be sent.
+  // The mandate ends, and its row is reset, just before its order is sent.
   rig.service.prepare = async () => {
     await rig.sql(
       `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
@@ -83,7 +83,7 @@ test('the end of a mandate is seen in the transaction that sends', async () => {
   expect(await rig.read(orderId)).toMatchObject({ state: 'FAILED' });
 });
 
-test('a mandate that was stopped does not come into force by an added event', async () => {
+test('a stopped mandate doesn’t come into force by an added event', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.ask();
   expect(await cancelOrder(rig.orders, id, 'U0ALICE')).toMatchObject({ ok: true });
@@ -98,7 +98,7 @@ test('a mandate that was stopped does not come into force by an added event', as
   expect(await on.acts()).toEqual([]);
 });
 
-test('a mandate that somebody wrote into the rows makes nothing', async () => {
+test('a mandate that was only inserted as a row does nothing', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.ask();
   await rig.sql(`UPDATE orders SET state = 'SUCCEEDED', closed_at = now() WHERE id = $1`, id);
@@ -106,7 +106,7 @@ test('a mandate that somebody wrote into the rows makes nothing', async () => {
   expect(await on.acts()).toEqual([]);
 });
 
-test('a mandate is shown with those who approved it by the log', async () => {
+test('a mandate is shown with its approvers by the log', async () => {
   const order = await on.inForce();
   await rig.sql(`UPDATE approvals SET user_id = 'U0EVE'`);
   const { shown } = await mandateStatuses(rig.mandates, { id: 'U0ADA', isAdmin: true });
@@ -126,18 +126,18 @@ test.each([
     `UPDATE order_items SET state = 'FAILED' WHERE order_id IN (SELECT id FROM orders WHERE task = 'renew')`,
   ],
   [
-    'a later event, which anybody can add, says that they cost nothing',
+    'a later event, which anyone can add, says that they cost nothing',
     `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
      SELECT team_id, subject_kind, subject_id, kind, actor, at, jsonb_set(data, '{amount,minor}', '0')
      FROM events WHERE kind = 'sending'`,
   ],
   [
-    'a later event, which anybody can add, says that they were sent long ago',
+    'a later event, which anyone can add, says that they were sent long ago',
     `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
      SELECT team_id, subject_kind, subject_id, kind, actor, at - interval '1 year', data
      FROM events WHERE kind = 'sending'`,
   ],
-])('requests count against the ceilings although %s', async (_what, change) => {
+])('requests count against the limits although %s', async (_what, change) => {
   await on.watch('cafe.rest', 8);
   await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 } });
   await on.run();
@@ -163,7 +163,7 @@ test.each([
      SELECT team_id, subject_kind, subject_id, 'retry_scheduled', actor, at, data || jsonb_build_object(
        'why', '{"code": "busy"}'::jsonb, 'until', at, 'version', 99) FROM events WHERE kind = 'sending'`,
   ],
-])('requests without an answer count against the ceilings although %s', async (_what, change) => {
+])('unanswered requests count against the limits although %s', async (_what, change) => {
   rig.service.answer = async () => {
     throw fails('unknown_outcome');
   };
@@ -179,7 +179,7 @@ test.each([
   expect(await on.actFor('bar.rest')).toMatchObject({ held: 'total_spent' });
 });
 
-test('an order is made again when its requester was away for a moment', async () => {
+test('an order is created again when its requester was away for a short time', async () => {
   await on.watch('cafe.rest', 10);
   await on.inForce();
   const { orderId: first = 'none' } = await on.actFor('cafe.rest');
@@ -196,7 +196,7 @@ test('an order is made again when its requester was away for a moment', async ()
   expect(sent()).toBe(1);
 });
 
-test('what is old is deleted without a mandate in force and what it has sent', async () => {
+test('old data is deleted, except for a mandate in force and its sent orders', async () => {
   await on.watch('cafe.rest', 8);
   const { id } = await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 }, span: 'year' });
   await on.run();

@@ -6,8 +6,8 @@ import { seeded } from '../support/seeded.ts';
 import { overCeilings, simulateYear, type Year } from './model.ts';
 
 /*
- * The promises of mandates over 2,000 years of teams: prices and tags that change, people who leave, stops, kills, lost answers,
- * Slack and registries that are away, clocks that jump, databases that were put back.
+ * The promises of mandates over 2,000 years of teams: prices and tags that change, people who leave, stops, kills, lost
+ * responses, outages of Slack and registries, clocks that jump, restored databases.
  */
 
 const SEED = Number(process.env['SEED'] ?? 43);
@@ -19,7 +19,7 @@ function years(): Year[] {
 describe('mandates over many years', () => {
   const all = years();
 
-  test('never exceed a ceiling', () => {
+  test('never exceed a limit', () => {
     expect(all.flatMap(overCeilings)).toEqual([]);
   });
 
@@ -34,7 +34,7 @@ describe('mandates over many years', () => {
     expect(twice).toEqual([]);
   });
 
-  test('never renew a name of which the registry showed days ago that it was renewed', () => {
+  test('never renew a name that the registry showed as renewed days ago', () => {
     const early = all.flatMap(({ charges }, year) =>
       charges
         .filter(({ end, at, changedAt }) => end - at > 60 * 86_400_000 && at - changedAt > 3 * 86_400_000)
@@ -50,18 +50,18 @@ describe('mandates over many years', () => {
     expect(late).toEqual([]);
   });
 
-  test('never send what was not said a day before', () => {
+  test('never send without an announcement a day before', () => {
     const unsaid = all.flatMap(({ charges }) =>
       charges.filter(({ at, announcedAt }) => announcedAt === undefined || at - announcedAt < ANNOUNCED_MS),
     );
     expect(unsaid).toEqual([]);
   });
 
-  test('lose no name that they took on without saying so', () => {
+  test('never lose a name that they acted for without a message', () => {
     expect(all.flatMap(({ lost }) => lost)).toEqual([]);
   });
 
-  test('lose no name that they covered when it was due and whose renewal the service took', () => {
+  test('never lose a name that they covered when it was due and whose renewal the service accepted', () => {
     expect(all.flatMap(({ lapsed }, year) => lapsed.map((name) => `year ${year}: ${name}`))).toEqual([]);
     const ends = groupBy(
       all.flatMap((year) => year.ends),
@@ -71,7 +71,7 @@ describe('mandates over many years', () => {
     expect([...ends.keys()]).toEqual(expect.arrayContaining(['STOPPED', 'FAILED', 'UNKNOWN']));
   });
 
-  test('renew, and hold back for every reason of the model, so that the rest is not proved by silence', () => {
+  test('renew, and refuse for every reason of the model, so that the other tests prove something', () => {
     expect(all.flatMap(({ charges }) => charges).length).toBeGreaterThan(all.length / 2);
     const held = new Set(all.flatMap((year) => year.held));
     expect([...held].sort()).toEqual(
@@ -85,7 +85,7 @@ describe('mandates over many years', () => {
         'price_unknown',
         'renewed_meanwhile',
         'total_spent',
-        // In too few years for a quick run.
+        // Too rare for a quick run.
         ...(all.length < 2_000 ? [] : ['moved_out', 'not_announced', 'too_late']),
       ]),
     );

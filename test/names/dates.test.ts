@@ -40,8 +40,8 @@ describe('adding years', () => {
   });
 });
 
-describe('after a look at the registry', () => {
-  test('its date counts, whoever gave the one before', () => {
+describe('after a registry lookup', () => {
+  test('its date counts, whatever the source of the earlier one', () => {
     for (const source of ['person', 'order', 'rdap'] as const) {
       const looked = afterLookup({ ...known, expiry: { at: inDays(5), source } }, inDays(9));
       expect(looked).toMatchObject({ expiry: { at: inDays(9), source: 'rdap' }, lookedAt: NOW });
@@ -49,12 +49,12 @@ describe('after a look at the registry', () => {
     expect(afterLookup(NO_DATES, inDays(9)).expiry).toEqual({ at: inDays(9), source: 'rdap' });
   });
 
-  test('a year later is a new end, a day later a better date for the same one', () => {
+  test('a year later is a new expiry, a day later a better date for the same one', () => {
     expect(hasNewEnd(known, afterLookup(known, inDays(385)))).toBe(true);
     expect(hasNewEnd(known, afterLookup(known, inDays(22)))).toBe(false);
   });
 
-  test('a renewal stands until it is shown; weeks later the contradiction is a doubt', () => {
+  test('a renewal counts until it is shown; weeks later the contradiction is a doubt', () => {
     const until = inDays(385);
     const renewed = {
       ...known,
@@ -77,7 +77,7 @@ describe('after a look at the registry', () => {
     }
   });
 
-  test.each(['rest', 'example'])('a year that the registry of .%s adds by itself is not paid for', (zone) => {
+  test.each(['rest', 'example'])('a year that the registry of .%s adds by itself isn’t paid for', (zone) => {
     const grace = { zone, statuses: ['active', 'auto renew period'] };
     const end = (dates: NameDates, expiresAt: Date, more = {}) =>
       afterLookup(dates, expiresAt, more).expiry?.at;
@@ -91,7 +91,7 @@ describe('after a look at the registry', () => {
     expect(end(paid, addYears(ended, 1), grace), 'a renewal of ours').toEqual(addYears(ended, 1));
   });
 
-  test('a deletion stands for an hour until it is shown; after that the record counts', () => {
+  test('a deletion counts for an hour until it is shown; after that the record counts', () => {
     const deleted = { ...known, deletedAt: NOW };
     const looked = (days: number, more = {}) =>
       afterLookup(deleted, inDays(20), { at: inDays(days), ...more });
@@ -100,7 +100,7 @@ describe('after a look at the registry', () => {
     expect(looked(0.5 / 24, { deletedAt: inDays(0.01) }).deletedAt).toEqual(inDays(0.01));
   });
 
-  test('a deletion without its moment counts from the look before, so that a restore is not put off too long', () => {
+  test('a deletion without a time counts from the previous lookup, so that a restore isn’t delayed too long', () => {
     const gone = { zone: 'example', statuses: ['pending delete'] };
     const before = { ...known, lookedAt: inDays(-3) };
     expect(afterLookup(before, inDays(20), gone).deletedAt).toEqual(inDays(-3));
@@ -116,8 +116,8 @@ describe('after a look at the registry', () => {
     ).toBeUndefined();
   });
 
-  // Siblings: a first look, a look before that gave no record, a record without a date.
-  test('a restore is promised until no day where the deletion may be as old as its phase can last', () => {
+  // Siblings: a first lookup, a previous lookup without a record, a record without a date.
+  test('a restore is offered without a deadline if the deletion may be as old as its phase can last', () => {
     const gone = { zone: 'rest', statuses: ['redemption period'] };
     const stage = (before: NameDates, name = 'cafe.rest') => {
       const { deletedAt, deletionPhase } = afterLookup(before, inDays(20), gone);
@@ -143,7 +143,7 @@ describe('after a look at the registry', () => {
       { kind: 'unread', problem: { code: 'busy', detail: '429' } },
       { code: 'undated', problem: { code: 'busy', detail: '429' } },
     ],
-  ])('%o gives a doubt and leaves the date', (result, doubt) => {
+  ])('%o is a doubt and keeps the date', (result, doubt) => {
     expect(failed(result)).toEqual({ ...known, doubt, lookedAt: NOW });
     expect(afterLookup(failed(result), inDays(20)).doubt).toBeUndefined();
   });
@@ -158,7 +158,7 @@ describe('after WHOIS', () => {
     datesAfterWhois(dates, dates, { ...RECORD, expiry: { kind: 'read', at: inDays(days) } }, NOW);
   const RECORD = { kind: 'record', created: inDays(-900), registrar: 'Example Registrar' } as const;
 
-  test('its date counts where the registry publishes none', () => {
+  test('its date counts if the registry publishes none', () => {
     expect(until(30)).toMatchObject({
       expiry: { at: inDays(30), source: 'whois' },
       doubt: undefined,
@@ -166,7 +166,7 @@ describe('after WHOIS', () => {
     });
   });
 
-  test('the registry’s date wins, and the earlier of WHOIS’s and a person’s', () => {
+  test('the registry’s date takes precedence, then the earlier one of WHOIS and a person', () => {
     const given = (days: number, source: 'person' | 'rdap') => ({
       ...undated,
       expiry: { at: inDays(days), source },
@@ -189,7 +189,7 @@ describe('after WHOIS', () => {
     });
   });
 
-  test('a renewal through the bot stands until WHOIS shows it', () => {
+  test('a renewal through the bot counts until WHOIS shows it', () => {
     const renewed = datesAfterOrder(until(30), 'cafe.hk', {
       task: 'renew',
       years: 1,

@@ -10,7 +10,7 @@ const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 const at = (hours: number) => new Date(Date.UTC(2026, 10, 22) + hours * HOUR);
 const HEALTHY: Facts = { ...NO_DELEGATION, parent_nameservers: seen(HOSTS) };
 
-/** The history after looks at these hours. */
+/** The history after lookups at these hours. */
 function historyAfter(...looks: readonly (readonly [hours: number, facts: Facts])[]): NameHistory {
   return looks.reduce<NameHistory>(
     (history, [hours, facts]) =>
@@ -23,7 +23,7 @@ const kindsOf = (history: NameHistory, known: readonly KnownChange[] = []) =>
   findDangers(history, known).found.map(({ change }) => change.kind);
 
 describe('a delegation', () => {
-  test('is healthy when all of it was seen', () => {
+  test('is healthy if all of it was seen', () => {
     expect(delegationHealth(historyAfter([0, {}]), at(1))).toEqual({
       faults: [],
       isSeenWhole: true,
@@ -32,7 +32,7 @@ describe('a delegation', () => {
   });
 
   test.each([
-    ['nothing was looked at', {}, 1],
+    ['nothing was looked up', {}, 1],
     [
       'a part could not be seen',
       historyAfter([0, { registrable_domains: unseen('registry_unavailable') }]),
@@ -40,11 +40,11 @@ describe('a delegation', () => {
     ],
     ['a part is not seen any more', historyAfter([0, {}], [24, { lame_nameservers: unseen('timeout') }]), 25],
     ['the look is three days old', historyAfter([0, {}]), 72],
-  ] as const)('is not known to be healthy while %s', (_case, history, hours) => {
+  ] as const)('has unknown health while %s', (_case, history, hours) => {
     expect(delegationHealth(history, at(hours)).isSeenWhole).toBe(false);
   });
 
-  test('has its faults, the most dangerous first, and a fault stays until it is seen no more', () => {
+  test('has its faults, the most dangerous first, and a fault stays until a lookup shows otherwise', () => {
     const history = historyAfter(
       [0, { silent_nameservers: seen(['ns2.host.example']), registrable_domains: seen(['host.example']) }],
       [24, { silent_nameservers: ABSENT, registrable_domains: unseen('registry_unavailable') }],
@@ -55,7 +55,7 @@ describe('a delegation', () => {
     ]);
   });
 
-  test('has all nameservers lame only when none is left', () => {
+  test('has all nameservers lame only if none is left', () => {
     const codes = (lame: readonly string[]) =>
       delegationHealth(historyAfter([0, { lame_nameservers: seen(lame) }]), at(1)).faults.map(
         ({ code }) => code,
@@ -64,7 +64,7 @@ describe('a delegation', () => {
     expect(codes(HOSTS)).toEqual(['all_lame']);
   });
 
-  test('is looked at once a day, and again while a part was not seen', () => {
+  test('is looked up once a day, and again while a part wasn’t seen', () => {
     expect(isHealthLookupDue({}, at(0))).toBe(true);
     const history = historyAfter([0, {}]);
     expect(isHealthLookupDue(history, at(4))).toBe(false);
@@ -77,20 +77,20 @@ describe('a danger', () => {
   const lame = { lame_nameservers: seen(HOSTS) };
   const free = { registrable_domains: seen(['host.example']) };
 
-  test('is an incident on the second daily look, also of a name that was never healthy', () => {
+  test('is an incident at the second daily lookup, even of a name that was never healthy', () => {
     expect(kindsOf(historyAfter([0, lame]))).toEqual([]);
     expect(kindsOf(historyAfter([0, lame], [4, lame])), 'two looks of one day').toEqual([]);
     expect(kindsOf(historyAfter([0, lame], [24, lame]))).toEqual(['all_lame']);
     expect(kindsOf(historyAfter([0, free], [24, free]))).toEqual(['nameserver_registrable']);
   });
 
-  test('is none while one server knows the name, or the latest look shows something else', () => {
+  test('is none while one server knows the name, or the latest lookup shows something else', () => {
     const one = { lame_nameservers: seen(HOSTS.slice(1)) };
     expect(kindsOf(historyAfter([0, one], [24, one], [48, one]))).toEqual([]);
     expect(kindsOf(historyAfter([0, lame], [24, {}]))).toEqual([]);
   });
 
-  test('is that the only servers with an address do not know the name', () => {
+  test('includes servers that don’t know the name if no other server has an address', () => {
     const [first, second] = HOSTS;
     const rest = { lame_nameservers: seen([first ?? '']), addressless_nameservers: seen([second ?? '']) };
     expect(kindsOf(historyAfter([0, rest]))).toEqual([]);
@@ -101,7 +101,7 @@ describe('a danger', () => {
     expect(kindsOf(historyAfter([0, gone], [24, gone])), 'nobody can set it up there').toEqual([]);
   });
 
-  test('is found once while it lasts, and again when it comes back', () => {
+  test('is reported once while it lasts, and again when it comes back', () => {
     const history = historyAfter([0, lame], [24, lame]);
     const { knownChanges } = findDangers(history, []);
     expect(knownChanges.map(({ kind }) => kind)).toEqual(['all_lame']);

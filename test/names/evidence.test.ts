@@ -8,14 +8,14 @@ import { registrationUntil } from '../support/registry-look.ts';
 
 const DAY_MS = 86_400_000;
 const SENT = new Date('2027-06-14T12:00:00Z');
-/** The name's end before, six days after the request. */
+/** The name's earlier expiry, six days after the request. */
 const BEFORE = new Date('2027-06-20T12:00:00Z');
 const RENEWED = new Date('2029-06-20T12:00:00Z');
 const SERVERS = ['ns1.example.net', 'ns2.example.net'];
 const INPUT = { period: 2, nameServers: SERVERS };
 const inDays = (days: number) => new Date(SENT.getTime() + days * DAY_MS);
 
-/** What the registry's record showed from a day on, counted from the request. */
+/** The registry's record from a day on, counted from the request. */
 function shown(days: number, expiresAt = BEFORE, more: SeenAtRegistry['seen'] = {}): SeenAtRegistry {
   const record = { registrar: ['name:Registrar'], transport: ['https'] };
   return { at: inDays(days), seen: { expires_at: [expiresAt.toISOString()], ...record, ...more } };
@@ -30,12 +30,12 @@ interface Look {
   readonly task: OrderTaskName;
   readonly result: Registration | RegistryLookup['result'];
   readonly seen?: readonly SeenAtRegistry[];
-  /** When it is looked, in days after the request. */
+  /** The time of the lookup, in days after the request. */
   readonly days?: number;
   readonly input?: unknown;
 }
 
-/** What is found: `done`, `nothing`, or the hint. */
+/** The finding: `done`, `nothing`, or the hint. */
 function look({ task, result: given, seen = [], days = 0.1, input = INPUT }: Look): string {
   const order = { id: 'o1', task, input };
   const now = inDays(days);
@@ -55,7 +55,7 @@ test.each<[OrderTaskName, Look['result'], string]>([
   ['transfer', { ...found, transferredAt: inDays(-100) }, 'not_shown'],
   ['transfer', { ...found, statuses: ['pending transfer'] }, 'not_shown'],
   ['transfer', found, 'unknown'],
-])('what was accepted as a %s is, by the record %o, %s', (task, given, seen) => {
+])('an accepted %s is, by the record %o, %s', (task, given, seen) => {
   const outcome = 'kind' in given ? given : result(given);
   const at = inDays(1);
   expect(confirmationOf({ task }, SENT, { name: 'cafe.rest', at, facts: {}, result: outcome })).toBe(seen);
@@ -69,11 +69,11 @@ describe('a renewal', () => {
   test.each([
     ['the list still has the record before', known],
     ['the list has seen it move', seenMoved(1)],
-  ])('is proved by a date that moved by the years asked for, when %s', (_what, seen) => {
+  ])('is proved by a date that moved by the requested years, when %s', (_what, seen) => {
     expect(renewed({ seen, days: 2 })).toBe('done');
   });
 
-  test('is proved for a leap day, whose year later is the day before', () => {
+  test('is proved for a leap day, whose next year’s date is the day before', () => {
     const leap = [shown(-3, new Date('2028-02-29T12:00:00Z'))];
     const later = { ...found, expiresAt: new Date('2030-03-01T12:00:00Z') };
     expect(renewed({ seen: leap, result: later })).toBe('done');
@@ -126,11 +126,11 @@ describe('a renewal', () => {
       },
       /previous date is unknown/,
     ],
-  ])('is not proved where the record %s', (_what, more, hint) => {
+  ])('is not proved if the record %s', (_what, more, hint) => {
     expect(renewed(more)).toMatch(hint);
   });
 
-  test('is proved in spite of an old transfer, and with two records without a registrar', () => {
+  test('is proved despite an old transfer, and with two records without a registrar', () => {
     expect(renewed({ result: { ...found, transferredAt: inDays(-9) } })).toBe('done');
     const unnamed = [shown(-3, BEFORE, { registrar: [] })];
     expect(renewed({ seen: unnamed, result: { ...found, registrar: undefined } })).toBe('done');
@@ -141,7 +141,7 @@ describe('a registration', () => {
   const created = (more: Partial<Registration> = {}, input: unknown = INPUT) =>
     look({ task: 'create', result: { ...found, registeredAt: inDays(0.001), ...more }, input });
 
-  test('is proved by one of that time with the requested nameservers, in any sequence', () => {
+  test('is proved by one of that time with the requested nameservers, in any order', () => {
     expect(created()).toBe('done');
     expect(created({ nameServers: SERVERS.toReversed() })).toBe('done');
     expect(created({ registeredAt: inDays(-0.003) }), 'the registry’s clock is behind').toBe('done');
@@ -171,11 +171,11 @@ describe('a registration', () => {
     expect(created(more)).toMatch(hint);
   });
 
-  test('is not proved where no nameservers were asked for', () => {
+  test('is not proved if no nameservers were requested', () => {
     expect(created({ nameServers: [] }, { nameServers: [] })).toMatch(/no nameservers/);
   });
 
-  test('is not proved by a record without its first day', () => {
+  test('is not proved by a record without its registration date', () => {
     expect(look({ task: 'create', result: found })).toMatch(/registration without a date/);
   });
 
@@ -202,7 +202,7 @@ test.each<[OrderTaskName, Partial<Registration>, RegExp]>([
   ['restore', { statuses: [] }, /with no status/],
   ['nameservers', {}, /shows the requested nameservers/],
   ['nameservers', { nameServers: ['ns9.example.net'] }, /other nameservers: ns9\.example\.net/],
-])('a %s is never proved, and what is seen is told', (task, more, hint) => {
+])('a %s is never proved, and the record is shown', (task, more, hint) => {
   expect(look({ task, result: { ...found, ...more }, seen: known })).toMatch(hint);
 });
 
@@ -216,11 +216,11 @@ test.each<[string, Look]>([
     { task: 'create', result: { kind: 'unread', problem: { code: 'not_a_domain' } } },
   ],
   ['a task that leaves nothing to see', { task: 'owner-change', result: found }],
-])('%s tells nothing', (_what, what) => {
+])('%s shows nothing', (_what, what) => {
   expect(look(what)).toBe('nothing');
 });
 
-test('what was never sent, or went to the demo system, is not looked for', () => {
+test('unsent orders, and those of the demo system, aren’t looked up', () => {
   const order = (context: number) =>
     ({ account: { id: 'a', login: 'alice', method: 'password', context } }) as const;
   expect(sentToRegistry(order(4), { sentAt: SENT })).toEqual(SENT);

@@ -31,7 +31,7 @@ describe('a filter', () => {
     ['expiring<99999', [{ code: 'not_days', word: 'expiring<99999' }]],
     ['sort:age', [{ code: 'unknown_sort', value: 'age' }]],
     ['x'.repeat(801), [{ code: 'too_long' }]],
-  ])('%s is told what is wrong', (text, issues) => {
+  ])('%s gets the reason', (text, issues) => {
     expect(readFilter(text)).toEqual({ ok: false, issues });
   });
 });

@@ -21,8 +21,8 @@ import { arrangedList } from '../support/unprotected.ts';
 import { WITNESS } from '../support/witness.ts';
 
 /*
- * Processes that watch guarded names and die at any moment. What one knew is gone with it: the next one has the database alone. For the
- * database, a process that was killed is a connection that ends.
+ * Processes that watch guarded names and die at any moment. A dead process's memory is lost: the next one only has the
+ * database. For the database, a killed process is a closed connection.
  */
 
 const NAMES = 20;
@@ -53,7 +53,7 @@ beforeAll(async () => {
     'U0ALICE',
     now(),
   );
-  // They were looked at a while ago, and are next in some days.
+  // The last lookups were a while ago, and the next ones are in some days.
   const nextRegistryAt = new Date(nowMs + 5 * 86_400_000);
   await database.prisma.domain.updateMany({ data: { tags: ['guarded'], nextRegistryAt } });
   await database.close();
@@ -64,7 +64,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** A process with nothing but the database. It dies in place of a statement, if it lives for so many. */
+/** A process with only the database. It dies instead of a statement, if it lives for that many. */
 function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
   const opened = openDatabase({ url: testDatabase.url, maxConnections: 4 });
   const stop = new AbortController();
@@ -79,7 +79,7 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
     // In reality its lease ends within twenty seconds.
     await admin.query(`UPDATE leases SET until = '-infinity'`);
   }
-  /** Once it is dead it does nothing more. */
+  /** After its death it does nothing. */
   const mortal =
     (run: RunStatement): RunStatement =>
     async (statement) => {
@@ -125,11 +125,11 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
 
 const rowsOf = async (sql: string) => (await admin.query<Record<string, unknown>>(sql)).rows;
 
-test('kills while names are stolen lose no incident and tell none twice', async () => {
+test('kills while names are stolen lose no incident and report none twice', async () => {
   const stolenAt = new Map<string, number>();
   let deaths = 0;
   let process = startProcess('process-0');
-  /** A minute of seconds, in which processes die at some moment, or in place of some statement. */
+  /** A minute of seconds, in which processes die at some time, or instead of some statement. */
   const minute = async (isDeadly: boolean) => {
     for (let second = 0; second < 60; second += 1) {
       nowMs += MINUTE_MS / 60;
@@ -179,7 +179,7 @@ test('kills while names are stolen lose no incident and tell none twice', async 
     `SELECT 1 FROM notifications WHERE subject_kind = 'incident' AND purpose = 'plan'`,
   );
   expect(plans).toHaveLength(STOLEN);
-  // Where a process died between the incident and the registry, that is due all the same.
+  // If a process died between the incident and the registry lookup, that is due anyway.
   const unasked = await rowsOf(`
     SELECT name FROM domains JOIN incidents USING (name)
     WHERE looked_at IS NULL AND next_registry_at > '${now().toISOString()}'`);

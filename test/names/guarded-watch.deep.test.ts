@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 describe('leases of work', () => {
-  test('are one process’s until they end', async () => {
+  test('belong to one process until they end', async () => {
     const leases = createLeaseStore(db);
     expect(await leases.take('guarded_watch', 'one', 60_000)).toBe(true);
     expect(await leases.take('guarded_watch', 'other', 60_000)).toBe(false);
@@ -48,7 +48,7 @@ describe('leases of work', () => {
   });
 });
 
-test('1,000 guarded names take less than 5 % of a core, and are asked for once a minute', async () => {
+test('1,000 guarded names take less than 5 % of a core, with one query a minute each', async () => {
   const dns = await startDns({ serversPerRegistry: 3 });
   const names = Array.from({ length: NAMES }, (_, n) => `name-${n}.rest`);
   const list = arrangedList(db);
@@ -72,7 +72,7 @@ test('1,000 guarded names take less than 5 % of a core, and are asked for once a
     }),
   );
   await db.prisma.lease.deleteMany();
-  /** Sixty looks, a second apart; what they take of the processor, with the sandbox's servers in it. */
+  /** Sixty rounds, a second apart, with their CPU time, which includes the sandbox's servers. */
   const minute = async () => {
     const before = process.cpuUsage();
     for (let second = 0; second < 60; second += 1) {

@@ -19,7 +19,7 @@ const never = new AbortController().signal;
 setMaxListeners(0, never);
 const SERVERS = ['a.nic.rest', 'b.nic.rest', 'c.nic.rest'];
 
-/** A zone with three servers, and a watch over some of its names whose time goes on by hand. */
+/** A zone with three servers, and a watch over some of its names with a clock set by hand. */
 async function arrange(names: readonly string[] = [NAME]) {
   const dns = await startDns({ serversPerRegistry: 3 });
   for (const name of names) dns.world.delegate(name, OURS);
@@ -79,7 +79,7 @@ async function arrange(names: readonly string[] = [NAME]) {
     setLeads: (value: boolean) => {
       leads = value;
     },
-    /** Lets minutes pass, with a look after each. */
+    /** Advances by minutes, with a lookup after each. */
     async minutes(count: number) {
       for (let n = 0; n < count; n += 1) {
         nowMs += MINUTE;
@@ -93,7 +93,7 @@ async function arrange(names: readonly string[] = [NAME]) {
 }
 
 describe('a guarded name', () => {
-  test('is asked for once a minute, at all servers of its zone in turn, by one question', async () => {
+  test('has one query a minute, to all servers of its zone in turn', async () => {
     const t = await arrange();
     await t.look();
     const before = t.questions().length;
@@ -110,7 +110,7 @@ describe('a guarded name', () => {
     expect(asked.map(({ server }) => server).sort()).toEqual(SERVERS);
   });
 
-  test('has changed at its second sighting, after which its registry is asked', async () => {
+  test('has changed at its second sighting, after which its registry is queried', async () => {
     const t = await arrange();
     await t.minutes(2);
     t.dns.world.delegate(NAME, THIEF);
@@ -122,7 +122,7 @@ describe('a guarded name', () => {
     expect(t.askedRegistry).toEqual([NAME]);
   });
 
-  test('has its DS watched by the same question', async () => {
+  test('has its DS watched by the same query', async () => {
     const t = await arrange();
     await t.minutes(2);
     t.dns.world.delegate(NAME, OURS, ['1 13 2 abcd']);
@@ -130,7 +130,7 @@ describe('a guarded name', () => {
     expect(t.changes.map(({ fact, after }) => [fact, after])).toEqual([['ds', ['1 13 2 abcd']]]);
   });
 
-  test('has its DS asked for where a server does not tell it with the delegation', async () => {
+  test('has its DS queried if a server doesn’t return it with the delegation', async () => {
     const t = await arrange();
     t.dns.world.delegate(NAME, OURS, ['1 13 2 abcd']);
     t.dns.faults.set({ kind: 'no_dnssec' });
@@ -167,7 +167,7 @@ describe('a guarded name', () => {
 });
 
 describe('a parent zone', () => {
-  test('that is poisoned on one server changes nothing', async () => {
+  test('with one poisoned server changes nothing', async () => {
     const t = await arrange();
     await t.minutes(2);
     t.dns.world.delegateAt('b.nic.rest', NAME, THIEF);
@@ -176,7 +176,7 @@ describe('a parent zone', () => {
     expect(t.known.get(NAME)?.parent_nameservers?.candidate).toBeUndefined();
   });
 
-  test('whose servers lag behind each other has changed when most of them have', async () => {
+  test('with inconsistent servers has changed when most of them have', async () => {
     const t = await arrange();
     await t.minutes(2);
     t.dns.world.delegate(NAME, THIEF);
@@ -203,7 +203,7 @@ describe('a parent zone', () => {
     30_000,
   );
 
-  test('is seen again a quarter of an hour after it answers, however long it did not', async () => {
+  test('is watched again a quarter of an hour after it responds, however long it was silent', async () => {
     const t = await arrange();
     await t.minutes(2);
     for (const server of SERVERS) t.dns.faults.set({ kind: 'refused', match: { server } });
@@ -214,7 +214,7 @@ describe('a parent zone', () => {
     expect(t.changes.map(({ after }) => after)).toEqual([THIEF]);
   });
 
-  test('is asked less by those that it does not answer', async () => {
+  test('gets fewer queries while it doesn’t respond', async () => {
     const t = await arrange();
     await t.minutes(1);
     for (const server of SERVERS) t.dns.faults.set({ kind: 'refused', match: { server } });
@@ -223,7 +223,7 @@ describe('a parent zone', () => {
     expect(t.questions().length - before).toBeLessThan(30);
   });
 
-  test('is asked 20 questions a second and server at most', async () => {
+  test('gets at most 20 queries a second per server', async () => {
     const names = Array.from({ length: 100 }, (_, n) => `name${n}.rest`);
     const t = await arrange(names);
     await t.look();

@@ -19,7 +19,7 @@ const kept = async () =>
     await rig.sql('SELECT at::date::text AS day, count(*)::int AS n FROM observations GROUP BY 1 ORDER BY 1')
   ).map(({ day: of, n }) => `${String(of)}: ${String(n)}`);
 
-test('a zone that changes all day leaves fifty lines of that day, and what people say is always kept', async () => {
+test('a zone that changes all day leaves fifty lines of that day, and people’s statements are always kept', async () => {
   for (let minute = 0; minute < 70; minute += 1)
     await seen(new Date(day('25T08:00').getTime() + minute * 60_000));
   await keep({ origin: 'person', at: day('25T23:00'), expiresAt: undefined });
@@ -28,7 +28,7 @@ test('a zone that changes all day leaves fifty lines of that day, and what peopl
   expect(await kept()).toEqual(['2026-11-25: 51', '2026-11-26: 1']);
 });
 
-test('observations are deleted by age, and by nothing else', async () => {
+test('observations are deleted only by age', async () => {
   await expect(rig.sql('DELETE FROM observations')).rejects.toThrow('only added');
   expect(await createNameRecordStore(rig.database, '').purgeObservations(day('26T00:00'))).toBe(51);
   expect(await kept()).toEqual(['2026-11-26: 1']);

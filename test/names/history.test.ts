@@ -12,7 +12,7 @@ import fc from '../support/properties.ts';
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 10, 22);
 
-/** What looks one after the other make of a fact. A value, nothing (`''`) or not seen (`?`), an hour apart. */
+/** A fact's history after some lookups: a value, nothing (`''`) or not seen (`?`), an hour apart. */
 function look(values: readonly string[], fact: FactName = 'mx', before: NameHistory = {}, everyMs = HOUR) {
   let history = before;
   const changes: FactChange[] = [];
@@ -28,7 +28,7 @@ function look(values: readonly string[], fact: FactName = 'mx', before: NameHist
 }
 
 describe('a value', () => {
-  test('counts at its first sight, with when it was first and last seen', () => {
+  test('counts at its first sighting, with when it was first and last seen', () => {
     const { known, told } = look(['a', 'a', 'a']);
     expect(told).toEqual([]);
     expect(known?.current).toEqual({
@@ -38,7 +38,7 @@ describe('a value', () => {
     });
   });
 
-  test('changes after two sightings in a row, and what it was is kept', () => {
+  test('changes after two sightings in a row, and keeps the former value', () => {
     expect(look(['a', 'b']).told).toEqual([]);
     const { changes, known } = look(['a', 'b', 'b', 'b']);
     expect(changes).toEqual([
@@ -65,29 +65,29 @@ describe('a value', () => {
       ['a', 'b', 'b', 'c', 'c'],
       ['a→b', 'b→c'],
     ],
-  ])('of the looks %j makes the changes %j', (values, told) => {
+  ])('lookups of %j make the changes %j', (values, told) => {
     expect(look(values).told).toEqual(told);
   });
 
-  test('two looks within a minute are one sighting', () => {
+  test('two lookups within a minute are one sighting', () => {
     expect(look(['a', 'b', 'b'], 'mx', {}, 20_000).told).toEqual([]);
     expect(look(['a', 'b', 'b', 'b', 'b', 'b'], 'mx', {}, 20_000).told).toEqual(['a→b']);
   });
 
-  test('that comes late is passed over', () => {
+  test('that comes late is ignored', () => {
     const { history } = look(['a', 'a', 'a']);
     const late = { name: 'cafe.rest', at: new Date(START + HOUR), facts: { mx: seen(['b']) } };
     expect(mergeObservation(history, late)).toEqual({ history, changes: [] });
   });
 
-  test('that comes back soon needs more looks each time', () => {
+  test('that comes back soon needs more lookups each time', () => {
     expect(look(['a', 'b', 'b', 'a', 'a', 'a']).told).toEqual(['a→b']);
     expect(look(['a', 'b', 'b', 'a', 'a', 'a', 'a']).told).toEqual(['a→b', 'b→a']);
     const byTurns = Array.from({ length: 100 }, (_, n) => (n % 6 < 3 ? 'a' : 'b'));
     expect(look(byTurns).told).toEqual(['a→b']);
   });
 
-  test('that comes back after a week needs two looks again', () => {
+  test('that comes back after a week needs two lookups again', () => {
     expect(look(['a', 'b', 'b', 'a', 'a'], 'mx', {}, 9 * 24 * HOUR).told).toEqual(['a→b', 'b→a']);
   });
 
@@ -120,10 +120,10 @@ describe('a value', () => {
   });
 });
 
-describe('for every sequence of looks', () => {
+describe('for every sequence of lookups', () => {
   const values = fc.array(fc.constantFrom('a', 'b', 'c', '', '?'), { maxLength: 40 });
 
-  test('the changes lead from the first value to the one that counts, without a gap', () => {
+  test('the changes lead from the first value to the current one, without a gap', () => {
     fc.assert(
       fc.property(values, (looks) => {
         const { changes, known } = look(looks);
@@ -138,7 +138,7 @@ describe('for every sequence of looks', () => {
     );
   });
 
-  test('no value counts that two looks in a row have not shown', () => {
+  test('no value counts without two lookups in a row', () => {
     fc.assert(
       fc.property(values, (looks) => {
         const real = looks.filter((value) => value !== '?');
@@ -148,7 +148,7 @@ describe('for every sequence of looks', () => {
     );
   });
 
-  test('what is not seen changes nothing', () => {
+  test('an unseen value changes nothing', () => {
     fc.assert(
       fc.property(values, (looks) => {
         expect(look(looks).told).toEqual(look(looks.filter((value) => value !== '?')).told);
@@ -156,7 +156,7 @@ describe('for every sequence of looks', () => {
     );
   });
 
-  test('looks that come twice or late change nothing', () => {
+  test('duplicate or late lookups change nothing', () => {
     fc.assert(
       fc.property(values, fc.nat(39), (looks, n) => {
         const { history } = look(looks);
@@ -174,8 +174,8 @@ describe('for every sequence of looks', () => {
   });
 });
 
-describe('what counts at a moment', () => {
-  test('is whatever was sighted lately; the rest is unseen with its reason', () => {
+describe('the facts at a time', () => {
+  test('are those sighted lately; the rest is unseen with its reason', () => {
     const { history } = look(['a', '?']);
     const known = look([''], 'caa', history).history;
     const now = new Date(START + HOUR);
@@ -184,7 +184,7 @@ describe('what counts at a moment', () => {
       mx: { state: 'unseen', reason: 'timeout' },
       caa: { state: 'unseen', reason: 'stale' },
     });
-    // Shown once, while what counts has not been seen for too long.
+    // Shown once, while the current value hasn't been seen for too long.
     const moving = look(['a', '?', '?', 'b'], 'a').history;
     expect(sightedFacts(moving, new Date(START + 3 * HOUR), 2 * HOUR)).toEqual({ a: seen(['b']) });
     expect(sightedFacts(moving, new Date(START + 3 * HOUR), 4 * HOUR)).toEqual({ a: seen(['a', 'b']) });
@@ -193,11 +193,11 @@ describe('what counts at a moment', () => {
     });
   });
 
-  test('is unsettled while a value waits for its second look', () => {
+  test('are unsettled while a value waits for its second lookup', () => {
     expect(isUnsettled(look(['a', 'b'], 'ds').history)).toBe(true);
     expect(isUnsettled(look(['a', 'b', 'b'], 'ds').history)).toBe(false);
     expect(isUnsettled(look(['a', 'b', 'a'], 'ds').history)).toBe(false);
-    // Addresses that change with every look are nothing to wait for.
+    // Addresses that change with every lookup needn't be waited for.
     expect(isUnsettled(look(['a', 'b'], 'a').history)).toBe(false);
   });
 });

@@ -56,7 +56,7 @@ function told(items: readonly ImpactItem[]): string[] {
   return items.map(({ code, severity }) => `${severity} ${code}`);
 }
 
-describe('what lives on a name', () => {
+describe('the use of a name', () => {
   test.each<[ImpactTask, string]>([
     ['delete', 'stops'],
     ['lapse', 'stops'],
@@ -75,7 +75,7 @@ describe('what lives on a name', () => {
     });
   });
 
-  test('is nothing when nothing is there, and a server that takes no mail is none', () => {
+  test('is nothing if nothing is there, and a server that accepts no mail is none', () => {
     expect(impact('delete')).toMatchObject({ items: [], isInUse: 'no' });
     expect(impact('delete', { facts: { ...EMPTY, mx: seen(['0 .']) } })).toMatchObject({
       items: [],
@@ -84,7 +84,7 @@ describe('what lives on a name', () => {
     expect(impact('delete', { facts: { ...EMPTY, www_aaaa: seen(['2001:db8::1']) } }).isInUse).toBe('yes');
   });
 
-  test('that could not be seen is said as unseen, never as safe', () => {
+  test('is shown as unseen if it couldn’t be seen, never as safe', () => {
     const facts = { ...EMPTY, mx: unseen('timeout'), a: unseen('timeout'), aaaa: unseen('refused') };
     const { items, isInUse } = impact('delete', { facts });
     expect(items).toEqual([
@@ -103,7 +103,7 @@ describe('what lives on a name', () => {
   });
 });
 
-describe('names that hang on another', () => {
+describe('names that depend on another one', () => {
   const other = (name: string, more: object = {}) => ({
     name,
     nameServers: [],
@@ -113,7 +113,7 @@ describe('names that hang on another', () => {
     ...more,
   });
 
-  test('are found by nameservers, mail servers and redirects under it', () => {
+  test('are found by their nameservers, mail servers and redirects below it', () => {
     expect(
       findDependents('cafe.rest', [
         other('cafe.rest', { nameServers: ['ns1.cafe.rest'] }),
@@ -137,7 +137,7 @@ describe('names that hang on another', () => {
     }
   });
 
-  test('that only private orders know of are counted and not named', () => {
+  test('that only private orders know are counted and not named', () => {
     const to = (name: string, isPrivate: boolean) =>
       other(name, { redirectTargets: ['cafe.rest'], isPrivate });
     const { redirects } = findDependents('cafe.rest', [
@@ -155,14 +155,14 @@ describe('names that hang on another', () => {
     );
     const alone = { count: 2, privateCount: 2, names: [] };
     expect(shown({ redirects: alone }, 'authcode')).toContain('2 redirects of private orders lead to it');
-    // An open redirect that becomes a private one is news.
+    // A public redirect that becomes a private one is a change.
     const open = { count: 2, privateCount: 0, names: [] };
     const found = (redirects: Dependents['redirects']) =>
       findingsOf(impact('delete', { dependents: { ...NOBODY, redirects } }));
     expect(found(alone)).not.toEqual(found(open));
   });
 
-  test('are counted in full and named in part', () => {
+  test('are counted completely and named partly', () => {
     const many = Array.from({ length: 40 }, (_, n) =>
       other(`n${n}.rest`, { nameServers: ['ns1.cafe.rest'] }),
     );
@@ -197,7 +197,7 @@ describe('new nameservers', () => {
     expect(areNewNameserversReady).toBe(ready);
   });
 
-  test('that nobody has asked are not ready', () => {
+  test('that weren’t queried are not ready', () => {
     expect(impact('nameservers', { checks: undefined })).toMatchObject({
       areNewNameserversReady: 'unknown',
       items: [{ code: 'new_nameservers_unchecked', severity: 'unseen' }],
@@ -206,7 +206,7 @@ describe('new nameservers', () => {
     expect(impact('delete').areNewNameserversReady).toBeUndefined();
   });
 
-  test('with the same other records are told together', () => {
+  test('with the same differences are reported together', () => {
     const differences = [{ fact: 'a' as const, now: ['198.51.100.7'], there: ['198.51.100.9'] }];
     const checks = ['ns1', 'ns2'].map((host) => ({ ...READY, host, differences }));
     expect(impact('nameservers', { checks }).items).toEqual([
@@ -221,13 +221,13 @@ describe('new nameservers', () => {
     ]);
   });
 
-  test('that do not answer take down what lives on the name', () => {
+  test('that don’t answer take down everything on the name', () => {
     const { items } = impact('nameservers', { facts: IN_USE, checks: [{ ...READY, state: 'no_answer' }] });
     expect(told(items)).toEqual(['stops new_nameservers_silent', 'stops mail', 'stops website']);
   });
 });
 
-test('a name that nothing locks is told where it can leave', () => {
+test('an unlocked name has a warning that it can be transferred away', () => {
   const locked = { ...EMPTY, statuses: seen(['client transfer prohibited']) };
   expect(told(impact('authcode').items)).toEqual(['note no_transfer_lock']);
   expect(told(impact('authcode', { facts: locked }).items)).toEqual([]);
@@ -237,7 +237,7 @@ test('a name that nothing locks is told where it can leave', () => {
   ]);
 });
 
-describe('the name is typed again', () => {
+describe('the name must be typed again', () => {
   const silent = { ...READY, state: 'no_answer' as const };
   test.each([
     ['always before a deletion', impact('delete'), true],
@@ -253,8 +253,8 @@ describe('the name is typed again', () => {
   });
 });
 
-describe('between asking and approving', () => {
-  test('what appeared, went and changed is told', () => {
+describe('between the request and the approval', () => {
+  test('new, gone and changed findings are reported', () => {
     const asked = impact('delete', { facts: { ...IN_USE, aaaa: unseen('timeout') } });
     const facts = { ...EMPTY, mx: seen(['10 other.example']), ds: seen(['1 13 2 ab']) };
     const now = impact('delete', { facts });
@@ -274,7 +274,7 @@ describe('between asking and approving', () => {
   });
 });
 
-describe('what is approved again', () => {
+describe('changes that need another approval', () => {
   const isNew = (before: Impact, now: Impact) => {
     const told = findingsOf(before);
     return findingsOf(now).some((finding) => !told.includes(finding));
@@ -314,7 +314,7 @@ describe('what is approved again', () => {
     expect(after(now, before)).toBe(expected);
   });
 
-  test('one more name that hangs on it', () => {
+  test('another name that depends on it', () => {
     const mail = (...names: string[]) => ({
       ...NOBODY,
       mail: { count: names.length, privateCount: 0, names },
@@ -326,8 +326,8 @@ describe('what is approved again', () => {
   });
 });
 
-describe('what was seen before', () => {
-  test('warns of what is not seen now, and never stands for something that is seen', () => {
+describe('earlier findings', () => {
+  test('warn about what isn’t seen now, and never replace what is seen', () => {
     const unseenMail = { ...EMPTY, mx: unseen('timeout') };
     const warned = impact('delete', { facts: unseenMail, earlier: IN_USE });
     expect(told(warned.items)).toEqual(['stops mail', 'unseen unseen']);
@@ -336,7 +336,7 @@ describe('what was seen before', () => {
     expect(impact('delete', { facts: unseenMail, earlier: EMPTY }).isInUse).toBe('unknown');
   });
 
-  test('an hour ago is not known any more, and still warns', () => {
+  test('from an hour ago are no longer known, and still warn', () => {
     const later = (ms: number) => new Date(NOW.getTime() + ms);
     const unused = impact('nameservers');
     expect(impactAt(unused, later(KNOWN_FOR_MS))).toBe(unused);
@@ -381,7 +381,7 @@ describe('for all facts', () => {
     checks: fc.option(fc.array(check, { maxLength: 3 }), { nil: undefined }),
   });
 
-  test('the worst stands first', () => {
+  test('the worst comes first', () => {
     fc.assert(
       fc.property(input, (given) => {
         const ranks = impactOf(given).items.map(({ severity }) => SEVERITIES.indexOf(severity));
@@ -390,7 +390,7 @@ describe('for all facts', () => {
     );
   });
 
-  test('whatever was not seen is said', () => {
+  test('every unseen fact is listed', () => {
     fc.assert(
       fc.property(input, (given) => {
         const { items } = impactOf(given);
@@ -402,7 +402,7 @@ describe('for all facts', () => {
     );
   });
 
-  test('nothing is called unused or ready that was not seen to be', () => {
+  test('nothing is called unused or ready without having been seen', () => {
     fc.assert(
       fc.property(input, (given) => {
         const { isInUse, areNewNameserversReady } = impactOf(given);
@@ -420,7 +420,7 @@ describe('for all facts', () => {
     );
   });
 
-  test('an impact differs from itself in nothing, and both ways round by the same', () => {
+  test('an impact doesn’t differ from itself, and differences are symmetric', () => {
     fc.assert(
       fc.property(input, input, (one, other) => {
         const [before, after] = [impactOf(one), impactOf({ ...other, task: one.task })];

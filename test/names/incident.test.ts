@@ -38,13 +38,13 @@ const moved = (hours = 0) => unexplained('nameservers', 'parent_nameservers', OU
 const movedBack = (fact: FactName = 'parent_nameservers', hours = 0) =>
   unexplained('nameservers', fact, THIEF, OURS, hours);
 
-/** A history in which facts have counted for a while. */
+/** A history with facts that have counted for a while. */
 function historyOf(facts: Readonly<Partial<Record<FactName, readonly string[]>>>): NameHistory {
   const entries = Object.entries(facts).map(([fact, texts]) => [fact, seen(texts)]);
   return mergeObservation({}, { name: NAME, at: at(0), facts: Object.fromEntries(entries) }).history;
 }
 
-/** Says that it was ours, of an incident as it was shown. */
+/** Says that a shown incident was ours. */
 function sayShown(
   incident: Incident,
   said: { readonly by: string; readonly reason: string },
@@ -53,7 +53,7 @@ function sayShown(
   return confirmOurs(incident, { ...said, shown: incidentHash(incident) }, guarded);
 }
 
-/** What the looks of several hours make of a name. */
+/** A name after the lookups of several hours. */
 function look(
   latest: Incident | undefined,
   found: readonly UnexplainedChange[],
@@ -77,7 +77,7 @@ function opened(...found: readonly UnexplainedChange[]): Incident {
 const kinds = (incident: Incident | undefined) => incident?.changes.map(({ kind }) => kind);
 
 describe('an incident', () => {
-  test('is opened by the first change that no order explains', () => {
+  test('is opened by the first change without an order', () => {
     expect(look(undefined, [], 1)).toBeUndefined();
     const update = look(undefined, [moved()], 1);
     expect(update).toMatchObject({
@@ -87,7 +87,7 @@ describe('an incident', () => {
     expect(update?.added).toEqual(update?.after.changes);
   });
 
-  test('has locks that go together as one change', () => {
+  test('has the removal of several locks as one change', () => {
     const incident = opened(lock('b'), moved(), lock('a'));
     expect(incident.changes.map(({ kind, after }) => [kind, after])).toEqual([
       ['nameservers', THIEF],
@@ -95,7 +95,7 @@ describe('an incident', () => {
     ]);
   });
 
-  test('is joined by what is noticed within 72 hours of its first sighting, and by nothing later', () => {
+  test('gets changes within 72 hours of its first sighting, and no later ones', () => {
     const incident = opened(moved());
     const update = look(incident, [lock('a', 71)], 72);
     expect(update).toMatchObject({ before: { id: incident.id }, after: { id: incident.id, state: 'open' } });
@@ -106,14 +106,14 @@ describe('an incident', () => {
     expect(kinds(later?.after)).toEqual(['lock']);
   });
 
-  test('that was said to be ours is open again when something else joins it', () => {
+  test('that was ours is open again after another change', () => {
     const said = sayShown(opened(moved()), { by: 'U0BOB', reason: 'planned' }, false);
     if (!said.ok) throw new Error('it was refused');
     const update = look(said.incident, [lock('a', 10)], 11);
     expect(update?.after).toMatchObject({ state: 'open', explained: undefined, proposed: undefined });
   });
 
-  test('that was raised stays raised when something joins it', () => {
+  test('that was raised stays raised after another change', () => {
     const raised = raise(opened(moved()), 'U0ALICE');
     if (!raised.ok) throw new Error('it was refused');
     expect(look(raised.incident, [lock('a', 10)], 11)?.after.state).toBe('raised');
@@ -135,12 +135,12 @@ describe('an incident is over', () => {
     ['a deletion that was taken back', unexplained('pending_delete', 'statuses', [], ['redemption period'])],
     ['a registrar', unexplained('registrar', 'registrar', ['name:Ours'], ['name:Theirs'])],
     ['a delegation that was gone', unexplained('delegation_gone', 'parent_nameservers', OURS, [])],
-  ])('when it is as it was: %s', (_case, change) => {
+  ])('when everything is back: %s', (_case, change) => {
     const update = look(opened(change), [], 5, back);
     expect(update).toMatchObject({ after: { state: 'over', overAt: at(5) }, added: [] });
   });
 
-  test('of servers that did not know the name when it is set up as it was, or moved away, not when it is set up otherwise', () => {
+  test('of servers that didn’t know the name when it is set up again, or moved away, not when it is set up differently', () => {
     const incident = opened(unexplained('all_lame', 'lame_nameservers', [], OURS));
     const healthyWith = (address: string, hosts = OURS) =>
       [-48, 24, 48].reduce<NameHistory>((history, hours) => {
@@ -153,7 +153,7 @@ describe('an incident is over', () => {
     expect(look(incident, [], 48, healthyWith('203.0.113.66', ['ns1.b.example']))?.after.state).toBe('over');
   });
 
-  test('of a nameserver’s free domain when the name hangs on it no more, not when somebody has registered it', () => {
+  test('of a nameserver’s free domain when the name no longer depends on it, not when a stranger has registered it', () => {
     const incident = opened(
       unexplained('nameserver_registrable', 'registrable_domains', [], ['gone.example']),
     );
@@ -164,14 +164,14 @@ describe('an incident is over', () => {
     expect(look(incident, [], 5, moved)?.after.state).toBe('over');
   });
 
-  test('when all of it is as it was, and not before', () => {
+  test('when all of it is back, and not before', () => {
     const incident = opened(moved(), lock('client transfer prohibited'));
     const half = historyOf({ parent_nameservers: OURS, statuses: ['active'] });
     expect(look(incident, [], 5, half)).toBeUndefined();
     expect(look(incident, [], 6, back)?.after.state).toBe('over');
   });
 
-  test('not while something cannot be seen, or was seen once', () => {
+  test('not while something can’t be seen, or was seen only once', () => {
     const incident = opened(moved());
     const { parent_nameservers: known } = back;
     if (known === undefined) throw new Error('it is not known');
@@ -181,7 +181,7 @@ describe('an incident is over', () => {
     expect(look(incident, [], 5, { parent_nameservers: { ...known, candidate: value } })).toBeUndefined();
   });
 
-  test('without the way back joining it, whichever source shows it', () => {
+  test('without counting the way back as a change, whatever source shows it', () => {
     const incident = opened(moved());
     for (const fact of ['parent_nameservers', 'registry_nameservers', 'nameservers'] as const) {
       expect(look(incident, [movedBack(fact, 5)], 5, back)).toMatchObject({
@@ -194,7 +194,7 @@ describe('an incident is over', () => {
     expect(look(gone, [returned], 5, back)).toMatchObject({ after: { state: 'over' }, added: [] });
   });
 
-  test('each by itself where two are open, and the way back of the older one joins the other in no case', () => {
+  test('each on its own if two are open, and the way back of the older one never joins the other', () => {
     const older = opened(moved());
     const latest = look(older, [lock('client transfer prohibited', 80)], 80)?.after;
     if (latest === undefined || latest.id === older.id) throw new Error('there is one');
@@ -210,7 +210,7 @@ describe('an incident is over', () => {
     expect(look2([], 90, other)).toMatchObject({ after: { id: latest.id, state: 'over' } });
   });
 
-  test('once: what happens again within the time opens it again', () => {
+  test('once: if it happens again within the time, it is reopened', () => {
     const over = look(opened(moved()), [], 5, back)?.after;
     if (over === undefined) throw new Error('it is not over');
     expect(isOpen(over)).toBe(false);
@@ -236,7 +236,7 @@ describe('that it was ours', () => {
     });
   });
 
-  test('is said by two persons of a guarded name', () => {
+  test('is said by two people for a guarded name', () => {
     const first = sayShown(opened(moved()), bob, true);
     if (!first.ok) throw new Error('it was refused');
     expect(first.incident).toMatchObject({ state: 'open', proposed: bob, explained: undefined });
@@ -250,7 +250,7 @@ describe('that it was ours', () => {
     });
   });
 
-  test('is not said of what joined it, or was proposed, after it was shown', () => {
+  test('doesn’t cover changes, or a proposal, after it was shown', () => {
     const shown = opened(moved());
     const joined = look(shown, [lock('a', 10)], 11)?.after;
     const proposed = sayShown(shown, bob, true);
@@ -271,7 +271,7 @@ describe('that it was ours', () => {
   });
 });
 
-test('it is raised once, and may turn out to be ours', () => {
+test('it is raised once, and can turn out to be ours', () => {
   const first = raise(opened(moved()), 'U0ALICE');
   if (!first.ok) throw new Error('it was refused');
   expect(raise(first.incident, 'U0BOB')).toEqual({
@@ -281,7 +281,7 @@ test('it is raised once, and may turn out to be ours', () => {
   expect(sayShown(first.incident, { by: 'U0BOB', reason: 'ours' }, false)).toMatchObject({ ok: true });
 });
 
-test('a transfer that was ours explains what follows from it, and no transfer after it', () => {
+test('a transfer that was ours explains its consequences, and no later transfer', () => {
   const transfer = unexplained('pending_transfer', 'statuses', ['active'], ['pending transfer']);
   const registrar = unexplained('registrar', 'registrar', ['name:Ours'], ['name:Other'], 1);
   const unexplainedAfter = (...found: readonly UnexplainedChange[]) => {

@@ -24,7 +24,7 @@ function hoursTo(kind: LookupKind, more: Partial<ScheduledName>, random = 0): nu
   return (nextLookup(kind, { ...QUIET, ...more }, NOW, random).getTime() - NOW.getTime()) / HOUR;
 }
 
-describe('the next look', () => {
+describe('the next lookup', () => {
   test.each<[string, Partial<ScheduledName>, number, number]>([
     ['of a quiet name', { endsAt: inDays(300) }, 24, 168],
     ['of a name without a date', {}, 24, 168],
@@ -53,7 +53,7 @@ describe('the next look', () => {
   });
 });
 
-test('a name is in motion by its statuses, also by those that were seen once', () => {
+test('a name is changing by its statuses, including those seen once', () => {
   const look = (day: number, status: string) => ({
     name: 'cafe.rest',
     at: inDays(day),
@@ -70,7 +70,7 @@ test('a name is in motion by its statuses, also by those that were seen once', (
 });
 
 describe('the planner', () => {
-  test('asks no host more often than it allows, in any hour', () => {
+  test('never queries a host more often than it allows, in any hour', () => {
     const looks = fc.array(fc.record({ host: fc.constantFrom('a', 'b'), urgent: fc.boolean() }), {
       maxLength: 200,
     });
@@ -85,7 +85,7 @@ describe('the planner', () => {
           const moments = planned.filter((look) => look.host === host).map(({ at }) => at);
           for (const from of moments) {
             const inHour = moments.filter((at) => at >= from && at < from + HOUR).length;
-            // Each of the two lanes may begin its hour a look early.
+            // Each of the two lanes may start its hour a lookup early.
             expect(inHour).toBeLessThanOrEqual(perHour + 2);
           }
         }
@@ -93,7 +93,7 @@ describe('the planner', () => {
     );
   });
 
-  test('looks at once while the budget lasts, and catches up with the clock', () => {
+  test('runs lookups at once while the budget lasts, and catches up with the clock', () => {
     const planner = createLookupPlanner(2);
     expect(planner.reserve('a', true, NOW)).toEqual(NOW);
     expect(planner.reserve('a', true, NOW)).toEqual(new Date(NOW.getTime() + HOUR - 30_000));
@@ -101,21 +101,21 @@ describe('the planner', () => {
     expect(planner.reserve('a', true, inDays(1))).toEqual(inDays(1));
   });
 
-  test('has urgent looks wait for no routine ones', () => {
+  test('runs urgent lookups before routine ones', () => {
     const planner = createLookupPlanner(3_600);
     for (let n = 0; n < 100_000; n += 1) planner.reserve('registry', false, NOW);
     expect(planner.reserve('registry', true, NOW)).toEqual(NOW);
     expect(planner.reserve('registry', false, NOW).getTime() - NOW.getTime()).toBe(100_000 * 2_000 - 30_000);
   });
 
-  test('reads a short list at once after a pause, and a longer one at the rate of the budget', () => {
+  test('reads a short list at once after a pause, and a longer one at the budget’s rate', () => {
     const planner = createLookupPlanner(3_600);
     const waits = Array.from({ length: 20 }, () => planner.reserve('registry', false, NOW).getTime());
     expect(waits.filter((at) => at === NOW.getTime())).toHaveLength(16);
     expect(waits.slice(16).map((at) => at - NOW.getTime())).toEqual([2_000, 4_000, 6_000, 8_000]);
   });
 
-  test('plans a million names in flat memory', () => {
+  test('schedules a million names in constant memory', () => {
     const hosts = Array.from({ length: 50 }, (_, n) => `registry${n}`);
     const planner = createLookupPlanner(3_600);
     const plan = (names: number) => {
@@ -131,7 +131,7 @@ describe('the planner', () => {
     const latest = plan(1_000_000);
     const after = process.memoryUsage();
     expect(latest).toBeGreaterThan(NOW.getTime());
-    // What garbage is left is not what it keeps: a note a name would take far more.
+    // Remaining garbage isn't retained: a note per name would take far more.
     expect(after.heapUsed - before.heapUsed).toBeLessThan(64 * 1_048_576);
   });
 });

@@ -7,8 +7,8 @@ import { explainChanges, type KnownChange } from '../../src/names/unexplained-ch
 import { seeded } from '../support/seeded.ts';
 
 /*
- * A month of 1,000 guarded names by the minute and 20,000 others by the day, through the functions that decide: flaps, servers
- * that lag, refuse, are poisoned or silent, and 50 thefts. All of these are found, and nothing else.
+ * A month of 1,000 guarded names by the minute and 20,000 others by the day, through the pure functions: flaps, servers
+ * that lag, refuse, are poisoned or silent, and 50 thefts. All thefts are found, and nothing else.
  */
 
 const MINUTE = 60_000;
@@ -28,7 +28,7 @@ const ROTATED = said('ns2.host.example ns1.host.example');
 const THIEF = said('ns1.thief.example');
 const REFUSED: Facts = { parent_nameservers: unseen('refused'), ds: unseen('refused') };
 
-/** One name as the product keeps it. */
+/** One name, as the product stores it. */
 class Name {
   history: NameHistory = {};
   known: readonly KnownChange[] = [];
@@ -53,7 +53,7 @@ class Name {
   }
 }
 
-/** What may happen in one minute besides, by a name's own draw: none of it is a theft. */
+/** Disturbances of one minute, by a name's own random numbers; none of them is a theft. */
 function disturbed(answers: Facts[]): Facts[] {
   const draw = random();
   const at = upTo(SERVERS);
@@ -77,7 +77,7 @@ test('finds 50 thefts in a month, by the minute and by the day, and nothing else
     for (let minute = 0; minute < MONTH_MINUTES; minute += 1) {
       const ms = START + offset + minute * MINUTE;
       const truth = lag.map((late) => (ms >= stolenAt + late ? THIEF : OURS));
-      // A flap lasts one minute; after a theft the world is quiet, so that the time until it is told can be compared.
+      // A flap lasts one minute; after a theft there are no disturbances, so that detection times can be compared.
       const answers = ms < stolenAt && minute > 0 && random() < 0.001 ? disturbed(truth) : truth;
       asked += 1;
       const first = answers[minute % SERVERS] ?? OURS;
@@ -98,14 +98,14 @@ test('finds 50 thefts in a month, by the minute and by the day, and nothing else
     const stolenAt = n < REAL_OTHERS ? START + DAY + upTo(26 * DAY) : Number.POSITIVE_INFINITY;
     for (let ms = START + offset; ms < START + 30 * DAY && name.foundAt === undefined; ms += DAY) {
       const truth = ms >= stolenAt ? THIEF : OURS;
-      // The first value that is ever seen counts at once.
+      // The first value counts at once.
       const draw = ms < stolenAt && name.history.ds !== undefined ? random() : 1;
       name.keep(
         draw < 0.01 ? THIEF : draw < 0.03 ? REFUSED : draw < 0.1 ? ROTATED : truth,
         ms,
         mergeObservation,
       );
-      // What was seen once is looked at again after half an hour.
+      // A value that was seen once is looked up again after half an hour.
       if (name.history.parent_nameservers?.candidate !== undefined)
         name.keep(truth, ms + 30 * MINUTE, mergeObservation);
     }

@@ -34,13 +34,13 @@ async function check(dns: SandboxDns, hosts: readonly string[] = ['ns1.new.examp
 }
 
 describe('new nameservers', () => {
-  test('that hold the same records are fine', async () => {
+  test('with the same records are fine', async () => {
     const dns = await arrange();
     dns.world.serve('cafe.rest', ['ns1.new.example'], LINES);
     expect(await check(dns)).toEqual([{ host: 'ns1.new.example', ...SAME }]);
   });
 
-  test('that hold others are told with what differs', async () => {
+  test('with others are reported with the differences', async () => {
     const dns = await arrange();
     dns.world.serve(
       'cafe.rest',
@@ -57,7 +57,7 @@ describe('new nameservers', () => {
     });
   });
 
-  test('follow aliases out of the name with the resolver', async () => {
+  test('follow aliases outside of the name with the resolver', async () => {
     const dns = await arrange();
     await serveName(dns, 'pages.example', ['@ A 198.51.100.7'], ['ns1.pages.example']);
     const lines = [...LINES.filter((line) => !line.startsWith('www')), 'www CNAME pages.example'];
@@ -65,7 +65,7 @@ describe('new nameservers', () => {
     expect(await check(dns)).toMatchObject([{ differences: [], unseen: [] }]);
   });
 
-  test('that do not hold the name are told', async () => {
+  test('without the name are reported', async () => {
     const dns = await arrange();
     expect(await check(dns)).toMatchObject([{ state: 'not_authoritative', ds: 'unknown' }]);
     dns.world.serve('cafe.rest', ['ns1.new.example'], LINES);
@@ -73,7 +73,7 @@ describe('new nameservers', () => {
     expect(await check(dns)).toMatchObject([{ state: 'not_authoritative' }]);
   });
 
-  test('that do not answer are told, and nothing is said of their records', async () => {
+  test('that don’t answer are reported, without their records', async () => {
     const dns = await arrange();
     dns.faults.set({ kind: 'silence', match: { server: 'ns1.new.example' } });
     const [found] = await check(dns);
@@ -81,7 +81,7 @@ describe('new nameservers', () => {
     expect(found?.unseen).toHaveLength(8);
   });
 
-  test('without an address are told apart from those whose address cannot be seen', async () => {
+  test('without an address differ from those whose address can’t be seen', async () => {
     const dns = await arrange();
     dns.faults.set({ kind: 'servfail', match: { name: 'ns3.new.example' } });
     expect(await check(dns, ['ns2.new.example', 'ns3.new.example'])).toMatchObject([
@@ -90,7 +90,7 @@ describe('new nameservers', () => {
     ]);
   });
 
-  test('are compared with what was seen only', async () => {
+  test('are compared only with seen records', async () => {
     const dns = await arrange();
     dns.world.serve('cafe.rest', ['ns1.new.example'], []);
     const [found] = await check(dns, ['ns1.new.example'], { mx: { state: 'unseen', reason: 'timeout' } });
@@ -107,16 +107,16 @@ describe('the DS at the parent', () => {
     return dns;
   }
 
-  test('fits the key of the new nameservers', async () => {
+  test('matches the key of the new nameservers', async () => {
     expect(await check(await signed([DNSKEY]))).toMatchObject([{ ds: 'match' }]);
   });
 
-  test('does not fit another key, nor none', async () => {
+  test('matches neither another key nor none', async () => {
     expect(await check(await signed(['@ DNSKEY 257 3 13 QUJDRA==']))).toMatchObject([{ ds: 'mismatch' }]);
     expect(await check(await signed([]))).toMatchObject([{ ds: 'mismatch' }]);
   });
 
-  test('of which nothing can be seen is not called fine', async () => {
+  test('isn’t called fine if nothing can be seen', async () => {
     const unseenDs = await signed([DNSKEY]);
     unseenDs.faults.set({ kind: 'servfail', match: { type: 'DS' } });
     expect(await check(unseenDs)).toMatchObject([{ ds: 'unknown' }]);

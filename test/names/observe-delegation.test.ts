@@ -42,7 +42,7 @@ async function arrange(
 }
 
 describe('the servers of a delegation', () => {
-  test('that all answer for the name have nothing wrong', async () => {
+  test('that all answer for the name have no fault', async () => {
     const { look } = await arrange();
     expect(await look()).toEqual(NO_DELEGATION);
   });
@@ -53,7 +53,7 @@ describe('the servers of a delegation', () => {
     expect(await look()).toEqual({ ...NO_DELEGATION, lame_nameservers: seen(['ns2.host.example']) });
   });
 
-  test('that say nothing are silent, which is not lame', async () => {
+  test('without a response are silent, which is not lame', async () => {
     const { dns, look } = await arrange();
     dns.faults.set({ kind: 'silence', match: { server: 'ns2.host.example' } });
     expect(await look()).toMatchObject({
@@ -62,12 +62,12 @@ describe('the servers of a delegation', () => {
     });
   });
 
-  test('without an address are said', async () => {
+  test('without an address are reported', async () => {
     const { look } = await arrange(undefined, ['ns1.host.example', 'ns9.host.example']);
     expect(await look()).toMatchObject({ addressless_nameservers: seen(['ns9.host.example']) });
   });
 
-  test('whose keys fit no DS are said', async () => {
+  test('with keys that match no DS are reported', async () => {
     const { dns, look } = await arrange();
     dns.world.delegate('cafe.rest', HOSTS, [`1 13 2 ${'ab'.repeat(32)}`]);
     expect(await look()).toMatchObject({ unfit_ds: seen(HOSTS) });
@@ -75,7 +75,7 @@ describe('the servers of a delegation', () => {
 });
 
 describe('the domain of a nameserver', () => {
-  test('thregistry checked does not know can be registered, and is asked for once', async () => {
+  test('that the registry doesn’t know can be registered, and is queried once', async () => {
     const hosts = ['ns1.gone.example', 'ns2.gone.example'];
     const { asked, look } = await arrange({ kind: 'not_found', ...server }, hosts);
     expect(await look()).toMatchObject({ registrable_domains: seen(['gone.example']) });
@@ -83,25 +83,25 @@ describe('the domain of a nameserver', () => {
     expect(asked).toEqual(['gone.example']);
   });
 
-  test('whose servers have addresses is somebody’s, whatever its registry says', async () => {
+  test('whose servers have addresses is taken, whatever its registry says', async () => {
     const { look } = await arrange({ kind: 'not_found', ...server });
     expect(await look()).toMatchObject({ registrable_domains: { state: 'absent' } });
   });
 
-  test('is free also where its servers cannot be asked for', async () => {
+  test('is also free if its servers can’t be queried', async () => {
     const { dns, look } = await arrange({ kind: 'not_found', ...server }, ['ns9.gone.example']);
     dns.faults.set({ kind: 'servfail', match: { name: 'ns9.gone.example' } });
     expect(await look()).toMatchObject({ registrable_domains: seen(['gone.example']) });
   });
 
-  test('that is delegated all the same is not free: records are not complete everywhere', async () => {
+  test('with a delegation is not free: records are not complete everywhere', async () => {
     const { dns, look } = await arrange({ kind: 'not_found', ...server }, ['ns9.host.example']);
     dns.world.serve('host.example', ['ns1.host.example'], ['@ A 198.51.100.1']);
     dns.world.delegate('host.example', ['ns1.host.example']);
     expect(await look()).toMatchObject({ registrable_domains: { state: 'absent' } });
   });
 
-  test('that ends within 30 days is said', async () => {
+  test('that expires within 30 days is reported', async () => {
     const { look } = await arrange(endingOn('2026-12-10T00:00:00Z'));
     expect(await look()).toMatchObject({ ending_domains: seen(['host.example']) });
   });
@@ -109,7 +109,7 @@ describe('the domain of a nameserver', () => {
   test.each<[string, RdapAnswer]>([
     ['does not answer', { kind: 'unavailable', problem: { code: 'timeout' } }],
     ['publishes no records', { kind: 'unavailable', problem: { code: 'no_public_record' } }],
-  ])('of a registry that %s is not seen, and never free', async (_case, record) => {
+  ])('at a registry that %s is unseen, and never free', async (_case, record) => {
     const { look } = await arrange(record);
     expect(await look()).toMatchObject({
       registrable_domains: unseen('registry_unavailable'),

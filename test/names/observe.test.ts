@@ -47,8 +47,8 @@ async function arrange(lines: readonly string[] = LINES) {
   };
 }
 
-describe('a look by DNS', () => {
-  test('tells all that is there, in a normal form', async () => {
+describe('a DNS lookup', () => {
+  test('returns all facts, in a normal form', async () => {
     const { facts, asked } = await arrange();
     expect(await facts()).toEqual({
       parent_nameservers: seen(['ns1.host.example', 'ns2.host.example']),
@@ -71,7 +71,7 @@ describe('a look by DNS', () => {
     expect(asked).toEqual([['198.51.100.7', '198.51.100.8']]);
   });
 
-  test('keeps nothing that cannot be stored, and of what is long the beginning', async () => {
+  test('keeps nothing that can’t be stored, and only the start of long values', async () => {
     const { dns, facts } = await arrange();
     const long = (end: string) => [
       `@ TXT "v=spf1 ${'x'.repeat(200)}" "${'y'.repeat(240)}" "${'z'.repeat(200)}${end}"`,
@@ -88,7 +88,7 @@ describe('a look by DNS', () => {
     expect((await facts()).spf).not.toEqual(spf);
   });
 
-  test('gives the same when the records come in another order and case', async () => {
+  test('is the same for records in another order and case', async () => {
     const { dns, facts } = await arrange();
     const before = await facts();
     const shuffled = LINES.toReversed().map((line) => line.replace('A.Mail.example', 'a.MAIL.Example'));
@@ -97,7 +97,7 @@ describe('a look by DNS', () => {
     expect(await facts()).toEqual({ ...before, soa: seen(['ns1.host.example hostmaster.cafe.rest']) });
   });
 
-  test('tells keys and what vouches for them', async () => {
+  test('returns keys and their DS', async () => {
     const { dns, facts } = await arrange([...LINES, '@ DNSKEY 257 3 13 QUJDRA==']);
     dns.world.delegate('cafe.rest', ['ns1.host.example'], ['12345 13 2 ABCD']);
     expect(await facts()).toMatchObject({
@@ -106,7 +106,7 @@ describe('a look by DNS', () => {
     });
   });
 
-  test('tells the nameservers at the parent and at the name apart', async () => {
+  test('returns the nameservers at the parent and at the name separately', async () => {
     const { dns, facts } = await arrange();
     dns.world.serve('cafe.rest', ['ns1.host.example'], ['@ NS ns9.host.example']);
     expect(await facts()).toMatchObject({
@@ -115,13 +115,13 @@ describe('a look by DNS', () => {
     });
   });
 
-  test('of a name that is not delegated finds nothing, and says so', async () => {
+  test('of an undelegated name finds nothing, and says so', async () => {
     const { facts } = await arrange();
     const found = await facts('nobody.rest');
     expect(Object.values(found).every((fact) => fact.state === 'absent')).toBe(true);
   });
 
-  test('what fails is unseen, the rest is seen', async () => {
+  test('failures are unseen, the rest is seen', async () => {
     const { dns, facts } = await arrange();
     dns.faults.set({ kind: 'servfail', match: { type: 'MX' } });
     dns.faults.set({ kind: 'silence', match: { server: 'a.nic.rest' } });
@@ -130,13 +130,13 @@ describe('a look by DNS', () => {
       mx: { state: 'unseen', reason: 'server_failure' },
       parent_nameservers: { state: 'unseen', reason: 'timeout' },
       a: { state: 'unseen', reason: 'refused' },
-      // Nobody knows whether there is an address to connect to.
+      // It isn't known whether there is an address to connect to.
       certificate: { state: 'unseen', reason: 'refused' },
       spf: { state: 'seen' },
     });
   });
 
-  test('a lapsed zone at its nameservers is unseen, while the delegation stands', async () => {
+  test('a zone missing from its nameservers is unseen, while the delegation exists', async () => {
     const { dns, facts } = await arrange();
     dns.world.drop('cafe.rest', ['ns1.host.example', 'ns2.host.example']);
     expect(await facts()).toMatchObject({
@@ -146,7 +146,7 @@ describe('a look by DNS', () => {
     });
   });
 
-  test('asks for nothing that it does not use: one question a fact, and one at the zone above', async () => {
+  test('sends no unneeded query: one per fact, and one to the parent zone', async () => {
     const { dns, facts } = await arrange(['@ A 198.51.100.7']);
     dns.faults.set({ kind: 'no_dnssec' });
     await facts();
@@ -158,7 +158,7 @@ describe('a look by DNS', () => {
     expect(asked).toHaveLength(15);
   });
 
-  test('finds the zone above once an hour', async () => {
+  test('finds the parent zone once an hour', async () => {
     const { dns, facts, pass } = await arrange();
     await serveName(dns, 'bar.rest', []);
     const looksAtZone = () => dns.questions.filter(({ name }) => name === 'rest').length;
@@ -186,7 +186,7 @@ describe('a certificate', () => {
     });
   }
 
-  test('tells when it ends, trusted or not', async () => {
+  test('has its end date, trusted or not', async () => {
     const names: string[] = [];
     const options = { key: read('tls-test-key.pem'), cert: read('tls-test-cert.pem') };
     const server = createServer(options, (socket) => {
@@ -198,7 +198,7 @@ describe('a certificate', () => {
     expect(fact).toEqual(seen(['2120-01-01T00:00:00.000Z']));
   });
 
-  test('is unseen where nothing speaks TLS, and where nothing answers', async () => {
+  test('is unseen without TLS, and without a response', async () => {
     const rude = createTcpServer((socket) => socket.end('hello'));
     const port = await listen(rude);
     const options = { mayConnect: () => true, port };
@@ -229,7 +229,7 @@ describe('a certificate', () => {
     expect(connections).toBe(0);
   });
 
-  test('is given up with the signal', async () => {
+  test('is aborted by the signal', async () => {
     const silent = await listen(createTcpServer((socket) => socket.on('error', () => socket.destroy())));
     const controller = new AbortController();
     const options = { mayConnect: () => true, port: silent };
@@ -239,7 +239,7 @@ describe('a certificate', () => {
   });
 });
 
-describe('what may be connected to', () => {
+describe('allowed connections', () => {
   test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', 'fd00::1', '::ffff:10.0.0.1', '0.0.0.0'])(
     '%s may not',
     (address) => {
@@ -247,14 +247,14 @@ describe('what may be connected to', () => {
     },
   );
 
-  test('public addresses may; the machine itself only where that is said', () => {
+  test('include public addresses, and the machine itself only if configured', () => {
     expect(createReachability(false)('198.41.0.4')).toBe(true);
     expect(createReachability(false)('2606:4700::1111')).toBe(true);
     expect(createReachability(true)('127.0.0.10')).toBe(true);
     expect(createReachability(true)('10.1.2.3')).toBe(false);
   });
 
-  test('a sandbox is known by a resolver on the loopback at a port of its own', () => {
+  test('a sandbox is recognized by a resolver on the loopback at its own port', () => {
     expect(isSandbox([{ address: '127.0.0.1', port: 5353 }])).toBe(true);
     expect(isSandbox([{ address: '127.0.0.53', port: 53 }])).toBe(false);
     expect(isSandbox([{ address: '10.0.0.1', port: 5353 }])).toBe(false);

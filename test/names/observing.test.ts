@@ -60,10 +60,10 @@ async function watch(...names: readonly string[]): Promise<void> {
   for (const name of names) await list.add(newlyWatched(name, 'U0ALICE', now()));
 }
 
-/** A look that showed no change. */
+/** A lookup without a change. */
 const kept = (after: NameRecord) => ({ after, observations: [], incident: undefined });
 
-describe('the names to look at', () => {
+describe('the names to look up', () => {
   test('are those of the watch list, and no others', async () => {
     await watch('cafe.rest', 'bar.rest');
     expect(await store.find('cafe.rest')).toMatchObject({ name: 'cafe.rest', history: {}, knownChanges: [] });
@@ -81,21 +81,21 @@ describe('the names to look at', () => {
     expect(await store.claimDue(now(), LEASE_MS, 10)).toHaveLength(3);
   });
 
-  test('are looked at in time after the database’s clock was put back', async () => {
+  test('are looked up in time after the database’s clock was set back', async () => {
     await watch('cafe.rest');
     await store.claimDue(now(), LEASE_MS, 1);
     await db.prisma.domain.updateMany({ data: { leaseUntil: new Date(Date.now() + 6 * HOUR_MS) } });
     expect(await store.claimDue(now(), LEASE_MS, 1)).toEqual(['cafe.rest']);
   });
 
-  test('that somebody asks for go before others', async () => {
+  test('requested by a person come before others', async () => {
     await watch('cafe.rest', 'bar.rest', 'deli.rest');
     nowMs += 1_000;
     await store.requestLook('deli.rest', now());
     expect(await store.claimDue(now(), LEASE_MS, 1)).toEqual(['deli.rest']);
   });
 
-  test('a look that was kept meanwhile is not overwritten', async () => {
+  test('a lookup saved meanwhile is not overwritten', async () => {
     await watch('cafe.rest');
     const known = await store.find('cafe.rest');
     if (known === undefined) throw new Error('it is not there');
@@ -104,7 +104,7 @@ describe('the names to look at', () => {
     expect(await store.find('cafe.rest')).toMatchObject({ isUrgent: false, version: 1 });
   });
 
-  test('that hang on another one are found by their records', async () => {
+  test('that depend on another one are found by their records', async () => {
     await watch('cafe.rest', 'bar.rest', 'deli.rest');
     const bar = await store.find('bar.rest');
     if (bar === undefined) throw new Error('it is not there');
@@ -131,7 +131,7 @@ test.each(['UPDATE observations SET origin = name', 'DELETE FROM observations', 
 );
 
 describe('redirects that orders have set', () => {
-  /** A redirect order that has ended, asked for so many minutes after the first. */
+  /** An ended redirect order, requested this many minutes after the first. */
   async function redirect(minutes: number, source: string, target: string, changes: Partial<Order> = {}) {
     const createdAt = new Date(START + minutes * 60_000);
     const id = `redirect-${minutes}`;
@@ -142,7 +142,7 @@ describe('redirects that orders have set', () => {
   const leadingTo = async (name: string) =>
     findDependents(name, await store.mentioning(name)).redirects.names;
 
-  test('hang on where the latest live order of each source leads', async () => {
+  test('depend on the target of the latest live order of each source', async () => {
     const demo = { account: { ...newOrder([]).account, context: 1 } };
     await redirect(0, 'www.bar.rest', 'https://cafe.rest/menu');
     await redirect(1, 'deli.rest/old', 'cafe.rest');
@@ -166,7 +166,7 @@ describe('redirects that orders have set', () => {
 });
 
 describe('WHOIS', () => {
-  test('is asked once a day where a zone has no RDAP server, and its registrar opens no incident', async () => {
+  test('has one query a day if a zone has no RDAP server, and its registrar opens no incident', async () => {
     let registrar = 'Example Registrar';
     const server = await startWhois(
       () => `Domain Name: cafe.hk\nRegistrar: ${registrar}\nExpiry Date: 03-04-2027\n`,
@@ -198,7 +198,7 @@ describe('WHOIS', () => {
   });
 });
 
-/** The sandbox's registry and DNS, and looks at a name there, kept in PostgreSQL. */
+/** The sandbox's registry and DNS, and lookups of a name there, saved in PostgreSQL. */
 async function arrange(
   options: {
     readonly endsInDays?: number;
@@ -259,7 +259,7 @@ async function arrange(
 }
 
 describe('a look', () => {
-  test('keeps what the registry and the DNS show, and comes again by the schedule', async () => {
+  test('saves the facts of the registry and the DNS, and schedules the next one', async () => {
     const t = await arrange();
     await t.look();
     const { history, nextDnsAt, nextRegistryAt, isUrgent } = await t.known();
@@ -271,7 +271,7 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('comes every few hours near the end of the name', async () => {
+  test('runs every few hours near the name’s expiry', async () => {
     const t = await arrange({ endsInDays: 40 });
     await t.look();
     const { nextDnsAt, nextRegistryAt, isUrgent } = await t.known();
@@ -280,7 +280,7 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('comes every few hours for a name that is guarded', async () => {
+  test('runs every few hours for a guarded name', async () => {
     const t = await arrange({ isGuarded: true });
     await t.look();
     const { nextDnsAt, nextRegistryAt, isUrgent } = await t.known();
@@ -289,7 +289,7 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('that somebody asks for while one is under way comes after it', async () => {
+  test('requested by a person during another one follows it', async () => {
     const t = await arrange();
     const observer = {
       ...t.deps.observer,
@@ -309,7 +309,7 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('asks anew about a transfer that a person confirms while one is under way', async () => {
+  test('checks a transfer again that a person confirms during one', async () => {
     const t = await arrange();
     const rdap = {
       async fetchRecord(...given: Parameters<typeof t.deps.rdap.fetchRecord>) {
@@ -324,7 +324,7 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('tells of a new fault in the delegation, though a part of it can never be seen', async () => {
+  test('reports a new fault in the delegation, even if a part of it can never be seen', async () => {
     const t = await arrange();
     const looksAt = (facts: Facts) =>
       lookUpName(namesContextWith({ ...t.deps, observeDelegation: async () => facts }), NAME, never);
@@ -343,7 +343,7 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('at the registry is due once the zone above has confirmed a change, whoever makes it', async () => {
+  test('at the registry is due once the parent zone has confirmed a change, by any process', async () => {
     const t = await arrange({ isGuarded: true });
     await t.look();
     const sight = () =>
@@ -361,7 +361,7 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('at the zone above confirms a change again as soon as the first time, however often it was taken back', async () => {
+  test('at the parent zone confirms a change as soon as the first time, however often it was reverted', async () => {
     const t = await arrange({ isGuarded: true });
     await t.look();
     const sight = async (...hosts: readonly string[]) => {
@@ -377,7 +377,7 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('asks nobody before it is due', async () => {
+  test('queries nobody before it is due', async () => {
     const t = await arrange();
     await t.look();
     const [questions, requests] = [t.dns.questions.length, t.rdapRequests()];
@@ -391,9 +391,9 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('waits for the registry’s budget, and has its moment then', async () => {
+  test('waits for the registry’s budget, and then has its slot', async () => {
     const t = await arrange();
-    // Half of a look a second each is left to urgent and to routine looks.
+    // Urgent and routine lookups get half a lookup a second each.
     for (let others = 0; others < 16; others += 1) t.deps.planner.reserve('rest', false, now());
     await t.look();
     expect(t.rdapRequests()).toBe(0);
@@ -407,7 +407,7 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('a registry that does not answer is asked again after an hour, and nothing is taken for gone', async () => {
+  test('a registry that doesn’t respond is queried again after an hour, and nothing counts as gone', async () => {
     const t = await arrange();
     await t.look();
     nowMs += 8 * DAY_MS;
@@ -422,7 +422,7 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('a change is kept once two looks have shown it, with what it was and whether an order explains it', async () => {
+  test('a change is saved after two lookups, with the former value and whether an order explains it', async () => {
     const t = await arrange();
     await t.look();
     theft(t.scene)[0]?.run();

@@ -6,9 +6,7 @@ import type { Registration } from '../../src/names/registry-record.ts';
 import type { NameOrder } from '../../src/names/unexplained-changes.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
 
-/*
- * What looks before and after a request prove of it.
- */
+/* Proofs by lookups before and after a request. */
 
 const SENT = new Date('2027-06-14T12:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -24,13 +22,13 @@ const record = registrationUntil(hours(200 * 24), {
 
 type ProofInput = LostAnswer & { readonly record: Registration };
 
-/** What is proved; undefined when nothing is. */
+/** The proof; undefined if there is none. */
 function proofOf({ record: shown, ...lost }: ProofInput) {
   const evidence = evidenceOf(lost, lookThatShows('cafe.rest', SENT, shown));
   return evidence.kind === 'done' ? evidence.seen.code : undefined;
 }
 
-/** What one look showed some hours after the request. */
+/** A lookup some hours after the request. */
 function lookedAt(atHours: number, facts: Facts, history: NameHistory = {}): NameHistory {
   return mergeObservation(history, { name: 'cafe.rest', at: hours(atHours), facts }).history;
 }
@@ -61,7 +59,7 @@ const other = (changes: Partial<NameOrder> = {}): NameOrder => ({
 describe('nameservers', () => {
   const done = { ...record, nameServers: [...NEW].reverse() };
 
-  test('that are those asked for, and were others before, were set', () => {
+  test('that match the request, and differed before, are proved', () => {
     expect(proofOf(input('nameservers', { record: done }))).toBe('nameservers_set');
     const confirmed = lookedAt(
       4,
@@ -73,7 +71,7 @@ describe('nameservers', () => {
 
   test.each<[string, Partial<ProofInput>]>([
     ['over plain http', { record: { ...done, isSecure: false } }],
-    ['of which one is missing', { record: { ...done, nameServers: NEW.slice(1) } }],
+    ['with one missing', { record: { ...done, nameServers: NEW.slice(1) } }],
     ['when nobody looked before', { record: done, history: {} }],
     ['when the look before was weeks ago', { record: done, sentAt: hours(12 * 24) }],
     [
@@ -95,14 +93,14 @@ describe('nameservers', () => {
 describe('a transfer', () => {
   const moved = { ...record, registrar: 'New Ltd', transferredAt: hours(30), nameServers: NEW };
 
-  test('to another registrar since then, with the requested nameservers, is this one', () => {
+  test('to another registrar since then, with the requested nameservers, is proved', () => {
     expect(proofOf(input('transfer', { record: moved }))).toBe('transferred');
   });
 
   test.each<[string, Registration]>([
     ['with other nameservers', { ...moved, nameServers: OLD }],
     ['before it was sent', { ...moved, transferredAt: hours(-30) }],
-    ['of which no day is told', { ...record, registrar: 'New Ltd', nameServers: NEW }],
+    ['without a date', { ...record, registrar: 'New Ltd', nameServers: NEW }],
     ['with the registrar as before', { ...moved, registrar: 'OURS LTD.' }],
   ])('%s proves nothing', (_what, shown) => {
     expect(proofOf(input('transfer', { record: shown }))).toBeUndefined();
@@ -112,7 +110,7 @@ describe('a transfer', () => {
 describe('a deletion', () => {
   const gone = { ...record, statuses: ['redemption period'], deletedAt: hours(0.01) };
 
-  test('of that hour, long before the end of the name, is this one', () => {
+  test('of that hour, long before the name’s expiry, is proved', () => {
     expect(proofOf(input('delete', { record: gone }))).toBe('deleted');
   });
 
@@ -126,7 +124,7 @@ describe('a deletion', () => {
 });
 
 describe('a restore', () => {
-  test('of what was deleted, and is the same registration, is this one', () => {
+  test('of a deleted name with the same registration is proved', () => {
     expect(proofOf(input('restore', { history: deletedBefore }))).toBe('restored');
   });
 
@@ -136,16 +134,13 @@ describe('a restore', () => {
       'of what is deleted still',
       { history: deletedBefore, record: { ...record, statuses: ['redemption period'] } },
     ],
-    [
-      'of what was registered anew',
-      { history: deletedBefore, record: { ...record, registeredAt: hours(1) } },
-    ],
+    ['of a new registration', { history: deletedBefore, record: { ...record, registeredAt: hours(1) } }],
     ['at another registrar', { history: deletedBefore, record: { ...record, registrar: 'New Ltd' } }],
   ])('%s proves nothing', (_what, changes) => {
     expect(proofOf(input('restore', changes))).toBeUndefined();
   });
 });
 
-test('a task of which no look can tell is not proven', () => {
+test('a task that no lookup can show isn’t proved', () => {
   expect(proofOf(input('owner-change'))).toBeUndefined();
 });

@@ -10,24 +10,22 @@ import { gate } from '../orders/rig.ts';
 import { newOrder } from '../orders/sample.ts';
 import { namesContextWith, recordWith } from '../support/names-context.ts';
 
-/*
- * Whether what hangs on a name is known when somebody approves.
- */
+/* Whether the impact on a name is known at an approval. */
 
 const ORDER = newOrder(['cafe.rest'], { task: 'authcode' });
 const HOUR_MS = 3_600_000;
 const LOCKED = { statuses: seen(['client transfer prohibited']) };
-/** Everything was looked for, and nothing is there. */
+/** Everything was looked up, and nothing is there. */
 const NOTHING: Facts = { ...Object.fromEntries(DNS_FACTS.map((fact) => [fact, ABSENT])), ...LOCKED };
 const MAIL: Facts = { ...NOTHING, mx: seen(['10 mail.cafe.rest']) };
 const BOTH: Facts = { ...MAIL, a: seen(['198.51.100.7']) };
 
-/** Impacts where looks see what the test says. */
+/** Impacts with the lookups of the test. */
 function impactsWith(watched?: NameHistory) {
   const kept = new Map<string, OrderImpact>();
   const state = { now: Date.now(), facts: NOTHING, looks: 0, until: Promise.resolve() };
   const now = () => new Date(state.now);
-  // An auth code changes no nameservers, so none are asked.
+  // An auth code changes no nameservers, so none are queried.
   const dns = createDnsClient({ servers: [], mayConnect: () => false });
   const impacts = createImpacts(
     namesContextWith({
@@ -73,12 +71,12 @@ function impactsWith(watched?: NameHistory) {
       signal: new AbortController().signal,
     }),
   );
-  /** The card is shown, with what its look sees at this moment. */
+  /** Shows the card with its current lookup. */
   const showCard = async () => {
     await impacts.forCard(ORDER);
     while ((await impacts.forCard(ORDER)) === 'unseen') await new Promise((resolve) => setImmediate(resolve));
   };
-  /** A press, of which the person has been told what came of it. */
+  /** A click after which the person was notified of the result. */
   const press = async () => {
     const found = await impacts.atApproval(ORDER, now());
     if (found === 'changed') await impacts.told(ORDER.id);
@@ -108,7 +106,7 @@ describe('an approval', () => {
     expect(await press(), 'at the second try').toBe(second);
   });
 
-  test('counts after each finding was told once, though a different lookup fails each time', async () => {
+  test('counts after each finding was shown once, although a different lookup fails each time', async () => {
     const { state, showCard, press } = impactsWith();
     state.facts = BOTH;
     await showCard();
@@ -126,7 +124,7 @@ describe('an approval', () => {
     expect(await press(), 'as it was when it was asked for').toBe('known');
   });
 
-  test('looks itself, even if the card has been shown this moment', async () => {
+  test('runs its own lookup, even if the card was just shown', async () => {
     const { state, showCard, press } = impactsWith();
     await showCard();
     state.facts = MAIL;
@@ -134,7 +132,7 @@ describe('an approval', () => {
     expect(state.looks).toBe(2);
   });
 
-  test('before the card has shown anything counts where all was seen', async () => {
+  test('before the card has shown anything counts if everything was seen', async () => {
     const { state, press } = impactsWith();
     state.facts = MAIL;
     expect(await press()).toBe('known');
@@ -143,7 +141,7 @@ describe('an approval', () => {
     expect(await press()).toBe('unknown');
   });
 
-  test('asks even if the card has shown it by itself meanwhile', async () => {
+  test('is refused even if the card has shown the finding meanwhile', async () => {
     const { impacts, state, showCard, press } = impactsWith();
     await showCard();
     state.facts = MAIL;
@@ -155,7 +153,7 @@ describe('an approval', () => {
     expect(await press()).toBe('known');
   });
 
-  test('two presses at one moment are both refused', async () => {
+  test('two concurrent clicks are both refused', async () => {
     const { state, showCard, press } = impactsWith();
     await showCard();
     state.facts = MAIL;
@@ -170,7 +168,7 @@ describe('an approval', () => {
   test.each([
     ['something has appeared', NOTHING],
     ['nothing was compared', undefined],
-  ])('the second half of a double click knows nothing where %s', async (_what, shown) => {
+  ])('the second half of a double click doesn’t count if %s', async (_what, shown) => {
     const { impacts, state, showCard, now } = impactsWith();
     state.facts = shown ?? {};
     if (shown !== undefined) await showCard();
@@ -178,14 +176,14 @@ describe('an approval', () => {
     const pressedAt = now();
     expect(await impacts.atApproval(ORDER, pressedAt)).toBe('changed');
     state.now += 1;
-    expect(await impacts.atApproval(ORDER, now()), 'nobody was told').toBe('changed');
+    expect(await impacts.atApproval(ORDER, now()), 'no one was notified').toBe('changed');
     state.now += 1;
     await impacts.told(ORDER.id);
     expect(await impacts.atApproval(ORDER, pressedAt), 'it was made before').toBe('changed');
     expect(await impacts.atApproval(ORDER, now())).toBe(shown === undefined ? 'unknown' : 'known');
   });
 
-  test('looks at nothing where nothing is lost, and knows nothing of the names of a file', async () => {
+  test('runs no lookup if nothing is lost, or for names of a file', async () => {
     const { impacts, state, now } = impactsWith();
     const ofMany = newOrder(['cafe.rest', 'bar.rest'], { task: 'delete' });
     expect(await impacts.atApproval(newOrder(['cafe.rest']), now())).toBe('none');
@@ -194,7 +192,7 @@ describe('an approval', () => {
   });
 });
 
-test('what was found more than an hour ago is not known any more', async () => {
+test('findings older than an hour are no longer known', async () => {
   const { impacts, state, showCard } = impactsWith();
   await showCard();
   expect(await impacts.found(ORDER)).toMatchObject({ isInUse: 'no', items: [] });
@@ -203,7 +201,7 @@ test('what was found more than an hour ago is not known any more', async () => {
   expect(await impacts.forCard(ORDER)).toMatchObject({ latest: { items: [{ code: 'unseen' }] } });
 });
 
-test('what was seen before is told without a look, and is known for an hour', async () => {
+test('earlier findings are shown without a lookup, and are known for an hour', async () => {
   const seenAt = new Date();
   const { impacts, state } = impactsWith(saw(MAIL, seenAt));
   expect((await impacts.stored('cafe.rest', 'lapse')).items).toMatchObject([{ code: 'mail' }]);

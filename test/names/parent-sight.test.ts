@@ -18,14 +18,14 @@ const said = (hosts: readonly string[], ds: readonly string[] = []): Facts => ({
 const look = (minute: number, facts: Facts) => ({ name: 'cafe.rest', at: at(minute), facts });
 const SILENT: Facts = { parent_nameservers: unseen('timeout'), ds: unseen('timeout') };
 
-describe('what a server of the parent zone answers', () => {
-  test('is the same in any sequence and any case', () => {
+describe('the answer of a parent zone’s server', () => {
+  test('is the same in any order and case', () => {
     const ds = { keyTag: 1, algorithm: 13, digestType: 2, digest: 'AB' };
     const one = factsOfDelegation({ kind: 'delegated', nameServers: [...OURS].reverse(), ds: [ds] });
     expect(one).toEqual(said(OURS, ['1 13 2 ab']));
   });
 
-  test('is absence only where the zone says so', () => {
+  test('is absence only if the zone says so', () => {
     expect(factsOfDelegation({ kind: 'not_delegated' })).toEqual({ parent_nameservers: ABSENT, ds: ABSENT });
     expect(factsOfDelegation({ kind: 'unanswered', failure: 'refused' })).toEqual({
       parent_nameservers: unseen('refused'),
@@ -40,18 +40,18 @@ describe('what a server of the parent zone answers', () => {
 describe('news', () => {
   const { history } = mergeMajority({}, look(0, said(OURS)));
 
-  test('is what differs from what counts, and what nobody has seen yet', () => {
+  test('counts if it differs from the current value, and if it is new', () => {
     expect(isNewSighting(history, said([...OURS].reverse()))).toBe(false);
     expect(isNewSighting(history, said(THIEF))).toBe(true);
     expect(isNewSighting(history, said(OURS, ['1 13 2 ab']))).toBe(true);
     expect(isNewSighting({}, said(OURS))).toBe(true);
   });
 
-  test('is no failure', () => {
+  test('is not a failure', () => {
     expect(isNewSighting(history, SILENT)).toBe(false);
   });
 
-  test('is what ends a doubt: a flap is forgotten at the next look', () => {
+  test('ends a doubt: a flap is forgotten at the next lookup', () => {
     const flapping = mergeMajority(history, look(1, said(THIEF))).history;
     expect(isNewSighting(flapping, said(OURS))).toBe(true);
     const settled = mergeMajority(flapping, look(2, said(OURS))).history;
@@ -59,7 +59,7 @@ describe('news', () => {
     expect(isChanged(history, settled)).toBe(false);
   });
 
-  test('is a change once two looks a minute apart have shown it', () => {
+  test('is a change after two lookups a minute apart', () => {
     const once = mergeMajority(history, look(1, said(THIEF)));
     const twice = mergeMajority(once.history, look(2, said(THIEF)));
     expect(once.changes).toEqual([]);
@@ -70,7 +70,7 @@ describe('news', () => {
 });
 
 describe('the servers of a zone', () => {
-  test('are believed as most of those that answer', () => {
+  test('are believed by the majority of those that answer', () => {
     expect(majorityOf([said(THIEF), said(THIEF), said(OURS)])).toEqual(said(THIEF));
     expect(majorityOf([said(THIEF), said(THIEF), SILENT])).toEqual(said(THIEF));
     expect(majorityOf([said(THIEF)]), 'a zone with one server').toEqual(said(THIEF));
@@ -81,7 +81,7 @@ describe('the servers of a zone', () => {
     ['two disagree', [said(THIEF), said(OURS)], unseen('servers_disagree')],
     ['one answers and the others are silent', [said(THIEF), SILENT, SILENT], unseen('timeout')],
     ['none answers', [SILENT, SILENT], unseen('timeout')],
-  ] as const)('change nothing where %s', (_case, answers, nameservers) => {
+  ] as const)('change nothing if %s', (_case, answers, nameservers) => {
     expect(majorityOf(answers).parent_nameservers).toEqual(nameservers);
   });
 });

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { type MonthSizes, playMonth, tableOf } from './real-month.ts';
 
 /*
- * The month over real parts. `MONTH=1000,20000,35,15,6,1` plays it in another size: guarded names, others, how many of each
- * something really happens to, how many times each flap, and the minutes between two rounds; it prints the table that
- * docs/performance.md has.
+ * The month with real parts. `MONTH=1000,20000,35,15,6,1` sets another size: guarded names, others, real changes of
+ * each, the number of flaps of each kind, and the minutes between two rounds; it prints the table of
+ * docs/performance.md.
  */
 
 const SMALL: MonthSizes = {
@@ -24,7 +24,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const FEW_MINUTES = new Set(['nameservers', 'ds', 'delegation_gone']);
 const HEALTH = new Set(['all_lame', 'nameserver_registrable']);
-/** The longest time that a change may take: two sightings at the rate at which such names are looked at, each in the next round. */
+/** The longest time until a change is found: two sightings at the name's lookup rate, each in the next round. */
 function limitOf(isGuarded: boolean, kind: string, stepMs: number): number {
   const roundsMs = 2 * (stepMs + 5 * 60_000);
   if (isGuarded) return FEW_MINUTES.has(kind) ? 180_000 : 4 * HOUR_MS + roundsMs;

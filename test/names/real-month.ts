@@ -24,36 +24,37 @@ import { arrangedList } from '../support/unprotected.ts';
 import { WITNESS } from '../support/witness.ts';
 
 /*
- * A month of watched names over real parts: PostgreSQL, the sockets of a DNS with three servers a registry, and a registry over
- * HTTP. Only the clock is set. Names are stolen among flaps and outages of every kind; what is found, and when, is a table.
+ * A month of watched names with real parts: PostgreSQL, the sockets of a DNS with three servers per registry, and a
+ * registry over HTTP. Only the clock is set. Names are stolen among flaps and outages of every kind; the result is a
+ * table of what was found, and when.
  */
 
 export interface MonthSizes {
   readonly days: number;
   readonly guarded: number;
   readonly others: number;
-  /** How many of them something really happens to. */
+  /** The number of real changes. */
   readonly realGuarded: number;
   readonly realOthers: number;
-  /** How many times of each kind something happens that is no incident. */
+  /** The number of harmless events of each kind. */
   readonly flaps: number;
-  /** Between two rounds while nothing happens. Around everything that happens there is one a minute. */
+  /** Between two rounds while nothing happens. Around every event there is a round each minute. */
   readonly stepMinutes: number;
 }
 
-/** What really happened to a name, and when it was found. */
+/** A real change of a name, and when it was found. */
 export interface Found {
   readonly name: string;
   readonly isGuarded: boolean;
   readonly kind: string;
   readonly changedAt: number;
-  /** When its incident was opened, and the message was due. Undefined: it was not. */
+  /** When its incident was opened, and its message due; undefined if it wasn't. */
   readonly foundAt: number | undefined;
 }
 
 export interface MonthResult {
   readonly real: readonly Found[];
-  /** Incidents of names that nothing has happened to. */
+  /** Incidents of unchanged names. */
   readonly falseOnes: readonly Incident[];
   readonly questions: number;
   readonly registryRequests: number;
@@ -61,29 +62,29 @@ export interface MonthResult {
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
-/** What is looked at weekly is found before the end. */
+/** Names with weekly lookups are found before the end. */
 const LAST_DAYS = 8;
 const START = Date.UTC(2026, 10, 1);
 const OURS = ['ns1.host.example', 'ns2.host.example'];
 const THIEF = ['ns1.thief.example'];
 const LOCKS = ['client delete prohibited', 'client transfer prohibited'];
 const SERVERS = ['a.nic.rest', 'b.nic.rest', 'c.nic.rest'];
-/** Minutes that are looked at one by one after something happens. */
+/** The minutes after an event with a round each. */
 const WATCHED_MINUTES = 6;
 const TEAM = 'T0TEAM';
 const LOOKS_AT_ONCE = 16;
 
-/** What the registry shows of a name. */
+/** The registry's record of a name. */
 interface Shown {
   registrar: string;
   statuses: readonly string[];
   owner: string | undefined;
   isGone: boolean;
-  /** Is shown once in the place of the registrar. */
+  /** Shown once instead of the registrar. */
   flap: string | undefined;
 }
 
-/** A registry over HTTP, and the file that leads to it. */
+/** A registry over HTTP, and the file that points to it. */
 async function startRegistry(now: () => number) {
   const records = new Map<string, Shown>();
   let requests = 0;
@@ -157,13 +158,13 @@ interface World {
   readonly order: (name: string, nameServers: readonly string[], at: number) => Promise<unknown>;
 }
 
-/** Something that happens in a minute. */
+/** An event of a minute. */
 interface Happening {
   readonly minute: number;
   readonly run: (world: World, at: number) => unknown;
 }
 
-/** What may really happen, by its kind. */
+/** Real changes, by kind. */
 type Change = (world: World, name: string) => void;
 const changed =
   (change: (shown: Shown) => void): Change =>
@@ -203,10 +204,10 @@ const BY_HEALTH: Readonly<Record<string, Change>> = {
 const GUARDED_CHANGES = { ...BY_THE_MINUTE, ...AT_THE_REGISTRY };
 const OTHER_CHANGES = { ...BY_THE_MINUTE, ...AT_THE_REGISTRY, ...BY_HEALTH };
 
-/** The domain of a nameserver that only one name hangs on. */
+/** A nameserver's domain that only one name depends on. */
 const providerOf = (name: string) => `provider-of-${name.replaceAll('.', '-')}.example`;
 
-/** What happens besides, for some minutes, and is no incident. */
+/** Harmless events, which last for some minutes and are no incidents. */
 const FLAPS: Readonly<
   Record<
     string,
@@ -392,7 +393,7 @@ export async function playMonth(
       Object.entries(OTHER_CHANGES)[taken.others % Object.keys(OTHER_CHANGES).length] ?? [];
     if (kind !== undefined && change !== undefined) plan(others[taken.others] ?? '', false, kind, change);
   }
-  // Each disturbs a name of its own; the outages disturb all.
+  // Each disturbs a different name; the outages disturb all.
   for (let round = 0; round < sizes.flaps; round += 1) {
     for (const { minutes, begin, end } of Object.values(FLAPS)) {
       const all = taken.guarded < sizes.guarded ? guarded : others;
@@ -451,7 +452,7 @@ export async function playMonth(
   }
 }
 
-/** The work of one minute: the seconds of the guarded names, and the looks that are due. */
+/** The work of one minute: the seconds of the guarded names, and the due lookups. */
 async function round(names: Names, clock: { ms: number }, guarded: number): Promise<void> {
   const seconds = Math.min(58, 4 + Math.ceil(guarded / 15));
   for (let second = 0; second < seconds; second += 1) {
@@ -465,7 +466,7 @@ async function round(names: Names, clock: { ms: number }, guarded: number): Prom
   }
 }
 
-/** The result as a table in Markdown: of each kind how many there were, how many were found, and how long it took. */
+/** The result as a table in Markdown: the number of events of each kind, how many were found, and how long it took. */
 export function tableOf({ real }: MonthResult): string {
   const groups = groupBy(
     real.toSorted((a, b) => Number(b.isGuarded) - Number(a.isGuarded)),

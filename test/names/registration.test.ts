@@ -43,14 +43,14 @@ function resultOf(body: unknown, name: string): RegistryLookup['result'] {
   return readRegistryAnswer(answer, name, AT).result;
 }
 
-/** The registration that a record tells; otherwise why it tells none. */
+/** The registration in a record; otherwise why there is none. */
 function registrationIn(body: unknown, name: string) {
   const result = resultOf(body, name);
   return result.kind === 'registered' ? result.registration : result;
 }
 
 describe('the record of a domain', () => {
-  test('gives what a watch list needs', () => {
+  test('has everything that a watch list needs', () => {
     expect(registrationIn(full, 'cafe.rest')).toEqual({
       transferredAt: undefined,
       deletedAt: undefined,
@@ -64,7 +64,7 @@ describe('the record of a domain', () => {
     });
   });
 
-  test('tells the registrar by its handle where its card has no name, and a transfer by its event', () => {
+  test('has the registrar by its handle if its card has no name, and a transfer by its event', () => {
     const transfer = { eventAction: 'Transfer', eventDate: '2026-05-01T00:00:00Z' };
     const entities = [{ roles: ['registrar'], handle: '292', vcardArray: ['vcard', [['fn', {}, 'text']]] }];
     expect(
@@ -75,7 +75,7 @@ describe('the record of a domain', () => {
     expect(bare).toMatchObject({ transferredAt: undefined });
   });
 
-  test('has its statuses in the words of RFC 8056, also where the registry writes them as in EPP', () => {
+  test('has its statuses in the words of RFC 8056, even if the registry writes them as in EPP', () => {
     const record = registrationIn(
       { ...full, status: ['redemptionPeriod', 'autoRenewPeriod', 'ok'] },
       'cafe.rest',
@@ -83,7 +83,7 @@ describe('the record of a domain', () => {
     expect(record).toMatchObject({ statuses: ['active', 'auto renew period', 'redemption period'] });
   });
 
-  test('tells a deletion, by its event or else by the last change', () => {
+  test('has a deletion, by its event or else by the last change', () => {
     const events = [
       ...full.events,
       { eventAction: 'last changed', eventDate: '2026-05-02T00:00:00Z' },
@@ -125,7 +125,7 @@ describe('the record of a domain', () => {
     ['an error object', { errorCode: 200, title: 'ok' }],
     ['an entity', { ...full, objectClassName: 'entity' }],
     ['another name', { ...full, ldhName: 'cafe.rest.example' }],
-  ])('is not read out of %s', (_case, body) => {
+  ])('is not read from %s', (_case, body) => {
     expect(resultOf(body, 'cafe.rest').kind).toBe('unread');
   });
 
@@ -143,14 +143,14 @@ describe('the record of a domain', () => {
     });
   });
 
-  test('keeps a date beside one that cannot be read', () => {
+  test('keeps a date despite an unreadable one', () => {
     const events = [...full.events, { eventAction: 'expiration', eventDate: 'x' }];
     expect(registrationIn({ ...full, events }, 'cafe.rest')).toMatchObject({
       expiresAt: new Date('2027-03-01T12:00:00Z'),
     });
   });
 
-  test('anything at all is read without an error', () => {
+  test('any input is read without an exception', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (body, events, entities) => {
         registrationIn(body, 'cafe.rest');

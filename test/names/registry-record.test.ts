@@ -59,7 +59,7 @@ function ownerOf(registrant: unknown, more: object = {}) {
   return factsOf({ ...RECORD, entities: [registrant], ...more }).owner;
 }
 
-/** The same record as another server may write it. */
+/** The same record, as another server may write it. */
 function reordered(body: typeof RECORD) {
   return {
     ...body,
@@ -99,15 +99,15 @@ describe('a record', () => {
     ]);
   });
 
-  test('keeps no data of people', () => {
+  test('keeps no personal data', () => {
     expect(JSON.stringify(factsOf(RECORD))).not.toMatch(/anna|gmbh|berlin|30123/i);
   });
 
-  test('that is written otherwise gives the same facts', () => {
+  test('in another form has the same facts', () => {
     expect(factsOf(reordered(RECORD))).toEqual(factsOf(RECORD));
   });
 
-  test('what it leaves out is unseen, not absent', () => {
+  test('leaves missing facts unseen, not absent', () => {
     const { secureDNS: _s, nameservers: _n, entities: _e, status: _t, ...bare } = RECORD;
     const unseen = { state: 'unseen', reason: 'not_told' };
     expect(factsOf(bare)).toMatchObject({
@@ -126,7 +126,7 @@ describe('a record', () => {
     ).toEqual({ state: 'unseen', reason: 'unreadable', text: 'soon' });
   });
 
-  test('that is missing says that nothing is there once the zone above agrees', () => {
+  test('that is missing is absent once the parent zone agrees', () => {
     expect(factsOf(undefined, ABSENT)).toMatchObject({ registration: ABSENT, registrar: ABSENT });
     const reasonOf = (delegation?: Fact) => factsOf(undefined, delegation).registration;
     expect(reasonOf(seen(['ns1.host.example']))).toEqual(notSeen('delegated_without_record'));
@@ -134,14 +134,14 @@ describe('a record', () => {
     expect(reasonOf()).toEqual(notSeen('registry_unavailable'));
   });
 
-  test('that cannot be read says nothing', () => {
+  test('that is unreadable says nothing', () => {
     const unavailable = emptyLookup('cafe.rest', AT, { code: 'busy' }).facts;
     expect(factsOf({ ...RECORD, ldhName: 'other.rest' })).toEqual(unavailable);
     expect(factsOf({ errorCode: 500 })).toEqual(unavailable);
     expect(unavailable.registration).toEqual({ state: 'unseen', reason: 'registry_unavailable' });
   });
 
-  test('anything at all is read without an error', () => {
+  test('any input is read without an exception', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (body, one, other) => {
         factsOf(body);
@@ -186,17 +186,17 @@ describe('an owner', () => {
     expect(mergeSameValue('owner', full, hidden)).toEqual(full);
   });
 
-  test('is unseen when all is hidden', () => {
+  test('is unseen if all is hidden', () => {
     const all = withFields((fields) =>
       fields.map(([name, ...rest]) => [name, ...rest.slice(0, 2), 'REDACTED']),
     );
     expect(ownerOf(all)).toEqual({ state: 'unseen', reason: 'not_told' });
   });
 
-  test('is another one when a field that can be seen in both differs', () => {
+  test('is another one if a field that is visible in both differs', () => {
     const other = factValue(ownerOf(replaced('org', 'Thief Ltd'))) ?? [];
     expect(isSameValue('owner', full, other)).toBe(false);
-    // Hidden in between: what was seen before is still known.
+    // Hidden in between: the earlier value is still known.
     const hidden = factValue(ownerOf(replaced('org', 'REDACTED FOR PRIVACY'))) ?? [];
     expect(isSameValue('owner', mergeSameValue('owner', full, hidden), other)).toBe(false);
   });

@@ -25,7 +25,7 @@ describe('a record is read fact by fact', () => {
 
 describe('a registrar', () => {
   test.each(['9994', '9999', '1', '0', '376', '09999', 'n/a', 'none'])(
-    'is not identified by the id %s, which anybody can have',
+    'isn’t identified by the id %s, which anyone can have',
     (id) => {
       const [one, other] = ['Proper Registrar GmbH', 'Elsewhere Registrar Inc.'].map((name) => [
         `iana:${id}`,
@@ -50,7 +50,7 @@ describe('a lock', () => {
   test.each([
     ...['transfer prohibited', 'clientTransferProhibited', 'Locked', 'registrar-lock', 'transfer locked'],
     ...['REGISTRAR_LOCK', 'registry lock', 'https://icann.org/epp#serverTransferProhibited'],
-  ])('%s keeps the name where it is', (status) => {
+  ])('%s prevents a transfer', (status) => {
     expect(isTransferLock(statusOf(status))).toBe(true);
   });
 
@@ -72,7 +72,7 @@ describe('a lock', () => {
     expect(isLock(statusOf(status))).toBe(false);
   });
 
-  test('is not lost where only its spelling changes', () => {
+  test('isn’t lost if only its spelling changes', () => {
     expect(isStillLocked('client transfer prohibited', ['transfer prohibited'])).toBe(true);
     expect(isStillLocked('registrar lock', ['locked'])).toBe(true);
     expect(isStillLocked('client transfer prohibited', ['server transfer prohibited'])).toBe(false);

@@ -16,8 +16,8 @@ import fc from '../support/properties.ts';
 import { arrangedList } from '../support/unprotected.ts';
 
 /*
- * Random histories through the database, by two processes at once: each change is explained by exactly one order or is
- * one alarm, as the pure part has it.
+ * Random histories through the database, by two concurrent processes: like in the pure functions, each change is
+ * explained by exactly one order or is one alarm.
  */
 
 const HOUR_MS = 3_600_000;
@@ -39,7 +39,7 @@ afterAll(async () => {
 
 let names = 0;
 
-/** A watched name, whose looks show what the test says. */
+/** A watched name with the lookups of the test. */
 async function arrange() {
   names += 1;
   const name = `n${names}.rest`;
@@ -66,7 +66,7 @@ async function arrange() {
       ...store,
       find: async (which: string) => {
         const found = await store.find(which);
-        // Every look is due, and none at the registry.
+        // Every lookup is due, and none at the registry.
         return found && { ...found, nextDnsAt: now(), nextRegistryAt: new Date(nowMs + DAY_MS) };
       },
     },
@@ -95,7 +95,7 @@ async function arrange() {
     order(id: string, nameServers: readonly string[]) {
       orders.push({ id, task: 'nameservers', state: 'succeeded', sentAt: now(), nameServers });
     },
-    /** Two processes look at once; one look is kept. */
+    /** Two processes run a lookup at once; one is saved. */
     async look(afterMs: number) {
       nowMs += afterMs;
       await Promise.all([lookUpName(deps, name, never), lookUpName(deps, name, never)]);

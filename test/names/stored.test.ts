@@ -15,7 +15,7 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
 );
 const looks = fc.array(fc.array(fc.tuple(fc.constantFrom<FactName>(...FACT_NAMES), fact)), { maxLength: 8 });
 
-/** What some looks made of a name. */
+/** A name's state after some lookups. */
 function known(given: readonly (readonly (readonly [FactName, Fact])[])[]) {
   let history: NameHistory = {};
   let knownChanges: readonly KnownChange[] = [];
@@ -38,8 +38,8 @@ function kept(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-describe('what is known of a name', () => {
-  test('comes back from JSON as it was', () => {
+describe('a name’s known facts', () => {
+  test('survive a conversion to JSON', () => {
     fc.assert(
       fc.property(looks, (given) => {
         const { history, knownChanges } = known(given);
@@ -49,13 +49,13 @@ describe('what is known of a name', () => {
     );
   });
 
-  test('comes back with the order that explains a change', () => {
+  test('keep the order that explains a change', () => {
     const owner = (value: string) => [['owner', seen([`fn:${value}`])]] as const;
     const { knownChanges } = known([owner('1'), owner('2'), owner('2')]);
     expect(storedKnownChanges.parse(kept(knownChanges))).toMatchObject([{ kind: 'owner', orderId: 'O1' }]);
   });
 
-  test('is not made up out of something else', () => {
+  test('aren’t read from other values', () => {
     expect(() => storedHistory.parse([])).toThrow();
     expect(() => storedHistory.parse({ mx: { past: 'none' } })).toThrow();
     expect(() => storedKnownChanges.parse({})).toThrow();
@@ -75,7 +75,7 @@ describe('an impact', () => {
   });
   const some = { count: 12, privateCount: 0, names: ['one.rest'] };
 
-  test('comes back from JSON as it was', () => {
+  test('survives a conversion to JSON', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...IMPACT_TASKS),
@@ -99,7 +99,7 @@ describe('an impact', () => {
     );
   });
 
-  test('is not made up out of something else', () => {
+  test('isn’t read from other values', () => {
     expect(() => storedImpact.parse({ task: 'delete' })).toThrow();
   });
 });

@@ -35,7 +35,7 @@ afterEach(async () => {
   closing = [];
 });
 
-/** The sandbox's registry and DNS, and all that is made of looking at a name there, on a clock of the test's. */
+/** The sandbox's registry and DNS, and the processing of a name's lookups, with a clock of the test. */
 async function arrange(orders: readonly NameOrder[] = []) {
   let now = START;
   const service = await startSandboxService({ now: () => now });
@@ -85,7 +85,7 @@ async function arrange(orders: readonly NameOrder[] = []) {
     explained,
     history: () => history,
     facts: () => sightedFacts(history, new Date(now), 8 * DAY),
-    /** Lets a story go on to a day, with looks twice a day. */
+    /** Plays a story until a day, with lookups twice a day. */
     async play(steps: readonly StoryStep[], untilDay: number) {
       for (; halfDays <= untilDay * 2; halfDays += 1) {
         now = START + (halfDays * DAY) / 2;
@@ -97,7 +97,7 @@ async function arrange(orders: readonly NameOrder[] = []) {
 }
 
 describe('a theft', () => {
-  test('is told step by step', async () => {
+  test('is reported step by step', async () => {
     const { scene, raised, explained, play } = await arrange();
     const steps = theft(scene);
     await play(steps, 6);
@@ -117,7 +117,7 @@ describe('a botched move', () => {
     nameServers: ['ns1.newhost.example', 'ns2.newhost.example'],
   };
 
-  test('is foreseen by asking the new nameservers', async () => {
+  test('is predicted by querying the new nameservers', async () => {
     const { client, facts, play } = await arrange();
     await play([], 1);
     const checks = await checkNameservers(client, { name: NAME, current: facts() }, order.nameServers ?? []);
@@ -138,7 +138,7 @@ describe('a botched move', () => {
     ]);
   });
 
-  test('is explained by its order, while what lives on the name cannot be seen', async () => {
+  test('is explained by its order, although the name’s use can’t be seen', async () => {
     const { scene, raised, explained, history, play } = await arrange([order]);
     await play(botchedMove(scene).slice(0, 1), 3);
     expect(raised).toEqual([]);
@@ -149,7 +149,7 @@ describe('a botched move', () => {
 });
 
 describe('a lapsed delegation', () => {
-  test('is no change of the name, and nobody says that nothing is there', async () => {
+  test('is no change of the name, and is never reported as unused', async () => {
     const { scene, raised, facts, play } = await arrange();
     await play(lapsedDelegation(scene), 12);
     expect(raised).toEqual([]);
@@ -159,7 +159,7 @@ describe('a lapsed delegation', () => {
     });
   });
 
-  test('that a stranger uses shows in what lives on the name', async () => {
+  test('with a stranger’s zone shows in the name’s use', async () => {
     const { scene, facts, history, play } = await arrange();
     await play(lapsedDelegation(scene), 22);
     expect(facts().mx).toEqual(seen(['10 mail.thief.example']));

@@ -8,7 +8,7 @@ import { timeLimit } from '../../src/names/time-limit.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
-test('a limit aborts after its time, whatever was collected meanwhile', async () => {
+test('a limit aborts after its time, even if the garbage collector ran', async () => {
   const limit = timeLimit(new AbortController().signal, 100);
   const aborted = once(limit, 'abort');
   for (let turns = 0; turns < 3; turns += 1) {

@@ -30,7 +30,7 @@ const moved: NameHistory = {
 };
 
 describe('the changes of a name', () => {
-  test('tell a move once, however many records show it, with the order that explains it', () => {
+  test('show a move once, whatever the number of records, with the order that explains it', () => {
     const knownChanges = [entry(['registry_nameservers', 'parent_nameservers', 'nameservers'], 11, 'O1')];
     expect(pastChanges(moved, knownChanges)).toEqual([
       {
@@ -44,12 +44,12 @@ describe('the changes of a name', () => {
     ]);
   });
 
-  test('tell another value at the name itself apart', () => {
+  test('show another value at the name itself separately', () => {
     const history = { ...moved, nameservers: known([['ns1.thief.example'], 13, 20], [OLD, 0, 12]) };
     expect(pastChanges(history, []).map(({ fact }) => fact)).toEqual(['nameservers', 'registry_nameservers']);
   });
 
-  test('say what no order explains, and nothing of what needs none', () => {
+  test('show when no order explains a change that needs one', () => {
     const history = { ...moved, mx: known([['10 b.example'], 15, 20], [['10 a.example'], 0, 14]) };
     const knownChanges = [entry(['registry_nameservers'], 11)];
     expect(pastChanges(history, knownChanges).map(({ fact, cause }) => [fact, cause])).toEqual([
@@ -58,7 +58,7 @@ describe('the changes of a name', () => {
     ]);
   });
 
-  test('come the latest first, every value of a fact', () => {
+  test('come latest first, with every value of a fact', () => {
     const a = known([['3'], 20, 30], [['2'], 10, 19], [['1'], 0, 9]);
     expect(pastChanges({ a }, []).map(({ before, after }) => [before, after])).toEqual([
       [['2'], ['3']],
@@ -66,7 +66,7 @@ describe('the changes of a name', () => {
     ]);
   });
 
-  test('leave out what follows other changes', () => {
+  test('leave out consequences of other changes', () => {
     const updated = known([['2027-02-01T00:00:00.000Z'], 20, 30], [['2027-01-01T00:00:00.000Z'], 0, 9]);
     expect(pastChanges({ updated_at: updated }, [])).toEqual([]);
   });

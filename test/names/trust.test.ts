@@ -9,9 +9,7 @@ import { formatDoubt } from '../../src/slack/names/doubt.view.ts';
 import { DAY_MS } from '../expiry/rig.ts';
 import { newOrder } from '../orders/sample.ts';
 
-/*
- * A name that was stolen has a later date, as one that was renewed: it must not look like one.
- */
+/* A stolen name gets a later date, like a renewed one: it must not look renewed. */
 
 const NOW = new Date('2027-06-14T12:00:00Z');
 const inDays = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
@@ -32,7 +30,7 @@ function record(endsInDays: number, more: Partial<Registration> = {}): Registrat
   };
 }
 
-/** A name after look-ups, a day apart. */
+/** A name after lookups, a day apart. */
 function lookedUp(...records: readonly Registration[]): WatchedDomain {
   const name = newlyWatched('cafe.rest', 'U0ALICE', NOW);
   return records.reduce((known, each, day) => then(known, day, each), name);
@@ -45,7 +43,7 @@ function then(known: WatchedDomain, day: number, next: Registration): WatchedDom
 }
 
 describe('a date that moves forward', () => {
-  test('at the same registrar is a renewal, however its name is written', () => {
+  test('at the same registrar is a renewal, in any spelling', () => {
     const renewed = lookedUp(record(20), record(20 + YEAR, { registrar: 'OURS, LTD.' }));
     expect(renewed).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, doubt: undefined });
   });
@@ -58,7 +56,7 @@ describe('a date that moves forward', () => {
     ],
     ['no registrar any more', { registrar: undefined }, /the registrar “Ours Ltd” is no longer shown/],
     ['a transfer since', { transferredAt: inDays(0.5) }, /that’s no renewal/],
-  ])('with %s leaves the name at its old end, whenever it is looked at', (_what, change, said) => {
+  ])('with %s leaves the name at its old expiry, whenever the lookup is', (_what, change, said) => {
     const stolen = record(20 + YEAR, change);
     const once = lookedUp(record(20), stolen);
     expect(once.expiry?.at).toEqual(inDays(20));
@@ -68,7 +66,7 @@ describe('a date that moves forward', () => {
     expect(again.doubt && formatDoubt(again.doubt)).toMatch(said);
   });
 
-  test('after the registrar changed, at another look, is no renewal either', () => {
+  test('after a change of the registrar, at another lookup, is no renewal either', () => {
     const moved = lookedUp(record(20), record(20, { registrar: 'Elsewhere Inc.' }));
     expect(moved.doubt).toBeUndefined();
     const later = then(moved, 2, record(20 + YEAR, { registrar: 'Elsewhere Inc.' }));
@@ -88,13 +86,13 @@ describe('a date that moves forward', () => {
     expect(isAtAnotherRegistrar({ trusted: undefined, history: {} }, NOW)).toBe(false);
   });
 
-  test('is believed again when the name is back', () => {
+  test('counts again when the name is back', () => {
     const stolen = lookedUp(record(20), record(20 + YEAR, { registrar: 'Elsewhere Inc.' }));
     const back = then(stolen, 2, record(20 + YEAR));
     expect(back).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, doubt: undefined });
   });
 
-  test('of a name whose registry never names a registrar is a renewal', () => {
+  test('of a name whose registry never shows a registrar is a renewal', () => {
     const renewed = lookedUp(
       record(20, { registrar: undefined }),
       record(20 + YEAR, { registrar: undefined }),
@@ -102,7 +100,7 @@ describe('a date that moves forward', () => {
     expect(renewed.expiry?.at).toEqual(inDays(20 + YEAR));
   });
 
-  test('by a transfer that was asked for here is believed, once', () => {
+  test('by a transfer that was requested here counts, once', () => {
     const order = newOrder(['cafe.rest'], { id: 'order-1', task: 'transfer', input: {} });
     const asked = afterSuccess(
       order,

@@ -19,7 +19,7 @@ const ACTIVE = ['active', 'client transfer prohibited', 'client delete prohibite
 
 type State = { [Name in FactName]?: readonly string[] };
 
-/** A name as its registry and the DNS have it, and what the bot makes of looking at it. */
+/** A name's registry record and DNS, and the bot's state after its lookups. */
 class Watched {
   now = START;
   history: NameHistory = {};
@@ -67,7 +67,7 @@ class Watched {
     return id;
   }
 
-  /** One look; facts that are named otherwise are shown so this once. */
+  /** One lookup; the given facts differ only this once. */
   look(otherwise: Facts = {}): void {
     const at = new Date(this.now);
     const facts: { [Name in FactName]?: Fact } = {};
@@ -92,7 +92,7 @@ class Watched {
     }
   }
 
-  /** Days of looks, several a day. */
+  /** Days of lookups, several a day. */
   watch(days = 1, everyMs = 6 * HOUR): void {
     for (let ms = 0; ms < days * DAY; ms += everyMs) {
       this.pass(everyMs);
@@ -105,7 +105,7 @@ class Watched {
   }
 }
 
-describe('what no order explains is raised once', () => {
+describe('a change without an order is raised once', () => {
   test.each<[IncidentKind, State]>([
     ['registrar', { registrar: ['iana:999', 'name:Thief'] }],
     ['ds', { ds: ['2 13 2 cd'] }],
@@ -124,7 +124,7 @@ describe('what no order explains is raised once', () => {
     expect(name.explained).toEqual([]);
   });
 
-  test('nameservers, though three sources show them one after the other', () => {
+  test('nameservers, although three sources show them one after the other', () => {
     const name = new Watched();
     const rogue = ['ns1.thief.example'];
     name.change({ parent_nameservers: rogue });
@@ -143,7 +143,7 @@ describe('what no order explains is raised once', () => {
     });
   });
 
-  test('only after two looks have shown it', () => {
+  test('only after two lookups', () => {
     const name = new Watched();
     name.pass(HOUR);
     name.look({ registrar: seen(['iana:999']), ds: seen([]) });
@@ -157,7 +157,7 @@ describe('what no order explains is raised once', () => {
     expect(name.kinds).toEqual(['registrar']);
   });
 
-  test('a deletion goes on to its end as one', () => {
+  test('a deletion continues to its end as one', () => {
     const name = new Watched();
     name.change({ statuses: ['redemption period'], secure_dns: [], ds: [] });
     name.setNameservers();
@@ -166,11 +166,11 @@ describe('what no order explains is raised once', () => {
     name.watch(5);
     name.change({ registration: [], registrar: [], statuses: [], owner: [], expires_at: [] });
     name.watch(5);
-    // The locks went with the deletion; people hear which.
+    // The locks went with the deletion; people learn which.
     expect(name.kinds).toEqual(['lock', 'lock', 'pending_delete']);
   });
 
-  test('a hold, with the delegation that it takes away, whichever is seen first', () => {
+  test('a hold, with the delegation that it removes, whichever is seen first', () => {
     const gone = { parent_nameservers: [], ds: [] };
     const name = new Watched();
     name.change({ statuses: [...ACTIVE, 'server hold'] });
@@ -200,7 +200,7 @@ describe('what no order explains is raised once', () => {
     expect(name.kinds).toEqual([kind, 'delegation_gone']);
   });
 
-  test('each lock that is gone is named, and one that a registry sets for a while is not', () => {
+  test('each removed lock is named, but not one that a registry sets for a while', () => {
     const name = new Watched();
     name.change({ statuses: ['active'] });
     name.watch(1);
@@ -231,7 +231,7 @@ describe('what no order explains is raised once', () => {
     expect(name.kinds).toEqual(['lock']);
   });
 
-  test('a name that goes and comes back is told of once', () => {
+  test('a name that disappears and comes back is reported once', () => {
     const name = new Watched();
     const before = name.state;
     name.change({
@@ -275,7 +275,7 @@ describe('what no order explains is raised once', () => {
     expect(name.kinds).toEqual(['registrar', 'registrar']);
   });
 
-  test('a registrar and an owner that come back with a registration are not told besides', () => {
+  test('a registrar and an owner that come back with a registration are not reported separately', () => {
     const name = new Watched();
     name.change({ registrar: [], owner: [] });
     name.watch(2);
@@ -284,7 +284,7 @@ describe('what no order explains is raised once', () => {
     expect(name.kinds).toEqual([]);
   });
 
-  test('a registrar that has a new name only is not another one', () => {
+  test('a renamed registrar is not another one', () => {
     const name = new Watched();
     name.change({ registrar: ['iana:292', 'name:Ours Renamed'] });
     name.watch(5);
@@ -293,7 +293,7 @@ describe('what no order explains is raised once', () => {
 });
 
 describe('an order explains', () => {
-  test('the nameservers that it asked for, wherever they show, and nothing else', () => {
+  test('its requested nameservers, in any source, and nothing else', () => {
     const name = new Watched();
     const id = name.order('nameservers', { nameServers: ['ns1.b.example', 'ns2.b.example'] });
     name.setNameservers('ns2.b.example', 'ns1.b.example');
@@ -309,7 +309,7 @@ describe('an order explains', () => {
     expect(name.unexplained[0]?.orders).toMatchObject([{ id }]);
   });
 
-  test('no theft that rides along with a move', () => {
+  test('no theft at the same time as a move', () => {
     const name = new Watched();
     name.order('nameservers', { nameServers: ['ns1.b.example'] });
     name.change({ nameservers: ['ns1.b.example', 'ns9.b.example'] });
@@ -335,7 +335,7 @@ describe('an order explains', () => {
     expect(other.kinds).toEqual(['ds']);
   });
 
-  test('a transfer to us with all that comes with it', () => {
+  test('a transfer to us with all its consequences', () => {
     const name = new Watched();
     const id = name.order('transfer', { nameServers: ['ns1.b.example'] });
     name.change({ statuses: ['active', 'pending transfer'] });
@@ -347,7 +347,7 @@ describe('an order explains', () => {
     expect(new Set(name.explained.map(({ orderId }) => orderId))).toEqual(new Set([id]));
   });
 
-  test('a deletion, a change of the owner, the lock that an auth code takes away', () => {
+  test('a deletion, an owner change, the lock that an auth code removes', () => {
     const deleted = new Watched();
     deleted.order('delete');
     deleted.change({ statuses: ['redemption period'], ds: [], secure_dns: [] });
@@ -371,7 +371,7 @@ describe('an order explains', () => {
     expect(unlocked.unexplained.map(({ change }) => change.after)).toEqual([['client delete prohibited']]);
   });
 
-  test('no transfer away: whoever has the auth code may be anybody', () => {
+  test('no transfer away: anyone can have the auth code', () => {
     const name = new Watched();
     const id = name.order('authcode');
     name.change({ statuses: [...ACTIVE, 'pending transfer'] });
@@ -379,7 +379,7 @@ describe('an order explains', () => {
     expect(name.unexplained).toMatchObject([{ change: { kind: 'pending_transfer' }, orders: [{ id }] }]);
   });
 
-  test('what was decided to lapse', () => {
+  test('a decided lapse', () => {
     const name = new Watched();
     name.order('lapse');
     name.watch(80, DAY);
@@ -396,7 +396,7 @@ describe('an order explains', () => {
     ['of other nameservers', { nameServers: ['ns1.c.example'] }],
     ['sent after the change was seen', { sentAt: new Date(START + 10 * DAY) }],
     ['sent long before', { sentAt: new Date(START - 30 * DAY) }],
-  ])('nothing when it was %s', (_case, more) => {
+  ])('nothing if it was %s', (_case, more) => {
     const name = new Watched();
     name.order('nameservers', { nameServers: ['ns1.b.example'], ...more });
     name.setNameservers('ns1.b.example');
@@ -404,7 +404,7 @@ describe('an order explains', () => {
     expect(name.kinds).toEqual(['nameservers']);
   });
 
-  test('one change of a kind: the next one like it needs an order of its own', () => {
+  test('one change of a kind: the next one needs its own order', () => {
     const name = new Watched();
     name.order('owner-change');
     name.change({ owner: ['fn:2', 'org:2'] });
@@ -415,7 +415,7 @@ describe('an order explains', () => {
     expect(name.kinds).toEqual(['owner']);
   });
 
-  test('the latest one that can, when several can', () => {
+  test('the latest one, if several match', () => {
     const name = new Watched();
     name.order('owner-change');
     name.pass(HOUR);
@@ -440,7 +440,7 @@ test('a registrar that changes together with the date is raised with both dates'
   ]);
 });
 
-test('a date that moves by itself is no incident', () => {
+test('a date that only moves by itself is no incident', () => {
   const name = new Watched();
   for (const date of ['2027-06-01T00:00:00.000Z', '2026-05-01T00:00:00.000Z']) {
     name.change({ expires_at: [date] });
@@ -449,7 +449,7 @@ test('a date that moves by itself is no incident', () => {
   expect(name.kinds).toEqual([]);
 });
 
-test('a transfer under way counts down from when it cannot have been there', () => {
+test('a running transfer has its deadline from the last time it can’t have been there', () => {
   const name = new Watched();
   const before = new Date(name.now);
   name.change({ statuses: [...ACTIVE, 'pending transfer'] });
@@ -464,7 +464,7 @@ test('a transfer under way counts down from when it cannot have been there', () 
   expect(transferCountdown(alarm.change, new Date(before.getTime() + 9 * DAY), 7).msLeft).toBe(0);
 });
 
-test('a year of renewals, redaction and disorder raises nothing', () => {
+test('a year of renewals, redaction and reordering raises nothing', () => {
   fc.assert(
     fc.property(fc.infiniteStream(fc.nat(99)), fc.nat(330), (dice, renewalDay) => {
       const name = new Watched();
@@ -485,7 +485,7 @@ test('a year of renewals, redaction and disorder raises nothing', () => {
         if (roll() < 10) noise.registrar = unseen('registry_unavailable');
         if (roll() < 10) noise.statuses = seen((name.state.statuses ?? []).toReversed());
         if (roll() < 10) noise.ds = unseen('timeout');
-        // A stale answer now and then; never twice in a row, which nobody could tell from a change.
+        // A stale answer now and then; never twice in a row, which would look like a change.
         if (day % 2 === 0 && roll() < 5) noise.nameservers = seen(['old.a.example']);
         if (day % 2 === 0 && roll() < 5) noise.registration = seen([]);
         name.look(noise);
@@ -508,7 +508,7 @@ describe('a model: over every history', () => {
     fc.record({ kind: fc.constant('noise' as const) }),
   );
 
-  /** What the step changes, and which alarms it is worth when nobody asked for it. */
+  /** The state after the step, and its alarms without an order. */
   function stateOf(what: Subject, n: number, before: State): readonly [State, readonly IncidentKind[]] {
     const servers = [`ns1.n${n}.example`, `ns2.n${n}.example`];
     const delegation = {
@@ -556,7 +556,7 @@ describe('a model: over every history', () => {
         const wanted = { raised: [] as string[], explained: [] as string[] };
         for (const [index, each] of steps.entries()) {
           const n = index + 2;
-          // What a change of long ago left behind must not explain the next one.
+          // Leftovers of an old change must not explain the next one.
           name.watch(25, DAY);
           if (each.kind === 'noise') {
             name.pass(HOUR);
@@ -595,7 +595,7 @@ describe('a model: over every history', () => {
     );
   });
 
-  test('what was given is not given again', () => {
+  test('its input isn’t repeated', () => {
     fc.assert(
       fc.property(subject, (what) => {
         const name = new Watched();

@@ -52,7 +52,7 @@ const tags = (before: readonly string[], after: readonly string[]): ChangedName 
   after: details(after),
 });
 const unwatch = (before: readonly string[] = []): ChangedName => ({ ...tags(before, []), after: undefined });
-/** `2 of U0LEGAL,U0CFO signed` for each requirement; undefined where the change takes effect at once. */
+/** `2 of U0LEGAL,U0CFO signed` for each requirement; undefined if the change takes effect at once. */
 const needs = (change: ChangedName, given: Protection, by = 'U0ALICE') =>
   classifyChanges(given)(change, by)?.map(
     ({ needed, approvers, signed }) => `${needed} of ${approvers}${signed ? ' signed' : ''}`,
@@ -61,25 +61,25 @@ const LEGAL = ['2 of U0LEGAL,U0CFO signed'];
 const ANYONE = ['1 of U0BOB'];
 
 describe('a changed tag', () => {
-  test('needs everything that its rule asks for', () => {
+  test('needs everything that its rule requires', () => {
     expect(needs(tags(['brand'], []), protection([BRAND]))).toEqual(LEGAL);
     expect(needs(tags(['brand', 'x'], ['x', 'y']), protection([BRAND]))).toEqual(LEGAL);
   });
 
-  test('needs what is asked before and after', () => {
+  test('needs the requirements before and after', () => {
     const weak = rule({ name: 'weak', tasks: ['all'], names: ['tag:weak'], approvers: ['U0CAROL'] });
     expect(needs(tags(['brand'], ['weak']), protection([weak, BRAND]))).toEqual(
       expect.arrayContaining([...LEGAL, '1 of U0CAROL']),
     );
   });
 
-  test('needs the approvers of the settings where no rule names anybody', () => {
+  test('needs the approvers of the settings if no rule has approvers', () => {
     const loose = rule({ names: ['tag:loose'], tasks: ['all'], decision: 'free', approvers: [] });
     const given = protection([loose], { settings: newTeamSettings({ approvalsRequired: 2 }) });
     expect(needs(tags([], ['loose']), given)).toEqual(['2 of U0BOB']);
   });
 
-  test('takes effect at once where it strengthens, or decides nothing', () => {
+  test('takes effect at once if it strengthens, or changes no decision', () => {
     expect(needs(tags([], ['brand']), protection([BRAND]))).toBeUndefined();
     expect(needs(tags(['x'], ['y', 'guarded']), protection([BRAND]))).toBeUndefined();
   });
@@ -98,7 +98,7 @@ describe('a changed tag', () => {
       ],
     ],
     ['of one task', [rule({ names: ['tag:loose'], tasks: ['renew'], decision: 'free', approvers: [] })]],
-  ])('waits where only some orders need less: %s', (_, rules) => {
+  ])('waits even if only some orders need less: %s', (_, rules) => {
     expect(needs(tags([], ['loose']), protection(rules))).toBeDefined();
   });
 
@@ -109,13 +109,13 @@ describe('a changed tag', () => {
     ['the same', {}, false],
     ['more approvals', { needed: 3 }, false],
     ['some of the people', { approvers: ['U0LEGAL'] }, false],
-  ])('to a rule that asks for %s', (_, change, waits) => {
+  ])('to a rule that requires %s', (_, change, waits) => {
     const moved = rule({ ...BRAND, name: 'moved', names: ['tag:moved'], ...change });
     const given = protection([moved, { ...BRAND, names: ['*'] }]);
     expect(needs(tags([], ['moved']), given) !== undefined).toBe(waits);
   });
 
-  test('from the settings to a rule that names other people takes effect at once', () => {
+  test('from the settings to a rule with other approvers takes effect at once', () => {
     const named = rule({ names: ['tag:named'], tasks: ['renew', 'delete'], approvers: ['U0CAROL'] });
     expect(needs(tags([], ['named']), protection([named]))).toBeUndefined();
   });
@@ -126,7 +126,7 @@ describe('a changed tag', () => {
     expect(needs(tags(['guarded'], []), unsigned)).toEqual(['1 of U0BOB signed']);
   });
 
-  test('waits for one other person: guarded taken away, a budget, a shadowed rule', () => {
+  test('waits for one other person: guarded removed, a budget, a shadowed rule', () => {
     const refuse = rule({ tasks: ['all'], names: ['*'], decision: 'refuse', approvers: [] });
     expect(needs(tags(['guarded'], []), protection([]))).toEqual(ANYONE);
     expect(needs(tags(['brand'], []), protection([refuse, BRAND]))).toEqual(ANYONE);
@@ -134,7 +134,7 @@ describe('a changed tag', () => {
       expect(needs(change, protection([], { budgetTags: new Set(['ads']) }))).toEqual(ANYONE);
   });
 
-  test('of which a parent domain has the tag too moves nothing', () => {
+  test('that a parent domain has too changes nothing', () => {
     const given = protection(
       [rule({ names: ['tag:loose'], tasks: ['all'], decision: 'free', approvers: [] })],
       {
@@ -166,7 +166,7 @@ describe('a tag that a mandate names', () => {
     ['no rule', [], ANYONE],
     ['a rule', [BRAND], ['1 of U0LEGAL,U0CFO signed']],
     ['a signed and an unsigned rule', [BRAND, more], ['1 of U0LEGAL,U0CFO,U0CAROL']],
-  ])('needs one of those who could approve the mandate under %s', (_, rules, expected) => {
+  ])('needs one of the mandate’s possible approvers under %s', (_, rules, expected) => {
     const given = protection([], { mandates: [mandateUnder(rules, 'tag:ads')] });
     for (const change of [tags(['ads'], []), tags([], ['ads'])])
       expect(needs(change, given)).toEqual(expected);
@@ -193,7 +193,7 @@ describe('an unwatch', () => {
     expect(needs(unwatch(), given)).toEqual(expected);
   });
 
-  test('of a name with a tag needs what its rule asks for', () => {
+  test('of a name with a tag needs its rule’s requirements', () => {
     expect(needs(unwatch(['brand']), protection([BRAND]))).toEqual(LEGAL);
     expect(needs(unwatch(['ads']), protection([], { mandates: [mandate('tag:ads')] }))).toEqual(ANYONE);
   });
@@ -206,7 +206,7 @@ describe('a date', () => {
     date: { before, after },
   });
   test.each([
-    ['later than that of somebody else', dated({ at: early, by: 'U0BOB' }, late), ANYONE],
+    ['later than another person’s', dated({ at: early, by: 'U0BOB' }, late), ANYONE],
     ['later than that of nobody', dated({ at: early }, late), ANYONE],
     ['later than one’s own', dated({ at: early, by: 'U0ALICE' }, late), undefined],
     ['the same again', dated({ at: late, by: 'U0BOB' }, late), undefined],
@@ -228,11 +228,11 @@ describe('a lapse', () => {
     ['guarded', ['guarded'], protection([]), ANYONE],
     ['mandated', [], protection([], { mandates: [mandate('*.rest')] }), ANYONE],
     ['under a rule', ['brand'], protection([BRAND]), LEGAL],
-  ])('of a name that is %s needs what its rules ask of an order', (_, names, given, expected) => {
+  ])('of a name that is %s needs its rules’ requirements for an order', (_, names, given, expected) => {
     expect(needs(lapse(names), given)).toEqual(expected);
   });
 
-  test('is only asked for, and a snooze is made, by one person', () => {
+  test('requesting one, and a snooze, need only one person', () => {
     const asked = { kind: 'lapse_requested', reason: 'old' } as const;
     const snoozed = { kind: 'name_snoozed', until: new Date() } as const;
     for (const decision of [asked, snoozed])
@@ -240,7 +240,7 @@ describe('a lapse', () => {
   });
 });
 
-describe('while no charter counts', () => {
+describe('while no charter is valid', () => {
   const environment = { approvers: ['U0ENV'], needed: 2, tasks: ['renew'] };
   const lapsed = (rules: readonly PolicyRule[]) => {
     const given = protection(rules);
@@ -249,7 +249,7 @@ describe('while no charter counts', () => {
   };
   const SIGNED = '2 of U0ENV signed';
 
-  test('a change needs signed approvals of the environment’s approvers besides', async () => {
+  test('a change also needs signed approvals of the environment’s approvers', async () => {
     expect(needs(tags(['brand'], []), lapsed([BRAND]))).toEqual([...LEGAL, SIGNED]);
     expect(needs(tags(['guarded'], []), lapsed([]))).toEqual([SIGNED]);
     const all = await requirementsOfAll([tags([], [])], 'U0ALICE', lapsed([]));
@@ -261,7 +261,7 @@ describe('while no charter counts', () => {
   });
 });
 
-test('changes are separated one by one, and what waits needs all that they need', async () => {
+test('changes are separated one by one, and the pending part needs all their requirements', async () => {
   const given = protection([BRAND]);
   const other = { ...tags(['guarded'], []), name: 'bar.rest' };
   const { allowed, waiting } = await separateChanges(
@@ -274,7 +274,7 @@ test('changes are separated one by one, and what waits needs all that they need'
   expect(all.map(({ approvers }) => approvers.join())).toEqual(['U0LEGAL,U0CFO', 'U0BOB']);
 });
 
-test('of many changes each needs what its own rule asks for', async () => {
+test('of many changes each needs its own rule’s requirements', async () => {
   const given = protection([BRAND, rule({ name: 'press', names: ['tag:press'], approvers: ['U0PRESS'] })]);
   const harmless = Array.from({ length: 2_000 }, () => tags(['x'], []));
   const changes = [tags(['brand'], []), ...harmless, tags(['press'], [])];

@@ -62,7 +62,7 @@ const application = {
   verifiedAt: undefined,
 } as const;
 
-test('what is linked comes back whole, and the one linked last is active', async () => {
+test('linked accounts are read back complete, and the last one is active', async () => {
   const { account, list } = person();
   const first = account('a');
   const second = account('b', application);
@@ -83,7 +83,7 @@ test('accounts are listed by context number, the application last', async () => 
   expect((await list()).map(({ slot }) => slot)).toEqual(['1', '4', '10', 'application']);
 });
 
-test('linked again with the same login an account keeps its id, for the orders that wait', async () => {
+test('linked again with the same login, an account keeps its id for pending orders', async () => {
   const { account, list } = person();
   await store.save(account('old', { verifiedAt: undefined }), sealed(1));
   await store.save(account('new'), sealed(2));
@@ -102,7 +102,7 @@ test.each([
   expect(await store.find(account('old').id)).toBeUndefined();
 });
 
-test('10 links of one person at once, in one slot or in several, all end, with one active account', async () => {
+test('10 concurrent links of one person, in one slot or in several, all end, with one active account', async () => {
   const { account, list } = person();
   const same = Array.from({ length: 5 }, (_, index) => account(`same-${index}`, { login: `login-${index}` }));
   const others = [1, 2, 3, 5, 6].map((context) => account(`c${context}`, { context, slot: String(context) }));
@@ -128,7 +128,7 @@ test('another account becomes active, one at a time', async () => {
   expect((await list()).filter(({ active }) => active)).toHaveLength(1);
 });
 
-test('a forgotten account is gone with its secret, and no other becomes active in its place', async () => {
+test('a deleted account is gone with its secret, and no other becomes active instead', async () => {
   const { account, list } = person();
   await store.save(account('a'), sealed(1));
   await store.save(account('b', { slot: '1', context: 1 }), sealed(2));
@@ -139,7 +139,7 @@ test('a forgotten account is gone with its secret, and no other becomes active i
   expect(await list()).toEqual([]);
 });
 
-test('when the service accepted an account is noted, gone or not', async () => {
+test('the service’s acceptance of an account is recorded, even if it is deleted', async () => {
   const { account, list } = person();
   await store.save(account('a', application), sealed(1));
   await store.markVerified(account('a').id, VERIFIED);
@@ -147,7 +147,7 @@ test('when the service accepted an account is noted, gone or not', async () => {
   await store.markVerified('nobody', VERIFIED);
 });
 
-test('credentials of older keys are found and replaced, unless somebody linked anew meanwhile', async () => {
+test('credentials of older keys are found and replaced, unless the account was linked again meanwhile', async () => {
   const { account } = person();
   await store.save(account('a'), sealed(1, 'old'));
   await store.save(account('b', { slot: '1', context: 1 }), sealed(2, 'older'));

@@ -12,7 +12,7 @@ afterAll(() => rig.end());
 const ofOrders = async (read: ReturnType<EventLog['read']>) =>
   (await collect(read)).flatMap((logged) => ('event' in logged ? [] : logged));
 
-test('the audit log of a time, oldest first, each line with its order as it is now, in batches of any size', async () => {
+test('the audit log of a period is in order, each line with its current order, in batches of any size', async () => {
   const first = newOrder();
   await underWay(rig, first);
   const second = await rig.keep(newOrder({ createdAt: at(0) }));

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { batch } from '../../src/store/batch.ts';
 import { until } from '../support/demo.ts';
 
-/** Questions as they were asked together; answered when a test says so. */
+/** Questions in the batches they were asked in; answered when a test says so. */
 function scripted(keyOf?: (question: number) => string) {
   const asked: { readonly questions: readonly number[]; answer(): void; fail(error: Error): void }[] = [];
   const ask = batch<number, string>(
@@ -32,7 +32,7 @@ function scripted(keyOf?: (question: number) => string) {
 
 const databaseError = (code: string) => Object.assign(new pg.DatabaseError('no', 2, 'error'), { code });
 
-test('what is asked in one turn shares a statement, and each gets its own answer', async () => {
+test('questions of one turn share a statement, and each gets its own answer', async () => {
   const { ask, questions, statement } = scripted();
   const answers = Promise.all([1, 2, 3].map(ask));
   (await statement(0)).answer();
@@ -40,7 +40,7 @@ test('what is asked in one turn shares a statement, and each gets its own answer
   expect(questions()).toEqual([[1, 2, 3]]);
 });
 
-test('what is asked meanwhile goes together afterwards', async () => {
+test('questions asked meanwhile share the next one', async () => {
   const { ask, questions, statement } = scripted();
   const first = ask(1);
   const one = await statement(0);
@@ -52,7 +52,7 @@ test('what is asked meanwhile goes together afterwards', async () => {
   expect(questions()).toEqual([[1], [2, 3]]);
 });
 
-test('a statement that hangs holds up no other', async () => {
+test('a hanging statement blocks no other', async () => {
   const { ask, statement } = scripted();
   void ask(1);
   await statement(0);
@@ -61,7 +61,7 @@ test('a statement that hangs holds up no other', async () => {
   expect(await second).toBe('answer 2');
 });
 
-test('two questions of one key never go together, and the second one is not forgotten', async () => {
+test('two questions with one key never share a statement, and the second one is not forgotten', async () => {
   const { ask, questions, statement } = scripted((question) => String(question % 10));
   const answers = Promise.all([1, 2, 11, 21].map(ask));
   for (const n of [0, 1, 2]) (await statement(n)).answer();
@@ -69,7 +69,7 @@ test('two questions of one key never go together, and the second one is not forg
   expect(questions()).toEqual([[1, 2], [11], [21]]);
 });
 
-test('a hundred go together and no more', async () => {
+test('at most a hundred share a statement', async () => {
   const { ask, questions, statement } = scripted();
   const answers = Promise.all(Array.from({ length: 250 }, (_, n) => ask(n)));
   for (const n of [0, 1, 2]) (await statement(n)).answer();
@@ -94,7 +94,7 @@ test.each(['23505', '40P01', '22P05'])(
 test.each([
   ['a database that is away', new Error('Connection terminated unexpectedly')],
   ['a statement that took too long', databaseError('57014')],
-])('%s fails all of them, and nothing is asked twice: it may have been done', async (_what, error) => {
+])('%s fails all of them, and nothing is asked again: it may have been done', async (_what, error) => {
   const { ask, questions, statement } = scripted();
   const answers = Promise.allSettled([1, 2, 3].map(ask));
   (await statement(0)).fail(error);
@@ -102,7 +102,7 @@ test.each([
   expect(questions()).toEqual([[1, 2, 3]]);
 });
 
-test('answers that do not match the questions go to nobody', async () => {
+test('answers that don’t match the questions go to nobody', async () => {
   const ask = batch<number, number>(async () => [1]);
   const answers = await Promise.allSettled([ask(1), ask(2)]);
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);

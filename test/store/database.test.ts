@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.end());
 
-/** Lets something else stand in for the database's server, until the test is over. */
+/** Replaces the database's server until the test ends. */
 async function portOf(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -28,8 +28,8 @@ async function portOf(server: Server): Promise<number> {
   return address.port;
 }
 
-describe('a database that answers', () => {
-  test('gives up statements and idle transactions by itself', async () => {
+describe('a working database', () => {
+  test('ends long statements and idle transactions by itself', async () => {
     const settings = await rig.database.prisma.$queryRaw`
       SELECT current_setting('statement_timeout') AS statement,
         current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('TimeZone') AS zone`;
@@ -59,11 +59,11 @@ describe('a database that answers', () => {
     expect(schemas).toEqual([{ schemaname: 'public' }]);
   });
 
-  test('may stand behind PgBouncer, which takes no settings as a connection starts', async () => {
+  test('works through PgBouncer, which accepts no settings at the start of a connection', async () => {
     const started: string[][] = [];
     const bouncer = createServer((socket) => {
       socket.once('data', (packet) => {
-        // Length and version, then names and values, each ended by a zero.
+        // Length and version, then names and values, each with a terminating zero.
         started.push(
           packet
             .subarray(8)
@@ -85,7 +85,7 @@ describe('a database that answers', () => {
     expect(started.flat().filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  test('that closes our connection is connected to again', async () => {
+  test('that closes our connection is reconnected', async () => {
     const { id } = await rig.keep(newOrder());
     const lines: string[] = [];
     const log = createLog('warn', { write: (line: string) => lines.push(line) });
@@ -102,7 +102,7 @@ describe('a database that answers', () => {
   });
 });
 
-describe('a database that does not answer', () => {
+describe('a hanging database', () => {
   test('is reported within seconds, without a secret', async () => {
     const port = await portOf(createServer((socket) => socket.on('error', () => undefined)));
     const database = openDatabase({ url: `postgresql://bot:hunter2@127.0.0.1:${port}/steward` });
@@ -130,7 +130,7 @@ describe('a database that does not answer', () => {
 });
 
 describe('errors', () => {
-  test('name the activity and the code; the values of a query are in the cause alone', async () => {
+  test('have the activity and the code; a query’s values are only in the cause', async () => {
     const failing = withStoreError('saving a setting', () =>
       rig.database.prisma.setting.create({
         data: { key: 'k', value: 'a value', updatedBy: 'U1', updatedAt: new Date(Number.NaN) },

@@ -18,9 +18,7 @@ import {
   watchName,
 } from '../support/unprotected.ts';
 
-/*
- * What people decide about names without an order can be proved afterwards, also when the name is off the list.
- */
+/* People's decisions about names outside of orders can be proved later, even if the name is off the list. */
 
 const TEAM = 'T0TEAM';
 let rig: Rig;
@@ -57,7 +55,7 @@ async function lines(team = TEAM, day = rig.now): Promise<string[]> {
   });
 }
 
-test('each decision on the watch list leaves a line, and what changed nothing leaves none', async () => {
+test('each decision on the watch list leaves a line, unless it changed nothing', async () => {
   await watchName(deps(), async () => undefined, 'cafe.rest', '2027-09-01', 'U0ALICE');
   await snoozeName(deps(), 'cafe.rest', 3, 'U0BOB', 'busy');
   await requestLapse(deps(), 'cafe.rest', 'U0ALICE', 'not needed');
@@ -78,7 +76,7 @@ test('each decision on the watch list leaves a line, and what changed nothing le
   expect(await lines(TEAM, new Date(rig.now.getTime() - DAY_MS)), 'another day').toEqual([]);
 });
 
-test('an import leaves a line for each name that it added or gave a date', async () => {
+test('an import leaves a line for each name that it added or dated', async () => {
   const nothing = async () => undefined;
   await importNames(deps(), 'a.rest\nb.rest,2027-09-01', 'U0ALICE', nothing);
   await importNames(deps(), 'a.rest,2027-10-01\nb.rest,2027-09-01\nno name', 'U0BOB', nothing);
@@ -89,7 +87,7 @@ test('an import leaves a line for each name that it added or gave a date', async
   ]);
 });
 
-test('what people say of an incident leaves a line, once, and is told besides Slack', async () => {
+test('a decision about an incident leaves one line, and is sent to webhooks', async () => {
   await createWebhookStore(rig.database, TEAM).serve(['endpoint'], rig.now, rig.now);
   const store = createIncidentStore(rig.database, TEAM);
   const seen = { lastSeenBefore: rig.now, firstSeenAfter: rig.now };

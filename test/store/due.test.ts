@@ -6,9 +6,7 @@ import { ENOUGH } from '../orders/sample.ts';
 import { WITNESS } from '../support/witness.ts';
 import { at, newOrder, type Rig, startRig, underWay } from './order-rig.ts';
 
-/*
- * What is due is claimed by one process at a time, for as long as the database's clock says.
- */
+/* Due work is claimed by one process at a time, with a lease by the database's clock. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -26,21 +24,21 @@ const claimOver = (seconds: number) => rig.store.claimDue('deadlines', at(second
 const claimNotifications = async (seconds: number) =>
   (await rig.notifications.claimDue(at(seconds), LEASE_MS, 100)).map(({ id }) => id);
 const subjectOf = (id: string): Subject => ({ kind: 'order', id });
-/** As if all messages of an order had been brought up to date. @returns whether nothing is left */
+/** As if all messages of an order were updated. @returns whether nothing is left */
 async function release(id: string, again?: Date): Promise<boolean> {
   const claim = await rig.notifications.read(subjectOf(id));
   if (claim === undefined) throw new Error('it has no notifications');
   return rig.notifications.release(claim, { updated: [], again, isComplete: true });
 }
 
-describe('an order that is due', () => {
-  test('goes to one of ten processes that look at once', async () => {
+describe('a due order', () => {
+  test('goes to one of ten concurrent processes', async () => {
     const orders = await Promise.all(Array.from({ length: 5 }, () => rig.keep(newOrder(APPROVED))));
     const claimed = await Promise.all(Array.from({ length: 10 }, () => claim(1)));
     expect(claimed.flat().toSorted()).toEqual(orders.map(({ id }) => id).toSorted());
   });
 
-  test('is left to whoever claimed it until the lease is over, by the database’s clock alone', async () => {
+  test('belongs to its process until the lease expires, by the database’s clock alone', async () => {
     const { id } = await rig.keep(newOrder(APPROVED));
     expect(await claim(1)).toEqual([id]);
     expect(await claim(10 * 86_400), 'though the bot’s clock has jumped').toEqual([]);
@@ -50,7 +48,7 @@ describe('an order that is due', () => {
     expect(await claim(1)).toEqual([id]);
   });
 
-  test('is free again with its next change', async () => {
+  test('is free again after its next change', async () => {
     const { id } = await rig.keep(newOrder({ remindAt: at(600), expiresAt: at(3_600) }));
     expect(await claimOver(600)).toEqual([id]);
     await rig.apply(id, { type: 'reminded' }, at(600));
@@ -58,7 +56,7 @@ describe('an order that is due', () => {
     expect(await claimOver(3_600)).toEqual([id]);
   });
 
-  test('is passed over while another transaction has it', async () => {
+  test('is skipped while another transaction has it', async () => {
     const [held, free] = [await rig.keep(newOrder(APPROVED)), await rig.keep(newOrder(APPROVED))];
     await rig.sql('BEGIN');
     await rig.sql('SELECT FROM orders WHERE id = $1 FOR UPDATE', [held.id]);
@@ -67,7 +65,7 @@ describe('an order that is due', () => {
     expect(await claim(1)).toEqual([held.id]);
   });
 
-  test('comes before those that became due after it, and no more come than there is room for', async () => {
+  test('comes before later ones, and no more come than there is room for', async () => {
     const ids: string[] = [];
     for (const seconds of [-3, -1, -2]) {
       const { id } = await rig.keep(newOrder({ ...APPROVED, remindAt: undefined }));
@@ -78,7 +76,7 @@ describe('an order that is due', () => {
     expect(await claim(0, 2)).toEqual([ids[1]]);
   });
 
-  test('that waits for its time is not claimed before', async () => {
+  test('isn’t claimed before its time', async () => {
     const order = newOrder({}, ['wait-1.rest', 'wait-2.rest', 'done.rest']);
     await underWay(rig, order, 3);
     const heldBack = { type: 'retry_scheduled', workerId: 'worker', why: 'busy' } as const;
@@ -94,7 +92,7 @@ describe('an order that is due', () => {
     expect(await claim(50)).toEqual([order.id]);
   });
 
-  test('that only a clock that was put back can have noted is due all the same', async () => {
+  test('is due even if its time must be from a clock that was set back', async () => {
     const approved = await rig.keep(newOrder(APPROVED));
     await rig.keep(newOrder());
     expect(await claim(-6 * 3_600)).toEqual([approved.id]);
@@ -102,7 +100,7 @@ describe('an order that is due', () => {
     expect(await claim(-6 * 3_600), 'and so is a lease').toEqual([approved.id]);
   });
 
-  test('is none that is a draft, or has ended', async () => {
+  test('isn’t one that is a draft, or has ended', async () => {
     await rig.keep(newOrder({ state: 'DRAFT' }));
     const order = newOrder();
     await underWay(rig, order);
@@ -117,7 +115,7 @@ describe('an order that is due', () => {
 });
 
 describe('a worker', () => {
-  test('keeps its order while it lives, however the bot’s clock jumps, and loses it when its lease is over', async () => {
+  test('stays with a running process, however the bot’s clock jumps, until its lease expires', async () => {
     const order = newOrder();
     await underWay(rig, order);
     expect(await claimOver(30 * 86_400)).toEqual([]);
@@ -131,7 +129,7 @@ describe('a worker', () => {
     expect(await rig.store.extendLease(order.id, 'worker', LEASE_MS), 'it comes back').toBe(false);
   });
 
-  test('has its order taken over once, however many look', async () => {
+  test('is taken over once, by one of several processes', async () => {
     const order = newOrder();
     await underWay(rig, order);
     await rig.passLeases(20);
@@ -140,7 +138,7 @@ describe('a worker', () => {
   });
 });
 
-describe('an order that cannot go out now', () => {
+describe('an order that can’t be sent now', () => {
   const leaseOf = async (id: string) => {
     const [row] = await rig.sql(
       'SELECT extract(epoch FROM lease_until - now())::float8 AS "left", failed_attempts FROM orders WHERE id = $1',
@@ -150,9 +148,9 @@ describe('an order that cannot go out now', () => {
     return { left: Math.max(0, Math.ceil(Number(row?.['left']) - 0.001)), tries: row?.['failed_attempts'] };
   };
 
-  test('is left alone longer and longer, which its row keeps, until it changes', async () => {
+  test('is rescheduled with growing pauses, stored in its row, until it changes', async () => {
     const { id } = await rig.keep(newOrder(APPROVED));
-    // Another process goes on where the first one left off.
+    // Another process continues the count.
     const replica = createOrderStore(rig.database, WITNESS);
     const pauses = [];
     for (let turn = 0; turn < 7; turn += 1) {
@@ -165,7 +163,7 @@ describe('an order that cannot go out now', () => {
     expect(await leaseOf(id)).toEqual({ left: 0, tries: 0 });
   });
 
-  test('is left to others at once by a process that cannot carry it out, which does not take it from them', async () => {
+  test('is released at once by a process that can’t carry it out, which doesn’t claim it back', async () => {
     const { id } = await rig.keep(newOrder(APPROVED));
     const replica = createOrderStore(rig.database, WITNESS);
     expect(await replica.claimDue('execution', at(1), LEASE_MS, 100)).toEqual([id]);
@@ -191,14 +189,14 @@ describe('an order that cannot go out now', () => {
     expect(found.size, 'found in eleven turns of 48').toBe(501);
   });
 
-  test('keeps its worker, should one have it by now', async () => {
+  test('keeps its worker, if it has one now', async () => {
     const order = newOrder();
     await underWay(rig, order);
     await rig.store.putOff(order.id);
     expect(await leaseOf(order.id)).toEqual({ left: 20, tries: 0 });
   });
 
-  test('and was looked at is due when it says, unless it has changed since', async () => {
+  test('is due when its processing says, unless it has changed since', async () => {
     const before = await rig.keep(newOrder({ ...APPROVED, state: 'UNKNOWN' }));
     await rig.store.putOff(before.id);
     await rig.store.reschedule(before, at(700));
@@ -209,8 +207,8 @@ describe('an order that cannot go out now', () => {
   });
 });
 
-describe('what Slack does not show', () => {
-  test('is due from its change on, drafts aside, for one process at a time, until it is shown', async () => {
+describe('changes that Slack doesn’t show', () => {
+  test('are due from the change on, except for drafts, for one process at a time, until shown', async () => {
     const order = await rig.keep(newOrder());
     await rig.keep(newOrder({ state: 'DRAFT' }));
     expect(await claimNotifications(-1)).toEqual([]);
@@ -233,7 +231,7 @@ describe('what Slack does not show', () => {
     expect(await claimNotifications(1_000)).toEqual([order.id]);
   });
 
-  test('is not due all night where only people who sleep are still to be told', async () => {
+  test('aren’t due at night if only people in quiet hours still need a message', async () => {
     const order = await rig.keep(newOrder());
     const releaseUntil = async (again: Date) => expect(await release(order.id, again)).toBe(true);
     await releaseUntil(at(9 * 3_600));
@@ -248,7 +246,7 @@ describe('what Slack does not show', () => {
     expect(await claimNotifications(9 * 3_600), 'something else has to be shown').toEqual([order.id]);
   });
 
-  test('is due since the first change that it does not show', async () => {
+  test('are due since the first unshown one', async () => {
     const order = newOrder({}, ['a.rest', 'b.rest']);
     await rig.keep(order);
     expect(await release(order.id)).toBe(true);
@@ -261,7 +259,7 @@ describe('what Slack does not show', () => {
     expect((await rig.due(order.id)).notifications, 'three seconds after the approval').toEqual(at(13));
   });
 
-  test('is told once more when somebody asks for it', async () => {
+  test('are posted again on request', async () => {
     const order = await rig.keep(newOrder());
     expect(await release(order.id)).toBe(true);
     await rig.store.requestNotification(order.id, at(5));

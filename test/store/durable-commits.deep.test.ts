@@ -7,14 +7,12 @@ import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createTestDatabase } from '../support/database.ts';
 
-/*
- * A commit that the server confirms must be on its disk, whatever the server, the database or the role are set to.
- */
+/* A confirmed commit must be on the server's disk, whatever the server, the database or the role are set to. */
 
 const SHOW = { text: `SELECT current_setting('synchronous_commit') AS value`, values: [] };
 const rows = z.array(z.object({ value: z.string() }).transform(({ value }) => value));
 
-/** A database in which sessions begin with a setting of its own. */
+/** A database whose sessions begin with a certain setting. */
 async function databaseWith(set: string, template: 'migrated' | 'empty' = 'migrated') {
   const created = await createTestDatabase(template);
   onTestFinished(created.drop);
@@ -33,7 +31,7 @@ describe.each([
   ['remote_write', 'ALTER DATABASE $database SET synchronous_commit = remote_write', 'on'],
   ['on', 'ALTER DATABASE $database SET synchronous_commit = on', 'on'],
   ['remote_apply', 'ALTER DATABASE $database SET synchronous_commit = remote_apply', 'remote_apply'],
-])('where sessions begin with synchronous_commit %s', (_what, set, expected) => {
+])('if sessions begin with synchronous_commit %s', (_what, set, expected) => {
   test(`each session of the pool has it ${expected}`, async () => {
     const { url } = await databaseWith(set);
     const database = openDatabase({ url });
@@ -46,7 +44,7 @@ describe.each([
     for (const answer of [alone, inTransaction, byPrisma]) expect(rows.parse(answer)).toEqual([expected]);
   });
 
-  test(`the session that migrates has it ${expected}`, async () => {
+  test(`the migrating session has it ${expected}`, async () => {
     const { url } = await databaseWith(set, 'empty');
     const folder = await mkdtemp(join(tmpdir(), 'domain-steward-migrations-'));
     onTestFinished(() => rm(folder, { recursive: true }));

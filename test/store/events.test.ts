@@ -5,9 +5,7 @@ import { createStandInStore } from '../../src/store/stand-ins.ts';
 import { teamEvents } from '../support/log.ts';
 import { at, collect, newOrder, type Rig, startRig } from './order-rig.ts';
 
-/*
- * The log is only added to, and what cannot be read of it is named.
- */
+/* The log is append-only, and an unreadable event is named. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -30,7 +28,7 @@ describe('the log refuses', () => {
     ]);
   });
 
-  test('a function that only looks like one that may', async () => {
+  test('a function with a similar name', async () => {
     await rig.sql(
       `CREATE FUNCTION my_delete_old_events() RETURNS void LANGUAGE plpgsql AS 'BEGIN DELETE FROM events; END'`,
     );
@@ -38,7 +36,7 @@ describe('the log refuses', () => {
   });
 });
 
-test('what is old is forgotten on demand, and nothing of an order that is kept', async () => {
+test('old events are forgotten on demand, except for those of stored orders', async () => {
   const settings = createSettingsStore(rig.database);
   const save = (before: string, after: string, moment: Date) =>
     settings.save([{ name: 'approval_ttl', before, after }], 'U0ADA', moment);
@@ -53,7 +51,7 @@ test('what is old is forgotten on demand, and nothing of an order that is kept',
   expect(await rig.store.history(order.id, 'system')).toHaveLength(1);
 });
 
-test('a person is forgotten as who acted, as a subject and in what events say', async () => {
+test('a person is forgotten as actor, as subject and in the data of events', async () => {
   const order = await rig.keep(newOrder({ requesterId: 'U0GONE', escalateAt: at(60) }));
   await rig.apply(order.id, { type: 'escalated', to: ['U0GONE', 'U0BOB'], toAdmins: false }, at(120));
   await createStandInStore(rig.database, '').begin('U0GONE', { userId: 'U0EVE', until: at(10) }, at(1));
@@ -69,7 +67,7 @@ test('a person is forgotten as who acted, as a subject and in what events say', 
   expect(JSON.stringify(await rig.sql('SELECT subject_id, actor, data FROM events'))).not.toContain('U0GONE');
 });
 
-test('an event that cannot be read is named, and other orders are shown', async () => {
+test('an unreadable event is named, and other orders are shown', async () => {
   const [odd, sound] = [await rig.keep(newOrder()), await rig.keep(newOrder())];
   const [{ seq } = {}] = await rig.sql(
     `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
@@ -88,8 +86,8 @@ test('an event that cannot be read is named, and other orders are shown', async 
   });
 });
 
-// Last, for no store could read such events.
-test('keys, and signatures under what decides, are kept however old they are', async () => {
+// Last, because no store could read such events.
+test('events about keys and charters are kept regardless of age', async () => {
   await rig.sql(`INSERT INTO events (subject_kind, subject_id, kind, actor, at, data) VALUES
     ('key', 'f1', 'key_added', 'U0BOB', '2020-01-01', '{}'),
     ('policy', '3', 'charter_signed', 'U0BOB', '2020-01-01', '{}'),
@@ -99,7 +97,7 @@ test('keys, and signatures under what decides, are kept however old they are', a
   expect(rows).toEqual([{ kind: 'key_added' }, { kind: 'charter_signed' }, { kind: 'forgotten' }]);
 });
 
-describe('the log of an order whose row somebody deletes', () => {
+describe('the log of an order whose row was deleted', () => {
   const deleteRows = async (id: string) => {
     for (const table of ['approvals', 'order_items'])
       await rig.sql(`DELETE FROM ${table} WHERE order_id = $1`, [id]);
@@ -116,7 +114,7 @@ describe('the log of an order whose row somebody deletes', () => {
       [id, kind, data, moment],
     );
 
-  test('is kept while it does not say that the order has ended', async () => {
+  test('is kept until it says that the order has ended', async () => {
     const { id } = await rig.keep(newOrder());
     await log(id, 'sending', { state: 'EXECUTING' });
     await deleteRows(id);
@@ -132,7 +130,7 @@ describe('the log of an order whose row somebody deletes', () => {
     expect(await kindsOf(id)).toEqual(['requested', 'denied']);
   });
 
-  test('is kept while a mandate is in force that the order has spent from', async () => {
+  test('is kept while a mandate is in force that the order counts against', async () => {
     const { id } = await rig.keep(newOrder());
     await log('mandate1', 'in_force', { state: 'SUCCEEDED' });
     await log(id, 'sending', { state: 'EXECUTING', mandate: 'mandate1' });

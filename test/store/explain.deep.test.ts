@@ -23,8 +23,8 @@ import { WITNESS } from '../support/witness.ts';
 import { newOrder } from './order-rig.ts';
 
 /*
- * A team's years: 100,000 orders, nearly all of them over. Every statement that a hot path sends is taken as it goes
- * to the server, and its plan may read no big table from one end to the other.
+ * A team's years: 100,000 orders, nearly all of them ended. Every statement of a hot path is recorded as it is sent,
+ * and its plan must not scan a big table.
  */
 
 const ORDERS = 100_000;
@@ -35,7 +35,7 @@ let testDatabase: TestDatabase;
 let admin: pg.Client;
 let database: Database;
 let sent: Statement[] = [];
-/** Tables that are large enough to be a bad idea to read whole. */
+/** Tables too large to be scanned. */
 let big: ReadonlySet<string>;
 
 interface Statement {
@@ -62,7 +62,7 @@ afterAll(async () => {
 async function fill(): Promise<void> {
   const states = `CASE WHEN n % 1000 = 0 THEN 'PENDING' WHEN n % 5000 = 1 THEN 'APPROVED' WHEN n % 5000 = 2 THEN 'EXECUTING'
     WHEN n % 5000 = 3 THEN 'UNKNOWN' WHEN n % 5000 = 4 THEN 'DRAFT' WHEN n % 20 = 5 THEN 'DENIED' ELSE 'SUCCEEDED' END`;
-  // One every ten minutes or so, the last one just now.
+  // One about every ten minutes, the last one now.
   const created = `$1::timestamptz - interval '10 minutes' * (${ORDERS} - n)`;
   await admin.query(
     `INSERT INTO orders (id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
@@ -134,7 +134,7 @@ async function fill(): Promise<void> {
      VALUES ('budget-1', 'T0STEWARD', '', 'month', 1000000, 'EUR', 'U0ALICE', $1)`,
     [NOW],
   );
-  // A mandate that has made a tenth of the orders; of every third of its names it says why it does not act.
+  // A mandate that has created a tenth of the orders; for every third name it has a reason not to act.
   await admin.query(
     `UPDATE orders SET mandate_id = 'order-7' WHERE task = 'renew' AND state <> 'DRAFT' AND right(id, 1) IN ('1', '4', '7')`,
   );
@@ -160,7 +160,7 @@ async function fill(): Promise<void> {
   big = new Set(rows.map(({ name }) => name));
 }
 
-/** From now on what is sent to the server is noted. */
+/** Records statements from now on. */
 function takeStatements(): void {
   const send = pg.Client.prototype.query;
   vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
@@ -186,14 +186,14 @@ async function planOf(explain: string, values?: unknown[]): Promise<string[]> {
   return rows.map((row) => row['QUERY PLAN']);
 }
 
-/** What the server counts for planning anew, in the unit of plans, rounded up. */
+/** The server's cost of planning again, in the unit of plans, rounded up. */
 const PLANNING_COST = 100;
 
 function costOf([first = '']: readonly string[]): number {
   return Number(/cost=[\d.]+\.\.([\d.]+)/.exec(first)?.[1]);
 }
 
-/** Every node of every plan of what something sends that reads a big table whole, with its statement. */
+/** Every plan node that scans a big table, with its statement. */
 async function readsWhole(what: () => Promise<unknown>): Promise<{ statements: number; whole: string[] }> {
   sent = [];
   await what();
@@ -202,7 +202,7 @@ async function readsWhole(what: () => Promise<unknown>): Promise<{ statements: n
   for (const { text, values } of statements) {
     const own = await planOf(`EXPLAIN ${text}`, values);
     const general = await planOf(`EXPLAIN (GENERIC_PLAN) ${text}`);
-    // The server keeps a plan for all values where that costs hardly more than one for each.
+    // The server keeps a generic plan if it costs hardly more than a custom one.
     const taken = costOf(general) < costOf(own) + PLANNING_COST ? [own, general] : [own];
     for (const plan of taken) {
       const found = plan.filter((line) => {
@@ -222,7 +222,7 @@ const all = async (rows: AsyncIterable<unknown>) => {
 const orders = () => createOrderStore(database, WITNESS);
 const PENDING = `order-${ORDERS / 2}`;
 
-/** Changes an order as an approval does. */
+/** Changes an order like an approval. */
 async function approve(): Promise<void> {
   const before = await orders().load(PENDING, 'system');
   if (before === undefined) throw new Error('there is no such order');
@@ -234,7 +234,7 @@ async function approve(): Promise<void> {
   expect(committed).toEqual({ ok: true });
 }
 
-/** Gives a watched name another date, of which nothing was said yet. */
+/** Gives a watched name another date, without reminders. */
 async function moveDate(): Promise<void> {
   const store = arrangedList(database);
   const before = await store.find('name78.rest');
@@ -243,7 +243,7 @@ async function moveDate(): Promise<void> {
   expect(await store.change(before, { ...before, expiry: { at, source: 'rdap' } })).toBe(true);
 }
 
-/** Takes a success into the list that gives its name another year. */
+/** Applies a renewal to the list, which gives its name another year. */
 async function follow(): Promise<void> {
   const renewed = (known: WatchedDomain | undefined): FollowedName => {
     if (known === undefined) throw new Error('there is no such name');
@@ -274,7 +274,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'the history of an order': () => orders().history(PENDING, 'system'),
   'having the messages of an order to oneself': () => outbox().claim(subject(PENDING), NOW, 12_000),
   'an order with its history': () => orders().loadWithHistory(PENDING, 'system'),
-  'letting go of its messages': async () => {
+  'releasing its messages': async () => {
     const claim = await outbox().read(subject(PENDING));
     if (claim !== undefined)
       await outbox().release(claim, {
@@ -299,8 +299,8 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'refreshes that are due': () => outbox().claimDue(NOW, 12_000, 4, true),
   'an order that is put off': () => orders().putOff(PENDING),
   'an order that is left to others': () => orders().leaveToOthers(PENDING),
-  'an order that was looked at': () => orders().reschedule({ id: PENDING, version: 5 }, NOW),
-  'an order to be told of once more': () => orders().requestNotification(PENDING, NOW),
+  'an order after processing': () => orders().reschedule({ id: PENDING, version: 5 }, NOW),
+  'an order to be posted again': () => orders().requestNotification(PENDING, NOW),
   'what has run out': () => orders().purgeExpired(NOW),
   'what has not gone out': () => orders().unsent(),
   'what rests on a person': () => orders().unfinishedOf(['account-7', 'account-8'], 'U0PERSON7'),
@@ -315,7 +315,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
       states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
       limit: 20,
     }),
-  'the orders of somebody who never asked': () =>
+  'the orders of a person without any': () =>
     orders().list({ viewer: 'system', requesterId: 'U0NOBODY', limit: 20 }),
   'orders that wait for approval': () => orders().list({ viewer: 'system', states: ['PENDING'], limit: 20 }),
   'orders whose outcome is unknown': () =>

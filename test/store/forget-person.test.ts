@@ -7,12 +7,12 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { dumpOf } from '../support/demo.ts';
 
 /*
- * A database whose every column that can hold text names a person: alone, in a sentence, as a key and a value of JSON.
- * Also tried: a second person after the first, an id that begins like theirs, and an open order of somebody else.
+ * A database with a person's id in every column that can hold text: alone, in a sentence, as a key and a value of JSON.
+ * Also tested: a second person after the first, an id with the same prefix, and another person's open order.
  */
 
 const GONE = 'U0GONE';
-/** Nobody is forgotten who stands there. */
+/** A person in these columns can't be forgotten. */
 const REFUSED = ['settings.value', 'policy_versions.rules', 'policy_drafts.rules'];
 
 /** Ids, codes and hashes that the bot makes, and roles of the database. */
@@ -34,7 +34,7 @@ afterAll(async () => {
 const columnRows = z.array(z.object({ table: z.string(), column: z.string(), type: z.string() }));
 const QUOTED = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-/** A value that names a person in as many ways as its type can. @param n makes rows differ */
+/** A value that names a person in all ways that its type allows. @param n makes rows differ */
 function contentOf(column: string, type: string, person: string, n: number): string {
   if (REFUSED.includes(column)) return "'{}'";
   if (MADE.test(column) && type === 'text') return `'id${n}'`;
@@ -85,7 +85,7 @@ async function fill(person: string, start: number): Promise<void> {
   await client.query('SET session_replication_role = origin');
 }
 
-test('nothing that is kept names a person who was forgotten', async () => {
+test('nothing stored names a forgotten person', async () => {
   for (const [n, person] of [GONE, 'U0NEXT'].entries()) {
     await fill(person, n * 2);
     const named = new RegExp(`(?<![A-Z0-9])${person}(?![A-Z0-9])`);
@@ -99,7 +99,7 @@ test('nothing that is kept names a person who was forgotten', async () => {
   }
 });
 
-test('somebody whom an open order of another person names is still needed', async () => {
+test('a person named by another person’s open order is still needed', async () => {
   await client.query(`SET session_replication_role = replica`);
   await client.query(`UPDATE orders SET closed_at = NULL, reason = 'Dora (U0DORA) knows' WHERE id = 'id0'`);
   await client.query('SET session_replication_role = origin');

@@ -33,7 +33,7 @@ async function watch(name: string): Promise<void> {
   });
 }
 
-test('new rows belong to the workspace that is served', async () => {
+test('new rows belong to the served workspace', async () => {
   const settings = createSettingsStore(database);
   const installation = createInstallationStore(database);
   await installation.serve('T0FIRST');
@@ -51,7 +51,7 @@ test('new rows belong to the workspace that is served', async () => {
   });
 });
 
-test('every table has a team, hangs on a row that has one, or is the installation’s own', async () => {
+test('every table has a team, refers to a row that has one, or belongs to the installation', async () => {
   const found = await database.run(Prisma.sql`
     SELECT table_name AS name FROM information_schema.tables t
     WHERE table_schema = current_schema() AND NOT EXISTS (

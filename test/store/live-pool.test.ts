@@ -16,7 +16,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** As many statements at once as there are connections, by both ways of asking. */
+/** As many concurrent statements as there are connections, by Prisma and SQL. */
 function ask(): Promise<unknown[]> {
   return Promise.all(
     Array.from({ length: 10 }, (_, n) =>
@@ -35,7 +35,7 @@ test.each(Array.from({ length: 10 }, (_, n) => n))(
   },
 );
 
-test('what is asked after something forgot idle connections is answered', async () => {
+test('queries succeed after something forgot idle connections', async () => {
   await ask();
   proxy.forget();
   expect(await ask()).toHaveLength(10);

@@ -61,12 +61,12 @@ describe("the project's own migrations", () => {
     expect(await migrate({ url: database.url })).toEqual({ applied: [] });
   });
 
-  test('are applied once by three replicas that start at the same moment', async () => {
+  test('are applied once by three replicas that start at the same time', async () => {
     const replicas = await Promise.all([1, 2, 3].map(() => migrate({ url: database.url })));
     expect(replicas.flatMap(({ applied }) => applied).sort()).toEqual(await ownMigrations());
   });
 
-  test("are recorded so that Prisma's own engine takes them for its own", async () => {
+  test('are recorded so that Prisma’s own engine recognizes them', async () => {
     await migrate({ url: database.url });
     const engine = await openSchemaEngine(await readFile(SCHEMA, 'utf8'), database.url);
     const diagnosis = await engine.diagnoseMigrationHistory({
@@ -101,7 +101,7 @@ describe("the project's own migrations", () => {
   });
 });
 
-test('semicolons in functions, texts and comments do not cut a statement', async () => {
+test('semicolons in functions, texts and comments don’t split a statement', async () => {
   await writeMigration(
     '1_trigger',
     `-- First one; then the other.
@@ -117,7 +117,7 @@ test('semicolons in functions, texts and comments do not cut a statement', async
   await expect(query('DELETE FROM audit')).rejects.toThrow('append-only; nothing is deleted');
 });
 
-test('a broken migration is named with its line, leaves nothing, and runs once it is mended', async () => {
+test('a broken migration is reported with its line, leaves nothing, and runs once it is fixed', async () => {
   await writeMigration('1_good', 'CREATE TABLE good ();');
   await writeMigration('2_bad', 'CREATE TABLE half ();\n\nALTER TABLE missing ADD COLUMN n int;');
   await expect(migrate({ url: database.url, folder })).rejects.toMatchObject({
@@ -134,7 +134,7 @@ test('a broken migration is named with its line, leaves nothing, and runs once i
   expect(await tables()).toEqual(['good', 'whole']);
 });
 
-test('a migration that is cut off in the middle leaves nothing', async () => {
+test('an interrupted migration leaves nothing', async () => {
   await writeMigration('1_slow', 'CREATE TABLE half (); SELECT pg_sleep(60);');
   const migrating = migrate({ url: database.url, folder });
   const failed = expect(migrating).rejects.toMatchObject({ problem: 'failed' });
@@ -152,7 +152,7 @@ test('a migration that is cut off in the middle leaves nothing', async () => {
   expect(await tables()).toEqual([]);
 });
 
-test('a database that a newer release has migrated is refused', async () => {
+test('a database migrated by a newer release is refused', async () => {
   await writeMigration('1_now', 'CREATE TABLE now_ ();');
   await writeMigration('2_later', 'CREATE TABLE later ();');
   await migrate({ url: database.url, folder });
@@ -163,7 +163,7 @@ test('a database that a newer release has migrated is refused', async () => {
   });
 });
 
-test('a database from before the first release is refused, and keeps what it has', async () => {
+test('a database from before the first release is refused, and not changed', async () => {
   await writeMigration('00000000000000_init', 'CREATE TABLE former ();');
   await migrate({ url: database.url, folder });
   await expect(migrate({ url: database.url })).rejects.toMatchObject({
@@ -183,7 +183,7 @@ test('a migration that the prisma command has left unfinished is refused', async
   });
 });
 
-test('a migration that was changed after it had been applied is told', async () => {
+test('a migration that was changed after it had been applied is reported', async () => {
   await writeMigration('1_first', 'CREATE TABLE first ();');
   await migrate({ url: database.url, folder });
   await writeMigration('1_first', 'CREATE TABLE other ();');
@@ -192,7 +192,7 @@ test('a migration that was changed after it had been applied is told', async () 
   expect(said).toEqual(['The migration 1_first was changed after it was applied.']);
 });
 
-test('a database out of reach is named, without its password', async () => {
+test('an unreachable database is named, without its password', async () => {
   const error = await migrate({ url: 'postgresql://steward:hunter2@127.0.0.1:1/orders' }).catch(
     (e: unknown) => e,
   );
@@ -204,7 +204,7 @@ test('a database out of reach is named, without its password', async () => {
 });
 
 describe('npm run migrate', () => {
-  test('migrates the database of DATABASE_URL and says what it did', async () => {
+  test('migrates the database of DATABASE_URL and reports the migrations', async () => {
     const env = { DATABASE_URL: database.url };
     const first = startChild(CLI, { args: ['migrate'], env, cwd: folder });
     expect(await first.ended, first.output()).toBe(0);
@@ -216,7 +216,7 @@ describe('npm run migrate', () => {
     expect(second.output()).toContain('up to date');
   });
 
-  test('with --serve leaves the embedded database as it is, and says how to reach it without its password', async () => {
+  test('with --serve doesn’t change the embedded database, and shows its address without the password', async () => {
     await chmod(folder, 0o755);
     const env = { DATABASE_URL: undefined, DATA_DIR: folder };
     const child = startChild(CLI, { args: ['migrate', '--serve'], env, cwd: folder });
@@ -237,7 +237,7 @@ describe('npm run migrate', () => {
     expect(await child.ended, child.output()).toBe(0);
   });
 
-  test('says in one sentence what is wrong, and exits with 1', async () => {
+  test('reports a problem in one sentence, and exits with 1', async () => {
     const child = startChild(CLI, {
       args: ['migrate'],
       env: { DATABASE_URL: 'postgresql://127.0.0.1:1/x' },

@@ -14,7 +14,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test('what was let go counts in its month, and by its decision', async () => {
+test('a lapsed name counts in its month, and by its decision', async () => {
   const store = createMoneyReportStore(database);
   const at = (day: string) => new Date(`${day}T12:00:00Z`);
   for (const [name, day] of [

@@ -11,9 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { confirmProposal, proposalsOf } from '../support/proposals.ts';
 import { applyPlan } from '../support/unprotected.ts';
 
-/*
- * An import of as many names as the watch list takes at a time: everybody else has their turns meanwhile.
- */
+/* An import of as many names as the watch list accepts at once, without blocking other work. */
 
 const NOW = new Date('2027-06-15T09:00:00Z');
 const NAMES = 20_000;
@@ -34,7 +32,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** How long work took, and the times for which it let nothing else run, the longest first; in milliseconds. */
+/** The duration of some work, and the times for which it blocked the event loop, longest first; in milliseconds. */
 async function turnsOf<T>(work: () => Promise<T>) {
   const turns: number[] = [];
   const startedAt = performance.now();
@@ -53,7 +51,7 @@ async function turnsOf<T>(work: () => Promise<T>) {
   }
 }
 
-/** Steps of some work, of which none may hold anybody up. */
+/** Steps of some work, none of them blocking for long. */
 function createSteps() {
   const steps: { readonly name: string; readonly whole: number; readonly turns: readonly number[] }[] = [];
   return {
@@ -63,7 +61,7 @@ function createSteps() {
       return result;
     },
     expectTurns() {
-      // A collection of garbage may make a turn longer, and another process on the core all of them.
+      // A garbage collection may prolong a turn, and another process on the core all of them.
       for (const { name, whole, turns } of steps) {
         const long = turns.filter((turn) => turn > Math.max(50, whole / 12));
         const heldUp = long.reduce((sum, turn) => sum + turn, 0);
@@ -77,7 +75,7 @@ function createSteps() {
 
 const NOTE = 'Ask U0NOTED before anything is changed here, and the agency as well. '.repeat(2);
 
-test(`${NAMES} names are read, compared, handed over and changed, without holding anybody up`, async () => {
+test(`${NAMES} names are read, compared, passed on and changed, without blocking other work`, async () => {
   const rows = Array.from(
     { length: NAMES },
     (_, n) => `name${n + 1}.rest,U0ADA,"brand client-acme",C0BRAND,"${NOTE}"`,
@@ -109,7 +107,7 @@ test(`${NAMES} names are read, compared, handed over and changed, without holdin
   expectTurns();
 }, 60_000);
 
-/** Ids of the changes that wait and name a person. */
+/** Ids of the pending changes that name a person. */
 async function naming(person: string): Promise<readonly string[]> {
   const rows = await database.run(
     Prisma.sql`SELECT id FROM proposals WHERE state = 'proposed' AND strpos(payload::text, ${person}) > 0`,
@@ -120,7 +118,7 @@ async function naming(person: string): Promise<readonly string[]> {
     .map(({ id }) => id);
 }
 
-test(`${NAMES} changes wait for a second person and are confirmed, without holding anybody up`, async () => {
+test(`${NAMES} changes wait for a second person and are confirmed, without blocking other work`, async () => {
   const proposals = proposalsOf(database, 'T0TEAM');
   const before = await store.find('name1.rest');
   if (before?.note === undefined) throw new Error('nothing was imported');

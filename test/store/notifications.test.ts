@@ -10,14 +10,14 @@ afterAll(() => rig.end());
 
 const subjectOf = (id: string): Subject => ({ kind: 'order', id });
 
-/** The messages of an order at this moment. */
+/** The current messages of an order. */
 async function toShow(orderId: string): Promise<ClaimedSubject> {
   const found = await rig.notifications.read(subjectOf(orderId));
   if (found === undefined) throw new Error(`order ${orderId} has no notifications`);
   return found;
 }
 
-/** Has an order's messages to itself for a minute. @returns whether it does */
+/** Claims an order's messages for a minute. @returns whether it succeeded */
 async function take(orderId: string, seconds = 0): Promise<boolean> {
   return (await rig.notifications.claim(subjectOf(orderId), at(seconds), 60_000)) !== undefined;
 }
@@ -25,11 +25,11 @@ async function take(orderId: string, seconds = 0): Promise<boolean> {
 const release = (claim: ClaimedSubject) =>
   rig.notifications.release(claim, { updated: [], again: undefined, isComplete: true });
 
-/** Where the messages of an order stand. */
+/** The places of an order's messages. */
 const placesOf = async (orderId: string) =>
   (await toShow(orderId)).notifications.map(({ purpose, message }) => ({ purpose, ...message }));
 
-test('one of 10 processes at once has an order’s messages, until it lets go or its time is over', async () => {
+test('one of 10 concurrent processes has an order’s messages, until it releases them or its lease expires', async () => {
   const { id } = await rig.keep(newOrder());
   const taken = await Promise.all(Array.from({ length: 10 }, () => take(id)));
   expect(taken.filter((each) => each)).toHaveLength(1);
@@ -41,7 +41,7 @@ test('one of 10 processes at once has an order’s messages, until it lets go or
   expect(await take('nobody')).toBe(false);
 });
 
-test('a time that only a clock that was put back can have noted holds up nobody', async () => {
+test('a time that must be from a clock that was set back delays nobody', async () => {
   const { id } = await rig.keep(newOrder());
   await take(id);
   await rig.passLeases(-6 * 3_600);
@@ -50,7 +50,7 @@ test('a time that only a clock that was put back can have noted holds up nobody'
   expect(await take(id), 'ten minutes are what Slack may ask for').toBe(false);
 });
 
-test('who shows an older version does not get rid of the messages', async () => {
+test('a process that shows an older version doesn’t release the messages', async () => {
   const order = await rig.keep(newOrder());
   await take(order.id);
   const older = await toShow(order.id);
@@ -60,7 +60,7 @@ test('who shows an older version does not get rid of the messages', async () => 
   expect(await release(await toShow(order.id))).toBe(true);
 });
 
-test('who waited for a change of the order shows what it came to', async () => {
+test('a process that waited for a change of the order shows its result', async () => {
   const order = await rig.keep(newOrder());
   const before = await toShow(order.id);
   const [taken] = await rig.whileHolding(
@@ -72,7 +72,7 @@ test('who waited for a change of the order shows what it came to', async () => {
   expect(taken).toMatchObject({ version: before.version + 1 });
 });
 
-test('what was updated is kept with letting go, and where there is more to show as well', async () => {
+test('updated messages are saved on release, even if there is more to show', async () => {
   const order = await rig.keep(newOrder());
   await take(order.id);
   const claim = await toShow(order.id);
@@ -83,7 +83,7 @@ test('what was updated is kept with letting go, and where there is more to show 
   expect((await toShow(order.id)).notifications).toMatchObject([{ purpose: 'card', shows: '7' }]);
 });
 
-test('a message that is found is to be brought up to date, also while the others are', async () => {
+test('a message that is found needs an update, even while others are updated', async () => {
   const { id } = await rig.keep(newOrder());
   const unnotified = async () => (await rig.due(id)).notifications !== undefined;
   await take(id);
@@ -118,7 +118,7 @@ test('a message that is found is to be brought up to date, also while the others
   expect(await unnotified(), 'the same one once more').toBe(false);
 });
 
-test('nobody shows an order before the moment that it is put off to', async () => {
+test('an order isn’t shown before its rescheduled time', async () => {
   const { id } = await rig.keep(newOrder());
   await take(id);
   await rig.notifications.postpone(subjectOf(id), at(30));
@@ -129,7 +129,7 @@ test('nobody shows an order before the moment that it is put off to', async () =
   expect(claim?.attempts, 'how often it has failed').toBe(1);
 });
 
-test('where a message stands is kept, the first place for each purpose', async () => {
+test('a message’s place is saved, the first one for each purpose', async () => {
   const { id } = await rig.keep(newOrder());
   expect(
     await rig.notifications.record(subjectOf(id), {
@@ -161,7 +161,7 @@ test('where a message stands is kept, the first place for each purpose', async (
   expect(messages).toContainEqual({ purpose: 'reply:2:approved', channelId: 'C1', ts: '1.000200' });
 });
 
-test('what is asked to be told while an order is being shown is not lost', async () => {
+test('a request for a message while an order is being shown isn’t lost', async () => {
   const order = await rig.keep(newOrder());
   await take(order.id);
   const shown = await toShow(order.id);
@@ -173,7 +173,7 @@ describe('a refresh of pending orders', () => {
   beforeEach(() => rig.sql('TRUNCATE orders, notifications CASCADE'));
   const claimed = async (isBackground: boolean) =>
     (await rig.notifications.claimDue(at(100), 0, 100, isBackground)).map(({ id }) => id);
-  /** An order whose messages show everything. */
+  /** An order whose messages are up to date. */
   const shown = async () => {
     const { id } = await rig.keep(newOrder());
     await take(id);
@@ -181,7 +181,7 @@ describe('a refresh of pending orders', () => {
     return id;
   };
 
-  test('comes after everything for which somebody waits, and gives way when somebody acts', async () => {
+  test('comes after everything that people wait for, and yields when a person acts', async () => {
     const [idle, acted] = [await shown(), await shown()];
     const { id: fresh } = await rig.keep(newOrder());
     await rig.store.refreshPending(at(1));
@@ -194,7 +194,7 @@ describe('a refresh of pending orders', () => {
     expect(await claimed(true)).toEqual([]);
   });
 
-  test('leaves closed orders alone, and what comes after it is no refresh', async () => {
+  test('ignores closed orders, and what comes after it is no refresh', async () => {
     const [closed, pending] = [await shown(), await shown()];
     await rig.apply(closed, { type: 'cancelled', by: 'U0ALICE' }, at(1));
     await rig.store.refreshPending(at(2));

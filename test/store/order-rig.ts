@@ -12,7 +12,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { orderEvent } from '../support/log.ts';
 import { WITNESS } from '../support/witness.ts';
 
-/** A moment to begin from; the store has no clock of its own. */
+/** The start time; the store has no clock of its own. */
 export const T0 = new Date('2026-03-08T06:59:59.123Z');
 
 export function at(seconds: number): Date {
@@ -23,7 +23,7 @@ export const SEALED: Sealed = { keyId: 'k1', bytes: Uint8Array.from([0, 1, 2, 25
 
 let count = 0;
 
-/** A new order of one name that nobody else has, unless names are given. */
+/** A new order of one unique name, unless names are given. */
 export function newOrder(changes: Partial<Order> = {}, names?: readonly string[]): Order {
   count += 1;
   const id = changes.id ?? `order-${count}`;
@@ -38,17 +38,17 @@ export function newOrder(changes: Partial<Order> = {}, names?: readonly string[]
   });
 }
 
-/** When something is due about an order, and when people are to be told of it. */
+/** When an order is due, and when its messages are. */
 export const DUE_MOMENTS = `
   SELECT o.due_at AS work, n.due_at AS notifications FROM orders o
   JOIN notifications n ON n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan' WHERE o.id = $1`;
 
-/** The order store on a database of its own. */
+/** The order store on a separate database. */
 export async function startRig() {
   const testDatabase = await createTestDatabase();
   const admin = new pg.Client({ connectionString: testDatabase.url });
   await admin.connect();
-  // Far from UTC and with a change to summer time next to T0: no moment may depend on the server's zone.
+  // Far from UTC and with a change to summer time next to T0: nothing may depend on the server's time zone.
   await admin.query(`
     ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET timezone = 'America/New_York'`);
   const database: Database = openDatabase({ url: testDatabase.url });
@@ -65,9 +65,8 @@ export async function startRig() {
       return (await admin.query(text, values)).rows;
     },
     /**
-     * Begins work while a transaction of somebody else's holds a row, and lets it go on all at once when every
-     * part of it waits.
-     * @param end what becomes of the transaction
+     * Starts work while another transaction holds a row, and releases it when every part of the work is waiting.
+     * @param end ends the transaction
      */
     async whileHolding<T>(
       text: string,
@@ -80,11 +79,11 @@ export async function startRig() {
         await admin.query(text, values);
         const begun = begin();
         const all = Promise.all(begun);
-        all.catch(() => undefined); // told when it is awaited
+        all.catch(() => undefined); // reported when it is awaited
         await expect
           .poll(
             async () => {
-              await admin.query('SELECT pg_stat_clear_snapshot()'); // else a transaction sees one moment only
+              await admin.query('SELECT pg_stat_clear_snapshot()'); // otherwise a transaction sees only one snapshot
               const { rows } = await admin.query(
                 "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
               );
@@ -100,17 +99,17 @@ export async function startRig() {
         throw error;
       }
     },
-    /** When something is due about an order. */
+    /** When an order is due. */
     async due(id: string): Promise<Readonly<Record<'work' | 'notifications', unknown>>> {
       const { rows } = await admin.query(DUE_MOMENTS, [id]);
       return { work: rows[0]?.work ?? undefined, notifications: rows[0]?.notifications ?? undefined };
     },
-    /** As if so many seconds had passed for the leases of the database. */
+    /** Lets the database's leases age by these seconds. */
     async passLeases(seconds: number): Promise<void> {
       for (const table of ['orders', 'notifications', 'webhook_deliveries'])
         await admin.query(`UPDATE ${table} SET lease_until = lease_until - $1 * interval '1 s'`, [seconds]);
     },
-    /** Keeps an order and returns it as the store gives it back. */
+    /** Stores an order and returns it as read back. */
     async keep(order: Order): Promise<Order> {
       const conflict = await store.create({
         order,
@@ -125,7 +124,7 @@ export async function startRig() {
       if (order === undefined) throw new Error(`order ${id} is not in the store`);
       return order;
     },
-    /** Applies an event to the order as it is, and returns it as the store gives it back. */
+    /** Applies an event to the current order, and returns the order as read back. */
     async apply(id: string, event: OrderEvent, at: Date, extra: Partial<OrderCommit> = {}): Promise<Order> {
       expect(await store.commit({ ...changeOf(await this.read(id), event, at), ...extra })).toEqual({
         ok: true,
@@ -142,7 +141,7 @@ export async function startRig() {
 
 export type Rig = Awaited<ReturnType<typeof startRig>>;
 
-/** What an event makes of an order, ready to commit. */
+/** The order after an event, ready to commit. */
 export function changeOf(before: Order, event: OrderEvent, at: Date): OrderCommit {
   const result = transition(before, event, at);
   if (!result.ok) throw new Error(`${event.type} does not apply to the order: ${result.refusal.code}`);
@@ -150,7 +149,7 @@ export function changeOf(before: Order, event: OrderEvent, at: Date): OrderCommi
   return { before, after: result.order, log: result.log, guard };
 }
 
-/** An order on its way: approved, claimed by `worker`, and its first `sent` items sent. */
+/** An order in execution: approved, claimed by `worker`, and its first `sent` items sent. */
 export async function underWay(rig: Rig, order: Order, sent = 1): Promise<Order> {
   await rig.keep(order);
   await rig.apply(order.id, { type: 'approved', by: 'U0BOB', ...ENOUGH, validApprovers: ['U0BOB'] }, at(1));

@@ -20,8 +20,8 @@ const answer = (
 const sealedOf = async (id: string) =>
   (await rig.sql('SELECT sealed_input, sealed_input_key_id FROM orders WHERE id = $1', [id]))[0];
 
-describe('what is kept comes back', () => {
-  test('a new order with everything in it', async () => {
+describe('a stored order is read back', () => {
+  test('as a new order with everything in it', async () => {
     const order = newOrder(
       {
         task: 'transfer',
@@ -38,7 +38,7 @@ describe('what is kept comes back', () => {
     expect(await rig.store.sealedInput(order.id)).toEqual(SEALED);
   });
 
-  test('an order of a trusted application, approved at once, with nothing optional in it', async () => {
+  test('of a trusted application, approved at once, with nothing optional in it', async () => {
     const order = newOrder({
       state: 'APPROVED',
       account: { id: 'a2', login: 'uuid', method: 'trusted_application', context: undefined },
@@ -49,7 +49,7 @@ describe('what is kept comes back', () => {
     expect(await rig.store.sealedInput(order.id)).toBeUndefined();
   });
 
-  test('every change on the way to an answer, with its history', async () => {
+  test('after every change until a response, with its history', async () => {
     const order = newOrder();
     const sent = await underWay(rig, order);
     expect(sent).toMatchObject({
@@ -96,7 +96,7 @@ describe('what is kept comes back', () => {
     });
   });
 
-  test('every approval, in the order in which they were given', async () => {
+  test('with every approval, in order', async () => {
     const { id } = await rig.keep(newOrder({ approvalsRequired: 3 }));
     await rig.apply(id, approve('U0ZOE'), at(1));
     await rig.apply(id, approve('U0BOB'), at(2));
@@ -109,7 +109,7 @@ describe('what is kept comes back', () => {
     });
   });
 
-  test('an item that is held back, given back and taken up again', async () => {
+  test('with an item that is rescheduled, released and claimed again', async () => {
     const order = newOrder({}, ['held-1.rest', 'held-2.rest']);
     await underWay(rig, order, 1);
     const heldBack = {
@@ -164,7 +164,7 @@ describe('what is kept comes back', () => {
     ['half a surrogate pair', 'a \ud83d b', 'a \uFFFD b'],
     ['the other half', '\udcff', '\uFFFD'],
     ['an escape that is spelled out', '\\u0000 \\ud83d', '\\u0000 \\ud83d'],
-  ])('an outcome with %s', async (_what, text, kept) => {
+  ])('with an outcome with %s', async (_what, text, kept) => {
     const order = newOrder();
     await underWay(rig, order);
     const done = await rig.apply(
@@ -175,7 +175,7 @@ describe('what is kept comes back', () => {
     expect(done.items[0]?.result).toEqual({ summary: { code: 'refused' }, messages: [{ text: kept }] });
   });
 
-  test('nothing, where there is no such order', async () => {
+  test('as nothing, if there is no such order', async () => {
     expect(await rig.store.load('nobody', 'system')).toBeUndefined();
     expect(await rig.store.sealedInput('nobody')).toBeUndefined();
     expect(await rig.store.history('nobody', 'system')).toEqual([]);
@@ -184,7 +184,7 @@ describe('what is kept comes back', () => {
 });
 
 describe('compare and swap', () => {
-  test('of 20 who approve at once exactly one is counted', async () => {
+  test('of 20 concurrent approvals exactly one is counted', async () => {
     const before = await rig.keep(newOrder());
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -203,7 +203,7 @@ describe('compare and swap', () => {
     expect(await rig.due(before.id)).toEqual({ work: at(1), notifications: T0 });
   });
 
-  test('of changes that share a statement each stands by itself: outdated, barred, with what is due', async () => {
+  test('changes that share a statement stay independent: outdated, refused, with due times', async () => {
     const orders = await Promise.all(Array.from({ length: 12 }, () => rig.keep(newOrder())));
     const [outdated, ...fresh] = orders;
     if (outdated === undefined) throw new Error('nothing was kept');
@@ -241,7 +241,7 @@ describe('compare and swap', () => {
     expect(await rig.store.history(before.id, 'system')).toHaveLength(2);
   });
 
-  test('who read too early changes no item either', async () => {
+  test('a process that read too early changes no item either', async () => {
     const order = newOrder();
     const stale = await underWay(rig, order);
     await rig.apply(order.id, answer('SUCCEEDED'), at(4));
@@ -262,7 +262,7 @@ describe('compare and swap', () => {
   });
 });
 
-describe('what is due', () => {
+describe('a due time', () => {
   test('is written with the change', async () => {
     const order = newOrder({ remindAt: at(600), expiresAt: at(3_600) });
     await rig.keep(order);
@@ -271,7 +271,7 @@ describe('what is due', () => {
     expect(await rig.due(order.id)).toEqual({ work: at(3_600), notifications: T0 });
   });
 
-  test('is not written where the change is not kept', async () => {
+  test('isn’t written if the change isn’t saved', async () => {
     const before = await rig.keep(newOrder());
     await rig.apply(before.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
     expect(await rig.store.commit(changeOf(before, approve('U0BOB'), at(2)))).toMatchObject({ ok: false });
@@ -279,8 +279,8 @@ describe('what is due', () => {
   });
 });
 
-describe('one open order a task and name', () => {
-  test('of 20 asked for at once one is kept, and the others are told which', async () => {
+describe('one open order per task and name', () => {
+  test('of 20 concurrent requests one is stored, and the others get its id', async () => {
     const orders = Array.from({ length: 20 }, () => newOrder({}, ['wanted.rest']));
     const outcomes = await Promise.all(orders.map((order) => rig.store.create({ order, log: [] })));
     const kept = orders.filter((_, index) => outcomes[index] === undefined).map((order) => order.id);
@@ -288,11 +288,11 @@ describe('one open order a task and name', () => {
     expect(new Set(outcomes.map((outcome) => outcome?.conflictingOrderId ?? kept[0]))).toEqual(new Set(kept));
   });
 
-  test('orders for the same names in another sequence wait for one another, not each for each', async () => {
+  test('orders for the same names in another order wait without a deadlock', async () => {
     const other = await rig.keep(newOrder());
     const names = ['both-1.rest', 'both-2.rest', 'both-3.rest'];
     const orders = [newOrder({}, names), newOrder({}, names.toReversed())];
-    // Both come as far as the name in the middle, and are let go on together.
+    // Both get as far as the name in the middle, and continue together.
     const outcomes = await rig.whileHolding(
       `INSERT INTO order_items (order_id, n, name, client_tid, state, open_key)
        VALUES ($1, 99, 'both-2.rest', 'held', 'WAITING', 'renew:both-2.rest')`,
@@ -304,7 +304,7 @@ describe('one open order a task and name', () => {
     expect(outcomes).toContainEqual({ conflictingOrderId: kept[0] });
   });
 
-  test('another task or a closed order does not stand in the way; an unknown outcome does', async () => {
+  test('another task or a closed order doesn’t conflict; an unknown outcome does', async () => {
     const first = newOrder({}, ['again.rest']);
     await underWay(rig, first);
     expect(await rig.store.create({ order: newOrder({ task: 'restore' }, ['again.rest']), log: [] })).toBe(
@@ -317,7 +317,7 @@ describe('one open order a task and name', () => {
     expect(await rig.store.create({ order: next, log: [] })).toBeUndefined();
   });
 
-  test('asked with the same delivery it is the same order, open or closed', async () => {
+  test('requested with the same delivery it is the same order, open or closed', async () => {
     const order = await rig.keep(newOrder());
     const again = newOrder({ deliveryId: order.deliveryId });
     expect(await rig.store.create({ order: again, log: [] })).toEqual({
@@ -327,7 +327,7 @@ describe('one open order a task and name', () => {
     expect(await rig.store.create({ order: again, log: [] })).toEqual({ conflictingOrderId: order.id });
   });
 
-  test('a draft bars nobody; confirmed too late it learns which order is in its way', async () => {
+  test('a draft conflicts with nobody; confirmed too late it gets the id of the conflicting order', async () => {
     const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, remindAt: T0 } as const;
     const drafts = await Promise.all(
       [1, 2].map(() => rig.keep(newOrder({ task: 'delete', state: 'DRAFT' }, ['gone.rest']))),
@@ -373,7 +373,7 @@ describe('secrets', () => {
     },
   );
 
-  test('the service’s responses are kept whole and in order, with any characters', async () => {
+  test('the service’s responses are stored complete and in order, with any characters', async () => {
     const order = newOrder();
     await underWay(rig, order);
     const said = { zone: 'rest', name: 'a\u0000b\ud800', data: [{ id: 1 }, Number.POSITIVE_INFINITY] };
@@ -398,7 +398,7 @@ describe('secrets', () => {
     return order.id;
   }
 
-  test('a secret result goes to exactly one of 10 who ask at once', async () => {
+  test('a secret result goes to exactly one of 10 concurrent requests', async () => {
     const id = await withResult(at(3_600));
     const taken = await rig.whileHolding(
       'SELECT FROM revealable_secrets WHERE order_id = $1 FOR UPDATE',
@@ -413,7 +413,7 @@ describe('secrets', () => {
     expect(await rig.store.takeRevealable(id, 2, at(5))).toBeUndefined();
   });
 
-  test('a secret result is not shown after its time, and is swept', async () => {
+  test('a secret result isn’t shown after its time, and is deleted', async () => {
     const id = await withResult(at(3_600));
     const young = await withResult(at(7_200));
     expect(await rig.store.takeRevealable(id, 1, at(3_600))).toBe('gone');
@@ -427,7 +427,7 @@ describe('secrets', () => {
 });
 
 describe('drafts', () => {
-  test('are forgotten with all that belongs to them when they run out, and others stay', async () => {
+  test('are deleted with all that belongs to them when they expire, and others stay', async () => {
     const old = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(900), secretHash: 'sha256:0' }));
     const young = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(901) }));
     const pending = await rig.keep(newOrder({ expiresAt: at(900) }));
@@ -453,7 +453,7 @@ describe('the lease', () => {
       )
     )[0]?.['left'];
 
-  test('goes by the database’s clock, and is extended by its worker alone, while the order is carried out', async () => {
+  test('uses the database’s clock, and only its worker extends it, while the order is carried out', async () => {
     const order = newOrder();
     await underWay(rig, order);
     expect(await leaseOf(order.id)).toBeLessThanOrEqual(20);
@@ -466,7 +466,7 @@ describe('the lease', () => {
     expect(await rig.store.extendLease(order.id, 'worker', 60_000)).toBe(false);
   });
 
-  test('is not set back by a change that somebody else makes', async () => {
+  test('isn’t shortened by another process’s change', async () => {
     const order = newOrder({}, ['lease-1.rest', 'lease-2.rest']);
     const before = await underWay(rig, order);
     await rig.store.extendLease(order.id, 'worker', 400_000);
@@ -477,7 +477,7 @@ describe('the lease', () => {
 });
 
 describe('lists', () => {
-  test('by state, person and name, the newest first', async () => {
+  test('by state, person and name, newest first', async () => {
     const make = (seconds: number, changes: Partial<Order>, names?: string[]) =>
       rig.keep(newOrder({ createdAt: at(seconds), requesterId: 'U0LISTS', ...changes }, names));
     const first = await make(1, {});
@@ -499,7 +499,7 @@ describe('lists', () => {
     expect((await rig.store.list({ viewer: 'system', name: 'list-a.rest', limit: 1 }))[0]).toEqual(second);
   });
 
-  test('the latest of a task by a person in a context', async () => {
+  test('the latest one by task, person and context', async () => {
     const make = (seconds: number, changes: Partial<Order>) =>
       rig.keep(newOrder({ createdAt: at(seconds), requesterId: 'U0LATEST', ...changes }));
     const account = { id: 'a', login: 'l', method: 'password' };
@@ -515,8 +515,8 @@ describe('lists', () => {
   });
 });
 
-describe('that an item of a retry is about to be sent', () => {
-  /** An order that failed, the one that retried it and failed too, and a retry of that one which a worker has claimed. */
+describe('an item of a retry that is about to be sent', () => {
+  /** An order that failed, the one that retried it and failed too, and a claimed retry of that one. */
   let runs = 0;
   const retried = async () => {
     runs += 1;
@@ -539,11 +539,11 @@ describe('that an item of a retry is about to be sent', () => {
     rig.store.commit(changeOf(order, { type: 'sending', workerId: 'worker', n }, at(3)));
   const LATE = `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1 AND n = 1`;
 
-  test('is kept while nothing is known of what it retries', async () => {
+  test('is saved while the retried orders have no outcome', async () => {
     const { claimed } = await retried();
     expect(await sending(claimed)).toEqual({ ok: true });
     expect(await rig.read(claimed.id)).toMatchObject({ items: [{ state: 'SENT' }, { state: 'WAITING' }] });
-    expect(await sending(claimed), 'by somebody who read it before').toMatchObject({ ok: false });
+    expect(await sending(claimed), 'with an outdated version').toMatchObject({ ok: false });
   });
 
   test.each(['first', 'second'] as const)(

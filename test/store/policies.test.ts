@@ -66,13 +66,13 @@ async function logged(teamId = 'T1') {
   return (await teamEvents(database, teamId)).flatMap((event) => ('changes' in event ? event : []));
 }
 
-test('before anything was published there is version 0 without rules, and no draft', async () => {
+test('before the first version there is version 0 without rules, and no draft', async () => {
   expect(await store.current()).toEqual({ version: 0, rules: [] });
   expect(await store.published()).toBeUndefined();
   expect(await store.draft()).toBeUndefined();
 });
 
-test('a draft comes back with every field of its rules, in their order', async () => {
+test('a draft is read back with every field of its rules, in order', async () => {
   const saved = await drafted([large, free]);
   expect(await store.draft()).toEqual({
     revision: saved.revision,
@@ -84,7 +84,7 @@ test('a draft comes back with every field of its rules, in their order', async (
   expect(await store.current()).toEqual({ version: 0, rules: [] });
 });
 
-test('of two changes made on the same draft the second is not saved', async () => {
+test('of two changes of the same draft the second is not saved', async () => {
   const { revision } = await drafted([large]);
   const both = await Promise.all([
     store.saveDraft([large, free], revision, 'U0ADA', AT),
@@ -95,7 +95,7 @@ test('of two changes made on the same draft the second is not saved', async () =
   expect((await logged()).map(({ kind }) => kind)).toEqual(['policy_draft_changed', 'policy_draft_changed']);
 });
 
-test('a change that was made on a version is not saved over a newer one', async () => {
+test('a change of an older version isn’t saved over a newer one', async () => {
   await inForce([large]);
   expect(await store.saveDraft([free], 'version 0', 'U0BOB', AT)).toBeUndefined();
   expect(await store.saveDraft([free], 'version 1', 'U0BOB', AT)).toMatchObject({ rules: [free] });
@@ -130,7 +130,7 @@ describe('publishing', () => {
     expect(await database.prisma.policyVersion.count()).toBe(2);
   });
 
-  test('is taken back by any change: that draft has to be published again', async () => {
+  test('is withdrawn by any change: that draft must be published again', async () => {
     const { revision } = await drafted([large]);
     await store.publish(revision, 'U0ADA', AT);
     const changed = await drafted([large, free]);
@@ -140,7 +140,7 @@ describe('publishing', () => {
     expect((await store.current()).version).toBe(0);
   });
 
-  test('happens once, however many confirm at one moment', async () => {
+  test('happens once for concurrent confirmations', async () => {
     const { revision } = await drafted([large]);
     await store.publish(revision, 'U0ADA', AT);
     const all = await Promise.all(['U0BOB', 'U0CAROL', 'U0DAVE'].map((by) => confirm(revision, by)));
@@ -148,7 +148,7 @@ describe('publishing', () => {
     expect((await store.current()).version).toBe(1);
   });
 
-  test('is refused for what is in force already, and said to whoever publishes second', async () => {
+  test('is refused if it changes nothing, and the second publisher gets the reason', async () => {
     await inForce([large]);
     const same = await drafted([large]);
     expect(await store.publish(same.revision, 'U0ADA', AT)).toEqual({ kind: 'no_difference' });
@@ -161,7 +161,7 @@ describe('publishing', () => {
   });
 });
 
-test('a draft that somebody changed is not discarded by a click on the former one', async () => {
+test('a draft that was changed isn’t discarded by a click on the former one', async () => {
   const { revision } = await drafted([large]);
   const changed = await drafted([free]);
   expect(await store.discardDraft(revision, 'U0BOB', AT)).toBe(false);
@@ -169,7 +169,7 @@ test('a draft that somebody changed is not discarded by a click on the former on
   expect(await store.draft()).toBeUndefined();
 });
 
-test('the audit log has who did what, rule by rule, with amounts that keep their currency', async () => {
+test('the audit log has each change with its author, rule by rule, with amounts that keep their currency', async () => {
   await inForce([large]);
   await drafted([free], LATER);
   const { revision = '' } = (await store.draft()) ?? {};
@@ -194,7 +194,7 @@ test('the audit log has who did what, rule by rule, with amounts that keep their
   ]);
 });
 
-test('a team sees its own policy alone', async () => {
+test('a team sees only its own policy', async () => {
   await inForce([large]);
   const other = createPolicyStore(database, 'T2', true);
   expect(await other.current()).toEqual({ version: 0, rules: [] });

@@ -5,9 +5,7 @@ import { type Database, openDatabase, Prisma } from '../../src/store/database.ts
 import { namesPage, zonesOfNames } from '../../src/store/portfolio-statements.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-/*
- * A portfolio of 100,000 names: no page of it reads the table from one end to the other, the last one neither.
- */
+/* A portfolio of 100,000 names: no page scans the whole table, not even the last one. */
 
 const NOW = new Date('2027-06-15T09:00:00Z');
 let testDatabase: TestDatabase;
@@ -56,7 +54,7 @@ test.each<[string, Partial<NameQuery>]>([
   expect(plan).not.toContain('Seq Scan on domains');
 });
 
-test('the first page of a zone is one walk along an index, and reads the rows that it shows', async () => {
+test('the first page of a zone is one walk along an index, and reads only the rows that it shows', async () => {
   const plan = JSON.stringify(
     await database.run(Prisma.sql`EXPLAIN ANALYZE ${namesPage(queryOf('zone:rest'))}`),
   );
@@ -66,14 +64,14 @@ test('the first page of a zone is one walk along an index, and reads the rows th
   expect(plan).not.toContain('Seq Scan');
 });
 
-test('names without a date are not looked for while names with one fill the page', async () => {
+test('names without a date aren’t searched while names with one fill the page', async () => {
   const query = queryOf('zone:rest sort:-expiry');
   const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ANALYZE ${namesPage(query)}`));
   expect(plan).toContain('domains_undated');
   expect(plan).toMatch(/domains_undated on domains[^"]*never executed/);
 });
 
-test('names are counted by zone as they come, without sorting all of them first', async () => {
+test('names are counted by zone without sorting all of them first', async () => {
   const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ${zonesOfNames(queryOf(''))}`));
   expect(plan).toContain('HashAggregate');
   expect(plan).toContain('Index Only Scan');

@@ -40,7 +40,7 @@ async function changesOf(name: string) {
   return events.flatMap((event) => (event.kind === 'name_changed' && event.subject.id === name ? event : []));
 }
 
-test('tells the tags of every name that is asked for, watched or not', async () => {
+test('returns the tags of every requested name, watched or not', async () => {
   await watch('tagged.rest', 'plain.rest');
   await edit(store, new Map([['tagged.rest', { tags: ['guarded', 'brand'] }]]), 'U0ALICE', NOW);
   expect(await store.tagsOf(['tagged.rest', 'plain.rest', 'unwatched.rest'])).toEqual(
@@ -52,12 +52,12 @@ test('tells the tags of every name that is asked for, watched or not', async () 
   );
 });
 
-test('sets, keeps and clears, with what stood there before in the audit log', async () => {
+test('sets, keeps and clears fields, with their earlier values in the audit log', async () => {
   await watch('cafe.rest');
   const change = (given: DetailsChange) => edit(store, new Map([['cafe.rest', given]]), 'U0ALICE', NOW);
   await change({ owner: 'U0BOB', tags: ['brand'], channel: 'C0BRAND', note: 'Ask “legal”' });
   await change({ addTags: ['client'], removeTags: ['brand'], channel: null });
-  expect(await change({ owner: 'U0BOB' }), 'what stands there already').toEqual([]);
+  expect(await change({ owner: 'U0BOB' }), 'the current value').toEqual([]);
   expect(await store.find('cafe.rest')).toEqual({
     owner: 'U0BOB',
     tags: ['client'],
@@ -73,7 +73,7 @@ test('sets, keeps and clears, with what stood there before in the audit log', as
   ]);
 });
 
-describe('what waits for a second person', () => {
+describe('a change that waits for a second person', () => {
   const details = (tags: readonly string[]) => ({
     owner: undefined,
     tags,
@@ -101,7 +101,7 @@ describe('what waits for a second person', () => {
     ).toMatchObject([{ actor: 'U0ALICE', data: { confirmedBy: 'U0BOB' } }]);
   });
 
-  test('has another hash when its row says something else than what was shown', async () => {
+  test('has another hash if its row differs from what was shown', async () => {
     await watch('p4.rest', 'p5.rest');
     const shown = await request('p4.rest', [], ['brand']);
     const other = await request('p5.rest', [], undefined);
@@ -111,7 +111,7 @@ describe('what waits for a second person', () => {
     expect(other.hash).not.toBe(shown.hash);
   });
 
-  test('is dropped where the name is not any more as it was when it was asked for', async () => {
+  test('is dropped if the name has changed since the request', async () => {
     await watch('p3.rest');
     const { id } = await request('p3.rest', ['brand'], []);
     expect(await confirmFacts(id)).toMatchObject({ kind: 'changed' });
@@ -120,7 +120,7 @@ describe('what waits for a second person', () => {
   });
 });
 
-test('does not know what is not watched', async () => {
+test('ignores unwatched names', async () => {
   expect(await store.find('nobody.rest')).toBeUndefined();
   expect(await edit(store, new Map([['nobody.rest', { note: 'x' }]]), 'U0ALICE', NOW)).toEqual([]);
 });
@@ -241,14 +241,14 @@ describe('the names that a filter finds', () => {
     },
   );
 
-  test('tell their zones, for what they cost', async () => {
+  test('are counted by zone, for their cost', async () => {
     expect(await store.zones(query(''))).toEqual([
       { zone: 'page', count: 5, deleted: 1 },
       { zone: 'sub.page', count: 1, deleted: 1 },
     ]);
   });
 
-  test('say which of them are deleted', async () => {
+  test('include deleted ones, marked', async () => {
     const found = await store.page(query(''));
     expect(letters(found.filter(({ deletedAt }) => deletedAt !== undefined))).toBe('db');
   });
@@ -263,7 +263,7 @@ describe('an import', () => {
   const plan = async (text: string) => store.planImport(await rowsOf(text), 'U0ALICE', NOW, notTold);
   const notTold = () => undefined;
 
-  test('shows what would change and changes nothing, then applies exactly that, once', async () => {
+  test('shows the planned changes and changes nothing, then applies exactly those, once', async () => {
     await watch('i1.rest', 'i2.rest');
     await edit(store, new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW);
     const planned = await plan('name,tags,owner\ni1.rest,"b a",U0ADA\ni2.rest,,\nnobody.rest,x,');
@@ -278,7 +278,7 @@ describe('an import', () => {
     expect((await changesOf('i1.rest')).at(-1)).toMatchObject({ actor: 'U0BOB', after: { tags: 'a b' } });
   });
 
-  test('is planned anew where a name has changed meanwhile, and nothing is applied', async () => {
+  test('is planned again if a name has changed meanwhile, and nothing is applied', async () => {
     await watch('i3.rest', 'i4.rest');
     const planned = await plan('name,tags\ni3.rest,x\ni4.rest,x');
     await edit(store, new Map([['i4.rest', { tags: ['y'] }]]), 'U0BOB', NOW);
@@ -300,7 +300,7 @@ describe('an import', () => {
     ['name', 'empty'],
     ['name,tags\ncafe.rest,brand,client', 'too_many_cells'],
     ['name,note\ncafe.rest,"open', 'not_csv'],
-  ])('of %j is told what is wrong: %s', async (text, code) => {
+  ])('of %j gets the reason: %s', async (text, code) => {
     expect(await readImport(text)).toMatchObject({ ok: false, issues: [{ code }] });
   });
 });

@@ -43,15 +43,15 @@ async function logged(teamId = 'T1') {
     event.kind === 'price_changed' ? event : [],
   );
 }
-/** What every change of a price says besides. */
+/** Common fields of every price change. */
 const CHANGED = { kind: 'price_changed', subject: { kind: 'price', id: 'rest' } };
 
-/** Puts prices on the list as it is. */
+/** Adds prices to the current list. */
 async function put(prices: readonly Price[], by = 'U0ADA'): Promise<void> {
   expect(await store.save(priceEdits(await store.list(), prices), by, AT)).toBe(true);
 }
 
-test('what is saved is listed with every digit, the newest of a kind first', async () => {
+test('saved prices are listed with every digit, the newest of a kind first', async () => {
   const largest = price({ validFrom: '2026-12-01', amount: { currency: 'EUR', minor: 1_000_000_000_000 } });
   await put([price(), largest]);
   expect(await store.list()).toEqual([
@@ -60,7 +60,7 @@ test('what is saved is listed with every digit, the newest of a kind first', asy
   ]);
 });
 
-test('the same zone, task, period and day is changed, and what is the same leaves no line in the log', async () => {
+test('the same zone, task, period and day is changed, and unchanged prices leave no line in the log', async () => {
   await put([price()]);
   await put([dearer], 'U0BOB');
   await put([dearer], 'U0BOB');
@@ -71,7 +71,7 @@ test('the same zone, task, period and day is changed, and what is the same leave
   ]);
 });
 
-test('an edit is made of the list that it was made for, and of no other', async () => {
+test('an edit applies only to the list that it was made for', async () => {
   const later = price({ validFrom: '2026-12-01' });
   await put([price(), later]);
   const refused: PriceEdit[] = [
@@ -90,7 +90,7 @@ test('an edit is made of the list that it was made for, and of no other', async 
   expect((await logged()).at(-1)).toMatchObject({ before: price(), after: earlier, actor: 'U0BOB' });
 });
 
-test('of edits of one price at the same time one is made', async () => {
+test('of concurrent edits of one price one is saved', async () => {
   const edits = Array.from({ length: 8 }, (_, n) => price({ amount: { currency: 'EUR', minor: n } }));
   const saved = await Promise.all(
     edits.map((after) => store.save([{ before: undefined, after }], 'U0ADA', AT)),
@@ -99,7 +99,7 @@ test('of edits of one price at the same time one is made', async () => {
   expect(await logged()).toHaveLength(1);
 });
 
-test('what another admin confirms is made with both of them in the log, while the list is as it was', async () => {
+test('another admin’s confirmation is applied with both people in the log, if the list is unchanged', async () => {
   const proposals = proposalsOf(database, 'T1');
   const propose = (payload: readonly PriceEdit[]) =>
     proposals.propose({ kind: 'prices', payload, proposer: 'U0ADA', proposedAt: AT, expiresAt: EXPIRY });
@@ -123,7 +123,7 @@ test('what another admin confirms is made with both of them in the log, while th
   expect(await store.list()).toEqual([{ id: expect.any(String), ...price() }]);
 });
 
-test('questions of one moment get the prices of their own zones', async () => {
+test('concurrent reads get the prices of their own zones', async () => {
   const [rest, cafe, coUk] = [price(), price({ zone: 'cafe', task: 'create' }), price({ zone: 'co.uk' })];
   await put([rest, cafe, coUk, price({ zone: 'uk' })]);
   await createPriceStore(database, 'T2').save(priceEdits([], [dearer]), 'U0EVE', AT);
@@ -135,7 +135,7 @@ test('questions of one moment get the prices of their own zones', async () => {
   expect(others).toEqual([[listed(coUk)], [], []]);
 });
 
-test('another team has a list and a log of its own', async () => {
+test('another team has its own list and log', async () => {
   const other = createPriceStore(database, 'T2');
   await put([price()]);
   expect(await other.list()).toEqual([]);

@@ -19,7 +19,7 @@ function probe(url = rig.url) {
   return opened;
 }
 
-/** Takes a lock. @returns what gives it back */
+/** Takes a lock. @returns a function that releases it */
 async function lock(table: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: rig.url });
   await client.connect();
@@ -27,7 +27,7 @@ async function lock(table: string): Promise<() => Promise<void>> {
   return () => client.end();
 }
 
-test('counts orders by state, and says how long the oldest approved one waits', async () => {
+test('counts orders by state, and the wait of the oldest approved one', async () => {
   const probing = probe();
   expect(await probing.figures(at(0))).toEqual({ byState: {}, queueAgeSeconds: 0, unsealedSeconds: 0 });
   await rig.keep(newOrder());
@@ -41,7 +41,7 @@ test('counts orders by state, and says how long the oldest approved one waits', 
   });
 });
 
-test('answers while orders have taken every connection of theirs', async () => {
+test('responds while orders use all of their connections', async () => {
   const unlock = await lock('settings');
   const database = openDatabase({ url: rig.url, maxConnections: 2 });
   onTestFinished(() => database.close());
@@ -61,7 +61,7 @@ test('answers while orders have taken every connection of theirs', async () => {
   await Promise.all(waiting);
 });
 
-test('says that it is there while orders cannot be counted, and gives the count up', async () => {
+test('reports that the database is up while orders can’t be counted, and aborts the count', async () => {
   const unlock = await lock('orders');
   const probing = probe();
   const counting = probing.figures(at(0)).catch((error: unknown) => error);
@@ -70,7 +70,7 @@ test('says that it is there while orders cannot be counted, and gives the count 
   await unlock();
 });
 
-describe('a database that is not there', () => {
+describe('a database that is down', () => {
   async function silentServer(): Promise<number> {
     const server = createServer((socket) => socket.on('error', () => undefined));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -21,7 +21,7 @@ const EXPIRY = new Date('2026-11-26T12:00:00Z');
 const WEEK_MS = 7 * 86_400_000;
 const BEFORE_EXPIRY = new Date(EXPIRY.getTime() - 1);
 
-/** The setting as it is. */
+/** The current setting. */
 let ttl: string;
 beforeEach(async () => {
   await database.prisma.proposal.deleteMany();
@@ -56,13 +56,13 @@ test('a proposal stays open until another person confirms it, and is applied onc
   expect(await store().read(proposal.id, NOON)).toMatchObject({ state: 'confirmed' });
 });
 
-test('its proposer does not confirm it', async () => {
+test('its proposer can’t confirm it', async () => {
   const { id } = await propose();
   expect(await confirmProposal(store(), id, 'U0ADA', NOON)).toMatchObject({ code: 'own' });
   expect(await saved()).toBe(0);
 });
 
-test('an expired proposal is not confirmed, and is purged a week later', async () => {
+test('an expired proposal can’t be confirmed, and is purged a week later', async () => {
   const { id } = await propose();
   expect(await store().find(['settings'], id, EXPIRY)).toBeUndefined();
   expect(await confirmProposal(store(), id, 'U0BOB', EXPIRY)).toMatchObject({ code: 'gone' });
@@ -71,7 +71,7 @@ test('an expired proposal is not confirmed, and is purged a week later', async (
   expect(await purgeProposals(database, new Date(EXPIRY.getTime() + WEEK_MS))).toBe(1);
 });
 
-test('a proposal of something that changed is superseded, and what is left of it proposed again', async () => {
+test('a proposal of something that changed is superseded, and its remaining changes are proposed again', async () => {
   const proposal = await propose();
   ttl = '24h';
   const again = { state: 'proposed', payload: [{ ...ttlTo('48h')[0], before: '24h' }], proposer: 'U0ADA' };
@@ -91,14 +91,14 @@ test('a proposal of something that changed is superseded, and what is left of it
   expect(await saved()).toBe(0);
 });
 
-test('a withdrawn proposal is not confirmed, nor withdrawn again', async () => {
+test('a withdrawn proposal can’t be confirmed, nor withdrawn again', async () => {
   const proposal = await propose();
   expect(await store().withdraw(proposal, 'U0BOB', NOON)).toBe(true);
   expect(await store().withdraw(proposal, 'U0BOB', NOON)).toBe(false);
   expect(await confirmProposal(store(), proposal.id, 'U0BOB', NOON)).toMatchObject({ code: 'gone' });
 });
 
-test('the same is proposed once; other changes, people and teams have proposals of their own', async () => {
+test('the same is proposed once; other changes, people and teams have their own proposals', async () => {
   const first = await propose();
   expect(await propose()).toEqual(first);
   const other = await propose('24h');
@@ -109,7 +109,7 @@ test('the same is proposed once; other changes, people and teams have proposals 
   expect(await storeOf('T2').withdraw(other, 'U0BOB', NOON)).toBe(false);
 });
 
-test('whatever of its row somebody writes, what is shown of it has another hash', async () => {
+test('any change of its row changes the hash of what is shown', async () => {
   const { id, hash } = await propose();
   const hashNow = async () => (await store().read(id, NOON))?.hash;
   expect(await hashNow()).toBe(hash);
@@ -128,7 +128,7 @@ test('whatever of its row somebody writes, what is shown of it has another hash'
   }
 });
 
-test('of a subject one proposal is open: the newest', async () => {
+test('a subject has one open proposal: the newest', async () => {
   const details = { owner: undefined, tags: [], channel: undefined, note: undefined };
   const lapse = (reason: string, proposer: string) => {
     const decision = { kind: 'lapse_confirmed', reason, askedBy: proposer } as const;

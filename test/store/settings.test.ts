@@ -43,7 +43,7 @@ async function logged(from: Date, to: Date) {
   );
 }
 
-test('what was saved last stands, and the log has every change with who made it', async () => {
+test('the last saved value counts, and the log has every change with its author', async () => {
   expect(await store.all()).toEqual({});
   await store.save(
     [change('approvals_required', '1', '2'), change('approval_ttl', '3d', '1d')],
@@ -70,7 +70,7 @@ test('a log of many pages is read to its end, each line once', async () => {
   expect((await logged(at(0), at(10))).map(({ name }) => name)).toEqual(names);
 });
 
-test('all changes of one save are kept, or none', async () => {
+test('all changes of one save are stored, or none', async () => {
   const tooLate = new Date(8.64e15 + 1);
   await expect(store.save([change('reminder_days', '30', '60')], 'U0ADA', tooLate)).rejects.toMatchObject({
     name: 'StoreError',
@@ -83,7 +83,7 @@ test('all changes of one save are kept, or none', async () => {
   expect(await logged(at(0), at(10))).toEqual([]);
 });
 
-test('twenty people saving at once leave one value, and twenty lines in the log', async () => {
+test('twenty concurrent saves leave one value, and twenty lines in the log', async () => {
   await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
       store.save([change('approval_ttl', '3d', `${n + 1}h`)], `U${n}`, at(n)),
@@ -95,7 +95,7 @@ test('twenty people saving at once leave one value, and twenty lines in the log'
   expect(lines.map(({ after }) => after)).toContain(kept);
 });
 
-test('what another admin confirms is saved with both of them in the log, while the setting is as it was', async () => {
+test('another admin’s confirmation is saved with both people in the log, if the setting is unchanged', async () => {
   const start = { approvals_required: '2', approval_tasks: 'renew' };
   const settingTexts = (saved: Readonly<Record<string, unknown>>) => ({
     ...start,

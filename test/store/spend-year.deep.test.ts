@@ -10,8 +10,8 @@ import { createSpendStore } from '../../src/store/spend.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 /*
- * A year of orders against a spreadsheet made by another hand: the sheet below knows nothing of the product's code, has its
- * prices as a table of its own and counts in cents, line by line.
+ * A year of orders against an independent spreadsheet: the sheet below uses no product code, has its own table of
+ * prices and counts in cents, line by line.
  */
 
 let testDatabase: TestDatabase;
@@ -35,7 +35,7 @@ rest,restore,1,80.01,2025-01-01,Contract 6
 cafe,renew,1,33.33,2026-03-15,Contract 7
 `;
 
-/** What one name costs in cents, as somebody would write it into a cell; undefined for “price?”. */
+/** The price of one name in cents, as a person would enter it into a cell; undefined for “price?”. */
 function centsOnTheSheet(zone: string, task: string, years: number, date: string): number | undefined {
   if (zone === 'rest' && task === 'renew') {
     if (years === 5) return 8199;
@@ -72,7 +72,7 @@ function sheetOfTheYear(): string[][] {
   });
 }
 
-/** Adds a sheet up, as a person does with a filter and a sum. */
+/** Adds up a sheet, as a person does with a filter and a sum. */
 function addedUp(sheet: readonly string[][], list: string, keyOf: (row: string[]) => string): string[][] {
   const lines = new Map<string, { names: number; open: number; cents: number }>();
   for (const row of sheet) {
@@ -94,7 +94,7 @@ function addedUp(sheet: readonly string[][], list: string, keyOf: (row: string[]
     });
 }
 
-test('a year of orders comes to what a spreadsheet says, line by line', async () => {
+test('a year of orders matches the spreadsheet, line by line', async () => {
   const sheet = sheetOfTheYear();
   for (const [
     index,

@@ -95,7 +95,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test('what was bought is every name that succeeded on a live system in the time, and no other', async () => {
+test('purchases are exactly the names that succeeded on a live system in the period', async () => {
   expect(await store.purchases(JULY, AUGUST)).toEqual([
     { name: 'done.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
     { name: 'settled.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
@@ -111,12 +111,12 @@ test('what was bought is every name that succeeded on a live system in the time,
   ]);
 });
 
-test('names whose outcome nobody knows are counted, on live systems', async () => {
+test('names with an unknown outcome are counted, on live systems', async () => {
   expect(await store.unknownOutcomes(JULY, AUGUST)).toBe(1);
   expect(await store.unknownOutcomes(AUGUST, new Date('2026-09-01'))).toBe(0);
 });
 
-test('what is ahead is counted by month and zone, without names that are let go or deleted', async () => {
+test('upcoming renewals are counted by month and zone, without names that lapse or are deleted', async () => {
   const domain = (name: string, expiresAt: string, more = {}) => ({
     name,
     expiresAt: new Date(expiresAt),
@@ -143,7 +143,7 @@ test('what is ahead is counted by month and zone, without names that are let go 
   ]);
 });
 
-test('names are unused when it was seen that nothing lives on them, and while they still cost money', async () => {
+test('names are unused if a lookup found no use, and while they still cost money', async () => {
   const names = ['empty.rest', 'bare.co.uk', 'lives.rest', 'unseen.rest', 'let-go.rest', 'deleted.rest'];
   await database.prisma.domain.createMany({
     data: names.map((name) => ({

@@ -16,14 +16,14 @@ afterAll(async () => {
   await testDatabase?.drop();
 });
 
-test('a text has a name from the second time on, and no other text has it', () => {
+test('a text has a unique name from its second use on', () => {
   const nameOf = createStatementNames();
   expect([nameOf('SELECT 1'), nameOf('SELECT 2')]).toEqual(['', '']);
   const names = [nameOf('SELECT 1'), nameOf('SELECT 2'), nameOf('SELECT 1'), nameOf('SELECT 2')];
   expect(names).toEqual(['s0', 's1', 's0', 's1']);
 });
 
-test('texts that never come again, or are too many, stay without a name', () => {
+test('texts that never repeat, or are too many, have no name', () => {
   const nameOf = createStatementNames();
   const twice = (text: string) => [nameOf(text), nameOf(text)][1];
   for (let n = 0; n < 10_000; n += 1) expect(nameOf(`SELECT ${n}`)).toBe('');
@@ -33,7 +33,7 @@ test('texts that never come again, or are too many, stay without a name', () => 
   expect(twice('SELECT $7'), 'a text that has one keeps it').toBe('s7');
 });
 
-test('the server plans what comes again once, of Prisma and of SQL', async () => {
+test('the server plans a repeated statement once, from Prisma and from SQL', async () => {
   const prepared = async () => {
     const rows = await database.run(Prisma.sql`SELECT statement FROM pg_prepared_statements`);
     return JSON.stringify(rows);

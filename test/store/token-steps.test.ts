@@ -23,7 +23,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test('of all who use a step at once one has it; the others are told which was used', async () => {
+test('one of several concurrent users of a step has it; the others learn which one was used', async () => {
   for (const step of [STEP, STEP + 1]) {
     const uses = await Promise.all(Array.from({ length: 20 }, () => steps.claimStep('tina', step)));
     expect(uses.filter((used) => used === undefined)).toHaveLength(1);
@@ -31,7 +31,7 @@ test('of all who use a step at once one has it; the others are told which was us
   }
 });
 
-test('an earlier step is used too; each user has steps of their own, however the name is typed', async () => {
+test('an earlier step counts as used too; each user has separate steps, however the name is typed', async () => {
   expect(await steps.claimStep('Tina', STEP)).toBeUndefined();
   expect(await steps.claimStep('tina', STEP - 1)).toBe(STEP);
   expect(await steps.claimStep('TINA', STEP)).toBe(STEP);
@@ -48,7 +48,7 @@ test('a step that is given back can be used again, and no other one is given bac
   expect(await steps.claimStep('tina', STEP + 1)).toBe(STEP + 1);
 });
 
-test('what a clock far ahead has noted keeps nobody waiting', async () => {
+test('a step from a clock far ahead delays nobody', async () => {
   await steps.claimStep('tina', STEP + 10_000);
   expect(await steps.claimStep('tina', STEP)).toBeUndefined();
   expect(await steps.claimStep('tina', STEP)).toBe(STEP);

@@ -7,8 +7,8 @@ import {
 import type { Proposal, ProposalKind } from '../../../src/approvals/proposals/proposal.ts';
 
 /*
- * Who confirms a proposal, and when it takes effect. One set of rules for every kind: settings, prices, a policy, protected fields
- * of names and a lapse.
+ * Confirmations of proposals and when they take effect. The same rules apply to every kind: settings, prices, a policy,
+ * protected fields of names and a lapse.
  */
 
 const AT = new Date('2026-11-23T12:00:00Z');
@@ -116,7 +116,7 @@ test.each<[string, Partial<ConfirmationContext>, unknown]>([
   );
 });
 
-test('a person’s later confirmation takes the place of the former one', () => {
+test('a person’s later confirmation replaces the former one', () => {
   const proposal = { ...proposed('facts'), confirmations: [{ userId: 'U0BOB' }, { userId: 'U0CAROL' }] };
   const decision = decideConfirmation({ ...BY_BOB, proposal });
   if (!decision.ok) throw new Error('it was refused');

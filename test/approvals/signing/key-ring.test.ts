@@ -25,7 +25,7 @@ async function counting(log: KeyLog, changes: Partial<Trust> = {}): Promise<stri
   return [...ring.counting.values()].map(({ owner }) => owner).sort();
 }
 
-test('a root counts, and whose chain of vouchings ends in one', async () => {
+test('a root counts, and so does a key with a chain of vouchers to one', async () => {
   const log = newLog(everybody, [
     [anna, bob],
     [bob, carol],
@@ -42,7 +42,7 @@ test('nobody counts without a root', async () => {
   expect(await counting(newLog(everybody, [[anna, bob]]), { roots: new Set() })).toEqual([]);
 });
 
-test('whoever vouches for themselves or in a ring does not count', async () => {
+test('people who vouch for themselves or in a circle don’t count', async () => {
   const ring = newLog(everybody, [
     [mallory, mallory],
     [mallory, carol],
@@ -51,7 +51,7 @@ test('whoever vouches for themselves or in a ring does not count', async () => {
   expect(await counting(ring)).toEqual(['U0ANNA']);
 });
 
-test('a revoked key takes with it whose only chain runs through it', async () => {
+test('a revoked key invalidates keys whose only chain includes it', async () => {
   const isRevoked = { revoked: [revoked(bob, anna)] };
   const chained = newLog(
     everybody,
@@ -74,7 +74,7 @@ test('a revoked key takes with it whose only chain runs through it', async () =>
   expect(await counting(twice)).toEqual(['U0ANNA', 'U0CAROL']);
 });
 
-test('who has left takes with them whose only chain runs through them', async () => {
+test('a person who has left invalidates keys whose only chain includes them', async () => {
   const log = newLog(everybody, [
     [anna, bob],
     [bob, carol],
@@ -82,11 +82,11 @@ test('who has left takes with them whose only chain runs through them', async ()
   expect(await counting(log, { left: new Set(['U0BOB']) })).toEqual(['U0ANNA']);
 });
 
-test('a revoked root counts no more', async () => {
+test('a revoked root no longer counts', async () => {
   expect(await counting(newLog(everybody, [[anna, bob]], { revoked: [revoked(anna, anna)] }))).toEqual([]);
 });
 
-test('a key of another host does not count', async () => {
+test('a key of another host doesn’t count', async () => {
   const log = newLog(everybody, [[anna, bob]]);
   const moved = { ...log, added: log.added.map((key) => ({ ...key, host: 'old.example' })) };
   const ring = await keyRingOf(moved, trust);
@@ -99,7 +99,7 @@ test('a key that was added twice counts for nobody', async () => {
   expect(await counting(twice)).toEqual(['U0ANNA']);
 });
 
-test('a vouching for one person does not make the key another’s', async () => {
+test('a voucher for one person doesn’t make the key another’s', async () => {
   const log = newLog([anna, bob], [[anna, bob]]);
   const stolen = {
     ...log,
@@ -108,7 +108,7 @@ test('a vouching for one person does not make the key another’s', async () => 
   expect(await counting(stolen)).toEqual(['U0ANNA']);
 });
 
-test('a vouching under another event does not revoke or vouch for another key', async () => {
+test('a voucher’s signature in another event doesn’t revoke or vouch for another key', async () => {
   const log = newLog([anna, bob, mallory], []);
   const moved = {
     ...log,
@@ -130,7 +130,7 @@ test('a revocation needs the signature of the owner, the voucher or a root', asy
     'a key that nobody vouched for': revoked(bob, mallory),
     'a key that it vouched for': revoked(bob, carol),
     'of another key': withKey,
-    'as somebody else': {
+    'as another person': {
       ...revoked(bob, mallory),
       signature: { ...revoked(bob, mallory).signature, key: anna.authenticator.fingerprint } as never,
     },

@@ -9,11 +9,11 @@ import {
 import type { AddedKey, KeyLog } from '../../../src/approvals/signing/key-ring.ts';
 import { Authenticator } from '../../support/authenticator.ts';
 
-/** Where sample keys are used. */
+/** The host of the sample keys. */
 export const HERE: RelyingParty = { id: 'steward.example', origin: 'https://steward.example' };
 export const VERIFIER = createVerifier(HERE);
 
-/** 64 hex digits that were never used before. */
+/** 64 hex digits, never used before. */
 export const newNonce = () => randomBytes(32).toString('hex');
 
 /** A person with a passkey. */
@@ -26,7 +26,7 @@ export function newSigner(owner: string, relyingParty = HERE): Signer {
   return { owner, authenticator: new Authenticator(relyingParty) };
 }
 
-/** The key of a person as it was added. */
+/** A person's key after it was added. */
 export function addedKey({ owner, authenticator }: Signer): AddedKey {
   const { fingerprint, publicKey, credential } = authenticator;
   return {
@@ -48,7 +48,7 @@ export function vouching(voucher: Signer, of: Signer): Assertion<VouchChallenge>
   });
 }
 
-/** A log of keys that were added, and of who vouched for whom. */
+/** A log of added keys and their vouchers. */
 export function newLog(
   signers: readonly Signer[],
   vouched: readonly (readonly [voucher: Signer, of: Signer])[],
@@ -82,7 +82,7 @@ export function revoking(
   });
 }
 
-/** The roots that the operator has set. */
+/** The operator's roots. */
 export function rootsOf(...signers: readonly Signer[]): ReadonlySet<string> {
   return new Set(signers.map(({ authenticator }) => authenticator.fingerprint));
 }

@@ -12,9 +12,7 @@ import { coseOfSpki, fingerprintOf, spkiOfCose } from '../../../src/approvals/si
 import type { Misbehaviour } from '../../support/authenticator.ts';
 import { HERE, newLog, newNonce, newSigner, rootsOf } from './sample.ts';
 
-/*
- * Signatures and chains with something changed in them: none counts.
- */
+/* Changed signatures and chains: none counts. */
 
 const [anna, bob, carol] = [newSigner('U0ANNA'), newSigner('U0BOB'), newSigner('U0CAROL')];
 const roots = rootsOf(anna);
@@ -40,12 +38,12 @@ async function counts(approval: ApprovalSignature, keys: KeyLog = log, userId = 
   return (await differenceOf({ userId, signed: approval }, subject, ring, verifier)) === undefined;
 }
 
-test('as it was signed, it counts', async () => {
+test('the original signature counts', async () => {
   expect(await counts(signed)).toBe(true);
   expect(approvalSignature.parse(JSON.parse(JSON.stringify(signed)))).toEqual(signed);
 });
 
-test('with bytes behind its end, it does not', async () => {
+test('with extra bytes at its end, it doesn’t', async () => {
   const { signature } = signed.signature;
   const longer = Buffer.concat([Buffer.from(signature, 'base64url'), Buffer.of(7)]).toString('base64url');
   expect(await counts({ ...signed, signature: { ...signed.signature, signature: longer } })).toBe(false);
@@ -60,7 +58,7 @@ function leaves(value: Json, path: readonly (string | number)[] = []): (readonly
   return entries.flatMap(([key, inner]) => leaves(inner as Json, [...path, key]));
 }
 
-/** A value with something else at a path. */
+/** A value with a change at a path. */
 function withChange(
   value: Json,
   [key, ...rest]: readonly (string | number)[],
@@ -73,7 +71,7 @@ function withChange(
   return { ...inner, [key]: withChange(inner[String(key)] as Json, rest, change) };
 }
 
-/** A text with one character replaced, removed or added, or a number that is another one. */
+/** A text with one character replaced, removed or added, or another number. */
 function changed(leaf: Json, at: number, by: number): Json {
   if (typeof leaf !== 'string') return Number(leaf) + 1 + by;
   const position = leaf.length === 0 ? 0 : at % leaf.length;
@@ -85,7 +83,7 @@ function changed(leaf: Json, at: number, by: number): Json {
 
 const tampering = fc.record({ path: fc.nat(), at: fc.nat(), by: fc.nat() });
 
-test('of 1,000 random tamperings of a signature none counts', async () => {
+test('of 1,000 random changes of a signature none counts', async () => {
   const all = leaves(signed as unknown as Json);
   await fc.assert(
     fc.asyncProperty(tampering, async ({ path, at, by }) => {
@@ -99,7 +97,7 @@ test('of 1,000 random tamperings of a signature none counts', async () => {
   );
 });
 
-test('of 1,000 random tamperings of a chain none leaves it whole', async () => {
+test('of 1,000 random changes of a chain none stays valid', async () => {
   const links = log.vouched as unknown as Json;
   const all = leaves(links);
   await fc.assert(
@@ -116,7 +114,7 @@ test('of 1,000 random tamperings of a chain none leaves it whole', async () => {
   );
 });
 
-test('an approval is for its approver, statement, version and order alone', async () => {
+test('an approval is only for its approver, statement, version and order', async () => {
   const verifier = createVerifier(HERE);
   const ring = await keyRingOf(log, { roots, verifier, left: new Set() });
   const differs = (changes: Partial<typeof subject>, userId = 'U0CAROL') =>
@@ -137,18 +135,18 @@ test.each<[string, Misbehaviour]>([
   ['for another host', { rpId: 'evil.example' }],
   ['of another challenge', { challenge: Buffer.alloc(32, 1).toString('base64url') }],
   ['of another kind', { type: 'webauthn.create' }],
-])('a signature %s does not count', async (_what, otherwise) => {
+])('a signature %s doesn’t count', async (_what, otherwise) => {
   expect(await counts({ signature: carol.authenticator.assert(challenge, otherwise), bound })).toBe(false);
 });
 
-test('somebody else’s key does not sign for Carol', async () => {
+test('another person’s key doesn’t sign for Carol', async () => {
   expect(await counts({ signature: bob.authenticator.assert(challenge), bound })).toBe(false);
   expect(await counts({ signature: newSigner('U0CAROL').authenticator.assert(challenge), bound })).toBe(
     false,
   );
 });
 
-test('public keys come back from COSE as they were', () => {
+test('public keys survive the conversion from COSE', () => {
   const { publicKey, fingerprint } = anna.authenticator;
   expect(spkiOfCose(coseOfSpki(publicKey))).toBe(publicKey);
   expect(fingerprintOf(publicKey)).toBe(fingerprint);

@@ -15,30 +15,30 @@ import { newOrder } from '../../orders/sample.ts';
 import type { Sequence, Step } from './sequence.ts';
 
 /*
- * The product's functions, fed with a sequence. What is answered is said in words of its own, so that it can be compared
- * however the functions change.
+ * The product's functions, run on a sequence. The results use their own words, so that they can be compared after the
+ * functions change.
  */
 
-/** What is known after a step. */
+/** The state after a step. */
 export interface Known {
   readonly date: string | undefined;
   readonly source: string | undefined;
-  /** A renewal not shown by the registry yet. */
+  /** A renewal that the registry doesn't show yet. */
   readonly renewedUntil: string | undefined;
   readonly deletedAt: string | undefined;
   readonly doubt: string | undefined;
-  /** What joined an incident in this step, and how the incident stands. */
+  /** The changes added to an incident in this step, and its state. */
   readonly incident: readonly string[];
 }
 
-/** What a sequence gave. */
+/** The result of a sequence. */
 export interface Replayed {
   readonly steps: readonly Known[];
-  /** For the order whose answer was lost. */
+  /** For the order whose response was lost. */
   readonly evidence: string;
 }
 
-/** Feeds a sequence to the product's functions. */
+/** Runs the product's functions on a sequence. */
 export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   let watched: WatchedDomain = newlyWatched(name, 'U0ALICE', steps[0]?.at ?? new Date(0));
   let history: NameHistory = {};
@@ -72,7 +72,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
     const { at } = step;
     switch (step.kind) {
       case 'registry':
-        // A name without a record is out of the zone above as well.
+        // A name without a record is missing from the parent zone as well.
         last = readRegistryAnswer(step.answer, name, at, ABSENT);
         watched = { ...watched, ...datesAfterLookup(watched, last) };
         shown.unshift({ at, seen: newlySeen(history, last) });

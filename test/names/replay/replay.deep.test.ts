@@ -4,15 +4,15 @@ import { replay } from './machine.ts';
 import { sequenceOf } from './sequence.ts';
 
 /*
- * Random lives of names, from a seed each, still lead to the same dates, doubts, incidents and evidence. A digest covers
- * fifty names. After an intended change, renew the digests with `-u`, and say in the commit what differs and why.
+ * Random lives of names, each from a seed, lead to the same dates, doubts, incidents and evidence as before. A digest
+ * covers fifty names. After an intended change, renew the digests with `-u`, and explain the difference in the commit.
  */
 
 const NAMES = 2_000;
 const NAMES_A_DIGEST = 50;
 const DIGEST_LENGTH = 8;
 
-test('random lives of 2,000 names lead to the records they led to before', async () => {
+test('random lives of 2,000 names lead to the same records as before', async () => {
   const digests: string[] = [];
   for (let first = 0; first < NAMES; first += NAMES_A_DIGEST) {
     const hash = createHash('sha256');

@@ -2,8 +2,8 @@ import type { RdapAnswer } from '../../../src/registry/rdap/client.ts';
 import { seeded } from '../../support/seeded.ts';
 
 /*
- * Random lives of a name: whregistry checked and the DNS answer, what orders and people do. A name has a true state, and
- * every answer shows it in one of the ways in which registries and resolvers do.
+ * Random lives of a name: lookups in the registry and the DNS, and actions of orders and people. A name has a true
+ * state, and every response shows it in one of the ways of real registries and resolvers.
  */
 
 const HOUR_MS = 3_600_000;
@@ -12,11 +12,11 @@ const DAY_MS = 24 * HOUR_MS;
 const ORDER_TASKS = ['create', 'renew', 'transfer', 'delete', 'restore', 'nameservers'] as const;
 type SequenceTask = (typeof ORDER_TASKS)[number];
 
-/** What happens at a moment. */
+/** An event at a time. */
 export type Step = { readonly at: Date } & (
   | { readonly kind: 'registry'; readonly answer: RdapAnswer }
   | { readonly kind: 'dns'; readonly nameServers: readonly string[] | undefined; readonly isSigned: boolean }
-  /** An order of ours; the answer of one that is lost is looked for at the end. */
+  /** An order of ours; a lost response is looked up at the end. */
   | {
       readonly kind: 'order';
       readonly task: SequenceTask;
@@ -24,7 +24,7 @@ export type Step = { readonly at: Date } & (
       readonly nameServers: readonly string[];
       readonly isLost: boolean;
     }
-  /** A person types a date. */
+  /** A person enters a date. */
   | { readonly kind: 'date'; readonly expiresAt: Date }
   /** A person says that a transfer was the team's. */
   | { readonly kind: 'transfer_confirmed' }
@@ -181,7 +181,7 @@ function effectOf(
         nameServers,
       };
     case 'renew':
-      // Registries round as they like.
+      // Registries round dates differently.
       return { expiresAt: later(state.expiresAt) - (years === 2 ? 20 * HOUR_MS : 0) };
     case 'transfer':
       return {
@@ -210,7 +210,7 @@ interface Choices {
   readonly oneOf: <T>(values: readonly T[]) => T;
 }
 
-/** The record of a name (RFC 9083), with members left out, in another sequence, or of another form. */
+/** The record of a name (RFC 9083), with members left out, in another order, or in another form. */
 function recordOf(name: string, state: State, { chance, oneOf }: Choices): unknown {
   const event = (eventAction: string, at: number | undefined) =>
     at === undefined ? [] : [{ eventAction, eventDate: new Date(at).toISOString() }];
