@@ -8,8 +8,8 @@ import { textOf } from '../support/demo.ts';
 import { type Rig, startRig } from './rig.ts';
 
 /*
- * What the service has only accepted is done when the registry shows it. When the registry shows for long that it has not
- * happened, people hear of it while there is time to ask.
+ * A task that the service has only accepted is done when the registry shows it. If the registry doesn't for long,
+ * people are notified while there is time to ask.
  */
 
 const DAY_MS = 86_400_000;
@@ -40,7 +40,7 @@ async function accepted(task: 'restore' | 'transfer'): Promise<Order> {
   return rig.read(order.id);
 }
 
-/** Some days go by, and the registry is asked. */
+/** Some days pass, followed by a registry lookup. */
 async function lookAfter(days: number, order: Order, seen: RegistryLookup): Promise<void> {
   rig.pass(days * DAY_MS);
   await rig.startProcess({ lookUpAtRegistry: async () => seen }).advance(order.id, 'observation');
@@ -60,22 +60,25 @@ test.each([
     7,
     /^Transfer cafe\.rest: the registry doesn’t show the transfer of cafe\.rest, 7 days after /,
   ],
-] as const)('a %s not shown by the registry is told after %i days, once', async (task, days, words) => {
-  const order = await accepted(task);
-  expect(order.state).toBe('SUCCEEDED');
-  await lookAfter(days - 0.1, order, 'not_shown');
-  expect(await told(order)).toEqual([]);
-  await lookAfter(0.1, order, 'unknown');
-  expect(await told(order), 'many registries do not tell').toEqual([]);
-  await lookAfter(0, order, 'not_shown');
-  await lookAfter(1, order, 'not_shown');
-  const [overdue, ...others] = await told(order);
-  expect(others).toEqual([]);
-  if (overdue === undefined) throw new Error('nobody was told');
-  const reply = orderReply(await rig.read(order.id), overdue, []);
-  expect(reply && textOf({ text: reply.text, blocks: [] })).toMatch(words);
+] as const)(
+  'a %s that the registry doesn’t show is reported after %i days, once',
+  async (task, days, words) => {
+    const order = await accepted(task);
+    expect(order.state).toBe('SUCCEEDED');
+    await lookAfter(days - 0.1, order, 'not_shown');
+    expect(await told(order)).toEqual([]);
+    await lookAfter(0.1, order, 'unknown');
+    expect(await told(order), 'many registries do not tell').toEqual([]);
+    await lookAfter(0, order, 'not_shown');
+    await lookAfter(1, order, 'not_shown');
+    const [overdue, ...others] = await told(order);
+    expect(others).toEqual([]);
+    if (overdue === undefined) throw new Error('no one was notified');
+    const reply = orderReply(await rig.read(order.id), overdue, []);
+    expect(reply && textOf({ text: reply.text, blocks: [] })).toMatch(words);
 
-  await lookAfter(1, order, 'shown');
-  await lookAfter(1, order, 'not_shown');
-  expect((await told(order)).map(({ kind }) => kind)).toEqual(['overdue', 'shown']);
-});
+    await lookAfter(1, order, 'shown');
+    await lookAfter(1, order, 'not_shown');
+    expect((await told(order)).map(({ kind }) => kind)).toEqual(['overdue', 'shown']);
+  },
+);

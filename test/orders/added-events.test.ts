@@ -3,8 +3,9 @@ import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
 /*
- * Somebody who can write rows adds an event that allows a repeat, and sets the rows back to fit. Siblings: a copy of the order's
- * own earlier retry, and a failure that frees what an order of a mandate has spent (`mandates/used-up.test.ts`).
+ * An attacker with write access adds an event that allows a repeat, and resets the rows to match. Siblings: a copy of
+ * the order's own earlier retry, and a failure that frees what a mandate's order has spent
+ * (`mandates/used-up.test.ts`).
  */
 
 let rig: Rig;
@@ -14,7 +15,7 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-/** The event of a claim's newest request turned into a retry that comes after it. */
+/** Turns the event of a claim's newest request into a later retry. */
 const FORGED = `
   INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
   SELECT subject_kind, subject_id, 'retry_scheduled', actor, at, data || jsonb_build_object(
@@ -28,7 +29,7 @@ const COPIED = `
 test.each([
   ['a forged retry', FORGED],
   ['a copy of its earlier retry', COPIED],
-])('a charge whose answer is open does not leave again after %s', async (_what, added) => {
+])('an unanswered charge isn’t sent again after %s', async (_what, added) => {
   const order = await rig.approvedRenewal('cafe.rest');
   rig.service.answer = async () => {
     throw fails('busy', { retryAfterMs: 1_000, httpStatus: 429 });

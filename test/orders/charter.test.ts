@@ -25,9 +25,7 @@ import {
 import { rule } from '../policy/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
-/*
- * Siblings tried: each condition of a charter that counts, each state of the log, each source of a setting.
- */
+/* Siblings tried: each condition of a valid charter, each state of the log, each source of a setting. */
 
 const witness: Witness = {
   sign: (text) => `bot ${text}`,
@@ -49,7 +47,7 @@ const bob = newSigner('U0BOB');
 const log = newLog([anna, bob], [[anna, bob]]);
 const trust = { roots: rootsOf(anna), verifier: VERIFIER, witness };
 
-/** A charter after another one, in order but for what is given. */
+/** A valid follow-up charter, except for the given changes. */
 function charter(
   rules: Rules,
   last: LoggedCharter | undefined,
@@ -74,7 +72,7 @@ describe('a charter', () => {
   const second = charter(rulesOf(2), first);
   const unsigned = { ...second.signature, signature: first.signature.signature };
 
-  test('counts when it is signed by an admin’s key and names the one before', async () => {
+  test('is valid if it is signed by an admin’s key and names the previous one', async () => {
     expect(await lastSigned({ keys: log, charters: [first, second] }, trust)).toBe(second);
   });
 
@@ -88,11 +86,11 @@ describe('a charter', () => {
     ['the bot witnessed another one', charter(rulesOf(2), first, { witness: first.witness })],
     ['nobody vouches for the key', charter(rulesOf(2), first, { signer: newSigner('U0EVE') })],
     ['its signature is of another charter', { ...second, signature: unsigned }],
-  ])('does not count when %s; the one before is the last that does', async (_, newest) => {
+  ])('is invalid if %s; the previous one is the last valid one', async (_, newest) => {
     expect(await lastSigned({ keys: log, charters: [first, newest] }, trust)).toBe(first);
   });
 
-  test('does not count where the bot has no key of its own', async () => {
+  test('is invalid if the bot has no key of its own', async () => {
     expect(await lastSigned({ keys: log, charters: [first] }, { ...trust, witness: undefined })).toBe(
       undefined,
     );
@@ -165,7 +163,7 @@ describe('what decides', () => {
     expect(policy).toEqual({ version: 0, rules: [], signsSettings: true, tags: ['row'], lapsed: undefined });
   });
 
-  test('while none counts is the last that was signed, the environment besides, and the tags of both', () => {
+  test('while none is valid is the last signed one plus the environment, with the tags of both', () => {
     const { settings, policy } = decidingWithKeys(rows, environment, lapsed(rulesOf(2)));
     expect(settings).toMatchObject(SETTINGS);
     expect(policy).toEqual({
@@ -183,7 +181,7 @@ describe('what decides', () => {
     [true, true],
     [true, false],
     [false, true],
-  ])('allows self-approval only where both do: %s, %s', (last, start) => {
+  ])('allows self-approval only if both do: %s, %s', (last, start) => {
     const { settings } = decidingWithKeys(
       { ...rows, settings: { ...rows.settings, allowSelfApproval: true } },
       { ...environment, allowSelfApproval: start },

@@ -5,9 +5,7 @@ import { cancelOrder } from '../../src/approvals/pending.ts';
 import { gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
-/*
- * The machine's clock is put back by hours, jumps ahead by a day, or is not the database's.
- */
+/* The machine's clock is set back by hours, jumps ahead by a day, or differs from the database's. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -16,8 +14,8 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-describe('put back by six hours', () => {
-  test('what a dead worker left behind is taken up all the same', async () => {
+describe('set back by six hours', () => {
+  test('a dead worker’s order is taken over anyway', async () => {
     const never = gate();
     rig.service.answer = async () => {
       await never.opened;
@@ -36,7 +34,7 @@ describe('put back by six hours', () => {
     expect(rig.service.received).toHaveLength(1);
   });
 
-  test('a lease of the present is let be', async () => {
+  test('a current lease is respected', async () => {
     const open = gate();
     rig.service.answer = async () => {
       await open.opened;
@@ -53,7 +51,7 @@ describe('put back by six hours', () => {
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 
-  test('an order that waits for a busy service does not wait six hours more', async () => {
+  test('an order that waits for a busy service doesn’t wait six hours more', async () => {
     let tries = 0;
     rig.service.answer = async () => {
       tries += 1;
@@ -70,7 +68,7 @@ describe('put back by six hours', () => {
     expect(rig.service.received).toHaveLength(2);
   });
 
-  test('an approved order whose job was lost is taken up', async () => {
+  test('an approved order whose job was lost is claimed', async () => {
     const order = await rig.approvedRenewal('lost.rest');
     rig.pass(-6 * HOUR_MS);
     await rig.recover();
@@ -78,7 +76,7 @@ describe('put back by six hours', () => {
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 
-  test('an order that waits can still be approved, denied or cancelled', async () => {
+  test('a pending order can still be approved, denied or cancelled', async () => {
     const [first, second, third] = [
       await rig.ask('renew', { names: ['one.rest'], period: 1 }),
       await rig.ask('renew', { names: ['two.rest'], period: 1 }),
@@ -95,7 +93,7 @@ describe('put back by six hours', () => {
 });
 
 describe('ahead by a day', () => {
-  test('a request under way is not sent again, and its answer counts', async () => {
+  test('a running request isn’t sent again, and its response counts', async () => {
     const open = gate();
     rig.service.answer = async () => {
       await open.opened;
@@ -114,7 +112,7 @@ describe('ahead by a day', () => {
     expect(rig.service.received).toHaveLength(1);
   });
 
-  test('a worker that had not sent yet sends nothing once another one has the order', async () => {
+  test('a worker that hadn’t sent yet sends nothing after another one has claimed the order', async () => {
     const open = gate();
     let isFirst = true;
     rig.service.prepare = async () => {
@@ -134,7 +132,7 @@ describe('ahead by a day', () => {
     expect(rig.service.received).toHaveLength(1);
   });
 
-  test('approvers are reminded once, also when the clock is put right again', async () => {
+  test('approvers are reminded once, even if the clock is corrected again', async () => {
     const order = await rig.ask('renew', { names: ['nudge.rest'], period: 1 });
     rig.pass(24 * HOUR_MS);
     await rig.recover();
@@ -147,7 +145,7 @@ describe('ahead by a day', () => {
   });
 });
 
-describe('an order that is taken up before its time', () => {
+describe('an order claimed before its time', () => {
   const heldBack = async (waitMs: number) => {
     let tries = 0;
     rig.service.answer = async () => {

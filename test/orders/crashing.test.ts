@@ -7,8 +7,8 @@ import { saidOf } from './sample.ts';
 import { DONE, fails, type Request, untilAborted } from './scripted-service.ts';
 
 /*
- * Workers that die, fall silent or come back at the worst moments, and a database that is away: no order may be
- * lost, and none that costs money may go out twice.
+ * Workers that die, hang or come back at the worst times, and a database that is down: no order may be lost, and no
+ * paid one may be sent twice.
  */
 
 let rig: Rig;
@@ -21,13 +21,13 @@ afterAll(() => rig.end());
 /** Longer than a worker may be silent. */
 const SILENCE_MS = 21_000;
 
-/** The worker has been silent for too long: its order is taken up. */
+/** The worker has been silent for too long: its order is taken over. */
 async function takeUp(): Promise<void> {
   rig.pass(SILENCE_MS);
   await rig.recover();
 }
 
-/** A request that waits for its answer, and what lets the answer come. */
+/** A request that waits for its response, and a function that lets it arrive. */
 function heldAnswer() {
   const held = gate();
   rig.service.answer = async () => {
@@ -37,7 +37,7 @@ function heldAnswer() {
   return held;
 }
 
-/** The first worker stays before it can send until it is let go; every other one goes ahead. */
+/** The first worker waits before it sends until it is released; every other one continues. */
 function heldBeforeSending(then: (request: Request) => Promise<void> = async () => undefined) {
   const held = gate();
   let entered = false;
@@ -56,7 +56,7 @@ const states = async (orderId: string) => {
 };
 
 describe('a worker that dies', () => {
-  test('after sending leaves an unknown outcome, and a late answer is taken all the same', async () => {
+  test('after sending leaves an unknown outcome, and a late response still counts', async () => {
     const answer = heldAnswer();
     const order = await rig.approvedRenewal('cafe.rest');
     const working = rig.startProcess().execute(order.id);
@@ -88,7 +88,7 @@ describe('a worker that dies', () => {
     ]);
   });
 
-  test('is not contradicted by its own answer once a person has settled the order', async () => {
+  test('isn’t contradicted by its own response once a person has settled the order', async () => {
     const answer = heldAnswer();
     const order = await rig.approvedRenewal('cafe.rest');
     const working = rig.startProcess().execute(order.id);
@@ -101,7 +101,7 @@ describe('a worker that dies', () => {
     expect(rig.logged(), 'the answer').toContain('Done by the service');
   });
 
-  test('before sending leaves nothing behind: another one carries the order out, once', async () => {
+  test('before sending leaves nothing behind: another one carries out the order, once', async () => {
     const held = heldBeforeSending();
     const order = await rig.approvedRenewal('cafe.rest');
     const dead = rig.startProcess().execute(order.id);
@@ -116,7 +116,7 @@ describe('a worker that dies', () => {
     expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
   });
 
-  test('between the claim and the first request is noticed by the rows, without any job', async () => {
+  test('between the claim and the first request is detected by the rows, without any job', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     rig.pass(SILENCE_MS);
     await rig.recover();
@@ -126,7 +126,7 @@ describe('a worker that dies', () => {
   });
 });
 
-test('an order that another process has carried out meanwhile is left to the lane where it is now', async () => {
+test('an order that another process has carried out meanwhile is left to its current lane', async () => {
   const order = await rig.approvedRenewal('cafe.rest');
   await rig.main.execute(order.id);
   expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
@@ -138,7 +138,7 @@ test('an order that another process has carried out meanwhile is left to the lan
   expect(followed).toEqual([1]);
 });
 
-test('a worker whose sign of life came just in time is not robbed of its order', async () => {
+test('a worker whose heartbeat came just in time keeps its order', async () => {
   const answer = heldAnswer();
   const order = await rig.approvedRenewal('cafe.rest');
   const working = rig.startProcess().execute(order.id);
@@ -152,7 +152,7 @@ test('a worker whose sign of life came just in time is not robbed of its order',
   expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
 });
 
-describe('a worker that stalls before sending and comes back while another one’s request is out', () => {
+describe('a worker that hangs before sending and comes back while another one’s request is running', () => {
   const comesBack: readonly (readonly [how: string, then: () => Promise<void>])[] = [
     ['to send', async () => undefined],
     [
@@ -203,7 +203,7 @@ describe('a worker that stalls before sending and comes back while another one�
   }
 });
 
-test('a worker that is alive keeps its order for as long as the answer takes', async () => {
+test('a running worker keeps its order as long as the response takes', async () => {
   const answer = heldAnswer();
   const order = await rig.approvedRenewal('cafe.rest');
   const working = rig.startProcess({ leaseMs: 400 }).execute(order.id);
@@ -222,7 +222,7 @@ test('a worker that is alive keeps its order for as long as the answer takes', a
   expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
 });
 
-test('at shutdown what is out becomes unknown, and what has not left goes on after the next start', async () => {
+test('at shutdown running requests become unknown, and unsent ones continue after the next start', async () => {
   const names = Array.from({ length: 6 }, (_, index) => `name${index + 1}.rest`);
   rig.service.answer = (_request, signal) => untilAborted(signal);
   const order = await rig.approvedRenewal(...names);
@@ -250,7 +250,7 @@ test('at shutdown what is out becomes unknown, and what has not left goes on aft
   );
 });
 
-test('an order whose rows cannot be read holds up the recovery of no other', async () => {
+test('an order with unreadable rows blocks no other recovery', async () => {
   const unreadable = await rig.ask('renew', { names: ['a.rest'], period: 1 });
   const other = await rig.ask('renew', { names: ['b.rest'], period: 1 });
   await rig.sql(`UPDATE order_items SET state = 'NONSENSE' WHERE order_id = $1`, unreadable.id);
@@ -260,8 +260,8 @@ test('an order whose rows cannot be read holds up the recovery of no other', asy
   expect(rig.logged()).toContain(unreadable.id);
 });
 
-describe('when the database is away', () => {
-  test('an answer in hand is kept until it is back', async () => {
+describe('while the database is down', () => {
+  test('a received response is kept until it is back', async () => {
     const answer = heldAnswer();
     const order = await rig.approvedRenewal('cafe.rest');
     const working = rig.startProcess().execute(order.id);
@@ -276,7 +276,7 @@ describe('when the database is away', () => {
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
-  test('an answer whose keeping was not confirmed is not kept twice', async () => {
+  test('a response with an unconfirmed save isn’t saved twice', async () => {
     rig.setCommitFault(once(({ log }) => log[0]?.kind === 'answered', 'after'));
     const order = await rig.approvedRenewal('cafe.rest');
     await rig.main.execute(order.id);
@@ -301,7 +301,7 @@ describe('when the database is away', () => {
     },
   );
 
-  test('one name whose mark is not confirmed holds up no other', async () => {
+  test('one name with an unconfirmed mark blocks no other', async () => {
     rig.setCommitFault(once(({ log }) => log[0]?.kind === 'sending' && log[0].n === 2, 'before'));
     const order = await rig.approvedRenewal('a.rest', 'b.rest', 'c.rest');
     await rig.main.execute(order.id);
@@ -312,7 +312,7 @@ describe('when the database is away', () => {
     expect([1, 2, 3].map((n) => rig.service.timesSent(`${order.id}.${n}`))).toEqual([1, 1, 1]);
   });
 
-  test('an approval whose commit was not confirmed is not given twice', async () => {
+  test('an approval with an unconfirmed commit isn’t given twice', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     rig.setCommitFault(once(({ log }) => log[0]?.kind === 'approved', 'after'));
     const order = await rig.ask('renew', { names: ['cafe.rest'], period: 1 });
@@ -323,7 +323,7 @@ describe('when the database is away', () => {
   });
 });
 
-/** A fault that happens to the first change of a sort, and then no more. */
+/** A fault at the first change of a kind, and then no more. */
 function once(
   sort: (change: Parameters<Rig['store']['commit']>[0]) => boolean,
   fault: 'before' | 'after',

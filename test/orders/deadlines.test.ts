@@ -22,7 +22,7 @@ describe('a wait', () => {
   });
 });
 
-test('a name that expires soon shortens the way to the reminder and to the call, not the time to decide', () => {
+test('for a name that expires soon the reminder and the escalation come earlier, not the deadline', () => {
   const waits = {
     ttlMs: 72 * HOUR_MS,
     remindAfterMs: 4 * HOUR_MS,

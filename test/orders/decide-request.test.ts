@@ -31,7 +31,7 @@ function checkedOf(request: OrderRequest): CheckedRequest {
   return checked;
 }
 
-/** Alice asks for a renewal of cafe.rest that needs two approvals. */
+/** Alice requests a renewal of cafe.rest that needs two approvals. */
 function newRequest({ demand = NEEDED, request: changes, ...rest }: Given): RequestContext {
   const request: OrderRequest = {
     task: 'renew',
@@ -158,7 +158,7 @@ test.each<[what: string, given: Given, decision: object]>([
   expect(decideRequest(newRequest(given))).toMatchObject(decision);
 });
 
-test('an order carries the hash of the statement that its log begins with', () => {
+test('an order has the hash of the statement at the start of its log', () => {
   const decision = decideRequest(newRequest({}));
   if (decision.kind !== 'create') throw new Error(decision.kind);
   expect(decision.order.statementHash).toMatch(/^[0-9a-f]{64}$/);

@@ -9,9 +9,7 @@ import {
 import type { Order, OrderItem } from '../../src/orders/order.ts';
 import { hoursLater, newBulk, newOrder, START } from './sample.ts';
 
-/*
- * Whether an order goes out now, case by case.
- */
+/* Whether an order is sent now, case by case. */
 
 function approved(changes: Partial<Order> = {}, ...items: Partial<OrderItem>[]): Order {
   const names = items.length === 0 ? ['a.rest'] : items.map((_item, n) => `${n}.rest`);
@@ -93,7 +91,7 @@ test('a pause of a claimed order names its worker, so that no other claim is pau
   expect(decideWave(order, hoursLater(72), 'worker-1')).toMatchObject({ event: { workerId: 'worker-1' } });
 });
 
-describe('an order that its row lets go', () => {
+describe('an order that its row allows', () => {
   const member = { kind: 'members' } as const;
   const gone = { userId: 'U0ALICE', summary: { code: 'requester_left' } } as const;
   const left = { kind: 'left', ...gone } as const;
@@ -111,10 +109,14 @@ describe('an order that its row lets go', () => {
       { kind: 'held', because: 'price_above', event: { type: 'stopped', summary: heldSummary } },
     ],
     ['waits when its mandate does', { clearance: later }, later],
-    ['is stopped by its mandate whoever has left', { clearance: held, members: left }, { kind: 'held' }],
-    ['waits for its mandate whoever has left', { clearance: later, members: left }, later],
     [
-      'is stopped when somebody has left',
+      'is stopped by its mandate before people are checked',
+      { clearance: held, members: left },
+      { kind: 'held' },
+    ],
+    ['waits for its mandate before people are checked', { clearance: later, members: left }, later],
+    [
+      'is stopped when a person has left',
       { members: left, isKeyUnknown: true },
       { kind: 'end', event: { type: 'stopped', summary: { code: 'requester_left' } } },
     ],

@@ -14,7 +14,7 @@ test.each([
   ['an approver', 'U0BOB', UNKNOWN, RIGHTS, { event: { type: 'resolved', by: 'U0BOB', outcome: 'FAILED' } }],
   ['somebody else', 'U0NINA', UNKNOWN, RIGHTS, { refusal: { code: 'not_an_approver', wanted: 'resolve' } }],
   [
-    'somebody while a group can’t be read',
+    'a person while a group can’t be read',
     'U0NINA',
     UNKNOWN,
     { ...RIGHTS, unreadableGroups: ['S0LEADS'] },

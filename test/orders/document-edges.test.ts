@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import { taskNamed } from '../../src/orders/tasks.ts';
 
-/* What the service's document leaves to whoever asks. */
+/* Gaps in the service's document that clients must decide. */
 
 const DELEGATION = {
   name: 'cafe.rest',
@@ -12,7 +12,7 @@ const DELEGATION = {
   nameServers: ['ns1.example.net', 'ns2.example.net'],
 };
 
-/** What will be sent of an input. */
+/** The request for an input. */
 function requestOf(task: OrderTaskName, typed: unknown) {
   const checked = taskNamed(task).check(typed);
   if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
@@ -27,17 +27,20 @@ test.each([
   [{}, true],
   [{ confirmOrder: true }, true],
   [{ confirmOrder: false }, false],
-])('a registration with %j says confirmOrder %s', (typed, confirmOrder) => {
+])('a registration with %j sends confirmOrder %s', (typed, confirmOrder) => {
   expect(requestOf('create', { ...DELEGATION, ...typed })).toMatchObject({ body: { confirmOrder } });
 });
 
-test.each(['501', '007', 'abc-01', 'a b', '99999999999999999999'])('the SSL contact %j is sent so', (id) => {
-  expect(requestOf('ssl-contact', { id, city: 'Berlin' })).toMatchObject({
-    path: `/sslcontact/${encodeURIComponent(id)}`,
-  });
-});
+test.each(['501', '007', 'abc-01', 'a b', '99999999999999999999'])(
+  'the SSL contact %j is sent unchanged',
+  (id) => {
+    expect(requestOf('ssl-contact', { id, city: 'Berlin' })).toMatchObject({
+      path: `/sslcontact/${encodeURIComponent(id)}`,
+    });
+  },
+);
 
-test('the path of a redirect goes out as it is', () => {
+test('the path of a redirect is sent unchanged', () => {
   const redirect = { target: 'https://www.example.com', type: 'DOMAIN', mode: 'HTTP' };
   expect(requestOf('redirect', { ...redirect, source: 'cafe.rest/menü/' })).toMatchObject({
     path: `/redirect/${encodeURIComponent('cafe.rest/menü/')}`,

@@ -3,14 +3,12 @@ import { dueAt, notificationDueAt } from '../../src/orders/due.ts';
 import { ORDER_STATES, type Order, type OrderItem, type OrderState } from '../../src/orders/order.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
-/*
- * What a row says of what comes next.
- */
+/* The next due time, by an order's row. */
 
 const MINUTE_MS = 60_000;
 const later = (ms: number) => new Date(START.getTime() + ms);
 
-/** A renewal in a state, its items changed one by one. */
+/** A renewal in a state, with changes of its items. */
 function order(state: OrderState, changes: Partial<Order> = {}, ...items: Partial<OrderItem>[]): Order {
   const isWaiting = state === 'PENDING' || state === 'DRAFT';
   const sample = newOrder(items.length === 0 ? ['a.rest'] : items.map((_item, n) => `${n}.rest`), {
@@ -21,7 +19,7 @@ function order(state: OrderState, changes: Partial<Order> = {}, ...items: Partia
   return { ...sample, items: sample.items.map((item, index) => ({ ...item, ...items[index] })) };
 }
 
-describe('something is to be done about', () => {
+describe('an order is due', () => {
   test.each<[what: string, Order, Date | undefined]>([
     ['a draft: never, it is only forgotten', order('DRAFT'), undefined],
     ['one that waits: time until the reminder', order('PENDING'), hoursLater(4)],
@@ -30,7 +28,7 @@ describe('something is to be done about', () => {
       order('PENDING', { remindAt: undefined, escalateAt: hoursLater(24) }),
       hoursLater(24),
     ],
-    ['one of which they were: when it expires', order('PENDING', { remindAt: undefined }), hoursLater(72)],
+    ['with a reminder given: when it expires', order('PENDING', { remindAt: undefined }), hoursLater(72)],
     ['one that expires before that: then', order('PENDING', { expiresAt: hoursLater(1) }), hoursLater(1)],
     ['an approved one: at once', order('APPROVED'), START],
     [
@@ -38,11 +36,7 @@ describe('something is to be done about', () => {
       order('APPROVED', {}, { notBefore: later(9_000) }, { notBefore: later(5_000) }),
       later(5_000),
     ],
-    [
-      'one of which a name need not wait: at once',
-      order('APPROVED', {}, { notBefore: later(9_000) }, {}),
-      START,
-    ],
+    ['with a name that needn’t wait: at once', order('APPROVED', {}, { notBefore: later(9_000) }, {}), START],
     [
       'one whose waiting name follows one that is done: when that has waited',
       order('APPROVED', {}, { state: 'SUCCEEDED' }, { notBefore: later(5_000) }),
@@ -98,7 +92,7 @@ describe('something is to be done about', () => {
     expect(dueAt(order('UNKNOWN', {}, { state: 'UNKNOWN', sentAt: undefined }), START)).toBeUndefined();
   });
 
-  test('what the service has only accepted: until the registry shows it, for 30 days', () => {
+  test('an accepted task: until the registry shows it, for 30 days', () => {
     const result = { summary: { code: 'done' } } as const;
     const accepted = order('SUCCEEDED', { task: 'restore' }, { ...done, isFollowed: true, result });
     expect(dueAt(accepted, START)).toEqual(later(5 * MINUTE_MS));
@@ -109,7 +103,7 @@ describe('something is to be done about', () => {
   });
 });
 
-test('nameservers that were set: whether they answer, for 48 hours, the last time at their end', () => {
+test('changed nameservers: whether they answer, for 48 hours, the last time at their end', () => {
   const answered = { state: 'SUCCEEDED', sentAt: START, answeredAt: START } as const;
   const set = order('SUCCEEDED', { task: 'nameservers' }, answered);
   expect(dueAt(set, START)).toEqual(later(5 * MINUTE_MS));
@@ -118,7 +112,7 @@ test('nameservers that were set: whether they answer, for 48 hours, the last tim
   expect(dueAt(set, hoursLater(48))).toBeUndefined();
 });
 
-describe('Slack is told', () => {
+describe('messages are due', () => {
   test.each(ORDER_STATES.filter((state) => state !== 'DRAFT' && state !== 'EXECUTING'))(
     'of %s at once',
     (state) => {
@@ -126,11 +120,11 @@ describe('Slack is told', () => {
     },
   );
 
-  test('of a draft never', () => {
+  test('for a draft never', () => {
     expect(notificationDueAt(order('DRAFT'), START)).toBeUndefined();
   });
 
-  test('of one that was approved, or is carried out, when it takes longer than a moment', () => {
+  test('for one that was approved, or is carried out, if it takes longer than a moment', () => {
     const approvals = [{ userId: 'U0BOB', at: START, agreedExcess: [] }];
     expect(notificationDueAt(order('APPROVED', { approvals }), START)).toEqual(later(3_000));
     expect(notificationDueAt(order('EXECUTING'), START)).toEqual(later(1_000));

@@ -11,9 +11,7 @@ import { contextWith } from '../support/context.ts';
 import { HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { fails } from './scripted-service.ts';
 
-/*
- * What public records are used for: they settle what they prove to be done, and are a hint for people otherwise.
- */
+/* The use of public records: they settle an order that they prove to be done; otherwise they are a hint for people. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -30,7 +28,7 @@ const hint = (seen: RecordHint = { code: 'not_registered' }, source = 'rdap.exam
 });
 const statuses = (...seen: readonly string[]): RecordHint => ({ code: 'statuses_seen', statuses: seen });
 
-/** A renewal of names of which nobody knows what became. */
+/** A renewal of names with unknown outcomes. */
 const unknown = async (...names: string[]) => {
   rig.service.answer = async () => {
     throw fails('unknown_outcome');
@@ -51,7 +49,7 @@ const look = async (orderId: string, found: (name: string) => Evidence) =>
 const card = async (orderId: string) =>
   JSON.stringify(cardOf(await rig.read(orderId), { approvers: [], now: rig.now }));
 
-test('what is proved to be done is settled so, by nobody’s hand', async () => {
+test('an order proved to be done is settled automatically', async () => {
   const order = await unknown('one.rest', 'two.rest');
   const seen = { code: 'registered' } as const;
   await look(order.id, (name) => (name === 'one.rest' ? { kind: 'done', seen } : { kind: 'nothing' }));
@@ -70,7 +68,7 @@ test('what is proved to be done is settled so, by nobody’s hand', async () => 
   expect(await rig.unfollowed(order.id)).toEqual([1]);
 });
 
-test('a hint settles nothing, stands on the card and in the form, and in the audit log', async () => {
+test('a hint settles nothing, and is shown on the card, in the form and in the audit log', async () => {
   const order = await unknown('hint.rest');
   await rig.tell(order.id);
   await look(order.id, () => hint());
@@ -104,7 +102,7 @@ test('a hint settles nothing, stands on the card and in the form, and in the aud
   expect(await orderRow({ order: hinted, entry: line, decisions: [] }, async (id) => id)).toContain(SEEN);
 });
 
-test('the same hint is not written again; another one is', async () => {
+test('the same hint isn’t repeated; a new one is shown', async () => {
   const order = await unknown('again.rest');
   const events = async () => (await rig.story(order.id)).filter((kind) => kind === 'hinted').length;
   for (let turn = 0; turn < 5; turn += 1) {
@@ -128,7 +126,7 @@ test('however long nothing is seen, nothing is settled as not done', async () =>
   expect((await rig.read(order.id)).state).toBe('UNKNOWN');
 });
 
-test('a hint goes with what was not known, and settling it is for people', async () => {
+test('a hint disappears with the unknown outcome, and people settle it', async () => {
   const order = await unknown('people.rest');
   await look(order.id, () => hint());
   expect((await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
@@ -138,7 +136,7 @@ test('a hint goes with what was not known, and settling it is for people', async
   expect(await rig.read(order.id)).toEqual(settled);
 });
 
-test('of several names each has its own', async () => {
+test('of several names each has its own hint', async () => {
   const order = await unknown('a.rest', 'b.rest');
   await look(order.id, (name) => (name === 'b.rest' ? hint(statuses('*b*')) : { kind: 'nothing' }));
   expect(await card(order.id)).toMatch(
@@ -146,7 +144,7 @@ test('of several names each has its own', async () => {
   );
 });
 
-test('a registry that cannot be asked changes nothing', async () => {
+test('an unreachable registry changes nothing', async () => {
   const order = await unknown('away.rest');
   const asked = contextWith({
     ...rig.orders,

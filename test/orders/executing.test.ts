@@ -8,9 +8,7 @@ import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './r
 import { renewalOf, saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
-/*
- * Carrying orders out: what each answer, and no answer, makes of an order, and when it goes out again.
- */
+/* Carrying out orders: the effect of each response, and of none, and when a request is repeated. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -23,13 +21,13 @@ const nameservers = { name: 'cafe.rest', nameServers: ['ns1.example.com', 'ns2.e
 const TRANSFER = { ...nameservers, ownerc: 1, adminc: 2, techc: 3 };
 const itemStates = async (orderId: string) => (await rig.read(orderId)).items.map(({ state }) => state);
 
-/** When the next try of an order is due, in milliseconds from now. */
+/** When an order's next try is due, in milliseconds from now. */
 async function nextTry(orderId: string): Promise<number | undefined> {
   const { work } = await rig.due(orderId);
   return work instanceof Date && work > rig.now ? work.getTime() - rig.now.getTime() : undefined;
 }
 
-test('an answer is kept with all that people are shown, and what follows from it is due', async () => {
+test('a response is saved with all that people see, and its follow-ups are due', async () => {
   rig.service.answer = async () => ({
     ...DONE,
     messages: [{ code: 'MSG1', text: 'Premium name', objects: [] }],
@@ -80,7 +78,7 @@ test('an order that takes longer than a moment is shown meanwhile, however much 
   await execution;
 });
 
-test('sentAt is in the database before the request leaves', async () => {
+test('sentAt is in the database before the request is sent', async () => {
   const order = await rig.approvedRenewal('cafe.rest');
   rig.service.answer = async () => {
     expect(await rig.read(order.id)).toMatchObject({
@@ -93,7 +91,7 @@ test('sentAt is in the database before the request leaves', async () => {
   expect(await itemStates(order.id)).toEqual(['SUCCEEDED']);
 });
 
-test('an order that is not approved is not sent', async () => {
+test('an unapproved order isn’t sent', async () => {
   const pending = await rig.ask('renew', { names: ['a.rest'], period: 1 });
   const draft = await rig.ask('delete', { name: 'b.rest' });
   const denied = await rig.ask('renew', { names: ['c.rest'], period: 1 });
@@ -103,7 +101,7 @@ test('an order that is not approved is not sent', async () => {
   expect(rig.service.received).toEqual([]);
 });
 
-test('an approved order is sent once, however many take it up', async () => {
+test('an approved order is sent once, by one of several processes', async () => {
   const order = await rig.approvedRenewal('cafe.rest');
   await atOnce(6, () => rig.startProcess().execute(order.id));
   expect(rig.service.timesSent(order.id)).toBe(1);
@@ -111,7 +109,7 @@ test('an approved order is sent once, however many take it up', async () => {
   expect(rig.service.timesSent(order.id), 'once it was over').toBe(1);
 });
 
-describe('a task that costs money', () => {
+describe('a paid task', () => {
   test('is never sent again once its outcome is unknown', async () => {
     rig.service.answer = async () => {
       throw fails('unknown_outcome');
@@ -129,7 +127,7 @@ describe('a task that costs money', () => {
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
   });
 
-  test('is unknown too when the bot itself fails while the request is out', async () => {
+  test('is also unknown if the bot itself fails during the request', async () => {
     rig.service.answer = async () => {
       throw new TypeError('a fault of ours');
     };
@@ -142,7 +140,7 @@ describe('a task that costs money', () => {
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
-  test('fails when the service refuses, with what it says', async () => {
+  test('fails if the service refuses, with its reason', async () => {
     rig.service.answer = async () => {
       throw fails('refused', { code: 'EF01002', text: 'Period too long', httpStatus: 422 });
     };
@@ -156,7 +154,7 @@ describe('a task that costs money', () => {
     expect(await rig.unfollowed(order.id), 'nothing has changed for the watch list').toEqual([]);
   });
 
-  test('goes again when the service was busy, after the time that it names and with the same ctid', async () => {
+  test('is retried if the service was busy, after its Retry-After and with the same ctid', async () => {
     rig.service.answer = async () => {
       if (rig.service.received.length === 1) throw fails('busy', { retryAfterMs: 90_000 });
       return DONE;
@@ -180,7 +178,7 @@ describe('a task that costs money', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 2 }] });
   });
 
-  test('goes again three times when it provably did not leave, further and further apart, then fails', async () => {
+  test('is retried three times with growing pauses if it provably wasn’t sent, then fails', async () => {
     rig.service.answer = async () => {
       throw fails('not_sent');
     };
@@ -197,7 +195,7 @@ describe('a task that costs money', () => {
     expect(await nextTry(order.id)).toBeUndefined();
   });
 
-  test('counts tries that fail before the request can leave', async () => {
+  test('counts tries that fail before the request can be sent', async () => {
     rig.service.prepare = async () => {
       throw fails('not_sent');
     };
@@ -210,7 +208,7 @@ describe('a task that costs money', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED', items: [{ attempts: 4 }] });
   });
 
-  test('fails at once when the account is not accepted, and says how to renew the link', async () => {
+  test('fails at once if the account isn’t accepted, and says how to link it again', async () => {
     rig.service.prepare = async () => {
       throw fails('auth', { httpStatus: 401 });
     };
@@ -222,8 +220,8 @@ describe('a task that costs money', () => {
   });
 });
 
-describe('a task that may be repeated', () => {
-  test('goes again after an unknown outcome, three times at most', async () => {
+describe('an idempotent task', () => {
+  test('is retried after an unknown outcome, three times at most', async () => {
     rig.service.answer = async () => {
       throw fails('unknown_outcome');
     };
@@ -236,7 +234,7 @@ describe('a task that may be repeated', () => {
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
   });
 
-  test('succeeds when the repetition is answered', async () => {
+  test('succeeds if a retry is answered', async () => {
     rig.service.answer = async () => {
       if (rig.service.received.length === 1) throw fails('unknown_outcome');
       return DONE;
@@ -248,7 +246,7 @@ describe('a task that may be repeated', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 2 }] });
   });
 
-  test('is not one that changes something each time, such as fetching an auth code', async () => {
+  test('isn’t one that changes something each time, such as fetching an auth code', async () => {
     rig.service.answer = async () => {
       throw fails('unknown_outcome');
     };
@@ -262,7 +260,7 @@ describe('a task that may be repeated', () => {
 describe('several names', () => {
   const names = Array.from({ length: 9 }, (_, index) => `name${index + 1}.rest`);
 
-  test('go out as a request each, four at a time at most, with a ctid each', async () => {
+  test('are sent as separate requests, at most four at a time, each with its ctid', async () => {
     let out = 0;
     let most = 0;
     rig.service.answer = async () => {
@@ -280,7 +278,7 @@ describe('several names', () => {
     expect(received).toEqual(names.map((name, index) => [`${order.id}.${index + 1}`, renewalOf(name, 1)]));
   });
 
-  test('end each for itself, and the order as they add up', async () => {
+  test('end separately, and the order’s state is their sum', async () => {
     rig.service.answer = async ({ ctid }) => {
       if (ctid.endsWith('.2')) throw fails('refused', { code: 'EF1' });
       return DONE;
@@ -301,7 +299,7 @@ describe('several names', () => {
     expect((await rig.read(unknown.id)).state).toBe('UNKNOWN');
   });
 
-  test('that were busy go again alone', async () => {
+  test('that were busy are retried alone', async () => {
     rig.service.answer = async ({ ctid }) => {
       if (ctid.endsWith('.2') && rig.service.timesSent(ctid) === 1)
         throw fails('busy', { retryAfterMs: 5_000 });
@@ -316,7 +314,7 @@ describe('several names', () => {
     expect([1, 2, 3].map((n) => rig.service.timesSent(`${order.id}.${n}`))).toEqual([1, 2, 1]);
   });
 
-  test('are sent once each, however many replicas take the order up', async () => {
+  test('are sent once each, however many replicas claim the order', async () => {
     const order = await rig.approvedRenewal(...names);
     await atOnce(6, () => rig.startProcess().execute(order.id));
     expect(names.map((_, index) => rig.service.timesSent(`${order.id}.${index + 1}`))).toEqual(
@@ -328,7 +326,7 @@ describe('several names', () => {
 describe('people who have left', () => {
   const names = Array.from({ length: 9 }, (_, index) => `name${index + 1}.rest`);
 
-  test('after the approval have nothing sent for them', async () => {
+  test('after the approval stop their unsent requests', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     rig.absent.set('U0ALICE', 'left');
     await rig.runDue();
@@ -344,7 +342,7 @@ describe('people who have left', () => {
     ]);
   });
 
-  test('have nothing sent with their account, whoever asked', async () => {
+  test('stop requests with their account, for any requester', async () => {
     const order = await rig.ask('renew', { names: ['cafe.rest'], period: 1 }, { requesterId: 'U0ERIN' });
     await approveOrder(rig.orders, order.id, 'U0BOB');
     rig.absent.set('U0ALICE', 'left');
@@ -353,7 +351,7 @@ describe('people who have left', () => {
     expect(saidOf((await rig.read(order.id)).items[0])).toMatch(/The account’s owner is no longer/);
   });
 
-  test('while a name waits out a busy service have it sent no more', async () => {
+  test('while a name waits for a busy service stop it', async () => {
     rig.service.answer = async () => {
       throw fails('busy', { retryAfterMs: 90_000 });
     };
@@ -366,7 +364,7 @@ describe('people who have left', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED', items: [{ state: 'FAILED' }] });
   });
 
-  test('between two names of an order have no further one sent', async () => {
+  test('between two names of an order stop the rest', async () => {
     rig.service.answer = async () => {
       if (rig.service.received.length === 4) rig.absent.set('U0ALICE', 'left');
       await until('four are out', () => rig.service.received.length >= 4);
@@ -383,7 +381,7 @@ describe('people who have left', () => {
     expect(stops, 'one line, however many names found out at once').toHaveLength(1);
   });
 
-  test('are waited for while Slack does not tell, however long that takes', async () => {
+  test('are waited for while Slack doesn’t return them, however long that takes', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     rig.absent.set('U0ALICE', 'unknown');
     await rig.startProcess().execute(order.id);
@@ -429,7 +427,7 @@ describe('people who have left', () => {
 });
 
 describe('a secret', () => {
-  test('that was typed reaches the service and nobody else, and is wiped with the end', async () => {
+  test('that was typed reaches only the service, and is wiped at the end', async () => {
     const order = await rig.ask('transfer', TRANSFER, { secret: new Secret('canary-auth-code') });
     await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.runDue();

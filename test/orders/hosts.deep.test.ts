@@ -11,14 +11,14 @@ import fc from '../support/properties.ts';
 import { PLACES } from './sample.ts';
 
 /*
- * Whatever people type as a host: the form refuses it, or rules, the card and the request speak of one host, which is the
- * one that a browser reads.
+ * Any text typed as a host: the form refuses it, or the rules, the card and the request use one host, the same that a
+ * browser reads.
  */
 
 const SPELLINGS = 10_000;
 const TIMEOUT_MS = 300_000;
 
-/** Mostly what is usual, so that a form takes many of the spellings. */
+/** Mostly usual parts, so that a form accepts many of the spellings. */
 const often = <T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>) =>
   fc.oneof({ arbitrary: usual, weight: 4 }, { arbitrary: odd, weight: 1 });
 const label = fc.oneof(
@@ -124,7 +124,7 @@ const after = fc.constantFrom(
     ' ',
   ],
 );
-/** A host with what people and attackers put around and into it. */
+/** A host with extra characters, as people and attackers type them. */
 const spelling = fc
   .tuple(
     often(fc.constant(''), before),
@@ -139,7 +139,7 @@ const spelling = fc
   });
 
 const DELEGATION = { ownerc: 1, adminc: 2, techc: 3, nameServers: ['ns1.dns.example', 'ns2.dns.example'] };
-/** Every field of a task that holds a host that rules or people decide by. */
+/** Every field with a host that rules or people decide by. */
 const FIELDS: readonly (readonly [OrderTaskName, (typed: string) => object])[] = [
   ['redirect', (source) => ({ source, target: 'https://x.example/', type: 'DOMAIN', mode: 'HTTP' })],
   ['renew', (name) => ({ names: [name], period: 1 })],
@@ -148,7 +148,7 @@ const FIELDS: readonly (readonly [OrderTaskName, (typed: string) => object])[] =
   ['nameservers', (host) => ({ name: 'cafe.example', nameServers: ['ns1.dns.example', host] })],
 ];
 
-/** The host that a browser reads in what is sent; undefined where there is more or less than a host and a path. */
+/** The host that a browser reads in a request; undefined if there is more or less than a host and a path. */
 function browserHost(sent: string): string | undefined {
   const address = `http://${sent.replace(/^[^/?#@\\]*@/, '')}`;
   if (!URL.canParse(address)) return undefined;
@@ -178,9 +178,9 @@ test(
             expect(card, `${task}: ${typed}`).toContain(each);
           }
           if (task !== 'nameservers') expect(sent, `${task}: ${typed}`).toEqual([name]);
-          // Read once more, as before it is sent, it is the same.
+          // Read again, as before sending, it is the same.
           expect(taskNamed(task).check(checked.input)).toEqual(checked);
-          // A browser that takes what was typed is led to the same host.
+          // A browser goes to the same host with the typed text.
           const typedHost = browserHost(typed.trim().replace(/^https?:\/\//i, ''));
           const [last = ''] = sent.slice(-1);
           if (typedHost !== undefined)
@@ -195,7 +195,7 @@ test(
   TIMEOUT_MS,
 );
 
-/** The hosts in what leaves, as they leave. */
+/** The hosts in a request. */
 function hostsSent(task: OrderTaskName, request: StatedRequest | undefined): string[] {
   if (request?.interface !== 'json') throw new Error('it does not go over JSON');
   const body = Object.assign({ name: '', source: '', nameServers: [] }, request.body);

@@ -29,14 +29,14 @@ const KINDS = [
   'invalid_input',
 ] as const satisfies readonly ServiceErrorKind[];
 
-/** Every sort of task; a task that costs money is a charge whatever else is said of it. */
+/** Every kind of task; a paid task is a charge whatever else is said about it. */
 const TASKS = (['read', 'write', 'charge'] as const satisfies readonly Effect[]).flatMap((effect) =>
   [true, false].map((idempotent) => ({ effect, idempotent })),
 );
 const charge = { effect: 'charge', idempotent: false } as const;
 const put = { effect: 'write', idempotent: true } as const;
 
-/** What is done after each of the first 25 tries, as one word: `again`, `FAILED` or `UNKNOWN`. */
+/** The result after each of the first 25 tries, as one word: `again`, `FAILED` or `UNKNOWN`. */
 function tries(error: unknown, task: (typeof TASKS)[number], sent: boolean): string[] {
   return Array.from({ length: 25 }, (_, index) => {
     const todo = decideResend(error, task, index + 1, sent);
@@ -49,7 +49,7 @@ const again = (times: number, then: 'FAILED' | 'UNKNOWN') => [
   ...Array.from({ length: 25 - times }, () => then),
 ];
 
-/** What the design says, kind by kind, for a request that may have left. */
+/** The design's result, kind by kind, for a request that may have been sent. */
 function expectedOnceSent(kind: ServiceErrorKind, { effect, idempotent }: (typeof TASKS)[number]): string[] {
   switch (kind) {
     case 'auth':
@@ -68,14 +68,14 @@ function expectedOnceSent(kind: ServiceErrorKind, { effect, idempotent }: (typeo
   }
 }
 
-describe('what an error means for an item', () => {
-  it('a 2xx answer that cannot be read is not asked for again, whatever the task', () => {
+describe('an item’s result after an error', () => {
+  it('an unreadable 2xx response isn’t requested again, for any task', () => {
     const unread = failure('unknown_outcome', { httpStatus: 200, unread: { why: 'it is no JSON' } });
     for (const task of TASKS) expect(tries(unread, task, true)).toEqual(again(0, 'UNKNOWN'));
   });
 
   for (const kind of KINDS) {
-    it(`${kind}, for every sort of task and every try`, () => {
+    it(`${kind}, for every kind of task and every try`, () => {
       for (const task of TASKS) {
         const what = `${task.effect}, ${task.idempotent ? 'repeatable' : 'not repeatable'}`;
         expect(tries(failure(kind), task, true), what).toEqual(expectedOnceSent(kind, task));
@@ -83,7 +83,7 @@ describe('what an error means for an item', () => {
     });
   }
 
-  it('a task that costs money never goes again once it may have been carried out', () => {
+  it('a paid task is never repeated once it may have been carried out', () => {
     for (const idempotent of [true, false]) {
       for (const error of [failure('unknown_outcome'), failure('invalid_response'), new TypeError('oops')]) {
         expect(tries(error, { effect: 'charge', idempotent }, true)).toEqual(again(0, 'UNKNOWN'));
@@ -91,7 +91,7 @@ describe('what an error means for an item', () => {
     }
   });
 
-  it('something unexpected is unknown once the request may have left, whatever the task', () => {
+  it('something unexpected is unknown once the request may have been sent, for any task', () => {
     for (const task of TASKS) {
       for (const error of [new TypeError('oops'), undefined, 'thrown']) {
         expect(tries(error, task, true)).toEqual(again(0, 'UNKNOWN'));
@@ -99,7 +99,7 @@ describe('what an error means for an item', () => {
     }
   });
 
-  it('where the request has not left nothing is unknown: three more tries, then it failed', () => {
+  it('if the request wasn’t sent nothing is unknown: three more tries, then it failed', () => {
     for (const task of TASKS) {
       for (const error of [
         failure('not_sent'),
@@ -116,17 +116,17 @@ describe('what an error means for an item', () => {
   });
 });
 
-it('what is sealed and does not open is not tried again', () => {
+it('a sealed value that doesn’t open isn’t tried again', () => {
   for (const task of TASKS) {
     expect(tries(new VaultError('opening'), task, false)).toEqual(again(0, 'FAILED'));
     expect(tries(new VaultError('opening'), task, true)).toEqual(again(0, 'UNKNOWN'));
   }
 });
 
-describe('an item that has not left, or was refused, and may not go again', () => {
+describe('an item that wasn’t sent, or was refused, and must not be repeated', () => {
   const account = { login: 'alice', context: 4 };
 
-  it('is unknown when its process was suspended, whatever the task', () => {
+  it('is unknown if its process was suspended, for any task', () => {
     const error = new SuspendedError('6000 ms have passed');
     for (const task of TASKS) expect(tries(error, task, true)).toEqual(again(0, 'UNKNOWN'));
     expect(resultOfError(error, 'UNKNOWN', account)).toEqual({
@@ -134,7 +134,7 @@ describe('an item that has not left, or was refused, and may not go again', () =
     });
   });
 
-  it('has failed when its session had ended, with what the service said', () => {
+  it('has failed if its session had ended, with the service’s reason', () => {
     const said = { httpStatus: 401, code: 'EF01', text: 'no session' };
     const error = new RetryRefusedError(failure('auth', said));
     for (const task of TASKS) expect(tries(error, task, false)).toEqual(again(0, 'FAILED'));
@@ -146,7 +146,7 @@ describe('an item that has not left, or was refused, and may not go again', () =
   });
 });
 
-describe('when an item goes again', () => {
+describe('when an item is retried', () => {
   const waitOf = (todo: ResendDecision) => (todo.kind === 'resend' ? todo.afterMs : todo.outcome);
 
   it.each([
@@ -168,7 +168,7 @@ describe('when an item goes again', () => {
     expect(waitOf(decideResend(failure('busy', { retryAfterMs }), charge, 1, true))).toBe(expected);
   });
 
-  it('it is said why', () => {
+  it('the reason is given', () => {
     for (const [error, sent] of [
       [failure('busy'), true],
       [failure('not_sent'), true],
@@ -191,14 +191,14 @@ const envelope: Envelope = {
   data: [{ much: 'data' }],
 };
 
-describe('what is kept of an answer', () => {
+describe('the saved part of a response', () => {
   const kept = (answered: Envelope) =>
     resultOfResponse(
       { envelope: answered, httpStatus: 200, output: undefined, interface: 'json' },
       { secretResult: false },
     );
 
-  it('is what people are shown: status, object, data, messages and stid', () => {
+  it('has everything that people see: status, object, data, messages and stid', () => {
     expect(kept(envelope)).toEqual({
       summary: { code: 'done' },
       code: 'S0104',
@@ -213,13 +213,13 @@ describe('what is kept of an answer', () => {
     });
   });
 
-  it('leaves data that is too long to what is kept beside the order', () => {
+  it('has no data that is too long, which is stored separately', () => {
     const long = kept({ ...envelope, data: [{ much: 'x'.repeat(4_000) }] });
     expect(long).not.toHaveProperty('data');
     expect(long.hasAnswer).toBe(true);
   });
 
-  it('points to nothing more where there is nothing but a status', () => {
+  it('refers to nothing more if there is only a status', () => {
     const { status } = envelope;
     const bare = { status, messages: [], data: [], received: { stid: 's', status } };
     expect(kept(bare)).not.toHaveProperty('hasAnswer');
@@ -230,7 +230,7 @@ describe('what is kept of an answer', () => {
     [true, true, true],
     [true, false, undefined],
     [false, true, undefined],
-  ])('tells of a secret only where a task has one (%s) and it came (%s)', (secretResult, came, hasSecret) => {
+  ])('mentions a secret only if a task has one (%s) and it came (%s)', (secretResult, came, hasSecret) => {
     const secret = came ? new Secret('canary') : undefined;
     const result = resultOfResponse(
       { envelope, httpStatus: 200, output: secret, interface: 'json' },
@@ -241,7 +241,7 @@ describe('what is kept of an answer', () => {
   });
 });
 
-describe('what people are told of an error', () => {
+describe('an error’s text for people', () => {
   const account = { login: 'alice', context: 4 };
 
   it.each<[kind: ServiceErrorKind, outcome: 'FAILED' | 'UNKNOWN', summary: RegExp]>([
@@ -261,7 +261,7 @@ describe('what people are told of an error', () => {
     expect(result.errorKind).toBe(kind);
   });
 
-  it('says that there was an answer where there was one that settles nothing', () => {
+  it('says that there was a response that settles nothing', () => {
     const result = resultOfError(failure('unknown_outcome', { envelope }), 'UNKNOWN', account);
     expect(summaryText(result.summary)).toBe(
       'The service responded, but not clearly whether it was carried out.',
@@ -269,12 +269,12 @@ describe('what people are told of an error', () => {
     expect(result).toMatchObject({ code: 'S0104', text: 'Renewed' });
   });
 
-  it('names an application where there is no context', () => {
+  it('names an application if there is no context', () => {
     const { summary } = resultOfError(failure('auth'), 'FAILED', { login: 'uuid-1', context: undefined });
     expect(summaryText(summary)).toContain('application uuid-1');
   });
 
-  it('nothing of an unexpected error, which may hold anything', () => {
+  it('has nothing of an unexpected error, which could contain anything', () => {
     for (const [outcome, summary] of [
       ['UNKNOWN', /may have been in progress/],
       ['FAILED', /nothing was sent/],
@@ -285,7 +285,7 @@ describe('what people are told of an error', () => {
     }
   });
 
-  it('keeps what the service said, with or without an envelope', () => {
+  it('has the service’s reason, with or without an envelope', () => {
     const said = { code: 'EF01002', text: 'Period too long', stid: '20260301-app-8', httpStatus: 422 };
     expect(resultOfError(failure('refused', said), 'FAILED', account)).toEqual({
       ...said,

@@ -10,8 +10,8 @@ import { MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { saidOf } from './sample.ts';
 
 /*
- * The moment between the mark of sending and the first byte, with the real client and the sandbox service: sessions that
- * have ended, and processes that were suspended.
+ * The time between the commit of `sentAt` and the first byte, with the real client and the sandbox service: sessions
+ * that have ended, and processes that were suspended.
  */
 
 const SUSPENDED_MS = 6_000;
@@ -41,14 +41,14 @@ afterAll(async () => {
 });
 
 let names = 0;
-/** An approved renewal of a name that the sandbox holds. */
+/** An approved renewal of a name at the sandbox. */
 function renewal() {
   names += 1;
   const { name } = service.state.addDomain({ name: `leaving${names}.rest`, context: 4 });
   return rig.approvedRenewal(name);
 }
 
-/** One whose client holds a session that the service no longer knows. */
+/** One whose client has a session that the service no longer knows. */
 async function renewalAfterSessionEnded() {
   const first = await renewal();
   await rig.runDue();
@@ -60,14 +60,14 @@ async function renewalAfterSessionEnded() {
 const statuses = (ctid: string) => service.requestsFor({ ctid }).map(({ status }) => status);
 const isSecondMark = ({ log: [entry] }: OrderCommit) => entry?.kind === 'sending' && entry.why !== undefined;
 
-/** Another process takes the order for lost. */
+/** Another process takes the order over. */
 async function takeUp(): Promise<void> {
   rig.pass(MINUTE_MS);
   await rig.recover();
 }
 
-describe('a request that was refused because its session had ended', () => {
-  test('goes out again under a mark and a number of its own, committed before it leaves', async () => {
+describe('a request refused because its session had ended', () => {
+  test('is repeated with its own commit and number, before it is sent', async () => {
     const order = await renewalAfterSessionEnded();
     const before: number[] = [];
     rig.setBeforeCommit(async ({ log: [entry] }) => {
@@ -94,7 +94,7 @@ describe('a request that was refused because its session had ended', () => {
     ]);
   });
 
-  test('does not go out again once another process took the order for lost: it was not carried out', async () => {
+  test('isn’t repeated after another process took the order over: it was not carried out', async () => {
     const order = await renewalAfterSessionEnded();
     rig.setBeforeCommit(async (change) => {
       if (isSecondMark(change)) await takeUp();
@@ -125,7 +125,7 @@ describe('a request that was refused because its session had ended', () => {
     },
   );
 
-  test('does not go out again once the order was stopped', async () => {
+  test('isn’t repeated after the order was stopped', async () => {
     await renewalAfterSessionEnded();
     const names = [1, 2, 3, 4, 5].map((n) => `stopped${n}.rest`);
     for (const name of names) service.state.addDomain({ name, context: 4 });
@@ -139,7 +139,7 @@ describe('a request that was refused because its session had ended', () => {
     });
     await rig.main.execute(order.id);
     const all = names.map((_, index) => statuses(`${order.id}.${index + 1}`));
-    // Of those that went out side by side some had the new session at once.
+    // Some of the concurrent requests already used the new session.
     expect(all.filter((each) => each.length > 1)).toEqual([]);
     expect(all.flat()).toContain(401);
     expect(all.at(-1), 'what waited').toEqual([]);
@@ -164,8 +164,8 @@ describe('a request that was refused because its session had ended', () => {
   );
 });
 
-describe('a process that was suspended between its mark and the first byte', () => {
-  /** A wall clock that jumps when it is asked for the time so often. */
+describe('a process suspended between its commit and the first byte', () => {
+  /** A wall clock that jumps when it has been read this many times. */
   const jumpsAt = (asked: number) => {
     let times = 0;
     return () => {
@@ -191,7 +191,7 @@ describe('a process that was suspended between its mark and the first byte', () 
     expect((await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
   });
 
-  test('sends nothing of a task that may be repeated either', async () => {
+  test('sends nothing of an idempotent task either', async () => {
     const { name } = service.state.addDomain({ name: 'suspended.rest', context: 4 });
     const order = await rig.ask('nameservers', { name, nameServers: ['ns1.dns.example', 'ns2.dns.example'] });
     await rig.startProcess({ wallClock: jumpsAt(3) }).execute(order.id);
@@ -199,13 +199,13 @@ describe('a process that was suspended between its mark and the first byte', () 
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
   });
 
-  test('sends while the time since the mark is short enough', async () => {
+  test('sends if the time since the commit is short enough', async () => {
     const order = await renewal();
     await rig.startProcess({ wallClock: jumpsAt(2), sendWithinMs: SUSPENDED_MS }).execute(order.id);
     expect(statuses(order.id)).toEqual([200]);
   });
 
-  test('leaves as it is what another process and a person have made of the order, and of the one that took its place', async () => {
+  test('doesn’t change the result of another process and a person, nor the order that replaced it', async () => {
     const order = await renewal();
     let wall = 0;
     const suspended = rig.startProcess({

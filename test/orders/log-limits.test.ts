@@ -22,7 +22,7 @@ const X_SENDING: OrderEvent = { ...SENDING, workerId: 'x' };
 const X_BUSY: OrderEvent = { ...BUSY, workerId: 'x' };
 const isWitnessed = witnessedBy(WITNESS);
 
-/** What the log of two claimed names says of the first one after some events. */
+/** The log's limits for the first of two claimed names after some events. */
 function logged(...events: readonly OrderEvent[]): {
   readonly order: Order;
   readonly item: OrderItem;
@@ -78,7 +78,7 @@ describe('an item in the log', () => {
     expect(itemInLog(log, item, isWitnessed(order.id))).toEqual({ state, done });
   });
 
-  test('limits what its row says, and lets the row of the product pass', () => {
+  test('limits its row, and accepts the product’s own rows', () => {
     const waiting = logged().item;
     const limit = (log: OrderLogEntry[], item: OrderItem) =>
       limitOf({ ...logged().order, version: 9 }, item, log, isWitnessed);
@@ -94,9 +94,10 @@ describe('an item in the log', () => {
 });
 
 /*
- * A row writer can add events. Those that limit do no harm. Those that allow a repeat are a retry, a failure (of an answer, a late
- * answer, a settlement, an invalidation) and, for a mandate, its coming into force. Siblings that need no witness: approvals,
- * vouchings and charters carry signatures; a revocation only limits; `released`, `finished` and `contradicted` only limit.
+ * An attacker with write access can add events. Events that limit do no harm. Events that allow a repeat are a retry, a
+ * failure (of a response, a late response, a settlement, an invalidation) and, for a mandate, its coming into force.
+ * Siblings that need no witness: approvals, vouchers and charters carry signatures; a revocation only limits; so do
+ * `released`, `finished` and `contradicted`.
  */
 describe('an added event allows no repeat', () => {
   const sent = logged(SENDING).log;

@@ -12,10 +12,7 @@ import { WITNESS } from '../support/witness.ts';
 import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
-/*
- * A database that loses its last commits while a request is out: what became of the request is kept all the same, and
- * nothing is sent again.
- */
+/* A database that loses its last commits during a request: the outcome is saved anyway, and nothing is sent again. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -26,7 +23,7 @@ afterAll(() => rig.end());
 
 const TABLES = ['orders', 'order_items', 'events', 'approvals', 'unsealed_events'];
 
-/** @returns puts every order back as it is now, as a database does that loses what came after */
+/** @returns restores the current orders, like a database that loses later commits */
 async function remember(): Promise<() => Promise<void>> {
   const kept = await Promise.all(
     TABLES.map(async (table) => {
@@ -35,7 +32,7 @@ async function remember(): Promise<() => Promise<void>> {
     }),
   );
   return async () => {
-    // What a server has lost no trigger refuses, and none adds to what it has kept.
+    // Triggers neither refuse nor repeat the loss.
     await rig.sql('ALTER TABLE events DISABLE TRIGGER USER');
     for (const table of TABLES.toReversed()) await rig.sql(`DELETE FROM ${table}`);
     for (const [table, rows] of kept) {
@@ -48,7 +45,7 @@ async function remember(): Promise<() => Promise<void>> {
   };
 }
 
-/** A process whose request for each name of a renewal is out, and how the database was at each moment before. */
+/** A process that is sending a request for each name of a renewal, and the database before each step. */
 async function requestOut(...names: string[]) {
   const answer = gate();
   let said = async (): Promise<typeof DONE> => DONE;
@@ -67,7 +64,7 @@ async function requestOut(...names: string[]) {
   return {
     id: asked.id,
     before: { asking: empty, approval: pending, sending: unsent },
-    /** The answer comes, and everybody else has another go at the order. */
+    /** The response arrives, and all other processes try the order again. */
     async answers(what: () => Promise<typeof DONE> = async () => DONE) {
       said = what;
       answer.open();
@@ -90,14 +87,14 @@ const busy = async () => {
   throw fails('busy', { retryAfterMs: 1_000, httpStatus: 429 });
 };
 
-/** What the order's thread says, all of it. */
+/** All texts of the order's thread. */
 async function threadOf(orderId: string): Promise<string> {
   const order = await rig.read(orderId);
   const history = await rig.store.history(orderId, 'system');
   return JSON.stringify(history.map((entry) => orderReply(order, entry, ['U0BOB', 'S0LEADS'])));
 }
 
-describe('an order that is said to be unsent', () => {
+describe('an order that the database calls unsent', () => {
   const rows: readonly (readonly [
     row: string,
     rewind: (o: Awaited<ReturnType<typeof requestOut>>) => Promise<void>,
@@ -174,7 +171,7 @@ describe('an order that is said to be unsent', () => {
     ['nothing that can be read', unreadable, /no readable response came back/],
     ['that it refuses', refused, /The service refused.*EF01017/],
     ['that it is busy', busy, /stayed busy/],
-  ])('and of which the service says %s: it is stopped all the same', async (_what, answer, words) => {
+  ])('and that the service calls %s: it is stopped anyway', async (_what, answer, words) => {
     const order = await requestOut('cafe.rest');
     await order.before.sending();
     expect(await order.answers(answer)).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN' }] });
@@ -182,7 +179,7 @@ describe('an order that is said to be unsent', () => {
     expect(await threadOf(order.id)).toMatch(words);
   });
 
-  test('and of several names: none of them goes out again, and each keeps what was said of it', async () => {
+  test('and with several names: none is sent again, and each keeps its result', async () => {
     const order = await requestOut('a.rest', 'b.rest', 'c.rest');
     await order.before.sending();
     let answers = 0;
@@ -197,7 +194,7 @@ describe('an order that is said to be unsent', () => {
     );
   });
 
-  test('and whose end was kept without a confirmation: it stays stopped', async () => {
+  test('and with an unconfirmed end: it stays stopped', async () => {
     const order = await requestOut('cafe.rest');
     await order.before.sending();
     let broke = false;
@@ -212,7 +209,7 @@ describe('an order that is said to be unsent', () => {
   });
 });
 
-test('what may be repeated stops as well: nobody knows that it was in doubt', async () => {
+test('an idempotent one stops as well: nobody knows that it was in doubt', async () => {
   rig.service.answer = unreadable;
   const order = await rig.ask('nameservers', {
     name: 'cafe.rest',
@@ -231,7 +228,7 @@ test('what may be repeated stops as well: nobody knows that it was in doubt', as
   });
 });
 
-test('a refused connection after the mark is no request: the order goes on', async () => {
+test('a refused connection after the commit is no request: the order continues', async () => {
   let tries = 0;
   rig.service.answer = async () => {
     tries += 1;
@@ -255,7 +252,7 @@ describe('an order that has ended without its request', () => {
     ['refused', refused, 'FAILED', /EF01017.*n.t carried out/],
     ['not answered', unreadable, 'UNKNOWN', /may have been carried out.*done twice/],
   ] as const)(
-    'denied: people are told that it was %s, and no card says that nothing was sent',
+    'denied: people learn that it was %s, and no card says that nothing was sent',
     async (_what, answer, late, words) => {
       const order = await requestOut('cafe.rest');
       await order.before.approval();
@@ -291,7 +288,7 @@ describe('an order that has ended without its request', () => {
     },
   );
 
-  test('sent twice, for nobody could know: both answers are kept, and people are told', async () => {
+  test('sent twice, because nobody could know: both responses are saved, and people are notified', async () => {
     const order = await requestOut('cafe.rest');
     await order.before.sending();
     rig.service.answer = async () => ({ ...DONE, stid: 'second' });
@@ -309,8 +306,8 @@ describe('an order that has ended without its request', () => {
   });
 });
 
-describe('an order that the database knows nothing of', () => {
-  test('is written again, with who approved it and what the service said', async () => {
+describe('an order that the database doesn’t know', () => {
+  test('is written again, with its approvers and the service’s response', async () => {
     const order = await requestOut('a.rest', 'b.rest');
     await order.before.asking();
     const ended = await order.answers();
@@ -326,7 +323,7 @@ describe('an order that the database knows nothing of', () => {
     expect(again, 'its names are taken').toMatchObject({ kind: 'open_already', order: { id: order.id } });
   });
 
-  test('and was asked for again meanwhile is written beside the new one', async () => {
+  test('and that was requested again meanwhile is written beside the new one', async () => {
     const order = await requestOut('cafe.rest');
     const { deliveryId } = await rig.read(order.id);
     await order.before.asking();
@@ -339,7 +336,7 @@ describe('an order that the database knows nothing of', () => {
   });
 });
 
-test('a server whose disk is put back while a request is out: one request, and what the service said is kept', async () => {
+test('a server whose disk is restored during a request: one request, and its response is saved', async () => {
   const server = await OwnServer.open();
   onTestFinished(() => server.close());
   const shared = rig;
@@ -368,7 +365,7 @@ test('a server whose disk is put back while a request is out: one request, and w
     state: 'UNKNOWN',
     items: [{ state: 'UNKNOWN', result: { code: 'S0100', text: 'Done by the service' } }],
   });
-  // A process that starts now has seen nothing of all this.
+  // A process that starts now has seen nothing of this.
   const fresh = openDatabase({ url });
   onTestFinished(() => fresh.close());
   await rig.startProcess({ store: createOrderStore(fresh, WITNESS) }).execute(order.id);

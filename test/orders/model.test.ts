@@ -13,9 +13,7 @@ import { transition } from '../../src/orders/state-machine.ts';
 import fc from '../support/properties.ts';
 import { hoursLater, newBulk, newOrder, RESUMED, START } from './sample.ts';
 
-/*
- * Everything that may happen to an order, in any sequence, with anybody and at any time.
- */
+/* Every possible event of an order, in any sequence, by any person and at any time. */
 
 const worker = fc.constantFrom('worker-1', 'worker-2');
 const PEOPLE = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
@@ -25,7 +23,7 @@ const EXCESS = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, ta
 const ending = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const, 'UNKNOWN' as const);
 const settledAs = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const);
 
-/** What it exceeds, and the admins who agree to that. */
+/** The excess, and the admins who agree to it. */
 const budget = fc.constantFrom(
   { over: [], admins: [] },
   { over: [EXCESS], admins: [] },
@@ -160,7 +158,7 @@ const eventOf = {
 };
 
 const anyEvent: fc.Arbitrary<OrderEvent> = fc.oneof(...Object.values(eventOf));
-/** Mostly what moves an order on, so that long lives are met as well as early ends. */
+/** Mostly events that advance an order, so that both long lives and early ends occur. */
 const likelyEvent: fc.Arbitrary<OrderEvent> = fc.oneof(
   { weight: 6, arbitrary: eventOf.sending },
   { weight: 3, arbitrary: eventOf.claimed },
@@ -175,7 +173,7 @@ const likelyEvent: fc.Arbitrary<OrderEvent> = fc.oneof(
   { weight: 3, arbitrary: anyEvent },
 );
 
-/** What happens, and how many hours after what happened before it. */
+/** An event, and how many hours after the previous one. */
 interface Happening {
   readonly event: OrderEvent;
   readonly hours: number;
@@ -210,7 +208,7 @@ interface Step {
   readonly log: (ReturnType<typeof transition> & { readonly ok: true })['log'];
 }
 
-/** Follows what happens and tells each step that was taken. @returns the order in the end */
+/** Applies the events and reports each accepted step. @returns the final order */
 function follow(start: Order, all: readonly Happening[], step: (taken: Step) => void): Order {
   let order = start;
   let hours = 0;
@@ -225,7 +223,7 @@ function follow(start: Order, all: readonly Happening[], step: (taken: Step) => 
   return order;
 }
 
-/** Holds a rule over every step of very many lives. */
+/** Checks a rule at every step of very many lives. */
 function always(rule: (start: Order) => (taken: Step) => void, numRuns = 500): void {
   fc.assert(
     fc.property(anyStart, happenings, (start, all) => {
@@ -235,8 +233,8 @@ function always(rule: (start: Order) => (taken: Step) => void, numRuns = 500): v
   );
 }
 
-describe('whatever happens to an order', () => {
-  it('every state and every event is met', () => {
+describe('any sequence of an order’s events', () => {
+  it('includes every state and every event', () => {
     const states = new Set<OrderState>();
     const events = new Set<OrderEvent['type']>();
     fc.assert(
@@ -269,7 +267,7 @@ describe('whatever happens to an order', () => {
     }, 1_000);
   });
 
-  it('what a person has stopped is not sent any more', () => {
+  it('after a person stopped it, nothing is sent', () => {
     always(() => {
       let isStopped = false;
       return ({ event, after }) => {
@@ -286,7 +284,7 @@ describe('whatever happens to an order', () => {
     }, 1_000);
   });
 
-  it('what is paused is not claimed or sent until a person resumes it', () => {
+  it('a paused order isn’t claimed or sent until a person resumes it', () => {
     always(
       () =>
         ({ before, event, after, now }) => {
@@ -302,7 +300,7 @@ describe('whatever happens to an order', () => {
     );
   });
 
-  it('the end of a pause stops what waits, and leaves what has ended as it is', () => {
+  it('the end of a pause stops waiting items, and keeps ended ones', () => {
     always(
       () =>
         ({ before, event, after }) => {
@@ -342,7 +340,7 @@ describe('whatever happens to an order', () => {
     });
   });
 
-  it('only the worker that holds the claim sends, gives back or gives up, and only out of EXECUTING', () => {
+  it('only the worker with the claim sends, releases or gives up, and only in EXECUTING', () => {
     always(() => ({ before, event }) => {
       const by =
         event.type === 'sending' || event.type === 'retry_scheduled'
@@ -356,7 +354,7 @@ describe('whatever happens to an order', () => {
     });
   });
 
-  it('an order that waits is never sent without as many standing approvals as it needs', () => {
+  it('a pending order is never sent without the needed valid approvals', () => {
     fc.assert(
       fc.property(happenings, fc.integer({ min: 1, max: 3 }), (all, approvalsRequired) => {
         let standing = 0;
@@ -365,9 +363,7 @@ describe('whatever happens to an order', () => {
             standing = after.approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
           }
           if (event.type === 'claimed') {
-            expect(standing, 'it was let go with too few approvals').toBeGreaterThanOrEqual(
-              approvalsRequired,
-            );
+            expect(standing, 'it was sent with too few approvals').toBeGreaterThanOrEqual(approvalsRequired);
           }
         });
       }),
@@ -375,7 +371,7 @@ describe('whatever happens to an order', () => {
     );
   });
 
-  it('nobody’s approval counts twice, comes after the order’s time, or is lost', () => {
+  it('no approval counts twice, comes after the deadline, or is lost', () => {
     always(() => ({ before, after, event, now }) => {
       const givers = after.approvals.map(({ userId }) => userId);
       expect(new Set(givers).size).toBe(givers.length);
@@ -388,7 +384,7 @@ describe('whatever happens to an order', () => {
     });
   });
 
-  it('final states stay, and UNKNOWN is left only by an answer or a person', () => {
+  it('final states stay, and only a response or a person ends UNKNOWN', () => {
     always(() => ({ before, after, event }) => {
       if (event.type === 'answered_late') {
         expect(after.state, 'a late answer changes no state').toBe(before.state);
@@ -406,7 +402,7 @@ describe('whatever happens to an order', () => {
     });
   });
 
-  it('the version grows by one, and the log’s last line tells the state that came of it', () => {
+  it('the version increases by one, and the log’s last line has the resulting state', () => {
     always(() => ({ before, after, event, now, log }) => {
       expect(after.version).toBe(before.version + 1);
       expect(log[0]?.kind).toBe(event.type);
@@ -419,7 +415,7 @@ describe('whatever happens to an order', () => {
     });
   });
 
-  it('the state is what the items add up to once all are settled', () => {
+  it('the state is the sum of the items once all are settled', () => {
     always(
       () =>
         ({ after }) => {
@@ -440,7 +436,7 @@ describe('whatever happens to an order', () => {
     );
   });
 
-  it('it has a claim while it is carried out, a time to expire at while it waits, and one of closing when it is over', () => {
+  it('it has a claim while it is carried out, a deadline while it is pending, and a closing time when it has ended', () => {
     always(() => ({ before, after, event, now }) => {
       expect(after.claim !== undefined, `a claim in ${after.state}`).toBe(after.state === 'EXECUTING');
       const closedAt = event.type === 'answered_late' ? before.closedAt : now;
@@ -452,7 +448,7 @@ describe('whatever happens to an order', () => {
     });
   });
 
-  it('what it asks for, with which account and for whom, never changes', () => {
+  it('its input, account and requester never change', () => {
     always((start) => ({ after }) => {
       const { id, task, requesterId, account, input, channelId, deliveryId, createdAt } = after;
       expect({ id, task, requesterId, account, input, channelId, deliveryId, createdAt }).toEqual({
@@ -471,7 +467,7 @@ describe('whatever happens to an order', () => {
     });
   });
 
-  it('the order that an event is applied to stays as it was', () => {
+  it('applying an event doesn’t change the given order', () => {
     fc.assert(
       fc.property(anyStart, anyEvent, (start, event) => {
         const before = structuredClone(start);

@@ -8,9 +8,7 @@ import type { Membership } from '../../src/orders/ports.ts';
 import { ALICE, HOUR_MS, type Rig, startRig } from './rig.ts';
 import { saidOf } from './sample.ts';
 
-/*
- * The daily look for people who have left.
- */
+/* The daily check for people who have left. */
 
 let rig: Rig;
 let linked: PersonAccount[];
@@ -36,7 +34,7 @@ beforeEach(async () => {
 });
 afterAll(() => rig.end());
 
-/** Begins to look, as a bot that starts, and waits for the first look. */
+/** Starts the check, like a starting bot, and waits for its first run. */
 async function start() {
   const deps: OffboardingLook = {
     store: rig.store,
@@ -78,7 +76,7 @@ async function start() {
   return { lookIfDue, first };
 }
 
-test('is at each start and once a day, at everybody for whom something is kept', async () => {
+test('runs at each start and once a day, for everyone with stored data', async () => {
   const { lookIfDue } = await start();
   expect(looked).toEqual(['U0ALICE', 'U0BOB', 'U0FEED']);
   rig.pass(24 * HOUR_MS - 1);
@@ -89,7 +87,7 @@ test('is at each start and once a day, at everybody for whom something is kept',
   expect(looked).toHaveLength(6);
 });
 
-test('is repeated without waiting for a day while Slack does not tell of somebody', async () => {
+test('is repeated within the day while Slack doesn’t return a person', async () => {
   memberships.set('U0BOB', 'unknown');
   const { lookIfDue } = await start();
   expect(linked, 'nobody is wiped on a guess').toHaveLength(2);
@@ -101,14 +99,14 @@ test('is repeated without waiting for a day while Slack does not tell of somebod
   expect(looked).toHaveLength(times);
 });
 
-test('goes on to the next person where one fails', async () => {
+test('continues with the next person after a failure', async () => {
   memberships.set('U0ALICE', new Error('the database is away'));
   memberships.set('U0BOB', 'left');
-  expect((await start()).first, 'the failure is told afterwards').toBeInstanceOf(AggregateError);
+  expect((await start()).first, 'the failure is reported afterwards').toBeInstanceOf(AggregateError);
   expect(linked.map(({ userId }) => userId)).toEqual(['U0ALICE']);
 });
 
-test('stops what rests on the person and nothing else', async () => {
+test('stops only what depends on the person', async () => {
   const own = await rig.ask('renew', { names: ['own.rest'], period: 1 });
   const theirs = await rig.ask('renew', { names: ['theirs.rest'], period: 1 }, { requesterId: 'U0ERIN' });
   const other = await rig.ask(
@@ -131,7 +129,7 @@ test('stops what rests on the person and nothing else', async () => {
   expect((await rig.due(own.id)).notifications).toBeInstanceOf(Date);
 });
 
-test('leaves the team’s account to the team when who linked it has left, and has admins told', async () => {
+test('keeps the team’s account when the admin who linked it has left, and notifies admins', async () => {
   linked = [ALICE];
   teamAccount = { ...ALICE, id: 'account-team', userId: undefined, linkedBy: 'U0ADA' };
   const order = await rig.ask(
@@ -140,7 +138,7 @@ test('leaves the team’s account to the team when who linked it has left, and h
     { requesterId: 'U0DAVE', account: teamAccount },
   );
   await start();
-  expect(looked, 'who linked it is looked at too').toContain('U0ADA');
+  expect(looked, 'the admin who linked it is checked too').toContain('U0ADA');
   expect(told).toEqual([]);
   memberships.set('U0ADA', 'left');
   await start();

@@ -5,8 +5,8 @@ import { Secret } from '../../src/service/secret.ts';
 import { ALICE, type Rig, startRig } from './rig.ts';
 
 /*
- * An order of a two-factor account, when the token of this half minute is used up and a call has no time to wait for the
- * next one.
+ * An order of a two-factor account, when the token of this half minute is used up and a call has no time to wait for
+ * the next one.
  */
 
 const HALF_MINUTE_MS = 30_000;
@@ -53,7 +53,7 @@ const redirect = () =>
     mode: 'single',
   });
 
-test('it is held back until then, and goes out by itself', async () => {
+test('it is rescheduled until then, and sent automatically', async () => {
   const first = await redirect();
   await rig.runDue();
   expect((await rig.read(first.id)).state).toBe('SUCCEEDED');

@@ -10,9 +10,7 @@ import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './r
 import { saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
-/*
- * What people do once an order has ended: say what became of it when nobody knows, and look at its secret.
- */
+/* People's actions after an order has ended: settling an unknown outcome, and showing its secret. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -34,7 +32,7 @@ describe('settling an unknown outcome', () => {
     return order;
   };
 
-  test.each(['SUCCEEDED', 'FAILED'] as const)('as %s ends it, and tells who did', async (outcome) => {
+  test.each(['SUCCEEDED', 'FAILED'] as const)('as %s ends it, and shows by whom', async (outcome) => {
     const order = await unknown();
     const settled = await resolveOrder(rig.orders, order.id, 'U0BOB', outcome, 'seen at the service');
     expect(settled.ok).toBe(true);
@@ -49,7 +47,7 @@ describe('settling an unknown outcome', () => {
       reason: 'seen at the service',
       ctids: [`${order.id}.2`],
     });
-    expect(await rig.unfollowed(order.id), 'names that the watch list is to hear of').toEqual(
+    expect(await rig.unfollowed(order.id), 'names that the watch list must follow').toEqual(
       outcome === 'SUCCEEDED' ? [1, 2] : [1],
     );
   });
@@ -67,7 +65,7 @@ describe('settling an unknown outcome', () => {
     });
   });
 
-  test('happens once, however many say what', async () => {
+  test('happens once for concurrent answers', async () => {
     const order = await unknown();
     const outcomes = await atOnce(6, (index) =>
       resolveOrder(rig.orders, order.id, 'U0BOB', index % 2 === 0 ? 'SUCCEEDED' : 'FAILED', undefined),
@@ -76,7 +74,7 @@ describe('settling an unknown outcome', () => {
     expect((await rig.story(order.id)).filter((kind) => kind === 'resolved by U0BOB')).toHaveLength(1);
   });
 
-  test('is not asked of an order whose outcome is known', async () => {
+  test('is refused for an order with a known outcome', async () => {
     rig.service.answer = async () => DONE;
     const order = await rig.approvedRenewal('c.rest');
     const early = await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
@@ -100,7 +98,7 @@ describe('a secret result', () => {
     return outcome.kind === 'revealed' ? outcome.secret.reveal() : 'refused';
   };
 
-  test('is nowhere but with its requester, once', async () => {
+  test('is shown only to its requester, once', async () => {
     const order = await fetched();
     expect(order).toMatchObject({ state: 'SUCCEEDED', items: [{ result: { hasSecret: true } }] });
     expect(await rig.everything(), 'the database').not.toContain('canary');
@@ -111,7 +109,7 @@ describe('a secret result', () => {
     expect(looks.filter((look) => look === 'refused')).toHaveLength(9);
   });
 
-  test('is there for an hour, and wiped after it', async () => {
+  test('is available for an hour, and wiped then', async () => {
     const order = await fetched();
     rig.pass(HOUR_MS - 1);
     const young = await fetched();
@@ -126,7 +124,7 @@ describe('a secret result', () => {
     expect(await seen(young.id), 'one that is a moment old').toBe('canary-auth');
   });
 
-  test('whose key is missing is still there when the key is back', async () => {
+  test('whose key is missing is available again when the key is back', async () => {
     const order = await fetched();
     const vault = createVault([{ id: 'k2', key: Buffer.alloc(32, 8) }]);
     const { store } = rig;
@@ -139,7 +137,7 @@ describe('a secret result', () => {
     expect(await seen(order.id)).toBe('refused');
   });
 
-  test('that could not be shown can be asked for again, within its hour', async () => {
+  test('that couldn’t be shown can be requested again, within its hour', async () => {
     const order = await fetched();
     const outcome = await revealSecret(rig.orders, order.id, 'U0ALICE');
     if (outcome.kind !== 'revealed') throw new Error(refusalText(outcome.refusal));
@@ -151,14 +149,14 @@ describe('a secret result', () => {
     expect(await seen(order.id)).toBe('refused');
   });
 
-  test('is not there where a task has none, and not for an order that is not', async () => {
+  test('doesn’t exist if a task has none, nor for an unknown order', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     await rig.runDue();
     expect(await revealSecret(rig.orders, order.id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
     expect(await revealSecret(rig.orders, 'nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
   });
 
-  test('is a password that the service made, but none that was typed', async () => {
+  test('is a password that the service generated, but not a typed one', async () => {
     rig.service.answer = async () => ({
       ...DONE,
       messages: [{ code: 'MSG13004', objects: [{ type: 'password', value: 'canary-password' }] }],
@@ -169,8 +167,8 @@ describe('a secret result', () => {
   });
 });
 
-describe('an answer that comes after all', () => {
-  /** A renewal that its worker was given up over, while its request is still out. */
+describe('a late response', () => {
+  /** A renewal whose worker was given up, while its request is still running. */
   const givenUp = async (...names: string[]) => {
     const answer = gate();
     let said: () => Promise<typeof DONE> = async () => DONE;
@@ -206,7 +204,7 @@ describe('an answer that comes after all', () => {
     return last === undefined ? '' : JSON.stringify(orderReply(order, last, ['U0BOB', 'S0LEADS']));
   };
 
-  test('before anybody settled it is the outcome', async () => {
+  test('before a person settled it is the outcome', async () => {
     const order = await givenUp('late1.rest');
     expect(await order.answers(async () => DONE)).toMatchObject({ state: 'SUCCEEDED' });
   });
@@ -241,7 +239,7 @@ describe('an answer that comes after all', () => {
     },
   );
 
-  test('and says that it was done, though somebody settled it as not done: approvers are told, and there is no Retry', async () => {
+  test('and says that it was done, although it was settled as not done: approvers are notified, and there is no Retry', async () => {
     const order = await givenUp('late4.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', 'not on the invoice');
     expect(JSON.stringify(cardOf(await rig.read(order.id), { approvers: [], now: rig.now }))).toContain(
@@ -263,7 +261,7 @@ describe('an answer that comes after all', () => {
     expect(await rig.story(order.id)).toContain('answered_late');
   });
 
-  test('and says that it was not done, though somebody settled it as done: approvers are told', async () => {
+  test('and says that it was not done, although it was settled as done: approvers are notified', async () => {
     const order = await givenUp('late5.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
     expect(await order.answers(busy)).toMatchObject({
@@ -273,7 +271,7 @@ describe('an answer that comes after all', () => {
     expect(await reply(order.id)).toMatch(/<@U0BOB>.*contradicts.*settled it as done.*was not carried out/);
   });
 
-  test('for one name while another was settled: both ends are told', async () => {
+  test('for one name while another one was settled: both results are shown', async () => {
     const order = await givenUp('late6.rest', 'late7.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
     const ended = await order.answers(async () => DONE);
@@ -281,7 +279,7 @@ describe('an answer that comes after all', () => {
     expect((await rig.story(order.id)).filter((kind) => kind === 'answered_late')).toHaveLength(2);
   });
 
-  test('that still leaves it open changes nothing', async () => {
+  test('that leaves the outcome open changes nothing', async () => {
     const order = await givenUp('late8.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
     const before = await rig.read(order.id);
@@ -311,7 +309,7 @@ describe('an answer that comes after all', () => {
   });
 });
 
-describe('what may be repeated, and was in doubt once', () => {
+describe('an idempotent task that was once in doubt', () => {
   const asked = async () => {
     const order = await rig.ask('nameservers', {
       name: 'doubt.rest',
@@ -333,7 +331,7 @@ describe('what may be repeated, and was in doubt once', () => {
     };
   });
 
-  test('is unknown, not failed, when the second request is refused', async () => {
+  test('is unknown, not failed, if the second request is refused', async () => {
     const order = await asked();
     rig.pass(MINUTE_MS);
     await rig.runDue();
@@ -343,7 +341,7 @@ describe('what may be repeated, and was in doubt once', () => {
     expect(saidOf(ended.items[0])).toMatch(/earlier request may have reached.*refused/);
   });
 
-  test('is unknown, not failed, when its account is gone by then', async () => {
+  test('is unknown, not failed, if its account is gone', async () => {
     const order = await asked();
     rig.accounts.clear();
     rig.pass(MINUTE_MS);
@@ -351,7 +349,7 @@ describe('what may be repeated, and was in doubt once', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
   });
 
-  test('is unknown, not failed, when it cannot be prepared again', async () => {
+  test('is unknown, not failed, if it can’t be prepared again', async () => {
     const order = await asked();
     rig.service.prepare = async () => {
       throw fails('not_sent');
@@ -364,7 +362,7 @@ describe('what may be repeated, and was in doubt once', () => {
     expect(rig.service.received).toHaveLength(1);
   });
 
-  test('is done when the second request is', async () => {
+  test('is done if the second request is', async () => {
     const order = await asked();
     rig.service.answer = async () => DONE;
     rig.pass(MINUTE_MS);

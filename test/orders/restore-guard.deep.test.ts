@@ -16,8 +16,8 @@ import { WITNESS } from '../support/witness.ts';
 import { saidOf } from './sample.ts';
 
 /*
- * Servers that are killed, put back and promoted, before a bot starts and while it lives: what a database calls unsent
- * though it may have been sent is not sent. What has only been restarted goes on.
+ * Servers that are killed, restored and promoted, before a bot starts and while it runs: an order that a database calls
+ * unsent, but that may have been sent, isn't sent. A mere restart changes nothing.
  */
 
 let server: OwnServer;
@@ -34,7 +34,7 @@ afterAll(() => server.close());
 
 const WITHIN = { timeout: 30_000, interval: 20 };
 
-/** Whether something works yet. */
+/** Whether something succeeds. */
 function succeeds(work: Promise<unknown>): Promise<boolean> {
   return work.then(
     () => true,
@@ -42,14 +42,14 @@ function succeeds(work: Promise<unknown>): Promise<boolean> {
   );
 }
 
-/** What a process of the bot does with its database, as far as the guard is concerned. */
+/** A bot process's use of its database, as far as the guard is concerned. */
 class Process {
   readonly #database: ReturnType<typeof openDatabase>;
   readonly store: ReturnType<typeof createOrderStore>;
   readonly #deps: Parameters<typeof markUnsentUnknown>[0];
   #heartbeat: RunningHeartbeat | undefined;
   logged = '';
-  /** The clock is so far ahead. */
+  /** How far the clock is ahead. */
   aheadMs = 0;
 
   constructor(beatMs: number) {
@@ -73,10 +73,10 @@ class Process {
 
   readonly now = (): Date => new Date(Date.now() + this.aheadMs);
 
-  /** Looks, then takes work. */
+  /** Checks, then claims work. */
   async start(): Promise<this> {
     let known: Awaited<ReturnType<typeof markUnsentUnknown>> | undefined;
-    // A beat of another process may come between: the bot tries again, too.
+    // Another process's beat may come between: like the bot, tries again.
     while (known === undefined) known = await markUnsentUnknown(this.#deps).catch(() => undefined);
     this.#heartbeat = startHeartbeat(this.#deps, known);
     return this;
@@ -87,7 +87,7 @@ class Process {
     await this.#end();
   }
 
-  /** As when it is killed: it says nothing any more. */
+  /** As if killed: it is silent from now on. */
   async die(): Promise<void> {
     this.#heartbeat?.stop();
     await this.#end();
@@ -127,7 +127,7 @@ class Process {
     await this.change(id, { type: 'sending', workerId: 'w', n: 1 });
   }
 
-  /** Tries until the database answers. */
+  /** Retries until the database responds. */
   async stateOf(id: string): Promise<string | undefined> {
     return this.store.load(id, 'system').then(
       (order) => order?.state,
@@ -135,7 +135,7 @@ class Process {
     );
   }
 
-  /** What comes of claiming an order again and again until it is claimed, or has ended. */
+  /** Claims an order repeatedly. @returns its state when it is claimed or has ended */
   async tries(id: string): Promise<string> {
     let outcome = '';
     await vi.waitUntil(async () => {
@@ -154,7 +154,7 @@ async function startProcess(beatMs = OFTEN_MS): Promise<Process> {
   return new Process(beatMs).start();
 }
 
-/** Puts the rows back as they are, as loading a dump does that was just made. */
+/** Restores the current rows, like loading a fresh dump. */
 async function loadDump(): Promise<void> {
   await server.sql(
     `BEGIN; LOCK TABLE heartbeats; CREATE TEMPORARY TABLE dump ON COMMIT DROP AS SELECT * FROM heartbeats;
@@ -163,7 +163,7 @@ async function loadDump(): Promise<void> {
   );
 }
 
-describe('while a bot lives', () => {
+describe('while a bot is running', () => {
   let living: Process;
   let order: string;
   const begin = async (beatMs?: number) => {
@@ -172,14 +172,14 @@ describe('while a bot lives', () => {
     order = await living.approvedOrder();
   };
 
-  test('a server that is stopped and started goes on', async () => {
+  test('after a clean restart of the server it continues', async () => {
     await begin();
     await server.stop();
     await server.start();
     expect(await living.tries(order)).toBe('EXECUTING');
   });
 
-  test('a server that is killed, with commits off, has lost nothing that was confirmed, and goes on', async () => {
+  test('after a kill of the server, with commits off, no confirmed commit is lost, and it continues', async () => {
     await begin();
     const more = await living.approvedOrder();
     await server.restartKilled();
@@ -189,7 +189,7 @@ describe('while a bot lives', () => {
     expect(await living.tries(await living.approvedOrder()), 'and again').toBe('EXECUTING');
   });
 
-  test('a folder that is put back: what went out since is not sent again, however lately', async () => {
+  test('after a restore of the folder, requests sent since aren’t repeated, however recent', async () => {
     await begin(LATE_INTERVAL_MS);
     const restore = await server.snapshot();
     await living.send(order);
@@ -201,7 +201,7 @@ describe('while a bot lives', () => {
     expect(await living.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
   });
 
-  test('a folder that is put back: a bot that has seen nothing of it waits until the one that has sent has looked', async () => {
+  test('after a restore of the folder, a bot that has seen nothing waits until the sending one has checked', async () => {
     await begin(LATE_INTERVAL_MS);
     const idle = await startProcess(LATE_INTERVAL_MS);
     const restore = await server.snapshot();
@@ -215,7 +215,7 @@ describe('while a bot lives', () => {
     expect(await idle.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
   });
 
-  test('a standby that takes over: nothing is claimed while it is one, and what was unsent is unknown', async () => {
+  test('a standby that takes over: nothing is claimed while it is a standby, and unsent orders are unknown', async () => {
     await begin();
     await server.stop();
     await server.becomeStandby();
@@ -227,23 +227,23 @@ describe('while a bot lives', () => {
     expect(living.logged).toContain('a server that was promoted');
   });
 
-  test('rows that are put back without any restart are noticed at the next beat', async () => {
+  test('rows that are restored without a restart are detected at the next beat', async () => {
     await begin();
     await loadDump();
     await vi.waitUntil(async () => (await living.stateOf(order)) === 'UNKNOWN', WITHIN);
     expect(living.logged).toContain('loaded from a dump');
   });
 
-  test('a count that goes back is noticed at the next beat', async () => {
+  test('a count that goes back is detected at the next beat', async () => {
     await begin();
     await server.sql('UPDATE heartbeats SET beat = beat - 3, xact_id = pg_current_xact_id()::text', url);
     await vi.waitUntil(async () => (await living.stateOf(order)) === 'UNKNOWN', WITHIN);
     expect(living.logged).toContain('heartbeat went back');
   });
 
-  test('until somebody has looked nothing is claimed or sent, and everything else goes on', async () => {
+  test('until the check nothing is claimed or sent, and everything else continues', async () => {
     url = await server.database();
-    // Nobody looks.
+    // Never checks.
     const blind = new Process(OFTEN_MS);
     const [first, second] = [await blind.approvedOrder(), await blind.approvedOrder()];
     await blind.claim(first);
@@ -278,24 +278,24 @@ describe('at a start', () => {
   const stateAfterStart = async (order: string): Promise<string | undefined> =>
     (await startProcess()).stateOf(order);
 
-  test('a bot that was killed while its server went on goes on', async () => {
+  test('after a kill of only the bot it continues', async () => {
     expect(await stateAfterStart(await left('die'))).toBe('APPROVED');
   });
 
-  test('a bot and a server that were stopped go on', async () => {
+  test('after a clean stop of bot and server it continues', async () => {
     const order = await left('stop');
     await server.stop();
     await server.start();
     expect(await stateAfterStart(order)).toBe('APPROVED');
   });
 
-  test('a bot that was killed, and its server started again since: as a machine that lost power, or a folder put back', async () => {
+  test('a killed bot, with its server restarted since: like after a power failure, or a restored folder', async () => {
     const order = await left('die');
     await server.restartKilled();
     expect(await stateAfterStart(order)).toBe('UNKNOWN');
   });
 
-  test('a folder that was put back within minutes, though the bot has stopped cleanly since', async () => {
+  test('a folder restored within minutes, although the bot has stopped cleanly since', async () => {
     const before = await startProcess();
     const order = await before.approvedOrder();
     const restore = await server.snapshot();
@@ -306,7 +306,7 @@ describe('at a start', () => {
     expect(await stateAfterStart(order)).toBe('UNKNOWN');
   });
 
-  test('one that stopped cleanly while another was at work, which was killed with the server', async () => {
+  test('a clean stop while another bot was running, which was killed with the server', async () => {
     const other = await startProcess();
     const order = await left('stop');
     await other.die();
@@ -314,7 +314,7 @@ describe('at a start', () => {
     expect(await stateAfterStart(order)).toBe('UNKNOWN');
   });
 
-  test('one that was killed long before the last one stopped is forgotten', async () => {
+  test('a kill long before the last clean stop is forgotten', async () => {
     const killed = await startProcess();
     await killed.die();
     const last = new Process(OFTEN_MS);
@@ -326,13 +326,13 @@ describe('at a start', () => {
     expect(await stateAfterStart(order)).toBe('APPROVED');
   });
 
-  test('a dump that was loaded over it, though everybody had stopped cleanly', async () => {
+  test('a dump that was loaded over it, although all bots had stopped cleanly', async () => {
     const order = await left('stop');
     await loadDump();
     expect(await stateAfterStart(order)).toBe('UNKNOWN');
   });
 
-  test('while another bot is at work nothing is doubted', async () => {
+  test('while another bot is running nothing is doubted', async () => {
     const other = await startProcess();
     const order = await other.approvedOrder();
     expect(await stateAfterStart(order)).toBe('APPROVED');

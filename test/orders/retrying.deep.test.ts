@@ -15,8 +15,8 @@ import { saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
 /*
- * Asking again for what failed: who asks then, with whose account, who may approve it, and that it is not sent when what
- * it asks for turns out to have been done.
+ * Retrying a failed order: who its requester is, which account it uses, who may approve it, and that it isn't sent if
+ * the original turns out to have been done.
  */
 
 const DAY_MS = 24 * HOUR_MS;
@@ -41,7 +41,7 @@ const failedRenewal = async (...names: string[]): Promise<Order> => {
 const retry = async (orderId: string, userId = 'U0ALICE') =>
   acceptedOf(await retryOrder(rig.orders, orderId, userId));
 const refusalOf = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
-/** What the thread of an order says. */
+/** The texts of an order's thread. */
 const thread = async (orderId: string): Promise<string> => {
   const order = await rig.read(orderId);
   const history = await rig.store.history(orderId, 'system');
@@ -50,7 +50,7 @@ const thread = async (orderId: string): Promise<string> => {
 };
 
 describe('an order that turns out to have been done', () => {
-  /** A renewal that was given up over and settled as not done, while its requests are still out. */
+  /** A renewal that was given up and settled as not done, while its requests are still running. */
   const givenUp = async (...names: string[]) => {
     const answer = gate();
     rig.service.answer = async () => {
@@ -95,7 +95,7 @@ describe('an order that turns out to have been done', () => {
     });
   });
 
-  test('is not called carried out where its answer never came', async () => {
+  test('isn’t called carried out if its response never came', async () => {
     const failed = await failedRenewal('silent.rest');
     await rig.sql(
       `UPDATE order_items SET result = result || '{"late": "UNKNOWN"}' WHERE order_id = $1`,
@@ -107,7 +107,7 @@ describe('an order that turns out to have been done', () => {
     });
   });
 
-  test('stops its retry before it is sent, when it was approved before', async () => {
+  test('stops its approved retry before it is sent', async () => {
     const first = await givenUp('later.rest');
     const again = await retry(first.id);
     await approveOrder(rig.orders, again.id, 'U0BOB');
@@ -121,7 +121,7 @@ describe('an order that turns out to have been done', () => {
     expect(await rig.story(again.id)).not.toContain('sending');
   });
 
-  test('stops the names that it did, and the others go on', async () => {
+  test('stops the names that it did, and the others continue', async () => {
     const first = await givenUp('one.rest', 'two.rest', 'three.rest');
     const again = await retry(first.id);
     await rig.sql(
@@ -165,7 +165,7 @@ describe('an order that turns out to have been done', () => {
     });
   });
 
-  test('is not asked for again, when that is known as Retry is pressed further down', async () => {
+  test('can’t be retried again by an older Retry button', async () => {
     const first = await givenUp('known.rest', 'open.rest');
     const second = await retry(first.id);
     rig.service.answer = async () => {
@@ -180,7 +180,7 @@ describe('an order that turns out to have been done', () => {
     expect((await retry(second.id)).items.map(({ name }) => name)).toEqual(['open.rest']);
   });
 
-  test.each(['UNKNOWN', 'SENT'])('or is %s again: its retry is not approved, and not sent', async (state) => {
+  test.each(['UNKNOWN', 'SENT'])('or is %s again: its retry isn’t approved, and not sent', async (state) => {
     const failed = await failedRenewal('again.rest');
     const waiting = await retry(failed.id);
     const set = (to: string) =>
@@ -205,7 +205,7 @@ describe('an order that turns out to have been done', () => {
     );
   });
 
-  test('at the same moment as its retry is sent: either one, never a send after it was known', async () => {
+  test('at the same time as its retry is sent: either one, never a send afterwards', async () => {
     const seen = { sent: 0, stopped: 0 };
     for (let run = 0; run < 20; run += 1) {
       const first = await givenUp(`race${run}.rest`);
@@ -230,10 +230,10 @@ describe('an order that turns out to have been done', () => {
   });
 });
 
-describe('who retries is asking', () => {
+describe('the person who retries is a requester', () => {
   const approvers = (...ids: string[]) => rig.setTeam({ approvers: ids });
 
-  test('with the account of who asked first, and neither of them approves it', async () => {
+  test('with the first requester’s account, and neither of them approves it', async () => {
     approvers('U0ALICE', 'U0BOB', 'U0CAROL');
     const failed = await failedRenewal('mine.rest');
     const again = await retry(failed.id, 'U0BOB');
@@ -258,7 +258,7 @@ describe('who retries is asking', () => {
     expect(await rig.read(again.id)).toMatchObject({ state: 'SUCCEEDED' });
   });
 
-  test('where people may approve their own orders, both may', async () => {
+  test('with self-approval both may approve', async () => {
     approvers('U0ALICE', 'U0BOB');
     rig.setTeam({ allowSelfApproval: true });
     const one = await failedRenewal('self1.rest');
@@ -267,7 +267,7 @@ describe('who retries is asking', () => {
     expect((await approveOrder(rig.orders, (await retry(two.id, 'U0BOB')).id, 'U0ALICE')).ok).toBe(true);
   });
 
-  test('an approval that was given before counts no more than it may', async () => {
+  test('an earlier approval counts no more than it may', async () => {
     approvers('U0ALICE', 'U0BOB', 'U0CAROL');
     rig.setTeam({ approvalsRequired: 2 });
     const failed = await failedRenewalBy('two.rest', 'U0CAROL', 'U0BOB');
@@ -278,7 +278,7 @@ describe('who retries is asking', () => {
     expect((await rig.read(again.id)).state).toBe('PENDING');
   });
 
-  /** A renewal of Alice's that these people approved and the service refused. */
+  /** Alice's renewal that these people approved and the service refused. */
   const failedRenewalBy = async (name: string, ...people: string[]) => {
     rig.service.answer = async () => {
       throw fails('refused', { code: 'EF1' });
@@ -290,7 +290,7 @@ describe('who retries is asking', () => {
     return rig.read(order.id);
   };
 
-  test('a retry of a retry keeps all who asked before, and the account of the first', async () => {
+  test('a retry of a retry keeps all earlier requesters, and the first one’s account', async () => {
     approvers('U0ALICE', 'U0BOB', 'U0CAROL', 'U0DAVE');
     const first = await failedRenewal('thrice.rest');
     const second = await retry(first.id, 'U0BOB');
@@ -320,7 +320,7 @@ describe('who retries is asking', () => {
     expect((await cancelOrder(rig.orders, again.id, 'U0BOB')).ok).toBe(true);
   });
 
-  test('whose account it is hears of it, and the card names both', async () => {
+  test('the account’s owner is notified, and the card names both', async () => {
     const failed = await failedRenewal('told.rest');
     const again = await retry(failed.id, 'U0BOB');
     expect(await thread(again.id)).toMatch(
@@ -333,7 +333,7 @@ describe('who retries is asking', () => {
     expect(await thread((await retry(own.id)).id), 'for herself').toBe('[]');
   });
 
-  test('for seven days after it ended', async () => {
+  test('is offered for seven days after it ended', async () => {
     const failed = await failedRenewal('week.rest');
     const card = () => JSON.stringify(cardOf(failed, { approvers: [], now: rig.now }));
     rig.pass(7 * DAY_MS);
@@ -350,7 +350,7 @@ describe('who retries is asking', () => {
     expect(await rig.sql('SELECT id FROM orders')).toHaveLength(1);
   });
 
-  test('but not for a secret: that stays with the person whose account it is', async () => {
+  test('but not for a secret: that stays with the account’s owner', async () => {
     rig.service.answer = async () => {
       throw fails('refused');
     };
@@ -371,7 +371,7 @@ describe('who retries is asking', () => {
     expect((await retryOrder(rig.orders, code.id, 'U0ALICE')).kind).toBe('accepted');
   });
 
-  test('who types the secret again makes the same order anew, once', async () => {
+  test('the person who types the secret again creates the same order again, once', async () => {
     rig.service.answer = async () => {
       throw fails('refused');
     };

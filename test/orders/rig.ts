@@ -71,7 +71,7 @@ export const TEAM = newTeamSettings({
 
 const NO_RULES: Policy = { version: 0, rules: [] };
 
-/** A rule for everything, with what a test says of it. */
+/** A rule for everything, with the given changes. */
 function newRule(index: number, rule: Partial<PolicyRule> & Pick<PolicyRule, 'decision'>): PolicyRule {
   return {
     name: `rule ${index + 1}`,
@@ -92,7 +92,7 @@ function newRule(index: number, rule: Partial<PolicyRule> & Pick<PolicyRule, 'de
   };
 }
 
-/** What a task costs for names by a list of cents. */
+/** The price of a task for names, by a list of cents. */
 function costOfNames(names: readonly string[], prices: ReadonlyMap<string, number>): OrderCost {
   const priced = names.map((name) => {
     const minor = prices.get(name);
@@ -108,14 +108,14 @@ function costOfNames(names: readonly string[], prices: ReadonlyMap<string, numbe
 }
 
 /**
- * The use cases on the real store with a database of its own, a clock that is moved by hand, and the service played by a
- * script. What is due is worked on when a test says so.
+ * The use cases on the real store with a separate database, a clock set by hand, and a scripted service. Due work runs
+ * when a test says so.
  */
 export async function startRig(
   options: {
-    /** A client in the place of the script. */ readonly client?: (accountId: string) => ServiceClient;
-    /** Where that client finds the service. */ readonly places?: ServicePlaces;
-    /** In the place of one on the run's server. */ readonly database?: TestDatabase;
+    /** Replaces the script. */ readonly client?: (accountId: string) => ServiceClient;
+    /** The addresses of the service for that client. */ readonly places?: ServicePlaces;
+    /** Replaces one on the run's server. */ readonly database?: TestDatabase;
   } = {},
 ) {
   const { places = PLACES } = options;
@@ -129,15 +129,15 @@ export async function startRig(
   const kept = createOrderStore(database, WITNESS);
   const state = {
     now: START,
-    /** By how much the bot's clock has moved and the database's leases have not. */
+    /** How far the bot's clock has moved without the database's leases. */
     passedMs: 0,
     team: TEAM,
     policy: NO_RULES,
-    /** Happens after a new order met an open one, and before anybody looks at that. */
+    /** Runs after a new order conflicted with an open one, before the conflict is handled. */
     onConflict: undefined as ((openOrderId: string) => Promise<void>) | undefined,
-    /** Holds a commit up. */
+    /** Delays a commit. */
     beforeCommit: undefined as ((change: OrderCommit) => Promise<void>) | undefined,
-    /** Fails like a connection that broke: before the commit, or after it with its confirmation lost. */
+    /** Fails like a broken connection: before the commit, or after it with its confirmation lost. */
     commitFault: undefined as ((change: OrderCommit) => 'before' | 'after' | undefined) | undefined,
     logged: '',
     deliveries: 0,
@@ -161,14 +161,14 @@ export async function startRig(
 
   const accounts = new Map<string, Account>([[ALICE.id, ALICE]]);
   const groups = new Map<string, readonly string[]>([['S0LEADS', ['U0DORA']]]);
-  /** People of whom Slack does not say that they are members. */
+  /** People that Slack doesn't report as members. */
   const absent = new Map<string, Exclude<Membership, 'member'>>();
   const directory: Directory = {
     membership: async (userId) => absent.get(userId) ?? 'member',
     membersOf: async (group) => groups.get(group),
   };
   const standIns = createStandInStore(database, 'T0STEWARD');
-  /** The tags of names, and what they cost in cents. */
+  /** The tags of names, and their prices in cents. */
   const tags = new Map<string, readonly string[]>();
   const prices = new Map<string, number>();
   const findAccount = async (id: string) => accounts.get(id);
@@ -204,7 +204,7 @@ export async function startRig(
         }),
       ),
   };
-  /** No key is in use. */
+  /** No passkeys are set up. */
   const signing = createOrderSigning({
     use: undefined,
     readRows: async () => ({
@@ -218,7 +218,7 @@ export async function startRig(
     now,
   });
   const mandateStore = createMandateStore(database, '', WITNESS);
-  /** Names with an incident that nobody has explained. */
+  /** Names with an unexplained incident. */
   const incidents = new Set<string>();
   const budgets = createBudgetStore(database, '');
   const orders: OrdersContext = {
@@ -266,11 +266,11 @@ export async function startRig(
   const mandates: OrdersContext = { ...orders, priceOf: async ({ names }) => costOfNames(names, prices) };
 
   let processes = 0;
-  /** A process of the bot: what it can do with orders besides what people ask of it. */
+  /** A process of the bot: its work on orders besides people's requests. */
   const startProcess = (overrides: Partial<SendingContext> = {}) => {
     processes += 1;
     const shutdown = new AbortController();
-    // Every request under way listens to it.
+    // Every running request listens to it.
     setMaxListeners(0, shutdown.signal);
     const deps: SendingContext = {
       ...mandates,
@@ -301,13 +301,13 @@ export async function startRig(
   };
   const main = startProcess();
 
-  /** The database's clock moves as the bot's has: its leases come nearer to their end by as much. */
+  /** Moves the database's clock like the bot's: its leases get that much closer to their end. */
   const moveLeases = async () => {
     const ms = state.passedMs;
     state.passedMs = 0;
     if (ms !== 0) await sql(`UPDATE orders SET lease_until = lease_until - $1 * interval '1 ms'`, ms);
   };
-  /** Claims what is due in some lanes, and goes on with it. */
+  /** Claims due work of some lanes, and continues it. */
   const advanceDue = async (...lanes: readonly DueLane[]) => {
     const claimed: (readonly [id: string, lane: DueLane])[] = [];
     for (const lane of lanes) {
@@ -342,7 +342,7 @@ export async function startRig(
     budgets,
     sql,
     startProcess,
-    /** Of another process, which remembers nothing of this one's. */
+    /** Another process's store, without this one's memory. */
     replicaStore: () => createOrderStore(database, WITNESS),
     store,
     messages: kept,
@@ -373,14 +373,14 @@ export async function startRig(
       state.beforeCommit = hold;
     },
     logged: () => state.logged,
-    /** What a process finds that looks now: what has waited long enough, and what was abandoned. Carries nothing out. */
+    /** Runs the recovery of a process: finds overdue and abandoned work, but doesn't carry it out. */
     async recover(): Promise<void> {
       await moveLeases();
       await advanceDue('deadlines');
       await store.purgeExpired(state.now);
     },
 
-    /** Puts back what a test may have changed. Orders stay. */
+    /** Restores everything that a test may have changed. Orders stay. */
     async reset() {
       state.now = START;
       state.passedMs = 0;
@@ -403,14 +403,14 @@ export async function startRig(
       service.received.length = 0;
       service.prepare = new ScriptedService().prepare;
       service.answer = new ScriptedService().answer;
-      // Far quicker than to truncate, with so few rows.
+      // Much faster than TRUNCATE for so few rows.
       await sql(`DO $$ BEGIN
         DELETE FROM mandate_acts; DELETE FROM domains; DELETE FROM budget_reservations; DELETE FROM order_items; DELETE FROM approvals; DELETE FROM notifications;
         DELETE FROM revealable_secrets; DELETE FROM stand_ins; DELETE FROM orders;
       END $$`);
     },
 
-    /** Alice asks for something. */
+    /** Alice requests a task. */
     request(
       task: OrderTaskName,
       input: unknown,
@@ -430,7 +430,7 @@ export async function startRig(
         ...changes,
       });
     },
-    /** Alice asks for something that must be taken. */
+    /** Alice requests a task, which must be accepted. */
     async ask(task: OrderTaskName, input: unknown, changes: Partial<OrderRequest> = {}): Promise<Order> {
       const order = acceptedOf(await this.request(task, input, changes));
       if (task !== 'nameservers' || order.state !== 'DRAFT') return order;
@@ -450,7 +450,7 @@ export async function startRig(
       if (order === undefined) throw new Error(`order ${orderId} is gone`);
       return order;
     },
-    /** As if an order had been asked for with another input, at a time when that was allowed. */
+    /** As if an order had been requested with another input, when that was allowed. */
     async askedWith(orderId: string, change: string): Promise<void> {
       await sql(`UPDATE orders SET input = ${change} WHERE id = $1`, orderId);
       const hash = hashOfStatement(statementOf(await this.read(orderId), places));
@@ -458,37 +458,37 @@ export async function startRig(
       await sql('UPDATE orders SET statement_hash = $2 WHERE id = $1', orderId, hash);
       await sql('ALTER TABLE orders ENABLE TRIGGER orders_statement_kept');
     },
-    /** What happened to an order, in order: `approved by U0BOB`. */
+    /** The history of an order: `approved by U0BOB`. */
     async story(orderId: string): Promise<string[]> {
       const history = await store.history(orderId, 'system');
       return history.map(({ kind, actor }) => (actor === 'system' ? kind : `${kind} by ${actor}`));
     },
-    /** When something is due about an order, as its row says. */
+    /** When an order is due, by its row. */
     async due(orderId: string): Promise<{ readonly work: unknown; readonly notifications: unknown }> {
       const [row] = await sql(DUE_MOMENTS, orderId);
       return { work: row?.['work'] ?? undefined, notifications: row?.['notifications'] ?? undefined };
     },
-    /** Whether an order is to be carried out at this moment. */
+    /** Whether an order is due now. */
     async isDue(orderId: string): Promise<boolean> {
       const { work } = await this.due(orderId);
       return work instanceof Date && work <= state.now;
     },
-    /** As if Slack was told how an order stands. */
+    /** As if Slack showed the order's current state. */
     async tell(orderId: string): Promise<void> {
       await sql('UPDATE notifications SET due_at = NULL, shows = version WHERE subject_id = $1', orderId);
     },
-    /** The numbers of the items whose success the watch list is to learn. */
+    /** The numbers of the items whose success the watch list hasn't followed yet. */
     async unfollowed(orderId: string): Promise<number[]> {
       const order = await store.load(orderId, 'system');
       return order === undefined ? [] : unfollowedItems(order).map(({ n }) => n);
     },
-    /** Works on what is due until nothing is, whoever was at it before. Shows and follows nothing. */
+    /** Works on due orders until nothing is due, with all leases expired. Shows and follows nothing. */
     async runDue(): Promise<void> {
       await moveLeases();
       await sql('UPDATE orders SET lease_until = NULL WHERE worker_id IS NULL');
       while ((await advanceDue('deadlines', 'execution')) > 0);
     },
-    /** Everything that the database holds, as text. */
+    /** The whole content of the database, as text. */
     async everything(): Promise<string> {
       const tables = await sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`);
       const rows = await Promise.all(
@@ -496,7 +496,7 @@ export async function startRig(
       );
       return JSON.stringify(rows);
     },
-    /** While work goes on, nobody can reach the database. */
+    /** Nobody can reach the database during the work. */
     async whileDatabaseIsAway(work: () => Promise<void>): Promise<void> {
       await admin.query(`ALTER DATABASE ${databaseName} ALLOW_CONNECTIONS false`);
       await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
@@ -538,7 +538,7 @@ export async function until(what: string, holds: () => boolean | Promise<boolean
   }
 }
 
-/** A moment that somebody else decides on. */
+/** A signal that is opened by the test. */
 export function gate(): { readonly opened: Promise<void>; open(): void } {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {

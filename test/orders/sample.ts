@@ -11,7 +11,7 @@ import type { Requirements } from '../../src/policy/evaluate.ts';
 import type { RequestDescription } from '../../src/service/task.ts';
 import { summaryText } from '../../src/slack/orders/summary.view.ts';
 
-/** The moment at which sample orders are asked for. */
+/** The time of the sample orders' requests. */
 export const START = new Date('2026-03-01T09:00:00Z');
 const HOUR_MS = 3_600_000;
 
@@ -20,19 +20,19 @@ export function hoursLater(hours: number): Date {
   return new Date(START.getTime() + hours * HOUR_MS);
 }
 
-/** Where the service is. */
+/** The addresses of the service. */
 export const PLACES: ServicePlaces = {
   jsonUrl: 'https://service.example/v1',
   xmlUrl: 'https://service.example/xml',
   replyTo: undefined,
 };
 
-/** What an order in waves of so many rows keeps. */
+/** An order in waves of this many rows, as stored. */
 export function newBulk(waveSize: number): Bulk {
   return { waveSize, judgedFrom: 1, findings: [], leftOut: 0 };
 }
 
-/** What an order needs by the settings alone. */
+/** An order's requirements by the settings alone. */
 export function newDemand(names: readonly string[], needed = 1): Requirements {
   return {
     outcome: 'approve',
@@ -47,12 +47,12 @@ export function newDemand(names: readonly string[], needed = 1): Requirements {
   };
 }
 
-/** What is said of how an item ended. */
+/** The text about an item's end. */
 export function saidOf(item: OrderItem | undefined): string {
   return item?.result === undefined ? '' : summaryText(item.result.summary);
 }
 
-/** An order of Alice's that waits for one approval: it is nudged about after 4 hours and expires after 72. */
+/** Alice's order that waits for one approval: reminded after 4 hours, expired after 72. */
 export function newOrder(names: readonly string[], overrides: Partial<Order> = {}): Order {
   const { id = '7k2m9qx4h1ab', approvalsRequired = 1 } = overrides;
   return {
@@ -98,12 +98,12 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
   };
 }
 
-/** What will be sent to renew a name. */
+/** The request that renews a name. */
 export function renewalOf(name: string, period: number): RequestDescription {
   return { interface: 'json', method: 'POST', path: `/domain/${name}/_renew`, body: { period } };
 }
 
-/** What a press counts for that is enough, where the order exceeds no budget and costs nothing that is known. */
+/** A sufficient click, for an order within budgets and without known costs. */
 export const ENOUGH = {
   signed: undefined,
   agreedExcess: [],
@@ -113,7 +113,7 @@ export const ENOUGH = {
   budget: { over: [], admins: [] },
 } as const satisfies Omit<ApprovalWeight, 'by' | 'validApprovers'>;
 
-/** Bob lets a paused order go on that needs nobody else. */
+/** Bob resumes a paused order that needs nobody else. */
 export const RESUMED = {
   type: 'resumed',
   by: 'U0BOB',

@@ -8,12 +8,12 @@ import {
 } from '../../src/service/errors.ts';
 import type { RequestDescription } from '../../src/service/task.ts';
 
-/** A request that has left for the service. */
+/** A sent request. */
 export interface Request {
   /** Name of the client's task: `domain.renew`. */
   readonly task: string;
   readonly ctid: string;
-  /** As it was described, with its secrets. */
+  /** As described, with its secrets. */
   readonly description: RequestDescription;
 }
 
@@ -24,23 +24,24 @@ export const DONE: Envelope = {
   data: [],
 };
 
-/** An error of the client's, as the service or the network causes it. */
+/** A client error, as caused by the service or the network. */
 export function fails(kind: ServiceErrorKind, details: Partial<ServiceErrorDetails> = {}): ServiceError {
   return new ServiceError(kind, `calling the service: ${kind}`, { task: 'domain.renew', ...details });
 }
 
 /**
- * The domain service as the client's port shows it, played by a script. It keeps the port's promises: nothing leaves that is not sent, and nothing past its deadline.
+ * The domain service behind the client's port, with scripted responses. It keeps the port's promises: it sends only
+ * what is sent, and nothing past its deadline.
  */
 export class ScriptedService {
-  /** Requests that left, in their order. */
+  /** Sent requests, in order. */
   readonly received: Request[] = [];
-  /** What has to be done before a request can leave, such as opening a session; throws when it cannot. */
+  /** Runs before a request can be sent, such as opening a session; throws if it can't. */
   prepare: (request: Request) => Promise<void> = async () => undefined;
-  /** What the service answers; throws what the client makes of it. */
+  /** The service's response; throws the client's error. */
   answer: (request: Request, signal: AbortSignal | undefined) => Promise<Envelope> = async () => DONE;
 
-  /** How often a request with this client transaction id has left. */
+  /** How often a request with this client transaction id was sent. */
   timesSent(ctid: string): number {
     return this.received.filter((request) => request.ctid === ctid).length;
   }
@@ -71,7 +72,7 @@ export class ScriptedService {
   };
 }
 
-/** What an ended signal makes of a request that is out. */
+/** A running request whose signal ends. */
 export function untilAborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_resolve, reject) => {
     const give = () => reject(fails('unknown_outcome'));

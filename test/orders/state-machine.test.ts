@@ -50,7 +50,7 @@ const settled = (outcome: 'SUCCEEDED' | 'FAILED') =>
   ({ type: 'resolved', by: 'U0BOB', outcome, reason: 'seen at the service' }) as const;
 const released = { type: 'released' } as const;
 
-/** An order in every state, by the shortest way there; `EXECUTING` before and after its request leaves. */
+/** An order in every state, by the shortest path; `EXECUTING` before and after its request is sent. */
 const IN_STATE: Readonly<Record<OrderState | 'SENT', Order>> = (() => {
   const pending = newOrder(['cafe.rest'], { escalateAt: hoursLater(24) });
   const executing = apply(pending, approved('U0BOB', 'U0BOB'), claimed);
@@ -74,7 +74,7 @@ const IN_STATE: Readonly<Record<OrderState | 'SENT', Order>> = (() => {
 const SITUATIONS = [...ORDER_STATES, 'SENT'] as const;
 
 describe('which event applies in which state', () => {
-  /** What becomes of an order; where nothing is named, nothing may change. */
+  /** The resulting states; unlisted events must change nothing. */
   const table: readonly (readonly [
     name: string,
     event: OrderEvent,
@@ -174,7 +174,7 @@ describe('which event applies in which state', () => {
       'stopped',
       { type: 'stopped', summary: { code: 'account_gone' } },
       'system',
-      // Nothing waits of what was sent already.
+      // A sent item doesn't wait.
       { PENDING: 'FAILED', APPROVED: 'FAILED', EXECUTING: 'FAILED' },
     ],
     [
@@ -238,14 +238,14 @@ describe('which event applies in which state', () => {
     });
   }
 
-  it('a refusal says in which state the order is', () => {
+  it('a refusal has the order’s state', () => {
     for (const state of ['DENIED', 'EXPIRED', 'CANCELLED', 'SUCCEEDED', 'EXECUTING'] as const) {
       const result = transition(IN_STATE[state], approved('U0BOB', 'U0BOB'), START);
       expect(result.ok ? undefined : refusalText(result.refusal)).toContain(STATES[state].words);
     }
   });
 
-  it('a nudge is given once', () => {
+  it('a reminder is given once', () => {
     const nudged = transition(IN_STATE.PENDING, { type: 'reminded' }, hoursLater(4));
     if (!nudged.ok) throw new Error(refusalText(nudged.refusal));
     expect(transition(nudged.order, { type: 'reminded' }, hoursLater(5)).ok).toBe(false);
@@ -260,20 +260,20 @@ describe('which event applies in which state', () => {
 describe('approvals', () => {
   const needsTwo = newOrder(['cafe.rest'], { approvalsRequired: 2 });
 
-  it('let the order go when as many stand as it needs', () => {
+  it('send the order when the needed number of valid ones is reached', () => {
     const one = apply(needsTwo, approved('U0BOB', 'U0BOB'));
     expect(one).toMatchObject({ state: 'PENDING', approvals: [{ userId: 'U0BOB', at: START }] });
     const two = apply(one, approved('U0CAROL', 'U0BOB', 'U0CAROL'));
     expect(two.state).toBe('APPROVED');
   });
 
-  it('count once a person', () => {
+  it('count once per person', () => {
     const one = apply(needsTwo, approved('U0BOB', 'U0BOB'));
     const again = transition(one, approved('U0BOB', 'U0BOB', 'U0CAROL'), START);
     expect(again.ok ? undefined : refusalText(again.refusal)).toMatch(/already/);
   });
 
-  it('that were given by somebody who is no approver by now do not count', () => {
+  it('of people who are no longer approvers don’t count', () => {
     const two = apply(needsTwo, approved('U0BOB', 'U0BOB'), approved('U0CAROL', 'U0CAROL'));
     expect(two.state).toBe('PENDING');
     expect(apply(two, approved('U0ADA', 'U0ADA', 'U0CAROL')).state).toBe('APPROVED');
@@ -288,7 +288,7 @@ describe('an emergency approval', () => {
   };
   const signedOff = (by: string) => ({ type: 'signed_off', by }) as const;
 
-  it('lets the order go at once, counts as an approval once, and is open for review', () => {
+  it('sends the order at once, counts as an approval once, and needs a sign-off', () => {
     const order = apply(needsTwo, approved('U0ADA', 'U0ADA'), emergencyApproved('U0ADA'));
     expect(order).toMatchObject({
       state: 'APPROVED',
@@ -301,12 +301,12 @@ describe('an emergency approval', () => {
     expect(isReviewOpen(needsTwo)).toBe(false);
   });
 
-  it('is given by nobody who asked, nor by who asked for it before', () => {
+  it('isn’t given by a requester, nor by an earlier one', () => {
     expect(refusalOf(needsTwo, emergencyApproved('U0ALICE'))).toBe('own_emergency');
     expect(refusalOf(needsTwo, emergencyApproved('U0FIRST'))).toBe('own_emergency');
   });
 
-  it('is signed off once, in whatever state, by somebody who neither gave it nor asked', () => {
+  it('is signed off once, in any state, by a person who neither gave it nor requested the order', () => {
     const going = apply(needsTwo, emergencyApproved('U0ADA'));
     const sent = apply(going, claimed, sending());
     for (const order of [
@@ -347,28 +347,28 @@ describe('the items of an order', () => {
     expect(outcomeOf(items)).toBe(expected);
   });
 
-  it('carry the order’s id as ctid when alone, and their number when not', () => {
+  it('have the order’s id as ctid when alone, and their number otherwise', () => {
     expect(ctidOf('7k2m', 1, 1)).toBe('7k2m');
     expect([1, 2, 12].map((n) => ctidOf('7k2m', n, 12))).toEqual(['7k2m.1', '7k2m.2', '7k2m.12']);
   });
 
   const three = newOrder(['a.rest', 'b.rest', 'c.rest'], { state: 'APPROVED' });
 
-  it('that were sent when the worker fell silent are unknown; the others go on in another claim', () => {
+  it('that were sent when the worker fell silent are unknown; the others continue in another claim', () => {
     const order = apply(three, claimed, sending(1), sending(2), answered('SUCCEEDED', 2), released);
     expect(order.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'SUCCEEDED', 'WAITING']);
     expect(saidOf(order.items[0])).toMatch(/may have reached the service/);
     expect(order).toMatchObject({ state: 'APPROVED', claim: undefined, closedAt: undefined });
   });
 
-  it('that wait fail when the order is stopped, and what was sent is still awaited', () => {
+  it('that wait fail when the order is stopped, and sent ones still get their response', () => {
     const stopped = apply(three, claimed, sending(1), { type: 'stopped', summary: { code: 'account_gone' } });
     expect(stopped.state).toBe('EXECUTING');
     expect(stopped.items.map(({ state }) => state)).toEqual(['SENT', 'FAILED', 'FAILED']);
     expect(apply(stopped, answered('SUCCEEDED', 1)).state, 'two of three failed').toBe('FAILED');
   });
 
-  it('that are not settled are all unknown when the database cannot be believed', () => {
+  it('that aren’t settled are all unknown when the database can’t be trusted', () => {
     const doubted = apply(three, claimed, sending(1), sending(2), answered('FAILED', 2), {
       type: 'invalidated',
       summary: { code: 'database_restored' },
@@ -394,14 +394,14 @@ describe('the items of an order', () => {
     });
   });
 
-  it('that are unknown take a late answer, even while others still go on', () => {
+  it('that are unknown accept a late response, even while others continue', () => {
     const gone = apply(three, claimed, sending(1), released, { ...claimed, workerId: 'worker-2' });
     const late = apply(gone, answered('SUCCEEDED', 1));
     expect(late.items.map(({ state }) => state)).toEqual(['SUCCEEDED', 'WAITING', 'WAITING']);
     expect(late.state).toBe('EXECUTING');
   });
 
-  it('does not send again what was stopped while its session ended', () => {
+  it('isn’t sent again if it was stopped while its session ended', () => {
     const two = apply(newOrder(['cafe.rest', 'tea.rest']), approved('U0BOB', 'U0BOB'), claimed, sending(1));
     const stopped = apply(two, { type: 'stopped', by: 'U0ALICE', summary: { code: 'account_gone' } });
     expect(stopped.items[0]?.state, 'its request is out').toBe('SENT');
@@ -409,7 +409,7 @@ describe('the items of an order', () => {
     expect(again.ok).toBe(false);
   });
 
-  it('may be sent once more only after proof, and count every try', () => {
+  it('are sent again only after proof, and every try is counted', () => {
     const sent = apply(three, claimed, sending(1));
     expect(transition(sent, sending(1), START).ok, 'a second send').toBe(false);
     const again = apply(sent, { ...sending(1), again: 'session_ended' });

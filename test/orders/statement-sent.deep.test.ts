@@ -21,9 +21,7 @@ import {
 import fc, { runs } from '../support/properties.ts';
 import { ALICE, type Rig, startRig } from './rig.ts';
 
-/*
- * What is stated is what is sent: every task with every field, over both interfaces, byte by byte as it arrives at a socket.
- */
+/* The statement is what is sent: every task with every field, over both interfaces, byte by byte at a socket. */
 
 const HASH = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
 const REPLY_TO = 'https://reply.example/?to=a b';
@@ -70,7 +68,7 @@ const url = fc
 const country = fc.constantFrom('DE', 'fr');
 const phone = fc.constantFrom('+49-30-5550100', '+1 (415) 555.0100');
 const delegation = fc.record({ name, ownerc: contact, adminc: contact, techc: contact, nameServers: hosts });
-/** Every field may be left out, and so reaches the interface that others ask for. */
+/** Every field may be left out, which allows the other interface for the rest. */
 const some = <T>(fields: { readonly [K in keyof T]: fc.Arbitrary<T[K]> }) =>
   fc.record(fields, { requiredKeys: [] });
 
@@ -154,7 +152,7 @@ const INPUTS: Readonly<Record<SentTaskName, fc.Arbitrary<object>>> = {
 const NEEDS_SECRET: ReadonlySet<OrderTaskName> = new Set(['transfer']);
 const TAKES_SECRET: ReadonlySet<OrderTaskName> = new Set(['transfer', 'user']);
 
-/** A value as it goes out, with the one secret of its order. */
+/** A value as sent, with the order's secret. */
 function opened(value: StatedValue, secret: string): StatedValue {
   if (typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map((each: StatedValue) => opened(each, secret));
@@ -175,7 +173,7 @@ function xmlOf(value: StatedValue): string {
     .join('');
 }
 
-/** The bytes that a stated request is, but for its signature. */
+/** The bytes of a stated request, without its signature. */
 function bytesOf(
   request: StatedRequest,
   ctid: string,

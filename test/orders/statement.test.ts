@@ -30,7 +30,7 @@ const redirect = (changes: object) =>
     ...changes,
   });
 
-/** Rows of a file, each with a period of its own. */
+/** Rows of a file with different periods. */
 function rows(...periods: readonly number[]): Order {
   const names = periods.map((_, index) => `n${index + 1}.rest`);
   const order = newOrder(names, { bulk: newBulk(20) });
@@ -42,7 +42,7 @@ function rows(...periods: readonly number[]): Order {
 }
 
 describe('the statement of an order', () => {
-  it('is everything that leaves', () => {
+  it('has everything that is sent', () => {
     const order = newOrder(['cafe.rest'], {
       id: 'zr0gsgvnnxvt',
       input: { names: ['cafe.rest'], period: 2 },
@@ -52,7 +52,7 @@ describe('the statement of an order', () => {
     );
   });
 
-  it('over XML has the code and the element, and the address that it goes to', () => {
+  it('over XML has the code and the element, and the address', () => {
     const statement = statementOf(redirect({}), { ...PLACES, replyTo: 'https://reply.example/' });
     expect(statement.service).toBe(PLACES.xmlUrl);
     expect(statement, 'XML has no place for it').not.toHaveProperty('replyTo');
@@ -71,7 +71,7 @@ describe('the statement of an order', () => {
     });
   });
 
-  it('says where answers go, and whose account it is', () => {
+  it('has the address for replies, and the account', () => {
     const order = newOrder(['cafe.rest'], { account: APPLICATION });
     expect(statementOf(order, { ...PLACES, replyTo: 'https://reply.example/' })).toMatchObject({
       replyTo: 'https://reply.example/',
@@ -86,7 +86,7 @@ describe('the statement of an order', () => {
     expect(item?.request).toMatchObject({ body: { name: 'a.rest', confirmOrder: true } });
   });
 
-  it('has a salted hash in the place of a secret', () => {
+  it('has a salted hash instead of a secret', () => {
     const { salted, hash } = saltSecret(new Secret('hunter2'));
     const input = { user: 'anna', context: 4, defaultEmail: 'a@b.example' };
     const order = newOrder(['anna'], { task: 'user', input, secretHash: hash });
@@ -109,19 +109,19 @@ describe('its hash', () => {
     );
   });
 
-  it('does not depend on how the database keeps an input', () => {
+  it('doesn’t depend on how the database stores an input', () => {
     const order = newOrder(['a.rest']);
     expect(hash({ ...order, input: { period: 1, names: ['a.rest'] } })).toBe(hash(order));
   });
 
-  it('is another one when a row of a file is another, or one is missing', () => {
+  it('differs if a row of a file differs, or one is missing', () => {
     const order = rows(1, 2);
     expect(hash(rows(1, 3))).not.toBe(hash(order));
     expect(hash({ ...order, items: order.items.slice(1) })).not.toBe(hash(order));
     expect(hash({ ...order, items: order.items.toReversed() })).not.toBe(hash(order));
   });
 
-  it('holds an order to its rows', () => {
+  it('binds an order to its rows', () => {
     const order = { ...rows(1, 2), statementHash: hash(rows(1, 2)) };
     expect(verifiedStatement(order, PLACES)).toEqual(statementOf(order, PLACES));
     const items = order.items.map((item) => (item.n === 2 ? { ...item, name: 'other.rest' } : item));
@@ -157,11 +157,11 @@ describe('what differs', () => {
     [{ names: ['bar.rest'] }, ['names']],
     [{ input: { names: ['cafe.rest'], period: 2 } }, ['input']],
     [{ names: undefined, input: undefined, rows: 2 }, ['names']],
-  ])('from what the log says was asked for with %j', (asked, parts) => {
+  ])('from the request’s log line with %j', (asked, parts) => {
     expect(changedParts(order, [requested(asked)], PLACES)).toEqual(parts);
   });
 
-  it('is not known without a log', () => {
+  it('is unknown without a log', () => {
     expect(changedParts(order, [], PLACES)).toEqual([]);
   });
 });

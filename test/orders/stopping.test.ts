@@ -9,9 +9,7 @@ import { cardOf } from '../slack/orders/samples.ts';
 import { gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
-/*
- * An approved order can be stopped while names wait to be sent, or to be sent again: they do not go out any more.
- */
+/* An approved order can be stopped while names wait to be sent or retried: they aren't sent then. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -21,7 +19,7 @@ beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
 const busy = () => fails('busy', { retryAfterMs: 10 * MINUTE_MS, httpStatus: 429 });
-/** A renewal of which these names wait out a 429, and the others are done. */
+/** A renewal with these names waiting after a 429, and the others done. */
 const waiting = async (names: readonly string[], busyNames: readonly string[] = names): Promise<Order> => {
   rig.service.answer = async ({ description }) => {
     if (busyNames.some((name) => JSON.stringify(description).includes(name))) throw busy();
@@ -47,7 +45,7 @@ const thread = async (orderId: string): Promise<string> => {
   );
   return JSON.stringify(replies.filter((reply) => reply !== undefined));
 };
-/** Everything that could still go out goes out. */
+/** Sends everything that can still be sent. */
 const goOn = async () => {
   for (let turn = 0; turn < 3; turn += 1) {
     rig.pass(HOUR_MS);
@@ -56,8 +54,8 @@ const goOn = async () => {
   }
 };
 
-describe('an order that waits out a 429', () => {
-  test('says until when, and is cancelled by Stop: exactly the requests before', async () => {
+describe('an order that waits after a 429', () => {
+  test('says until when, and is cancelled by Stop: no more requests', async () => {
     const order = await waiting(['busy.rest']);
     expect(order).toMatchObject({ state: 'APPROVED', items: [{ state: 'WAITING', attempts: 1 }] });
     const before = await card(order.id);
@@ -84,7 +82,7 @@ describe('an order that waits out a 429', () => {
     expect(rig.service.received).toHaveLength(1);
   });
 
-  test('has its card shown again when it begins to wait', async () => {
+  test('updates its card when it begins to wait', async () => {
     rig.setBeforeCommit(async ({ before, log }) => {
       if (log[0]?.kind === 'released') await rig.tell(before.id);
     });
@@ -93,7 +91,7 @@ describe('an order that waits out a 429', () => {
     expect(await rig.due(order.id)).toEqual({ work: item?.notBefore, notifications: rig.now });
   });
 
-  test('can be asked for again at once', async () => {
+  test('can be requested again at once', async () => {
     const order = await waiting(['busy.rest']);
     expect((await rig.request('renew', { names: ['busy.rest'], period: 1 })).kind).toBe('open_already');
     await stop(order.id);
@@ -108,7 +106,7 @@ describe('an order that waits out a 429', () => {
     expect(await stop(order.id, 'U0BOB')).toMatch(/is cancelled; nothing is waiting to be sent/);
   });
 
-  test('wipes what was sealed for it', async () => {
+  test('wipes its sealed values', async () => {
     rig.service.answer = async () => {
       throw busy();
     };
@@ -122,7 +120,7 @@ describe('an order that waits out a 429', () => {
 });
 
 describe('of several names', () => {
-  test('one that is done stays, one that waits is stopped, and can be asked for at once', async () => {
+  test('a done one stays, a waiting one is stopped, and can be requested at once', async () => {
     const order = await waiting(['done.rest', 'busy.rest'], ['busy.rest']);
     expect(await stop(order.id, 'U0BOB')).toBe('FAILED');
     const ended = await rig.read(order.id);
@@ -138,7 +136,7 @@ describe('of several names', () => {
     expect(rig.service.received).toHaveLength(2);
   });
 
-  /** Six names: four are out, the others wait for their turn. */
+  /** Six names: four are being sent, the others wait for their turn. */
   const underWay = async () => {
     const answer = gate();
     rig.service.answer = async () => {
@@ -152,7 +150,7 @@ describe('of several names', () => {
     return { id: order.id, answer, execution };
   };
 
-  test('those that are being sent go on, and what becomes of them is kept', async () => {
+  test('those being sent continue, and their results are saved', async () => {
     const { id, answer, execution } = await underWay();
     expect(await card(id)).toContain('order_stop');
     expect(await stop(id)).toBe('EXECUTING');
@@ -177,14 +175,14 @@ describe('of several names', () => {
     expect(await thread(id)).toMatch(/f\.rest\*: failed · Stopped by <@U0ALICE> before it was sent\./);
   });
 
-  test('one that is refused for load after the stop is not sent again', async () => {
+  test('one that is refused for load after the stop isn’t sent again', async () => {
     const late = await waitingForRefusal();
     expect(late.items.map(({ state }) => state)).toEqual(['FAILED', 'FAILED']);
     await goOn();
     expect(rig.service.timesSent(late.items[0]?.ctid ?? '')).toBe(1);
   });
 
-  /** Of two names one is out as the order is stopped, and is refused for load then. */
+  /** Of two names one is being sent when the order is stopped, and is refused for load then. */
   const waitingForRefusal = async () => {
     const answer = gate();
     rig.service.answer = async ({ ctid }) => {
@@ -196,7 +194,7 @@ describe('of several names', () => {
     await until(
       'the other one waits',
       async () =>
-        // In this order: read the other way round, it may be the waiting before it was sent.
+        // In this order: the other way round, it could still be waiting before it was sent.
         rig.service.timesSent(`${order.id}.2`) === 1 &&
         (await rig.read(order.id)).items[1]?.state === 'WAITING',
     );
@@ -206,7 +204,7 @@ describe('of several names', () => {
     return rig.read(order.id);
   };
 
-  test('one that was sent and has no answer is unknown', async () => {
+  test('one that was sent and has no response is unknown', async () => {
     const { id, answer, execution } = await underWay();
     await stop(id);
     rig.pass(MINUTE_MS);
@@ -223,7 +221,7 @@ describe('of several names', () => {
   });
 });
 
-test('what may have been carried out before is unknown, and not cancelled', async () => {
+test('one that may have been carried out before is unknown, and not cancelled', async () => {
   rig.service.answer = async () => {
     throw fails('unknown_outcome');
   };
@@ -243,7 +241,7 @@ test('what may have been carried out before is unknown, and not cancelled', asyn
 });
 
 describe('Stop', () => {
-  test('is refused with words before the approval and after the end', async () => {
+  test('is refused with a reason before the approval and after the end', async () => {
     const order = await rig.ask('renew', { names: ['early.rest'], period: 1 });
     expect(await stop(order.id)).toMatch(/isn’t approved yet.*can cancel/);
     expect(await card(order.id)).not.toContain('order_stop');
@@ -253,7 +251,7 @@ describe('Stop', () => {
     expect(await stop('nothing')).toMatch(/This order doesn’t exist/);
   });
 
-  test('before anything was tried says that nothing was sent', async () => {
+  test('before any try says that nothing was sent', async () => {
     const order = await rig.approvedRenewal('unsent.rest');
     expect(await stop(order.id)).toBe('CANCELLED');
     expect(await card(order.id)).toMatch(/Stopped, nothing was sent/);
@@ -261,7 +259,7 @@ describe('Stop', () => {
     expect(rig.service.received).toEqual([]);
   });
 
-  test('beats a worker that is about to send: its mark is refused, and nothing leaves', async () => {
+  test('wins over a worker that is about to send: its commit is refused, and nothing is sent', async () => {
     const order = await rig.approvedRenewal('about.rest');
     const reached = gate();
     const goes = gate();
@@ -281,7 +279,7 @@ describe('Stop', () => {
     expect(rig.service.received).toEqual([]);
   });
 
-  test('beats a worker that prepares a request, such as a session', async () => {
+  test('wins over a worker that prepares a request, such as a session', async () => {
     const prepared = gate();
     rig.service.prepare = () => prepared.opened;
     const order = await rig.approvedRenewal('session.rest');
@@ -293,7 +291,7 @@ describe('Stop', () => {
     expect(rig.service.received).toEqual([]);
   });
 
-  test('at the same moment as the send: either it is sent, or cancelled, and never both', async () => {
+  test('at the same time as the send: either sent or cancelled, never both', async () => {
     const later = async <T>(steps: number, act: () => Promise<T>): Promise<T> => {
       for (let turns = 0; turns < steps * 20; turns += 1) await new Promise(setImmediate);
       return act();
@@ -301,7 +299,7 @@ describe('Stop', () => {
     const seen = { sent: 0, cancelled: 0 };
     for (let run = 0; run < 30; run += 1) {
       const order = await rig.approvedRenewal(`race${run}.rest`);
-      // From run to run a little later, so that it meets each step of the worker.
+      // A little later each time, so that it hits each step of the worker.
       const [, said] = await Promise.all([
         later(15 - run, () => rig.main.execute(order.id)),
         later(run - 15, () => stop(order.id)),

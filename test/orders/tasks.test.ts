@@ -33,13 +33,13 @@ interface Sample {
   /** As people type it. */
   readonly typed: Readonly<Record<string, unknown>>;
   readonly names: readonly string[];
-  /** The task of the service, and what goes out for the first name. */
+  /** The task of the service, and the request for the first name. */
   readonly service: string;
   readonly sent: RequestDescription;
   readonly secret?: Secret;
 }
 
-/** A good order of every task. */
+/** A valid order of every task. */
 const SAMPLES: Readonly<Record<SentTaskName, Sample>> = {
   create: {
     typed: { name: ' Café.REST. ', ...contacts, nameServers },
@@ -161,7 +161,7 @@ const SAMPLES: Readonly<Record<SentTaskName, Sample>> = {
   },
 };
 
-/** The first item of a sample as its statement has it after the database, with what it takes to send it. */
+/** The first item of a sample as its statement has it after the database, with everything needed to send it. */
 function stated(task: SentTaskName) {
   const { typed, names, secret } = SAMPLES[task];
   const input: unknown = JSON.parse(JSON.stringify(checked(task, typed).input));
@@ -184,7 +184,7 @@ function problemsOf(task: OrderTaskName, input: unknown): readonly FieldProblem[
   return result.ok ? [] : fieldProblems(result.issues);
 }
 
-describe('what the orders know of a task', () => {
+describe('the properties of a task', () => {
   it.each<[SentTaskName, effect: string, idempotent: boolean, confirmFirst: boolean, secret: string]>([
     ['create', 'charge', false, false, ''],
     ['transfer', 'charge', false, false, 'auth'],
@@ -208,11 +208,11 @@ describe('what the orders know of a task', () => {
     },
   );
 
-  it('every task stands under its name', () => {
+  it('every task is listed under its name', () => {
     expect(Object.keys(ORDER_TASKS)).toEqual([...SENT_TASK_NAMES, 'mandate']);
   });
 
-  it('what puts a name at risk', () => {
+  it('tasks that put a name at risk', () => {
     const risky = Object.values(ORDER_TASKS).filter(({ risk }) => risk !== 'none');
     expect(Object.fromEntries(risky.map(({ name, risk }) => [name, risk]))).toEqual({
       delete: 'loses_name',
@@ -222,7 +222,7 @@ describe('what the orders know of a task', () => {
     });
   });
 
-  it('no task that costs money may be repeated', () => {
+  it('no paid task may be repeated', () => {
     const charges = Object.values(ORDER_TASKS).filter(({ effect }) => effect === 'charge');
     expect(charges.map(({ idempotent }) => idempotent)).not.toContain(true);
   });
@@ -231,16 +231,16 @@ describe('what the orders know of a task', () => {
 describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
   const sample = SAMPLES[name];
 
-  it('is taken as people type it', () => {
+  it('is accepted as people type it', () => {
     expect(checked(name, sample.typed).names).toEqual(sample.names);
   });
 
-  it('is the same when it is checked again after the database', () => {
+  it('is unchanged when it is checked again after the database', () => {
     const first = checked(name, sample.typed);
     expect(checked(name, JSON.parse(JSON.stringify(first.input)))).toEqual(first);
   });
 
-  it('goes out as the service wants it', async () => {
+  it('is sent in the service’s form', async () => {
     const service = new ScriptedService();
     const marked: string[] = [];
     const call = taskNamed(name).begin(service.client, {
@@ -259,10 +259,10 @@ describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
     expect(marked).toEqual(['before 1', 'at the first byte']);
   });
 
-  it('is refused, never by throwing, when it is anything else', () => {
+  it('is refused, never by throwing, if it is anything else', () => {
     const anything = fc.oneof(
       fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true }),
-      // A good order with one or two fields made bad.
+      // A valid order with one or two invalid fields.
       fc
         .record({
           fields: fc.subarray(Object.keys(sample.typed), { minLength: 1 }),
@@ -277,7 +277,7 @@ describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
       fc.property(anything, (input) => {
         const result = taskNamed(name).check(input);
         if (result.ok) {
-          // It happened to be good: then it stays good.
+          // It happened to be valid: then it stays valid.
           const again = taskNamed(name).check(JSON.parse(JSON.stringify(result.input)));
           if (!again.ok) throw new Error(`taken, then refused: ${JSON.stringify(again.issues)}`);
           return;
@@ -292,7 +292,7 @@ describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
   });
 });
 
-describe('the names of an input that is not complete', () => {
+describe('the names of an incomplete input', () => {
   it('are read before the rest is given', () => {
     expect(taskNamed('transfer').namesIn({ name: 'Bücher.rest', ownerc: undefined, techc: 'x' })).toEqual([
       'xn--bcher-kva.rest',
@@ -304,17 +304,17 @@ describe('the names of an input that is not complete', () => {
     expect(taskNamed('redirect').namesIn({ source: 'www.cafe.rest' })).toEqual(['www.cafe.rest']);
   });
 
-  it('are none where they cannot be read', () => {
+  it('are none if they can’t be read', () => {
     expect(taskNamed('transfer').namesIn({ name: 'under_score.rest' })).toEqual([]);
     expect(taskNamed('renew').namesIn({ names: 3 })).toEqual([]);
     expect(taskNamed('user').namesIn(undefined)).toEqual([]);
   });
 });
 
-/** Any code point, halves of surrogate pairs included. */
+/** Any code point, including surrogate halves. */
 const anyCharacter = fc.nat(0x10_ff_ff).map((code) => String.fromCodePoint(code));
 
-/** Whether a sentence can stand before people: whole, and without a programmer's words. */
+/** Whether a text is a complete sentence for people, without technical words. */
 function isKind(problem: string): boolean {
   return (
     /^\P{Ll}.*[.!]$/su.test(problem) &&
@@ -322,7 +322,7 @@ function isKind(problem: string): boolean {
   );
 }
 
-/** A copy in which secrets are readable, for all secrets look alike. */
+/** A copy with readable secrets, because all secrets look alike. */
 function reveal(value: unknown): unknown {
   if (value instanceof Secret) return { revealed: value.reveal() };
   if (Array.isArray(value)) return value.map(reveal);
@@ -367,13 +367,13 @@ describe('problems', () => {
     ['user', { status: '-1' }, 'status', /0 or more/],
     ['user', { parent: { user: '', context: 4 } }, 'parent_user', /superior/],
     ['user', { parent: { user: 'boss' } }, 'parent_context', /context number/],
-  ])('of %s with %j stand at %s', (task, change, field, problem) => {
+  ])('of %s with %j are shown at %s', (task, change, field, problem) => {
     const problems = problemsOf(task, { ...SAMPLES[task].typed, ...change });
     expect(problems.map((each) => each.field)).toContain(field);
     expect(problems.find((each) => each.field === field)?.problem).toMatch(problem);
   });
 
-  it('are all told at once', () => {
+  it('are all shown at once', () => {
     const problems = problemsOf('create', {
       ...SAMPLES.create.typed,
       name: '-x.rest',
@@ -404,17 +404,17 @@ describe('problems', () => {
     ]);
   });
 
-  it('a period is held against the zone of every name', () => {
+  it('a period is checked against the zone of every name', () => {
     expect(problemsOf('renew', { names: ['cafe.rest', 'example.com'], period: 11 })).toHaveLength(1);
   });
 
-  it('in a zone without a profile the general rules hold', () => {
+  it('in a zone without a profile the general rules apply', () => {
     const order = { ...SAMPLES.create.typed, name: 'shop.example', nameServers: ['ns1.example.com'] };
     expect(problemsOf('create', order)).toEqual([]);
   });
 });
 
-describe('what an approver is told', () => {
+describe('notes for approvers', () => {
   it.each<[SentTaskName, RegExp]>([
     ['create', /costs money.*premium|costs money.*Short or generic.*60 days/s],
     ['transfer', /costs money.*5 days.*renews/s],
@@ -428,7 +428,7 @@ describe('what an approver is told', () => {
     expect(taskNamed(task).notes(['cafe.rest']).map(formatTaskNote).join('\n')).toMatch(notes);
   });
 
-  it('each note once, however many names', () => {
+  it('each note once, for any number of names', () => {
     const notes = taskNamed('renew').notes(['a.rest', 'b.rest', 'c.example']);
     expect(notes.map(({ code }) => code).toSorted()).toEqual([
       'charge_assumed',
@@ -439,22 +439,22 @@ describe('what an approver is told', () => {
     ]);
   });
 
-  it('nothing of a zone where a task has none', () => {
+  it('no zone’s notes if a task has none', () => {
     expect(taskNamed('redirect').notes(['www.cafe.rest'])).toEqual([]);
   });
 
-  it('that asking for a registration here confirms it at the service', () => {
+  it('that requesting a registration here confirms it at the service', () => {
     expect(taskNamed('create').notes(['cafe.rest'])).toContainEqual({ code: 'sent_as_confirmed' });
   });
 });
 
 describe('a retry', () => {
-  it('asks for the failed names only', () => {
+  it('requests only the failed names', () => {
     const { input } = checked('renew', { names: ['a.rest', 'b.rest', 'c.rest'], period: 3 });
     expect(taskNamed('renew').onlyFor(input, ['b.rest'])).toEqual({ names: ['b.rest'], period: 3 });
   });
 
-  it('asks for the same of a task with one name', () => {
+  it('requests the same for a task with one name', () => {
     for (const name of SENT_TASK_NAMES) {
       if (name === 'renew') continue;
       const { input, names } = checked(name, SAMPLES[name].typed);
@@ -463,7 +463,7 @@ describe('a retry', () => {
   });
 });
 
-describe('what comes back', () => {
+describe('the output', () => {
   const send = async (name: SentTaskName, envelope = DONE) => {
     const service = new ScriptedService();
     service.answer = async () => envelope;
@@ -476,7 +476,7 @@ describe('what comes back', () => {
     return { envelope: answer.envelope, secret: answer.output };
   };
 
-  it('holds a secret for an auth code, found or not, and none in the envelope', async () => {
+  it('has a secret for an auth code, found or not, and none in the envelope', async () => {
     const found = await send('authcode', { ...DONE, data: [{ authInfo: 'canary-1' }] });
     expect(found.secret?.reveal()).toBe('canary-1');
     const other = await send('authcode', { ...DONE, data: [{ epp: 'canary-1' }] });
@@ -484,7 +484,7 @@ describe('what comes back', () => {
     expect(JSON.stringify([found.envelope, other.envelope])).not.toContain('canary');
   });
 
-  it('holds a secret for a user only where the service made the password', async () => {
+  it('has a secret for a user only if the service generated the password', async () => {
     expect((await send('user')).secret).toBeUndefined();
     const made = await send('user', {
       ...DONE,
@@ -493,14 +493,14 @@ describe('what comes back', () => {
     expect(made.secret?.reveal()).toBe('canary-2');
   });
 
-  it('holds no secret for any other task', async () => {
+  it('has no secret for any other task', async () => {
     for (const name of SENT_TASK_NAMES) {
       if (taskNamed(name).secretResult) continue;
       expect((await send(name)).secret, name).toBeUndefined();
     }
   });
 
-  it('a transfer without its auth code does not leave', async () => {
+  it('a transfer without its auth code isn’t sent', async () => {
     const service = new ScriptedService();
     const begin = () =>
       taskNamed('transfer').begin(service.client, {
@@ -513,7 +513,7 @@ describe('what comes back', () => {
   });
 });
 
-describe('the interface that an input asks for', () => {
+describe('the interface that an input needs', () => {
   const redirect = { source: 'www.cafe.rest', target: 'https://cafe.example/', type: 'domain' };
 
   it.each([
@@ -533,7 +533,7 @@ describe('the interface that an input asks for', () => {
       'json',
       ['parent_defaultEmail', 'parent_status', 'parent_substatus'],
     ],
-  ] as const)('%s with %j goes over %s', (task, input, via, fields) => {
+  ] as const)('%s with %j uses %s', (task, input, via, fields) => {
     const ties = taskNamed(task).constraints(input);
     expect(ties[via].map(({ field }) => field)).toEqual(fields);
     expect(ties[via === 'xml' ? 'json' : 'xml']).toEqual([]);
@@ -544,12 +544,12 @@ describe('the interface that an input asks for', () => {
     ['ssl-contact', { id: '1', title: 'Dr', fname: '' }],
     ['user', { user: 'kim', parent: { user: 'p', context: 4 } }],
     ['renew', { names: ['cafe.rest'], period: 1 }],
-  ] as const)('%s with %j leaves it open', (task, input) => {
+  ] as const)('%s with %j allows both', (task, input) => {
     expect(taskNamed(task).constraints(input)).toEqual({ json: [], xml: [] });
   });
 });
 
-it('by default whatever costs money or puts a name at risk waits for approval', () => {
+it('by default every task that costs money or puts a name at risk needs an approval', () => {
   const risky = Object.values(ORDER_TASKS).filter(
     ({ effect, risk }) => effect === 'charge' || risk !== 'none',
   );

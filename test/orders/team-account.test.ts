@@ -7,9 +7,7 @@ import { retryOrder } from '../../src/orders/retry-button.ts';
 import { ALICE, type Rig, startRig } from './rig.ts';
 import { fails } from './scripted-service.ts';
 
-/*
- * Orders that go out with the team's account: only what was approved does.
- */
+/* Orders with the team's account: only approved ones are sent. */
 
 const TEAM: Account = {
   id: 'account-team',
@@ -38,7 +36,7 @@ beforeEach(async () => {
 });
 afterAll(() => rig.end());
 
-/** Whatever the task, an order of Dave's that is confirmed where it has to be. */
+/** Dave's order for any task, confirmed if necessary. */
 async function asked(task: OrderTaskName, input: unknown) {
   const order = await rig.ask(task, input, DAVE);
   if (order.state !== 'DRAFT') return order;
@@ -49,8 +47,8 @@ async function asked(task: OrderTaskName, input: unknown) {
 
 const sent = () => rig.service.received.length;
 
-describe('an order of somebody without an account of their own', () => {
-  test('keeps that it goes out with the team’s, in its row and in its log', async () => {
+describe('an order of a person without their own account', () => {
+  test('records that it uses the team’s account, in its row and in its log', async () => {
     const order = await rig.ask('renew', RENEWAL, DAVE);
     const kept = await rig.read(order.id);
     expect(kept.account).toEqual({
@@ -72,7 +70,7 @@ describe('an order of somebody without an account of their own', () => {
     ['authcode', { name: 'cafe.rest' }],
     ['owner-change', { name: 'cafe.rest' }],
     ['renew', RENEWAL],
-  ])('waits for an approval of %s even where a rule makes it free', async (task, input) => {
+  ])('waits for an approval of %s even if a rule makes it free', async (task, input) => {
     rig.setPolicy(1, { decision: 'free' });
     const order = await asked(task, input);
     expect(order).toMatchObject({ state: 'PENDING', approvalsRequired: 1 });
@@ -85,13 +83,13 @@ describe('an order of somebody without an account of their own', () => {
     expect(sent()).toBe(1);
   });
 
-  test('waits where no rule and no setting asks for an approval', async () => {
+  test('needs an approval even without a rule or setting for it', async () => {
     rig.setTeam({ approvalTasks: [] });
     expect((await asked('redirect', REDIRECT)).state).toBe('PENDING');
     expect((await rig.ask('redirect', { ...REDIRECT, source: 'a.cafe.rest' })).state).toBe('APPROVED');
   });
 
-  test('is refused where a rule refuses it', async () => {
+  test('is refused if a rule refuses it', async () => {
     rig.setPolicy(1, { decision: 'refuse', tasks: ['renew'] });
     expect(await rig.request('renew', RENEWAL, DAVE)).toMatchObject({
       kind: 'refused',
@@ -99,7 +97,7 @@ describe('an order of somebody without an account of their own', () => {
     });
   });
 
-  test('is not approved by who asked', async () => {
+  test('isn’t approved by its requester', async () => {
     const order = await rig.ask('renew', RENEWAL, { ...DAVE, requesterId: 'U0BOB' });
     expect(await approveOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({
       ok: false,
@@ -108,7 +106,7 @@ describe('an order of somebody without an account of their own', () => {
   });
 });
 
-test('once it is unlinked a waiting order fails at its approval, and nothing is sent', async () => {
+test('fails at its approval once the account is unlinked, and nothing is sent', async () => {
   const order = await rig.ask('renew', RENEWAL, DAVE);
   rig.accounts.delete(TEAM.id);
   await approveOrder(rig.orders, order.id, 'U0BOB');
@@ -119,7 +117,7 @@ test('once it is unlinked a waiting order fails at its approval, and nothing is 
   expect(sent()).toBe(0);
 });
 
-test('once it is unlinked an approved order fails before it is sent', async () => {
+test('fails before it is sent once the account is unlinked', async () => {
   const order = await rig.ask('renew', RENEWAL, DAVE);
   await approveOrder(rig.orders, order.id, 'U0BOB');
   rig.accounts.delete(TEAM.id);
@@ -129,7 +127,7 @@ test('once it is unlinked an approved order fails before it is sent', async () =
   expect(sent()).toBe(0);
 });
 
-test('an order rests on who asked, not on the admin who linked the account', async () => {
+test('an order depends on its requester, not on the admin who linked the account', async () => {
   const order = await rig.ask('renew', RENEWAL, DAVE);
   rig.absent.set('U0ADA', 'left');
   await approveOrder(rig.orders, order.id, 'U0BOB');
@@ -142,7 +140,7 @@ test('an order rests on who asked, not on the admin who linked the account', asy
   expect((await rig.read(other.id)).items[0]?.result?.summary).toEqual({ code: 'requester_left' });
 });
 
-test('a retry goes out with the team’s account too, and needs an approval of its own', async () => {
+test('a retry uses the team’s account too, and needs its own approval', async () => {
   rig.setPolicy(1, { decision: 'free' });
   rig.setTeam({ approvalTasks: [] });
   const order = await rig.ask('renew', RENEWAL, DAVE);
@@ -161,7 +159,7 @@ test('a retry goes out with the team’s account too, and needs an approval of i
   expect((await rig.read(retried.order.id)).account.isTeamAccount).toBe(true);
 });
 
-test('an account of one’s own asks for no more than the rules do', async () => {
+test('with one’s own account no more is needed than by the rules', async () => {
   rig.setPolicy(1, { decision: 'free' });
   expect((await rig.ask('redirect', REDIRECT, { account: ALICE })).state).toBe('APPROVED');
 });

@@ -8,8 +8,8 @@ import { http, type RawService, startRawService } from '../service/raw-service.t
 import { ALICE, MINUTE_MS, type Rig, startRig } from './rig.ts';
 
 /*
- * Answers of the service as they come over the wire: compressed, in any encoding, with numbers of any length. One that
- * arrives and cannot be read leaves its order unknown, after one request, and is shown as bytes.
+ * Responses of the service as they come over the wire: compressed, in any encoding, with numbers of any length. An
+ * unreadable one leaves its order unknown, after one request, and is shown as bytes.
  */
 
 const TINA: Account = { ...ALICE, id: 'account-tina', method: 'two_factor', login: 'tina' };
@@ -50,7 +50,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** Carries an order out, with all the waits before it is sent again. */
+/** Carries out an order, including all waits before retries. */
 async function carryOut(id: string) {
   service.requests.length = 0;
   for (let round = 0; round < 6; round += 1) {
@@ -70,7 +70,7 @@ const redirected = async (account: Account = ALICE) => {
 
 const DONE = '{"stid":"s-1","status":{"code":"S0105","text":"done","type":"SUCCESS"}}';
 
-describe('a compressed answer', () => {
+describe('a compressed response', () => {
   test.each<[string, Buffer]>([
     ['gzip', gzipSync(DONE)],
     ['br', brotliCompressSync(DONE)],
@@ -88,7 +88,7 @@ describe('a compressed answer', () => {
   });
 });
 
-describe('an answer that cannot be read leaves the order unknown, is sent once, and is shown', () => {
+describe('an unreadable response leaves the order unknown, is requested once, and is shown', () => {
   const euro = Buffer.from(xml('S0502', { encoding: 'cp037', text: '\x80' }), 'latin1');
   test.each<[string, Account, string | Buffer, readonly string[], RegExp]>([
     [
@@ -131,7 +131,7 @@ describe('an answer that cannot be read leaves the order unknown, is sent once, 
   });
 });
 
-test('XML in an encoding that the platform knows is read, and its task is carried out once', async () => {
+test('XML in a supported encoding is read, and its task is carried out once', async () => {
   const body = xml('S0502', { encoding: 'windows-1252', text: 'costs 5 \x80' });
   answer = [Buffer.from(body, 'latin1'), ['content-type: text/xml']];
   const { order, sent } = await redirected(TINA);
@@ -139,7 +139,7 @@ test('XML in an encoding that the platform knows is read, and its task is carrie
   expect(order.items[0]?.result?.text).toBe('costs 5 €');
 });
 
-test('numbers are kept and shown with the digits that they came with', async () => {
+test('numbers are stored and shown with their original digits', async () => {
   const data = '{"orderId":9007199254740993,"ownerc":{"id":12345678901234567890},"amount":12.10,"years":2}';
   answer = [
     DONE.replace('"status"', `"object":{"type":"Domain","value":"cafe.rest","data":${data}},"status"`),

@@ -6,25 +6,25 @@ import fc from '../support/properties.ts';
 import { newOrder, START } from './sample.ts';
 
 /*
- * Workers that crash, fall silent and come back, against a service that counts what reaches it: a model of
- * all that can happen between the claim of an order and its end.
+ * Workers that crash, hang and come back, with a service that counts requests: a model of everything that can happen
+ * between the claim of an order and its end.
  */
 
-/** One worker's go at the order: it knows what it has sent itself and nothing of the others. */
+/** One worker's turn with the order: it knows what it has sent itself and nothing of the others. */
 interface Run {
   readonly workerId: string;
-  /** Items that it has not begun with. */
+  /** Items that it has not started. */
   readonly ahead: Set<number>;
-  /** Items whose request is out, as they were marked. */
+  /** Items with a running request, as they were marked. */
   readonly out: Map<number, OrderItem>;
 }
 
-/** What the world does next, to one of the runs and its items. */
+/** The world's next event, for one of the runs and its items. */
 type Move =
   | { readonly do: 'claim' }
-  /** Recovery finds the lease run out, rightly or because the worker was only slow. */
+  /** Recovery finds the lease expired, rightly or because the worker was only slow. */
   | { readonly do: 'release' }
-  /** The database has slept, and nobody knows what was done meanwhile. */
+  /** The database was down, and nobody knows what was done meanwhile. */
   | { readonly do: 'doubt' }
   | { readonly do: 'settle'; readonly outcome: 'SUCCEEDED' | 'FAILED' }
   | { readonly do: 'send' | 'prove' | 'send_again'; readonly run: number; readonly n: number }
@@ -35,8 +35,8 @@ type Move =
       readonly outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
     }
   /**
-   * Something fails before anything of the item leaves, perhaps with the mark in the database and its
-   * confirmation lost: it is tried again later, or given up.
+   * A failure before anything of the item is sent, perhaps with the commit saved and its confirmation lost: it is
+   * retried later, or given up.
    */
   | {
       readonly do: 'fail_unsent';
@@ -81,7 +81,7 @@ const rewind = fc.record({ do: fc.constant('rewind' as const), changes: fc.integ
 const MANY = { minLength: 4, maxLength: 30, size: 'max' } as const;
 const moves = fc.array(fc.oneof(...anyMove), MANY);
 const losses = fc.array(fc.oneof(...anyMove, { weight: 3, arbitrary: rewind }), MANY);
-/** Two workers have sent the same, for the database lost what the first of them did: what follows is seldom met else. */
+/** Two workers have sent the same, because the database lost the first one's commits: otherwise a rare start. */
 const SENT_TWICE: readonly Move[] = [
   { do: 'claim' },
   { do: 'send', run: 0, n: 1 },
@@ -108,9 +108,9 @@ class World {
     [2, 0],
   ]);
   settledByHand = false;
-  /** Items of which this order has been told what became of a request that left. */
+  /** Items with a reported result of a sent request. */
   reported: ReadonlySet<number> = new Set();
-  /** The order, and what it had been told, before each of its changes. */
+  /** The order, and its reported results, before each change. */
   readonly past: { readonly order: Order; readonly reported: ReadonlySet<number> }[] = [];
 
   take(move: Move): void {
@@ -143,7 +143,7 @@ class World {
     switch (move.do) {
       case 'send':
         if (!actor.ahead.delete(n)) return;
-        // The worker goes on only when the mark was committed.
+        // The worker continues only if the commit succeeded.
         if (!this.apply({ type: 'sending', workerId, n })) return;
         if (this.reported.has(n)) expect.fail(`item ${n} was sent again after its request was reported`);
         actor.out.set(n, this.itemOf(n));
@@ -161,7 +161,7 @@ class World {
         return;
       }
       case 'send_again': {
-        // Its session had ended: it was refused, and goes out again if the mark of that is committed.
+        // Its session had ended: it was refused, and is repeated if the commit of that succeeds.
         const sent = actor.out.get(n);
         if (sent === undefined) return;
         if (this.apply({ type: 'sending', workerId, n, again: 'session_ended' })) return;
@@ -210,7 +210,7 @@ class World {
   }
 
   private claim(): void {
-    // Every claim has a name of its own: a process may come back to an order that it lost.
+    // Every claim has a unique name: a process may come back to an order that it lost.
     const workerId = `worker-${this.runs.length + 1}`;
     const waiting = this.order.items.filter(({ state }) => state === 'WAITING').map((item) => item.n);
     if (!this.apply({ type: 'claimed', workerId })) return;
@@ -232,7 +232,7 @@ class World {
   }
 }
 
-it('however workers crash, stall and come back, no item may be carried out twice', () => {
+it('however workers crash, hang and come back, no item may be carried out twice', () => {
   let mostRuns = 0;
   fc.assert(
     fc.property(moves, (all) => {
@@ -250,7 +250,7 @@ it('however workers crash, stall and come back, no item may be carried out twice
   expect(mostRuns, 'claims of one order').toBeGreaterThan(2);
 });
 
-it('nothing but its own answer, or a person, ends an item whose request is out', () => {
+it('only its own response, or a person, ends an item with a running request', () => {
   fc.assert(
     fc.property(moves, (all) => {
       const world = new World();
@@ -269,7 +269,7 @@ it('nothing but its own answer, or a person, ends an item whose request is out',
   );
 });
 
-it('however much the database loses, what is known of a request that left is kept, and it is not sent again', () => {
+it('however much the database loses, the result of a sent request is kept, and it isn’t sent again', () => {
   let mostSent = 0;
   fc.assert(
     fc.property(movesWithLosses, (all) => {

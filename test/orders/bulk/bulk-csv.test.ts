@@ -15,7 +15,7 @@ const issuesOf = async (task: BulkTask, text: string) => {
   return read.ok ? [] : read.issues;
 };
 
-describe('a good file', () => {
+describe('a valid file', () => {
   it('gives each row the input of its task', async () => {
     const { rows, bad } = await rowsOf('renew', 'name,period\ncafe.rest,2\n BAR.rest. ,\n');
     expect(bad).toEqual([]);
@@ -30,7 +30,7 @@ describe('a good file', () => {
     'ns1.example.net|ns2.example.net',
     '"ns1.example.net;ns2.example.net"',
     '"ns1.example.net, NS2.example.net."',
-  ])('parts nameservers in their cell: %s', async (cell) => {
+  ])('splits nameservers in their cell: %s', async (cell) => {
     const { rows } = await rowsOf('nameservers', `name,nameservers\ncafe.rest,${cell}`);
     expect(rows[0]?.input).toEqual({
       name: 'cafe.rest',
@@ -49,7 +49,7 @@ describe('a good file', () => {
     expect((await rowsOf('renew', text)).rows).toMatchObject([{ name: 'cafe.rest', input: { period: 2 } }]);
   });
 
-  it('keeps an auth code as it is, and shows it nowhere', async () => {
+  it('keeps an auth code unchanged and secret', async () => {
     const read = await rowsOf(
       'transfer',
       'name,auth,ownerc,adminc,techc,name servers\ncafe.rest,"\'=a,b""c",1,2,3,ns1.example.net ns2.example.net',
@@ -70,11 +70,11 @@ describe('a file of another program', () => {
   const rows = (text: string) =>
     rowsOf('renew', text).then((read) => read.rows.map(({ line, name }) => `${line} ${name}`));
 
-  it('may mix line ends: no row vanishes, and each keeps its line', async () => {
+  it('may mix line ends: no row is lost, and each keeps its line', async () => {
     const six = 'name,period\r\nm1.rest,1\r\nm2.rest,1\r\nm3.rest,1\nm4.rest,1\nm5.rest,1\r\nm6.rest,1\r\n';
     const expected = [1, 2, 3, 4, 5, 6].map((n) => `${n + 1} m${n}.rest`);
     expect(await rows(six)).toEqual(expected);
-    // A header alone that ends in CR LF, or in CR; old Mac rows; a blank line of another kind.
+    // Only a header that ends in CR LF, or in CR; old Mac rows; another kind of blank line.
     expect(await rows('name,period\r\na.rest,1\nb.rest,1\nc.rest,1')).toHaveLength(3);
     expect(await rows('name,period\ra.rest,1\r\nb.rest,1\rc.rest,1')).toHaveLength(3);
     expect(await rows('name,period\na.rest,1\n\r\n\rb.rest,1')).toEqual(['2 a.rest', '5 b.rest']);
@@ -99,14 +99,14 @@ describe('a file of another program', () => {
     expect(await rows(`${header}\nm1.rest\u00a0${separator}\u200b1`)).toEqual(['2 m1.rest']);
   });
 
-  it('that was put together from two lists is refused at the second header', async () => {
+  it('that was combined from two lists is refused at the second header', async () => {
     expect(await issuesOf('renew', 'name,period\na.rest,1\nperiod,name\n1,b.rest')).toEqual([
       { line: 3, code: 'second_header' },
     ]);
   });
 });
 
-describe('a file that cannot be read says why, with the line', () => {
+describe('an unreadable file gets the reason, with the line', () => {
   test.each<[string, BulkTask, string, unknown]>([
     ['nothing', 'renew', '\n\n', { code: 'empty' }],
     ['a header alone', 'renew', 'name,period', { code: 'empty' }],
@@ -135,7 +135,7 @@ describe('a file that cannot be read says why, with the line', () => {
   });
 });
 
-describe('a row that is wrong is named, and holds up no other', () => {
+describe('an invalid row is named, and affects no other', () => {
   test.each<[string, BulkTask, string, unknown]>([
     ['no name', 'renew', ',2', { field: 'names', code: 'zone_issue' }],
     ['no ending', 'renew', 'cafe,2', { field: 'names', code: 'zone_issue' }],
@@ -151,7 +151,7 @@ describe('a row that is wrong is named, and holds up no other', () => {
     expect(bad).toEqual([{ line: 2, name: row.split(',')[0], issues: [expect.objectContaining(issue)] }]);
   });
 
-  it('a transfer without its code or its contact, both told', async () => {
+  it('a transfer without its code and its contact gets both errors', async () => {
     const { bad } = await rowsOf(
       'transfer',
       'name,auth,ownerc,adminc,techc,nameservers\nx.rest,,1,,3,ns1.example.net ns2.example.net',
@@ -162,7 +162,7 @@ describe('a row that is wrong is named, and holds up no other', () => {
     ]);
   });
 
-  it('of rows that repeat one another the first counts; of those that contradict, none', async () => {
+  it('the first of duplicate rows counts; none of contradictory ones', async () => {
     const { rows, bad } = await rowsOf(
       'renew',
       'name,period\nsame.rest,1\nSAME.rest,1\nother.rest,1\nother.rest,2\nlast.rest,1',
@@ -198,7 +198,7 @@ describe('the bytes of a file', () => {
     ['a zero in UTF-16', Buffer.from('name\nca\0fe.rest\n', 'utf16le'), { code: 'not_text', line: 2 }],
     ['UTF-32', Buffer.from('n\0a\0m\0e\0\n\0', 'utf16le'), { code: 'not_text', line: 1 }],
     ['too many', Buffer.alloc(MAX_CSV_BYTES + 1, 'a'), { code: 'too_large', maxBytes: MAX_CSV_BYTES }],
-  ])('that cannot be read: %s', (_what, bytes, issue) => {
+  ])('that can’t be read: %s', (_what, bytes, issue) => {
     expect(decodeFile(bytes)).toEqual({ ok: false, issue });
   });
 });

@@ -12,9 +12,7 @@ import { acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from 
 import { renewalOf } from '../sample.ts';
 import { DONE, fails, type ScriptedService, untilAborted } from '../scripted-service.ts';
 
-/*
- * Orders of many rows, on the real store.
- */
+/* Bulk orders on the real store. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -83,7 +81,7 @@ describe('a plan', () => {
     expect(history.find(({ kind }) => kind === 'approved')).toMatchObject({ statement });
   });
 
-  it('is refused as a whole when one of its names has an open order by then', async () => {
+  it('is refused as a whole if one of its names has an open order now', async () => {
     const order = await draft(renewals(3));
     const open = await rig.ask('renew', { names: ['n2.rest'], period: 1 });
     expect(await confirmOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
@@ -92,7 +90,7 @@ describe('a plan', () => {
     });
   });
 
-  it('is not sent when a row is another one than was approved', async () => {
+  it('isn’t sent if a row has changed since the approval', async () => {
     const order = await approved(renewals(3));
     await rig.sql(
       `UPDATE order_items SET input = '{"names":["n2.rest"],"period":10}' WHERE order_id = $1 AND n = 2`,
@@ -107,7 +105,7 @@ describe('a plan', () => {
     );
   });
 
-  it('is not approved when a row is another one than was asked for', async () => {
+  it('isn’t approved if a row has changed since the request', async () => {
     const order = await draft(renewals(3));
     await confirmOrder(rig.orders, order.id, 'U0ALICE');
     await rig.sql(`UPDATE order_items SET name = 'other.rest' WHERE order_id = $1 AND n = 1`, order.id);
@@ -117,7 +115,7 @@ describe('a plan', () => {
 });
 
 describe('its rows', () => {
-  it('are read again before each wave: one that was changed meanwhile stops the rest', async () => {
+  it('are read again before each wave: a changed one stops the rest', async () => {
     const order = await approved(renewals(45));
     rig.service.answer = async ({ ctid }) => {
       if (ctid === `${order.id}.3`)
@@ -138,7 +136,7 @@ describe('its rows', () => {
     expect(after.items[44]?.result?.summary).toEqual({ code: 'statement_changed', parts: [] });
   });
 
-  it('each go out once with their own input, four at a time', async () => {
+  it('are each sent once with their own input, four at a time', async () => {
     let out = 0;
     let most = 0;
     const four = gate();
@@ -165,7 +163,7 @@ describe('its rows', () => {
     }
   });
 
-  it('go out wave by wave', async () => {
+  it('are sent wave by wave', async () => {
     const began: number[] = [];
     const ended: number[] = [];
     rig.service.answer = async ({ ctid }) => {
@@ -183,7 +181,7 @@ describe('its rows', () => {
     expect(began).toHaveLength(61);
   });
 
-  it('carry auth codes of their own, sealed until their row ends and wiped then', async () => {
+  it('have their own auth codes, sealed until their row ends and wiped then', async () => {
     const read = await readBulkFile(
       'transfer',
       `name,auth,ownerc,adminc,techc,nameservers\n${names(6)
@@ -217,7 +215,7 @@ describe('its rows', () => {
     expect(rig.logged() + (await rig.everything())).not.toContain('CANARY');
   });
 
-  it('lose their auth codes when the order is denied, or forgotten as a draft', async () => {
+  it('lose their auth codes when the order is denied, or deleted as a draft', async () => {
     const rows = [{ name: 'a.rest', secret: new Secret('CANARY') }].map(({ name, secret }) => ({
       name,
       secret,
@@ -236,8 +234,8 @@ describe('its rows', () => {
   });
 });
 
-describe('when too much goes wrong', () => {
-  it('three refusals in a row pause it, and it goes on when a person says so', async () => {
+describe('after too many failures', () => {
+  it('three refusals in a row pause it, and a person resumes it', async () => {
     rig.service.answer = refuse('n3.rest', 'n4.rest', 'n5.rest', 'n6.rest', 'n7.rest', 'n8.rest');
     const order = await approved(renewals(30));
     await rig.runDue();
@@ -272,7 +270,7 @@ describe('when too much goes wrong', () => {
     });
   });
 
-  /** An order of 30 rows that Bob approved, and that is paused after three refusals. */
+  /** An order of 30 rows that Bob approved, paused after three refusals. */
   async function pausedOrder(): Promise<Order> {
     rig.service.answer = refuse('n3.rest', 'n4.rest', 'n5.rest');
     const { id } = await approved(renewals(30));
@@ -283,7 +281,7 @@ describe('when too much goes wrong', () => {
     return order;
   }
   const resume = (orderId: string, userId: string) => resumeOrder(rig.orders, orderId, userId);
-  /** Carries on, and says what became of what waited. */
+  /** Continues, and returns how many of the waiting rows were sent. */
   async function sentAfter(order: Order): Promise<number> {
     const before = rig.service.received.length;
     await rig.runDue();
@@ -291,7 +289,7 @@ describe('when too much goes wrong', () => {
     return rig.service.received.length - before;
   }
 
-  it('its requester lets it go on alone while the approvals that it has are enough', async () => {
+  it('its requester resumes it alone while its approvals suffice', async () => {
     const order = await pausedOrder();
     expect(await resume(order.id, 'U0ALICE')).toMatchObject({
       ok: true,
@@ -300,7 +298,7 @@ describe('when too much goes wrong', () => {
     expect(await sentAfter(order)).toBe(tally(order)['WAITING']);
   });
 
-  it('an approver who has left counts no more: it waits for another one, who presses Go on', async () => {
+  it('an approver who has left no longer counts: it waits for another one, who clicks Go on', async () => {
     const order = await pausedOrder();
     rig.absent.set('U0BOB', 'left');
     const outcome = await resume(order.id, 'U0ALICE');
@@ -320,7 +318,7 @@ describe('when too much goes wrong', () => {
     });
   });
 
-  it('a policy that has become stricter is asked anew: each approval that is missing is given by Go on', async () => {
+  it('a policy that has become stricter applies again: Go on gives each missing approval', async () => {
     const order = await pausedOrder();
     rig.setPolicy(5, { decision: 'approve', approvers: ['U0DORA', 'U0FAY'], needed: 2 });
     expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'approvals_missing' } });
@@ -334,7 +332,7 @@ describe('when too much goes wrong', () => {
     expect(await sentAfter(order)).toBe(tally(order)['WAITING']);
   });
 
-  it('a policy that refuses it by now lets nobody resume it', async () => {
+  it('a policy that refuses it now lets nobody resume it', async () => {
     const order = await pausedOrder();
     rig.setPolicy(5, { decision: 'refuse' });
     for (const person of ['U0ALICE', 'U0BOB'])
@@ -342,7 +340,7 @@ describe('when too much goes wrong', () => {
     expect(await sentAfter(order)).toBe(0);
   });
 
-  it('an account that has gone, or a requester who has left, ends it', async () => {
+  it('it ends if the account is gone, or the requester has left', async () => {
     const unlinked = await pausedOrder();
     rig.accounts.clear();
     await resume(unlinked.id, 'U0BOB');
@@ -350,7 +348,7 @@ describe('when too much goes wrong', () => {
     expect(await sentAfter(unlinked)).toBe(0);
   });
 
-  it('nobody who lets it go on in time ends it: what was sent keeps its result, the rest is not sent', async () => {
+  it('it ends if nobody resumes it in time: sent rows keep their results, the rest isn’t sent', async () => {
     const order = await pausedOrder();
     rig.pass(72 * HOUR_MS - 1);
     expect(await sentAfter(order)).toBe(0);
@@ -367,7 +365,7 @@ describe('when too much goes wrong', () => {
     expect(await resume(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'not_paused' } });
   });
 
-  it('a wave with more than a tenth unknown pauses it; what is left can be stopped', async () => {
+  it('a wave with more than a tenth unknown pauses it; the rest can be stopped', async () => {
     const lost = ['n5.rest', 'n9.rest', 'n13.rest'];
     rig.service.answer = async ({ ctid }) => {
       if (lost.includes(nameOf(ctid))) throw fails('unknown_outcome');
@@ -384,7 +382,7 @@ describe('when too much goes wrong', () => {
     expect(tally(after)['WAITING']).toBeUndefined();
   });
 
-  it('two of twenty unknown do not', async () => {
+  it('two unknown of twenty don’t', async () => {
     rig.service.answer = async ({ ctid }) => {
       if (['n5.rest', 'n9.rest'].includes(nameOf(ctid))) throw fails('unknown_outcome');
       return DONE;
@@ -394,7 +392,7 @@ describe('when too much goes wrong', () => {
     expect(tally(await rig.read(order.id))).toEqual({ SUCCEEDED: 38, UNKNOWN: 2 });
   });
 
-  it('a service that is busy holds the wave up, and nothing is lost', async () => {
+  it('a busy service delays the wave, and nothing is lost', async () => {
     let busy = 3;
     rig.service.answer = async () => {
       busy -= 1;
@@ -411,13 +409,13 @@ describe('when too much goes wrong', () => {
 });
 
 describe('a process that dies', () => {
-  it('leaves what it had sent unknown; another one goes on with the rest, or waits for a person', async () => {
+  it('leaves sent rows unknown; another one continues with the rest, or waits for a person', async () => {
     const dying = rig.startProcess();
     const started = dying.execute.bind(dying);
     rig.service.answer = async ({ ctid }, signal) =>
       nameOf(ctid) === 'n6.rest' ? untilAborted(signal) : DONE;
     const order = await approved(renewals(30));
-    // Its commits are lost with it: whoever takes over finds what it had marked.
+    // Its commits are lost with it: the next process finds the rows marked as sent.
     const running = started(order.id);
     await until('all of the first wave but one have ended', async () => {
       const { SENT: sent, SUCCEEDED: done } = tally(await rig.read(order.id));

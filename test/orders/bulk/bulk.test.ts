@@ -16,8 +16,8 @@ const file = (count: number, more = '') =>
   `name,period\n${Array.from({ length: count }, (_, index) => `n${index}.rest,1`).join('\n')}\n${more}`;
 const price = (minor: number) => ({ price: { currency: 'EUR', minor } });
 
-describe('what cannot be asked for', () => {
-  it('is left out with its reason, in the sequence of the file', async () => {
+describe('rows that can’t be requested', () => {
+  it('are left out with the reason, in the order of the file', async () => {
     const { rows, leftOut } = await plan(
       'renew',
       'name,period\nopen.rest,1\nbad,1\nno.rest,1\ngone.rest,1\nfine.rest,1',
@@ -36,24 +36,24 @@ describe('what cannot be asked for', () => {
     ]);
   });
 
-  it('does not hold a registration back because the name was deleted once', async () => {
+  it('doesn’t delay a registration because the name was deleted once', async () => {
     const text = 'name,ownerc,adminc,techc,nameservers\nnew.rest,1,2,3,ns1.example.net ns2.example.net';
     expect((await plan('create', text, { 'new.rest': { deletedAt: START } })).rows).toHaveLength(1);
   });
 });
 
-describe('what people should look at', () => {
+describe('warnings for people', () => {
   const codes = (found: Awaited<ReturnType<typeof plan>>) =>
     found.findings.map(({ code, names }) => [code, names]);
 
-  it('a period far from the others, that hardly any row has', async () => {
+  it('a period far from the others, that only a few rows have', async () => {
     const found = await plan('renew', file(30, 'slip.rest,10\nalmost.rest,2'));
     expect(codes(found)).toContainEqual(['far_period', ['slip.rest']]);
     const many = Array.from({ length: 20 }, (_, index) => `long${index}.rest,10`).join('\n');
     expect(codes(await plan('renew', file(30, many))).map(([code]) => code)).not.toContain('far_period');
   });
 
-  it('a price far above the median, and one that nobody knows', async () => {
+  it('a price far above the median, and an unknown one', async () => {
     const prices = Object.fromEntries(
       Array.from({ length: 9 }, (_, index) => [`n${index}.rest`, price(1_800)]),
     );
@@ -65,7 +65,7 @@ describe('what people should look at', () => {
     expect(codes(found)).toContainEqual(['price_unknown', ['unknown.rest']]);
   });
 
-  it('a name that nobody watches, that is let go, that something lives on, or of which nothing was seen', async () => {
+  it('a name that is unwatched, left to lapse, in use, or without lookups', async () => {
     expect(
       codes(await plan('renew', file(1), { 'n0.rest': { isWatched: false, isLetGo: true, ...price(1) } })),
     ).toEqual([

@@ -9,7 +9,7 @@ const WORKER = 'worker-1';
 const names = (count: number) => Array.from({ length: count }, (_, index) => `name${index + 1}.rest`);
 type End = 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
 
-/** An order of so many rows whose worker has it. */
+/** A claimed order with this many rows. */
 function claimed(rows: number, waveSize: number): Order {
   const order = newOrder(names(rows), { state: 'APPROVED', expiresAt: undefined, bulk: newBulk(waveSize) });
   return must(order, { type: 'claimed', workerId: WORKER });
@@ -29,7 +29,7 @@ const answered = (n: number, outcome: End): OrderEvent => ({
   result: { summary: { code: 'done' } },
 });
 
-/** Sends rows one after the other, with these ends. */
+/** Sends rows one after the other, with these outcomes. */
 function sent(order: Order, ends: readonly End[]): Order {
   return ends.reduce((before, end, index) => {
     const [next] = nextItems(before);
@@ -48,7 +48,7 @@ describe('the stop rules', () => {
     });
   });
 
-  it('see a row of refusals across two waves', () => {
+  it('count refusals across two waves', () => {
     const ends: End[] = [
       ...Array.from({ length: 19 }, () => 'SUCCEEDED' as const),
       'FAILED',
@@ -58,7 +58,7 @@ describe('the stop rules', () => {
     expect(reasonToPause(sent(claimed(40, 20), ends))).toMatchObject({ code: 'refusals' });
   });
 
-  it('pause a wave of 20 at the third unknown, wherever it stands in the wave', () => {
+  it('pause a wave of 20 at the third unknown, at any position', () => {
     const two: End[] = ['UNKNOWN', ...Array.from({ length: 10 }, () => 'SUCCEEDED' as const), 'UNKNOWN'];
     expect(reasonToPause(sent(claimed(40, 20), two))).toBeUndefined();
     expect(reasonToPause(sent(claimed(40, 20), [...two, 'UNKNOWN']))).toMatchObject({
@@ -68,12 +68,12 @@ describe('the stop rules', () => {
     });
   });
 
-  it('take a tenth of a short last wave', () => {
+  it('allow a tenth of a short last wave', () => {
     const ends: End[] = [...Array.from({ length: 20 }, () => 'SUCCEEDED' as const), 'UNKNOWN'];
     expect(reasonToPause(sent(claimed(25, 20), ends))).toMatchObject({ code: 'unknown', wave: 2, rows: 5 });
   });
 
-  it('begin anew after a person has resumed it', () => {
+  it('start over after a person has resumed it', () => {
     const failed = sent(claimed(40, 20), ['FAILED', 'FAILED', 'FAILED']);
     const reason = reasonToPause(failed);
     if (reason === undefined) throw new Error('there is no reason to pause');
@@ -89,14 +89,14 @@ describe('the stop rules', () => {
     });
   });
 
-  it('do not concern an order without waves', () => {
+  it('ignore orders without waves', () => {
     const order = must(newOrder(names(9), { state: 'APPROVED' }), { type: 'claimed', workerId: WORKER });
     expect(reasonToPause(sent(order, ['FAILED', 'FAILED', 'FAILED', 'UNKNOWN']))).toBeUndefined();
   });
 });
 
-describe('however rows end, side by side', () => {
-  /** A row that is sent while fewer than four are out, or one of those that are out ends. */
+describe('whatever the outcomes of concurrent rows', () => {
+  /** A row is sent while fewer than four are running, or a running one ends. */
   const step = fc.record({
     act: fc.constantFrom('send', 'end', 'release', 'resume'),
     pick: fc.nat(3),
@@ -107,7 +107,7 @@ describe('however rows end, side by side', () => {
     waveSize: fc.integer({ min: 2, max: 10 }),
   });
 
-  it('waves go one after the other, each row once, and nothing is sent past a reason to pause', () => {
+  it('waves follow one another, each row once, and nothing is sent past a reason to pause', () => {
     let pauses = 0;
     fc.assert(
       fc.property(shape, fc.array(step, { maxLength: 120, size: 'max' }), ({ rows, waveSize }, steps) => {
@@ -117,7 +117,7 @@ describe('however rows end, side by side', () => {
           const at = new Date(START.getTime() + index);
           const out = order.items.filter(({ state }) => state === 'SENT');
           if (act === 'send' && out.length < 4 && order.state === 'EXECUTING') {
-            // Whatever a worker tries, the machine holds the rules.
+            // Whatever a worker tries, the state machine enforces the rules.
             const waiting = order.items.filter(({ state }) => state === 'WAITING');
             const item = waiting[pick];
             if (item === undefined) continue;
