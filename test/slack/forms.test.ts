@@ -13,7 +13,7 @@ import { rendered } from '../support/rendered.ts';
 import { expectMessage, expectView } from './kit/limits.ts';
 
 const origin = { channelId: 'C0DOMAINS', threadTs: '1795255230.000100', subject: 'x'.repeat(300) };
-/** Menus that take their options from the data of the moment; Slack refuses an empty one. */
+/** Menus with options that depend on current data; Slack refuses an empty one. */
 const FILLED_LATER = new Set(['renew_many']);
 
 describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.name)))(
@@ -43,7 +43,7 @@ describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.na
       expect(sentences.filter((sentence) => sentence.split(/\s+/).length > 25)).toEqual([]);
     });
 
-    it('holds whatever was typed before, without its secrets', () => {
+    it('keeps everything typed before, except for secrets', () => {
       const typed = Object.fromEntries(form.fields.map(({ name }) => [name, 's3cret '.repeat(1_000)]));
       const view = formView({ form, origin, values: typed, problems: ['<!channel> '.repeat(1_000)] });
       expectView(view, 'modal');
@@ -55,7 +55,7 @@ describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.na
   },
 );
 
-it('a view that only says something has nothing to submit', () => {
+it('a view without inputs has nothing to submit', () => {
   const view = noticeView(
     'A title that is far too long for Slack',
     [...textMessage('Done.').blocks].filter((block) => block.type === 'section'),
@@ -75,7 +75,7 @@ describe('help', () => {
   const positions = (text: string, names: readonly string[]) =>
     names.map((name) => text.search(new RegExp(`/domain ${name}[ \`]|\`${name}\``)));
 
-  it('groups subcommands that there are, each once', () => {
+  it('groups existing subcommands, each once', () => {
     const grouped = HELP_GROUPS.flatMap(({ names }) => names);
     expect(new Set(grouped).size).toBe(grouped.length);
     expect(commands.map(({ name }) => name)).toEqual(expect.arrayContaining(grouped));
@@ -102,7 +102,7 @@ describe('help', () => {
     expect(rendered({ overview, all })).toMatchSnapshot();
   });
 
-  it('does not begin with what the reader cannot use', () => {
+  it('does not begin with subcommands that the reader can’t use', () => {
     const overview = JSON.stringify(
       helpOverview(commands, { hasService: true, isLinked: false, isAdmin: false }).blocks,
     );
@@ -116,7 +116,7 @@ describe('help', () => {
     expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 
-  it.each(commands)('has an example for $name that is a call of it', (command) => {
+  it.each(commands)('has an example for $name that calls it', (command) => {
     const help = helpFor(command);
     expectMessage(help);
     expect(command.example).toMatch(new RegExp(`^/domain ${command.name}( |$)`));
@@ -125,7 +125,7 @@ describe('help', () => {
     expect(help.text).toContain(command.example);
   });
 
-  it('answers a slip with the nearest subcommand', () => {
+  it('answers a typo with the nearest subcommand', () => {
     expect(unknownCommand('<!channel>`', 'renew').text).toBe(
       '/domain &lt;!channel&gt;ˋ doesn’t exist. Did you mean /domain renew? /domain help lists everything.',
     );

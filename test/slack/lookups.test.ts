@@ -65,7 +65,7 @@ describe('a page of preregistrations', () => {
     ['over JSON', { owner: { user: 'kim', context: 4 }, techc: { id: 7, handle: 'H7' }, recommended: false }],
     ['over XML', { owner: { user: 'kim', context: '4' }, techc: { id: '7' }, recommended: 'false' }],
     ['with bare values', { owner: 'kim, 4', techc: 7, recommended: 0 }],
-  ])('shows the same of a record that came %s', (_name, given) => {
+  ])('shows the same for a record that came %s', (_name, given) => {
     const nameServers = [{ name: 'ns1.a.rest' }, 'ns2.a.rest'];
     const preregConfig = { confirmationStart: '2027-03-01', confirmation_end: '2027-04-01' };
     const record = { name: 'cafe.rest', ...given, nameServers, preregConfig };

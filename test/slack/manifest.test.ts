@@ -54,7 +54,7 @@ const manifest = z
   })
   .parse(parse(readFileSync(new URL('../../manifest.yml', import.meta.url), 'utf8')));
 
-/** Which scopes let a bot call a method; none means any token. https://docs.slack.dev/reference/methods */
+/** The scopes that let a bot call a method; none means any token. https://docs.slack.dev/reference/methods */
 const SCOPES_OF: Readonly<Record<string, readonly string[]>> = {
   'auth.test': [],
   'chat.deleteScheduledMessage': ['chat:write'],
@@ -95,20 +95,20 @@ const slackSource = [...sources(join(root, 'slack')), readFileSync(join(root, 'a
   '\n',
 );
 
-/** The name in everything that matches, which has to be written out. */
+/** The name in every match, which must be written out. */
 function named(pattern: RegExp): string[] {
   return [...new Set([...slackSource.matchAll(pattern)].map(([, name]) => name ?? ''))].sort();
 }
 
 describe('manifest.yml', () => {
-  it('declares the command that is taken', () => {
+  it('declares the command that is handled', () => {
     const { slash_commands: commands } = manifest.features;
     expect(commands.map(({ command }) => command)).toEqual(named(/\bapp\.command\('([^']+)'/g));
-    // People come with their ids. What Slack makes of names and reasons is taken off again (`slack/kit/parse.ts`).
+    // People come with their ids. Slack's tokens in names and reasons are removed again (`slack/kit/parse.ts`).
     expect(commands.every((command) => command.should_escape)).toBe(true);
   });
 
-  it('declares the shortcuts that are taken', () => {
+  it('declares the shortcuts that are handled', () => {
     const ids = manifest.features.shortcuts.map(({ callback_id: id }) => id);
     expect(ids).toEqual(named(/\bapp\.shortcut\('([^']+)'/g));
     expect(manifest.features.shortcuts.map(({ type }) => type)).toEqual(['message', 'global']);
@@ -132,29 +132,29 @@ describe('manifest.yml', () => {
     expect([...new Set(urls)].map((url) => new URL(url).pathname)).toEqual(['/slack/events']);
   });
 
-  it('asks for the scopes that the calls need and for no other', () => {
+  it('requests the scopes that the calls need and no other', () => {
     const called = named(/\bcall\(\s*'([a-z]+\.[A-Za-z.]+)'/g);
     expect(called.filter((method) => SCOPES_OF[method] === undefined)).toEqual([]);
-    // A file that is attached to a form is read by its address, not by a method.
+    // A file attached to a form is read by its address, not by a method.
     const attached = /type: 'file_input'/.test(slackSource) ? ['files:read'] : [];
     const needed = new Set(['commands', ...attached, ...called.flatMap((method) => SCOPES_OF[method] ?? [])]);
     expect([...manifest.oauth_config.scopes.bot].sort()).toEqual([...needed].sort());
   });
 
-  it('lets an installation go without user groups and without attached files, which are among the scopes as Slack wants it', () => {
+  it('works without the scopes for user groups and attached files, which are optional', () => {
     const { bot, bot_optional: optional } = manifest.oauth_config.scopes;
     expect(optional).toEqual(['files:read', 'usergroups:read']);
     expect(BOT_SCOPES.filter(({ isOptional }) => isOptional).map(({ scope }) => scope)).toEqual(optional);
     expect(optional.filter((scope) => !bot.includes(scope))).toEqual([]);
   });
 
-  it('asks for the scopes of the events that it subscribes to', () => {
+  it('requests the scopes of its events', () => {
     const { bot_events: events } = manifest.settings.event_subscriptions;
     const needed = events.flatMap((event) => SCOPES_OF_EVENTS[event] ?? ['unknown']);
     expect(needed.filter((scope) => !manifest.oauth_config.scopes.bot.includes(scope))).toEqual([]);
   });
 
-  it('asks for the scopes that the local workspace grants', () => {
+  it('requests the scopes that the local workspace grants', () => {
     expect(manifest.oauth_config.scopes.bot).toEqual(BOT_SCOPES.map(({ scope }) => scope));
   });
 });

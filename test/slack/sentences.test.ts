@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { CALLS_FOR_THE_LOG, type Exempt, filesIn, findIn, textsOf } from '../support/sentences.ts';
 
 /*
- * What the bot says stands in the views. What declares a command or a form says there how it looks: the words of its row, of
- * its fields, and of what their schemas refuse.
+ * User-visible texts are in the views. Declarations of commands and forms may have their own: row texts, labels, and
+ * errors of their schemas.
  */
 
-/** Words of commands, forms and fields; `what` names something for the log, `without` is what `doctor` says of a scope. */
+/** Texts of commands, forms and fields; `what` names something for the log, `without` is for `doctor`'s scopes. */
 const DECLARED: Exempt = {
   calls: new RegExp(`${CALLS_FOR_THE_LOG.source}|^(?:z\\s*\\.[^]*|\\w*(?:[fF]ields?|Schema)|\\w*Reason)$`),
   properties:
@@ -33,7 +33,7 @@ describe('a sentence is found', () => {
 
 const FILES = filesIn('slack').filter((file) => !file.endsWith('.view.ts'));
 
-test('sentences stand in views', () => {
+test('sentences are in views', () => {
   expect(FILES.length).toBeGreaterThan(80);
   expect(findIn(FILES, sentencesIn)).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { formatLinkRefusal } from '../../../src/slack/accounts/link.view.ts';
 
 const said = { words: 'E0001 Wrong password', stid: '20261122-1' };
 
-describe('an account that cannot be linked', () => {
+describe('an account that can’t be linked', () => {
   it.each<[LinkRefusal, string]>([
     [
       { code: 'not_accepted', said },
@@ -35,7 +35,7 @@ describe('an account that cannot be linked', () => {
       { code: 'no_clear_answer', said },
       'The service gave no clear answer, so nothing was saved. Try again in a few minutes. It says: E0001 Wrong password (transaction 20261122-1)',
     ],
-  ])('%j is told in words', (refusal, words) => {
+  ])('%j has a text for people', (refusal, words) => {
     expect(formatLinkRefusal(refusal)).toBe(words);
   });
 });

@@ -19,7 +19,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { textOf } from '../../support/demo.ts';
 import { notifierDeps, notifyDue } from '../../support/notifier.ts';
 
-/* What admins are told once, whatever breaks in between. */
+/* Admins are notified once, even after failures in between. */
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -49,7 +49,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** What Ada was told in this test. */
+/** Ada's notifications in this test. */
 const told = () => workspace.messages('D0ADA').slice(before).map(textOf);
 
 const ACCOUNT: Account = {
@@ -84,7 +84,7 @@ function lookAt(teamAccount = ACCOUNT) {
   );
 }
 
-/** A bot, of several or started anew, cannot read the group. */
+/** One of several bots, or a restarted one, can't read the group. */
 async function cannotRead(code: string): Promise<void> {
   const kept = new Promise<void>((resolve, reject) => {
     const noteRefused: NotificationStore['noteRefused'] = (...args) =>
@@ -98,7 +98,7 @@ async function cannotRead(code: string): Promise<void> {
   await kept;
 }
 
-test('a group that cannot be read is told once a day, whichever bots cannot read it', async () => {
+test('an unreadable group is reported once a day, by whichever bots can’t read it', async () => {
   await Promise.all([cannotRead('missing_scope'), cannotRead('missing_scope')]);
   await lookAt();
   await cannotRead('missing_scope');
@@ -110,7 +110,7 @@ test('a group that cannot be read is told once a day, whichever bots cannot read
   expect(told()).toHaveLength(2);
 });
 
-test('who linked the team’s account and left is told when Slack takes messages again, and not to themselves', async () => {
+test('the departure of the admin who linked the team’s account is reported when Slack accepts messages again, but not to that person', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'http_500' });
   await notifications.open(departureOf(ACCOUNT, 'U0BOB'), now());
   await lookAt();
@@ -125,7 +125,7 @@ test('who linked the team’s account and left is told when Slack takes messages
   expect(workspace.messages('D0BOB')).toHaveLength(toBob);
 });
 
-test('nothing is told of an account that somebody else has linked meanwhile', async () => {
+test('nothing is reported about an account that another admin has linked meanwhile', async () => {
   await notifications.open(departureOf(ACCOUNT, 'U0BOB'), now());
   await lookAt({ ...ACCOUNT, linkedBy: 'U0CAROL' });
   expect(told()).toEqual([]);

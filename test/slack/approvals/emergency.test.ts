@@ -16,7 +16,7 @@ const event = (said: object = {}) =>
   orderEvent('emergency_approved', 'APPROVED', { actor: 'U0ADA', reason: 'The <shop> is down', ...said });
 const people = Array.from({ length: 23 }, (_, n) => `U0P${n + 1}`);
 
-test('twenty are told by direct message, and the thread calls the others and groups that cannot be read', () => {
+test('twenty get a direct message, and the thread mentions the others and unreadable groups', () => {
   const many = event({ approvers: people, unreadableGroups: ['S0LEGAL'] });
   expect(emergencyRecipients(many)).toEqual(people.slice(0, 20));
   const { text } = emergencyReply(order, many, { reached: ['U0P1'], waiting: ['U0P2'] });
@@ -28,7 +28,7 @@ test('twenty are told by direct message, and the thread calls the others and gro
   expect(alone).toContain('No admin could be reached.');
 });
 
-test('the reason is quoted and pings nobody, and what was not known is said', () => {
+test('the reason is quoted without mentions, and unknown facts are named', () => {
   const said = emergencyReply(order, event({ isImpactUnknown: true }), NOBODY_CALLED).text;
   expect(said).toContain('“The &lt;shop&gt; is down”');
   expect(said).toContain('The impact wasn’t known yet');
@@ -36,7 +36,7 @@ test('the reason is quoted and pings nobody, and what was not known is said', ()
   expect(emergencyNotice(order, event()).text).toContain('Another admin has to sign it off');
 });
 
-test('the review is closed by who signs it off', () => {
+test('the review is closed by the admin who signs it off', () => {
   const signed = orderEvent('signed_off', 'APPROVED', { actor: 'U0EVE' });
   expect(signedOffReply(newOrder(['cafe.rest']), signed).text).toContain(
     '<@U0EVE> signed off the emergency approval',

@@ -23,9 +23,7 @@ import { orderOf } from '../../support/orders.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
 import { statedBy } from '../orders/samples.ts';
 
-/*
- * Who is told by direct message that an order still waits, and when. Bob lives in London, Carol in New York.
- */
+/* Direct messages about a pending order: their recipients and times. Bob lives in London, Carol in New York. */
 
 let rig: Awaited<ReturnType<typeof startRig>>;
 let workspace: Workspace;
@@ -114,7 +112,7 @@ const told = (order: Order, channel: string): string[] =>
     .map(textOf)
     .filter((text) => /still waiting|has been waiting/.test(text));
 
-test('approvers who have the card by direct message are reminded there, at 7:00 of their own morning', async () => {
+test('approvers with the card in a direct message are reminded there, at 7:00 of their own morning', async () => {
   const order = await waiting();
   await notify(order, NIGHT_IN_LONDON);
   expect([...about(order, 'D0BOB'), ...about(order, 'D0CAROL')], 'the first card does not wait').toHaveLength(
@@ -152,7 +150,7 @@ test('a person who has approved by the log is not reminded, whatever the rows sa
 
 const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 };
 
-test('an order over a budget is brought to the admins, and calls no admin who asked for it', async () => {
+test('an order over a budget is brought to the admins, except for its requester', async () => {
   const look = { shares: [], over: [OVER], reservation: { ...RESERVED, isLimited: true } };
   const changes = {
     adminsToNotify: async () => ['U0ADA', 'U0ALICE', 'U0DAVE'],
@@ -205,7 +203,7 @@ test('an order over a budget is brought to the admins, and calls no admin who as
   expect(about(fitting, 'D0ADA')).toEqual([]);
 });
 
-test('who has approved is not reminded to approve', async () => {
+test('people who have approved are not reminded to approve', async () => {
   const order = await waiting({ approvalsRequired: 2 });
   await notify(order, MORNING_IN_LONDON);
   await rig.apply(
@@ -219,7 +217,7 @@ test('who has approved is not reminded to approve', async () => {
   expect(told(order, 'D0CAROL')).toEqual([]);
 });
 
-test('what is decided by morning is not told any more', async () => {
+test('orders decided by the morning have no reminder', async () => {
   const order = await waiting();
   await remind(order, NIGHT_IN_LONDON);
   await notify(order, NIGHT_IN_LONDON);
@@ -237,14 +235,14 @@ function fail(): never {
   throw new Error('there is no card');
 }
 
-test('at night too, when a name expires tomorrow', async () => {
+test('at night too, if a name expires tomorrow', async () => {
   const order = await waiting();
   await remind(order, NIGHT_IN_LONDON);
   await notify(order, NIGHT_IN_LONDON, { orders: { firstExpiry: async () => at('2026-11-25T12:00:00Z') } });
   expect(told(order, 'D0BOB')).toHaveLength(1);
 });
 
-test('those who are named are called once, people and members of groups, but not who asked', async () => {
+test('the rule’s people are called once, including members of groups, but not the requester', async () => {
   const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
   const noon = at('2026-11-24T15:00:00Z');
   await escalate(order, noon, ['U0ADA', 'U0ALICE', 'S0APPROVERS']);
@@ -262,7 +260,7 @@ test('those who are named are called once, people and members of groups, but not
   );
 });
 
-test('admins are called where nobody is named', async () => {
+test('admins are called if the rule names nobody', async () => {
   const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
   const noon = at('2026-11-24T15:00:00Z');
   await escalate(order, noon, []);
@@ -271,7 +269,7 @@ test('admins are called where nobody is named', async () => {
   expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain('I messaged <@U0ADA>.');
 });
 
-test('nobody is said to be called when Slack names no admin, or takes no message to one', async () => {
+test('the message names nobody if Slack returns no admin, or accepts no message to one', async () => {
   const noon = at('2026-11-24T15:00:00Z');
   for (const adminsToNotify of [async () => [], async () => ['U0GONE']]) {
     const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
@@ -283,7 +281,7 @@ test('nobody is said to be called when Slack names no admin, or takes no message
   }
 });
 
-test('one person who cannot be written to, or a Slack that is away, loses nobody’s call', async () => {
+test('neither an unreachable person nor a Slack outage loses anyone’s call', async () => {
   const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
   const noon = at('2026-11-24T15:00:00Z');
   await escalate(order, noon, ['U0BOB', 'U0CAROL', 'U0ADA']);

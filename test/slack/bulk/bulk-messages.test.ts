@@ -18,9 +18,7 @@ import { newTeamSettings } from '../../support/settings.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
 import { statedBy } from '../orders/samples.ts';
 
-/*
- * How often Slack hears of an order that changes all the time.
- */
+/* How often Slack is updated about an order that changes all the time. */
 
 let rig: Awaited<ReturnType<typeof startRig>>;
 let workspace: Workspace;
@@ -92,7 +90,7 @@ async function underWay(label: string): Promise<Order> {
   return send(order, 1);
 }
 
-test('its messages are updated every 3 seconds at most, and its last state is shown', async () => {
+test('its messages are updated at most every 3 seconds, and its last state is shown', async () => {
   const order = await underWay('often');
   const total = order.items.length;
   await notifyOrder(order.id);
@@ -116,7 +114,7 @@ test('its messages are updated every 3 seconds at most, and its last state is sh
   expect(progressOf(order)).toContain('100 %');
 });
 
-test('a limit of Slack’s is waited for, and nothing is posted twice', async () => {
+test('a rate limit of Slack is waited for, and nothing is posted twice', async () => {
   const order = await underWay('limited');
   workspace.faults.set({
     method: 'files.getUploadURLExternal',

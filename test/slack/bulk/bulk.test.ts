@@ -16,7 +16,7 @@ const plan = (given: Partial<BulkPlan> = {}): BulkPlan => ({
   ...given,
 });
 
-test('a file of which no row is fine says what to do, with the right number of rows', () => {
+test('a file without a valid row says what to do, with the right number of rows', () => {
   const one = JSON.stringify(planMessage(plan(), undefined, []).blocks);
   expect(one).toContain('Transfer: none of 1 row can be requested.* Fix the file and try');
   expect(one).toContain('`/domain bulk transfer`');
@@ -28,7 +28,7 @@ test('a file of which no row is fine says what to do, with the right number of r
   );
 });
 
-test('prices of several periods are not said to be those of one', () => {
+test('prices of several periods are not shown as the price of one', () => {
   const quote = (times: number) => ({
     amount: { currency: 'EUR', minor: 1_800 * times },
     validFrom: '2026-11-01',
@@ -48,7 +48,7 @@ test('prices of several periods are not said to be those of one', () => {
   expect(costFact(cost(1, 2, 3), undefined)).toContain('Counted once per year the price of 1 year.');
 });
 
-test('rows that failed for one reason stand together, though each answer names its own name', () => {
+test('rows with the same failure are grouped, although each response names its own name', () => {
   const names = ['a.rest', 'b.rest', 'c.rest', 'd.rest', 'e.rest', 'f.rest', 'g.rest'];
   const order = sampleOrder('FAILED', { bulk: newBulk(10) }, names);
   const items = order.items.map((item) => ({
@@ -72,7 +72,7 @@ test('rows that failed for one reason stand together, though each answer names i
 test.each([
   ['renew', 'done'],
   ['transfer', 'accepted'],
-] as const)('a row of %s that the service took is called %s', (task, words) => {
+] as const)('a row of %s that the service accepted is called %s', (task, words) => {
   const order = sampleOrder('SUCCEEDED', { task, input: SAMPLE_INPUTS[task], secretHash: SECRET_HASH });
   expect(tallyText(order)).toBe(`1 ${words}`);
 });

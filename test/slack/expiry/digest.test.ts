@@ -7,8 +7,8 @@ import { Rig } from '../../expiry/rig.ts';
 import { textOf } from '../../support/demo.ts';
 
 /*
- * Digests in a workspace: what people who have left are told, and what admins hear where reminders cannot be posted: the cause
- * that Slack names, and what mends that one.
+ * Digests in a workspace: messages to people who have left, and notices to admins about places where reminders can't be
+ * posted, with Slack's reason and its fix.
  */
 
 let workspace: Workspace;
@@ -22,7 +22,7 @@ afterAll(async () => {
   await workspace.close();
 });
 
-/** Lets a morning come on which a name has seven days left. @returns a bot that posts in the workspace */
+/** Advances to a morning on which a name has seven days left. @returns a bot that posts in the workspace */
 async function morning(name: string, owner?: string) {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   const directory = createDirectory(web, workspace.teamId);
@@ -33,7 +33,7 @@ async function morning(name: string, owner?: string) {
   return rig.replica({ web, directory, adminsToNotify: async () => ['U0ADA'] });
 }
 
-test('an owner who has left is not told, so that the common channel is', async () => {
+test('an owner who has left gets no message, so that the common channel does', async () => {
   const told = () => [workspace.messages('D0CAROL').length, workspace.messages('C0DOMAINS').length];
   expect(await rig.digest(await morning('first.rest', 'U0CAROL'))).toBe('posted');
   expect(told()).toEqual([1, 0]);
@@ -47,14 +47,14 @@ test.each([
   ['is_archived', 'the channel is archived. Choose another one.', false],
   ['restricted_action', 'only some people may post. Ask a workspace admin to allow me', false],
   ['ekm_access_denied', 'Slack refused this (ekm_access_denied). If it persists, tell your operator.', false],
-])('%s is told to admins, and what mends it', async (code, words, isInvited) => {
+])('%s is reported to admins, with its fix', async (code, words, isInvited) => {
   const bot = await morning(`${code.replaceAll('_', '-')}.rest`);
-  // A refusal that is not known may pass within a minute.
+  // An unknown refusal may end within a minute.
   rig.now = new Date(rig.now.getTime() + 1_000);
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code, times: 1 });
   expect(await rig.digest(bot)).toBe('postponed');
   const [message] = workspace.messages('D0ADA').slice(-1);
-  if (message === undefined) throw new Error('no admin was told');
+  if (message === undefined) throw new Error('no admin was notified');
   const said = textOf(message);
   expect(said).toContain(words);
   expect(said).toContain('/domain settings');

@@ -55,7 +55,7 @@ function shown(message: Message): string {
   return textOf({ text: message.text, blocks: JSON.parse(JSON.stringify(message.blocks)) });
 }
 
-test('what waiting costs stands beside the name, and nothing where nothing is known', async () => {
+test('the cost of waiting is next to the name, unless it is unknown', async () => {
   const price = (task: 'renew' | 'restore', minor: number) => ({
     id: task,
     zone: 'rest',
@@ -73,7 +73,7 @@ test('what waiting costs stands beside the name, and nothing where nothing is kn
         now: () => NOW,
       }),
     );
-  // A person gave the day, which is nobody's evening before.
+  // A person entered the day, so it isn't the evening before in any time zone.
   const given = named('cafe.rest', 7, { expiry: { at: new Date('2027-06-21T00:00:00Z'), source: 'person' } });
   const renewal = await costs([price('renew', 1_800)]);
   const both = await costs([price('renew', 1_800), price('restore', 8_000)]);
@@ -125,7 +125,7 @@ describe('a digest of twelve names', () => {
     expect(phoneLines(blocksOf(digestHead(head, costs).blocks))).toBeLessThanOrEqual(34);
   });
 
-  test('has each name once, with its menu, and all of them one press away', () => {
+  test('has each name once, with its menu, and all of them one click away', () => {
     const message = digestHead(twelve(14), costs);
     const [title, ...rest] = message.blocks;
     expect(title).toMatchObject({ text: { text: expect.stringMatching(/^12 names .* first restaurant0/) } });
@@ -150,7 +150,7 @@ test('a name that is too long for the value of a menu has buttons', () => {
   ]);
 });
 
-test('names without a date are counted, because nobody is reminded of them', () => {
+test('names without a date are counted, because they have no reminders', () => {
   const said = (undated: number) => shown(digestHead(head([named('cafe.rest', 7)], { undated })));
   expect(said(1)).toContain(
     '1 watched name has no date and gets no reminders. `/domain names undated` lists it.',
@@ -159,7 +159,7 @@ test('names without a date are counted, because nobody is reminded of them', () 
   expect(said(0)).not.toContain('no date');
 });
 
-test('a name thregistry checked does not show stands out', () => {
+test('a name that the registry doesn’t show stands out', () => {
   const unseen = named('unseen.rest', 7, { doubt: { code: 'not_registered' } });
   expect(shown(digestHead(head([named('cafe.rest', 7), unseen])))).toMatch(
     /cafe\.rest\* · 7 days[\s\S]*\*unseen\.rest\* · 7 days.*\n:warning: Registry lookup: .*no record/,
@@ -190,7 +190,7 @@ describe('the life of a name in the digest', () => {
     [-46, /no known deletion[\s\S]*renewed automatically[\s\S]*If it was deleted after all, restore it by/],
     [-76, /no known deletion[\s\S]*renewed automatically/],
     [-81, /no known deletion[\s\S]*renewed automatically/],
-  ])('%s days after its expiry, without a known deletion, nothing is said to be gone', (days, words) => {
+  ])('%s days after its expiry, without a known deletion, nothing is called lost', (days, words) => {
     const text = shown(digestHead(head([named('cafe.rest', days)])));
     expect(text).toMatch(words);
     expect(text).not.toMatch(
@@ -203,18 +203,18 @@ describe('the life of a name in the digest', () => {
     [-81, {}, ['reminder_renew', 'reminder_snooze', 'reminder_lapse']],
     [-46, { deletedAt: inDays(-1) }, ['reminder_restore', 'reminder_snooze', 'reminder_lapse']],
     [-81, { deletedAt: inDays(-36) }, []],
-  ])('%s days after its expiry, %o: what can be pressed', (days, more, buttons) => {
+  ])('%s days after its expiry, %o: its buttons', (days, more, buttons) => {
     expect(buttonsOf(digestHead(head([named('cafe.rest', days, more)])))).toEqual(buttons);
   });
 
-  test('a name that was deleted and one that only may be are told apart', () => {
+  test('a deleted name differs from one that may be deleted', () => {
     const deleted = named('gone.rest', -46, { deletedAt: inDays(-1) });
     const text = shown(digestHead(head([named('cafe.rest', -46), deleted])));
     expect(text).toMatch(/gone\.rest\* · deleted · restore/);
     expect(text).toMatch(/cafe\.rest\* · expired 46 days ago · past its grace, no known deletion/);
   });
 
-  test('what can be lost soonest comes first, what nothing saves last', () => {
+  test('names that are lost soonest come first, hopeless ones last', () => {
     const message = digestHead(
       head([
         named('deleted.rest', 113, { deletedAt: inDays(-2) }),
@@ -228,11 +228,11 @@ describe('the life of a name in the digest', () => {
     expect(names).toEqual(['soon', 'deleted', 'grace', 'gone']);
   });
 
-  test('in a zone of which nothing is documented', () => {
+  test('in an undocumented zone', () => {
     expect(shown(digestHead(head([named('cafe.shop', -2)])))).toContain('isn’t documented');
   });
 
-  test('says what is not certain: an estimate, a failing look-up, a lapse that nobody confirmed', () => {
+  test('names what is uncertain: an estimate, a failing lookup, an unconfirmed lapse', () => {
     const text = shown(
       digestHead(
         head([
@@ -250,14 +250,14 @@ describe('the life of a name in the digest', () => {
     expect(text).not.toContain('*campaign*');
   });
 
-  test('names the one who registered it at the last threshold only', () => {
+  test('names the requester of its registration only at the last threshold', () => {
     const more = { registeredBy: 'U0CAROL' };
     expect(pinged(digestHead(head([named('cafe.rest', 1, more)])))).toEqual(['U0CAROL']);
     expect(pinged(digestHead(head([named('cafe.rest', 3, more)])))).toEqual([]);
   });
 });
 
-test('the thread says how many names follow, and when that is all', () => {
+test('the thread says how many names follow, and when it is complete', () => {
   const part = head([named('cafe.rest', 7)]);
   expect(shown(digestMore({ ...part, left: 40, more: false }))).toContain('40 names follow.');
   expect(shown(digestMore({ ...part, left: 40, more: true }))).toContain('More than 40 names follow.');
@@ -325,7 +325,7 @@ describe('within Slack’s limits', () => {
   });
 });
 
-test('names for which nobody presses anything are the last line', () => {
+test('names that renew without a click are the last line', () => {
   const last = shown(digestHead(head([named('cafe.rest', 10)], { uncovered: ['cafe.rest'] })))
     .trim()
     .split('\n')
@@ -337,7 +337,7 @@ test('names for which nobody presses anything are the last line', () => {
 describe('a name that a mandate renews', () => {
   const renewals = new Map([['mandated.rest', '2027-06-17']]);
 
-  test('is not one to decide about, and says on which day it is renewed', () => {
+  test('needs no decision, and has the day of its renewal', () => {
     const both = digestHead(head([named('mandated.rest', 7), named('cafe.rest', 10)], { renewals }));
     expect(both.text).toBe('1 name to decide about, first cafe.rest: 10 days');
     expect(shown(both)).toMatch(
@@ -355,7 +355,7 @@ describe('a name that a mandate renews', () => {
   test.each([
     ['on its last reminder', 1],
     ['once it has expired', -1],
-  ])('is one to decide about %s', (_, days) => {
+  ])('needs a decision %s', (_, days) => {
     const message = digestHead(head([named('mandated.rest', days), named('cafe.rest', 10)], { renewals }));
     expect(message.text).toMatch(/^2 names to decide about, first /);
     if (days > 0) expect(shown(message)).toMatch(/a mandate renews it on 17 Jun[\s\S]*please decide/);

@@ -10,7 +10,7 @@ import { rulesMessage } from '../../../src/slack/names/rules.view.ts';
 import { isDeletionAssumed, lifecycleAt } from '../../../src/zones/lifecycle.ts';
 import { zoneFor } from '../../../src/zones/rules.ts';
 
-/* A name is said to be deleted only where its deletion is known, wherever people read of it. */
+/* A name is only called deleted if its deletion is known, everywhere. */
 
 const NOW = new Date('2027-06-14T09:00:00Z');
 const TODAY = '2027-06-14';
@@ -32,7 +32,7 @@ function expired(daysAgo: number, deletedDaysAgo?: number, name = 'cafe.rest'): 
   };
 }
 
-/** What people read of a name, by where they read it. */
+/** The texts about a name, by their place. */
 function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules', string>> {
   const { name, expiry, deletedAt } = listed.domain;
   if (expiry === undefined || listed.day === undefined) throw new Error('it has a date');
@@ -91,7 +91,7 @@ describe('with a known deletion', () => {
     expect(expiring).toContain(toDo);
   });
 
-  test('in a zone without documented periods nobody is told to renew', () => {
+  test('in a zone without documented periods nobody is asked to renew', () => {
     const { name, expiring, rules } = shown(expired(10, 2, 'cafe.example'));
     for (const text of [name, rules])
       expect(text).toMatch(/Only a paid restore.*isn’t documented for its zone/);

@@ -3,7 +3,7 @@ import type { LineIssue } from '../../../src/expiry/import.ts';
 import type { WatchRefusal } from '../../../src/expiry/watch-list.ts';
 import { formatLineIssue, formatWatchRefusal } from '../../../src/slack/expiry/watch-list.view.ts';
 
-describe('what was not done on the watch list', () => {
+describe('refused changes of the watch list', () => {
   it.each<[WatchRefusal, string]>([
     [{ code: 'not_watched', name: 'cafe.rest' }, 'cafe.rest isn’t watched. /domain watch cafe.rest adds it.'],
     [
@@ -17,7 +17,7 @@ describe('what was not done on the watch list', () => {
       '“cafe” has no ending. Enter the full name, for example cafe.rest.',
     ],
     [{ code: 'not_a_date', text: 'soon' }, '“soon” isn’t a date. Write it as 2027-03-01.'],
-  ])('%j is told in words', (refusal, words) => {
+  ])('%j has a text for people', (refusal, words) => {
     expect(formatWatchRefusal(refusal)).toBe(words);
   });
 
@@ -32,7 +32,7 @@ describe('what was not done on the watch list', () => {
       { code: 'too_many_lines', limit: 50_000 },
       'Only the first 50000 lines were read. Import the rest as another list.',
     ],
-  ])('a line with %j is told in words', (issue, words) => {
+  ])('a line with %j has a text for people', (issue, words) => {
     expect(formatLineIssue(issue)).toBe(words);
   });
 });

@@ -29,11 +29,11 @@ test.each([
   ['a dead token', new SlackApiError('refused', 'm', { code: 'token_revoked' }), 'Tell your operator.'],
   ['no database', new PrismaClientKnownRequestError('P1001'), 'doesn’t respond right now. Try again in a'],
   ['a full database', new PrismaClientKnownRequestError('53100'), 'is full'],
-])('%s is said with what to do about it', (_what, error, todo) => {
+])('%s has a text with what to do', (_what, error, todo) => {
   expect(told(error)).toContain(todo);
 });
 
-test('whoever only read is not told that something was asked for', () => {
+test('a person who only viewed something isn’t told that a request was made', () => {
   const text = told(new TypeError('x is not a function'));
   expect(text).toContain('If you requested an order, check /domain orders mine first');
   expect(text).not.toMatch(/nothing was requested|before you try again/);

@@ -92,14 +92,14 @@ it.each([
   ['owner-change', '* · cost not stated\\n'],
   ['redirect', '* · cost not stated\\n'],
   ['nameservers', '*\\n'],
-] as const)('never says that a task is free of which nothing is stated: %s', (task, said) => {
+] as const)('never calls a task free without a documented price: %s', (task, said) => {
   const changes = { task, ...(task === 'renew' ? {} : { input: {} }) };
   const text = JSON.stringify(homeBlocks({ ...FULL, toDecide: [sampleOrder('PENDING', changes)] }));
   expect(text).toContain(said);
   expect(text).not.toContain('costs nothing');
 });
 
-it('shows first what has happened to names and nobody has explained, in few lines', () => {
+it('starts with unexplained changes of names, in few lines', () => {
   const update = afterLookup([], {
     name: 'cafe.rest',
     unexplained: [
@@ -131,7 +131,7 @@ it('shows first what has happened to names and nobody has explained, in few line
   expect(many).toContain('"action_id":"incidents_all"');
 });
 
-it('the Home tab of somebody new', () => {
+it('the Home tab of a new person', () => {
   const blocks = homeBlocks({
     hasService: true,
     account: undefined,
@@ -153,7 +153,7 @@ it('the Home tab of somebody new', () => {
   expect(rendered(blocks)).toMatchSnapshot();
 });
 
-it('shows people without an account what waits for them, then the first steps, and little else', () => {
+it('shows people without an account their pending items, then the first steps, and little else', () => {
   const blocks = homeBlocks({ ...FULL, account: undefined, isAdmin: false });
   expectBlocks(blocks, 'home');
   const headers = blocks.flatMap((block) => (block.type === 'header' ? [block.text.text] : []));
@@ -228,7 +228,7 @@ function waiting(order: Order, found: Pick<Briefing, 'cost' | 'impact'>): string
   return JSON.stringify(homeBlocks({ ...FULL, toDecide: [order], briefings }));
 }
 
-it('an approver sees the price, the rule, and the worst of what hangs on the name', () => {
+it('an approver sees the price, the rule, and the worst impact on the name', () => {
   const order = sampleOrder('PENDING', { task: 'delete', input: SAMPLE_INPUTS.delete, demand: APPROVED_BY });
   const text = waiting(order, { cost: COST, impact: seenAs(IMPACT) });
   expect(text).toContain('* · about €36.00');
@@ -246,7 +246,7 @@ it('an approver sees the price, the rule, and the worst of what hangs on the nam
   ).toContain('No website or mail found');
 });
 
-it('all of an order can be looked at, where it is signed and does not stand whole too', () => {
+it('everything an order sends can be viewed, even if it must be signed and doesn’t fit', () => {
   const requirements = APPROVED_BY.requirements.map((requirement) => ({ ...requirement, signed: true }));
   const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(60)}.rest`);
   for (const order of [
@@ -257,7 +257,7 @@ it('all of an order can be looked at, where it is signed and does not stand whol
     expect(waiting(order, { cost: undefined, impact: 'none' })).toMatch(/"home_[^\]]*"order_look"/);
 });
 
-it('says of a name that a mandate renews that nobody has to', () => {
+it('marks a name with a mandate as needing no decision', () => {
   const next = [listed('cafe.rest', '2026-12-01', 10), listed('tea.rest', '2026-12-02', 11)];
   const text = JSON.stringify(
     homeBlocks({ ...FULL, next, renewals: new Map([['cafe.rest', '2026-11-28']]) }),
@@ -265,18 +265,18 @@ it('says of a name that a mandate renews that nobody has to', () => {
   expect(text).toMatch(/"cafe\.rest".*"A mandate renews it".*"1 Dec 2026".*"tea\.rest".*"Renew"/);
 });
 
-it('another account than that of who asks stands on a line of its own', () => {
+it('another person’s account has its own line', () => {
   const account = { ...WAITING.account, isTeamAccount: true };
   const text = waiting(sampleOrder('PENDING', { account }), { cost: undefined, impact: 'none' });
   expect(text).toContain(':warning: Uses *the team’s account*');
 });
 
-it('nothing is said of a price, rule or impact that an order does not have', () => {
+it('omits prices, rules and impacts that an order doesn’t have', () => {
   const text = waiting(sampleOrder('PENDING'), { cost: undefined, impact: 'none' });
   expect(text).not.toMatch(/[Pp]rice unknown|about €|Needs|[Ii]mpact/);
 });
 
-it('stays within the limits where every part is full and every line long', () => {
+it('stays within the limits if every part is full and every line long', () => {
   const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(60)}.rest`);
   const approvers = Array.from({ length: 60 }, (_, n) => `U${String(n).padStart(10, '0')}`);
   const [requirement] = APPROVED_BY.requirements;
@@ -327,14 +327,14 @@ it('stays within the limits where every part is full and every line long', () =>
   expect(JSON.stringify(blocks)).toMatch(/\d+ more: `\/domain orders pending`/);
 });
 
-it('the Home tab of somebody from another workspace, and while it cannot be read', () => {
+it('the Home tab of a person from another workspace, and while it can’t be loaded', () => {
   for (const blocks of [strangerBlocks(), unavailableBlocks('ab12')]) {
     expectBlocks(blocks, 'home');
     expect(JSON.stringify(blocks)).not.toContain('button');
   }
 });
 
-it('what was spent and how the budgets stand is shown to admins, and nothing where there is neither', () => {
+it('spending and budgets are shown to admins, unless there are none', () => {
   const money = {
     month: '2026-11',
     spent: { names: 2, unknown: 1, sums: [{ currency: 'EUR', minor: 1_850 }] },

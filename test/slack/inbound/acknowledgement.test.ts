@@ -2,16 +2,14 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ACKNOWLEDGE_WITHIN_MS, createAcknowledgement } from '../../../src/slack/inbound/acknowledgement.ts';
 
-/*
- * When Slack is told that a delivery is kept.
- */
+/* When Slack gets the acknowledgement of a delivery. */
 
 const log = pino({ level: 'silent' });
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-test('an acknowledgement is given once, however often it is asked for', async () => {
+test('an acknowledgement is sent once, however often it is requested', async () => {
   const ack = vi.fn(async () => undefined);
   const acknowledgement = createAcknowledgement(ack, log);
   expect(ack).not.toHaveBeenCalled();
@@ -22,7 +20,7 @@ test('an acknowledgement is given once, however often it is asked for', async ()
   expect(acknowledgement.isLate).toBe(false);
 });
 
-test('it gives itself when time runs out, and knows that it was late', async () => {
+test('it is sent by itself at the deadline, and knows that it was late', async () => {
   const ack = vi.fn(async () => undefined);
   const acknowledgement = createAcknowledgement(ack, log);
   await vi.advanceTimersByTimeAsync(ACKNOWLEDGE_WITHIN_MS - 1);
@@ -34,7 +32,7 @@ test('it gives itself when time runs out, and knows that it was late', async () 
   expect(acknowledgement.isLate).toBe(true);
 });
 
-test('one that Slack does not take any more ends nothing', async () => {
+test('one that Slack no longer accepts causes no failure', async () => {
   const warn = vi.spyOn(log, 'warn');
   createAcknowledgement(() => Promise.reject(new Error('the socket is closed')), log).give();
   await vi.advanceTimersByTimeAsync(0);

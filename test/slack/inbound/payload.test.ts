@@ -6,8 +6,8 @@ function viewWith(values: unknown, metadata = '{"channelId":"C1"}') {
   return viewPayload.parse({ user: { id: 'U1' }, view }).view;
 }
 
-describe('what a form holds', () => {
-  it('is read from texts, menus, several choices, and empty inputs', () => {
+describe('the values of a form', () => {
+  it('are read from texts, menus, several choices, and empty inputs', () => {
     const view = viewWith({
       name: { name: { type: 'plain_text_input', value: 'cafe.rest' } },
       empty: { empty: { type: 'plain_text_input', value: null } },
@@ -30,13 +30,13 @@ describe('what a form holds', () => {
     });
   });
 
-  it('is refused when its shape is not Slack’s', () => {
+  it('are refused if their shape is not Slack’s', () => {
     expect(() => viewWith({ name: 'cafe.rest' })).toThrow();
   });
 });
 
-describe('where a form came from', () => {
-  it('is what the bot put into it', () => {
+describe('the origin of a form', () => {
+  it('is the bot’s own metadata', () => {
     const origin = { channelId: 'C1', threadTs: '1.2', subject: 'abc' };
     expect(originOf(viewWith({}, JSON.stringify(origin)))).toEqual(origin);
   });

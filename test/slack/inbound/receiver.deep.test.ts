@@ -36,7 +36,7 @@ function socketMode(apiUrl: string, log: Log) {
 describe('when Slack asks to wait before another connection', () => {
   const opened = () => workspace.calls.filter(({ method }) => method === 'apps.connections.open');
 
-  test('it is asked for one when that time is over, and not before', { timeout: 30_000 }, async () => {
+  test('it reconnects after that time, and not before', { timeout: 30_000 }, async () => {
     const { log, text } = captured();
     const before = opened().length;
     workspace.faults.set({ method: 'apps.connections.open', kind: 'ratelimited', retryAfter: 3, times: 1 });
@@ -49,7 +49,7 @@ describe('when Slack asks to wait before another connection', () => {
     expect(text()).toContain('"waitMs":3000');
   });
 
-  test('a stop does not wait for it', async () => {
+  test('stopping doesn’t wait for it', async () => {
     const { log, text } = captured();
     workspace.faults.set({ method: 'apps.connections.open', kind: 'ratelimited', retryAfter: 600, times: 1 });
     const receiver = socketMode(workspace.apiUrl, log);
@@ -61,7 +61,7 @@ describe('when Slack asks to wait before another connection', () => {
   });
 });
 
-test('a socket that cannot be opened is said to be one, in lines that say something', async () => {
+test('a failed socket connection is logged with a meaningful message', async () => {
   const { log, lines } = captured();
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json');
@@ -87,7 +87,7 @@ test('a socket that cannot be opened is said to be one, in lines that say someth
   }
 });
 
-describe('what Slack’s library logs', () => {
+describe('the logs of Slack’s library', () => {
   test.each<[what: string, parts: readonly unknown[], line: object | undefined]>([
     ['a sentence', ['Not acknowledged in time'], { msg: 'Not acknowledged in time', from: 'slack' }],
     [

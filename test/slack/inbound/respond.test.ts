@@ -9,9 +9,7 @@ import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
 import { slackContextWith } from '../../support/context.ts';
 import { DOMAINS } from '../../support/demo.ts';
 
-/*
- * Telling one person something, whatever Slack does meanwhile.
- */
+/* Notifying one person, whatever Slack does meanwhile. */
 
 const DIRECT = 'D0BOB';
 const NO_WAITS = [0, 0, 0];
@@ -45,7 +43,7 @@ const inChannel = (text: string) =>
     .filter((message) => message.text === text);
 const directly = (text: string) => workspace.messages(DIRECT).filter((message) => message.text === text);
 
-test('whom Slack limits everywhere is told once that is over', async () => {
+test('a person whom Slack limits everywhere gets the message once that is over', async () => {
   workspace.faults.set({ method: 'chat.postEphemeral', kind: 'ratelimited', retryAfter: 0, times: 2 });
   workspace.faults.set({ method: 'chat.postMessage', kind: 'ratelimited', retryAfter: 0, times: 2 });
   await tellBob('limited');
@@ -63,14 +61,14 @@ test.each([{ kind: 'http_500' }, { kind: 'error', code: 'internal_error' }] as c
   },
 );
 
-test('where direct messages are turned off, the channel is tried again', async () => {
+test('if direct messages are turned off, the channel is tried again', async () => {
   workspace.faults.set({ method: 'chat.postEphemeral', kind: 'ratelimited', retryAfter: 0, times: 1 });
   workspace.faults.set({ method: 'conversations.open', kind: 'error', code: 'cannot_dm_bot' });
   await tellBob('no direct messages');
   expect(inChannel('no direct messages')).toHaveLength(1);
 });
 
-test('what Slack refuses for good, or for too long, stands in the log', async () => {
+test('a message that Slack refuses for good, or for too long, is logged', async () => {
   workspace.faults.set({ method: '*', kind: 'error', code: 'account_inactive' });
   await tellBob('refused');
   expect(logged.filter((line) => line.includes('couldn’t be notified'))).toHaveLength(1);

@@ -67,9 +67,9 @@ describe('refused', () => {
   );
 });
 
-test('bytes that are no text are signed as they are', () => {
+test('invalid UTF-8 is signed as bytes', () => {
   const body = Buffer.from([0x7b, 0xff, 0xfe, 0x7d]);
   expect(check({ body, signature: sign(EXAMPLE.timestamp, body) })).toBe(true);
-  // What a decoder would have made of them.
+  // A decoder would have replaced bytes.
   expect(check({ body: Buffer.from(body.toString()), signature: sign(EXAMPLE.timestamp, body) })).toBe(false);
 });

@@ -22,7 +22,7 @@ import { expectBlocks, expectMessage, pinged } from './limits.ts';
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4_000 });
 
 describe('blocks', () => {
-  it('stay within the limits, whatever they hold', () => {
+  it('stay within the limits, whatever their content', () => {
     watchCuts(() => undefined);
     onTestFinished(() => watchCuts(failOnCut));
     fc.assert(
@@ -45,7 +45,7 @@ describe('blocks', () => {
     );
   });
 
-  it('of facts show a long one in full, across the width', () => {
+  it('of facts show a long one completely, across the width', () => {
     const long = Array.from({ length: 100 }, (_, n) => `ns${n}.example.net`).join('\n');
     const blocks = facts([
       ['Period', '2 years'],
@@ -66,7 +66,7 @@ describe('blocks', () => {
 });
 
 describe('a table', () => {
-  it('names people without pinging them, and moments in the reader’s time zone', () => {
+  it('show people without notifying them, and times in the reader’s time zone', () => {
     const block = table({
       caption: 'Orders',
       columns: ['What', 'Who', 'When'],
@@ -83,7 +83,7 @@ describe('a table', () => {
     expect(pinged(message('x', [block]))).not.toContain('channel');
   });
 
-  it('goes on with later rows in the text that takes its place', () => {
+  it('continues with later rows in the text that replaces it', () => {
     const rows = Array.from({ length: 60 }, (_, n) => [`name-${n}.rest`, 'x'.repeat(80)]);
     const plain = JSON.stringify(dropNewBlocks([table({ caption: 'c', columns: ['a', 'b'], rows })]));
     expect(rows.filter(([name]) => !plain.includes(`${name}`))).toEqual([]);
@@ -91,7 +91,7 @@ describe('a table', () => {
 });
 
 describe('a chart', () => {
-  it('becomes bars of text where Slack does not know charts', () => {
+  it('becomes bars of text if Slack doesn’t support charts', () => {
     const chart = monthChart('Names that expire', 'Names', [
       { label: 'Jan 2027', count: 4 },
       { label: 'Feb 2027', count: 0 },

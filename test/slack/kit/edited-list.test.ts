@@ -9,7 +9,9 @@ import {
   typedField,
 } from '../../../src/slack/kit/form.ts';
 
-/* One declaration of a list: what its form shows, reads and answers, for a new entry and for one that is there. */
+/*
+ * One declaration of a list: the content, parsing and responses of its form, for a new entry and for an existing one.
+ */
 
 interface Tea {
   readonly name: string;
@@ -41,7 +43,7 @@ function listOf(teas: Map<string, Tea>) {
 const HERE = { channelId: 'C1' };
 const about = (subject: string) => ({ ...HERE, subject });
 
-test('shows an entry as it stands, under what was typed', async () => {
+test('shows the current entry, overridden by typed values', async () => {
   const list = listOf(new Map([['t1', { name: 'Assam', cups: 3 }]]));
   expect(list.form.fields.map(({ name, optional = false }) => [name, optional])).toEqual([
     ['name', false],
@@ -52,7 +54,7 @@ test('shows an entry as it stands, under what was typed', async () => {
   expect((await list.render({}, about('t1'), { cups: '4' })).values).toEqual({ name: 'Assam', cups: '4' });
 });
 
-test('reads what was submitted for the entry, says all that is wrong, and that it is gone', async () => {
+test('reads the submitted entry, and reports all errors, or that it is gone', async () => {
   const teas = new Map([['t1', { name: 'Assam', cups: 3 }]]);
   const list = listOf(teas);
   const submit = (origin: FormOrigin, values: FormValues) => list.submit({ origin, values });

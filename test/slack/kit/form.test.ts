@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { field, fieldsOf, GIVEN, neededReason, readForm, reasonField } from '../../../src/slack/kit/form.ts';
 
-/* A form is declared once: its fields, what is read of them, and what is wrong with it. */
+/* A form is declared once: its fields, their parsing, and their errors. */
 
 const short = z.string().max(3, 'Use at most 3 characters.');
 const declared = z.object({
@@ -12,7 +12,7 @@ const declared = z.object({
   code: field({ label: 'Code', kind: 'secret' }, z.string().optional()),
 });
 
-test('the fields are shown in their order, and what may be left out is optional', () => {
+test('the fields are shown in order, and marked if optional', () => {
   expect(fieldsOf(declared)).toEqual([
     { name: 'name', label: 'Name', kind: 'text' },
     { name: 'nick', label: 'Nick', kind: 'text', hint: 'If you have one.', optional: true },
@@ -21,12 +21,12 @@ test('the fields are shown in their order, and what may be left out is optional'
   ]);
 });
 
-test('a schema without a look is no field', () => {
+test('a schema without labels is no field', () => {
   expect(() => fieldsOf(z.object({ name: GIVEN }))).toThrow('the field name has no look');
 });
 
-describe('what was submitted', () => {
-  test('is read as it was typed or picked, without blanks around it', () => {
+describe('a submission', () => {
+  test('is read as typed or picked, without surrounding blanks', () => {
     const values = { name: ' Ada ', hosts: ' a \n\n b', code: ' 1 ', other: 'x' };
     expect(readForm(declared, values)).toEqual({ value: { name: 'Ada', hosts: ['a', 'b'], code: ' 1 ' } });
     expect(readForm(declared, { name: 'Ada', nick: ' ', hosts: ['a', 'b'] })).toEqual({
@@ -34,14 +34,14 @@ describe('what was submitted', () => {
     });
   });
 
-  test('is refused with all that is wrong, each at its field', () => {
+  test('is refused with all errors, each at its field', () => {
     expect(readForm(declared, { name: '  ', nick: 'longer' })).toEqual({
       errors: { name: 'Fill this in.', nick: 'Use at most 3 characters.' },
     });
   });
 });
 
-test('a reason is on one line, and has to be given where it is needed', () => {
+test('a reason is on one line, and required if needed', () => {
   const free = z.object({ reason: reasonField('Shown in the thread.') });
   expect(readForm(free, { reason: 'one\ntwo' })).toEqual({ value: { reason: 'one two' } });
   expect(readForm(free, {})).toEqual({ value: {} });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLimiter } from '../../../src/slack/kit/limiter.ts';
 
-test('a window moves along: what is a minute old does not count, and a refusal never does', () => {
+test('the window slides: calls older than a minute don’t count, and refusals never do', () => {
   let now = 0;
   const limiter = createLimiter(3, 60_000, () => now);
   const at = (seconds: number, person = 'U0ALICE') => {
@@ -16,7 +16,7 @@ test('a window moves along: what is a minute old does not count, and a refusal n
   expect(at(70)).toBeUndefined();
 });
 
-test('people who are quiet are forgotten', () => {
+test('inactive people are forgotten', () => {
   let now = 0;
   const limiter = createLimiter(1, 60_000, () => now);
   for (let n = 0; n < 5_000; n += 1) {
@@ -26,7 +26,7 @@ test('people who are quiet are forgotten', () => {
   expect(limiter.take('U4999')).toBe(60);
 });
 
-test('what is given back does not count', () => {
+test('a returned call doesn’t count', () => {
   const limiter = createLimiter(1, 60_000, () => 0);
   for (let n = 0; n < 3; n += 1) {
     expect(limiter.take('U0ALICE')).toBeUndefined();

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import type { AnyBlock, Message } from '../../../src/slack/kit/blocks.ts';
 import { dropNewBlocks, hasNewBlocks } from '../../../src/slack/kit/blocks.ts';
 
-/** As it goes over the wire. */
+/** As sent over the wire. */
 const wire = z.record(z.string(), z.json());
 const wireBlocks = z.array(wire);
 
@@ -20,7 +20,7 @@ export function blocksOf(blocks: readonly AnyBlock[]) {
   return wireBlocks.parse(JSON.parse(JSON.stringify(blocks)));
 }
 
-/** Slack takes the blocks on a surface, and as a message also without the newer kinds. */
+/** Slack accepts the blocks on a surface, and in a message also without the newer kinds. */
 export function expectBlocks(blocks: readonly AnyBlock[], surface: Surface): void {
   const sent = blocksOf(blocks);
   expect(checkBlocks(sent, surface, '/blocks').map(describeProblem)).toEqual([]);
@@ -30,20 +30,20 @@ export function expectBlocks(blocks: readonly AnyBlock[], surface: Surface): voi
   if (hasNewBlocks(blocks)) expectBlocks(dropNewBlocks(blocks), surface);
 }
 
-/** Slack takes the message, to post and to update. */
+/** Slack accepts the message, for posting and updating. */
 export function expectMessage(message: Message): void {
   expect(message.text.length).toBeGreaterThan(0);
   expect(message.text.length).toBeLessThanOrEqual(LIMITS.message.updatedText);
   expectBlocks(message.blocks, 'message');
 }
 
-/** Slack takes the view. */
+/** Slack accepts the view. */
 export function expectView(view: object, kind: 'modal' | 'home'): void {
   const sent = wire.parse(JSON.parse(JSON.stringify(view)));
   expect(checkView(sent, kind).map(describeProblem)).toEqual([]);
 }
 
-/** Whom a message pings, with and without the newer blocks. */
+/** The mentions of a message, with and without the newer blocks. */
 export function pinged(message: Message): string[] {
   return [
     ...new Set([

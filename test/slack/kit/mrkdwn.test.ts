@@ -38,14 +38,14 @@ const nasty = fc
   )
   .map((parts) => parts.join(''));
 
-it('plain text keeps the signs of foreign text, and drops those of markup', () => {
+it('plain text keeps other people’s special characters, and drops our markup', () => {
   expect(plain(`*${escapeText('Renew *.rest')}*: \`2\` names`)).toBe('Renew *.rest: 2 names');
   expect(plain('*☕.com (xn--53h.com)* is on the list')).toBe('☕.com (xn--53h.com) is on the list');
   expect(plain(':warning: ✅ *☕.com* is done')).toBe('☕.com is done');
 });
 
 describe('somebody’s words', () => {
-  it('ping nobody and open no markup, however they are quoted', () => {
+  it('contain no mentions and no markup, however they are quoted', () => {
     fc.assert(
       fc.property(nasty, (words) => {
         for (const said of [escapeText(words), quote(words), code(words), ownSentence(words)]) {
@@ -59,7 +59,7 @@ describe('somebody’s words', () => {
     );
   });
 
-  it('are cut at a limit, and through no sign, entity or mention', () => {
+  it('are truncated at a limit, but not within a character, entity or mention', () => {
     fc.assert(
       fc.property(nasty, fc.integer({ min: 2, max: 40 }), (words, limit) => {
         const cut = truncate(words, limit);
@@ -73,12 +73,12 @@ describe('somebody’s words', () => {
     );
   });
 
-  it('stand on one line in a quotation', () => {
+  it('are on one line in a quotation', () => {
     expect(quote(' a\n  b\tc ')).toBe('a b c');
   });
 });
 
-describe('words of our own', () => {
+describe('our own texts', () => {
   it('mention people and groups, and nothing else', () => {
     expect(mention('U0ALICE')).toBe('<@U0ALICE>');
     expect(mention('system')).toBe('the bot');
@@ -86,11 +86,11 @@ describe('words of our own', () => {
     expect(mentionApprover('S0APPROVERS')).toBe('<!subteam^S0APPROVERS>');
   });
 
-  it('keep their code style around what they quote', () => {
+  it('keep the code style of quotations', () => {
     expect(ownSentence('Link <it> with `/domain link`.')).toBe('Link &lt;it&gt; with `/domain link`.');
   });
 
-  it('count, and tell moments in the reader’s time zone', () => {
+  it('have plurals, and times in the reader’s time zone', () => {
     expect([count(1, 'name'), count(2, 'name'), count(0, 'name')]).toEqual(['1 name', '2 names', '0 names']);
     expect(moment(new Date('2026-11-21T10:00:30Z'))).toBe(
       '<!date^1795255230^{date_short_pretty} {time}|2026-11-21 10:00 UTC>',

@@ -4,7 +4,7 @@ import fc from '../../support/properties.ts';
 
 const numbers = (length: number) => Array.from({ length }, (_, n) => n);
 
-test('turning pages shows every entry once, there and back', async () => {
+test('turning pages shows every entry once, in both directions', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 200 }),
@@ -39,7 +39,7 @@ test('turning pages shows every entry once, there and back', async () => {
   );
 });
 
-test('the last page is shown when the list has become shorter', () => {
+test('the last page is shown if the list has become shorter', () => {
   expect(pageOf(numbers(10), 40, 4)).toEqual({ shown: [8, 9], offset: 8, total: 10 });
   expect(pageOf([], 40, 4)).toEqual({ shown: [], offset: 0, total: 0 });
 });

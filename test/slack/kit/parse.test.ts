@@ -20,7 +20,7 @@ describe('a command line', () => {
       { subcommand: 'renew', words: ['cafe.rest'], reason: undefined },
     ],
     ['rules a&amp;b -- 1 &lt; 2', { subcommand: 'rules', words: ['a&b'], reason: '1 < 2' }],
-    // Slack makes tokens of names, addresses and people, and escapes those that were typed.
+    // Slack turns names, addresses and people into tokens, and escapes typed ones.
     [
       'renew <http://cafe.rest|cafe.rest> 2 -- see <https://a.example/b?c&amp;d> or <mailto:x@a.example|x@a.example>',
       {
@@ -43,7 +43,7 @@ describe('a command line', () => {
     expect(parseCommandLine(text)).toEqual(line);
   });
 
-  it('is read whatever it holds, and its reason has an end', () => {
+  it('any line is parsed, and its reason has an end', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 3_000 }), (text) => {
         const { words, reason } = parseCommandLine(`renew ${text} -- ${text}`);

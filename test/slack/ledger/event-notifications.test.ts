@@ -21,7 +21,7 @@ import { notifierDeps, notifyDue } from '../../support/notifier.ts';
 import { newTeamSettings } from '../../support/settings.ts';
 import { confirmLapse, requestLapse, snoozeName, watchName } from '../../support/unprotected.ts';
 
-/* What somebody decides is told whatever breaks after the commit, and once. */
+/* Decisions are announced despite failures after the commit, and once. */
 
 const TEAM = 'T0TEAM';
 const HOUR_MS = 3_600_000;
@@ -66,7 +66,7 @@ const watchList = () => ({
 const standIns = () => createStandInStore(db, TEAM);
 const inADay = () => new Date(nowMs + 24 * HOUR_MS);
 
-/** A process that comes after the one that has committed. */
+/** A process that starts after the one that committed. */
 function look() {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   const planner = createEventPlanner(
@@ -86,7 +86,7 @@ function look() {
   return notifyDue(notifierDeps({ notifications, web, now }, { event: planner }));
 }
 
-test('a snooze and the decision that a name lapses are told in the thread, once each', async () => {
+test('a snooze and a confirmed lapse are posted in the thread, once each', async () => {
   await snoozeName(watchList(), 'cafe.rest', 3, 'U0BOB', 'busy', origin);
   await look();
   await requestLapse(watchList(), 'cafe.rest', 'U0ALICE', 'not needed', origin);
@@ -103,7 +103,7 @@ test('a snooze and the decision that a name lapses are told in the thread, once 
   expect(shown(DOMAINS).map(({ thread_ts }) => thread_ts)).toEqual(Array(2).fill(origin.threadTs));
 });
 
-test('who decides is told where the thread cannot be posted in', async () => {
+test('the person who decides is notified if the thread can’t be posted in', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'is_archived', times: 1 });
   await snoozeName(watchList(), 'cafe.rest', 3, 'U0BOB', undefined, origin);
   await look();
@@ -111,7 +111,7 @@ test('who decides is told where the thread cannot be posted in', async () => {
   expect(shown(DOMAINS)).toEqual([]);
 });
 
-test('what Slack does not take is told when it does', async () => {
+test('a message that Slack refuses is posted later', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'http_500' });
   await snoozeName(watchList(), 'cafe.rest', 3, 'U0BOB', undefined, origin);
   await look();
@@ -121,12 +121,12 @@ test('what Slack does not take is told when it does', async () => {
   expect(shown(DOMAINS)).toHaveLength(1);
 });
 
-test('of other decisions nobody is told', async () => {
+test('other decisions are not announced', async () => {
   await watchName(watchList(), async () => undefined, 'bar.rest', undefined, 'U0ALICE');
   expect(await look()).toEqual([]);
 });
 
-test('who is away, who stands in and who did until then are told', async () => {
+test('the absent person, the stand-in and the former one are notified', async () => {
   await standIns().begin('U0ADA', { userId: 'U0BOB', until: inADay() }, now());
   await look();
   await standIns().begin('U0ADA', { userId: 'U0CAROL', until: inADay() }, now());

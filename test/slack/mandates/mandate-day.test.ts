@@ -58,7 +58,7 @@ function act(name: string): MandateAct {
 
 const store = () => createNotificationStore(db, 'T0TEAM');
 
-/** Another act of the day, told as the loop does it. */
+/** Another act of the day, posted like by the loop. */
 async function acted(name: string): Promise<void> {
   acts.push(act(name));
   await (acts.length === 1 ? store().open(DAY, now()) : store().request(DAY, now()));
@@ -105,7 +105,7 @@ describe.each(['edit_window_closed', 'cant_update_message', 'message_not_found',
   },
 );
 
-test('no act is announced while the channel takes no message', async () => {
+test('no act is announced while the channel accepts no message', async () => {
   await acted('first.rest');
   for (const method of ['chat.update', 'chat.postMessage'])
     workspace.faults.set({ method, channel: DOMAINS, kind: 'error', code: 'is_archived' });

@@ -13,7 +13,7 @@ const price = (validFrom: string, given: Partial<ListedPrice> = {}): ListedPrice
   ...given,
 });
 
-test('the list marks what is over, valid and still ahead, and what is over comes last', () => {
+test('the list marks past, valid and future prices, and past ones come last', () => {
   const list = [
     price('2026-12-01'),
     price('2026-11-01'),

@@ -24,9 +24,7 @@ import { phoneLines } from '../../support/reading.ts';
 import { newTeamSettings } from '../../support/settings.ts';
 import { arrangedList } from '../../support/unprotected.ts';
 
-/*
- * Incidents are kept with the look that showed them, and told whatever breaks in between.
- */
+/* Incidents are saved with the lookup that found them, and reported despite failures in between. */
 
 const T0 = new Date('2027-06-14T12:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -63,9 +61,9 @@ afterAll(async () => {
 interface Changes {
   readonly notifications?: NotificationStore;
   readonly alertChannel?: string | undefined;
-  /** The channel of the name. */
+  /** The name's own channel. */
   readonly channel?: string;
-  /** The registrar that the registry shows; the trusted one is `Ours`. */
+  /** The registrar in the record; the trusted one is `Ours`. */
   readonly shown?: string;
   readonly load?: OrderStore['load'];
 }
@@ -104,7 +102,7 @@ function deps(changes: Changes = {}) {
 const LEASE_MS = 60_000;
 const claimDue = async () => (await notifications.claimDue(now(), LEASE_MS, 10)).map(({ id }) => id);
 const subjectOf = ({ id }: Incident): Subject => ({ kind: 'incident', id });
-/** Where the messages of an incident stand that are not replies. */
+/** The places of an incident's messages, except for replies. */
 const standing = async (incident: Incident) =>
   (await notificationsOf(notifications, subjectOf(incident))).flatMap(({ purpose, message }) =>
     purpose.startsWith('incident') && message !== undefined ? message : [],
@@ -112,7 +110,7 @@ const standing = async (incident: Incident) =>
 
 type Kind = 'registrar' | 'pending_transfer' | 'pending_delete';
 
-/** What a look shows of a name, kept with it. */
+/** Saves a lookup of a name. */
 async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'): Promise<Incident> {
   await arrangedList(db).add(newlyWatched(name, 'U0ALICE', now()));
   const known = await observations.find(name);
@@ -140,10 +138,10 @@ async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'
   return (await incidents.find(incident.after.id)) ?? incident.after;
 }
 
-/** What is due is told, as the loop does it. */
+/** Sends due notifications, like the loop. */
 const tellDue = (changes: Changes = {}) => notifyDue(deps(changes));
 
-/** The process that told has died: its lease ends. */
+/** The notifying process has died: its lease ends. */
 const leaseEnds = () => db.prisma.notification.updateMany({ data: { leaseUntil: new Date(0) } });
 
 const messagesOf = ({ id }: Incident) =>
@@ -153,7 +151,7 @@ const headsOf = (incident: Incident) =>
 const repliesOf = (incident: Incident) =>
   messagesOf(incident).filter(({ thread_ts }) => thread_ts !== undefined);
 
-test('an incident comes back as it was kept, and one of a look that came late was not kept', async () => {
+test('an incident is read back as saved, and one of a late lookup was not saved', async () => {
   const incident = await show();
   expect(incident).toMatchObject({ state: 'open', version: 0, changes: [{ kind: 'registrar' }] });
   expect(await incidents.ofName('cafe.rest', 5)).toHaveLength(1);
@@ -161,7 +159,7 @@ test('an incident comes back as it was kept, and one of a look that came late wa
   expect(await createIncidentStore(db, 'T0OTHER').find(incident.id), 'another team').toBeUndefined();
 });
 
-test('what joins is told in the thread, calls those who were called, and the message is brought up to date', async () => {
+test('a new change is posted in the thread with the same mentions, and the message is updated', async () => {
   const incident = await show('pending_transfer');
   await tellDue();
   expect(repliesOf(incident).map(textOf).join()).toMatch(/For <@U0ALICE>/);
@@ -182,7 +180,7 @@ test('what joins is told in the thread, calls those who were called, and the mes
   expect(messagesOf(incident)).toHaveLength(3);
 });
 
-test('a look and a person at one moment lose nothing of each other', async () => {
+test('a concurrent lookup and decision lose nothing of each other', async () => {
   const incident = await show('pending_transfer');
   const known = await observations.find('cafe.rest');
   const pressed = raise(incident, 'U0ALICE');
@@ -202,7 +200,7 @@ test('a look and a person at one moment lose nothing of each other', async () =>
   expect(await incidents.find(incident.id)).toMatchObject({ state: 'raised', changes: [{}] });
 });
 
-test('it is told once, by one process', async () => {
+test('it is reported once, by one process', async () => {
   const incident = await show();
   const claims = await Promise.all([1, 2, 3].map(() => claimDue()));
   expect(claims.flat()).toEqual([incident.id]);
@@ -214,7 +212,7 @@ test('it is told once, by one process', async () => {
   expect(messagesOf(incident)).toHaveLength(2);
 });
 
-test('a process that dies before Slack is told leaves it to the next', async () => {
+test('a process that dies before the post leaves it to the next one', async () => {
   const incident = await show();
   expect(await claimDue()).toEqual([incident.id]);
   expect(await tellDue(), 'while its lease lasts').toEqual([]);
@@ -223,7 +221,7 @@ test('a process that dies before Slack is told leaves it to the next', async () 
   expect(headsOf(incident)).toHaveLength(1);
 });
 
-test('a process that dies between the message and its note tells twice at most', async () => {
+test('a process that dies between the post and its record posts at most twice', async () => {
   const incident = await show();
   const dying: NotificationStore = {
     ...notifications,
@@ -241,7 +239,7 @@ test('a process that dies between the message and its note tells twice at most',
   expect(repliesOf(incident)).toHaveLength(1);
 });
 
-test('where Slack is away it is told later, and holds up no look', async () => {
+test('during a Slack outage it is reported later, and delays no lookup', async () => {
   const incident = await show();
   workspace.faults.set({ kind: 'http_500', method: 'chat.postMessage' });
   await tellDue();
@@ -253,7 +251,7 @@ test('where Slack is away it is told later, and holds up no look', async () => {
   expect(headsOf(incident)).toHaveLength(1);
 });
 
-test('without a channel an admin hears of it', async () => {
+test('without a channel an admin is notified', async () => {
   const incident = await show();
   await tellDue({ alertChannel: undefined });
   expect(await standing(incident)).toMatchObject([{ channelId: expect.stringMatching(/^D/) }]);
@@ -262,7 +260,7 @@ test('without a channel an admin hears of it', async () => {
 test.each([
   [false, /Restore it with `\/domain restore`/, /at another registrar by now/],
   [true, /already at another registrar, so no order can change it/, /\/domain restore/],
-])('what to do about a name that is elsewhere (%s) is possible', async (isElsewhere, said, notSaid) => {
+])('the advice about a name that is elsewhere (%s) is possible', async (isElsewhere, said, notSaid) => {
   const incident = await show('pending_delete');
   await tellDue({ shown: isElsewhere ? 'Theirs' : 'Ours' });
   const [runbook] = repliesOf(incident).map(textOf);
@@ -270,17 +268,17 @@ test.each([
   expect(runbook).not.toMatch(notSaid);
 });
 
-test('a channel of the name that does not take it holds nothing up', async () => {
+test('a name’s channel that refuses it delays nothing', async () => {
   const incident = await show();
   await tellDue({ channel: 'C0NOBOT' });
   expect(headsOf(incident)).toHaveLength(1);
   expect(await standing(incident)).toMatchObject([{ channelId: DOMAINS }]);
-  expect(await tellDue({}), 'the admins hear of that channel').toEqual(['place:C0NOBOT']);
-  expect(await tellDue({}), 'all is told').toEqual([]);
+  expect(await tellDue({}), 'the admins are notified of that channel').toEqual(['place:C0NOBOT']);
+  expect(await tellDue({}), 'all is posted').toEqual([]);
   expect(workspace.messages('D0ADA').map(textOf).join()).toMatch(/can’t post in <#C0NOBOT>/);
 });
 
-test('what a person did while it was told is told too', async () => {
+test('a person’s decision during the post is posted too', async () => {
   const incident = await show();
   let isPressed = false;
   const pressing: NotificationStore = {
@@ -311,7 +309,7 @@ test('what a person did while it was told is told too', async () => {
     'raised',
   ]);
   const told = workspace.messages('D0ADA').at(-1);
-  if (told === undefined) throw new Error('the admin was told nothing');
+  if (told === undefined) throw new Error('the admin was not notified');
   expect(textOf(told)).toMatch(
     /is being transferred away, and no order explains it\*?\n<@U0ALICE> raised the alarm\. See <#\w+>/,
   );
@@ -320,7 +318,7 @@ test('what a person did while it was told is told too', async () => {
   expect(phoneLines(told.blocks)).toBeLessThanOrEqual(14);
 });
 
-test('the countdown of a transfer goes on until somebody says whose it is', async () => {
+test('the countdown of a transfer continues until a person explains it', async () => {
   const incident = await show('pending_transfer');
   await tellDue();
   expect(textOf(headsOf(incident)[0] ?? { blocks: [] })).toMatch(/4 days and 22 hours left/);
@@ -357,7 +355,7 @@ test('the countdown ends when the name is seen at another registrar', async () =
   expect(await tellDue(), 'nothing counts any more').toEqual([]);
 });
 
-test('a message of three facts is 14 lines of 40 characters at most', async () => {
+test('a message of three facts has at most 14 lines of 40 characters', async () => {
   const incident = await show('pending_transfer');
   await show('registrar');
   await show('pending_delete');
@@ -367,7 +365,7 @@ test('a message of three facts is 14 lines of 40 characters at most', async () =
   expect(linesOf(head)).toBeLessThanOrEqual(14);
 });
 
-test('of a private order it says only that there is one', async () => {
+test('a private order is only mentioned, without details', async () => {
   const incident = await show('registrar', 'cafe.rest', 'secretorder');
   const load = async () => ({ ...newOrder(['cafe.rest']), id: 'secretorder', isPrivate: true });
   await tellDue({ load });
@@ -376,7 +374,7 @@ test('of a private order it says only that there is one', async () => {
   expect(said).not.toContain('secretorder');
 });
 
-/** How many lines of 40 characters a message takes; a row of buttons is two. */
+/** The number of lines of 40 characters in a message; a row of buttons counts as two. */
 function linesOf({ blocks }: Message): number {
   return blocks
     .map((block) => {

@@ -16,9 +16,7 @@ import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
 import { phoneLines, unreadable } from '../../support/reading.ts';
 import { blocksOf, expectMessage } from '../kit/limits.ts';
 
-/*
- * Lists of names and the screen of one: a line a name, what is unusual stands open, and nothing of a wire.
- */
+/* Lists of names and the screen of one: one line per name, unusual facts always visible, and no technical values. */
 
 const NOW = new Date('2027-06-14T09:00:00Z');
 const TODAY = '2027-06-14';
@@ -37,7 +35,7 @@ function listed(name: string, daysLeft: number, more: Partial<WatchedDomain> = {
 const renewal = { amount: { currency: 'EUR', minor: 1_800 }, validFrom: '2026-11-01', source: '', times: 1 };
 const costOf = () => [{ kind: 'renew' as const, until: '2027-06-30', renewal }];
 
-/** What a phone shows of a message that nobody has to decipher. */
+/** The text of a message on a phone, without anything to decipher. */
 function read(message: Message): string {
   expectMessage(message);
   expect(unreadable(message.text, blocksOf(message.blocks))).toEqual([]);
@@ -53,7 +51,7 @@ const expiring = (names: readonly ListedName[]) =>
     { hasService: true },
   );
 
-test('expiring: a line a name with its menu, the amount and the first name for a lock screen', () => {
+test('expiring: one line per name with its menu, the amount and the first name for a lock screen', () => {
   const page = expiring(Array.from({ length: 20 }, (_, n) => listed(`place${n}.rest`, n + 3)));
   const text = read(page);
   expect(page.text).toBe('20 names expiring within 90 days, first place0.rest: 3 days, about €18.00');
@@ -74,7 +72,7 @@ test.each<[what: string, more: Partial<WatchedDomain>, expected: RegExp]>([
   ],
   ['a date that a person gave', { expiry: { at: NOW, source: 'person' } }, / · date entered by a person/],
   [
-    'what somebody wants',
+    'a person’s wish',
     { lapse: { reason: 'old', requestedBy: 'U0BOB', confirmed: undefined } },
     /^:warning: <@U0BOB> wants to let it lapse \(“old”\); not confirmed$/m,
   ],
@@ -94,7 +92,7 @@ test.each<[what: string, more: Partial<WatchedDomain>, expected: RegExp]>([
   expect(read(expiring([listed('cafe.rest', 9)]))).not.toMatch(expected);
 });
 
-test('names: a line a name, two buttons and a menu', () => {
+test('names: one line per name, two buttons and a menu', () => {
   const names = Array.from({ length: 50 }, (_, n) => ({
     name: `place${n}.rest`,
     expiresAt: NOW,
@@ -140,7 +138,7 @@ function known(values: readonly string[]) {
   };
 }
 
-/** A name with nothing unusual. */
+/** A name without unusual facts. */
 function usualName(): NameScreen {
   return {
     hasService: true,
@@ -174,7 +172,7 @@ function usualName(): NameScreen {
   };
 }
 
-test('name: a date without a time zone says that it is the earliest reading', () => {
+test('name: a date without a time zone is marked as the earliest reading', () => {
   const usual = usualName();
   const withDate = (values: readonly string[]) =>
     read(
@@ -200,7 +198,7 @@ const changeOf = (kind: IncidentKind): ListedIncident['changes'][number] => ({
   ...{ lastSeenBefore: NOW, firstSeenAfter: NOW, noticedAt: NOW },
 });
 
-test('name: no Renew while another registrar holds it unexplained; all open incidents can be reached', () => {
+test('name: no Renew while it is unexplained at another registrar; all open incidents are linked', () => {
   const idsWith = (...incidents: ListedIncident[]) =>
     buttonIds({ blocks: blocksOf(nameScreen({ ...usualName(), incidents }).blocks) });
   expect(idsWith()).toContain('reminder_renew');
@@ -212,7 +210,7 @@ test('name: no Renew while another registrar holds it unexplained; all open inci
   expect(idsWith(...many.slice(2))).not.toContain('incidents_all');
 });
 
-test('name: fits a phone where nothing is unusual', () => {
+test('name: fits a phone if nothing is unusual', () => {
   const message = nameScreen(usualName());
   const text = read(message);
   expect(message.text).toBe('cafe.rest, about €18.00: Expires 13 Aug 2027 (in 60 days).');
@@ -221,7 +219,7 @@ test('name: fits a phone where nothing is unusual', () => {
   expect(phoneLines(blocksOf(message.blocks))).toBeLessThanOrEqual(26);
 });
 
-test('whether to let a name go: the question first, then what stops and what waiting costs', () => {
+test('whether to let a name lapse: the question first, then what stops and what waiting costs', () => {
   const waiting = waitingText(costOf(), TODAY);
   const details = { owner: undefined, tags: [], channel: undefined, note: undefined };
   const decision = { kind: 'lapse_confirmed', reason: 'it is over', askedBy: 'U0ALICE' } as const;

@@ -6,7 +6,7 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 test.each(['Compared', 'Changed'] as const)(
-  '%s: who imports many names is told how far it is, three times at most, and nothing once it is over',
+  '%s: the importer of many names sees the progress, at most three times, and nothing after the end',
   async (activity) => {
     const told: string[] = [];
     let reach: Progress = () => undefined;

@@ -15,8 +15,8 @@ import { blocksOf } from '../kit/limits.ts';
 import { ASKED_AT, cardOf, SAMPLE_INPUTS, sampleOrder, statedBy } from './samples.ts';
 
 /*
- * The table of facts in docs/wording.md, row by row: a fact that is unusual stands open on the card, and one that is usual does
- * not. What the table sends to *Details* stands there.
+ * The table of facts in docs/wording.md, row by row: an unusual fact is visible on the card, a usual one is not.
+ * *Details* has the facts that the table assigns to it.
  */
 
 const NAMES = ['cafe.rest'];
@@ -68,7 +68,7 @@ const looked = (asked: Impact, latest = asked) => ({
 const waiting = sampleOrder('PENDING', {}, NAMES);
 const renewed = { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTime() - 7 * 86_400_000) };
 
-/** A row of the table: its fact, an order and what is known of it where that is unusual, and what stands open then. */
+/** A row of the table: its fact, an order and its briefing with the unusual fact, and the visible text. */
 type Case = readonly [fact: string, order: Order, extras: Partial<Briefing>, open: readonly string[]];
 const CASES: readonly Case[] = [
   ['price', waiting, { cost: costOf(0, 1) }, ['Costs money, price unknown']],
@@ -288,7 +288,7 @@ describe('the facts of a card', () => {
     .split('\n')
     .flatMap((line) => (/^\| (?!fact|---)/.test(line) ? [line.split('|').map((cell) => cell.trim())] : []))
     .map(([, fact = '', usual = '', unusual = '']) => ({ fact, usual, unusual }));
-  /** Facts that flow tests and other tests of views show, because they need more than one order. */
+  /** Facts that flow tests and other view tests cover, because they need more than one order. */
   const ELSEWHERE = [
     'deletion date before a restore',
     'name to register',
@@ -304,7 +304,7 @@ describe('the facts of a card', () => {
     expect([...tried].filter((fact) => !rows.some((row) => row.fact === fact))).toEqual([]);
   });
 
-  it.each(CASES)('%s: stands open where it is unusual', (_fact, order, extras, open) => {
+  it.each(CASES)('%s: is visible if unusual', (_fact, order, extras, open) => {
     const card = cardOf(order, { ...USUAL, ...extras });
     const shown = textOfBlocks([{ text: card.text }, ...card.blocks]);
     for (const text of open) expect(shown).toContain(text);
@@ -313,7 +313,7 @@ describe('the facts of a card', () => {
     for (const text of open) expect(before, 'it is not said of a usual order').not.toContain(text);
   });
 
-  it('stand behind Details where they explain', () => {
+  it('are in Details if they explain', () => {
     const history = [orderEvent('requested', 'PENDING', { price: costOf(3_600) })];
     const briefing = newBriefing({ ...USUAL, statement: statedBy(waiting), history });
     const origin = { channelId: 'C1' };
@@ -330,7 +330,7 @@ describe('the facts of a card', () => {
       expect(shown).toContain(text);
   });
 
-  it('of an order that has ended stand behind Details, too', () => {
+  it('of an ended order are in Details, too', () => {
     const order = sampleOrder('SUCCEEDED', { emergencyApprovedBy: 'U0ADA' });
     const why = 'the shop is down, '.repeat(10);
     const history = [
@@ -362,7 +362,7 @@ describe('the facts of a card', () => {
     expect(phoneLines(blocksOf(cardOf(ended, briefing).blocks))).toBeLessThanOrEqual(6);
   });
 
-  it('leave a usual card as short as it may be', () => {
+  it('leave a usual card as short as possible', () => {
     expect(phoneLines(blocksOf(cardOf(waiting, USUAL).blocks))).toBeLessThanOrEqual(12);
   });
 });

@@ -20,9 +20,7 @@ import { newTeamSettings } from '../../support/settings.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
 import { statedBy } from './samples.ts';
 
-/*
- * What the cards and the threads say, whatever happens between two reads.
- */
+/* Cards and threads, whatever happens between two reads. */
 
 let rig: Awaited<ReturnType<typeof startRig>>;
 let workspace: Workspace;
@@ -38,14 +36,14 @@ afterAll(async () => {
   await rig.end();
 });
 
-/** What a test puts in the place of a part of the notifier. */
+/** A test's replacements for parts of the notifier. */
 interface Changes {
   readonly web?: SlackWeb;
   readonly notifications?: NotificationStore;
   readonly leaseMs?: number;
 }
 
-/** Brings the messages of an order up to date. */
+/** Updates the messages of an order. */
 function notifyOrder(
   { notifications = rig.notifications, leaseMs = 12_000, web: slack = web }: Changes,
   id: string,
@@ -76,7 +74,7 @@ function notifyOrder(
 const DONE = { summary: { code: 'done' }, code: 'S01', text: 'Domain renewed' } as const;
 const apply = (order: Order, event: OrderEvent) => rig.apply(order.id, event, new Date());
 
-/** An order whose first request is under way. */
+/** An order whose first request is running. */
 async function underWay(): Promise<Order> {
   const order = await rig.keep(newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined }));
   await apply(order, { type: 'claimed', workerId: 'w' });
@@ -88,7 +86,7 @@ const messagesOf = (order: Order): Message[] =>
 const cardsOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => thread_ts === undefined);
 const repliesOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => thread_ts !== undefined);
 
-/** The store, where the order moves on right after it was read for the first time. */
+/** The store, with an order that changes right after its first read. */
 function movingOn(order: Order, event: OrderEvent): NotificationStore {
   return {
     ...rig.notifications,
@@ -100,7 +98,7 @@ function movingOn(order: Order, event: OrderEvent): NotificationStore {
   };
 }
 
-test('a result is told with what it was, even where the order was read before it ended', async () => {
+test('a result is posted with its content, even if the order was read before it ended', async () => {
   const order = await underWay();
   const ended = { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE } as const;
   await notifyOrder({ notifications: movingOn(order, ended) }, order.id);
@@ -110,7 +108,7 @@ test('a result is told with what it was, even where the order was read before it
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['SUCCEEDED']);
 });
 
-test('an outcome that was settled before anybody heard of it is told as it was settled', async () => {
+test('an outcome settled before its first message is posted as settled', async () => {
   const order = await underWay();
   await apply(order, {
     type: 'answered',
@@ -124,7 +122,7 @@ test('an outcome that was settled before anybody heard of it is told as it was s
   expect(repliesOf(order).map(textOf).join('\n')).toMatch(/I looked/);
 });
 
-test('a draft that turns out to have been sent, for the database lost its confirmation, is told all the same', async () => {
+test('a draft that was sent although the database lost its confirmation is posted anyway', async () => {
   const order = await rig.keep(newOrder({ state: 'DRAFT', remindAt: undefined }));
   await notifyOrder({}, order.id);
   expect(messagesOf(order), 'while it is a draft').toEqual([]);
@@ -136,7 +134,7 @@ test('a draft that turns out to have been sent, for the database lost its confir
   expect(cardsOf(order).map(textOf).join('\n'), 'what is known of it').toMatch(/Domain renewed/);
 });
 
-test('a card that comes so late that another process has posted one says the end as well', async () => {
+test('a late card, after another process has posted one, also shows the end', async () => {
   const order = await underWay();
   let held = 0;
   const slow: SlackWeb = {
@@ -157,7 +155,7 @@ test('a card that comes so late that another process has posted one says the end
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
 });
 
-test('showing it again says nothing twice', async () => {
+test('showing it again posts nothing twice', async () => {
   const order = await underWay();
   await apply(order, { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE });
   await Promise.all([1, 2, 3].map(() => notifyOrder({}, order.id)));
@@ -166,7 +164,7 @@ test('showing it again says nothing twice', async () => {
   expect(repliesOf(order)).toHaveLength(1);
 });
 
-test('while one process shows an order, however long it takes, no other one does', async () => {
+test('while one process shows an order, for any time, no other one does', async () => {
   const order = await rig.keep(newOrder({ createdAt: T0 }));
   let calls = 0;
   let release = () => {};
@@ -189,13 +187,13 @@ test('while one process shows an order, however long it takes, no other one does
   release();
   await showing;
   expect(cardsOf(order)).toHaveLength(1);
-  // It was given back: the next one need not wait.
+  // It was released: the next one need not wait.
   await apply(order, { type: 'cancelled', by: 'U0ALICE' });
   await notifyOrder({}, order.id);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['CANCELLED']);
 });
 
-test('what Slack refuses for its newer blocks is said in older ones', async () => {
+test('a message whose newer blocks Slack refuses is posted in older ones', async () => {
   const order = await rig.keep(newOrder({}, ['one.rest', 'two.rest']));
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'invalid_blocks', times: 1 });
   await notifyOrder({}, order.id);
@@ -204,7 +202,7 @@ test('what Slack refuses for its newer blocks is said in older ones', async () =
   expect(textOf(card ?? { blocks: [] })).toMatch(/one\.rest.*two\.rest/s);
 });
 
-test('a card that was posted while the bot died is taken up when its button is pressed', async () => {
+test('a card posted by a bot that died is adopted when its button is clicked', async () => {
   const order = await rig.keep(newOrder());
   await notifyOrder({}, order.id);
   const [known] = cardsOf(order);

@@ -52,7 +52,7 @@ function messagesOf(order: Order, statement: Statement, reason: string): Message
   ].map((each) => (each.blocks.length === 0 ? message(each.text, [{ type: 'divider' }]) : each));
 }
 
-it('an answer that is one value stands without a label', () => {
+it('a response that is one value is shown without a label', () => {
   const said = (data: unknown) => {
     const order = sampleOrder('SUCCEEDED');
     const items = order.items.map((item) => ({
@@ -94,7 +94,7 @@ describe('a card', () => {
     expect(card.match(/costs money/gi)).toHaveLength(1);
   });
 
-  it('leaves out what says nothing, and says DEMO first of all', () => {
+  it('omits empty facts, and starts with DEMO', () => {
     const input = { name: 'cafe.rest', nameServers: ['ns1.example.net', 'ns2.example.net'] };
     const free = sampleOrder('PENDING', { task: 'nameservers', input });
     const shown = JSON.stringify(cardOf(free, { approvers: APPROVERS }).blocks);
@@ -113,7 +113,7 @@ describe('a card', () => {
     ]);
   });
 
-  it('shows who of several approved, and whose approval no longer counts', () => {
+  it('shows which of several people approved, and whose approval no longer counts', () => {
     const approvals = ['U0CAROL', 'U0BOB'].map((userId) => ({ userId, at: ASKED_AT, agreedExcess: [] }));
     const order = sampleOrder('PENDING', { approvals, approvalsRequired: 2 });
     const approved = approvedBy(order, ['U0BOB'], ['U0CAROL']);
@@ -145,18 +145,15 @@ describe('a card', () => {
       },
       'nameservers',
     ],
-  ] as const)(
-    'with %s is looked at before it is approved, and *Details* has them all',
-    (_what, input, task) => {
-      const order = sampleOrder('PENDING', { task, input }, 'names' in input ? input.names : ['s.rest']);
-      const card = cardOf(order, { approvers: APPROVERS });
-      expectMessage(card);
-      expect(JSON.stringify(card.blocks)).not.toContain('order_approve');
-      expect(JSON.stringify(card.blocks)).toContain('order_look');
-    },
-  );
+  ] as const)('with %s must be viewed before approving, and *Details* has them all', (_what, input, task) => {
+    const order = sampleOrder('PENDING', { task, input }, 'names' in input ? input.names : ['s.rest']);
+    const card = cardOf(order, { approvers: APPROVERS });
+    expectMessage(card);
+    expect(JSON.stringify(card.blocks)).not.toContain('order_approve');
+    expect(JSON.stringify(card.blocks)).toContain('order_look');
+  });
 
-  it('is as long on a phone as a card may be', () => {
+  it('has at most the allowed length on a phone', () => {
     const lengthOf = (order: Order) => phoneLines(blocksOf(cardOf(order, { approvers: APPROVERS }).blocks));
     expect(lengthOf(sampleOrder('PENDING')), 'one name, price unknown').toBeLessThanOrEqual(14);
     const reason = 'the client has paid for it, '.repeat(30);
@@ -169,7 +166,7 @@ describe('a card', () => {
 });
 
 describe('the history', () => {
-  it('says how an order ended in words, and of what was only accepted that it was accepted', () => {
+  it('says how an order ended, and that an accepted one was accepted', () => {
     const shown = (task: Order['task'], kind: 'finished' | 'resolved', more: object) =>
       JSON.stringify(orderHistory({ task }, [happening(kind, 'SUCCEEDED', more)]));
     expect(shown('renew', 'finished', { through: 'answered' })).toContain('ended: by <@U0BOB> done');
@@ -178,7 +175,7 @@ describe('the history', () => {
     expect(shown('restore', 'resolved', { outcome: 'SUCCEEDED' })).toContain('settled by <@U0BOB> done');
   });
 
-  it('says why a request went out again, or waits to', () => {
+  it('says why a request was repeated, or waits for it', () => {
     const history = (['sending', 'retry_scheduled'] as const).map((kind) =>
       happening(kind, 'EXECUTING', { why: { code: kind === 'sending' ? 'session_ended' : 'busy' } }),
     );
@@ -222,7 +219,7 @@ describe('a reply', () => {
     expect(rendered(reply)).toMatchSnapshot();
   });
 
-  it('does not say twice how an order ended that a person settled', () => {
+  it('doesn’t repeat the outcome of an order that a person settled', () => {
     const [item] = sampleOrder('SUCCEEDED').items;
     if (item === undefined) throw new Error('the sample has no item');
     const items = [
@@ -240,7 +237,7 @@ describe('a reply', () => {
     expect(orderReply(settled, happening('resolved', 'SUCCEEDED'), APPROVERS)).toBeDefined();
   });
 
-  it('names how many of several names failed', () => {
+  it('says how many of several names failed', () => {
     const [first, second] = sampleOrder('FAILED', {}, ['a.rest', 'b.rest']).items;
     if (first === undefined || second === undefined) throw new Error('the sample has too few items');
     const items = [
@@ -322,10 +319,10 @@ function hostileStatement(order: Order, body: StatedObject): Statement {
   };
 }
 
-describe('whatever people and the service say', () => {
+describe('any text of people and the service', () => {
   const MEANT = new Set(['U0ALICE', 'U0BOB', 'U0CAROL', 'S0APPROVERS']);
 
-  it('stays within the limits and pings nobody', () => {
+  it('stays within the limits and mentions nobody', () => {
     fc.assert(
       fc.property(hostileOrder, ({ order, statement, reason }) => {
         for (const each of messagesOf(order, statement, reason)) {

@@ -23,7 +23,7 @@ test.each<[RecordFinding, string]>([
     'The registry shows the requested nameservers. It showed others before this was sent, and no other order requested them.',
   ],
   [{ code: 'deleted' }, 'The registry shows the name deleted when this was sent, before its expiry.'],
-])('%j is said, and kept as it is', (finding, words) => {
+])('%j has a text, and is stored unchanged', (finding, words) => {
   expect(recordFindingText(finding)).toBe(words);
   expect(recordFinding.parse(JSON.parse(JSON.stringify(finding)))).toEqual(finding);
 });

@@ -61,7 +61,7 @@ describe('a refusal says why and what to do', () => {
   });
 });
 
-describe('what is wrong with an input', () => {
+describe('errors of an input', () => {
   test.each<[InputIssue, RegExp]>([
     [
       { field: 'names', code: 'too_many_names', max: 50 },
@@ -86,7 +86,7 @@ describe('what is wrong with an input', () => {
   });
 });
 
-describe('what the bot says of an item', () => {
+describe('the bot’s texts about an item', () => {
   test.each<[ItemSummary, RegExp]>([
     [{ code: 'owner_left' }, /^The account’s owner is no longer a full member/],
     [{ code: 'database_restored' }, /restored from a backup.*It won’t be sent automatically\.$/],
@@ -109,7 +109,7 @@ describe('what the bot says of an item', () => {
     expect(summaryText(summary)).toMatch(words);
   });
 
-  test('why a request goes out again', () => {
+  test('why a request is retried', () => {
     expect(retryReasonText({ code: 'busy' })).toBe('The service is busy.');
   });
 });

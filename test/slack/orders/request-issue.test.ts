@@ -2,9 +2,7 @@ import { expect, test } from 'vitest';
 import type { RequestIssue } from '../../../src/service/request-issue.ts';
 import { requestIssueText } from '../../../src/slack/orders/request-issue.view.ts';
 
-/*
- * Why a request cannot be sent, for the person who asked.
- */
+/* Why a request can't be sent, for its requester. */
 
 test.each<[RequestIssue, string]>([
   [

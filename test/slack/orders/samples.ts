@@ -8,12 +8,12 @@ import { newDemand, PLACES } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
 import { approvedBy } from '../../support/log.ts';
 
-/** What a sample sends. */
+/** The statement of a sample. */
 export function statedBy(order: Order): Statement {
   return statementOf(order, PLACES);
 }
 
-/** The card of an order, with what it sends. */
+/** An order's card, with its statement. */
 export function cardOf(
   order: Order,
   { statement = statedBy(order), ...briefing }: Partial<CardBriefing>,
@@ -23,7 +23,7 @@ export function cardOf(
   return orderCard(order, { ...newBriefing({ history }), ...briefing, statement });
 }
 
-/** What stands for a secret in what a sample sends. */
+/** The secret's hash in the statements of samples. */
 export const SECRET_HASH = `sha256:${'5a'.repeat(32)}`;
 
 export const ASKED_AT = new Date('2026-11-21T10:00:00Z');
@@ -61,7 +61,7 @@ const RESULTS: Partial<Readonly<Record<OrderState, OrderItem['result']>>> = {
   },
 };
 
-/** An order as it is in a state, with the names that are asked for. */
+/** An order in a state, with the requested names. */
 export function sampleOrder(
   state: OrderState,
   changes: Partial<Order> = {},
@@ -121,7 +121,7 @@ const DELEGATION = {
   nameServers: ['ns1.example.net', 'ns2.example.net'],
 };
 
-/** What each task asks of the service, as its order keeps it. */
+/** Each task's input, as its order stores it. */
 export const SAMPLE_INPUTS: Readonly<Record<OrderTaskName, unknown>> = {
   create: DELEGATION,
   transfer: DELEGATION,

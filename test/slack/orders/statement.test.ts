@@ -17,11 +17,9 @@ import fc from '../../support/properties.ts';
 import { expectView } from '../kit/limits.ts';
 import { cardOf, SECRET_HASH, sampleOrder, statedBy } from './samples.ts';
 
-/*
- * What every surface shows of an order is what its statement says, value by value.
- */
+/* Every surface shows the order's statement, value by value. */
 
-/** Text that people may type, with what Slack would read as markup, an emoji, a mention or a link. */
+/** Text that people may type, with content that Slack would read as markup, an emoji, a mention or a link. */
 const hostile = fc.constantFrom(
   '*',
   '_',
@@ -158,20 +156,20 @@ function requestValues({ items }: Statement): string[] {
   return items.flatMap(({ request }) => valuesIn(contentOf(request)));
 }
 
-/** A value as people see it: a day is written out, and what cannot be seen is shown by its number. */
+/** A value as people see it: a day is written out, and invisible characters are shown by their number. */
 function seen(value: string): string {
   if (value === LAST_DAY) return '1 Mar 2027';
   return value.replace(/[\u202e\u200b]/g, (each) => `[U+${each.charCodeAt(0).toString(16).toUpperCase()}]`);
 }
 
-/** Which of some values do not stand in blocks. A value may go on in the next block. */
+/** Values that are missing from blocks. A value may continue in the next block. */
 function missing(values: readonly string[], blocks: readonly object[]): string[] {
   const shown = asSeen(textOf({ blocks: JSON.parse(JSON.stringify(blocks)) }));
   const joined = shown.replaceAll('\n', '');
   return values.filter((value) => !shown.includes(value) && !joined.includes(value));
 }
 
-/** All that the pages of the look view show. */
+/** The content of all pages of the details view. */
 function lookedAt(order: Order, statement: Statement): ModalView['blocks'] {
   const briefing = newBriefing({ statement, approvers: ['U0BOB'] });
   return statementPages(statement, []).flatMap((_, index) => {
@@ -207,7 +205,7 @@ function homeOf(order: Order, statement: Statement): AnyBlock[] {
 const approves = (blocks: readonly AnyBlock[]) =>
   buttonsOf({ blocks: JSON.parse(JSON.stringify(blocks)) }).includes('order_approve');
 
-test.each(ORDER_TASK_NAMES)('%s: every value of every field stands where it is approved', (task) => {
+test.each(ORDER_TASK_NAMES)('%s: every value of every field is shown where it is approved', (task) => {
   fc.assert(
     fc.property(fc.oneof(...INPUTS[task]), fc.boolean(), (input, isBulk) => {
       const checked = taskNamed(task).check(input);
@@ -240,7 +238,7 @@ test.each(ORDER_TASK_NAMES)('%s: every value of every field stands where it is a
   );
 });
 
-test('a field that nobody has named yet is shown under its own name, and one that is a secret by its hash', () => {
+test('a field without a label is shown under its own name, and a secret one by its hash', () => {
   const order = sampleOrder('PENDING', {
     task: 'nameservers',
     input: { name: 'cafe.rest', nameServers: ['ns1.example', 'ns2.example'] },
@@ -258,7 +256,7 @@ test('a field that nobody has named yet is shown under its own name, and one tha
   expect(planCells(statement)[0]).toEqual(expect.arrayContaining(['auth', 'later.added', 'key', 'name']));
 });
 
-test('2,000 rows stand on pages within the limits, each row once', () => {
+test('2,000 rows are on pages within the limits, each row once', () => {
   const names = Array.from({ length: 2_000 }, (_, n) => `row-${n + 1}.rest`);
   const { items, ...sample } = sampleOrder('PENDING', { bulk: newBulk(20) }, names);
   const order = {

@@ -7,9 +7,7 @@ import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.
 import { orderEvent } from '../../support/log.ts';
 import { ASKED_AT, cardOf, sampleOrder } from './samples.ts';
 
-/*
- * What is kept as a code is shown in words everywhere.
- */
+/* Stored codes are shown as texts everywhere. */
 
 async function auditedResult(entry: OrderLogEntry) {
   const cells = await orderRow({ order: sampleOrder('FAILED'), entry, decisions: [] }, async (id) => id);
@@ -21,27 +19,27 @@ const why = { code: 'busy' };
 const LINK_AGAIN =
   /is no longer linked, so nothing was sent\. Link it again with `\/domain link` and request/;
 
-test('stands in the audit log', async () => {
+test('is in the audit log', async () => {
   expect(await auditedResult(orderEvent('stopped', 'FAILED', { summary }))).toMatch(LINK_AGAIN);
   expect(await auditedResult(orderEvent('answered', 'FAILED', { result: { summary } }))).toMatch(LINK_AGAIN);
   expect(await auditedResult(orderEvent('retry_scheduled', 'FAILED', { why }))).toBe('The service is busy.');
 });
 
-test('stands in the thread', () => {
+test('is in the thread', () => {
   const order = sampleOrder('EXECUTING');
   const names = order.items.map(({ name }) => name);
   const reply = orderReply(order, orderEvent('stopped', 'EXECUTING', { summary, names }), []);
   expect(JSON.stringify(reply)).toMatch(LINK_AGAIN);
 });
 
-test('stands in the history', () => {
+test('is in the history', () => {
   const shown = JSON.stringify(
     orderHistory(sampleOrder('EXECUTING'), [orderEvent('retry_scheduled', 'EXECUTING', { why })]),
   );
   expect(shown).toContain('(The service is busy.)');
 });
 
-test('stands on the card', () => {
+test('is on the card', () => {
   const waiting = sampleOrder('APPROVED');
   const items = waiting.items.map((item): OrderItem => ({ ...item, state: 'WAITING', notBefore: ASKED_AT }));
   const history = [orderEvent('retry_scheduled', 'EXECUTING', { why })];

@@ -26,9 +26,7 @@ import { newTeamSettings } from '../../support/settings.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
 import { ASKED_AT, SAMPLE_INPUTS, sampleOrder, statedBy } from './samples.ts';
 
-/*
- * Nobody approves blind: every unusual fact of an order stands on every surface where it can be approved.
- */
+/* Nobody approves blind: every unusual fact of an order is on every surface where it can be approved. */
 
 const NAMES = ['cafe.rest'];
 const DAY_MS = 86_400_000;
@@ -89,7 +87,7 @@ const last = {
 };
 const asked = [orderEvent('requested', 'PENDING', { price: costOf(1_800) })];
 
-/** A fact, an order that has it, and the text to find. */
+/** A fact, an order that has it, and the expected text. */
 type Case = readonly [fact: UnusualFact, order: Order, known: Partial<Briefing>, said: RegExp];
 const CASES: readonly Case[] = [
   ['price', renewal(), { cost: costOf(0) }, /price unknown|Price\W+unknown/i],
@@ -226,7 +224,7 @@ test('there is a case for every unusual fact', () => {
 const SHOWN = Object.keys(SURFACES).flatMap((surface) =>
   CASES.map(([fact, order, known, said]) => [fact, surface, order, known, said] as const),
 );
-test.each(SHOWN)('%s stands on %s', (_fact, surface, order, known, said) => {
+test.each(SHOWN)('%s is on %s', (_fact, surface, order, known, said) => {
   const show = SURFACES[surface];
   const { text, canApprove } = show?.(order, briefingOf(order, known)) ?? { text: '', canApprove: true };
   if (canApprove) expect(text).toMatch(said);
@@ -234,7 +232,7 @@ test.each(SHOWN)('%s stands on %s', (_fact, surface, order, known, said) => {
   expect(usual?.text, 'it is not said of a usual order').not.toMatch(said);
 });
 
-test('without a button to approve, Home and cards lead to where all is', () => {
+test('without an approve button, Home and cards link to the complete view', () => {
   const [, order, known] = CASES.find(([fact]) => fact === 'findings') ?? [];
   if (order === undefined) throw new Error('there is a case for findings');
   const able = Object.keys(SURFACES).filter(
@@ -243,7 +241,7 @@ test('without a button to approve, Home and cards lead to where all is', () => {
   expect(able).toEqual(['Details', 'the signing page']);
 });
 
-test('copies in the approval channel and in direct messages are the card', async () => {
+test('copies in the approval channel and in direct messages equal the card', async () => {
   const order = deletion();
   const wanted = async (approvalChannel: string | undefined) => {
     const sent: WantedNotification[] = [];

@@ -27,7 +27,7 @@ const cacheOf = (maxAgeMs: number) =>
     },
   });
 
-/** A call that is answered by hand. */
+/** A call that the test answers. */
 function pending() {
   let resolve: (text: string) => void = () => undefined;
   answer = () =>
@@ -38,7 +38,7 @@ function pending() {
 }
 
 describe('a cached answer', () => {
-  it('serves until its age, counted from the call, and no longer', async () => {
+  it('is served until its age, counted from the call, and no longer', async () => {
     const cache = cacheOf(10_000);
     expect(await cache.get('a')).toBe('a 1');
     nowMs = 9_999;
@@ -48,7 +48,7 @@ describe('a cached answer', () => {
     expect(await cache.get('b')).toBe('b 3');
   });
 
-  it('that took longer than its age serves only those who waited for it', async () => {
+  it('that took longer than its age is only for its waiting callers', async () => {
     const cache = cacheOf(10_000);
     const slow = pending();
     const first = cache.get('a');
@@ -61,7 +61,7 @@ describe('a cached answer', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('is not kept when it is forgotten while its call is under way', async () => {
+  it('isn’t kept if it is cleared during its call', async () => {
     const cache = cacheOf(10_000);
     const slow = pending();
     const first = cache.get('a');
@@ -75,7 +75,7 @@ describe('a cached answer', () => {
   });
 });
 
-describe('many at once', () => {
+describe('concurrent callers', () => {
   it('cause one call', async () => {
     const cache = cacheOf(10_000);
     const slow = pending();
@@ -87,7 +87,7 @@ describe('many at once', () => {
 });
 
 describe('a failure', () => {
-  it('is told to everybody who waited, and not kept', async () => {
+  it('reaches all waiting callers, and isn’t cached', async () => {
     const cache = cacheOf(10_000);
     answer = async () => {
       throw new SlackApiError('unreachable', 'users.info', {});
@@ -99,7 +99,7 @@ describe('a failure', () => {
     expect(await cache.get('a')).toBe('back');
   });
 
-  it('for too many calls keeps from calling for as long as Slack says, whatever is asked about', async () => {
+  it('for too many calls stops all calls for as long as Slack says, for any key', async () => {
     const cache = cacheOf(60_000);
     await cache.get('known');
     answer = async () => {
@@ -107,7 +107,7 @@ describe('a failure', () => {
     };
     await expect(cache.get('a')).rejects.toThrow('rate_limited');
     answer = async () => 'back';
-    // Two seconds before its end it is waited out.
+    // Two seconds before its end it is waited for.
     nowMs = 27_999;
     await expect(cache.get('b')).rejects.toThrow('rate_limited');
     expect(await cache.get('known')).toBe('known 1');
@@ -116,7 +116,7 @@ describe('a failure', () => {
     expect(await cache.get('b')).toBe('back');
   });
 
-  /** The next calls are refused with these waits, then it answers again. */
+  /** The next calls are refused with these waits, then it responds again. */
   const limitedFor = (...retryAfterMs: number[]) => {
     answer = async () => {
       const next = retryAfterMs.shift();
@@ -125,7 +125,7 @@ describe('a failure', () => {
     };
   };
 
-  it('for too many calls that ends within 2 seconds is waited out', async () => {
+  it('for too many calls that ends within 2 seconds is waited for', async () => {
     const cache = cacheOf(60_000);
     limitedFor(1_000);
     expect(await Promise.all([cache.get('a'), cache.get('a')])).toEqual(['back', 'back']);
@@ -133,7 +133,7 @@ describe('a failure', () => {
     expect(waits).toEqual([1_001]);
   });
 
-  it('for too many calls that met another call is waited out too', async () => {
+  it('for too many calls that hit another call is waited for too', async () => {
     const cache = cacheOf(60_000);
     limitedFor(3_000);
     await expect(cache.get('a')).rejects.toThrow('rate_limited');
@@ -142,7 +142,7 @@ describe('a failure', () => {
     expect(waits).toEqual([1_501]);
   });
 
-  it('for too many calls is waited out once, and not where it lasts longer', async () => {
+  it('for too many calls is waited for once, and not if it lasts longer', async () => {
     const cache = cacheOf(60_000);
     limitedFor(2_000, 1_000);
     await expect(cache.get('a')).rejects.toThrow('rate_limited');
@@ -153,7 +153,7 @@ describe('a failure', () => {
     expect(waits).toHaveLength(1);
   });
 
-  it('for too many calls without a time to wait is met once more at most', async () => {
+  it('for too many calls without a Retry-After is retried at most once', async () => {
     const cache = cacheOf(60_000);
     limitedFor(0, 0, 0);
     await expect(cache.get('a')).rejects.toThrow('rate_limited');

@@ -6,9 +6,7 @@ import { createAdminsToNotify } from '../../../src/slack/admins/admins.ts';
 import { createDirectory, type SlackDirectory } from '../../../src/slack/outbound/directory.ts';
 import { createSlackWeb, SlackApiError, type SlackWeb } from '../../../src/slack/outbound/web.ts';
 
-/*
- * People and groups as Slack knows them, and what is made of its silence.
- */
+/* People and groups in Slack, and the effect of failed calls. */
 
 let workspace: Workspace;
 let directory: SlackDirectory;
@@ -58,12 +56,12 @@ describe('the admins of the workspace', () => {
   it.each([
     ['are those of ADMINS where it is set', ['U0BOB'], undefined, ['U0BOB']],
     ['are nobody while Slack has never answered', [], { kind: 'http_500' } as const, []],
-  ])('to be told %s', async (_what, configured, fault, expected) => {
+  ])('for notifications %s', async (_what, configured, fault, expected) => {
     if (fault !== undefined) workspace.faults.set({ method: 'users.list', ...fault });
     expect(await createAdminsToNotify(configured, directory, createLog('silent'))()).toEqual(expected);
   });
 
-  it('to be told stay the last known ones while Slack does not answer', async () => {
+  it('for notifications stay the last known ones while Slack doesn’t respond', async () => {
     const adminsToNotify = createAdminsToNotify([], directory, createLog('silent'));
     const known = await adminsToNotify();
     nowMs = 25 * 3_600_000;
@@ -86,7 +84,7 @@ describe('a person', () => {
     await workspace.changePerson('U0BOB', undone, false);
   });
 
-  it('of another workspace, the bot itself, and whom Slack does not know are no members', async () => {
+  it('of another workspace, the bot itself, and unknown people are no members', async () => {
     for (const id of ['U0DAVE', workspace.botUserId, 'U0NOBODY'])
       expect(await directory.membership(id), id).toBe('left');
     expect(await directory.person('U0NOBODY', HOME), 'whatever the request says').toMatchObject({
@@ -95,7 +93,7 @@ describe('a person', () => {
     expect((await directory.person('U0BOB', 'T0ELSEWHERE')).isMember).toBe(false);
   });
 
-  it('of a sibling workspace is let in only when Slack confirms it', async () => {
+  it('of a sibling workspace is accepted only if Slack confirms it', async () => {
     const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
     const open = createDirectory(web, workspace.teamId, { orgId: 'E0STEWARD' });
     workspace.faults.set({ method: 'users.info', kind: 'http_500' });
@@ -129,13 +127,13 @@ describe('a person', () => {
     },
   );
 
-  it('is known all the same when Slack asks for a second of patience', async () => {
+  it('is still known if Slack asks for a second of patience', async () => {
     workspace.faults.set({ method: 'users.info', kind: 'ratelimited', retryAfter: 1, times: 1 });
     expect(await directory.membership('U0BOB')).toBe('member');
     expect(waits).toEqual([1_001]);
   });
 
-  it('is asked about once a minute, and anew when Slack announces a change', async () => {
+  it('is read once a minute, and again when Slack announces a change', async () => {
     const before = calls('users.info');
     await Promise.all(Array.from({ length: 200 }, () => directory.person('U0ALICE', HOME)));
     nowMs = 59_999;
@@ -151,7 +149,7 @@ describe('a person', () => {
 });
 
 describe('a group', () => {
-  it('is asked about so seldom that twenty decisions a minute are far from what Slack allows', async () => {
+  it('is read so rarely that twenty decisions a minute are far below Slack’s limit', async () => {
     const before = calls('usergroups.users.list');
     for (let decision = 0; decision < 20; decision += 1) {
       // The decision, and the Home tab that shows it.
@@ -162,7 +160,7 @@ describe('a group', () => {
     expect(calls('usergroups.users.list') - before).toBeLessThanOrEqual(6);
   });
 
-  it('is asked about anew when Slack announces a change', async () => {
+  it('is read again when Slack announces a change', async () => {
     expect(await directory.membersOf('S0APPROVERS')).toEqual(['U0CAROL']);
     await workspace.setUsergroup('S0APPROVERS', []);
     expect(await directory.membersOf('S0APPROVERS'), 'nobody has told').toEqual(['U0CAROL']);
@@ -170,7 +168,7 @@ describe('a group', () => {
     expect(await directory.membersOf('S0APPROVERS')).toEqual([]);
   });
 
-  it('that Slack does not tell is named, and told of as soon as Slack does', async () => {
+  it('that Slack doesn’t return is named, and used as soon as Slack returns it', async () => {
     workspace.faults.set({ method: 'usergroups.users.list', kind: 'error', code: 'missing_scope', times: 1 });
     expect(await directory.membersOf('S0APPROVERS')).toBeUndefined();
     expect(await directory.membersOf('S0APPROVERS')).toEqual(['U0CAROL']);
@@ -182,8 +180,8 @@ describe('a group', () => {
   });
 });
 
-describe('how a person writes amounts', () => {
-  /** The local workspace tells no languages. */
+describe('a person’s number format', () => {
+  /** The local workspace has no languages. */
   const told = (locale: string | undefined) => {
     const asked: Readonly<Record<string, unknown>>[] = [];
     const web: SlackWeb = {
@@ -199,19 +197,19 @@ describe('how a person writes amounts', () => {
     ['de-DE', 'de-DE'],
     ['no_such tag', 'en-GB'],
     [undefined, 'en-GB'],
-  ])('%s: as Slack says it, English where it says nothing that is known', async (locale, expected) => {
+  ])('%s: as Slack says, English if it is unknown', async (locale, expected) => {
     const { asked, locale: found } = told(locale);
     expect(await found).toBe(expected);
     expect(asked).toEqual([{ user: 'U0BOB', include_locale: true }]);
   });
 
-  it('is English while Slack does not answer', async () => {
+  it('is English while Slack doesn’t respond', async () => {
     workspace.faults.set({ method: 'users.info', kind: 'error', code: 'fatal_error', times: 1 });
     expect(await directory.localeOf('U0BOB')).toBe('en-GB');
   });
 });
 
-describe('what is only shown of people', () => {
+describe('data of people for display only', () => {
   const ids = Array.from({ length: 400 }, (_, index) => `U0MANY${index}`);
   let crowd: Workspace;
   let open: SlackDirectory;
@@ -246,7 +244,7 @@ describe('what is only shown of people', () => {
   });
   const asked = () => crowd.calls.filter(({ method }) => method === 'users.info').length;
 
-  it('is asked for a few at a time, and of 400 people only a share at once', async () => {
+  it('is read for a few at a time, and for 400 people only for a part at once', async () => {
     const before = asked();
     const names = await Promise.all(ids.map((id) => open.nameOf(id)));
     expect(asked() - before).toBe(40);
@@ -260,7 +258,7 @@ describe('what is only shown of people', () => {
     expect(asked() - before).toBe(80);
   });
 
-  it('holds up no decision, whether it is limited here or by Slack', async () => {
+  it('delays no decision, whether limited here or by Slack', async () => {
     await Promise.all(ids.map((id) => open.nameOf(id)));
     expect(await open.nameOf('U0BOB')).toBeUndefined();
     expect(await open.membership('U0BOB')).toBe('member');

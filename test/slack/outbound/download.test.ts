@@ -21,16 +21,16 @@ test.each([
   ['https://files.slack.com@evil.example/names.csv', false],
   ['http://127.0.0.1:4321/files-pri/F1/names.csv', false],
   ['no address', false],
-])('the bot’s token goes along to %s: %s', (address, goes) => {
+])('the bot’s token is sent to %s: %s', (address, goes) => {
   expect(isFileAddress(address, API)).toBe(goes);
 });
 
-test('nothing is asked of another address', async () => {
+test('no other address is requested', async () => {
   const read = createFileReader(new Secret('xoxb-token'), API, 1_000);
   await expect(read('https://evil.example/names.csv')).rejects.toMatchObject({ code: 'not_a_file_address' });
 });
 
-test('a compressed file is read, one that grows over the limit or cannot be decoded is not', async () => {
+test('a compressed file is read, but not one that grows over the limit or can’t be decoded', async () => {
   const bodies = new Map<string, readonly [string, Buffer]>([
     ['/names.csv', ['gzip', gzipSync('name\ncafe.rest\n')]],
     ['/bomb.csv', ['gzip', gzipSync(Buffer.alloc(5_000))]],
@@ -51,8 +51,8 @@ test('a compressed file is read, one that grows over the limit or cannot be deco
   server.close();
 });
 
-describe('a file that Slack does not give', () => {
-  /** Reads a file of a server that answers like this. */
+describe('a file that Slack doesn’t return', () => {
+  /** Reads a file from a server that responds like this. */
   async function readFrom(answer: RequestListener): Promise<string> {
     const server = createServer(answer).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close().closeAllConnections());
@@ -78,7 +78,7 @@ describe('a file that Slack does not give', () => {
     await expect(reading).rejects.toMatchObject({ code });
   });
 
-  test('a limit of a second is waited out, a long one is not', async () => {
+  test('a limit of a second is waited for, a long one is not', async () => {
     let asked = 0;
     const text = await readFrom((_request, response) => {
       asked += 1;

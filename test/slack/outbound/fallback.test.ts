@@ -27,7 +27,7 @@ const oldBlocks = message('One name expires', [section('*cafe.rest* expires.')])
 
 const refusal = (code: string) => new SlackApiError('refused', 'chat.postMessage', { code });
 
-/** Refuses the first so many. @returns what was sent, and what came of it */
+/** Refuses the first calls. @returns the sent messages, and the result */
 async function send(shown: Message, refused: number, error: (n: number) => unknown) {
   const sent: Message[] = [];
   const outcome = await withPlainFallback(shown, async (version) => {
@@ -40,18 +40,18 @@ async function send(shown: Message, refused: number, error: (n: number) => unkno
 
 const kinds = ({ blocks }: Message) => blocks.map(({ type }) => type);
 
-describe('what Slack may have refused for its blocks', () => {
+describe('a refusal that may be about blocks', () => {
   test.each([
     'invalid_blocks',
     'invalid_blocks_format',
     'invalid_arguments',
     'unsupported_block_type',
     'msg_blocks_too_long',
-    // As yet unheard of.
+    // Unknown so far.
     'invalid_table_block',
     'block_not_allowed_here',
     'feature_not_available',
-  ])('%s: is said in older blocks', async (code) => {
+  ])('%s: is posted in older blocks', async (code) => {
     const { sent, outcome } = await send(withTable, 1, () => refusal(code));
     expect(outcome).toBe('taken');
     expect(sent.map(kinds)).toEqual([
@@ -60,14 +60,14 @@ describe('what Slack may have refused for its blocks', () => {
     ]);
   });
 
-  test('and where it refuses those too, as text with its buttons: without them nothing could be decided', async () => {
+  test('and if it refuses those too, as text with its buttons: nothing could be decided without them', async () => {
     const { sent, outcome } = await send(withTable, 2, () => refusal('unheard_of'));
     expect(outcome).toBe('taken');
     expect(kinds(sent[2] ?? withTable)).toEqual(['section', 'actions']);
     expect(JSON.stringify(sent[2])).toContain('cafe.rest');
   });
 
-  test('and where it refuses the buttons too, as text that says all of it', async () => {
+  test('and if it refuses the buttons too, as text that says all of it', async () => {
     const { sent, outcome } = await send(withTable, 3, () => refusal('unheard_of'));
     expect(outcome).toBe('taken');
     expect(sent[3]).toEqual({
@@ -82,13 +82,13 @@ describe('what Slack may have refused for its blocks', () => {
     expect(sent).toEqual([oldBlocks, { text: '*cafe.rest* expires.', blocks: [] }]);
   });
 
-  test('is given up with the first refusal when Slack takes none of them', async () => {
+  test('is given up with the first refusal if Slack accepts none of them', async () => {
     const { sent, outcome } = await send(withTable, 9, (n) => refusal(`refusal_${n}`));
     expect(sent).toHaveLength(4);
     expect(outcome).toMatchObject({ code: 'refusal_1' });
   });
 
-  test('text only stays within the limit of an update, and says how to act', async () => {
+  test('only text stays within the limit of an update, and says how to act', async () => {
     const long = message('Long', [section('x'.repeat(2_900)), section('y'.repeat(2_900))]);
     const hint = 'Order `o1`. To act on it, use `/domain order o1`.';
     const { sent } = await send({ ...long, textOnlyHint: hint }, 1, () => refusal('msg_too_long'));
@@ -96,7 +96,7 @@ describe('what Slack may have refused for its blocks', () => {
     expect(sent[1]?.text.endsWith(`\n${hint}`)).toBe(true);
   });
 
-  test('a refused block costs only itself', async () => {
+  test('a refused block only loses itself', async () => {
     const { sent, outcome } = await send(
       message('Names', [
         table({ caption: 'First', columns: ['name'], rows: [['cafe.rest']] }),
@@ -112,14 +112,14 @@ describe('what Slack may have refused for its blocks', () => {
     ]);
   });
 
-  test('a limit that is met on the way is a limit', async () => {
+  test('a rate limit in between is a rate limit', async () => {
     const limited = new SlackApiError('rate_limited', 'chat.postMessage', { retryAfterMs: 5_000 });
     const { sent, outcome } = await send(withTable, 9, (n) => (n === 1 ? refusal('unheard_of') : limited));
     expect(sent).toHaveLength(2);
     expect(outcome).toBe(limited);
   });
 
-  test('a Home tab goes without its table, then without all but text and buttons', async () => {
+  test('a Home tab loses its table, then everything except for text and buttons', async () => {
     const published: string[][] = [];
     const publish = toPlainView(HOME, async (blocks) => {
       published.push(blocks.map(({ type }) => type));
@@ -144,14 +144,14 @@ test.each([
   refusal('message_not_found'),
   refusal('expired_trigger_id'),
   refusal('user_not_in_channel'),
-  // It may have been done all the same.
+  // It may have been done anyway.
   refusal('internal_error'),
   refusal('fatal_error'),
   new SlackApiError('rate_limited', 'chat.postMessage', { retryAfterMs: 1_000 }),
   new SlackApiError('unreachable', 'chat.postMessage', {}),
   new SlackApiError('unreachable', 'chat.postMessage', { code: 'unreadable_answer' }),
   new TypeError('a slip'),
-])('what means something else is not tried again: %s', async (error) => {
+])('other errors aren’t retried: %s', async (error) => {
   const { sent, outcome } = await send(withTable, 9, () => error);
   expect(sent).toEqual([withTable]);
   expect(outcome).toBe(error);

@@ -22,7 +22,7 @@ const POST = {
   headers: { 'content-type': 'text/plain', authorization: 'Bearer t' },
 } as const;
 
-test('what is posted arrives, and the answer comes back whole', async () => {
+test('a post arrives, and the complete response comes back', async () => {
   const seen: unknown[] = [];
   const url = await serve((request, response) => {
     let body = '';
@@ -64,7 +64,7 @@ test('a redirect is not followed', async () => {
   expect([answer.status, answer.ok, requests]).toEqual([302, false, 1]);
 });
 
-test('an answer that stops in the middle is given up', async () => {
+test('a response that stops in the middle is aborted', async () => {
   const url = await serve((_request, response) => {
     response.writeHead(200, { 'content-length': '100' });
     response.write('{"ok":');
@@ -75,7 +75,7 @@ test('an answer that stops in the middle is given up', async () => {
   });
 });
 
-test('an answer without end is given up', async () => {
+test('an endless response is aborted', async () => {
   const url = await serve((_request, response) => {
     const more = () => {
       while (response.write('x'.repeat(1024 * 1024)));
@@ -89,7 +89,7 @@ test('an answer without end is given up', async () => {
   });
 });
 
-test('anything but a text is refused, for nothing here knows how to send it within its time', async () => {
+test('anything but a text is refused, because nothing here can send it in time', async () => {
   await expect(fetchSoon('http://127.0.0.1:1/', { method: 'GET' })).rejects.toThrow(/texts/);
   await expect(fetchSoon('http://127.0.0.1:1/', { ...POST, body: new FormData() })).rejects.toThrow(/texts/);
 });

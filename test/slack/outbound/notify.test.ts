@@ -16,9 +16,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { DOMAINS } from '../../support/demo.ts';
 import { notificationsOf, notifierDeps, notifyDue } from '../../support/notifier.ts';
 
-/*
- * What one place does not take is put off, or said elsewhere, and holds up nothing else.
- */
+/* A message that one place refuses is rescheduled, or posted elsewhere, and delays nothing else. */
 
 const GENERAL = 'C0GENERAL';
 const EXPIRY = 'C0EXPIRY';
@@ -54,7 +52,7 @@ function deps(planner: NotificationPlanner) {
 }
 
 let count = 0;
-/** Messages of a text that no other test has, each in its places. */
+/** Messages with a unique text, each in its places. */
 function messagesIn(...placed: readonly (readonly string[])[]) {
   count += 1;
   const label = `message ${count}`;
@@ -80,7 +78,7 @@ function messagesIn(...placed: readonly (readonly string[])[]) {
   return { said, planner };
 }
 
-test('a busy place holds up no other, and a change does not bring its next try forward', async () => {
+test('a busy place delays no other, and a change doesn’t bring its next try forward', async () => {
   const { said, planner } = messagesIn([DOMAINS], [GENERAL]);
   const limited = {
     method: 'chat.postMessage',
@@ -97,7 +95,7 @@ test('a busy place holds up no other, and a change does not bring its next try f
   nowMs += 30_000;
   expect(await notifyDue(deps(planner()))).toEqual(['report:one']);
   expect(said(DOMAINS)).toEqual([expect.stringContaining('v2')]);
-  expect(await notifyDue(deps(planner())), 'all is told').toEqual([]);
+  expect(await notifyDue(deps(planner())), 'all is posted').toEqual([]);
 });
 
 describe('an update', () => {
@@ -111,7 +109,7 @@ describe('an update', () => {
   };
   const message = () => textMessage('the same');
 
-  test('is sent only when what the message shows has changed', async () => {
+  test('is sent only if its content has changed', async () => {
     const metadata = (state: string) => ({ event_type: 'order', event_payload: { state } });
     await show({ message, metadata: metadata('PENDING') });
     const before = updates();
@@ -126,7 +124,7 @@ describe('an update', () => {
     expect(updates() - before, 'back again').toBe(3);
   });
 
-  test('is sent again where it is not known to have arrived, and for a message that was found', async () => {
+  test('is sent again if it may not have arrived, and for a message that was found', async () => {
     await show({ message });
     const before = updates();
     workspace.faults.set({ method: 'chat.update', kind: 'lost_answer', times: 1 });
@@ -142,7 +140,7 @@ describe('an update', () => {
     expect(updates() - before).toBe(3);
   });
 
-  test('that Slack limits slows all of them, and puts off no message: it is sent as soon as the limit ends', async () => {
+  test('that Slack limits delays all of them only until the limit ends', async () => {
     const web = createSlackWeb(
       new Secret(workspace.botToken),
       workspace.apiUrl,
@@ -171,13 +169,13 @@ describe('an update', () => {
   });
 });
 
-test('what a place refuses goes to the next one', async () => {
+test('a message that a place refuses goes to the next one', async () => {
   const { said, planner } = messagesIn(['C0NOBOT', GENERAL]);
   await notifyDue(deps(planner()));
   expect(said(GENERAL)).toHaveLength(1);
 });
 
-test('what no place takes is kept as refused, and tried again with its next version', async () => {
+test('a message that every place refuses is marked as refused, and retried with its next version', async () => {
   const { said, planner } = messagesIn([EXPIRY]);
   workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
   await notifyDue(deps(planner()));
@@ -192,7 +190,7 @@ test('what no place takes is kept as refused, and tried again with its next vers
   expect(said(EXPIRY)).toEqual([expect.stringContaining('v2')]);
 });
 
-test('a place is told of once until something gets through there', async () => {
+test('a place is reported once until something gets through there', async () => {
   const { planner } = messagesIn([EXPIRY]);
   const alerting = deps(planner({ alertsAdmins: true }));
   const places = async () =>
@@ -210,7 +208,7 @@ test('a place is told of once until something gets through there', async () => {
   expect(await places()).toEqual([]);
 });
 
-test('what people have to have is tried until it arrives', async () => {
+test('an essential message is retried until it arrives', async () => {
   const { said, planner } = messagesIn([EXPIRY]);
   workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
   const lasting = deps(planner({ mustArrive: true }));
@@ -221,7 +219,7 @@ test('what people have to have is tried until it arrives', async () => {
   expect(said(EXPIRY)).toHaveLength(1);
 });
 
-test('what waits for a moment of its own is told then', async () => {
+test('a message with its own time is posted then', async () => {
   const { said, planner } = messagesIn([GENERAL]);
   const morning = new Date(nowMs + 8 * 3_600_000);
   const waiting = deps(planner({ waitsUntil: async () => (now() < morning ? morning : undefined) }));
@@ -234,7 +232,7 @@ test('what waits for a moment of its own is told then', async () => {
   expect(said(GENERAL)).toHaveLength(1);
 });
 
-/* Siblings: order cards and copies, incidents, mandate days, pending changes. Each takes this one way out. */
+/* Siblings: order cards and copies, incidents, mandate days, pending changes. Each uses this one mechanism. */
 describe.each([
   'edit_window_closed',
   'cant_update_message',
@@ -245,7 +243,7 @@ describe.each([
   const refuse = () => workspace.faults.set({ method: 'chat.update', kind: 'error', code, times: 1 });
   const placeOf = async () => (await notificationsOf(store, SUBJECT))[0]?.message;
 
-  test('is posted again, once, and the old one leads to the new one', async () => {
+  test('is posted again, once, and the old one links to the new one', async () => {
     const { said, planner } = messagesIn([DOMAINS]);
     await notifyDue(deps(planner()));
     const old = await placeOf();
@@ -262,7 +260,7 @@ describe.each([
     expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);
   });
 
-  test('does not count as shown while its new place refuses it too', async () => {
+  test('doesn’t count as shown while its new place refuses it too', async () => {
     const { said, planner } = messagesIn([DOMAINS]);
     const states: string[] = [];
     const noting: NotificationPlanner = (claim, send) =>
@@ -283,7 +281,7 @@ describe.each([
   });
 });
 
-/* Codes of a message that nobody can read any more: what it shows is nowhere else, changed or not. */
+/* Codes of a message that nobody can read any more: its content is nowhere else, changed or not. */
 test.each(['channel_not_found', 'is_archived', 'is_inactive', 'message_not_found', 'not_in_channel'])(
   'a message that is gone (%s) is posted again even where nothing that people must see changes',
   async (code) => {
@@ -296,7 +294,7 @@ test.each(['channel_not_found', 'is_archived', 'is_inactive', 'message_not_found
   },
 );
 
-test('a readable message is posted again only when what people must see changes', async () => {
+test('a readable message is posted again only if its essential content changes', async () => {
   const { said, planner } = messagesIn([DOMAINS]);
   await notifyDue(deps(planner({ essence: 'waits' })));
   workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'edit_window_closed' });

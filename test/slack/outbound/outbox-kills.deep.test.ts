@@ -14,16 +14,16 @@ import { notifierDeps } from '../../support/notifier.ts';
 import { seeded } from '../../support/seeded.ts';
 
 /*
- * Two outboxes on one database, whose processes are killed again and again: at every kind of moment between two of their
- * calls. Everything is said, in its latest version, and nothing twice but what Slack took from a process that died
- * before its record.
+ * Two outboxes on one database, whose processes are killed again and again: at every kind of moment between two of
+ * their calls. Everything is posted, in its latest version, and nothing twice except for what Slack accepted from a
+ * process that died before its record.
  */
 
 const GENERAL = 'C0GENERAL';
 const KILLS = 300;
 const SUBJECTS = 60;
 const AT_ONCE = 4;
-/** Longer than the test. What a killed process had is freed as if its time had passed. */
+/** Longer than the test. A killed process's claims are freed as if its lease had expired. */
 const LEASE_MS = 600_000;
 const SEED = Number(process.env['SEED'] ?? 20_261_123);
 
@@ -61,15 +61,15 @@ class KilledError extends Error {
   override readonly name = 'KilledError';
 }
 
-/** What Slack took from a process that died before it recorded it, and how often. */
+/** Messages that Slack accepted from a process that died before it recorded them, and how often. */
 const unrecorded = new Map<string, number>();
 /** How often a process died at each moment. */
 const killed = new Map<string, number>();
 
-/** A process with an outbox, which dies when it has reached one kind of moment so often. */
+/** A process with an outbox, which dies when it has reached one kind of moment this often. */
 class Outbox {
   isDead = false;
-  /** What it has claimed. */
+  /** Its claims. */
   readonly #inHand = new Map<string, Subject>();
   readonly #moment = MOMENTS[below(MOMENTS.length)] ?? '';
   #left = 1 + below(3);
@@ -150,7 +150,7 @@ class Outbox {
     { report: planner },
   );
 
-  /** Works until it dies. @param given a subject that it is told of, as where its process has changed it */
+  /** Works until it dies. @param given a subject that its own process has just changed */
   async turn(given: Subject | undefined): Promise<void> {
     const claimed = await this.#store.claimDue(new Date(), LEASE_MS, AT_ONCE).catch(ignoreKill);
     await Promise.all([
@@ -159,7 +159,7 @@ class Outbox {
     ]);
   }
 
-  /** As if the time of what it had in hand had passed. */
+  /** As if the leases of its claims had expired. */
   async freeLeases(): Promise<void> {
     for (const { id } of this.#inHand.values())
       await db.prisma.notification.updateMany({
@@ -207,7 +207,7 @@ const planner: NotificationPlanner = async ({ id, version }, send) => {
 const isDone = async () =>
   (await db.prisma.notification.count({ where: { purpose: 'plan', dueAt: { not: null } } })) === 0;
 
-test(`two outboxes that are killed ${KILLS} times say everything once (SEED=${SEED})`, async () => {
+test(`two outboxes that are killed ${KILLS} times post everything once (SEED=${SEED})`, async () => {
   const subjects: readonly Subject[] = Array.from({ length: SUBJECTS }, (_, n) => ({
     kind: 'report',
     id: `subject-${n}`,
@@ -229,7 +229,7 @@ test(`two outboxes that are killed ${KILLS} times say everything once (SEED=${SE
     await outbox.freeLeases();
   };
   await Promise.all([live(), live()]);
-  // Nobody dies any more.
+  // No more deaths.
   const survivor = notifierDeps({ notifications: store, web, now: () => new Date() }, { report: planner });
   while (!(await isDone()))
     for (const subject of await store.claimDue(new Date(), LEASE_MS, 100))

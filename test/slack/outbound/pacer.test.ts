@@ -4,7 +4,7 @@ import { createPacer, type Pacer, type Urgency } from '../../../src/slack/outbou
 const MINUTE_MS = 60_000;
 const UPDATE = 'chat.update';
 
-/** A clock that is moved by hand. */
+/** A clock set by hand. */
 function clockAt(startMs = 1_000_000) {
   let nowMs = startMs;
   return {
@@ -15,7 +15,7 @@ function clockAt(startMs = 1_000_000) {
   };
 }
 
-/** Slack's side: so many calls in any minute, and how long to wait where there were more. */
+/** Slack's side: a limit of calls in any minute, and the wait after exceeding it. */
 function strictSlack(now: () => number, perMinute: number) {
   const taken: number[] = [];
   let refusals = 0;
@@ -35,7 +35,7 @@ function strictSlack(now: () => number, perMinute: number) {
   };
 }
 
-/** Makes a call, if the pacer allows it and Slack takes it. */
+/** Makes a call, if the pacer allows it and Slack accepts it. */
 function tryCall(pacer: Pacer, slack: ReturnType<typeof strictSlack>, urgency: Urgency): boolean {
   if (pacer.enter(UPDATE, undefined, urgency) > 0) return false;
   const retryAfterMs = slack.take();
@@ -79,7 +79,7 @@ test.each([1, 2, 4])(
   },
 );
 
-test('a refusal slows the whole method: nothing is sent until its end, then what somebody waits for goes first', () => {
+test('a refusal slows the whole method: nothing is sent until its end, then first what a person waits for', () => {
   const clock = clockAt();
   const pacer = createPacer(clock.now);
   pacer.enter(UPDATE, 'C1', 'urgent');
@@ -109,7 +109,7 @@ test('posts are limited by channel, and other methods not at all', () => {
   expect(pacer.enter('chat.postMessage', 'C1', 'urgent')).toBe(1_000);
 });
 
-test('a clock that is set back holds up nothing', () => {
+test('a clock that is set back delays nothing', () => {
   const clock = clockAt();
   const pacer = createPacer(clock.now);
   pacer.refused(UPDATE, undefined, 30_000);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { textMessage } from '../../../src/slack/kit/blocks.ts';
 import { withProgress } from '../../../src/slack/outbound/progress.ts';
 
-test('says how far it is while it goes on, and nothing after its end', async () => {
+test('shows the progress until its end, and nothing afterwards', async () => {
   const told: string[] = [];
   let done = 0;
   let heard = () => {};
@@ -26,7 +26,7 @@ test('says how far it is while it goes on, and nothing after its end', async () 
   expect(told).toEqual(['2 of 3']);
 });
 
-test('goes on where nobody can be told', async () => {
+test('continues if nobody can be notified', async () => {
   let tried = () => {};
   const trial = new Promise<void>((resolve) => {
     tried = resolve;

@@ -23,11 +23,11 @@ test.each([
   ],
   [refused('token_revoked'), 'Slack no longer accepts my token (token_revoked).', 'Tell your operator.'],
   [refused('something_new'), 'Slack refused this (something_new).', 'If it persists, tell your operator.'],
-])('%s is said as it is', (problem, said, todo) => {
+])('%s is shown unchanged', (problem, said, todo) => {
   expect(formatSlackError(problem)).toEqual({ said, todo });
 });
 
-test('an id is unknown only where Slack says so', () => {
+test('an id is unknown only if Slack says so', () => {
   for (const code of ['user_not_found', 'no_such_subteam']) {
     expect(approverError('S01GROUP', refused(code))).toBe('Slack doesn’t know S01GROUP. Copy the id again.');
   }
@@ -36,7 +36,7 @@ test('an id is unknown only where Slack says so', () => {
   }
 });
 
-test('an invitation helps only where the bot is not in the channel, or cannot see it', () => {
+test('an invitation helps only if the bot isn’t in the channel, or can’t see it', () => {
   for (const code of ['not_in_channel', 'channel_not_found']) {
     expect(channelError(refused(code))).toMatch(/^I can’t post there: .*\/invite/);
   }
@@ -53,7 +53,7 @@ test('an invitation helps only where the bot is not in the channel, or cannot se
 });
 
 describe('which scope is missing', () => {
-  test('is what Slack itself says', async () => {
+  test('is Slack’s own word', async () => {
     const workspace = await startWorkspace({ bot: { scopes: ['chat:write'] } });
     onTestFinished(() => workspace.close());
     const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);

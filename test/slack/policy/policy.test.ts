@@ -45,7 +45,7 @@ const said = (blocks: readonly AnyBlock[]) => asText(blocks).join('\n');
 const sentence = (fields: Partial<PolicyRule>) => ruleSentence(rule(fields), LOCALE);
 
 describe('a rule as a sentence', () => {
-  test('says tasks, names, who asks, the amount and what is needed', () => {
+  test('has tasks, names, requesters, the amount and the requirements', () => {
     expect(
       sentence({
         tasks: ['transfer'],
@@ -94,7 +94,7 @@ describe('a rule as a sentence', () => {
     expect(sentence({ names })).toContain('`n7.rest` and 22 more');
   });
 
-  test('the settings speak last', () => {
+  test('the settings come last', () => {
     expect(implicitSentences(SETTINGS)).toEqual([
       '*Renewals* of every name need *<@U0BOSS>*.',
       '*Everything else* needs *no approval*.',
@@ -103,7 +103,7 @@ describe('a rule as a sentence', () => {
   });
 });
 
-/** As many rules as there can be, each as long as it can be. */
+/** As many rules as possible, each as long as possible. */
 const MOST = Array.from({ length: 500 }, (_, n) =>
   rule({
     name: `${n} `.padEnd(80, '*<&'),
@@ -122,7 +122,7 @@ const published: PublishedPolicy = {
   confirmedAt: AT,
 };
 
-describe('messages stay within the limits of Slack, however many rules there are', () => {
+describe('messages stay within the limits of Slack, for any number of rules', () => {
   const reader = { userId: 'U0BOB', isAdmin: true, locale: LOCALE };
   const shown = {
     published,
@@ -144,19 +144,19 @@ describe('messages stay within the limits of Slack, however many rules there are
     expectMessage(message);
   });
 
-  test('the last page shows the last rule, and the one beyond it too', () => {
+  test('the last page shows the last rule, and so does the one after it', () => {
     expect(said(policyMessage({ ...shown, offset: 490 }).blocks)).toContain('*500.*');
     expect(said(policyMessage({ ...shown, offset: 990 }).blocks)).toContain('*500.*');
   });
 });
 
-test('who publishes as the only admin is told plainly, and what to do', () => {
+test('a publisher who is the only admin gets that reason, and what to do', () => {
   const text = said(publishedMessage({ ...NEXT, rules: [rule()] }, LOCALE, []).blocks);
   expect(text).toContain('I know no other admin to ask');
   expect(text).toContain('`ADMINS`');
 });
 
-test('Confirm is offered to admins who did not publish it, and Publish to nobody meanwhile', () => {
+test('Confirm is offered to admins who didn’t publish it, and Publish to nobody meanwhile', () => {
   const buttons = (userId: string) =>
     JSON.stringify(
       policyMessage({

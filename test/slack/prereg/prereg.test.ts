@@ -2,9 +2,7 @@ import { expect, it } from 'vitest';
 import { preregRecords } from '../../../src/slack/prereg/prereg.view.ts';
 import { expectView } from '../kit/limits.ts';
 
-/*
- * One preregistration in full: nothing that the service said of it is left out, documented or not.
- */
+/* One complete preregistration: nothing that the service returned is left out, documented or not. */
 
 const NOW = new Date('2026-11-25T12:00:00Z');
 

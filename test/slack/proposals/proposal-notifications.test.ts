@@ -20,7 +20,7 @@ import { notifierDeps, notifyDue } from '../../support/notifier.ts';
 import { confirmProposal, proposalsOf } from '../../support/proposals.ts';
 import { newTeamSettings } from '../../support/settings.ts';
 
-/* Who is asked to confirm a change is asked whatever breaks, and learns what became of it. */
+/* Everyone who can confirm a change is asked despite failures, and learns its result. */
 
 const HOUR_MS = 3_600_000;
 
@@ -66,12 +66,12 @@ const propose = (change: ProposedChange, origin?: MessagePlace) =>
   });
 const SETTING = { name: 'approvals_required', before: '2', after: '1' };
 const ask = () => propose({ kind: 'settings', payload: [SETTING] });
-/** Ada asks, in a thread of a channel or elsewhere, to take a name off the watch list. */
+/** Ada requests, in a thread of a channel or elsewhere, to take a name off the watch list. */
 const askAboutName = (origin: MessagePlace) => {
   const names = [{ name: 'cafe.rest', before: NOTHING_SET, after: undefined }];
   return propose({ kind: 'facts', payload: { names } }, origin);
 };
-/** Ada asks, in the thread of a digest, to let a name lapse. */
+/** Ada requests, in the thread of a digest, to let a name lapse. */
 const askToLapse = (origin: MessagePlace) => {
   const decision = { kind: 'lapse_confirmed', reason: 'not needed', askedBy: 'U0ADA' } as const;
   const names = [{ name: 'cafe.rest', before: NOTHING_SET, after: NOTHING_SET, decision }];
@@ -122,7 +122,7 @@ function look() {
   return notifyDue(notifierDeps({ notifications, web, now }, { proposal: planner }));
 }
 
-test('every other admin is asked once, and every question says what became of it', async () => {
+test('every other admin is asked once, and every question shows its result', async () => {
   const { id } = await ask();
   await look();
   await ask();
@@ -140,7 +140,7 @@ test('every other admin is asked once, and every question says what became of it
   }
 });
 
-test('who could not be asked is asked when Slack takes messages again', async () => {
+test('an admin who couldn’t be asked is asked when Slack accepts messages again', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'http_500' });
   await ask();
   await look();
@@ -151,7 +151,7 @@ test('who could not be asked is asked when Slack takes messages again', async ()
   expect(shown('D0BOB')).toHaveLength(1);
 });
 
-test('what nobody confirms in time says so', async () => {
+test('an unconfirmed change shows that it expired', async () => {
   await ask();
   await look();
   expect(await look(), 'it is not looked at all the time').toEqual([]);
@@ -163,7 +163,7 @@ test('what nobody confirms in time says so', async () => {
   expect(shown('D0ADA')).toEqual([]);
 });
 
-test('a change that was dropped by who asked leaves no question behind', async () => {
+test('a change withdrawn by its requester leaves no question behind', async () => {
   const proposal = await ask();
   await look();
   await withdraw(proposal, 'U0ADA');
@@ -172,7 +172,7 @@ test('a change that was dropped by who asked leaves no question behind', async (
   expect(shown('D0ADA')).toEqual([]);
 });
 
-test('a change of names is asked about where it was asked for, and there it says what became of it', async () => {
+test('a change of names is asked about in its place, which then shows the result', async () => {
   approvalChannel = GENERAL;
   const { ts } = workspace.as('U0ADA').say(DOMAINS, 'cafe.rest is sold');
   const proposal = await askAboutName({ channelId: DOMAINS, threadTs: ts });
@@ -188,7 +188,7 @@ test('a change of names is asked about where it was asked for, and there it says
   expect(['D0ADA', 'D0BOB', 'D0CAROL', GENERAL].flatMap(shown)).toEqual([]);
 });
 
-test('where no channel takes the question about a name, each of the approvers is asked', async () => {
+test('if no channel accepts the question about a name, each of the approvers is asked', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'not_in_channel', times: 2 });
   approvalChannel = GENERAL;
   await askAboutName({ channelId: DOMAINS });
@@ -200,7 +200,7 @@ test('where no channel takes the question about a name, each of the approvers is
     expect(shown(channel).map(textOf)).toEqual([expect.stringContaining('not confirmed in time')]);
 });
 
-test('the request in a direct message is asked about in the approvers’ channel', async () => {
+test('a request in a direct message is asked about in the approvers’ channel', async () => {
   approvalChannel = GENERAL;
   await askAboutName({ channelId: 'D0ADA' });
   await look();
@@ -225,17 +225,17 @@ test('the other admins are asked about a published policy, and all learn that it
 test.each([
   ['changed', (revision: string) => policies().saveDraft([], revision, 'U0BOB', now())],
   ['discarded', (revision: string) => policies().discardDraft(revision, 'U0BOB', now())],
-])('the question about a published policy that was %s offers nothing any more', async (_how, withdraw) => {
+])('the question about a published policy that was %s has no buttons', async (_how, withdraw) => {
   const revision = await publish('something else');
   await look();
   await withdraw(revision);
   await look();
   expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('No longer open: nothing changed')]);
   expect(shown('D0BOB').flatMap(buttonsOf)).toEqual([]);
-  expect(shown('D0ADA').map(textOf), 'the publisher hears of it').toHaveLength(1);
+  expect(shown('D0ADA').map(textOf), 'the publisher is notified').toHaveLength(1);
 });
 
-test('a wish to let a name lapse is asked about in its thread, with what could not be seen', async () => {
+test('a requested lapse is asked about in its thread, with what couldn’t be seen', async () => {
   const { ts } = workspace.as('U0ADA').say(DOMAINS, 'cafe.rest expires');
   await askToLapse({ channelId: DOMAINS, threadTs: ts });
   await look();

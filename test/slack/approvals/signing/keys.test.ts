@@ -12,7 +12,7 @@ const key = (n: number, more: Partial<ShownKey>): ShownKey => ({
 const pageFrom = (keys: readonly ShownKey[], offset: number) =>
   keysMessage({ keys, offset, hasRoots: true, maySignCharter: false, notice: undefined }).blocks;
 
-test('of many keys each is on one page, and the one that waits is the first with its button', () => {
+test('each of many keys is on one page, and a pending one comes first with its button', () => {
   const revoked = Array.from({ length: 25 }, (_, n) => key(n, { counts: 'revoked', mayRevoke: false }));
   const counting = Array.from({ length: 25 }, (_, n) => key(100 + n, {}));
   const waiting = key(999, { counts: 'not_vouched', mayVouch: true });
