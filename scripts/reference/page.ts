@@ -10,13 +10,13 @@ Every command and setting. This page is generated: run \`npm run reference\` aft
 
 const COMMANDS_INTRO = `## Commands
 
-Type them after \`/domain\` in any channel. A command with everything it needs runs at once; otherwise it opens a form. A reason for the approvers goes after two hyphens: \`/domain renew cafe.rest 2 -- client paid\`.
+Type them after \`/domain\` in any channel. If a command has everything it needs, it runs immediately; otherwise it opens a form. To give approvers a reason, add it after two hyphens: \`/domain renew cafe.rest 2 -- client paid\`.
 
-The message shortcut **Domain task…** opens the same forms, and the order's card goes into that message's thread. The global shortcut **Domain task** opens them from anywhere.`;
+The message shortcut **Domain task…** opens the same forms, and the order's card is posted in that message's thread. The global shortcut **Domain task** opens them from anywhere.`;
 
 const SETTINGS_INTRO = `## Settings
 
-Every setting is an environment variable. The bot reads a \`.env\` file if there is one. To read a value from a file, set \`NAME_FILE\` instead of \`NAME\`. Approval and reminder settings are starting values: \`/domain settings\` overrides them.`;
+Every setting is an environment variable. The bot reads a \`.env\` file if there is one. To read a value from a file, set \`NAME_FILE\` instead of \`NAME\`. Approval and reminder settings are initial values: admins can override them with \`/domain settings\`.`;
 
 const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
   nothing: 'everyone',
